@@ -1,0 +1,57 @@
+/**
+ * A backend speaks one upstream's dialect: a function from a target to the tasks that it can do there. What is in the
+ * table is what it can do.
+ *
+ * An entry makes one upstream call (or the few that its upstream needs for one answer). It does not retry, meter or
+ * log, and does not know the caller. It throws `AiError`: retryable when another target may do better. It owns the
+ * upstream's connection until it returns; a stream that it returned belongs to whoever reads it (see `Answer`).
+ */
+import type { Model } from "../models/model.ts";
+import type { Answer, TaskInput, TaskName } from "../tasks/task.ts";
+
+export interface Timeouts {
+	/** Milliseconds from the request to the upstream's status line. */
+	headerMs: number;
+	/** Milliseconds between two pieces of a body. */
+	idleMs: number;
+	/** Milliseconds for the whole. */
+	totalMs: number;
+}
+
+/** One address that speaks one dialect, and the model to ask it for. */
+export interface Target {
+	/** Name in `BACKENDS`. */
+	backend: string;
+	kind: BackendKind;
+	/** Base address, no slash at its end. Empty for the simulator. */
+	url: string;
+	/** The upstream's name of the model. */
+	model: string;
+	/** The secret itself, resolved. Never in an error, a log or a reply. */
+	key?: string;
+	headers: Record<string, string>;
+	timeouts: Timeouts;
+}
+
+export type BackendKind = "simulator" | "openai";
+
+/** What a backend is given of the world. */
+export interface World {
+	fetch: typeof fetch;
+	/** Epoch milliseconds. */
+	now(): number;
+	uuid(): string;
+}
+
+export interface CallContext {
+	/** The catalogue's model, which the caller named. */
+	model: Model;
+	/** Fires when the caller has left. */
+	signal: AbortSignal;
+}
+
+export type BackendTasks = {
+	[Name in TaskName]?: (input: TaskInput<Name>, context: CallContext) => Promise<Answer<Name>>;
+};
+
+export type Backend = (target: Target, world: World) => BackendTasks;

@@ -1,0 +1,56 @@
+/**
+ * A dialect is how one kind of caller writes its inputs and reads its answers: a reader and a writer. Every model of
+ * the catalogue has one of its own (`/ai/run` and the binding); each OpenAI route has one for all models. A dialect
+ * knows neither the door the request came through nor the engine that will answer.
+ */
+import type { z } from "zod";
+import type { Model } from "../models/model.ts";
+import type { Media } from "../tasks/media.ts";
+import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
+
+export interface Reader {
+	/**
+	 * What the caller may send, for this model: its ranges, its defaults. `models/schema` shows it as JSON Schema.
+	 * Unknown properties are dropped, as the product does, unless the model's own schema forbids them.
+	 */
+	schema(model: Model): z.ZodType;
+	/**
+	 * The input that a body which is not JSON stands for (an audio file, an image, a form), and how it is put there:
+	 * `raw`, as the bytes; `wrapped`, as `{body, contentType}`.
+	 */
+	body?: { field: string; as: "raw" | "wrapped" };
+	/** Parsed inputs, as `schema` gives them, to a task's input. Throws `AiError`. Reads nothing, calls nothing. */
+	read(inputs: never, model: Model): TaskCall;
+}
+
+/** An answer written for the caller; the surface adds its envelope to `json` and headers to all. */
+export type Rendered =
+	| { kind: "json"; value: unknown }
+	| { kind: "bytes"; media: Media }
+	/** A finished `text/event-stream`; never errors: a failure has become its last frame. */
+	| { kind: "events"; events: ReadableStream<Uint8Array> };
+
+export interface WriteContext {
+	model: Model;
+	/** The caller's inputs as the reader's schema parsed them. */
+	inputs: unknown;
+	/** What the reader made of them. */
+	call: TaskCall;
+	/** Epoch milliseconds. */
+	now: number;
+	requestId: string;
+	/** A new random id, for the ids inside replies. */
+	uuid(): string;
+}
+
+export interface Writer {
+	/** The JSON that it writes, for `models/schema`; or the media type of the bytes. */
+	schema: z.ZodType | string;
+	/** Takes over `answer`: a stream in it is read to its end, or cancelled when the caller leaves. */
+	write(answer: TaskAnswer, context: WriteContext): Rendered;
+}
+
+export interface Dialect {
+	reader: Reader;
+	writer: Writer;
+}

@@ -1,0 +1,133 @@
+/**
+ * Every failure the gateway can answer with, declared once.
+ *
+ * Codes, statuses and names are the product's (developers.cloudflare.com/workers-ai/platform/errors, and observed
+ * replies where that page is silent). A failure is thrown as an {@link AiError} anywhere and rendered by the surface
+ * that was asked; nothing below a surface builds a `Response`.
+ */
+
+export interface Failure {
+	/** The product's internal code. */
+	code: number;
+	status: 400 | 401 | 403 | 404 | 405 | 408 | 410 | 413 | 429 | 500 | 502;
+	/** First segment of the REST message: `AiError: {name}: {description}`. */
+	name: string;
+	/** The description when the thrower has nothing more exact to say. */
+	description: string;
+	/** Whether another target may do better with the same input. */
+	retryable: boolean;
+	/** `edge`: raised before inference (authentication, routing): other envelope, no request id. */
+	plane: "inference" | "edge";
+}
+
+const inference = (
+	code: number,
+	status: Failure["status"],
+	name: string,
+	description: string,
+	retryable = false,
+): Failure => ({ code, status, name, description, retryable, plane: "inference" });
+
+const edge = (code: number, status: Failure["status"], description: string): Failure => ({
+	code,
+	status,
+	name: "",
+	description,
+	retryable: false,
+	plane: "edge",
+});
+
+export const FAILURES = {
+	incompleteRequest: inference(3003, 400, "Incomplete request", "Request is missing headers or body"),
+	requestTooLarge: inference(3006, 413, "Request too large", "Request is too large"),
+	timeout: inference(3007, 408, "Timeout", "Request timeout", true),
+	aborted: inference(3008, 408, "Aborted", "Request was aborted"),
+	refusedByModel: inference(3030, 400, "AiError", "The model refused the request"),
+	outOfCapacity: inference(
+		3040,
+		429,
+		"Out of capacity",
+		"Capacity temporarily exceeded, please try again.",
+		true,
+	),
+	modelTimeout: inference(3046, 408, "AiError", "Request timeout", true),
+	executionFailed: inference(5001, 500, "AiError", "Model execution failed", true),
+	invalidData: inference(5004, 400, "Invalid data", "Invalid data type for base64 input"),
+	loraUnsupported: inference(5005, 405, "LoRa unsupported", "The model does not support LoRA inference"),
+	badInput: inference(5006, 400, "Bad input", "Error: invalid input"),
+	noSuchModel: inference(5007, 400, "No such model", "No such model or task"),
+	deprecatedSdk: inference(
+		5019,
+		405,
+		"Deprecated SDK version",
+		"Request trying to use deprecated SDK version",
+	),
+	contextWindowExceeded: inference(
+		5021,
+		413,
+		"AiError",
+		"The estimated number of input and maximum output tokens exceeded this model context window limit",
+	),
+	jsonModeUnmet: inference(5024, 400, "AiError", "JSON Model couldn't be met"),
+	deprecatedModel: inference(5028, 410, "Model has been deprecated", "Model has been deprecated"),
+	invalidInput: inference(8001, 400, "AiError", "Invalid input"),
+	engineRefused: inference(8007, 400, "AiError", "The engine refused the request"),
+	/** The upstream cannot be reached, or refuses the gateway's own credentials: the operator's to mend. */
+	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
+	authentication: edge(10000, 401, "Authentication error"),
+	noRoute: edge(7000, 400, "No route for that URI"),
+	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
+	unroutableAccount: edge(
+		7003,
+		404,
+		"Could not route to that account, perhaps your object identifier is invalid?",
+	),
+} as const satisfies Record<string, Failure>;
+
+export type FailureKey = keyof typeof FAILURES;
+
+export interface AiErrorOptions {
+	cause?: unknown;
+	/** Seconds an upstream asked us to wait; rendered as `Retry-After`. */
+	retryAfter?: number;
+}
+
+/** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
+export class AiError extends Error {
+	override readonly name = "AiError";
+	readonly key: FailureKey;
+	readonly description: string;
+	readonly retryAfter: number | undefined;
+
+	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
+		const text = description ?? FAILURES[key].description;
+		super(`${FAILURES[key].code}: ${text}`, { cause: options.cause });
+		this.key = key;
+		this.description = text;
+		this.retryAfter = options.retryAfter;
+	}
+
+	get failure(): Failure {
+		return FAILURES[this.key];
+	}
+
+	get code(): number {
+		return this.failure.code;
+	}
+
+	get status(): Failure["status"] {
+		return this.failure.status;
+	}
+
+	get retryable(): boolean {
+		return this.failure.retryable;
+	}
+}
+
+/** Anything thrown, as a declared failure. An unknown error keeps its text for the log (`cause`), not for the caller. */
+export function toAiError(error: unknown): AiError {
+	if (error instanceof AiError) return error;
+	if (error instanceof Error && error.name === "AbortError")
+		return new AiError("aborted", undefined, { cause: error });
+	return new AiError("executionFailed", undefined, { cause: error });
+}

@@ -1,0 +1,156 @@
+/** A catalogue entry. `catalog.json` holds the product's; operators add their own with `MODELS`. */
+import { z } from "zod";
+
+/** How a model's inputs are written on its native routes. One reader each, in `dialects/`. */
+export const INPUT_SHAPES = [
+	"chat",
+	"chat-legacy",
+	"chat-batch",
+	"chat-batch-2000",
+	"chat-guided",
+	"chat-guided-batch",
+	"chat-image",
+	"chat-guard",
+	"chat-gpt-oss",
+	"chat-openai",
+	"decision-clef",
+	"embeddings-bge",
+	"embeddings-m3",
+	"embeddings-text",
+	"embeddings-qwen3",
+	"rerank",
+	"text-classification",
+	"summarization",
+	"translation-m2m",
+	"translation-indic",
+	"whisper-binary",
+	"whisper-b64",
+	"asr-nova",
+	"asr-flux-ws",
+	"tts-melotts",
+	"tts-aura",
+	"tti-sd",
+	"tti-flux1",
+	"tti-lucid",
+	"tti-phoenix",
+	"tti-multipart",
+	"image-classification",
+	"object-detection",
+	"image-to-text",
+	"moondream",
+	"smart-turn",
+] as const;
+
+/** How a model's answers are written on its native routes. One writer each, in `dialects/`. */
+export const OUTPUT_SHAPES = [
+	"text-response",
+	"text-response-min",
+	"text-response-legacy",
+	"text-response-batch",
+	"openai-chat-completion",
+	"openai-chat-completion-vllm",
+	"gpt-oss",
+	"guard-response",
+	"decision-answers",
+	"embeddings",
+	"embeddings-m3",
+	"embeddings-plain",
+	"rerank-scores",
+	"labels",
+	"summary",
+	"translation",
+	"translations",
+	"transcription",
+	"transcription-v3",
+	"deepgram-results",
+	"flux-events",
+	"audio-b64",
+	"audio-mpeg",
+	"image-png",
+	"image-jpeg",
+	"image-b64",
+	"detections",
+	"description",
+	"moondream-result",
+	"turn",
+] as const;
+
+export type InputShape = (typeof INPUT_SHAPES)[number];
+export type OutputShape = (typeof OUTPUT_SHAPES)[number];
+
+/** The product's own names of tasks, as `models/search` and `tasks/search` list them. */
+export const TASK_TITLES = [
+	"Text Generation",
+	"Text Embeddings",
+	"Text Classification",
+	"Translation",
+	"Summarization",
+	"Automatic Speech Recognition",
+	"Text-to-Speech",
+	"Text-to-Image",
+	"Image-to-Text",
+	"Image Classification",
+	"Object Detection",
+	"Dumb Pipe",
+] as const;
+export type TaskTitle = (typeof TASK_TITLES)[number];
+
+export const CAPABILITIES = [
+	"function_calling",
+	"json_mode",
+	"guided_json",
+	"lora",
+	"async_queue",
+	"vision",
+	"reasoning",
+	"streaming",
+	"realtime",
+	"beta",
+	"partner",
+	"require_workers_paid",
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** One price row, in the words of the pricing page: `per M input tokens`, `per step`, … */
+export const Price = z.strictObject({
+	unit: z.string(),
+	neurons: z.number().nonnegative(),
+	usd: z.number().nonnegative(),
+});
+export type Price = z.output<typeof Price>;
+
+export const Model = z.strictObject({
+	/** `@cf/author/model` */
+	id: z.string().min(1),
+	uuid: z.string(),
+	/** 1: Cloudflare's own, 2: `@hf/` */
+	source: z.number().int(),
+	task: z.enum(TASK_TITLES),
+	author: z.string(),
+	/** `YYYY-MM-DD` */
+	created: z.string(),
+	description: z.string(),
+	status: z.enum(["active", "gated", "unlisted", "deprecated", "removed"]),
+	/** `YYYY-MM-DD` from which the product answers 5028. */
+	deprecated: z.string().optional(),
+	replacedBy: z.string().optional(),
+	/** Tokens, input and output together. */
+	contextWindow: z.number().int().positive().optional(),
+	/** Tokens of one text, where that is less (embeddings). */
+	maxInputTokens: z.number().int().positive().optional(),
+	/** Length of the vectors of an embeddings model. */
+	dimensions: z.number().int().positive().optional(),
+	input: z.enum(INPUT_SHAPES),
+	output: z.enum(OUTPUT_SHAPES),
+	/** Names of the input fields, where the model has fewer than its shape. */
+	inputFields: z.array(z.string()).optional(),
+	/** Defaults of the input fields. */
+	defaults: z.record(z.string(), z.unknown()),
+	capabilities: z.array(z.enum(CAPABILITIES)),
+	reasoningEffort: z.strictObject({ mandatory: z.boolean(), default_enabled: z.boolean() }).optional(),
+	prices: z.array(Price),
+	tags: z.array(z.string()),
+});
+export type Model = z.output<typeof Model>;
+
+export const can = (model: Model, capability: Capability): boolean => model.capabilities.includes(capability);

@@ -1,0 +1,73 @@
+/**
+ * The nouns that cross folders. Types only.
+ *
+ * *surface*: a door, and how what passes through it is wrapped. *dialect*: how inputs and answers are written.
+ * *task*: what is asked. *model*: a catalogue entry. *backend*: an upstream dialect. *target*: one address speaking
+ * it. *plan*: targets in order. *account*: who pays. *caller*: who asks, and for which account.
+ */
+import type { Target, World } from "./backends/backend.ts";
+import type { Dialect, Rendered } from "./dialects/dialect.ts";
+import type { Catalog } from "./models/catalog.ts";
+import type { Model } from "./models/model.ts";
+
+export interface Caller {
+	account: string;
+}
+
+export interface InferenceRequest {
+	/** `cf-ai-req-id` of the reply. */
+	id: string;
+	caller: Caller;
+	/** As the caller named it. */
+	model: string;
+	/** The route's dialect for this model; most routes have the model's own. */
+	dialect(model: Model): Dialect;
+	/** The caller's inputs: JSON, or fields and one body. */
+	inputs: Inputs;
+	/** Fires when the caller has left. */
+	signal: AbortSignal;
+}
+
+export interface Inputs {
+	fields: unknown;
+	/** A body that is not JSON, read whole; the dialect knows which input it is. */
+	body?: { bytes: Uint8Array<ArrayBuffer>; contentType: string };
+}
+
+export interface Reply {
+	model: Model;
+	/** Name of the backend that answered: `x-ganglion-backend`. */
+	backend: string;
+	body: Rendered;
+}
+
+export type Plan = readonly [Target, ...Target[]];
+
+/** What the pipeline is given: configuration parsed once, and the world it runs in. */
+export interface Services extends World {
+	catalog: Catalog;
+	routing: Routing;
+	limits: Limits;
+	/** 0 to 1. */
+	random(): number;
+}
+
+export interface Routing {
+	/** Targets for a model id; `named` where a route names it (exactly or by pattern), not the default backend. */
+	find(modelId: string): { targets: WeightedTarget[]; named: boolean } | undefined;
+}
+
+export interface WeightedTarget extends Omit<Target, "url"> {
+	/** Replicas of one engine. */
+	urls: [string, ...string[]];
+	weight?: number;
+}
+
+export interface Limits {
+	/** Largest JSON body. */
+	jsonBytes: number;
+	/** Largest audio, image or form. */
+	uploadBytes: number;
+	/** Deepest nesting of a JSON body. */
+	jsonDepth: number;
+}

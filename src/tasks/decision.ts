@@ -1,0 +1,33 @@
+/** Decisions (the Clef models): a state, questions about it, and an answer with probabilities to each. */
+
+export type Question =
+	| { type: "noul"; instructions: string; criteria?: { true?: string; false?: string } }
+	| { type: "choice"; instructions: string; criteria: Record<string, string> }
+	| { type: "score"; instructions: string; criteria: string[] };
+
+export interface DecisionInput {
+	/** The bare selector the caller named: `clef`, `clef-flash`, `clef-omni`. */
+	model: string;
+	state: unknown;
+	questions: Record<string, Question>;
+	/** Data URLs of what comes with the state. */
+	images: string[];
+	audio: string[];
+	videos: string[];
+}
+
+export type DecisionAnswer =
+	| { type: "noul"; noul: number }
+	| { type: "choice"; choice: string; probabilities: Record<string, number>; confidence: number }
+	| {
+			type: "score";
+			score: number;
+			legend: Record<string, string>;
+			probabilities: Record<string, number>;
+			confidence: number;
+	  };
+
+export interface DecisionOutput {
+	answers: Record<string, DecisionAnswer>;
+	usage: { input_tokens: number; output_tokens: number };
+}

@@ -1,0 +1,64 @@
+/** Tasks with an image on one side. Sizes and boxes are in pixels. */
+import type { Media } from "./media.ts";
+import type { Usage } from "./text-generation.ts";
+
+export interface ImageInput {
+	prompt: string;
+	negative_prompt?: string;
+	width: number;
+	height: number;
+	steps?: number;
+	guidance?: number;
+	seed?: number;
+	/** 0 to 1: how far the result may leave the first of `images`. */
+	strength?: number;
+	/** Images to start from or to refer to. */
+	images: Media[];
+	/** Where to paint, for inpainting. */
+	mask?: Media;
+	format: "png" | "jpeg";
+}
+
+export interface DescribeImageInput {
+	image: Media;
+	prompt?: string;
+	/** Pass the prompt to the model as it is. */
+	raw?: boolean;
+	max_tokens?: number;
+	temperature?: number;
+	top_p?: number;
+	top_k?: number;
+	seed?: number;
+	repetition_penalty?: number;
+	frequency_penalty?: number;
+	presence_penalty?: number;
+}
+
+export interface DescribeImageOutput {
+	description: string;
+	usage?: Usage;
+}
+
+export interface ClassifyImageInput {
+	image: Media;
+}
+
+export interface DetectObjectsInput {
+	image: Media;
+	/** Look for this only, where the model can be told. */
+	target?: string;
+	max_objects?: number;
+}
+
+export interface DetectedObject {
+	label: string;
+	score: number;
+	box: { xmin: number; ymin: number; xmax: number; ymax: number };
+}
+
+export interface DetectObjectsOutput {
+	objects: DetectedObject[];
+	/** Size of the image, where a dialect gives places as fractions. */
+	width: number;
+	height: number;
+}

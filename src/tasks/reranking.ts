@@ -1,0 +1,10 @@
+export interface RerankingInput {
+	query: string;
+	contexts: string[];
+	top_k?: number;
+}
+
+/** Best first; `id` is the place of the context in the input. Scores are between 0 and 1. */
+export interface RerankingOutput {
+	ranks: { id: number; score: number }[];
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { AiError, FAILURES, toAiError } from "../src/errors.ts";
+
+describe("AiError", () => {
+	it("carries the code, the status and the retry flag of its failure", () => {
+		const error = new AiError("outOfCapacity", undefined, { retryAfter: 2 });
+		expect(error).toMatchObject({
+			name: "AiError",
+			message: "3040: Capacity temporarily exceeded, please try again.",
+			code: 3040,
+			status: 429,
+			retryable: true,
+			retryAfter: 2,
+		});
+	});
+
+	it("keeps an unknown error's text from the caller and gives it to the log", () => {
+		const cause = new Error("connect ECONNREFUSED sk-secret");
+		const error = toAiError(cause);
+		expect(error).toMatchObject({ code: 5001, status: 500, description: "Model execution failed" });
+		expect(error.cause).toBe(cause);
+	});
+
+	it("sees an abort as the caller's", () => {
+		expect(toAiError(new DOMException("The operation was aborted", "AbortError"))).toMatchObject({
+			code: 3008,
+		});
+	});
+
+	it("has one failure for each code of the inference plane", () => {
+		const codes = Object.values(FAILURES).map(({ code }) => code);
+		expect(new Set(codes).size).toBe(codes.length);
+	});
+});
