@@ -90,6 +90,8 @@ export interface AiErrorOptions {
 	cause?: unknown;
 	/** Seconds an upstream asked us to wait; rendered as `Retry-After`. */
 	retryAfter?: number;
+	/** Where this cause differs from the table: a model that one engine lacks may be on another. */
+	retryable?: boolean;
 }
 
 /** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
@@ -98,6 +100,7 @@ export class AiError extends Error {
 	readonly key: FailureKey;
 	readonly description: string;
 	readonly retryAfter: number | undefined;
+	readonly retryable: boolean;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;
@@ -105,6 +108,7 @@ export class AiError extends Error {
 		this.key = key;
 		this.description = text;
 		this.retryAfter = options.retryAfter;
+		this.retryable = options.retryable ?? FAILURES[key].retryable;
 	}
 
 	get failure(): Failure {
@@ -117,10 +121,6 @@ export class AiError extends Error {
 
 	get status(): Failure["status"] {
 		return this.failure.status;
-	}
-
-	get retryable(): boolean {
-		return this.failure.retryable;
 	}
 }
 

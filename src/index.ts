@@ -1,1 +1,14 @@
-export default { fetch: () => new Response("hi") };
+/** Every door. A mistake in the configuration stops the start: nothing answers half-configured. */
+import { env } from "cloudflare:workers";
+import { createApp } from "./app.ts";
+import { configure } from "./config.ts";
+import { createServices } from "./services.ts";
+import { entrypoint } from "./surfaces/entrypoint.ts";
+
+const config = configure(env);
+const services = createServices(config);
+const app = createApp(services, config.allowAnonymous);
+
+export default { fetch: (request: Request) => app.fetch(request) } satisfies ExportedHandler;
+
+export class AI extends entrypoint(services, config.allowAnonymous) {}

@@ -1,0 +1,31 @@
+/** What the caller sent, as a task's input: a body that is not JSON goes to the input it stands for. */
+import type { Reader } from "../dialects/dialect.ts";
+import { parseMultipart } from "../dialects/media.ts";
+import { validate } from "../dialects/validation.ts";
+import { AiError } from "../errors.ts";
+import type { Model } from "../models/model.ts";
+import type { Inputs } from "../request.ts";
+import type { TaskCall } from "../tasks/task.ts";
+
+export async function parse(
+	sent: Inputs,
+	reader: Reader,
+	model: Model,
+): Promise<{ inputs: unknown; call: TaskCall }> {
+	const inputs = validate(reader.schema(model), await joinBody(sent, reader));
+	return { inputs, call: reader.read(inputs as never, model) };
+}
+
+async function joinBody({ fields, body }: Inputs, reader: Reader): Promise<unknown> {
+	if (!body) return fields;
+	if (!reader.body)
+		throw new AiError("badInput", `Error: a JSON body is expected, not '${body.contentType || "bytes"}'`);
+	const { field, as } = reader.body;
+	if (as === "raw") return { ...asRecord(fields), [field]: body.bytes };
+	const content = /^multipart\/form-data/i.test(body.contentType)
+		? await parseMultipart(body.bytes, body.contentType)
+		: body.bytes;
+	return { ...asRecord(fields), [field]: { body: content, contentType: body.contentType } };
+}
+
+const asRecord = (fields: unknown): object => (typeof fields === "object" && fields !== null ? fields : {});

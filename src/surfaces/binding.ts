@@ -1,0 +1,118 @@
+/**
+ * The wire of the real binding: what the runtime's own `Ai` class sends to `https://workers-binding.ai`
+ * (workerd, `src/cloudflare/internal/ai-api.ts`). Outputs are bare and the content type is exactly `application/json`:
+ * with a charset the class would hand its caller a stream.
+ *
+ * Differences from the product: calls that name a gateway (`/ai-gateway/run`) run without one; websockets, Markdown
+ * conversion and the gateway's own routes are refused.
+ */
+import { Hono } from "hono";
+import { z } from "zod";
+import { nativeDialect } from "../dialects/index.ts";
+import { validate } from "../dialects/validation.ts";
+import { AiError, toAiError } from "../errors.ts";
+import { search } from "../models/search.ts";
+import { run } from "../pipeline/run.ts";
+import type { Caller, Inputs, Services } from "../request.ts";
+import { boundDepth, parseText, readBody, readJson } from "./body.ts";
+import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { logFailure } from "./log.ts";
+import { methodNotAllowed } from "./routes.ts";
+
+type BindingEnv = { Bindings: { caller: Caller }; Variables: { requestId: string } };
+
+const RunBody = z.object({
+	inputs: z.unknown(),
+	options: z.looseObject({ queueRequest: z.unknown().optional() }).nullish(),
+});
+
+/** Wire versions still spoken; the classes before them sent another request altogether. */
+const WIRE_VERSIONS: ReadonlySet<string | undefined> = new Set(["2", "3"]);
+
+export function binding(services: Services): Hono<BindingEnv> {
+	const app = new Hono<BindingEnv>();
+	const { catalog, limits, now, uuid } = services;
+
+	app.use(async (c, next) => {
+		c.set("requestId", uuid());
+		await next();
+	});
+	app.onError((thrown, c) => {
+		const error = toAiError(thrown);
+		const id = c.get("requestId");
+		logFailure(error, id);
+		const isRun = c.req.path.endsWith("/run") && error.failure.plane === "inference";
+		return isRun ? bindingFailure(error, id) : failureEnvelope(error, id);
+	});
+
+	for (const path of ["/run", "/ai-gateway/run"])
+		app.post(path, async (c) => {
+			if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
+			const id = c.get("requestId");
+			const reply = await run(
+				{
+					id,
+					caller: c.env.caller,
+					model: modelOf(c.req.header("cf-consn-model-id")),
+					dialect: nativeDialect,
+					inputs: await readRun(c.req.raw, c.req.query()),
+					signal: c.req.raw.signal,
+				},
+				services,
+			);
+			return replyResponse(reply, id, (value) =>
+				// Exactly this value: the runtime's client treats "application/json; charset=utf-8" as a stream.
+				new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } }),
+			);
+		});
+	app.get("/run", () => {
+		throw new AiError("invalidInput", "Invalid input: websockets are not available");
+	});
+	app.get("/ai-api/models/search", (c) => {
+		const { result } = search(catalog, c.req.query(), now());
+		return Response.json({ success: true, result });
+	});
+
+	methodNotAllowed(app, ["/run", "/ai-gateway/run", "/ai-api/models/search"]);
+	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
+	return app;
+
+	/** `{inputs, options}` as JSON; or one input as the body, with the others and the options in the query. */
+	async function readRun(request: Request, query: Record<string, string>): Promise<Inputs> {
+		const contentType = request.headers.get("content-type") ?? "";
+		const { userInputs, queueRequest } = query;
+		if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
+			const { inputs, options } = validate(RunBody, await readJson(request, limits));
+			if (options?.queueRequest) refuseQueue();
+			return { fields: inputs };
+		}
+		if (queueRequest === "true") refuseQueue();
+		const fields = boundDepth(parseText(userInputs ?? "{}", "userInputs"), limits.jsonDepth);
+		return { fields, body: { bytes: await readBody(request, limits.uploadBytes), contentType } };
+	}
+}
+
+function refuseQueue(): never {
+	throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");
+}
+
+/** `prefix:model` where the caller gave a prefix; model ids have no colon before their last part. */
+function modelOf(header: string | undefined): string {
+	if (!header) throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");
+	const at = header.indexOf(":@");
+	return at < 0 ? header : header.slice(at + 1);
+}
+
+function bindingFailure(error: AiError, requestId: string): Response {
+	const { code, description, failure, name, status } = error;
+	const body = {
+		internalCode: code,
+		message: `${failure.name}: ${description}`,
+		name,
+		description,
+		httpCode: status,
+	};
+	const headers = failureHeaders(error, requestId);
+	headers.set("content-type", "application/json");
+	return new Response(JSON.stringify(body), { status, headers });
+}

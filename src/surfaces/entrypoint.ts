@@ -1,0 +1,156 @@
+/**
+ * The RPC entrypoint `AI`: `env.AI` as a service binding, for deployed Workers.
+ *
+ *     "services": [{ "binding": "AI", "service": "ganglion", "entrypoint": "AI", "props": { "account": "team-a" } }]
+ *
+ * The account comes from the binding's `props`, which only the operator of the calling Worker's configuration can set,
+ * never from what the caller passes. `fetch` speaks the wire of the runtime's own `Ai` class (binding.ts).
+ *
+ * Differences from the product's binding: an error crosses RPC with its name, message, `internalCode` and `httpCode`,
+ * but is not an instance of the runtime's class; `lastRequestId` and its kin are properties of that class and are not
+ * here (ask for `returnRawResponse`).
+ */
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { nativeDialect } from "../dialects/index.ts";
+import { AiError, toAiError } from "../errors.ts";
+import type { SearchModel } from "../models/search.ts";
+import { search } from "../models/search.ts";
+import { run } from "../pipeline/run.ts";
+import type { Caller, Inputs, Reply, Services } from "../request.ts";
+import { binding } from "./binding.ts";
+import { readWhole } from "./body.ts";
+import { failureEnvelope, replyResponse } from "./envelope.ts";
+import { logFailure } from "./log.ts";
+
+export interface EntrypointProps {
+	account?: string;
+}
+
+/** Third argument of `run`; what is not named here concerns parts that this gateway does not have, and is ignored. */
+export interface RunOptions {
+	returnRawResponse?: boolean;
+	signal?: AbortSignal;
+	queueRequest?: boolean;
+	websocket?: boolean;
+}
+
+/** The account of a local caller whose binding names none. */
+const ANONYMOUS_ACCOUNT = "anonymous";
+
+export function entrypoint(services: Services, allowAnonymous: boolean) {
+	const wire = binding(services);
+
+	return class extends WorkerEntrypoint<unknown, EntrypointProps> {
+		/**
+		 * Runs a model: an object for JSON answers, a `ReadableStream` for streams, images and audio, a `Response` with
+		 * `returnRawResponse`. Throws an error with `name` "AiError", `message` "{code}: {description}", `internalCode`.
+		 */
+		async run(model: string, inputs: Record<string, unknown>, options: RunOptions = {}): Promise<unknown> {
+			const id = services.uuid();
+			const { returnRawResponse, signal = new AbortController().signal } = options;
+			try {
+				refuseUnavailable(options);
+				const reply = await run(
+					{
+						id,
+						caller: this.#caller(),
+						model,
+						dialect: nativeDialect,
+						inputs: await takeBody(inputs, services.limits.uploadBytes),
+						signal,
+					},
+					services,
+				);
+				return returnRawResponse
+					? replyResponse(reply, id, (value) => Response.json(value))
+					: unwrapped(reply);
+			} catch (thrown) {
+				const error = toAiError(thrown);
+				logFailure(error, id);
+				if (returnRawResponse) return failureEnvelope(error, id);
+				throw crossing(error);
+			}
+		}
+
+		/** `models/search`, as the binding has it: the list alone. */
+		models(params: Record<string, unknown> = {}): SearchModel[] {
+			this.#caller();
+			const query = Object.fromEntries(Object.entries(params).map(([key, value]) => [key, String(value)]));
+			try {
+				return search(services.catalog, query, services.now()).result;
+			} catch (error) {
+				throw crossing(toAiError(error));
+			}
+		}
+
+		override fetch(request: Request): Response | Promise<Response> {
+			try {
+				return wire.fetch(request, { caller: this.#caller() });
+			} catch (error) {
+				return failureEnvelope(toAiError(error), "");
+			}
+		}
+
+		#caller(): Caller {
+			const account = (this.ctx.props as EntrypointProps | undefined)?.account;
+			if (account) return { account };
+			if (allowAnonymous) return { account: ANONYMOUS_ACCOUNT };
+			throw new AiError("authentication", "Authentication error: the service binding has no props.account");
+		}
+	};
+}
+
+function unwrapped({ body }: Reply): unknown {
+	switch (body.kind) {
+		case "json":
+			return body.value;
+		case "bytes":
+			return new Response(body.media.bytes).body;
+		case "events":
+			return body.events;
+		default:
+			return body satisfies never;
+	}
+}
+
+function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
+	if (queueRequest)
+		throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");
+	if (websocket) throw new AiError("invalidInput", "Invalid input: websockets are not available");
+}
+
+/** Own properties cross RPC, a class does not; neither may the cause. */
+const crossing = ({ code, description, message, name, status }: AiError): Error =>
+	Object.assign(new Error(message), { name, internalCode: code, httpCode: status, description });
+
+/** One input may be a body: `{body: ReadableStream | FormData | bytes, contentType}`. */
+async function takeBody(inputs: Record<string, unknown>, limit: number): Promise<Inputs> {
+	if (typeof inputs !== "object" || inputs === null) return { fields: inputs };
+	const streams = Object.entries(inputs).filter(([, value]) => isStreamed(value));
+	const [only, ...more] = streams;
+	if (!only) return { fields: inputs };
+	if (more.length > 0)
+		throw new AiError(
+			"invalidInput",
+			`Multiple ReadableStreams are not supported. Found streams in keys: [${streams.map(([key]) => key).join(", ")}]`,
+		);
+	const [key, value] = only;
+	const { [key]: _, ...fields } = inputs;
+	const { body, contentType } = value as { body?: unknown; contentType?: unknown };
+	if (typeof contentType !== "string" || !contentType)
+		throw new AiError("invalidInput", "Content-Type is required with ReadableStream inputs");
+	// A form is serialised here, so its boundary is ours, whatever content type was named beside it.
+	const response = new Response(body as ReadableStream | FormData);
+	const bytes = response.body ? await readWhole(response.body, limit) : new Uint8Array();
+	return {
+		fields,
+		body: { bytes, contentType: (body instanceof FormData && response.headers.get("content-type")) || contentType },
+	};
+}
+
+function isStreamed(value: unknown): boolean {
+	if (value instanceof ReadableStream || value instanceof FormData) return true;
+	if (typeof value !== "object" || value === null || !("body" in value)) return false;
+	const { body } = value;
+	return body instanceof ReadableStream || body instanceof FormData;
+}

@@ -1,0 +1,65 @@
+/**
+ * Cloudflare's v4 envelope, around results and around failures.
+ *
+ * Observed of the product: an inference failure has `errors` first and an empty object as `result`; a failure at the
+ * API's edge has `result: null`. The request's id ends the message, but not a 5006's.
+ */
+import type { AiError } from "../errors.ts";
+import type { Reply } from "../request.ts";
+import { SSE_CONTENT_TYPE } from "../sse.ts";
+
+export const envelope = (result: unknown, extra: object = {}): Response =>
+	Response.json({ result, success: true, errors: [], messages: [], ...extra });
+
+export function failureEnvelope(error: AiError, requestId: string): Response {
+	const { code, description, failure, status } = error;
+	if (failure.plane === "edge")
+		return Response.json(
+			{ result: null, success: false, errors: [{ code, message: description }], messages: [] },
+			{ status },
+		);
+	return Response.json(
+		{ errors: [{ message: failureMessage(error, requestId), code }], success: false, result: {}, messages: [] },
+		{ status, headers: failureHeaders(error, requestId) },
+	);
+}
+
+export function failureMessage({ description, failure, key }: AiError, requestId: string): string {
+	const id = key === "badInput" ? "" : ` (${requestId})`;
+	return `AiError: ${failure.name}: ${description}${id}`;
+}
+
+export function failureHeaders({ retryAfter }: AiError, requestId: string): Headers {
+	const headers = new Headers({ "cf-ai-req-id": requestId });
+	if (retryAfter !== undefined) headers.set("retry-after", String(Math.ceil(retryAfter)));
+	return headers;
+}
+
+/** A reply as a response: bytes and events as they are, JSON as `wrap` has it. */
+export function replyResponse(
+	{ backend, body }: Reply,
+	requestId: string,
+	wrap: (value: unknown) => Response,
+): Response {
+	const response = bodyResponse(body, wrap);
+	response.headers.set("cf-ai-req-id", requestId);
+	response.headers.set("x-ganglion-backend", backend);
+	return response;
+}
+
+function bodyResponse(body: Reply["body"], wrap: (value: unknown) => Response): Response {
+	switch (body.kind) {
+		case "json":
+			return wrap(body.value);
+		case "bytes":
+			return new Response(body.media.bytes, {
+				headers: { "content-type": body.media.contentType ?? "application/octet-stream" },
+			});
+		case "events":
+			return new Response(body.events, {
+				headers: { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
+			});
+		default:
+			return body satisfies never;
+	}
+}

@@ -1,0 +1,125 @@
+/**
+ * OpenAI-compatible: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed.
+ * Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's own), as the product does.
+ *
+ * Beyond the product: `GET /models`, streaming `responses` for every chat model, `images/generations`, `audio/speech`
+ * and `audio/transcriptions`.
+ */
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import { openaiChat } from "../dialects/chat-openai-route.ts";
+import { openaiCompletions } from "../dialects/completions.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { formText, parseMultipart } from "../dialects/media.ts";
+import { openaiEmbeddings } from "../dialects/openai-embeddings.ts";
+import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/openai-media.ts";
+import { responses } from "../dialects/responses.ts";
+import { validate } from "../dialects/validation.ts";
+import { AiError, toAiError } from "../errors.ts";
+import type { Model, TaskTitle } from "../models/model.ts";
+import { run } from "../pipeline/run.ts";
+import type { Inputs, Services } from "../request.ts";
+import { callerOf } from "./authenticate.ts";
+import { readBody, readJson } from "./body.ts";
+import { failureEnvelope, failureHeaders, failureMessage, replyResponse } from "./envelope.ts";
+import { logFailure } from "./log.ts";
+import { methodNotAllowed } from "./routes.ts";
+
+type Variables = { requestId: string };
+
+const NamesModel = z.looseObject({ model: z.string().min(1) });
+
+/** Route -> how it is written, and the catalogue's task whose models it takes. */
+const JSON_ROUTES: Record<string, { dialect: Dialect; task: TaskTitle }> = {
+	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
+	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
+	"/responses": { dialect: responses, task: "Text Generation" },
+	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings" },
+	"/images/generations": { dialect: openaiImages, task: "Text-to-Image" },
+	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
+};
+
+export function openai(services: Services): Hono<{ Variables: Variables }> {
+	const app = new Hono<{ Variables: Variables }>();
+	const { catalog, limits, routing } = services;
+
+	app.use(async (c, next) => {
+		c.set("requestId", services.uuid());
+		await next();
+	});
+	app.onError((thrown, c) => {
+		const error = toAiError(thrown);
+		const id = c.get("requestId");
+		logFailure(error, id);
+		const isResponses = c.req.path.endsWith("/v1/responses") && error.failure.plane === "inference";
+		return isResponses ? responsesFailure(error, id) : failureEnvelope(error, id);
+	});
+
+	for (const [path, { dialect, task }] of Object.entries(JSON_ROUTES))
+		app.post(path, async (c) => {
+			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
+			return infer(c, fields.model, { dialect, task }, { fields });
+		});
+
+	app.post("/audio/transcriptions", async (c) => {
+		const contentType = c.req.header("content-type") ?? "";
+		const bytes = await readBody(c.req.raw, limits.uploadBytes);
+		const model = formText(await parseMultipart(bytes, contentType), "model");
+		if (!model) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
+		const route = { dialect: openaiTranscription, task: "Automatic Speech Recognition" } as const;
+		return infer(c, model, route, { fields: {}, body: { bytes, contentType } });
+	});
+
+	app.get("/models", () =>
+		Response.json({ object: "list", data: catalog.all.filter(({ id }) => routing.find(id)).map(listed) }),
+	);
+	app.get("/models/:model{.+}", (c) => {
+		const id = c.req.param("model");
+		const model = catalog.find(id);
+		if (!model || !routing.find(id)) throw new AiError("noSuchModel", `No such model ${id} or task`);
+		return Response.json(listed(model));
+	});
+
+	methodNotAllowed(app, [...Object.keys(JSON_ROUTES), "/audio/transcriptions", "/models", "/models/*"]);
+	return app;
+
+	async function infer(
+		c: Context<{ Variables: Variables }>,
+		modelId: string,
+		{ dialect, task }: { dialect: Dialect; task: TaskTitle },
+		inputs: Inputs,
+	): Promise<Response> {
+		const id = c.get("requestId");
+		const reply = await run(
+			{
+				id,
+				caller: callerOf(c),
+				model: modelId,
+				dialect: (model) => {
+					if (model.task === task && model.input !== "decision-clef") return dialect;
+					throw new AiError("noSuchModel", `No such model ${model.id} or task: it is a ${model.task} model`);
+				},
+				inputs,
+				signal: c.req.raw.signal,
+			},
+			services,
+		);
+		return replyResponse(reply, id, (value) => Response.json(value));
+	}
+}
+
+const listed = ({ id, created, author }: Model): object => ({
+	id,
+	object: "model",
+	created: Math.floor(Date.parse(created) / 1000) || 0,
+	owned_by: author,
+});
+
+function responsesFailure(error: AiError, requestId: string): Response {
+	const code =
+		error.status === 429 ? "rate_limit_exceeded" : error.status >= 500 ? "server_error" : "invalid_prompt";
+	return Response.json(
+		{ error: { code, message: failureMessage(error, requestId) } },
+		{ status: error.status, headers: failureHeaders(error, requestId) },
+	);
+}

@@ -1,0 +1,96 @@
+/**
+ * REST: `/client/v4/accounts/{account}/ai/…`, as curl, the official `cloudflare` SDK and the REST modes of the AI SDK
+ * and TanStack providers use it. Results and failures travel in the v4 envelope; bytes and event streams do not.
+ *
+ * Differences from the product: the universal `POST /ai/run` takes `@cf/` models without a gateway header; the async
+ * queue (`queueRequest`) is refused.
+ */
+import { Hono } from "hono";
+import { z } from "zod";
+import { nativeDialect } from "../dialects/index.ts";
+import { modelSchema } from "../dialects/schema.ts";
+import { validate } from "../dialects/validation.ts";
+import { AiError, toAiError } from "../errors.ts";
+import { authorList, openRouterList, search, taskList } from "../models/search.ts";
+import { run } from "../pipeline/run.ts";
+import type { Inputs, Services } from "../request.ts";
+import { callerOf } from "./authenticate.ts";
+import { readInputs, readJson } from "./body.ts";
+import { envelope, failureEnvelope, replyResponse } from "./envelope.ts";
+import { logFailure } from "./log.ts";
+import { methodNotAllowed } from "./routes.ts";
+
+/** Ids of models that no catalogue and no route knows are unknown *routes* to the product, unless in these namespaces. */
+const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
+
+const UniversalBody = z.object({
+	model: z.string().min(1),
+	input: z.record(z.string(), z.unknown()),
+});
+
+export function rest(services: Services): Hono<{ Variables: { requestId: string } }> {
+	const app = new Hono<{ Variables: { requestId: string } }>();
+	const { catalog, limits, now, routing, uuid } = services;
+
+	app.use(async (c, next) => {
+		c.set("requestId", uuid());
+		await next();
+	});
+	app.onError((thrown, c) => {
+		const error = toAiError(thrown);
+		logFailure(error, c.get("requestId"));
+		return failureEnvelope(error, c.get("requestId"));
+	});
+
+	app.post("/run", async (c) => {
+		const { model, input } = validate(UniversalBody, await readJson(c.req.raw, limits));
+		return infer(c, model, { fields: input });
+	});
+	app.post("/run/:model{.+}", async (c) => {
+		const model = c.req.param("model");
+		if (!INFERENCE_NAMESPACE.test(model) && !catalog.find(model) && !routing.find(model)?.named)
+			throw new AiError("noRoute");
+		if (c.req.query("queueRequest") === "true")
+			throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");
+		return infer(c, model, withoutOptions(await readInputs(c.req.raw, limits)));
+	});
+
+	app.get("/models/search", (c) => {
+		const query = c.req.query();
+		if (query.format === "openrouter") return Response.json(openRouterList(catalog, now()));
+		const { result, result_info } = search(catalog, query, now());
+		return envelope(result, { result_info });
+	});
+	app.get("/models/schema", (c) => {
+		const id = c.req.query("model");
+		if (!id) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
+		const model = catalog.find(id);
+		if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
+		return envelope(modelSchema(model));
+	});
+	app.get("/tasks/search", () => envelope(taskList()));
+	app.get("/authors/search", () => envelope(authorList(catalog)));
+
+	methodNotAllowed(app, ["/run", "/run/*", "/models/search", "/models/schema", "/tasks/search", "/authors/search"]);
+	return app;
+
+	async function infer(
+		c: Parameters<typeof callerOf>[0],
+		model: string,
+		inputs: Inputs,
+	): Promise<Response> {
+		const id = c.get("requestId");
+		const caller = callerOf(c);
+		const signal = c.req.raw.signal;
+		const reply = await run({ id, caller, model, dialect: nativeDialect, inputs, signal }, services);
+		return replyResponse(reply, id, envelope);
+	}
+}
+
+/** `options` beside the inputs speak to the gateway (`rejectIfBusy`), not to the model. */
+function withoutOptions(inputs: Inputs): Inputs {
+	const { fields } = inputs;
+	if (typeof fields !== "object" || fields === null || Array.isArray(fields) || !("options" in fields)) return inputs;
+	const { options: _, ...rest } = fields;
+	return { ...inputs, fields: rest };
+}

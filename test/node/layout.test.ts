@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+
+/** Rooms from the street inwards; a file imports from its own room or from rooms further in. */
+const ROOMS: readonly (readonly string[])[] = [
+	["index.ts"],
+	["app.ts"],
+	["surfaces"],
+	["pipeline"],
+	["services.ts"],
+	["config.ts"],
+	["request.ts"],
+	["backends", "dialects"],
+	["models"],
+	["tasks"],
+	["sse.ts"],
+	["errors.ts"],
+];
+const MAX_LINES = 300;
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+const roomOf = (file: string): string => file.split("/")[0] ?? file;
+const depthOf = (room: string): number => ROOMS.findIndex((rooms) => rooms.includes(room));
+const generated = (file: string): boolean => file === "worker-configuration.d.ts";
+
+const importsOf = (file: string): string[] =>
+	[...readFileSync(join("src", file), "utf8").matchAll(/(?:from|import)\s+"(\.[^"]+)"/g)]
+		.map(([, path]) => normalize(join(dirname(file), path ?? "")))
+		.filter((path) => path.endsWith(".ts"));
+
+describe("layout", () => {
+	it.each(files.filter((file) => !generated(file)))("%s imports from further in", (file) => {
+		const from = roomOf(file);
+		expect(depthOf(from), `${from} is no room`).toBeGreaterThanOrEqual(0);
+		for (const path of importsOf(file)) {
+			const to = roomOf(path);
+			if (from === to) continue;
+			expect(depthOf(to), `${file} imports ${path}`).toBeGreaterThan(depthOf(from));
+		}
+	});
+
+	it("reads real import lines", () => {
+		expect(importsOf("index.ts")).toContain("config.ts");
+	});
+
+	it.each(files.filter((file) => !generated(file)))("%s is short, or says why not", (file) => {
+		const text = readFileSync(join("src", file), "utf8");
+		const lines = text.split("\n").length;
+		if (lines > MAX_LINES) expect(text.slice(0, 1500), `${lines} lines`).toMatch(/One file because/);
+	});
+});

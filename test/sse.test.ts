@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AiError } from "../src/errors.ts";
+import { DONE, endInFrame, frame, mapEvents, namedFrame } from "../src/sse.ts";
+
+const encoder = new TextEncoder();
+
+/** The bytes of `text`, cut at the given fractions of its length. */
+function split(text: string, cuts: number[]): ReadableStream<Uint8Array> {
+	const bytes = encoder.encode(text);
+	const places = [...new Set(cuts.map((cut) => Math.floor(cut * bytes.length)))].sort((a, b) => a - b);
+	let from = 0;
+	return new ReadableStream({
+		pull(controller) {
+			const to = places.shift() ?? bytes.length;
+			if (to > from) controller.enqueue(bytes.slice(from, to));
+			from = to;
+			if (to >= bytes.length) controller.close();
+		},
+	});
+}
+
+const text = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
+
+describe("mapEvents", () => {
+	it("gives the same output for any split of the bytes", async () => {
+		const source = `${frame({ a: "héllo — 世界" })}: comment\n\nevent: x\ndata: {"b":1}\r\n\r\n${DONE}`;
+		const expected = `<{"a":"héllo — 世界"}><{"b":1}><[DONE]>|`;
+		const stages = { onData: (data: string) => `<${data}>`, onEnd: () => "|" };
+		await fc.assert(
+			fc.asyncProperty(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }), async (cuts) => {
+				expect(await text(mapEvents(split(source, cuts), stages))).toBe(expected);
+			}),
+		);
+	});
+
+	it("counts a last event that lost its blank line", async () => {
+		expect(await text(mapEvents(split("data: 1\n\ndata: 2", []), { onData: (data) => data }))).toBe("12");
+	});
+
+	it("hands an event on before the next one exists", async () => {
+		let push: (chunk: Uint8Array) => void = () => {};
+		const source = new ReadableStream<Uint8Array>({
+			start(controller) {
+				push = (chunk) => controller.enqueue(chunk);
+			},
+		});
+		const reader = mapEvents(source, { onData: (data) => data }).getReader();
+		push(encoder.encode("data: 1\n\ndata: half"));
+		expect(new TextDecoder().decode((await reader.read()).value)).toBe("1");
+		await reader.cancel();
+	});
+
+	it("turns a failure of the source, or of a stage, into the last text", async () => {
+		const failing = new ReadableStream<Uint8Array>({
+			start: (controller) => controller.enqueue(encoder.encode("data: 1\n\n")),
+			pull: (controller) => controller.error(new AiError("timeout")),
+		});
+		const onError = ({ code }: AiError) => `!${code}`;
+		expect(await text(mapEvents(failing, { onData: (data) => data, onError }))).toBe("1!3007");
+
+		let cancelled: unknown;
+		const source = new ReadableStream<Uint8Array>({
+			start: (controller) => controller.enqueue(encoder.encode("data: 1\n\n")),
+			cancel: (reason) => {
+				cancelled = reason;
+			},
+		});
+		const throwing = () => {
+			throw new AiError("executionFailed");
+		};
+		expect(await text(mapEvents(source, { onData: throwing, onError }))).toBe("!5001");
+		expect(cancelled).toBeInstanceOf(AiError);
+	});
+
+	it("errors when nobody said what a failure looks like", async () => {
+		const failing = new ReadableStream<Uint8Array>({
+			pull: (controller) => controller.error(new AiError("timeout")),
+		});
+		await expect(text(mapEvents(failing, { onData: (data) => data }))).rejects.toMatchObject({ code: 3007 });
+	});
+
+	it("lets a cancel reach the source", async () => {
+		let cancelled: unknown;
+		const source = new ReadableStream<Uint8Array>({
+			pull: (controller) => controller.enqueue(encoder.encode("data: 1\n\n")),
+			cancel: (reason) => {
+				cancelled = reason;
+			},
+		});
+		const reader = mapEvents(source, { onData: (data) => data }).getReader();
+		await reader.read();
+		await reader.cancel("left");
+		expect(cancelled).toBe("left");
+	});
+});
+
+describe("endInFrame", () => {
+	it("passes bytes on as the same objects", async () => {
+		const chunk = encoder.encode("data: x\n\n");
+		const source = new ReadableStream<Uint8Array>({
+			pull(controller) {
+				controller.enqueue(chunk);
+				controller.close();
+			},
+		});
+		expect((await endInFrame(source, () => "").getReader().read()).value).toBe(chunk);
+	});
+});
+
+describe("frames", () => {
+	it("are one event each", () => {
+		expect(frame({ a: 1 })).toBe('data: {"a":1}\n\n');
+		expect(namedFrame("response.created", { a: 1 })).toBe('event: response.created\ndata: {"a":1}\n\n');
+	});
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { boundDepth, parseJson, readInputs } from "../../src/surfaces/body.ts";
+
+const limits = { jsonBytes: 100, uploadBytes: 200, jsonDepth: 4 };
+const post = (body: BodyInit | null, contentType?: string): Request => {
+	const request = new Request("http://x/", { method: "POST", body });
+	if (contentType === undefined) request.headers.delete("content-type");
+	else request.headers.set("content-type", contentType);
+	return request;
+};
+const read = (body: BodyInit | null, contentType?: string) => readInputs(post(body, contentType), limits);
+
+describe("readInputs", () => {
+	it("reads JSON by its content type", async () => {
+		expect(await read('{"a":1}', "application/json; charset=utf-8")).toEqual({ fields: { a: 1 } });
+		expect(await read("[1]", "application/json")).toEqual({ fields: [1] });
+	});
+
+	it("reads JSON that curl called something else", async () => {
+		for (const type of [undefined, "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"])
+			expect(await read(' \n{"a":1}', type)).toEqual({ fields: { a: 1 } });
+	});
+
+	it("keeps other bodies as bytes", async () => {
+		const bytes = new Uint8Array([0xff, 0xfb, 1]);
+		expect(await read(bytes, "audio/mpeg")).toEqual({ fields: {}, body: { bytes, contentType: "audio/mpeg" } });
+		expect(await read(bytes, "application/x-www-form-urlencoded")).toEqual({
+			fields: {},
+			body: { bytes, contentType: "application/x-www-form-urlencoded" },
+		});
+	});
+
+	it.each([
+		["no body", null, "application/json", "3003: Request is missing headers or body: body"],
+		["an empty body", "", "application/json", "3003: Request is missing headers or body: body"],
+		["half a document", '{"a":', "application/json", /^5006: Error: the request body is not valid JSON/],
+		["bad UTF-8", new Uint8Array([0x22, 0xc3, 0x28, 0x22]), "application/json", "5006: Error: the request body is not valid UTF-8"],
+		["deep nesting", "[[[[[1]]]]]", "application/json", "5006: Error: nested deeper than 4 levels"],
+		["too much JSON", `"${"x".repeat(100)}"`, "application/json", "3006: Request is too large: more than 100 bytes"],
+		["too much JSON under another name", `{"a":"${"x".repeat(100)}"}`, "text/plain", "3006: Request is too large: more than 100 bytes"],
+		["too large an upload", new Uint8Array(201), "audio/wav", "3006: Request is too large: more than 200 bytes"],
+	])("refuses %s", async (_, body, type, message) => {
+		await expect(read(body, type)).rejects.toThrow(message);
+	});
+
+	it("stops reading a stream at the limit and cancels it", async () => {
+		let sent = 0;
+		let cancelled = false;
+		const stream = new ReadableStream<Uint8Array>({
+			pull(controller) {
+				sent += 64;
+				controller.enqueue(new Uint8Array(64));
+			},
+			cancel() {
+				cancelled = true;
+			},
+		});
+		await expect(read(stream, "audio/wav")).rejects.toThrow("3006");
+		expect(cancelled).toBe(true);
+		expect(sent).toBeLessThan(1000);
+	});
+});
+
+describe("parseJson", () => {
+	it("never quotes the body", () => {
+		const secret = "my-very-secret-prompt";
+		try {
+			parseJson(new TextEncoder().encode(`{"prompt": ${secret}}`), limits);
+			expect.unreachable();
+		} catch (error) {
+			expect(String(error)).not.toContain("secret");
+			expect(String(error)).toContain("not valid JSON");
+		}
+	});
+});
+
+describe("boundDepth", () => {
+	it("measures nesting, not size", () => {
+		expect(boundDepth({ a: [{ b: [1, 2, 3] }] }, 4)).toEqual({ a: [{ b: [1, 2, 3] }] });
+		const hostile = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+		expect(() => boundDepth(hostile, 64)).toThrow("nested deeper than 64 levels");
+	});
+});
