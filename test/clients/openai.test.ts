@@ -1,0 +1,178 @@
+/** The `openai` SDK as it is published, with only its `baseURL` changed. */
+import OpenAI, { toFile } from "openai";
+import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ACCOUNT, type StartedGateway, startGateway } from "./gateway.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const KIMI = "@cf/moonshotai/kimi-k2.6";
+const ALICE: OpenAI.ChatCompletionMessageParam[] = [
+	{ role: "user", content: "My name is Alice." },
+	{ role: "assistant", content: "Hello!" },
+	{ role: "user", content: "What is my name?" },
+];
+const WEATHER: OpenAI.ChatCompletionTool = {
+	type: "function",
+	function: {
+		name: "get_weather",
+		description: "Get the current weather of a city",
+		parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+	},
+};
+const Person = z.object({
+	name: z.string(),
+	mood: z.enum(["happy", "sad"]),
+	friends: z.array(z.object({ name: z.string() })),
+});
+
+let gateway: StartedGateway;
+let client: OpenAI;
+beforeAll(async () => {
+	gateway = await startGateway();
+	client = new OpenAI({ baseURL: `${gateway.baseURL}/accounts/${ACCOUNT}/ai/v1`, apiKey: "none", maxRetries: 0 });
+}, 60_000);
+afterAll(() => gateway?.stop());
+
+describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
+	it("chats", async () => {
+		const { choices, usage } = await client.chat.completions.create({ model, messages: ALICE });
+		expect(choices[0]?.message.content).toContain("Alice");
+		expect(usage?.total_tokens).toBe((usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0));
+	});
+
+	it("streams, and accumulates", async () => {
+		const stream = client.chat.completions.stream({
+			model,
+			messages: ALICE,
+			stream_options: { include_usage: true },
+		});
+		let deltas = 0;
+		stream.on("content", () => deltas++);
+		const final = await stream.finalChatCompletion();
+		expect(final.choices[0]?.message.content).toContain("Alice");
+		expect(final.usage?.completion_tokens).toBeGreaterThan(0);
+		expect(deltas).toBeGreaterThan(2);
+	});
+
+	it("calls a tool and answers from its result", async () => {
+		const messages: OpenAI.ChatCompletionMessageParam[] = [
+			{ role: "user", content: "What is the weather in Paris?" },
+		];
+		const first = await client.chat.completions.create({ model, messages, tools: [WEATHER] });
+		const call = first.choices[0]?.message.tool_calls?.[0];
+		if (call?.type !== "function") throw new Error("no tool call");
+		expect(call.function.name).toBe("get_weather");
+		expect(JSON.parse(call.function.arguments)).toEqual({ city: "Paris" });
+		expect(first.choices[0]?.finish_reason).toBe("tool_calls");
+		const second = await client.chat.completions.create({
+			model,
+			tools: [WEATHER],
+			messages: [
+				...messages,
+				{ role: "assistant", tool_calls: [call] },
+				{ role: "tool", tool_call_id: call.id, content: "18 degrees and sunny" },
+			],
+		});
+		expect(second.choices[0]?.message.content).toContain("18 degrees");
+	});
+
+	it("streams tool calls, and is made to call one", async () => {
+		const stream = client.chat.completions.stream({
+			model,
+			messages: [{ role: "user", content: "Hello" }],
+			tools: [WEATHER],
+			tool_choice: "required",
+		});
+		const call = (await stream.finalChatCompletion()).choices[0]?.message.tool_calls?.[0];
+		if (call?.type !== "function") throw new Error("no tool call");
+		expect(JSON.parse(call.function.arguments)).toEqual({ city: expect.any(String) });
+	});
+
+	it("structures its output", async () => {
+		const { choices } = await client.chat.completions.parse({
+			model,
+			messages: [{ role: "user", content: "Describe Alice, who is happy and has a friend called Bob." }],
+			response_format: zodResponseFormat(Person, "person"),
+		});
+		expect(Person.parse(choices[0]?.message.parsed)).toMatchObject({ mood: "happy" });
+	});
+
+	it("answers as a response, whole and streamed", async () => {
+		const whole = await client.responses.create({ model, input: "My name is Alice. What is my name?" });
+		expect(whole.output_text).toContain("Alice");
+		const stream = client.responses.stream({ model, input: "My name is Alice. What is my name?" });
+		const types: string[] = [];
+		for await (const event of stream) types.push(event.type);
+		expect(types[0]).toBe("response.created");
+		expect(types.at(-1)).toBe("response.completed");
+		expect((await stream.finalResponse()).output_text).toBe(whole.output_text);
+	});
+
+	it("structures a response, and calls a tool in one", async () => {
+		const parsed = await client.responses.parse({
+			model,
+			input: "Describe Alice, who is sad.",
+			text: { format: zodTextFormat(Person, "person") },
+		});
+		expect(parsed.output_parsed).toMatchObject({ mood: "sad" });
+		const called = await client.responses.create({
+			model,
+			input: "What is the weather in Paris?",
+			tools: [{ ...WEATHER.function, type: "function", strict: false, parameters: WEATHER.function.parameters ?? {} }],
+		});
+		const call = called.output.find((item) => item.type === "function_call");
+		expect(JSON.parse(call?.arguments ?? "")).toEqual({ city: "Paris" });
+	});
+});
+
+describe("openai SDK", () => {
+	it("completes", async () => {
+		const { choices } = await client.completions.create({ model: LLAMA, prompt: "My name is Alice. What is my name?" });
+		expect(choices[0]?.text).toContain("Alice");
+	});
+
+	it("embeds, by default in base64", async () => {
+		const { data, usage } = await client.embeddings.create({
+			model: "@cf/baai/bge-m3",
+			input: ["a small cat", "a little cat", "quantum physics"],
+		});
+		const [a = [], b = [], c = []] = data.map(({ embedding }) => embedding);
+		expect(a).toHaveLength(1024);
+		const cosine = (x: number[], y: number[]) => x.reduce((sum, value, i) => sum + value * (y[i] ?? 0), 0);
+		expect(cosine(a, b)).toBeGreaterThan(cosine(a, c));
+		expect(usage.prompt_tokens).toBeGreaterThan(0);
+	});
+
+	it("paints, speaks and hears", async () => {
+		const image = await client.images.generate({
+			model: "@cf/black-forest-labs/flux-1-schnell",
+			prompt: "a red fox",
+		});
+		expect(Buffer.from(image.data?.[0]?.b64_json ?? "", "base64").length).toBeGreaterThan(1000);
+		const speech = await client.audio.speech.create({
+			model: "@cf/deepgram/aura-1",
+			voice: "luna",
+			input: "Good morning to you.",
+		});
+		const file = await toFile(Buffer.from(await speech.arrayBuffer()), "speech.mp3", { type: "audio/mpeg" });
+		const heard = await client.audio.transcriptions.create({ model: "@cf/openai/whisper-large-v3-turbo", file });
+		expect(heard.text).toBe("Good morning to you.");
+	});
+
+	it("lists and retrieves models", async () => {
+		const ids: string[] = [];
+		for await (const { id } of client.models.list()) ids.push(id);
+		expect(ids).toContain(KIMI);
+		expect(await client.models.retrieve(KIMI)).toMatchObject({ id: KIMI, object: "model" });
+	});
+
+	it("throws its own errors with our status", async () => {
+		await expect(
+			client.chat.completions.create({ model: "@cf/meta/nothing", messages: ALICE }),
+		).rejects.toMatchObject({ status: 400, message: expect.stringContaining("5007") });
+		await expect(
+			client.chat.completions.create({ model: KIMI, messages: ALICE, temperature: 9 }),
+		).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+	});
+});

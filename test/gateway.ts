@@ -1,0 +1,124 @@
+/** A gateway inside the test's own Worker: real configuration, a set clock, counted ids, and an upstream of choice. */
+import type { Hono } from "hono";
+import { createApp } from "../src/app.ts";
+import { configure } from "../src/config.ts";
+import type { Services } from "../src/request.ts";
+import { createServices } from "../src/services.ts";
+
+export const NOW = Date.parse("2026-11-21T12:00:00Z");
+export const BASE = "http://gateway/client/v4/accounts/local/ai";
+
+export interface TestGateway {
+	app: Hono;
+	services: Services;
+	/** POST with JSON, below `/ai`. */
+	post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
+	get(path: string): Promise<Response>;
+}
+
+export interface TestOptions {
+	vars?: Record<string, unknown>;
+	fetch?: typeof fetch;
+}
+
+export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }: TestOptions = {}): Services {
+	let ids = 0;
+	return {
+		...createServices(configure(vars)),
+		now: () => NOW,
+		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
+		random: () => 0,
+		...(fetch && { fetch }),
+	};
+}
+
+export function testGateway(options: TestOptions = {}): TestGateway {
+	const services = testServices(options);
+	const app = createApp(services, true);
+	return {
+		app,
+		services,
+		post: async (path, body, init = {}) =>
+			app.request(`${BASE}${path}`, {
+				method: "POST",
+				body: JSON.stringify(body),
+				...init,
+				headers: { "content-type": "application/json", ...init.headers },
+			}),
+		get: async (path) => app.request(`${BASE}${path}`),
+	};
+}
+
+/** An upstream that answers every request with the same reply, and remembers what it was asked. */
+export function upstream(reply: (request: Request) => Response | Promise<Response>): {
+	fetch: typeof fetch;
+	requests: Request[];
+} {
+	const requests: Request[] = [];
+	return {
+		requests,
+		fetch: async (input, init) => {
+			const request = new Request(input, init);
+			requests.push(request.clone());
+			return reply(request);
+		},
+	};
+}
+
+/** Variables that put every model behind one OpenAI-compatible engine. */
+export const ENGINE_VARS = {
+	BACKENDS: { engine: { kind: "openai", url: "http://engine/v1", key: "ENGINE_KEY" } },
+	ROUTES: { "*": [{ backend: "engine", model: "engine-model" }] },
+	ENGINE_KEY: "sk-engine-secret",
+};
+
+export const completion = (content: string): object => ({
+	id: "chatcmpl-1",
+	object: "chat.completion",
+	created: 1,
+	model: "engine-model",
+	choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+	usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+});
+
+const chunk = (choices: unknown[], more: object = {}): string =>
+	`data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "engine-model", choices, ...more })}\n\n`;
+
+export const delta = (content: string): string =>
+	chunk([{ index: 0, delta: { content }, finish_reason: null }]);
+export const finish = (reason = "stop"): string => chunk([{ index: 0, delta: {}, finish_reason: reason }]);
+export const usage = (): string =>
+	chunk([], { usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+export const DONE = "data: [DONE]\n\n";
+
+export const events = (...frames: string[]): Response =>
+	new Response(frames.join(""), { headers: { "content-type": "text/event-stream" } });
+
+/** An event stream that the test feeds, and that tells whether its reader left. */
+export function liveEvents(): {
+	response: Response;
+	send(frame: string): void;
+	fail(error: unknown): void;
+	end(): void;
+	cancelled: Promise<unknown>;
+} {
+	const encoder = new TextEncoder();
+	let control!: ReadableStreamDefaultController<Uint8Array>;
+	let left!: (reason: unknown) => void;
+	const cancelled = new Promise((resolve) => {
+		left = resolve;
+	});
+	const body = new ReadableStream<Uint8Array>({
+		start: (controller) => {
+			control = controller;
+		},
+		cancel: (reason) => left(reason),
+	});
+	return {
+		response: new Response(body, { headers: { "content-type": "text/event-stream" } }),
+		send: (frame) => control.enqueue(encoder.encode(frame)),
+		fail: (error) => control.error(error),
+		end: () => control.close(),
+		cancelled,
+	};
+}

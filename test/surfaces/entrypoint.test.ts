@@ -1,0 +1,107 @@
+import { exports } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+
+/** The entrypoint as another Worker's service binding has it: everything crosses RPC. */
+interface Ai {
+	run(model: string, inputs: object, options?: object): Promise<unknown>;
+	models(params?: object): Promise<{ name: string }[]>;
+	fetch(request: Request): Promise<Response>;
+}
+const ai = (exports as unknown as { AI: (options: { props: object }) => Ai }).AI({
+	props: { account: "team-a" },
+});
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const ALICE = {
+	messages: [
+		{ role: "user", content: "My name is Alice." },
+		{ role: "assistant", content: "Hello!" },
+		{ role: "user", content: "What is my name?" },
+	],
+};
+
+describe("AI entrypoint", () => {
+	it("answers with the model's own output, bare", async () => {
+		const answer = (await ai.run(LLAMA, ALICE)) as { response: string; usage: object };
+		expect(answer.response).toContain("Alice");
+		expect(answer.usage).toMatchObject({ total_tokens: expect.any(Number) });
+	});
+
+	it("streams", async () => {
+		const stream = (await ai.run(LLAMA, { ...ALICE, stream: true })) as ReadableStream;
+		const text = await new Response(stream).text();
+		expect(text).toMatch(/^data: \{"response":/);
+		expect(text).toMatch(/data: \[DONE\]\n\n$/);
+	});
+
+	it("gives bytes as a stream, and takes one as an input", async () => {
+		const speech = (await ai.run("@cf/deepgram/aura-1", { text: "Good morning." })) as ReadableStream;
+		const heard = await ai.run("@cf/deepgram/nova-3", { audio: { body: speech, contentType: "audio/mpeg" } });
+		expect(JSON.stringify(heard)).toContain("Good morning.");
+	});
+
+	it("takes a form", async () => {
+		const form = new FormData();
+		form.set("prompt", "a fox");
+		form.set("width", "256");
+		form.set("height", "256");
+		const { body, headers } = new Response(form);
+		const contentType = headers.get("content-type") ?? "";
+		expect(
+			await ai.run("@cf/black-forest-labs/flux-2-klein-9b", { multipart: { body, contentType } }),
+		).toEqual({ image: expect.any(String) });
+	});
+
+	it("gives the whole response when asked", async () => {
+		const response = (await ai.run(LLAMA, ALICE, { returnRawResponse: true })) as Response;
+		expect(response.headers.get("cf-ai-req-id")).toMatch(/^[0-9a-f-]{36}$/);
+		expect(response.headers.get("x-ganglion-backend")).toBe("simulator");
+		expect(await response.json()).toMatchObject({ response: expect.stringContaining("Alice") });
+		const refused = (await ai.run("@cf/a/b", {}, { returnRawResponse: true })) as Response;
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ errors: [{ code: 5007 }] });
+	});
+
+	it("throws errors with name, message and code", async () => {
+		const error: unknown = await ai.run("@cf/meta/nothing", { prompt: "Hi" }).catch((caught: unknown) => caught);
+		expect(error).toMatchObject({
+			name: "AiError",
+			message: "5007: No such model @cf/meta/nothing or task",
+			internalCode: 5007,
+			httpCode: 400,
+		});
+	});
+
+	it("names the keys of several streams, as the runtime's class does", async () => {
+		const stream = () => new Response("x").body;
+		await expect(
+			ai.run("@cf/deepgram/nova-3", {
+				a: { body: stream(), contentType: "audio/mpeg" },
+				b: { body: stream(), contentType: "audio/mpeg" },
+			}),
+		).rejects.toThrow("Multiple ReadableStreams are not supported. Found streams in keys: [a, b]");
+		await expect(ai.run("@cf/deepgram/nova-3", { audio: stream() })).rejects.toThrow(
+			"Content-Type is required with ReadableStream inputs",
+		);
+	});
+
+	it("stops at an abort", async () => {
+		const leaving = AbortSignal.abort();
+		await expect(ai.run(LLAMA, ALICE, { signal: leaving })).rejects.toThrow();
+	});
+
+	it("lists models", async () => {
+		const models = await ai.models({ search: "llama-3.3", per_page: 5 });
+		expect(models).toMatchObject([{ name: LLAMA, task: { name: "Text Generation" } }]);
+	});
+
+	it("speaks the wire of the runtime's class", async () => {
+		const response = await ai.fetch(
+			new Request("https://workers-binding.ai/run?version=3", {
+				method: "POST",
+				headers: { "content-type": "application/json", "cf-consn-model-id": LLAMA },
+				body: JSON.stringify({ inputs: ALICE, options: {} }),
+			}),
+		);
+		expect(await response.json()).toMatchObject({ response: expect.stringContaining("Alice") });
+	});
+});
