@@ -111,9 +111,32 @@ export const CAPABILITIES = [
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 
-/** One price row, in the words of the pricing page: `per M input tokens`, `per step`, … */
+/** What is counted, in the words of the pricing page. */
+export const PRICE_UNITS = [
+	"per M input tokens",
+	"per M cached input tokens",
+	"per M output tokens",
+	"per 512x512 tile",
+	"per step",
+	"per input 512x512 tile",
+	"per output 512x512 tile",
+	"per input 512x512 tile, per step",
+	"per output 512x512 tile, per step",
+	"per first MP (1024x1024)",
+	"per subsequent MP",
+	"per input image MP",
+	"per M images",
+	"per inference request",
+	"per 1k characters input",
+	"per audio minute",
+	"per audio minute (WebSocket)",
+	"per audio minute input",
+	"per audio minute input (WebSocket)",
+] as const;
+export type PriceUnit = (typeof PRICE_UNITS)[number];
+
 export const Price = z.strictObject({
-	unit: z.string(),
+	unit: z.enum(PRICE_UNITS),
 	neurons: z.number().nonnegative(),
 	usd: z.number().nonnegative(),
 });
@@ -123,11 +146,12 @@ export const Model = z.strictObject({
 	/** `@cf/author/model` */
 	id: z.string().min(1),
 	uuid: z.string(),
-	/** 1: Cloudflare's own, 2: `@hf/` */
+	/** 1: Cloudflare's own, 2: `@hf/`, 0: the operator's. */
 	source: z.number().int(),
 	task: z.enum(TASK_TITLES),
+	/** Empty where the id names none (`llama3.2`). */
 	author: z.string(),
-	/** `YYYY-MM-DD` */
+	/** `YYYY-MM-DD`, or empty where nobody knows. */
 	created: z.string(),
 	description: z.string(),
 	status: z.enum(["active", "gated", "unlisted", "deprecated", "removed"]),
@@ -147,7 +171,17 @@ export const Model = z.strictObject({
 	/** Defaults of the input fields. */
 	defaults: z.record(z.string(), z.unknown()),
 	capabilities: z.array(z.enum(CAPABILITIES)),
-	reasoningEffort: z.strictObject({ mandatory: z.boolean(), default_enabled: z.boolean() }).optional(),
+	/** The product's `reasoning_effort` property, word for word. */
+	reasoningEffort: z
+		.strictObject({
+			mandatory: z.boolean(),
+			default_enabled: z.boolean(),
+			supported_efforts: z.array(z.string()).optional(),
+			default_effort: z.string().optional(),
+			/** Efforts that it takes for others; `null` is the key of an absent one. */
+			normalizes_to: z.record(z.string(), z.string()).optional(),
+		})
+		.optional(),
 	prices: z.array(Price),
 	tags: z.array(z.string()),
 });

@@ -1,0 +1,78 @@
+/**
+ * The models there are: the product's, from `catalog.json`, with the operator's over them. The file is not parsed at
+ * the start, which would cost every cold start its time: a test proves that it satisfies the schema.
+ */
+import catalog from "./catalog.json" with { type: "json" };
+import type { Model } from "./model.ts";
+import { nameUuid } from "./uuid.ts";
+
+export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
+
+/** Months for which `include_deprecated` still shows a model that has ended. */
+const DEPRECATED_SHOWN_MONTHS = 3;
+
+export class Catalog {
+	readonly all: readonly Model[];
+	readonly #byId: ReadonlyMap<string, Model>;
+
+	/** Of two models with one id the later stays, in the place of the earlier. */
+	constructor(models: Iterable<Model> = PRODUCT_MODELS) {
+		const byId = new Map<string, Model>();
+		for (const model of models) byId.set(model.id, model);
+		this.all = [...byId.values()];
+		this.#byId = byId;
+	}
+
+	find(id: string): Model | undefined {
+		return this.#byId.get(id);
+	}
+
+	with(models: Iterable<Model>): Catalog {
+		return new Catalog([...this.all, ...models]);
+	}
+}
+
+/** A model that only a route knows: whatever an OpenAI-compatible engine serves under that name. */
+export const adHocModel = (id: string): Model => ({
+	id,
+	uuid: nameUuid(id),
+	source: 0,
+	task: "Text Generation",
+	author: authorOf(id),
+	created: "",
+	description: "",
+	status: "active",
+	input: "chat-openai",
+	output: "openai-chat-completion",
+	// None: what the caller leaves open is the engine's to decide.
+	defaults: {},
+	// What such engines can commonly do; nothing is refused for want of a flag.
+	capabilities: ["function_calling", "json_mode", "streaming"],
+	prices: [],
+	tags: [],
+});
+
+/** `@cf/meta/llama` and `meta/llama`: `meta`; `llama3.2`: nobody. */
+export function authorOf(id: string): string {
+	const parts = id.split("/");
+	if (parts[0]?.startsWith("@")) parts.shift();
+	return parts.length > 1 ? (parts[0] ?? "") : "";
+}
+
+/**
+ * Whether `models/search` shows a model. One that has ended is shown for three months more, and only when asked for;
+ * an end that is still to come hides nothing. Gated models are shown: they exist, whoever may use them. Unlisted and
+ * removed ones are not, as in the product's list.
+ */
+export function isListed(model: Model, now: number, includeDeprecated: boolean): boolean {
+	const { status, deprecated } = model;
+	if (status === "unlisted" || status === "removed") return false;
+	if (deprecated === undefined || now < Date.parse(deprecated)) return true;
+	return includeDeprecated && now < addMonths(deprecated, DEPRECATED_SHOWN_MONTHS);
+}
+
+/** `YYYY-MM-DD` and months to epoch milliseconds; a day that the month lacks is one of the next month. */
+function addMonths(date: string, months: number): number {
+	const end = new Date(date);
+	return end.setUTCMonth(end.getUTCMonth() + months);
+}
