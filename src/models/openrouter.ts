@@ -1,0 +1,125 @@
+/**
+ * `models/search?format=openrouter`: the text models as OpenRouter's `/api/v1/models` lists them, for tools that read
+ * that. The product's own fields in this layout are not known; these are OpenRouter's
+ * (openrouter.ai/docs/api-reference/list-available-models).
+ */
+import { type Catalog, isListed } from "./catalog.ts";
+import { can, type InputShape, type Model, type PriceUnit } from "./model.ts";
+
+export interface OpenRouterModel {
+	id: string;
+	canonical_slug: string;
+	name: string;
+	/** Unix seconds; 0 where nobody knows. */
+	created: number;
+	description: string;
+	context_length: number | null;
+	architecture: {
+		modality: string;
+		input_modalities: string[];
+		output_modalities: string[];
+		tokenizer: string;
+		instruct_type: null;
+	};
+	/** US dollars a token, as decimal text. */
+	pricing: { prompt: string; completion: string; input_cache_read?: string; request: string; image: string };
+	top_provider: { context_length: number | null; max_completion_tokens: null; is_moderated: false };
+	per_request_limits: null;
+	supported_parameters: string[];
+}
+
+/** Every listed model that chats, on one page. */
+export function openRouterList(catalog: Catalog, now: number): { data: OpenRouterModel[] } {
+	return {
+		data: catalog.all
+			.filter((model) => parametersOf(model).length > 0 && isListed(model, now, false))
+			.map(openRouterModel),
+	};
+}
+
+function openRouterModel(model: Model): OpenRouterModel {
+	const input_modalities = can(model, "vision") ? ["text", "image"] : ["text"];
+	const context_length = model.contextWindow ?? null;
+	const input = usdPerToken(model, "per M input tokens");
+	const cached = usdPerToken(model, "per M cached input tokens");
+	return {
+		id: model.id,
+		canonical_slug: model.id,
+		name: model.id.split("/").at(-1) ?? model.id,
+		created: Math.floor(Date.parse(model.created) / 1000) || 0,
+		description: model.description,
+		context_length,
+		architecture: {
+			modality: `${input_modalities.join("+")}->text`,
+			input_modalities,
+			output_modalities: ["text"],
+			tokenizer: "Other",
+			instruct_type: null,
+		},
+		pricing: {
+			prompt: input ?? "0",
+			completion: usdPerToken(model, "per M output tokens") ?? "0",
+			...(cached && { input_cache_read: cached }),
+			request: "0",
+			image: "0",
+		},
+		top_provider: { context_length, max_completion_tokens: null, is_moderated: false },
+		per_request_limits: null,
+		supported_parameters: parametersOf(model),
+	};
+}
+
+/** Decimal text without an exponent: readers put it through decimal types that refuse one. */
+function usdPerToken({ prices }: Model, unit: PriceUnit): string | undefined {
+	const price = prices.find((row) => row.unit === unit);
+	return price && (price.usd / 1e6).toFixed(12).replace(/\.?0+$/, "");
+}
+
+const NATIVE = [
+	"max_tokens",
+	"temperature",
+	"top_p",
+	"top_k",
+	"seed",
+	"repetition_penalty",
+	"frequency_penalty",
+	"presence_penalty",
+];
+const OPENAI = [
+	"max_tokens",
+	"temperature",
+	"top_p",
+	"seed",
+	"frequency_penalty",
+	"presence_penalty",
+	"stop",
+	"logprobs",
+	"top_logprobs",
+	"logit_bias",
+];
+
+/** Sampling fields by input shape; a shape that is not here does not chat. */
+const SAMPLING: Partial<Record<InputShape, readonly string[]>> = {
+	chat: NATIVE,
+	"chat-legacy": NATIVE,
+	"chat-batch": NATIVE,
+	"chat-batch-2000": NATIVE,
+	"chat-guided": NATIVE,
+	"chat-guided-batch": NATIVE,
+	"chat-image": NATIVE,
+	"chat-guard": ["max_tokens", "temperature"],
+	"chat-gpt-oss": NATIVE,
+	"chat-openai": OPENAI,
+};
+
+function parametersOf(model: Model): string[] {
+	const sampling = SAMPLING[model.input];
+	if (!sampling) return [];
+	const { inputFields } = model;
+	return [
+		...sampling.filter((field) => inputFields?.includes(field) ?? true),
+		...(can(model, "function_calling") ? ["tools", "tool_choice"] : []),
+		...(can(model, "json_mode") ? ["response_format", "structured_outputs"] : []),
+		...(can(model, "reasoning") ? ["reasoning", "include_reasoning"] : []),
+	];
+}
