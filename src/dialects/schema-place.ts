@@ -1,0 +1,156 @@
+/** What a zod schema says about one place in the inputs: what a list of issues leaves out. */
+import type { z } from "zod";
+
+export type Schema = z.core.$ZodType;
+export type Path = readonly PropertyKey[];
+
+/** A schema, and the part of the inputs that it was asked about: a union's branch depends on the value. */
+export interface Place {
+	schema: Schema | undefined;
+	value: unknown;
+}
+
+export function placeAt(place: Place, path: Path): Place {
+	return path.reduce<Place>(({ schema, value }, key) => {
+		const child = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+		return { schema: schema && childOf(schema, key, value), value: child };
+	}, place);
+}
+
+/** Names of the properties that an object at this place must have, in the schema's order; none for what is no object. */
+export function requiredKeys({ schema, value }: Place): string[] {
+	if (!schema) return [];
+	const { def } = unwrap(schema)._zod;
+	switch (def.type) {
+		case "object":
+			return Object.keys(def.shape).filter((key) => def.shape[key]?._zod.optin === undefined);
+		case "intersection":
+			return [def.left, def.right].flatMap((side) => requiredKeys({ schema: side, value }));
+		case "union": {
+			const option = discriminated(def, value);
+			return option ? requiredKeys({ schema: option, value }) : [];
+		}
+		default:
+			return [];
+	}
+}
+
+/** JSON Schema's names of the types that a schema accepts; empty where it does not say. */
+export function acceptedTypes(schema: Schema | undefined): string[] {
+	if (!schema) return [];
+	const inside = innerOf(schema);
+	const { def } = known(schema)._zod;
+	if (inside)
+		return def.type === "nullable" ? unique([...acceptedTypes(inside), "null"]) : acceptedTypes(inside);
+	switch (def.type) {
+		case "string":
+		case "boolean":
+		case "array":
+		case "object":
+		case "null":
+			return [def.type];
+		case "number":
+			return [isInteger(def) ? "integer" : "number"];
+		case "record":
+			return ["object"];
+		case "tuple":
+			return ["array"];
+		case "enum":
+			return unique(Object.values(def.entries).map((entry) => typeof entry));
+		case "literal":
+			return unique(def.values.map((entry) => (entry === null ? "null" : typeof entry)));
+		case "union":
+			return unique(def.options.flatMap(acceptedTypes));
+		case "intersection":
+			return acceptedTypes(def.left);
+		default:
+			return [];
+	}
+}
+
+/** `z.int()` is a format of its own, `z.number().int()` a check. */
+const isInteger = (def: z.core.$ZodTypeDef): boolean =>
+	[def, ...(def.checks ?? []).map((check) => check._zod.def)].some(
+		(each) => "format" in each && String(each.format).includes("int"),
+	);
+
+export interface Union {
+	options: readonly Schema[];
+	/** Exactly one option may match: `oneOf`, not `anyOf`. */
+	exclusive: boolean;
+}
+
+export function unionOf(schema: Schema | undefined): Union | undefined {
+	if (!schema) return undefined;
+	const { def } = unwrap(schema)._zod;
+	if (def.type !== "union") return undefined;
+	return { options: def.options, exclusive: def.inclusive === false && !("discriminator" in def) };
+}
+
+type UnionDef = Extract<z.core.$ZodTypes["_zod"]["def"], { type: "union" }>;
+
+/** zod's own classes are all the schemas there are; `def.type` tells them apart. */
+const known = (schema: Schema): z.core.$ZodTypes => schema as z.core.$ZodTypes;
+
+/** Without all that wraps it. */
+function unwrap(schema: Schema): z.core.$ZodTypes {
+	const inside = innerOf(schema);
+	return inside ? unwrap(inside) : known(schema);
+}
+
+/** What an optional, a default, a lazy, … wraps. */
+function innerOf(schema: Schema): Schema | undefined {
+	const { def } = known(schema)._zod;
+	switch (def.type) {
+		case "optional":
+		case "nullable":
+		case "default":
+		case "prefault":
+		case "nonoptional":
+		case "catch":
+		case "readonly":
+			return def.innerType;
+		case "lazy":
+			return def.getter();
+		case "pipe":
+			// The side that says what may be sent: a transform or an open schema in front says nothing.
+			return ["transform", "unknown", "any"].includes(def.in._zod.def.type) ? def.out : def.in;
+		default:
+			return undefined;
+	}
+}
+
+function childOf(schema: Schema, key: PropertyKey, value: unknown): Schema | undefined {
+	const { def } = unwrap(schema)._zod;
+	switch (def.type) {
+		case "object":
+			return (typeof key === "string" ? def.shape[key] : undefined) ?? def.catchall;
+		case "array":
+			return def.element;
+		case "record":
+			return def.valueType;
+		case "tuple":
+			return (typeof key === "number" ? def.items[key] : undefined) ?? def.rest ?? undefined;
+		case "intersection":
+			return childOf(def.left, key, value) ?? childOf(def.right, key, value);
+		case "union": {
+			const option = discriminated(def, value);
+			if (option) return childOf(option, key, value);
+			return def.options.map((each) => childOf(each, key, value)).find((child) => child !== undefined);
+		}
+		default:
+			return undefined;
+	}
+}
+
+/** The option of a discriminated union that claims the value. */
+function discriminated(def: UnionDef, value: unknown): Schema | undefined {
+	if (!("discriminator" in def) || typeof value !== "object" || value === null) return undefined;
+	const { discriminator } = def as z.core.$ZodDiscriminatedUnionDef;
+	const tag: unknown = Reflect.get(value, discriminator);
+	return def.options.find((option) =>
+		option._zod.propValues?.[discriminator]?.has(tag as z.core.util.Primitive),
+	);
+}
+
+export const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
