@@ -33,25 +33,31 @@ export function mapEvents(
 	stages: EventStages,
 ): ReadableStream<Uint8Array> {
 	let out = "";
+	const take = (): string => {
+		const text = out;
+		out = "";
+		return text;
+	};
 	const parser = createParser({
 		onEvent: ({ data }) => {
 			out += stages.onData(data);
 		},
 	});
 	const decoder = new TextDecoder();
+	const { onError } = stages;
 	return pullThrough(source, {
 		onChunk: (chunk) => {
-			out = "";
 			parser.feed(decoder.decode(chunk, { stream: true }));
-			return out;
+			return take();
 		},
 		onEnd: () => {
-			out = "";
 			// A last event without its blank line still counts, as every client treats it.
 			parser.feed(`${decoder.decode()}\n\n`);
-			return out + (stages.onEnd?.() ?? "");
+			out += stages.onEnd?.() ?? "";
+			return take();
 		},
-		onError: stages.onError,
+		// What the events before the failing one became is sent, however the network cut the bytes.
+		onError: onError && ((error) => take() + onError(error)),
 	});
 }
 

@@ -28,9 +28,12 @@ describe("mapEvents", () => {
 		const expected = `<{"a":"héllo — 世界"}><{"b":1}><[DONE]>|`;
 		const stages = { onData: (data: string) => `<${data}>`, onEnd: () => "|" };
 		await fc.assert(
-			fc.asyncProperty(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }), async (cuts) => {
-				expect(await text(mapEvents(split(source, cuts), stages))).toBe(expected);
-			}),
+			fc.asyncProperty(
+				fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }),
+				async (cuts) => {
+					expect(await text(mapEvents(split(source, cuts), stages))).toBe(expected);
+				},
+			),
 		);
 	});
 
@@ -73,6 +76,25 @@ describe("mapEvents", () => {
 		expect(cancelled).toBeInstanceOf(AiError);
 	});
 
+	it("sends what came before a failing event, for any split of the bytes", async () => {
+		const stages = {
+			onData(data: string) {
+				if (data === "3") throw new AiError("executionFailed");
+				return data;
+			},
+			onError: ({ code }: AiError) => `!${code}`,
+		};
+		const source = "data: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n";
+		await fc.assert(
+			fc.asyncProperty(
+				fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }),
+				async (cuts) => {
+					expect(await text(mapEvents(split(source, cuts), stages))).toBe("12!5001");
+				},
+			),
+		);
+	});
+
 	it("errors when nobody said what a failure looks like", async () => {
 		const failing = new ReadableStream<Uint8Array>({
 			pull: (controller) => controller.error(new AiError("timeout")),
@@ -104,7 +126,13 @@ describe("endInFrame", () => {
 				controller.close();
 			},
 		});
-		expect((await endInFrame(source, () => "").getReader().read()).value).toBe(chunk);
+		expect(
+			(
+				await endInFrame(source, () => "")
+					.getReader()
+					.read()
+			).value,
+		).toBe(chunk);
 	});
 });
 
