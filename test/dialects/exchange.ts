@@ -1,0 +1,47 @@
+/** One exchange in a dialect, without a pipeline: what a reader makes of inputs, what a writer makes of an output. */
+import { expect } from "vitest";
+import type { Reader, Rendered, Writer } from "../../src/dialects/dialect.ts";
+import { validate } from "../../src/dialects/validation.ts";
+import { AiError } from "../../src/errors.ts";
+import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
+import type { Model } from "../../src/models/model.ts";
+import type { TaskAnswer, TaskCall, TaskName, TaskOutput } from "../../src/tasks/task.ts";
+
+export function productModel(id: string): Model {
+	const model = PRODUCT_MODELS.find((each) => each.id === id);
+	if (!model) throw new Error(`no ${id} in the catalogue`);
+	return model;
+}
+
+export interface Read {
+	model: Model;
+	inputs: unknown;
+	call: TaskCall;
+}
+
+export function read(reader: Reader, model: Model, sent: unknown): Read {
+	const inputs = validate(reader.schema(model), sent);
+	return { model, inputs, call: reader.read(inputs as never, model) };
+}
+
+/** Text of the 5006 that the inputs are refused with. */
+export function refusal(reader: Reader, model: Model, sent: unknown): string {
+	try {
+		read(reader, model, sent);
+	} catch (error) {
+		if (!(error instanceof AiError)) throw error;
+		expect(error.key).toBe("badInput");
+		return error.description;
+	}
+	throw new Error("the inputs were accepted");
+}
+
+export function write<Name extends TaskName>(
+	writer: Writer,
+	exchange: Read,
+	task: Name,
+	output: TaskOutput<Name>,
+): Rendered {
+	const answer = { task, answer: { kind: "value", output } } as TaskAnswer;
+	return writer.write(answer, { ...exchange, now: 0, requestId: "request", uuid: () => "uuid" });
+}
