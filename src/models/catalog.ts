@@ -46,7 +46,7 @@ export const adHocModel = (id: string): Model => ({
 	output: "openai-chat-completion",
 	// None: what the caller leaves open is the engine's to decide.
 	defaults: {},
-	// What such engines can commonly do; nothing is refused for want of a flag.
+	// What such engines can commonly do.
 	capabilities: ["function_calling", "json_mode", "streaming"],
 	prices: [],
 	tags: [],
