@@ -1,0 +1,151 @@
+/**
+ * Collects every mistake of a configuration, a line each, so that one start shows them all.
+ *
+ * A line says where, what was expected and what was found. It shows names, numbers and choices, and only the kind of
+ * anything else: a key that was put in the wrong place must not end in a log.
+ */
+import type { z } from "zod";
+
+export class ConfigError extends Error {
+	override readonly name = "ConfigError";
+	/** One line each: the path of the field, what was expected, what was found. */
+	readonly problems: readonly string[];
+
+	constructor(problems: readonly string[]) {
+		const title = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
+		super(`The configuration has ${title}:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+		this.problems = problems;
+	}
+}
+
+/** A variable, and the way to a field in it. */
+export type Path = readonly [string, ...PropertyKey[]];
+
+export class Problems {
+	readonly #lines: string[] = [];
+
+	add(path: Path, problem: string): void {
+		this.#lines.push(`${formatPath(path)}: ${problem}`);
+	}
+
+	/** The value as `schema` gives it, or `undefined` and its mistakes added. */
+	parse<T>(schema: z.ZodType<T>, value: unknown, path: Path): T | undefined {
+		const parsed = schema.safeParse(value, { error: explain });
+		if (parsed.success) return parsed.data;
+		for (const issue of parsed.error.issues) {
+			const at: Path = [...path, ...issue.path];
+			if (issue.code === "unrecognized_keys")
+				for (const [i, line] of issue.message.split("\n").entries())
+					this.add([...at, issue.keys[i] ?? ""], line);
+			else if (issue.code === "invalid_key") for (const { message } of issue.issues) this.add(at, message);
+			else this.add(at, issue.message);
+		}
+		return undefined;
+	}
+
+	throwIfAny(): void {
+		if (this.#lines.length > 0) throw new ConfigError(this.#lines);
+	}
+}
+
+/** `ROUTES["@cf/meta/*"][0].backend` */
+export const formatPath = ([variable, ...steps]: Path): string =>
+	steps.reduce<string>((path, step) => {
+		if (typeof step === "number") return `${path}[${step}]`;
+		const name = String(step);
+		return /^[A-Za-z_]\w*$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
+	}, variable);
+
+const KINDS: Record<string, string> = {
+	array: "a list",
+	boolean: "true or false",
+	int: "a whole number",
+	number: "a number",
+	object: "an object",
+	record: "an object",
+	string: "text",
+};
+
+/** One line; for unknown keys, one for each of them. Schemas with a sentence of their own do not come here. */
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
+	switch (issue.code) {
+		case "invalid_type": {
+			const found =
+				typeof issue.input === "number" && issue.expected === "int" ? issue.input : kindOf(issue.input);
+			return `expected ${KINDS[issue.expected] ?? issue.expected}, found ${found}`;
+		}
+		case "invalid_value":
+			return expectedName(issue.values.map(String), issue.input);
+		case "unrecognized_keys": {
+			const known = knownKeys(issue.inst);
+			const only = known.length > 0 ? `, only ${list(known, "and")}` : "";
+			return issue.keys.map((key) => `expected no such field${didYouMean(key, known) || only}`).join("\n");
+		}
+		case "too_small":
+			return issue.origin === "number"
+				? `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}, found ${issue.input}`
+				: `expected one or more, found none`;
+		case "too_big":
+			return `expected at most ${issue.maximum}, found ${issue.input}`;
+		default:
+			return undefined;
+	}
+}
+
+const knownKeys = (schema: unknown): string[] =>
+	schema !== null && typeof schema === "object" && "shape" in schema ? Object.keys(schema.shape ?? {}) : [];
+
+/** More would hide the guess. */
+const MAX_NAMES_BESIDE_A_GUESS = 6;
+
+/** `expected "openai" or "simulator", found "openia"; did you mean "openai"?` */
+export function expectedName(names: readonly string[], found: unknown): string {
+	const all = list(names.map(quote), "or");
+	if (typeof found !== "string") return `expected ${all}, found ${kindOf(found)}`;
+	const guess = didYouMean(found, names);
+	const expected = guess && names.length > MAX_NAMES_BESIDE_A_GUESS ? `one of ${names.length} names` : all;
+	return `expected ${expected}, found ${quote(found)}${guess}`;
+}
+
+export function kindOf(value: unknown): string {
+	if (value === undefined) return "nothing";
+	if (value === null || typeof value === "boolean") return String(value);
+	if (Array.isArray(value)) return "a list";
+	if (value === "") return "an empty text";
+	if (typeof value === "string") return "text";
+	return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+export const quote = (text: string): string => JSON.stringify(text);
+
+/** `a, b and c` */
+export const list = (items: readonly string[], last: "and" | "or"): string =>
+	items.length < 2 ? items.join() : `${items.slice(0, -1).join(", ")} ${last} ${items.at(-1)}`;
+
+/** The candidate that a slip of the finger or two would make of `name`, as a question; else nothing. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+	const slips = Math.min(3, Math.floor(name.length / 3));
+	const near = candidates
+		.map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+		.filter(({ distance }) => distance <= slips)
+		.sort((a, b) => a.distance - b.distance)[0];
+	return near ? `; did you mean ${quote(near.candidate)}?` : "";
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`. */
+function editDistance(a: string, b: string): number {
+	let before: number[] = [];
+	let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+	for (let i = 1; i <= a.length; i++) {
+		const next = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const replaced = at(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+			const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(before, j - 2) + 1 : Infinity;
+			next.push(Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1));
+		}
+		[before, row] = [row, next];
+	}
+	return at(row, b.length);
+}
+
+const at = (row: readonly number[], j: number): number => row[j] ?? Infinity;
