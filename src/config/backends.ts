@@ -1,0 +1,135 @@
+/** `BACKENDS`: the engines that routes name. */
+import { z } from "zod";
+import type { BackendKind } from "../backends/backend.ts";
+import type { WeightedTarget } from "../request.ts";
+import { type Env, headers, secret } from "./headers.ts";
+import { expectedName, type Path, type Problems } from "./problems.ts";
+
+/** A backend as its entry describes it: a target but for the model that it is asked for. */
+export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
+
+/** Always there, by this name. */
+export const SIMULATOR = "simulator";
+
+const DEFAULT_HEADER_MS = 60_000;
+const DEFAULT_IDLE_MS = 60_000;
+const DEFAULT_TOTAL_MS = 600_000;
+const MAX_MS = 24 * 60 * 60 * 1000;
+
+const milliseconds = z.int().min(1).max(MAX_MS);
+
+const Timeouts = z
+	.strictObject({
+		header_ms: milliseconds.default(DEFAULT_HEADER_MS),
+		idle_ms: milliseconds.default(DEFAULT_IDLE_MS),
+		total_ms: milliseconds.default(DEFAULT_TOTAL_MS),
+	})
+	.transform(({ header_ms, idle_ms, total_ms }) => ({
+		headerMs: header_ms,
+		idleMs: idle_ms,
+		totalMs: total_ms,
+	}));
+
+/** The base address of an engine, without the slash at its end. What is wrong with one is told without showing it. */
+const EngineUrl = z.string().transform((text, context) => {
+	const refuse = (found: string) => {
+		context.addIssue(`expected the http or https address of an engine, found ${found}`);
+		return z.NEVER;
+	};
+	const url = URL.parse(text);
+	if (!url) return refuse("text that is no address");
+	if (!/^https?:$/.test(url.protocol))
+		return refuse("another kind of address (it begins with http:// or https://)");
+	if (url.username || url.password) return refuse("one with credentials (name a secret in key or headers)");
+	// Also an empty one, which `search` and `hash` do not show.
+	if (/[?#]/.test(text)) return refuse(text.includes("?") ? "one with a query" : "one with a fragment");
+	return url.href.replace(/\/+$/, "");
+});
+
+const BackendName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** What a backend of each kind is configured with, beside `kind`. */
+const settings = (env: Env) =>
+	({
+		simulator: z.strictObject({}),
+		openai: z.strictObject({
+			url: EngineUrl.optional(),
+			urls: z.array(EngineUrl).min(1).optional(),
+			key: secret(env).optional(),
+			headers: headers(env).optional(),
+			timeouts: Timeouts.optional(),
+		}),
+	}) satisfies Record<BackendKind, z.ZodType>;
+
+/** Every backend whose description is right, and the simulator. */
+export function readBackends(
+	entries: ReadonlyMap<string, unknown>,
+	env: Env,
+	problems: Problems,
+): Map<string, ConfiguredBackend> {
+	const backends = new Map([[SIMULATOR, simulator(SIMULATOR)]]);
+	for (const [name, entry] of entries) {
+		const backend = readBackend(name, entry, env, problems);
+		if (backend) backends.set(name, backend);
+	}
+	return backends;
+}
+
+function readBackend(
+	name: string,
+	entry: unknown,
+	env: Env,
+	problems: Problems,
+): ConfiguredBackend | undefined {
+	const path: Path = ["BACKENDS", name];
+	if (!BackendName.test(name))
+		problems.add(path, "expected a name of up to 64 letters, digits, '.', '_' and '-', found another");
+	const fields = problems.parse(z.looseObject({}), entry, path);
+	if (!fields) return undefined;
+	const { kind, ...rest } = fields;
+	const schemas = settings(env);
+
+	if (name === SIMULATOR && kind !== "simulator") {
+		problems.add(
+			[...path, "kind"],
+			`${expectedName(["simulator"], kind)} (the name is the built-in simulator's)`,
+		);
+		return undefined;
+	}
+	if (kind === "simulator") return problems.parse(schemas.simulator, rest, path) && simulator(name);
+	if (kind !== "openai") problems.add([...path, "kind"], expectedName(Object.keys(schemas), kind));
+
+	// Also where the kind is not known: the rest is likelier to be meant for this one than for the simulator.
+	if ((rest.url === undefined) === (rest.urls === undefined))
+		problems.add(path, `expected either url or urls, found ${rest.url === undefined ? "neither" : "both"}`);
+	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
+	const openai = problems.parse(schemas.openai, rest, path);
+	const [first, ...others] = openai?.urls ?? (openai?.url === undefined ? [] : [openai.url]);
+	if (!openai || first === undefined) return undefined;
+	return {
+		backend: name,
+		kind: "openai",
+		urls: [first, ...others],
+		...(openai.key !== undefined && { key: openai.key }),
+		headers: openai.headers ?? {},
+		timeouts: openai.timeouts ?? DEFAULT_TIMEOUTS,
+	};
+}
+
+/** A key is sent as `Authorization`, which a header would then say twice. */
+export function refuseSecondKey(headers: unknown, key: unknown, path: Path, problems: Problems): void {
+	if (key === undefined || typeof headers !== "object" || headers === null) return;
+	for (const name of Object.keys(headers))
+		if (name.toLowerCase() === "authorization")
+			problems.add([...path, name], "expected no such header beside a key, found both");
+}
+
+const DEFAULT_TIMEOUTS = Timeouts.parse({});
+
+const simulator = (name: string): ConfiguredBackend => ({
+	backend: name,
+	kind: "simulator",
+	urls: [""],
+	headers: {},
+	timeouts: DEFAULT_TIMEOUTS,
+});

@@ -1,0 +1,93 @@
+/** Secrets by name, and the headers that a backend or a route adds to what it sends. */
+import { z } from "zod";
+import { didYouMean, kindOf } from "./problems.ts";
+
+export type Env = Readonly<Record<string, unknown>>;
+
+/** What is written by the runtime or by a backend, or speaks of one connection only. */
+const RESERVED = new Set([
+	"accept-encoding",
+	"connection",
+	"content-encoding",
+	"content-length",
+	"content-type",
+	"expect",
+	"host",
+	"keep-alive",
+	"proxy-authenticate",
+	"proxy-authorization",
+	"proxy-connection",
+	"te",
+	"trailer",
+	"transfer-encoding",
+	"upgrade",
+]);
+
+/** Cloudflare's own headers that a client is meant to send: Access service tokens, AI Gateway as an engine. */
+const ALLOWED_CF = /^cf-(?:access-client-(?:id|secret)|aig-.+)$/;
+
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+/** What `fetch` takes: no control character but the tab, nothing above Latin-1. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** The text of a secret, or why there is none. Its name is not repeated: some put the key itself there. */
+function readSecret(name: unknown, env: Env): { text: string } | { mistake: string } {
+	if (typeof name !== "string") return { mistake: `expected the name of a secret, found ${kindOf(name)}` };
+	const text = textOf(env[name]);
+	if (text === "") {
+		const guess = didYouMean(
+			name,
+			Object.keys(env).filter((other) => textOf(env[other]) !== ""),
+		);
+		return { mistake: `expected the name of a secret that is set, found the name of none${guess}` };
+	}
+	if (!VALUE.test(text))
+		return { mistake: "expected a secret that fits into a header, found one that does not" };
+	return { text };
+}
+
+/** A secret that came through a pipe often ends in a line break. */
+const textOf = (value: unknown): string => (typeof value === "string" ? value.trim() : "");
+
+/** The name of a secret, to its text. */
+export const secret = (env: Env) =>
+	z.unknown().transform((name, context) => {
+		const found = readSecret(name, env);
+		if ("text" in found) return found.text;
+		context.addIssue(found.mistake);
+		return z.NEVER;
+	});
+
+const HeaderName = z.string().superRefine((name, context) => {
+	const lower = name.toLowerCase();
+	if (!TOKEN.test(name)) context.addIssue("expected the name of a header, found another text");
+	else if (RESERVED.has(lower))
+		context.addIssue("expected a header that is free to set, found a reserved one");
+	else if (lower.startsWith("cf-") && !ALLOWED_CF.test(lower))
+		context.addIssue("expected a header that is free to set, found one of Cloudflare's");
+});
+
+const HeaderSecret = z.strictObject({ secret: z.unknown() });
+
+const headerValue = (env: Env) =>
+	z.unknown().transform((value, context) => {
+		if (typeof value === "string" && VALUE.test(value)) return value;
+		const named = HeaderSecret.safeParse(value);
+		if (!named.success) {
+			const found = typeof value === "string" ? "text that no header can hold" : kindOf(value);
+			context.addIssue(`expected text or {"secret": its name}, found ${found}`);
+			return z.NEVER;
+		}
+		const secret = readSecret(named.data.secret, env);
+		if ("text" in secret) return secret.text;
+		context.addIssue(secret.mistake);
+		return z.NEVER;
+	});
+
+/** Header name, in lower case, to value: a text, or the name of a secret. */
+export const headers = (env: Env) =>
+	z
+		.record(HeaderName, headerValue(env))
+		.transform((record) =>
+			Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value])),
+		);

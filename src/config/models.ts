@@ -1,0 +1,117 @@
+/** `MODELS`: models of the operator's own, and other facts about those of the catalogue. */
+import { z } from "zod";
+import { adHocModel, type Catalog } from "../models/catalog.ts";
+import {
+	CAPABILITIES,
+	INPUT_SHAPES,
+	type InputShape,
+	type Model,
+	OUTPUT_SHAPES,
+	type OutputShape,
+	PRICE_UNITS,
+	TASK_TITLES,
+	type TaskTitle,
+} from "../models/model.ts";
+import { INPUTS_OF, OUTPUTS_OF } from "../models/shapes.ts";
+import { list, type Path, type Problems, quote } from "./problems.ts";
+
+const USD_PER_NEURON = 0.011 / 1000;
+/** Enough for any price, and short of what binary fractions add. */
+const USD_DIGITS = 12;
+
+const count = z.int().min(1);
+
+const OperatorModel = z.strictObject({
+	task: z.enum(TASK_TITLES).optional(),
+	description: z.string().optional(),
+	created: z.iso.date("expected a date (YYYY-MM-DD), found another value").optional(),
+	context_window: count.optional(),
+	max_input_tokens: count.optional(),
+	dimensions: count.optional(),
+	input: z.enum(INPUT_SHAPES).optional(),
+	output: z.enum(OUTPUT_SHAPES).optional(),
+	defaults: z.record(z.string(), z.unknown()).optional(),
+	prices: z.array(z.strictObject({ unit: z.enum(PRICE_UNITS), neurons: z.number().min(0) })).optional(),
+	capabilities: z.array(z.enum(CAPABILITIES)).optional(),
+});
+type OperatorModel = z.output<typeof OperatorModel>;
+
+/** A new model must say what it is for. */
+const NewModel = OperatorModel.extend({ task: z.enum(TASK_TITLES) });
+
+/** What decides the shapes, read by itself: a mistake elsewhere in an entry must not hide one here. */
+const Named = z
+	.object({
+		task: OperatorModel.shape.task.catch(undefined),
+		input: OperatorModel.shape.input.catch(undefined),
+		output: OperatorModel.shape.output.catch(undefined),
+	})
+	.partial()
+	.catch({});
+type Named = z.output<typeof Named>;
+
+/** What is named in an entry holds; the rest is the catalogue's, or for a new model the task's usual. */
+export function readModels(entries: [string, unknown][], catalog: Catalog, problems: Problems): Model[] {
+	return entries.flatMap(([id, entry]) => {
+		const path: Path = ["MODELS", id];
+		if (!/^[^\s*]+$/.test(id))
+			problems.add(path, "expected the id of one model, found spaces, a pattern or nothing");
+		const known = catalog.find(id);
+		const own = problems.parse(known ? OperatorModel : NewModel, entry, path);
+		const named = Named.parse(entry);
+		const task = named.task ?? known?.task;
+		if (!task) return [];
+		const shapes = readShapes(task, named, known, path, problems);
+		return own ? [{ ...base(id, task, shapes.input, known), task, ...shapes, ...facts(own) }] : [];
+	});
+}
+
+function base(id: string, task: TaskTitle, input: InputShape, known: Model | undefined): Model {
+	if (!known) {
+		const model = adHocModel(id);
+		return task === model.task ? model : { ...model, capabilities: [] };
+	}
+	// Fields and defaults belong to the way the inputs are written, and go with it.
+	const { inputFields: _, ...rest } = known;
+	return known.input === input ? known : { ...rest, defaults: {} };
+}
+
+const facts = (own: OperatorModel): Partial<Model> => ({
+	...(own.description !== undefined && { description: own.description }),
+	...(own.created !== undefined && { created: own.created }),
+	...(own.context_window !== undefined && { contextWindow: own.context_window }),
+	...(own.max_input_tokens !== undefined && { maxInputTokens: own.max_input_tokens }),
+	...(own.dimensions !== undefined && { dimensions: own.dimensions }),
+	...(own.defaults !== undefined && { defaults: own.defaults }),
+	...(own.capabilities !== undefined && { capabilities: own.capabilities }),
+	...(own.prices !== undefined && {
+		prices: own.prices.map(({ unit, neurons }) => ({
+			unit,
+			neurons,
+			usd: Number((neurons * USD_PER_NEURON).toPrecision(USD_DIGITS)),
+		})),
+	}),
+});
+
+/** The shapes that are named; else the catalogue's, while they still fit; else the usual ones. */
+function readShapes(
+	task: TaskTitle,
+	named: Named,
+	known: Model | undefined,
+	path: Path,
+	problems: Problems,
+): { input: InputShape; output: OutputShape } {
+	const input = named.input ?? fitting(known?.input, INPUTS_OF[task]);
+	if (!INPUTS_OF[task].includes(input))
+		problems.add([...path, "input"], unfit(INPUTS_OF[task], `for ${task}`, input));
+	const output = named.output ?? fitting(known?.output, OUTPUTS_OF[input]);
+	if (!OUTPUTS_OF[input].includes(output))
+		problems.add([...path, "output"], unfit(OUTPUTS_OF[input], `for input ${quote(input)}`, output));
+	return { input, output };
+}
+
+const fitting = <T>(wanted: T | undefined, usual: readonly [T, ...T[]]): T =>
+	wanted !== undefined && usual.includes(wanted) ? wanted : usual[0];
+
+const unfit = (fit: readonly string[], purpose: string, found: string): string =>
+	`expected ${list([...new Set(fit)].map(quote), "or")} ${purpose}, found ${quote(found)}`;

@@ -1,0 +1,151 @@
+/** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
+import { z } from "zod";
+import type { Routing, WeightedTarget } from "../request.ts";
+import { type ConfiguredBackend, refuseSecondKey, SIMULATOR } from "./backends.ts";
+import { type Env, headers } from "./headers.ts";
+import { expectedName, type Path, type Problems } from "./problems.ts";
+
+export interface RouteTarget {
+	backend: ConfiguredBackend;
+	/** The engine's name of the model; absent: the caller's. */
+	model?: string;
+	weight?: number;
+	headers: Record<string, string>;
+}
+
+export interface Route {
+	/** A model id; `*` in it stands for any text, none and slashes included. */
+	pattern: string;
+	targets: RouteTarget[];
+}
+
+/** An exact id comes first, then the pattern with the most literal characters, then the one written first. */
+export class RouteTable implements Routing {
+	/** As they were written. */
+	readonly routes: readonly Route[];
+	readonly defaultBackend: ConfiguredBackend | undefined;
+	readonly #exact: ReadonlyMap<string, Route>;
+	readonly #patterns: readonly Route[];
+
+	constructor(routes: readonly Route[], defaultBackend?: ConfiguredBackend) {
+		this.routes = routes;
+		this.defaultBackend = defaultBackend;
+		this.#exact = new Map(routes.filter(isExact).map((route) => [route.pattern, route]));
+		this.#patterns = routes
+			.filter((route) => !isExact(route))
+			.sort((a, b) => literalLength(b.pattern) - literalLength(a.pattern));
+	}
+
+	find(modelId: string): { targets: WeightedTarget[]; named: boolean } | undefined {
+		const route = this.#exact.get(modelId) ?? this.#patterns.find(({ pattern }) => matches(pattern, modelId));
+		if (route)
+			return { targets: route.targets.map((target) => weightedTarget(target, modelId)), named: true };
+		if (!this.defaultBackend) return undefined;
+		return {
+			targets: [weightedTarget({ backend: this.defaultBackend, headers: {} }, modelId)],
+			named: false,
+		};
+	}
+}
+
+const weightedTarget = (
+	{ backend, model, weight, headers }: RouteTarget,
+	modelId: string,
+): WeightedTarget => ({
+	...backend,
+	model: model ?? modelId,
+	headers: { ...backend.headers, ...headers },
+	...(weight !== undefined && { weight }),
+});
+
+export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");
+
+const literalLength = (pattern: string): number => pattern.replaceAll("*", "").length;
+
+/** In one pass, whatever the id: a regular expression with several `*` could be made to take for ever. */
+export function matches(pattern: string, id: string): boolean {
+	const [first = "", ...rest] = pattern.split("*");
+	const last = rest.pop();
+	if (last === undefined) return pattern === id;
+	if (!id.startsWith(first) || !id.endsWith(last) || id.length < first.length + last.length) return false;
+	const end = id.length - last.length;
+	let at = first.length;
+	for (const part of rest) {
+		const found = id.indexOf(part, at);
+		if (found < 0 || found + part.length > end) return false;
+		at = found + part.length;
+	}
+	return true;
+}
+
+const targets = (env: Env) =>
+	z
+		.array(
+			z.strictObject({
+				// Checked below, against the backends.
+				backend: z.unknown().optional(),
+				model: z
+					.string()
+					.min(1)
+					.refine((model) => !model.includes("*"), "expected the name of one model, found a pattern")
+					.optional(),
+				weight: z.number().positive().optional(),
+				headers: headers(env).optional(),
+			}),
+		)
+		.min(1);
+
+export interface RouteWorld {
+	env: Env;
+	backends: ReadonlyMap<string, ConfiguredBackend>;
+	/** As they were written: a backend with a mistake is not missing. */
+	backendEntries: ReadonlyMap<string, unknown>;
+	problems: Problems;
+}
+
+export function readRoutes(entries: [string, unknown][], world: RouteWorld): Route[] {
+	const schema = targets(world.env);
+	return entries.map(([pattern, entry]) => {
+		const path: Path = ["ROUTES", pattern];
+		if (!/^\S+$/.test(pattern))
+			world.problems.add(path, "expected a model id or a pattern, found spaces or nothing");
+		if (Array.isArray(entry))
+			for (const [i, target] of entry.entries()) checkBackend(target, [...path, i], world);
+		const parsed = world.problems.parse(schema, entry, path) ?? [];
+		return {
+			pattern,
+			targets: parsed.flatMap(({ backend: name, headers = {}, ...target }) => {
+				const backend = world.backends.get(String(name));
+				return backend ? [{ ...target, backend, headers }] : [];
+			}),
+		};
+	});
+}
+
+function checkBackend(target: unknown, path: Path, world: RouteWorld): void {
+	if (!isRecord(target)) return;
+	const { backend, headers } = target;
+	const names = namesOf(world);
+	if (typeof backend !== "string" || !names.includes(backend))
+		world.problems.add([...path, "backend"], expectedName(names, backend));
+	else {
+		const entry = world.backendEntries.get(backend);
+		if (isRecord(entry)) refuseSecondKey(headers, entry.key, [...path, "headers"], world.problems);
+	}
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
+
+const namesOf = ({ backendEntries }: RouteWorld): string[] => [
+	...new Set([...backendEntries.keys(), SIMULATOR]),
+];
+
+/** Serves what no route names. */
+export function readDefaultBackend(value: unknown, world: RouteWorld): ConfiguredBackend | undefined {
+	if (value === undefined || value === "") return undefined;
+	const names = namesOf(world);
+	if (typeof value === "string" && names.includes(value)) return world.backends.get(value);
+	world.problems.add(["DEFAULT_BACKEND"], expectedName(names, value));
+	return undefined;
+}
