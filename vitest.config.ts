@@ -14,11 +14,19 @@ export default defineConfig({
 						},
 					}),
 				],
-				test: { name: "worker", include: ["test/**/*.test.ts"], exclude: ["test/clients/**", "test/node/**"] },
+				test: {
+					name: "worker",
+					include: ["test/**/*.test.ts"],
+					exclude: ["test/clients/**", "test/node/**"],
+				},
 			},
 			{
 				// Real clients and the project's own scripts, on Node, against a started gateway.
-				test: { name: "node", include: ["test/clients/**/*.test.ts", "test/node/**/*.test.ts"], testTimeout: 30_000 },
+				test: {
+					name: "node",
+					include: ["test/clients/**/*.test.ts", "test/node/**/*.test.ts"],
+					testTimeout: 30_000,
+				},
 			},
 		],
 	},

@@ -4,7 +4,7 @@
  * Arguments go on to wrangler (`npm run dev -- --port 9000 --env staging`).
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import { ConfigError, configure, describeRouting } from "../src/config.ts";
@@ -24,7 +24,7 @@ const lines = routingLines();
 const child = spawn(
 	process.execPath,
 	[
-		fileURLToPath(new URL("../node_modules/wrangler/bin/wrangler.js", import.meta.url)),
+		join(import.meta.dirname, "../node_modules/wrangler/bin/wrangler.js"),
 		"dev",
 		...(values.port === undefined ? ["--port", port] : []),
 		"--show-interactive-dev-session=false",
@@ -46,7 +46,10 @@ function routingLines(): string[] {
 	const env = typeof values.env === "string" ? values.env : undefined;
 	const { vars, userConfigPath } = readConfig({ env });
 	const all = getVarsForDev(userConfigPath, undefined, vars, env, true);
-	const plain = Object.entries(all).map(([name, binding]) => [name, "value" in binding ? binding.value : undefined]);
+	const plain = Object.entries(all).map(([name, binding]) => [
+		name,
+		"value" in binding ? binding.value : undefined,
+	]);
 	try {
 		return describeRouting(configure({ ...Object.fromEntries(plain), ...DEV_VARS }));
 	} catch (error) {

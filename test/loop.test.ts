@@ -24,7 +24,11 @@ const CALCULATOR = {
 	function: {
 		name: "calculator",
 		description: "Evaluate an arithmetic expression",
-		parameters: { type: "object", properties: { expression: { type: "string", description: "e.g. 1 + 1" } }, required: ["expression"] },
+		parameters: {
+			type: "object",
+			properties: { expression: { type: "string", description: "e.g. 1 + 1" } },
+			required: ["expression"],
+		},
 	},
 };
 const SCHEMA = {
@@ -104,7 +108,10 @@ describe("the gateway in front of itself", () => {
 		const response_format = { type: "json_schema", json_schema: { name: "person", schema: SCHEMA } };
 		await sameJson("/v1/chat/completions", { model: KIMI, messages, response_format });
 		expect(
-			await sameJson(`/run/${LLAMA}`, { messages, response_format: { type: "json_schema", json_schema: SCHEMA } }),
+			await sameJson(`/run/${LLAMA}`, {
+				messages,
+				response_format: { type: "json_schema", json_schema: SCHEMA },
+			}),
 		).toMatchObject({ result: { response: { mood: "happy" } } });
 	});
 
@@ -116,7 +123,10 @@ describe("the gateway in front of itself", () => {
 	it("embeds alike, in all shapes", async () => {
 		await sameJson("/v1/embeddings", { model: "@cf/baai/bge-m3", input: ["a", "b"] });
 		await sameJson("/run/@cf/baai/bge-small-en-v1.5", { text: ["a", "b"] });
-		await sameJson("/run/@cf/baai/bge-m3", { query: "a cat", contexts: [{ text: "cats" }, { text: "dogs" }] });
+		await sameJson("/run/@cf/baai/bge-m3", {
+			query: "a cat",
+			contexts: [{ text: "cats" }, { text: "dogs" }],
+		});
 	});
 
 	it("paints and hears alike", async () => {

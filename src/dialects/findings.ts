@@ -233,7 +233,9 @@ export function pointer(path: Path): string {
 
 const name = (key: PropertyKey): string => shorten(String(key), MAX_KEY_CHARACTERS);
 
-const patternText = (pattern: string): string => /^\/(.*)\/[a-z]*$/s.exec(pattern)?.[1] ?? pattern;
+/** Without the slashes and the flags of the literal, as JSON Schema has it. */
+const patternText = (pattern: string): string =>
+	(/^\/(.*)\/[a-z]*$/s.exec(pattern)?.[1] ?? pattern).replaceAll("\\/", "/");
 
 const shorten = (text: string, characters: number): string =>
 	text.length > characters ? `${text.slice(0, characters - 1)}…` : text;

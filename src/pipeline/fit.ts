@@ -5,11 +5,14 @@ import { approximateTokens } from "../models/tokens.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { textOf } from "../tasks/text-generation.ts";
 
-export function fit(call: TaskCall, model: Model): void {
+export function fitContext(call: TaskCall, model: Model): void {
 	if (call.task === "text-generation" && model.contextWindow !== undefined) {
 		const { messages, prompt, tools, max_tokens } = call.input;
-		const texts = messages.map(({ content, tool_calls }) => textOf(content) + JSON.stringify(tool_calls ?? ""));
-		const wanted = approximateTokens([...texts, prompt ?? "", JSON.stringify(tools ?? "")]) + (max_tokens ?? 0);
+		const texts = messages.map(
+			({ content, tool_calls }) => textOf(content) + JSON.stringify(tool_calls ?? ""),
+		);
+		const wanted =
+			approximateTokens([...texts, prompt ?? "", JSON.stringify(tools ?? "")]) + (max_tokens ?? 0);
 		if (wanted > model.contextWindow)
 			throw new AiError(
 				"contextWindowExceeded",

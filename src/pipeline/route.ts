@@ -20,9 +20,10 @@ export function route(modelId: string, { routing, random }: RouteServices): Plan
 
 /** Weighted targets share the first place by their weights; those without a weight only stand in, in order. */
 function drawFirst(targets: WeightedTarget[], random: () => number): WeightedTarget[] {
-	const total = targets.reduce((sum, { weight = 0 }) => sum + weight, 0);
-	let left = random() * total;
-	const drawn = targets.find(({ weight = 0 }) => weight > 0 && (left -= weight) < 0);
+	let total = 0;
+	const upTo = targets.map(({ weight = 0 }) => (total += weight));
+	const at = random() * total;
+	const drawn = targets.find((_, i) => at < (upTo[i] ?? 0));
 	return drawn ? [drawn, ...targets.filter((target) => target !== drawn)] : targets;
 }
 

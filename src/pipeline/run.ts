@@ -5,7 +5,7 @@
 import type { InferenceRequest, Reply, Services } from "../request.ts";
 import { authorize } from "./authorize.ts";
 import { dispatch } from "./dispatch.ts";
-import { fit } from "./fit.ts";
+import { fitContext } from "./fit.ts";
 import { parse } from "./parse.ts";
 import { route } from "./route.ts";
 
@@ -13,7 +13,7 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	const model = authorize(request.model, services); // first: the model names the dialect
 	const { reader, writer } = request.dialect(model);
 	const { inputs, call } = await parse(request.inputs, reader, model);
-	fit(call, model);
+	fitContext(call, model);
 	const plan = route(model.id, services);
 	const { answer, backend } = await dispatch(plan, call, { model, signal: request.signal }, services);
 	const { now, uuid } = services;

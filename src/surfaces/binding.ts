@@ -60,9 +60,12 @@ export function binding(services: Services): Hono<BindingEnv> {
 				},
 				services,
 			);
-			return replyResponse(reply, id, (value) =>
-				// Exactly this value: the runtime's client treats "application/json; charset=utf-8" as a stream.
-				new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } }),
+			return replyResponse(
+				reply,
+				id,
+				(value) =>
+					// Exactly this value: the runtime's client treats "application/json; charset=utf-8" as a stream.
+					new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } }),
 			);
 		});
 	app.get("/run", () => {
@@ -98,7 +101,8 @@ function refuseQueue(): never {
 
 /** `prefix:model` where the caller gave a prefix; model ids have no colon before their last part. */
 function modelOf(header: string | undefined): string {
-	if (!header) throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");
+	if (!header)
+		throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");
 	const at = header.indexOf(":@");
 	return at < 0 ? header : header.slice(at + 1);
 }

@@ -32,8 +32,7 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
 		throw tooLarge(limit);
 	}
 	const bytes = request.body ? await readWhole(request.body, limit) : new Uint8Array();
-	if (bytes.length === 0)
-		throw new AiError("incompleteRequest", "Request is missing headers or body: body");
+	if (bytes.length === 0) throw new AiError("incompleteRequest", "Request is missing headers or body: body");
 	return bytes;
 }
 
@@ -61,7 +60,7 @@ export async function readWhole(
 export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<Limits, "jsonDepth">): unknown {
 	let text: string;
 	try {
-		text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+		text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
 	} catch {
 		throw new AiError("badInput", "Error: the request body is not valid UTF-8");
 	}

@@ -115,7 +115,10 @@ function unwrapped({ body }: Reply): unknown {
 
 function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
 	if (queueRequest)
-		throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");
+		throw new AiError(
+			"invalidInput",
+			"Invalid input: the asynchronous queue (queueRequest) is not available",
+		);
 	if (websocket) throw new AiError("invalidInput", "Invalid input: websockets are not available");
 }
 
@@ -144,7 +147,10 @@ async function takeBody(inputs: Record<string, unknown>, limit: number): Promise
 	const bytes = response.body ? await readWhole(response.body, limit) : new Uint8Array();
 	return {
 		fields,
-		body: { bytes, contentType: (body instanceof FormData && response.headers.get("content-type")) || contentType },
+		body: {
+			bytes,
+			contentType: (body instanceof FormData && response.headers.get("content-type")) || contentType,
+		},
 	};
 }
 

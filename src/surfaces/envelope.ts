@@ -19,7 +19,12 @@ export function failureEnvelope(error: AiError, requestId: string): Response {
 			{ status },
 		);
 	return Response.json(
-		{ errors: [{ message: failureMessage(error, requestId), code }], success: false, result: {}, messages: [] },
+		{
+			errors: [{ message: failureMessage(error, requestId), code }],
+			success: false,
+			result: {},
+			messages: [],
+		},
 		{ status, headers: failureHeaders(error, requestId) },
 	);
 }

@@ -4,5 +4,7 @@ import type { AiError } from "../errors.ts";
 export function logFailure({ cause, code, key }: AiError, requestId: string): void {
 	if (!(cause instanceof Error)) return;
 	const frames = cause.stack?.split("\n").filter((line) => /^\s+at /.test(line));
-	console.error(JSON.stringify({ requestId, code, failure: key, cause: cause.name, at: frames?.slice(0, 8) }));
+	console.error(
+		JSON.stringify({ requestId, code, failure: key, cause: cause.name, at: frames?.slice(0, 8) }),
+	);
 }

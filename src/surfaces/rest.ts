@@ -51,7 +51,10 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 		if (!INFERENCE_NAMESPACE.test(model) && !catalog.find(model) && !routing.find(model)?.named)
 			throw new AiError("noRoute");
 		if (c.req.query("queueRequest") === "true")
-			throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");
+			throw new AiError(
+				"invalidInput",
+				"Invalid input: the asynchronous queue (queueRequest) is not available",
+			);
 		return infer(c, model, withoutOptions(await readInputs(c.req.raw, limits)));
 	});
 
@@ -71,14 +74,17 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 	app.get("/tasks/search", () => envelope(taskList()));
 	app.get("/authors/search", () => envelope(authorList(catalog)));
 
-	methodNotAllowed(app, ["/run", "/run/*", "/models/search", "/models/schema", "/tasks/search", "/authors/search"]);
+	methodNotAllowed(app, [
+		"/run",
+		"/run/*",
+		"/models/search",
+		"/models/schema",
+		"/tasks/search",
+		"/authors/search",
+	]);
 	return app;
 
-	async function infer(
-		c: Parameters<typeof callerOf>[0],
-		model: string,
-		inputs: Inputs,
-	): Promise<Response> {
+	async function infer(c: Parameters<typeof callerOf>[0], model: string, inputs: Inputs): Promise<Response> {
 		const id = c.get("requestId");
 		const caller = callerOf(c);
 		const signal = c.req.raw.signal;
@@ -90,7 +96,8 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 /** `options` beside the inputs speak to the gateway (`rejectIfBusy`), not to the model. */
 function withoutOptions(inputs: Inputs): Inputs {
 	const { fields } = inputs;
-	if (typeof fields !== "object" || fields === null || Array.isArray(fields) || !("options" in fields)) return inputs;
+	if (typeof fields !== "object" || fields === null || Array.isArray(fields) || !("options" in fields))
+		return inputs;
 	const { options: _, ...rest } = fields;
 	return { ...inputs, fields: rest };
 }

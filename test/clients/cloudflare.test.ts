@@ -17,15 +17,21 @@ afterAll(() => gateway?.stop());
 describe("cloudflare SDK", () => {
 	it("runs text models", async () => {
 		const answer = await client.ai.run(LLAMA, { account_id, prompt: "My name is Alice. What is my name?" });
-		expect(answer).toMatchObject({ response: expect.stringContaining("Alice"), usage: { total_tokens: expect.any(Number) } });
+		expect(answer).toMatchObject({
+			response: expect.stringContaining("Alice"),
+			usage: { total_tokens: expect.any(Number) },
+		});
 	});
 
 	it("runs every kind of task that takes JSON", async () => {
 		const run = (model: string, inputs: object) =>
-			client.ai.run(model, { account_id, ...inputs } as Cloudflare.AIRunParams) as Promise<unknown>;
+			client.ai.run(model, { account_id, ...inputs } as Cloudflare.AI.AIRunParams) as Promise<unknown>;
 		expect(await run("@cf/baai/bge-small-en-v1.5", { text: ["a", "b"] })).toMatchObject({ shape: [2, 384] });
 		expect(
-			await run("@cf/baai/bge-reranker-base", { query: "cats", contexts: [{ text: "dogs" }, { text: "cats purr" }] }),
+			await run("@cf/baai/bge-reranker-base", {
+				query: "cats",
+				contexts: [{ text: "dogs" }, { text: "cats purr" }],
+			}),
 		).toMatchObject({ response: [{ id: 1 }, { id: 0 }] });
 		expect(await run("@cf/huggingface/distilbert-sst-2-int8", { text: "I love this." })).toMatchObject([
 			{ label: "NEGATIVE" },
@@ -37,7 +43,9 @@ describe("cloudflare SDK", () => {
 		expect(await run("@cf/black-forest-labs/flux-1-schnell", { prompt: "a fox" })).toMatchObject({
 			image: expect.any(String),
 		});
-		expect(await run("@cf/myshell-ai/melotts", { prompt: "Hello" })).toMatchObject({ audio: expect.any(String) });
+		expect(await run("@cf/myshell-ai/melotts", { prompt: "Hello" })).toMatchObject({
+			audio: expect.any(String),
+		});
 	});
 
 	it("pages through the catalogue until it is empty", async () => {

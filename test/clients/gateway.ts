@@ -15,7 +15,13 @@ export async function startGateway(vars: Record<string, string> = {}): Promise<S
 		bindings: Object.fromEntries(
 			Object.entries(all).map(([name, value]) => [name, { type: "plain_text", value }] as const),
 		),
-		dev: { server: { hostname: "127.0.0.1", port: 0 }, inspector: false, logLevel: "error", watch: false, persist: false },
+		dev: {
+			server: { hostname: "127.0.0.1", port: 0 },
+			inspector: false,
+			logLevel: "error",
+			watch: false,
+			persist: false,
+		},
 	});
 	await worker.ready;
 	return { baseURL: new URL("/client/v4", await worker.url).href, stop: () => worker.dispose() };

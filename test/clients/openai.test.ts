@@ -30,7 +30,11 @@ let gateway: StartedGateway;
 let client: OpenAI;
 beforeAll(async () => {
 	gateway = await startGateway();
-	client = new OpenAI({ baseURL: `${gateway.baseURL}/accounts/${ACCOUNT}/ai/v1`, apiKey: "none", maxRetries: 0 });
+	client = new OpenAI({
+		baseURL: `${gateway.baseURL}/accounts/${ACCOUNT}/ai/v1`,
+		apiKey: "none",
+		maxRetries: 0,
+	});
 }, 60_000);
 afterAll(() => gateway?.stop());
 
@@ -119,7 +123,14 @@ describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 		const called = await client.responses.create({
 			model,
 			input: "What is the weather in Paris?",
-			tools: [{ ...WEATHER.function, type: "function", strict: false, parameters: WEATHER.function.parameters ?? {} }],
+			tools: [
+				{
+					...WEATHER.function,
+					type: "function",
+					strict: false,
+					parameters: WEATHER.function.parameters ?? {},
+				},
+			],
 		});
 		const call = called.output.find((item) => item.type === "function_call");
 		expect(JSON.parse(call?.arguments ?? "")).toEqual({ city: "Paris" });
@@ -128,7 +139,10 @@ describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 
 describe("openai SDK", () => {
 	it("completes", async () => {
-		const { choices } = await client.completions.create({ model: LLAMA, prompt: "My name is Alice. What is my name?" });
+		const { choices } = await client.completions.create({
+			model: LLAMA,
+			prompt: "My name is Alice. What is my name?",
+		});
 		expect(choices[0]?.text).toContain("Alice");
 	});
 
@@ -156,7 +170,10 @@ describe("openai SDK", () => {
 			input: "Good morning to you.",
 		});
 		const file = await toFile(Buffer.from(await speech.arrayBuffer()), "speech.mp3", { type: "audio/mpeg" });
-		const heard = await client.audio.transcriptions.create({ model: "@cf/openai/whisper-large-v3-turbo", file });
+		const heard = await client.audio.transcriptions.create({
+			model: "@cf/openai/whisper-large-v3-turbo",
+			file,
+		});
 		expect(heard.text).toBe("Good morning to you.");
 	});
 

@@ -13,7 +13,9 @@ const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTa
 });
 
 const plan = (targets: WeightedTarget[], random = 0) =>
-	route("id", { routing: { find: () => ({ targets, named: true }) }, random: () => random }).map(({ url }) => url);
+	route("id", { routing: { find: () => ({ targets, named: true }) }, random: () => random }).map(
+		({ url }) => url,
+	);
 
 describe("route", () => {
 	it("keeps the order of targets without weights", () => {

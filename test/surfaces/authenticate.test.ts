@@ -14,7 +14,9 @@ describe("a gateway without ALLOW_ANONYMOUS", () => {
 	const app = appFor({});
 
 	it("refuses every route of the app, and every unknown one, with 401 and 10000", async () => {
-		const paths = new Set(app.routes.map(({ path }) => path.replaceAll("*", "x").replace(/\/:\w+(\{[^}]+\})?/g, "/x")));
+		const paths = new Set(
+			app.routes.map(({ path }) => path.replaceAll("*", "x").replace(/\/:\w+(\{[^}]+\})?/g, "/x")),
+		);
 		expect(paths.size).toBeGreaterThan(15);
 		for (const path of [...paths, "/nothing", "/client/v4/accounts/x"])
 			for (const method of ["GET", "POST"]) {
@@ -29,7 +31,10 @@ describe("a gateway without ALLOW_ANONYMOUS", () => {
 	});
 
 	it("is not opened by a token, since none exists yet", async () => {
-		const response = await app.request(CHAT, { method: "POST", headers: { authorization: "Bearer anything" } });
+		const response = await app.request(CHAT, {
+			method: "POST",
+			headers: { authorization: "Bearer anything" },
+		});
 		expect(response.status).toBe(401);
 	});
 

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { binding } from "../../src/surfaces/binding.ts";
-import { completion, DONE, delta, ENGINE_VARS, events, finish, testServices, upstream, usage } from "../gateway.ts";
+import {
+	completion,
+	DONE,
+	delta,
+	ENGINE_VARS,
+	events,
+	finish,
+	testServices,
+	upstream,
+	usage,
+} from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const ORIGIN = "https://workers-binding.ai";
@@ -121,10 +131,30 @@ describe("the binding's wire", () => {
 
 	it.each([
 		["an unreadable body", { method: "POST", body: "{", headers: headersFor(LLAMA) }, "/run?version=3", 5006],
-		["no model", { method: "POST", body: "{}", headers: { "content-type": "application/json" } }, "/run?version=3", 3003],
-		["unreadable userInputs", { method: "POST", body: "x", headers: headersFor(LLAMA) }, "/run?version=3&userInputs=%7B", 5006],
-		["a websocket", { headers: { ...headersFor("@cf/deepgram/flux"), upgrade: "websocket" } }, "/run?version=3&body=%7B%7D", 8001],
-		["the queue", { method: "POST", body: '{"inputs":{},"options":{"queueRequest":true}}', headers: headersFor(LLAMA) }, "/run?version=3", 8001],
+		[
+			"no model",
+			{ method: "POST", body: "{}", headers: { "content-type": "application/json" } },
+			"/run?version=3",
+			3003,
+		],
+		[
+			"unreadable userInputs",
+			{ method: "POST", body: "x", headers: headersFor(LLAMA) },
+			"/run?version=3&userInputs=%7B",
+			5006,
+		],
+		[
+			"a websocket",
+			{ headers: { ...headersFor("@cf/deepgram/flux"), upgrade: "websocket" } },
+			"/run?version=3&body=%7B%7D",
+			8001,
+		],
+		[
+			"the queue",
+			{ method: "POST", body: '{"inputs":{},"options":{"queueRequest":true}}', headers: headersFor(LLAMA) },
+			"/run?version=3",
+			8001,
+		],
 	])("refuses %s", async (_, init, path, internalCode) => {
 		expect(await (await wire().send(path, init)).json()).toMatchObject({ internalCode });
 	});
@@ -140,6 +170,8 @@ describe("the binding's wire", () => {
 	it("answers what it does not have in the shape its caller reads", async () => {
 		const response = await wire().send("/autorag/rags");
 		expect(response.status).toBe(400);
-		expect(await response.json()).toMatchObject({ errors: [{ code: 7000, message: "No route for that URI" }] });
+		expect(await response.json()).toMatchObject({
+			errors: [{ code: 7000, message: "No route for that URI" }],
+		});
 	});
 });

@@ -17,13 +17,21 @@ describe("readInputs", () => {
 	});
 
 	it("reads JSON that curl called something else", async () => {
-		for (const type of [undefined, "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"])
+		for (const type of [
+			undefined,
+			"application/x-www-form-urlencoded",
+			"text/plain",
+			"application/octet-stream",
+		])
 			expect(await read(' \n{"a":1}', type)).toEqual({ fields: { a: 1 } });
 	});
 
 	it("keeps other bodies as bytes", async () => {
 		const bytes = new Uint8Array([0xff, 0xfb, 1]);
-		expect(await read(bytes, "audio/mpeg")).toEqual({ fields: {}, body: { bytes, contentType: "audio/mpeg" } });
+		expect(await read(bytes, "audio/mpeg")).toEqual({
+			fields: {},
+			body: { bytes, contentType: "audio/mpeg" },
+		});
 		expect(await read(bytes, "application/x-www-form-urlencoded")).toEqual({
 			fields: {},
 			body: { bytes, contentType: "application/x-www-form-urlencoded" },
@@ -34,11 +42,31 @@ describe("readInputs", () => {
 		["no body", null, "application/json", "3003: Request is missing headers or body: body"],
 		["an empty body", "", "application/json", "3003: Request is missing headers or body: body"],
 		["half a document", '{"a":', "application/json", /^5006: Error: the request body is not valid JSON/],
-		["bad UTF-8", new Uint8Array([0x22, 0xc3, 0x28, 0x22]), "application/json", "5006: Error: the request body is not valid UTF-8"],
+		[
+			"bad UTF-8",
+			new Uint8Array([0x22, 0xc3, 0x28, 0x22]),
+			"application/json",
+			"5006: Error: the request body is not valid UTF-8",
+		],
 		["deep nesting", "[[[[[1]]]]]", "application/json", "5006: Error: nested deeper than 4 levels"],
-		["too much JSON", `"${"x".repeat(100)}"`, "application/json", "3006: Request is too large: more than 100 bytes"],
-		["too much JSON under another name", `{"a":"${"x".repeat(100)}"}`, "text/plain", "3006: Request is too large: more than 100 bytes"],
-		["too large an upload", new Uint8Array(201), "audio/wav", "3006: Request is too large: more than 200 bytes"],
+		[
+			"too much JSON",
+			`"${"x".repeat(100)}"`,
+			"application/json",
+			"3006: Request is too large: more than 100 bytes",
+		],
+		[
+			"too much JSON under another name",
+			`{"a":"${"x".repeat(100)}"}`,
+			"text/plain",
+			"3006: Request is too large: more than 100 bytes",
+		],
+		[
+			"too large an upload",
+			new Uint8Array(201),
+			"audio/wav",
+			"3006: Request is too large: more than 200 bytes",
+		],
 	])("refuses %s", async (_, body, type, message) => {
 		await expect(read(body, type)).rejects.toThrow(message);
 	});

@@ -62,7 +62,9 @@ describe("AI entrypoint", () => {
 	});
 
 	it("throws errors with name, message and code", async () => {
-		const error: unknown = await ai.run("@cf/meta/nothing", { prompt: "Hi" }).catch((caught: unknown) => caught);
+		const error: unknown = await ai
+			.run("@cf/meta/nothing", { prompt: "Hi" })
+			.catch((caught: unknown) => caught);
 		expect(error).toMatchObject({
 			name: "AiError",
 			message: "5007: No such model @cf/meta/nothing or task",

@@ -28,9 +28,38 @@ const MODELS = [
 ];
 
 /** Half of the inputs are any JSON; the other half are objects with the fields that readers look at. */
-const FIELDS = ["prompt", "messages", "text", "query", "contexts", "stream", "tools", "image", "audio", "input",
-	"response_format", "max_tokens", "temperature", "seed", "width", "multipart", "queries", "input_text", "target_lang",
-	"state", "questions", "model", "steps", "role", "content", "type", "function", "stop", "n", "tool_choice"];
+const FIELDS = [
+	"prompt",
+	"messages",
+	"text",
+	"query",
+	"contexts",
+	"stream",
+	"tools",
+	"image",
+	"audio",
+	"input",
+	"response_format",
+	"max_tokens",
+	"temperature",
+	"seed",
+	"width",
+	"multipart",
+	"queries",
+	"input_text",
+	"target_lang",
+	"state",
+	"questions",
+	"model",
+	"steps",
+	"role",
+	"content",
+	"type",
+	"function",
+	"stop",
+	"n",
+	"tool_choice",
+];
 const { json } = fc.letrec((tie) => ({
 	json: fc.oneof(
 		{ depthSize: "small", withCrossShrink: true },
@@ -64,7 +93,8 @@ describe("any JSON value as input", () => {
 	])("%s", async (path, model) => {
 		await fc.assert(
 			fc.asyncProperty(json, async (input) => {
-				const body = typeof input === "object" && input !== null && !Array.isArray(input) ? { ...input, model } : input;
+				const body =
+					typeof input === "object" && input !== null && !Array.isArray(input) ? { ...input, model } : input;
 				await expectDocumented(await post(path, body), JSON.stringify(body));
 			}),
 			{ numRuns: 80 },
@@ -72,7 +102,14 @@ describe("any JSON value as input", () => {
 	});
 
 	it("any bytes as a body", async () => {
-		const types = ["audio/mpeg", "image/png", "multipart/form-data; boundary=x", "multipart/form-data", "text/html", ""];
+		const types = [
+			"audio/mpeg",
+			"image/png",
+			"multipart/form-data; boundary=x",
+			"multipart/form-data",
+			"text/html",
+			"",
+		];
 		await fc.assert(
 			fc.asyncProperty(
 				fc.uint8Array({ maxLength: 200 }),
@@ -110,7 +147,11 @@ describe("hostile sizes", () => {
 
 	it("refuses deep nesting wherever it hides", async () => {
 		const deep = "[".repeat(100_000) + "]".repeat(100_000);
-		for (const body of [deep, `{"messages":${deep}}`, `{"prompt":"x","response_format":{"type":"json_schema","json_schema":${deep}}}`]) {
+		for (const body of [
+			deep,
+			`{"messages":${deep}}`,
+			`{"prompt":"x","response_format":{"type":"json_schema","json_schema":${deep}}}`,
+		]) {
 			const response = await app.request(`${BASE}/run/${LLAMA}`, {
 				method: "POST",
 				body,
@@ -136,7 +177,9 @@ describe("hostile sizes", () => {
 			headers: { "content-type": "application/xml" },
 		});
 		expect(await wrong.json()).toMatchObject({
-			errors: [{ code: 5006, message: "AiError: Bad input: Error: a JSON body is expected, not 'application/xml'" }],
+			errors: [
+				{ code: 5006, message: "AiError: Bad input: Error: a JSON body is expected, not 'application/xml'" },
+			],
 		});
 		expect((await get(`/models/search?search=${"x".repeat(50_000)}`)).status).toBe(200);
 		await expectDocumented(await get("/models/search?page=-1&per_page=abc"), "paging");

@@ -1,5 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { BASE, completion, DONE, delta, ENGINE_VARS, events, finish, liveEvents, NOW, testGateway, upstream, usage } from "../gateway.ts";
+import {
+	BASE,
+	completion,
+	DONE,
+	delta,
+	ENGINE_VARS,
+	events,
+	finish,
+	liveEvents,
+	NOW,
+	testGateway,
+	upstream,
+	usage,
+} from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MESSAGES = [{ role: "user", content: "Hi" }];
@@ -80,7 +93,10 @@ describe("POST /ai/v1/chat/completions", () => {
 
 describe("the other OpenAI routes", () => {
 	it("completions", async () => {
-		const response = await testGateway().post("/v1/completions", { model: LLAMA, prompt: "Once upon a time" });
+		const response = await testGateway().post("/v1/completions", {
+			model: LLAMA,
+			prompt: "Once upon a time",
+		});
 		expect(await response.json()).toMatchObject({
 			object: "text_completion",
 			model: LLAMA,
@@ -145,7 +161,10 @@ describe("the other OpenAI routes", () => {
 			object: "list",
 			data: [{ id: "llama3.2", object: "model", created: expect.any(Number), owned_by: expect.any(String) }],
 		});
-		expect(await (await get("/v1/models/llama3.2")).json()).toMatchObject({ id: "llama3.2", object: "model" });
+		expect(await (await get("/v1/models/llama3.2")).json()).toMatchObject({
+			id: "llama3.2",
+			object: "model",
+		});
 		expect((await get("/v1/models/@cf/meta/nothing")).status).toBe(400);
 	});
 });

@@ -91,7 +91,9 @@ describe("POST /ai/run/{model}", () => {
 
 	it("streams chat chunks and the native usage frame for OpenAI-shaped models", async () => {
 		const { post } = engine(() => events(delta("Hi"), finish(), usage(), DONE));
-		const text = await (await post(`/run/${KIMI}`, { messages: [{ role: "user", content: "Hi" }], stream: true })).text();
+		const text = await (
+			await post(`/run/${KIMI}`, { messages: [{ role: "user", content: "Hi" }], stream: true })
+		).text();
 		const frames = text.split("\n\n").filter(Boolean);
 		expect(frames.slice(-2)).toEqual([
 			'data: {"response":"","usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}',
@@ -205,7 +207,10 @@ describe("POST /ai/run/{model}", () => {
 				body: bytes,
 				headers: { "content-type": type },
 			});
-			expect(await response.json(), type).toMatchObject({ success: true, result: { image: expect.any(String) } });
+			expect(await response.json(), type).toMatchObject({
+				success: true,
+				result: { image: expect.any(String) },
+			});
 		}
 	});
 });
@@ -254,7 +259,9 @@ describe("failures over REST", () => {
 		expect(text).toContain(
 			`AiError: Model has been deprecated: Model has been deprecated: ${id} was deprecated on 2026-05-30. See the model catalog for alternatives`,
 		);
-		expect((await failing(`/run/${id}`, { prompt: "Hi" }, () => Response.json(completion("Hi")))).status).toBe(200);
+		expect(
+			(await failing(`/run/${id}`, { prompt: "Hi" }, () => Response.json(completion("Hi")))).status,
+		).toBe(200);
 	});
 
 	it("has the edge's envelope for unknown routes: a null result and no id", async () => {
@@ -276,12 +283,24 @@ describe("failures over REST", () => {
 	});
 
 	it.each([
-		["a full engine", () => new Response("busy", { status: 429, headers: { "retry-after": "7" } }), 429, 3040, "7"],
+		[
+			"a full engine",
+			() => new Response("busy", { status: 429, headers: { "retry-after": "7" } }),
+			429,
+			3040,
+			"7",
+		],
 		["an engine that refuses our key", () => new Response("no", { status: 401 }), 502, 7009, null],
 		["an engine without the model", () => new Response("no", { status: 404 }), 400, 5007, null],
 		["a broken engine", () => new Response("oops", { status: 500 }), 500, 5001, null],
 		["an engine that talks HTML", () => new Response("<html>"), 500, 5001, null],
-		["an engine that refuses the input", () => Response.json({ error: { message: "too odd" } }, { status: 400 }), 400, 8007, null],
+		[
+			"an engine that refuses the input",
+			() => Response.json({ error: { message: "too odd" } }, { status: 400 }),
+			400,
+			8007,
+			null,
+		],
 	])("maps %s", async (_, reply, status, code, retryAfter) => {
 		const { response, text, status: got } = await failing(`/run/${LLAMA}`, { prompt: "Hi" }, reply);
 		expect(got).toBe(status);
@@ -305,7 +324,9 @@ describe("failures over REST", () => {
 			[400, null],
 		] as const) {
 			const { fetch } = upstream((request) =>
-				request.url.startsWith("http://first") ? new Response("no", { status }) : Response.json(completion("Hi")),
+				request.url.startsWith("http://first")
+					? new Response("no", { status })
+					: Response.json(completion("Hi")),
 			);
 			const response = await testGateway({ vars, fetch }).post(`/run/${LLAMA}`, { prompt: "Hi" });
 			expect(response.headers.get("x-ganglion-backend"), String(status)).toBe(answered);
