@@ -1,0 +1,79 @@
+/** Cuts the bytes of an event stream where its events end, wherever the network cut them. Decodes nothing. */
+
+const LF = 10;
+const CR = 13;
+
+interface Line {
+	length: number;
+	first: number | undefined;
+}
+const EMPTY_LINE: Line = { length: 0, first: undefined };
+
+const grow = (line: Line, chunk: Uint8Array, from: number, to: number): Line =>
+	to === from ? line : { length: line.length + to - from, first: line.first ?? chunk[from] };
+
+const isBlank = ({ length, first }: Line): boolean => length === 0 || (length === 1 && first === CR);
+
+export interface WholeEvents {
+	bytes: Uint8Array;
+	/** Where in `bytes` each event ends, behind its blank line; the last is the end of `bytes`. */
+	ends: number[];
+}
+
+export class EventSplitter {
+	/** Pieces of the event that has not ended, in order; views of the chunks that they came in. */
+	#held: Uint8Array[] = [];
+	/** Of the line that the held pieces end in. */
+	#line = EMPTY_LINE;
+	#heldBytes = 0;
+
+	get heldBytes(): number {
+		return this.#heldBytes;
+	}
+
+	/** What `chunk` completes. */
+	push(chunk: Uint8Array): WholeEvents {
+		const heldBytes = this.#heldBytes;
+		const ends: number[] = [];
+		let lineStart = 0;
+		for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, lineStart)) {
+			if (isBlank(grow(this.#line, chunk, lineStart, at))) ends.push(heldBytes + at + 1);
+			this.#line = EMPTY_LINE;
+			lineStart = at + 1;
+		}
+		this.#line = grow(this.#line, chunk, lineStart, chunk.length);
+
+		const end = (ends.at(-1) ?? heldBytes) - heldBytes;
+		if (end === 0) {
+			this.#hold(chunk);
+			return { bytes: new Uint8Array(), ends };
+		}
+		const head = chunk.subarray(0, end);
+		const bytes = heldBytes === 0 ? head : concat([...this.#held, head], heldBytes + end);
+		this.#held = [];
+		this.#heldBytes = 0;
+		this.#hold(chunk.subarray(end));
+		return { bytes, ends };
+	}
+
+	/** What is left of an event that never ended. */
+	rest(): Uint8Array {
+		return concat(this.#held, this.#heldBytes);
+	}
+
+	#hold(piece: Uint8Array): void {
+		if (piece.length === 0) return;
+		this.#held.push(piece);
+		this.#heldBytes += piece.length;
+	}
+}
+
+function concat(pieces: Uint8Array[], length: number): Uint8Array {
+	const whole = new Uint8Array(length);
+	let at = 0;
+	for (const piece of pieces) {
+		whole.set(piece, at);
+		at += piece.length;
+	}
+	return whole;
+}
