@@ -1,0 +1,190 @@
+/**
+ * An upstream's event stream, passed on as it came and watched on its way.
+ *
+ * The bytes are forwarded in whole events: an event that is cut, malformed or an error never reaches the reader, so
+ * what it has is always good and another upstream may go on from there. Nothing is re-encoded. Each event is parsed
+ * once, to be watched: without it neither a malformed event nor an error inside a stream could be told from an answer,
+ * and beside the call for each chunk it costs little (about 1 us of 100).
+ *
+ * It ends well after `data: [DONE]`, or where the upstream stopped when every choice had its `finish_reason`: then
+ * `[DONE]` is added. Any other end is an error.
+ */
+import { createParser } from "eventsource-parser";
+import { AiError } from "../errors.ts";
+import { DONE } from "../sse.ts";
+import type { Deadline } from "./deadline.ts";
+import { EventSplitter } from "./event-splitter.ts";
+import { type Call, failureOfBody, failureOfCut, failureOfShape } from "./upstream-failure.ts";
+
+/** Room for one event. The largest are images in base64. */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/** How long an upstream may keep its connection after `[DONE]`. Waiting for its end lets it be used again. */
+const CLOSE_GRACE_MS = 1000;
+
+type Output = ReadableStreamDefaultController<Uint8Array>;
+
+/**
+ * Takes over `source` and `deadline`. Cancelling the result ends the upstream's fetch at once.
+ *
+ * @param choices how many answers were asked for (`n`).
+ */
+export function watchEvents(
+	call: Call,
+	source: ReadableStream<Uint8Array>,
+	deadline: Deadline,
+	choices: number,
+): ReadableStream<Uint8Array> {
+	const { idleMs } = call.target.timeouts;
+	const reader = source.getReader();
+	const splitter = new EventSplitter();
+	const watch = new Watch(call, choices);
+	const encoder = new TextEncoder();
+	let over = false;
+
+	const release = (reason: AiError) => {
+		over = true;
+		deadline.abort(reason);
+		reader.cancel(reason).catch(() => {});
+	};
+	const fail = (output: Output, error: AiError) => {
+		release(error);
+		output.error(error);
+	};
+	/** The upstream has stopped: by itself, by failing, or because its time was up. */
+	const stop = (output: Output, ifCut: AiError) => {
+		if (!watch.complete) return fail(output, ifCut);
+		over = true;
+		deadline.close();
+		reader.cancel().catch(() => {});
+		if (!watch.done) output.enqueue(encoder.encode(DONE));
+		output.close();
+	};
+	const timeOut = (output: Output) => {
+		if (over) return;
+		const reason: AiError = deadline.signal.reason;
+		if (reason.key === "aborted") fail(output, reason);
+		else stop(output, reason);
+	};
+	/** Says whether there was anything to forward. */
+	const take = (output: Output, chunk: Uint8Array): boolean => {
+		const { bytes, ends } = splitter.push(chunk);
+		let good = 0;
+		let error: AiError | undefined;
+		for (const end of ends) {
+			error = watch.see(bytes.subarray(good, end));
+			if (error) break;
+			good = end;
+			if (watch.done) break;
+		}
+		if (good > 0) output.enqueue(bytes.subarray(0, good));
+		if (splitter.heldBytes > MAX_EVENT_BYTES)
+			error ??= failureOfShape(call, `made of events below ${MAX_EVENT_BYTES} bytes`);
+		if (error) fail(output, error);
+		return good > 0;
+	};
+	/** A last event without its blank line still counts, as every client treats it. */
+	const takeRest = (output: Output) => {
+		const rest = splitter.rest();
+		if (rest.length > 0 && !watch.done) {
+			const ended = new Uint8Array(rest.length + 2).fill(LF);
+			ended.set(rest);
+			const error = watch.see(ended, failureOfCut);
+			if (error && !watch.complete) return fail(output, error);
+			if (!error && watch.sawEvent) output.enqueue(ended);
+		}
+		stop(output, failureOfCut(call));
+	};
+
+	return new ReadableStream<Uint8Array>(
+		{
+			start(output) {
+				deadline.signal.addEventListener("abort", () => timeOut(output));
+				if (deadline.signal.aborted) timeOut(output);
+			},
+			async pull(output) {
+				// A read that completes no event must be followed by another, or the puller would wait for ever.
+				while (!over) {
+					deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs);
+					const read = await reader.read().catch((error: unknown) => ({ error }));
+					if (over) return;
+					deadline.rest();
+					if ("error" in read) return stop(output, failureOfCut(call, read.error));
+					if (read.done) return takeRest(output);
+					if (!watch.done && take(output, read.value)) return;
+				}
+			},
+			cancel() {
+				release(new AiError("aborted"));
+			},
+		},
+		{ highWaterMark: 0 },
+	);
+}
+
+const LF = 10;
+
+/** What the events have told so far. */
+class Watch {
+	/** `[DONE]` was seen. */
+	done = false;
+	/** The last bytes seen were an event, not a comment or half a line. */
+	sawEvent = false;
+	readonly #call: Call;
+	readonly #choices: number;
+	readonly #finished = new Set<number>();
+	readonly #decoder = new TextDecoder();
+	readonly #parser = createParser({
+		onEvent: ({ event, data }) => {
+			this.sawEvent = true;
+			this.#error = this.#read(event, data);
+		},
+	});
+	#error: AiError | undefined;
+	#ifMalformed: typeof failureOfCut = failureOfCut;
+
+	constructor(call: Call, choices: number) {
+		this.#call = call;
+		this.#choices = choices;
+	}
+
+	/** Nothing is missing but, perhaps, `[DONE]`. */
+	get complete(): boolean {
+		return this.done || this.#finished.size >= this.#choices;
+	}
+
+	/** Reads one event, its blank line included. */
+	see(event: Uint8Array, ifMalformed: typeof failureOfCut = failureOfEvent): AiError | undefined {
+		this.sawEvent = false;
+		this.#error = undefined;
+		this.#ifMalformed = ifMalformed;
+		this.#parser.feed(this.#decoder.decode(event));
+		return this.#error;
+	}
+
+	#read(name: string | undefined, data: string): AiError | undefined {
+		if (data.trim() === "[DONE]") {
+			this.done = true;
+			return undefined;
+		}
+		let chunk: unknown;
+		try {
+			chunk = JSON.parse(data);
+		} catch (error) {
+			return this.#ifMalformed(this.#call, error);
+		}
+		if (typeof chunk !== "object" || chunk === null) return this.#ifMalformed(this.#call);
+		// `object: "error"` is how older vLLM marks the body of an error.
+		const { error, object, choices } = chunk as Record<string, unknown>;
+		if (name === "error" || object === "error" || (error !== undefined && error !== null))
+			return failureOfBody(this.#call, chunk);
+		if (Array.isArray(choices)) for (const choice of choices) this.#note(choice);
+		return undefined;
+	}
+
+	#note(choice: { index?: unknown; finish_reason?: unknown } | null): void {
+		if (typeof choice?.finish_reason !== "string") return;
+		this.#finished.add(typeof choice.index === "number" ? choice.index : 0);
+	}
+}
+
+const failureOfEvent: typeof failureOfCut = (call, error) => failureOfShape(call, "a chat stream", error);

@@ -1,0 +1,197 @@
+/**
+ * The only fetch of the gateway: one POST to one target, its reply read with a bound on time and on bytes, and
+ * whatever goes wrong as an `AiError` (`upstream-failure.ts` has the table). Redirects are refused: the credentials
+ * and the prompt are meant for the configured host.
+ */
+import type { z } from "zod";
+import type { AiError } from "../errors.ts";
+import type { Media } from "../tasks/media.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
+import { watchEvents } from "./event-stream.ts";
+import {
+	type Call,
+	failureOfBody,
+	failureOfCut,
+	failureOfFetch,
+	failureOfShape,
+	failureOfStatus,
+} from "./upstream-failure.ts";
+
+/** Largest reply that is held in memory: a file, or some thousand embeddings. */
+const MAX_VALUE_BYTES = 64 * 1024 * 1024;
+/** As much of an error as is read. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** What is sent: a value as JSON, or a form. */
+export type RequestBody = FormData | Record<string, unknown>;
+
+/** Asks for JSON. `schema` names the fields that the caller reads. */
+export async function postJson<Schema extends z.ZodType>(
+	call: Call,
+	path: string,
+	body: RequestBody,
+	schema: Schema,
+): Promise<z.output<Schema>> {
+	return readValue(await open(call, path, body, "application/json"), schema);
+}
+
+/** Asks for a file. */
+export async function postBytes(call: Call, path: string, body: RequestBody): Promise<Media> {
+	const exchange = await open(call, path, body, "*/*");
+	const { response } = exchange;
+	const bytes = await readWhole(exchange);
+	if (mediaType(response) === "application/json") {
+		const value = parseJson(bytes);
+		throw isError(value) ? failureOfBody(call, value) : failureOfShape(call, "a file");
+	}
+	if (bytes.length === 0) throw failureOfShape(call, "a file");
+	const contentType = response.headers.get("content-type") ?? undefined;
+	return contentType === undefined ? { bytes } : { bytes, contentType };
+}
+
+export type StreamReply<Value> =
+	/** Ends after `data: [DONE]`, or errors with an `AiError`. */
+	| { kind: "stream"; events: ReadableStream<Uint8Array> }
+	/** The upstream answered at once, although a stream was asked for. */
+	| { kind: "value"; value: Value };
+
+/**
+ * Asks for an event stream of `choices` answers. The stream belongs to whoever reads it; cancelling it, and the
+ * caller's leaving, end the upstream's fetch.
+ */
+export async function postStream<Schema extends z.ZodType>(
+	call: Call,
+	path: string,
+	body: RequestBody,
+	{ schema, choices }: { schema: Schema; choices: number },
+): Promise<StreamReply<z.output<Schema>>> {
+	const exchange = await open(call, path, body, "text/event-stream, application/json");
+	const { response, deadline } = exchange;
+	if (mediaType(response) === "text/event-stream" && response.body)
+		return { kind: "stream", events: watchEvents(call, response.body, deadline, choices) };
+	return { kind: "value", value: await readValue(exchange, schema) };
+}
+
+/** An answer whose body has not been read. Reading it closes the deadline. */
+interface Exchange {
+	call: Call;
+	path: string;
+	response: Response;
+	deadline: Deadline;
+}
+
+async function open(call: Call, path: string, body: RequestBody, accept: string): Promise<Exchange> {
+	const { target, world } = call;
+	const headers = new Headers(target.headers);
+	headers.set("accept", accept);
+	if (target.key !== undefined) headers.set("authorization", `Bearer ${target.key}`);
+	if (!(body instanceof FormData)) headers.set("content-type", "application/json");
+
+	const deadline = startDeadline(target, world.now, call.signal);
+	try {
+		deadline.signal.throwIfAborted();
+		// Called without its object: the runtime's own fetch refuses another `this`.
+		const { fetch } = world;
+		const response = await deadline.race(
+			fetch(target.url + path, {
+				method: "POST",
+				headers,
+				body: body instanceof FormData ? body : JSON.stringify(body),
+				redirect: "manual",
+				signal: deadline.signal,
+			}).catch((error: unknown) => {
+				throw failureOfFetch(call, error);
+			}),
+		);
+		deadline.rest();
+		if (!response.ok) throw await failureOfResponse(call, response, deadline);
+		return { call, path, response, deadline };
+	} catch (error) {
+		deadline.close();
+		throw deadline.signal.aborted ? deadline.signal.reason : error;
+	}
+}
+
+async function failureOfResponse(call: Call, response: Response, deadline: Deadline): Promise<AiError> {
+	// What went wrong while reading about the failure is not the failure, unless time is up or the caller has left.
+	const { bytes } = await readUpTo(MAX_ERROR_BYTES, call, response, deadline).catch((error: unknown) => {
+		if (deadline.signal.aborted) throw error;
+		return { bytes: new Uint8Array() };
+	});
+	return failureOfStatus(call, response, new TextDecoder().decode(bytes));
+}
+
+async function readValue<Schema extends z.ZodType>(
+	exchange: Exchange,
+	schema: Schema,
+): Promise<z.output<Schema>> {
+	const { call, path } = exchange;
+	const value = parseJson(await readWhole(exchange));
+	const parsed = schema.safeParse(value);
+	if (parsed.success) return parsed.data;
+	// Some servers say no with a 200 (LM Studio, for a route that it does not have).
+	if (isError(value)) throw failureOfBody(call, value);
+	throw failureOfShape(call, `a reply of ${path}`, parsed.error.message);
+}
+
+const isError = (value: unknown): boolean =>
+	typeof value === "object" && value !== null && "error" in value && value.error !== null;
+
+/** Text that is not JSON is no value of any schema. */
+function parseJson(bytes: Uint8Array): unknown {
+	try {
+		return JSON.parse(new TextDecoder().decode(bytes));
+	} catch {
+		return undefined;
+	}
+}
+
+const mediaType = (response: Response): string | undefined =>
+	response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+
+async function readWhole({ call, response, deadline }: Exchange): Promise<Uint8Array<ArrayBuffer>> {
+	const { bytes, more } = await readUpTo(MAX_VALUE_BYTES, call, response, deadline);
+	if (more) throw failureOfShape(call, `a reply below ${MAX_VALUE_BYTES} bytes`);
+	return bytes;
+}
+
+/** The body's first bytes; `more`: there were others, and the upstream's fetch has been let go. */
+async function readUpTo(
+	maxBytes: number,
+	call: Call,
+	response: Response,
+	deadline: Deadline,
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; more: boolean }> {
+	if (!response.body) {
+		deadline.close();
+		return { bytes: new Uint8Array(), more: false };
+	}
+	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+	const pieces: Uint8Array[] = [];
+	let length = 0;
+	const readAll = async (): Promise<boolean> => {
+		for (;;) {
+			deadline.expect(call.target.timeouts.idleMs);
+			const { done, value } = await reader.read();
+			if (done) return false;
+			length += value.length;
+			pieces.push(value);
+			if (length > maxBytes) return true;
+		}
+	};
+	try {
+		const more = await deadline.race(readAll());
+		const bytes = new Uint8Array(length);
+		let at = 0;
+		for (const piece of pieces) {
+			bytes.set(piece, at);
+			at += piece.length;
+		}
+		return { bytes: bytes.subarray(0, maxBytes), more };
+	} catch (error) {
+		throw deadline.signal.aborted ? deadline.signal.reason : failureOfCut(call, error);
+	} finally {
+		deadline.close();
+		reader.cancel().catch(() => {});
+	}
+}

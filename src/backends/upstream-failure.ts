@@ -1,0 +1,198 @@
+/**
+ * Every way an upstream can say no, as one of the gateway's own failures.
+ *
+ * An engine's sentence about a bad request is passed on (it may quote the input, but only back to whoever sent it),
+ * shortened and without the target's secrets. Sentences about the engine itself (5xx) go to `cause`, for the log.
+ * Statuses 520 to 530 are Cloudflare's, where a Worker's fetch answers instead of failing.
+ */
+import { AiError, type FailureKey } from "../errors.ts";
+import type { CallContext, Target, World } from "./backend.ts";
+
+/** One question to one upstream. */
+export interface Call extends CallContext {
+	target: Target;
+	world: World;
+}
+
+const MAX_MESSAGE_CHARS = 500;
+
+const KEY_OF_STATUS: Partial<Record<number, FailureKey>> = {
+	400: "engineRefused",
+	401: "upstreamUnavailable",
+	402: "upstreamUnavailable",
+	403: "upstreamUnavailable",
+	404: "noSuchModel",
+	408: "timeout",
+	413: "requestTooLarge",
+	422: "engineRefused",
+	429: "outOfCapacity",
+	503: "outOfCapacity",
+	504: "timeout",
+	521: "upstreamUnavailable",
+	522: "upstreamUnavailable",
+	523: "upstreamUnavailable",
+	524: "timeout",
+	525: "upstreamUnavailable",
+	526: "upstreamUnavailable",
+	529: "outOfCapacity",
+	530: "upstreamUnavailable",
+};
+
+/** Codes and types that say more than the status: OpenAI's, Azure's. */
+const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
+	["content_filter", "refusedByModel"],
+	["content_policy_violation", "refusedByModel"],
+	["moderation_blocked", "refusedByModel"],
+]);
+
+/** Types of errors that come without a status, inside a stream. */
+const STATUS_OF_TYPE = new Map<string | undefined, number>([
+	["BadRequestError", 400],
+	["invalid_request_error", 400],
+	["exceed_context_size_error", 400],
+	["authentication_error", 401],
+	["not_found_error", 404],
+	["rate_limit_error", 429],
+	["rate_limit_exceeded", 429],
+	["overloaded_error", 503],
+	["unavailable_error", 503],
+]);
+
+/** An answer whose status is not 2xx; `text` is the beginning of its body. */
+export function failureOfStatus(
+	call: Call,
+	{ status, headers }: { status: number; headers: Headers },
+	text: string,
+): AiError {
+	return failureOf(call, status, errorIn(text), retryAfterSeconds(headers, call.world.now()));
+}
+
+/** An error told inside an answer that had begun well: an event of a stream, or a 200 with nothing but an error. */
+export function failureOfBody(call: Call, error: unknown): AiError {
+	const told = readError(error);
+	const code = Number(told.code);
+	const isStatus = Number.isInteger(code) && code >= 400 && code <= 599;
+	const status = isStatus ? code : (STATUS_OF_TYPE.get(told.type) ?? STATUS_OF_TYPE.get(told.code) ?? 500);
+	return failureOf(call, status, told, undefined);
+}
+
+/** A fetch that failed, with what the runtime said of it in `cause`. */
+export function failureOfFetch(call: Call, error: unknown): AiError {
+	return new AiError("upstreamUnavailable", `The backend '${call.target.backend}' cannot be reached`, {
+		cause: safeCause(call.target, error),
+	});
+}
+
+/** An answer that is not what was asked for. `error`: what was found instead. */
+export function failureOfShape(call: Call, expected: string, error?: unknown): AiError {
+	return new AiError(
+		"executionFailed",
+		`The backend '${call.target.backend}' answered with something that is not ${expected}`,
+		{ cause: safeCause(call.target, error) },
+	);
+}
+
+/** An answer that stopped before its end. */
+export function failureOfCut(call: Call, error?: unknown): AiError {
+	return new AiError("executionFailed", `The backend '${call.target.backend}' was cut off mid-answer`, {
+		cause: safeCause(call.target, error),
+	});
+}
+
+interface ToldError {
+	message?: string | undefined;
+	code?: string | undefined;
+	type?: string | undefined;
+}
+
+function failureOf(call: Call, status: number, told: ToldError, retryAfter: number | undefined): AiError {
+	const { target, model } = call;
+	const name = `The backend '${target.backend}'`;
+	const redirects = status >= 300 && status < 400;
+	const key =
+		KEY_OF_CODE.get(told.code) ??
+		KEY_OF_STATUS[status] ??
+		(redirects ? "upstreamUnavailable" : "executionFailed");
+	const message = told.message === undefined ? undefined : shorten(withoutSecrets(target, told.message));
+	const cause = new Error(`HTTP ${status}${message ? `: ${message}` : ""}`);
+	const fail = (description?: string) => new AiError(key, description, { cause, retryAfter });
+	if (redirects) return fail(`${name} redirects, which is not followed`);
+	switch (key) {
+		case "engineRefused":
+		case "refusedByModel":
+			return fail(message ?? `${name} refused the request`);
+		case "noSuchModel":
+			return fail(
+				`No such model ${model.id} or task: the backend '${target.backend}' has no model '${target.model}'`,
+			);
+		case "upstreamUnavailable":
+			return fail(status < 500 ? `${name} refused the gateway's credentials` : `${name} cannot be reached`);
+		case "timeout":
+			return fail(`${name} ran out of time`);
+		case "requestTooLarge":
+		case "outOfCapacity":
+			return fail();
+		default:
+			// 501 is a sentence about what the engine can do, not about its insides.
+			return fail(status === 501 && message ? `${name}: ${message}` : `${name} failed with HTTP ${status}`);
+	}
+}
+
+function errorIn(text: string): ToldError {
+	try {
+		return readError(JSON.parse(text));
+	} catch {
+		return {};
+	}
+}
+
+/**
+ * The shapes seen: `{error: {message, type, code}}` (OpenAI, llama.cpp, SGLang, newer vLLM), `{message, type, code}`
+ * (older vLLM), `{error: "…"}` (LM Studio, TEI, Infinity), `{detail: "…"}` and `{detail: [{msg}]}` (FastAPI).
+ */
+function readError(body: unknown): ToldError {
+	if (typeof body === "string") return { message: body };
+	if (typeof body !== "object" || body === null) return {};
+	if ("error" in body && body.error !== null) return readError(body.error);
+	const field = (name: string): unknown => (body as Record<string, unknown>)[name];
+	const detail = field("detail");
+	const message = field("message") ?? (Array.isArray(detail) ? detail.map(detailMessage).join("; ") : detail);
+	const text = (value: unknown) =>
+		typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;
+	return { message: text(message), code: text(field("code")), type: text(field("type")) };
+}
+
+const detailMessage = (item: unknown): string =>
+	typeof item === "object" && item !== null && "msg" in item ? String(item.msg) : String(item);
+
+const shorten = (text: string): string =>
+	text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)}…`;
+
+const NUMBER = /^\d+(\.\d+)?$/;
+
+/** `retry-after-ms` (Azure, OpenAI), or `Retry-After` in seconds or as a date. */
+function retryAfterSeconds(headers: Headers, now: number): number | undefined {
+	const ms = headers.get("retry-after-ms")?.trim();
+	if (ms && NUMBER.test(ms)) return Math.ceil(Number(ms) / 1000);
+	const header = headers.get("retry-after")?.trim() ?? "";
+	if (NUMBER.test(header)) return Math.ceil(Number(header));
+	// `Date.parse` takes "-5" for a date.
+	const date = header.endsWith(" GMT") ? Date.parse(header) : Number.NaN;
+	return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
+}
+
+/** Header values shorter than this are switches and versions, not credentials. */
+const MIN_HEADER_SECRET_CHARS = 8;
+
+export function withoutSecrets(target: Target, text: string): string {
+	const headers = Object.values(target.headers).filter((value) => value.length >= MIN_HEADER_SECRET_CHARS);
+	// Longest first: one secret may hold another (`Bearer KEY` and `KEY`).
+	const secrets = [...headers, ...(target.key ? [target.key] : [])].sort((a, b) => b.length - a.length);
+	return secrets.reduce((clean, secret) => clean.replaceAll(secret, "[redacted]"), text);
+}
+
+/** A cause that can be logged: the runtime's errors may quote a request. */
+function safeCause(target: Target, error: unknown): Error | undefined {
+	if (error === undefined) return undefined;
+	return new Error(shorten(withoutSecrets(target, String(error))));
+}

@@ -1,0 +1,385 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { postStream } from "../../src/backends/http.ts";
+import { AiError } from "../../src/errors.ts";
+import chat from "../fixtures/openai/llama-cpp/chat.sse?raw";
+import withoutUsage from "../fixtures/openai/llama-cpp/chat-no-usage.sse?raw";
+import notAscii from "../fixtures/openai/llama-cpp/chat-not-ascii.sse?raw";
+import twoChoices from "../fixtures/openai/llama-cpp/chat-two-choices.sse?raw";
+import completion from "../fixtures/openai/llama-cpp/completion.sse?raw";
+import ollama from "../fixtures/openai/ollama/chat.sse?raw";
+import openaiObfuscated from "../fixtures/openai/openai/chat.sse?raw";
+import vllmTools from "../fixtures/openai/vllm/tools.sse?raw";
+import {
+	callOf,
+	drain,
+	eventStream,
+	failureOf,
+	inPieces,
+	KEY,
+	TARGET,
+	type TestCall,
+	tap,
+} from "./upstream.ts";
+
+const recorded = {
+	chat,
+	"chat without usage": withoutUsage,
+	"chat of two choices": twoChoices,
+	"chat that is not ASCII": notAscii,
+	completion,
+	"vLLM's tools": vllmTools,
+	"Ollama's chat": ollama,
+	"OpenAI's chat": openaiObfuscated,
+	"lines ended by CR LF": chat.replaceAll("\n", "\r\n"),
+};
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+async function open(call: TestCall, choices = 1): Promise<ReadableStream<Uint8Array>> {
+	const reply = await postStream(call, "/chat/completions", {}, { schema: z.never(), choices });
+	if (reply.kind !== "stream") throw new Error("no stream");
+	return reply.events;
+}
+
+const stream = async (body: ReadableStream<Uint8Array> | string, choices = 1) =>
+	drain(
+		await open(
+			callOf(() => eventStream(body)),
+			choices,
+		),
+	);
+
+const delta = (content: string) =>
+	`data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}]}\n\n`;
+const finish = (index = 0) => `data: {"choices":[{"index":${index},"delta":{},"finish_reason":"stop"}]}\n\n`;
+const DONE = "data: [DONE]\n\n";
+const cut = { key: "executionFailed", description: "The backend 'lab' was cut off mid-answer" };
+
+describe("a recorded stream", () => {
+	it.each(Object.entries(recorded))(
+		"of %s is passed on byte for byte, however it is cut",
+		async (_, text) => {
+			const bytes = encode(text);
+			await fc.assert(
+				fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 30 }), async (cuts) => {
+					expect(await stream(inPieces(bytes, cuts))).toEqual({ text });
+				}),
+				{ numRuns: 40 },
+			);
+		},
+	);
+
+	it("is passed on byte for byte, a byte at a time", async () => {
+		const bytes = encode(notAscii);
+		expect(await stream(inPieces(bytes, [...bytes.keys()]))).toEqual({ text: notAscii });
+	});
+
+	it("keeps what is not a chunk: comments, names, ids", async () => {
+		const text = `: ping\n\nevent: message\nid: 7\nretry: 10\n${delta("a")}data:${finish().slice(6)}${DONE}`;
+		expect(await stream(text)).toEqual({ text });
+	});
+});
+
+describe("an event", () => {
+	it("is passed on as soon as it is whole, not later and not sooner", async () => {
+		const upstream = tap();
+		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
+		const read = async () => new TextDecoder().decode((await reader.read()).value);
+		upstream.push(delta("a"));
+		expect(await read()).toBe(delta("a"));
+		upstream.push(delta("b").slice(0, 20));
+		const second = read();
+		upstream.push(delta("b").slice(20) + delta("c").slice(0, 5));
+		expect(await second).toBe(delta("b"));
+		upstream.push(delta("c").slice(5));
+		expect(await read()).toBe(delta("c"));
+		await reader.cancel();
+	});
+
+	it("is bounded in size", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const events = await open(call);
+		upstream.push(delta("a"));
+		upstream.push("data: ");
+		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
+		const { text, error } = await drain(events);
+		expect(text).toBe(delta("a"));
+		expect(error).toMatchObject({ key: "executionFailed" });
+		expect(upstream.cancelled).toBe(true);
+	});
+});
+
+describe("a stream that is cut", () => {
+	it.each(["\n", "\r\n"])(
+		"anywhere gives whole events, and an error unless it had finished (%j)",
+		async (newline) => {
+			const events = chat.split("\n\n").filter(Boolean);
+			const blank = newline + newline;
+			const text = events.map((event) => event + blank).join("");
+			const finishing = events.findIndex((event) => event.includes('"finish_reason":"length"'));
+			for (let length = 0; length <= text.length; length += length < 400 ? 1 : 5) {
+				const sent = text.slice(0, length);
+				const outcome = await stream(inPieces(encode(sent), [length >> 1]));
+
+				const whole = sent.split(blank).slice(0, -1);
+				const tail = sent.slice(whole.map((event) => event + blank).join("").length);
+				const good = whole.map((event) => event + blank).join("");
+				// All of an event but its blank line.
+				const tailIsWhole = tail.trim() !== "" && tail.trim() === events[whole.length];
+				const expected = tailIsWhole ? `${good}${tail}\n\n` : good;
+				const seen = whole.length + (tailIsWhole ? 1 : 0);
+				if (seen <= finishing) {
+					expect(outcome.error).toMatchObject(cut);
+					expect(outcome.text).toBe(expected);
+				} else expect(outcome).toEqual({ text: seen === events.length ? expected : expected + DONE });
+			}
+		},
+	);
+
+	it("by a reset is an error too", async () => {
+		const upstream = tap();
+		const events = await open(callOf(() => eventStream(upstream.body)));
+		const reader = events.getReader();
+		upstream.push(delta("a"));
+		expect((await reader.read()).value).toEqual(encode(delta("a")));
+		upstream.reset();
+		expect(await failureOf(reader.read())).toMatchObject({
+			...cut,
+			cause: new Error("Error: connection reset"),
+		});
+	});
+
+	it("has nothing to say where it never began", async () => {
+		expect(await stream("")).toMatchObject({ text: "", error: cut });
+	});
+});
+
+describe("a stream without [DONE]", () => {
+	it("ends well once every choice has finished", async () => {
+		expect(await stream(delta("a") + finish())).toEqual({ text: delta("a") + finish() + DONE });
+	});
+
+	it("waits for as many choices as were asked for", async () => {
+		expect(await stream(finish(0), 2)).toMatchObject({ text: finish(0), error: cut });
+		expect(await stream(finish(0) + finish(0), 2)).toMatchObject({ error: cut });
+		expect(await stream(finish(0) + finish(1), 2)).toEqual({ text: finish(0) + finish(1) + DONE });
+	});
+
+	it("ends well without its last blank line", async () => {
+		const text = delta("a") + finish().trimEnd();
+		expect(await stream(text)).toEqual({ text: `${text}\n\n${DONE}` });
+	});
+
+	it("ends well on a reset, once every choice has finished", async () => {
+		const upstream = tap();
+		const events = await open(callOf(() => eventStream(upstream.body)));
+		const reader = events.getReader();
+		upstream.push(finish());
+		await reader.read();
+		upstream.reset();
+		expect((await reader.read()).value).toEqual(encode(DONE));
+		expect((await reader.read()).done).toBe(true);
+	});
+});
+
+describe("[DONE]", () => {
+	it("counts without its blank line", async () => {
+		expect(await stream("data: [DONE]")).toEqual({ text: DONE });
+	});
+
+	it("is the end: nothing after it is passed on", async () => {
+		expect(await stream(`${DONE}data: {"error":{"message":"late"}}\n\n`)).toEqual({ text: DONE });
+	});
+});
+
+describe("an error inside a stream", () => {
+	it.each([
+		['data: {"error":{"message":"out of memory","type":"server_error","code":500}}', "executionFailed"],
+		['data: {"error":{"message":"m","type":"rate_limit_error","code":null}}', "outOfCapacity"],
+		['data: {"object":"error","message":"m","type":"BadRequestError","code":400}', "engineRefused"],
+		['data: {"error":"m"}', "executionFailed"],
+		['event: error\ndata: {"message":"m","code":503}', "outOfCapacity"],
+	])("%s ends it as %s, and is not passed on", async (event, key) => {
+		const { text, error } = await stream(`${delta("a")}${event}\n\n${delta("b")}${DONE}`);
+		expect(text).toBe(delta("a"));
+		expect(error).toBeInstanceOf(AiError);
+		expect(error).toMatchObject({ key });
+	});
+
+	it("is not looked for in what the model says", async () => {
+		const text = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: '{"error":{}}' }, finish_reason: "stop" }], error: null })}\n\n${DONE}`;
+		expect(await stream(text)).toEqual({ text });
+	});
+
+	it("has no secrets", async () => {
+		const { error } = await stream(`data: {"error":{"message":"bad ${KEY}","code":400}}\n\n`);
+		expect(error).toMatchObject({ description: "bad [redacted]" });
+	});
+});
+
+describe("an event that is malformed", () => {
+	it.each([
+		"data: oops",
+		"data: {oops}",
+		'data: {"choices":[{"delta":{"content":"x"}',
+		"data: 5",
+		"data: null",
+	])("%s ends the stream", async (event) => {
+		const { text, error } = await stream(`${delta("a")}${event}\n\n${finish()}${DONE}`);
+		expect(text).toBe(delta("a"));
+		expect(error).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' answered with something that is not a chat stream",
+		});
+	});
+
+	it("may have choices of any shape", async () => {
+		const text = 'data: {"choices":[null,{},{"finish_reason":7}]}\n\ndata: {"choices":"x"}\n\n';
+		expect(await stream(text + DONE)).toEqual({ text: text + DONE });
+	});
+
+	it("ends the upstream's fetch", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const events = await open(call);
+		upstream.push("data: oops\n\n");
+		await drain(events);
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+});
+
+describe("time", () => {
+	const { idleMs, totalMs } = TARGET.timeouts;
+
+	beforeEach(() => {
+		vi.useFakeTimers();
+	});
+	afterEach(() => {
+		expect(vi.getTimerCount()).toBe(0);
+		vi.useRealTimers();
+	});
+
+	async function opened() {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const reader = (await open(call)).getReader();
+		return { upstream, call, reader };
+	}
+
+	it("between two pieces is bounded, from the last piece", async () => {
+		const { upstream, call, reader } = await opened();
+		for (let piece = 0; piece < 3; piece++) {
+			const read = reader.read();
+			await vi.advanceTimersByTimeAsync(idleMs - 300);
+			upstream.push(delta("a"));
+			await read;
+		}
+		const read = failureOf(reader.read());
+		await vi.advanceTimersByTimeAsync(idleMs - 1);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(await read).toMatchObject({
+			key: "timeout",
+			description: `The backend 'lab' was silent for ${idleMs} ms`,
+		});
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("that a slow reader takes is not the upstream's", async () => {
+		const { upstream, reader } = await opened();
+		const first = reader.read();
+		upstream.push(delta("a"));
+		await first;
+		await vi.advanceTimersByTimeAsync(idleMs * 3);
+		const second = reader.read();
+		upstream.push(delta("b"));
+		expect((await second).value).toEqual(encode(delta("b")));
+		await reader.cancel();
+	});
+
+	it("of the whole is bounded, reader or not", async () => {
+		const { call, upstream, reader } = await opened();
+		await vi.advanceTimersByTimeAsync(totalMs);
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+		expect(await failureOf(reader.read())).toMatchObject({ key: "modelTimeout" });
+	});
+
+	it("that runs out after every finish is a good end", async () => {
+		const { upstream, reader } = await opened();
+		upstream.push(finish());
+		await reader.read();
+		const read = reader.read();
+		await vi.advanceTimersByTimeAsync(idleMs);
+		expect((await read).value).toEqual(encode(DONE));
+		expect((await reader.read()).done).toBe(true);
+	});
+
+	it("after [DONE] is short: a connection that stays open is left", async () => {
+		const { upstream, reader } = await opened();
+		upstream.push(DONE);
+		await reader.read();
+		const read = reader.read();
+		await vi.advanceTimersByTimeAsync(1000);
+		expect((await read).done).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("stops with a good end", async () => {
+		const { upstream, call, reader } = await opened();
+		upstream.push(DONE);
+		upstream.end();
+		while (!(await reader.read()).done);
+		expect(vi.getTimerCount()).toBe(0);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+	});
+});
+
+describe("cancelling", () => {
+	it.each(["before the first event", "amid events", "while a read is under way"])(
+		"%s ends the upstream's fetch at once",
+		async (phase) => {
+			const upstream = tap();
+			const call = callOf(() => eventStream(upstream.body));
+			const reader = (await open(call)).getReader();
+			if (phase === "amid events") {
+				upstream.push(delta("a") + delta("b").slice(0, 9));
+				await reader.read();
+			}
+			const read = phase === "while a read is under way" ? reader.read() : undefined;
+			const cancelled = reader.cancel();
+			expect(call.asked[0]?.signal.aborted).toBe(true);
+			expect(upstream.cancelled).toBe(true);
+			await cancelled;
+			if (read) expect((await read).done).toBe(true);
+		},
+	);
+
+	it("after the end is nothing", async () => {
+		const call = callOf(() => eventStream(DONE));
+		const events = await open(call);
+		const reader = events.getReader();
+		while (!(await reader.read()).done);
+		await reader.cancel();
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+	});
+});
+
+describe("a caller who leaves amid a stream", () => {
+	it("ends the upstream's fetch and errors the stream, even after every finish", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const reader = (await open(call)).getReader();
+		upstream.push(finish());
+		await reader.read();
+		call.leave();
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(await failureOf(reader.read())).toMatchObject({ key: "aborted" });
+		expect(upstream.cancelled).toBe(true);
+	});
+});

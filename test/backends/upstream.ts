@@ -1,0 +1,175 @@
+/** An upstream of the test's own: what it answers, what it was asked, and whether it was let go. */
+import type { Target, World } from "../../src/backends/backend.ts";
+import type { Call } from "../../src/backends/upstream-failure.ts";
+import type { Model } from "../../src/models/model.ts";
+
+export const NOW = Date.parse("2026-11-21T12:00:00Z");
+export const KEY = "sk-the-secret-of-the-target";
+
+export const TARGET: Target = {
+	backend: "lab",
+	kind: "openai",
+	url: "http://engine.test/v1",
+	model: "engine-model",
+	key: KEY,
+	headers: { "x-tenant": "tenant-secret-value" },
+	timeouts: { headerMs: 1_000, idleMs: 2_000, totalMs: 10_000 },
+};
+
+export const MODEL: Model = {
+	id: "@cf/lab/model",
+	uuid: "00000000-0000-4000-8000-000000000000",
+	source: 1,
+	task: "Text Generation",
+	author: "lab",
+	created: "2026-01-01",
+	description: "",
+	status: "active",
+	input: "chat",
+	output: "text-response",
+	defaults: {},
+	capabilities: [],
+	prices: [],
+	tags: [],
+};
+
+export interface Asked {
+	url: string;
+	headers: Headers;
+	init: RequestInit;
+	/** Of a JSON body. */
+	json: Record<string, unknown>;
+	/** Of a form. */
+	form: FormData;
+	signal: AbortSignal;
+}
+
+export type Responder = (asked: Asked) => Response | Promise<Response>;
+
+/** A world whose fetch is `respond`, with every request it saw. */
+export function worldOf(respond: Responder): { world: World; asked: Asked[] } {
+	const asked: Asked[] = [];
+	let ids = 0;
+	const fetch = async (url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+		const { body, signal } = init;
+		if (!signal) throw new Error("a fetch without a signal cannot be stopped");
+		const request: Asked = {
+			url: String(url),
+			headers: new Headers(init.headers),
+			init,
+			json: typeof body === "string" ? JSON.parse(body) : {},
+			form: body instanceof FormData ? body : new FormData(),
+			signal,
+		};
+		asked.push(request);
+		return respond(request);
+	};
+	const world: World = { fetch, now: () => Date.now(), uuid: () => `uuid-${++ids}` };
+	return { world, asked };
+}
+
+export interface TestCall extends Call {
+	asked: Asked[];
+	/** The caller leaves. */
+	leave(): void;
+}
+
+export function callOf(
+	respond: Responder,
+	{ target = {}, model = {} }: { target?: Partial<Target>; model?: Partial<Model> } = {},
+): TestCall {
+	const caller = new AbortController();
+	const { world, asked } = worldOf(respond);
+	return {
+		target: { ...TARGET, ...target },
+		world,
+		model: { ...MODEL, ...model },
+		signal: caller.signal,
+		asked,
+		leave: () => caller.abort(),
+	};
+}
+
+/** A fetch that never settles by itself, as the real one: it rejects when its signal fires. */
+export const neverAnswers: Responder = ({ signal }) =>
+	new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("fetch was aborted"))));
+
+export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+	new Response(typeof value === "string" ? value : JSON.stringify(value), {
+		status,
+		headers: { "content-type": "application/json; charset=utf-8", ...headers },
+	});
+
+export const eventStream = (body: ReadableStream<Uint8Array> | string): Response =>
+	new Response(body, { headers: { "content-type": "text/event-stream" } });
+
+export interface Tap {
+	body: ReadableStream<Uint8Array>;
+	push(text: string | Uint8Array): void;
+	end(): void;
+	/** The connection is reset. */
+	reset(): void;
+	cancelled: boolean;
+}
+
+/** A body that gives what it is told to, when it is told to. */
+export function tap(): Tap {
+	let output: ReadableStreamDefaultController<Uint8Array> | undefined;
+	const result: Tap = {
+		body: new ReadableStream<Uint8Array>({
+			start(controller) {
+				output = controller;
+			},
+			cancel() {
+				result.cancelled = true;
+			},
+		}),
+		push: (text) => output?.enqueue(typeof text === "string" ? new TextEncoder().encode(text) : text),
+		end: () => output?.close(),
+		reset: () => output?.error(new Error("connection reset")),
+		cancelled: false,
+	};
+	return result;
+}
+
+/** `bytes` in pieces that end at `cuts`. */
+export function inPieces(bytes: Uint8Array, cuts: number[]): ReadableStream<Uint8Array> {
+	const places = [...new Set([0, ...cuts, bytes.length])]
+		.filter((cut) => cut <= bytes.length)
+		.sort((a, b) => a - b);
+	const pieces = places.slice(1).map((end, place) => bytes.slice(places[place], end));
+	return new ReadableStream({
+		pull(controller) {
+			const piece = pieces.shift();
+			if (piece) controller.enqueue(piece);
+			else controller.close();
+		},
+	});
+}
+
+export interface Outcome {
+	text: string;
+	error?: unknown;
+}
+
+/** Everything a stream gives, and how it ended. */
+export async function drain(stream: ReadableStream<Uint8Array>): Promise<Outcome> {
+	const decoder = new TextDecoder();
+	let text = "";
+	try {
+		for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+		return { text };
+	} catch (error) {
+		return { text, error };
+	}
+}
+
+/** What `work` throws. */
+export async function failureOf(work: Promise<unknown>): Promise<unknown> {
+	try {
+		await work;
+	} catch (error) {
+		return error;
+	}
+	throw new Error("nothing was thrown");
+}
