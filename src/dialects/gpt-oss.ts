@@ -22,7 +22,11 @@ const asksForResponse = (inputs: object): boolean => "input" in inputs;
 const ResponsesBranch = ResponsesRequest.omit({ prompt: true });
 
 export const gptOssReader: Reader = {
-	schema: perModel((model) => z.xor([chatReaders.chat.schema(model), ResponsesBranch])),
+	schema: perModel((model) => {
+		const chat = chatReaders.chat.schema(model);
+		// One choice among all, not a choice within a choice: refusals say which.
+		return z.xor([...(chat instanceof z.ZodXor ? chat.options : [chat]), ResponsesBranch]);
+	}),
 	read: (inputs: object, model) =>
 		(asksForResponse(inputs) ? responses.reader : chatReaders.chat).read(inputs as never, model),
 };

@@ -57,7 +57,10 @@ describe("reading", () => {
 	});
 
 	it.each([
-		[{}, "oneOf at '/' not met, 0 matches"],
+		[
+			{},
+			"Error: oneOf at '/' not met, 0 matches: required properties at '/' are 'prompt', required properties at '/' are 'messages', required properties at '/' are 'input'",
+		],
 		[{ messages: [HI], input: "hi" }, "oneOf at '/' not met, 2 matches"],
 		[{ prompt: "hi", input: "hi" }, "oneOf at '/' not met, 2 matches"],
 		[{ input: 1 }, "/input"],
@@ -131,7 +134,7 @@ describe("writing a value", () => {
 		expect(
 			z.toJSONSchema(gptOssReader.schema(GPT_OSS), { io: "input", unrepresentable: "any" }),
 		).toMatchObject({
-			oneOf: [{}, { required: ["input"] }],
+			oneOf: [{ required: ["prompt"] }, { required: ["messages"] }, { required: ["input"] }],
 		});
 	});
 });
