@@ -3,8 +3,10 @@ import type { z } from "zod";
 import { AiError } from "../errors.ts";
 import { describeFaults } from "./findings.ts";
 
-/** Above so many values in the inputs, the first fault is the answer: a list of all would cost what they cost. */
-const MAX_VALUES_CHECKED_WHOLE = 10_000;
+/** Each may be a fault, and a fault takes a thousand bytes until it is told. Lists of numbers, which are files, are free. */
+const MAX_VALUES = 100_000;
+/** Above so many values, numbers included, the first fault is the answer, not a list. */
+const MAX_VALUES_SEARCHED_ON = 10_000;
 
 type Context = z.core.ParseContextInternal<z.core.$ZodIssue>;
 const ALL_FAULTS: Context = { reportInput: true };
@@ -12,10 +14,11 @@ const ALL_FAULTS: Context = { reportInput: true };
 const FIRST_FAULT: Context = { reportInput: true, abortEarly: true };
 
 export function validate<T>(schema: z.ZodType<T>, inputs: unknown): T {
+	const { values, numbers } = measure(inputs);
+	if (values > MAX_VALUES) throw new AiError("badInput", `Error: '/' holds more than ${MAX_VALUES} values`);
 	try {
-		const quick = schema.safeParse(inputs, FIRST_FAULT);
-		if (quick.success) return quick.data;
-		const result = isSmall(inputs) ? schema.safeParse(inputs, ALL_FAULTS) : quick;
+		const few = values + numbers <= MAX_VALUES_SEARCHED_ON;
+		const result = schema.safeParse(inputs, few ? ALL_FAULTS : FIRST_FAULT);
 		if (result.success) return result.data;
 		// No `cause`: the issues hold what the caller sent, and a cause goes to the log.
 		throw new AiError("badInput", `Error: ${describeFaults(result.error.issues, schema, inputs)}`);
@@ -27,16 +30,21 @@ export function validate<T>(schema: z.ZodType<T>, inputs: unknown): T {
 	}
 }
 
-function isSmall(inputs: unknown): boolean {
+/** How much there is to check. Stops when it is too much; a list that begins with a number is not looked through. */
+function measure(inputs: unknown): { values: number; numbers: number } {
+	let values = 0;
+	let numbers = 0;
 	const open = [inputs];
-	let seen = 0;
-	for (let value = open.pop(); value !== undefined; value = open.pop()) {
+	while (open.length > 0 && values <= MAX_VALUES) {
+		const value = open.pop();
 		if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) continue;
 		const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
-		seen += children.length;
-		if (seen > MAX_VALUES_CHECKED_WHOLE) return false;
-		// `undefined` would end the loop; it has no children anyway.
-		for (const child of children) if (child !== undefined) open.push(child);
+		if (Array.isArray(value) && typeof value[0] === "number") {
+			numbers += value.length;
+			continue;
+		}
+		values += children.length;
+		if (values <= MAX_VALUES) for (const child of children) open.push(child);
 	}
-	return true;
+	return { values, numbers };
 }
