@@ -49,6 +49,11 @@ const CONTAINERS: Record<SpeechInput["encoding"], NonNullable<SpeechInput["conta
 	aac: ["none"],
 };
 
+/** Hertz: what is made of samples takes that much room a second. */
+const SAMPLE_RATES = { min: 8_000, max: 48_000 };
+/** Bits per second: Opus goes up to here, the others less far. */
+const MAX_BIT_RATE = 650_000;
+
 const auraFields = (model: Model) => {
 	const speakers = SPEAKERS[model.id];
 	return {
@@ -67,7 +72,10 @@ const aura: Reader = {
 	read({ text, speaker, encoding = "mp3", ...rest }: Aura) {
 		const { container, sample_rate, bit_rate } = rest;
 		if (container && !CONTAINERS[encoding].includes(container))
-			throw new AiError("invalidInput", `Invalid input: '${encoding}' does not go into '${container}'`);
+			throw invalid(`'${encoding}' does not go into '${container}'`);
+		if (sample_rate && (sample_rate < SAMPLE_RATES.min || sample_rate > SAMPLE_RATES.max))
+			throw invalid(`'sample_rate' must be from ${SAMPLE_RATES.min} to ${SAMPLE_RATES.max}`);
+		if (bit_rate && bit_rate > MAX_BIT_RATE) throw invalid(`'bit_rate' must be at most ${MAX_BIT_RATE}`);
 		return speak({
 			text,
 			encoding,
@@ -75,6 +83,8 @@ const aura: Reader = {
 		});
 	},
 };
+
+const invalid = (what: string): AiError => new AiError("invalidInput", `Invalid input: ${what}`);
 
 export const textToSpeechReaders = {
 	"tts-melotts": melo,

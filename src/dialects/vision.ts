@@ -55,6 +55,8 @@ const imageToText: Reader = {
 		refuseLacking(inputs, model);
 		const { image, prompt, raw, temperature, top_p, top_k, seed, max_tokens } = inputs;
 		const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
+		if (max_tokens !== undefined && max_tokens < 1)
+			throw new AiError("invalidInput", "Invalid input: max_tokens must be at least 1");
 		return {
 			task: "image-to-text",
 			input: {

@@ -76,7 +76,14 @@ describe("tts-aura", () => {
 			expect(read(aura, aura1, { text: "Hi", encoding, container }).call.input).toMatchObject({ container });
 	});
 
-	it("refuses rates that are none", () => {
+	it("refuses rates that are none, or that no decoder has", () => {
+		for (const sample_rate of [7999, 48_001, 1e300])
+			expect(() => read(aura, aura1, { text: "Hi", sample_rate })).toThrow(
+				"8001: Invalid input: 'sample_rate' must be from 8000 to 48000",
+			);
+		expect(() => read(aura, aura1, { text: "Hi", bit_rate: 650_001 })).toThrow(
+			"8001: Invalid input: 'bit_rate'",
+		);
 		expect(refusal(aura, aura1, { text: "Hi", sample_rate: 0 })).toBe("Error: '/sample_rate' must be > 0");
 		expect(refusal(aura, aura1, { text: 1 })).toBe(
 			"Error: Type mismatch of '/text', 'string' not in 'number','integer'",

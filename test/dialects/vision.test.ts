@@ -88,6 +88,9 @@ describe("image-to-text", () => {
 		expect(refusal(reader, llava, { image: png(4, 2), max_tokens: 1.5 })).toBe(
 			"Error: Type mismatch of '/max_tokens', 'integer' not in 'number'",
 		);
+		expect(() => read(reader, llava, { image: png(4, 2), max_tokens: 0 })).toThrow(
+			"8001: Invalid input: max_tokens must be at least 1",
+		);
 	});
 });
 
