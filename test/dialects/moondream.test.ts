@@ -175,13 +175,16 @@ describe("streams", () => {
 		chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: "length" }] }) +
 		chunk({}, { choices: [], usage }) +
 		"data: [DONE]\n\n";
-	const written =
+	const DONE = "data: [DONE]\n\n";
+	const written = [
 		frames(
 			{ reasoning: { text: "I count." } },
 			{ answer: "Two " },
 			{ answer: "foxes." },
 			{ answer: "", finish_reason: "length", metrics },
-		) + "data: [DONE]\n\n";
+		),
+		DONE,
+	].join("");
 
 	const asked = (inputs: object = {}): Read => read(reader, model, { image: uri, ...inputs });
 	const stream = (exchange: Read, source: ReadableStream<Uint8Array>): Rendered =>
