@@ -15,7 +15,11 @@ const DEFAULT_PORT = "8787";
 const args = process.argv.slice(2);
 const { values } = parseArgs({
 	args,
-	options: { port: { type: "string" }, env: { type: "string", short: "e" }, ip: { type: "string" } },
+	options: {
+		port: { type: "string" },
+		env: { type: "string", short: "e" },
+		config: { type: "string", short: "c" },
+	},
 	strict: false,
 });
 const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
@@ -44,7 +48,8 @@ child.on("exit", (code, signal) => process.exit(signal ? 0 : (code ?? 1)));
 /** The same parse that stops the Worker's start, before anything is started. */
 function routingLines(): string[] {
 	const env = typeof values.env === "string" ? values.env : undefined;
-	const { vars, userConfigPath } = readConfig({ env });
+	const config = typeof values.config === "string" ? values.config : undefined;
+	const { vars, userConfigPath } = readConfig({ env, config });
 	const all = getVarsForDev(userConfigPath, undefined, vars, env, true);
 	const plain = Object.entries(all).map(([name, binding]) => [
 		name,

@@ -115,7 +115,7 @@ export function describeRouting({ routing, adHoc }: Config): string[] {
 	]);
 	const { defaultBackend } = routing;
 	rows.push([
-		"everything else",
+		rows.length > 0 ? "everything else" : "every model",
 		defaultBackend ? describeTarget({ backend: defaultBackend, headers: {} }) : "nothing",
 	]);
 	const width = Math.max(...rows.map(([pattern]) => pattern.length));

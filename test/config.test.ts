@@ -530,7 +530,7 @@ describe("describeRouting", () => {
 			"@cf/openai/gpt-oss-20b  ->  pool (http://gpu-1/v1 and 2 more) weight 3; simulator",
 			"everything else         ->  simulator",
 		]);
-		expect(describeRouting(configure({}))).toEqual(["everything else  ->  nothing"]);
+		expect(describeRouting(configure({}))).toEqual(["every model  ->  nothing"]);
 	});
 
 	it("never says a secret", () => {

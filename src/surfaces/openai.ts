@@ -14,6 +14,7 @@ import { formText, parseMultipart } from "../dialects/media.ts";
 import { openaiEmbeddings } from "../dialects/openai-embeddings.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/openai-media.ts";
 import { responses } from "../dialects/responses.ts";
+import { responsesError } from "../dialects/responses-errors.ts";
 import { validate } from "../dialects/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
@@ -21,7 +22,7 @@ import { run } from "../pipeline/run.ts";
 import type { Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
-import { failureEnvelope, failureHeaders, failureMessage, replyResponse } from "./envelope.ts";
+import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
 import { logFailure } from "./log.ts";
 import { methodNotAllowed } from "./routes.ts";
 
@@ -116,10 +117,8 @@ const listed = ({ id, created, author }: Model): object => ({
 });
 
 function responsesFailure(error: AiError, requestId: string): Response {
-	const code =
-		error.status === 429 ? "rate_limit_exceeded" : error.status >= 500 ? "server_error" : "invalid_prompt";
 	return Response.json(
-		{ error: { code, message: failureMessage(error, requestId) } },
+		{ error: responsesError(error, requestId) },
 		{ status: error.status, headers: failureHeaders(error, requestId) },
 	);
 }

@@ -10,6 +10,7 @@ const ROOMS: readonly (readonly string[])[] = [
 	["pipeline"],
 	["services.ts"],
 	["config.ts"],
+	["config"],
 	["request.ts"],
 	["backends", "dialects"],
 	["models"],
@@ -19,7 +20,9 @@ const ROOMS: readonly (readonly string[])[] = [
 ];
 const MAX_LINES = 300;
 
-const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) =>
+	file.endsWith(".ts"),
+);
 const roomOf = (file: string): string => file.split("/")[0] ?? file;
 const depthOf = (room: string): number => ROOMS.findIndex((rooms) => rooms.includes(room));
 const generated = (file: string): boolean => file === "worker-configuration.d.ts";

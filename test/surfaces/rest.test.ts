@@ -243,7 +243,7 @@ describe("failures over REST", () => {
 				{
 					code: 5006,
 					message:
-						"AiError: Bad input: Error: oneOf at '/' not met, 0 matches: required properties at '/' are 'prompt', Type mismatch of '/messages', 'string' not in 'array'",
+						"AiError: Bad input: Error: oneOf at '/' not met, 0 matches: required properties at '/' are 'prompt', Type mismatch of '/messages', 'array' not in 'string'",
 				},
 			],
 			success: false,
@@ -347,8 +347,10 @@ describe("POST /ai/run", () => {
 		const { post } = testGateway();
 		const response = await post("/run", { model: LLAMA, input: { prompt: "Hello" } });
 		expect(await response.json()).toMatchObject({ success: true, result: { response: expect.any(String) } });
-		expect(await (await post("/run", { input: {} })).json()).toMatchObject({
-			errors: [{ code: 5006, message: "AiError: Bad input: Error: required properties at '/' are 'model'" }],
+		expect(await (await post("/run", {})).json()).toMatchObject({
+			errors: [
+				{ code: 5006, message: "AiError: Bad input: Error: required properties at '/' are 'model,input'" },
+			],
 		});
 	});
 });

@@ -1,0 +1,104 @@
+/** `npm run dev` as a stranger runs it: what it says, what it answers, and what it says of a mistake. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+
+const children: ChildProcess[] = [];
+const folders: string[] = [];
+afterEach(() => {
+	for (const child of children.splice(0)) child.kill("SIGTERM");
+	for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+async function freePort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await new Promise((done) => server.once("listening", done));
+	const address = server.address();
+	await new Promise((done) => server.close(done));
+	if (typeof address !== "object" || address === null) throw new Error("no port");
+	return address.port;
+}
+
+/** Starts the script; `until` resolves when its output matches, or when it ends. */
+function dev(args: string[]): { until(pattern: RegExp): Promise<string>; exit: Promise<number | null> } {
+	const child = spawn(process.execPath, ["scripts/dev.ts", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+	children.push(child);
+	let output = "";
+	const exit = new Promise<number | null>((done) => child.once("exit", done));
+	const listeners = new Set<() => void>();
+	for (const stream of [child.stdout, child.stderr])
+		stream.on("data", (chunk) => {
+			output += chunk;
+			for (const listener of listeners) listener();
+		});
+	return {
+		exit,
+		until: (pattern) =>
+			new Promise((done) => {
+				const check = () => pattern.test(output) && done(output);
+				listeners.add(check);
+				exit.then(() => done(output));
+				check();
+			}),
+	};
+}
+
+function configWith(vars: object): string {
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
+	folders.push(folder);
+	const path = join(folder, "wrangler.json");
+	writeFileSync(
+		path,
+		JSON.stringify({
+			name: "ganglion",
+			main: resolve("src/index.ts"),
+			compatibility_date: "2026-11-01",
+			compatibility_flags: ["nodejs_compat"],
+			vars,
+		}),
+	);
+	return path;
+}
+
+describe("npm run dev", () => {
+	it("says once what serves the models, and its curl streams an answer", async () => {
+		const port = await freePort();
+		const output = await dev(["--port", String(port)]).until(/Ctrl-C/);
+		expect(output).toMatch(/^\nGanglion is ready on http:\/\/localhost:\d+\n/);
+		expect(output).toContain("every model  ->  simulator");
+		expect(output).not.toMatch(/wrangler|warn|error|env\./i);
+
+		const [, url = ""] = /curl -N (\S+)/.exec(output) ?? [];
+		const [, body = ""] = /-d '(.*)'/.exec(output) ?? [];
+		const answer = await (await fetch(url, { method: "POST", body })).text();
+		expect(answer).toMatch(/^data: \{"response":/);
+		expect(answer).toContain("Alice");
+		expect(answer).toMatch(/data: \[DONE\]\n\n$/);
+	}, 60_000);
+
+	it("shows what the routes of the configuration say", async () => {
+		const config = configWith({
+			BACKENDS: { ollama: { kind: "openai", url: "http://localhost:11434/v1" } },
+			ROUTES: { "@cf/meta/*": [{ backend: "ollama", model: "llama3.2" }] },
+		});
+		const output = await dev(["--port", String(await freePort()), "--config", config]).until(/Ctrl-C/);
+		expect(output).toContain("@cf/meta/*       ->  ollama (http://localhost:11434/v1) llama3.2");
+		expect(output).toContain("everything else  ->  simulator");
+	}, 60_000);
+
+	it("stops before it starts on a mistake, and names all of them", async () => {
+		const config = configWith({
+			BACKENDS: { ollama: { kind: "openai", url: "localhost:11434" } },
+			ROUTES: { "@cf/meta/*": [{ backend: "olama" }] },
+		});
+		const child = dev(["--config", config]);
+		expect(await child.exit).toBe(1);
+		const output = await child.until(/$/);
+		expect(output).toContain("BACKENDS.ollama.url");
+		expect(output).toContain('ROUTES["@cf/meta/*"][0].backend');
+		expect(output).not.toContain("    at ");
+	}, 60_000);
+});
