@@ -103,7 +103,7 @@ const UNSAID = /^(?:$|application\/octet-stream|application\/x-www-form-urlencod
 export function toMedia(sent: SentBytes): Media {
 	const { body, contentType } = isWrapped(sent)
 		? sent
-		: { body: sent instanceof Uint8Array ? sent : Uint8Array.from(sent), contentType: "" };
+		: { body: sent instanceof Uint8Array ? sent : new Uint8Array(sent), contentType: "" };
 	const type = UNSAID.test(contentType) ? mediaTypeOf(body) : contentType;
 	return { bytes: body, ...(type !== undefined && { contentType: type }) };
 }
