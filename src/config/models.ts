@@ -68,7 +68,7 @@ export function readModels(entries: [string, unknown][], catalog: Catalog, probl
 
 function base(id: string, task: TaskTitle, input: InputShape, known: Model | undefined): Model {
 	if (!known) {
-		const model = adHocModel(id);
+		const model: Model = { ...adHocModel(id), status: "active" };
 		return task === model.task ? model : { ...model, capabilities: [] };
 	}
 	// Fields and defaults belong to the way the inputs are written, and go with it.

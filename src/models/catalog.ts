@@ -32,7 +32,10 @@ export class Catalog {
 	}
 }
 
-/** A model that only a route knows: whatever an OpenAI-compatible engine serves under that name. */
+/**
+ * A model that only a route knows: whatever an OpenAI-compatible engine serves under that name. Its native routes are
+ * chat's; an OpenAI route takes it for what that route asks.
+ */
 export const adHocModel = (id: string): Model => ({
 	id,
 	uuid: nameUuid(id),
@@ -41,7 +44,7 @@ export const adHocModel = (id: string): Model => ({
 	author: authorOf(id),
 	created: "",
 	description: "",
-	status: "active",
+	status: "adhoc",
 	input: "chat-openai",
 	output: "openai-chat-completion",
 	// None: what the caller leaves open is the engine's to decide.

@@ -154,7 +154,8 @@ export const Model = z.strictObject({
 	/** `YYYY-MM-DD`, or empty where nobody knows. */
 	created: z.string(),
 	description: z.string(),
-	status: z.enum(["active", "gated", "unlisted", "deprecated", "removed"]),
+	/** `adhoc`: no catalogue has it, a route names it. */
+	status: z.enum(["active", "gated", "unlisted", "deprecated", "removed", "adhoc"]),
 	/** `YYYY-MM-DD` from which the product answers 5028. */
 	deprecated: z.string().optional(),
 	replacedBy: z.string().optional(),

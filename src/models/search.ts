@@ -10,7 +10,6 @@ import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
 import { TASKS, type TaskEntry } from "./tasks.ts";
 
-
 const DEFAULT_PER_PAGE = 100;
 const MAX_PER_PAGE = 1000;
 

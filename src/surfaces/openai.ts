@@ -97,7 +97,8 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 				caller: callerOf(c),
 				model: modelId,
 				dialect: (model) => {
-					if (model.task === task && model.input !== "decision-clef") return dialect;
+					const takes = model.task === task && model.input !== "decision-clef";
+					if (takes || model.status === "adhoc") return dialect;
 					throw new AiError("noSuchModel", `No such model ${model.id} or task: it is a ${model.task} model`);
 				},
 				inputs,

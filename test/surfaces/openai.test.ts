@@ -116,6 +116,23 @@ describe("the other OpenAI routes", () => {
 		expect([...new Float32Array(bytes.buffer)]).toEqual(floats.data[1]?.embedding.map(Math.fround));
 	});
 
+	it("embeddings of a model that only a route names", async () => {
+		const { fetch, requests } = upstream(() =>
+			Response.json({
+				data: [{ index: 0, embedding: [0.5, 0.25] }],
+				usage: { prompt_tokens: 1, total_tokens: 1 },
+			}),
+		);
+		const vars = { ...ENGINE_VARS, ROUTES: { "nomic-*": [{ backend: "engine" }] } };
+		const { post } = testGateway({ vars, fetch });
+		const response = await post("/v1/embeddings", { model: "nomic-embed-text", input: "a" });
+		expect(await response.json()).toMatchObject({
+			model: "nomic-embed-text",
+			data: [{ embedding: [0.5, 0.25] }],
+		});
+		expect(await requests[0]?.json()).toMatchObject({ model: "nomic-embed-text" });
+	});
+
 	it("responses, and their own failure shape", async () => {
 		const { post } = testGateway();
 		const answer = await post("/v1/responses", { model: LLAMA, input: "Hi" });
