@@ -3,7 +3,8 @@
  * schema, defaults by model; a shape says which of the fields below it has.
  *
  * Known differences: the batch form (`requests`) is not read here; `tool_choice` is taken wherever tools are, though no
- * native schema names it, because the product's clients send it.
+ * native schema names it, because the product's clients send it; the product wants nine letters and digits in an id of
+ * a call, which those that some engines make do not have.
  */
 import { z } from "zod";
 import type { Model } from "../models/model.ts";
@@ -67,10 +68,6 @@ const MESSAGES = {
 		role: z.string().optional(),
 		content: z.union([z.string(), AnyPart, z.array(AnyPart)]).optional(),
 		...toolFields,
-		tool_call_id: z
-			.string()
-			.regex(/[a-zA-Z0-9]{9}/)
-			.optional(),
 	}),
 };
 
