@@ -4,7 +4,7 @@ import { mapEvents } from "../sse.ts";
 import { errorFrame } from "./chat-errors.ts";
 
 export interface ChatEventStages {
-	/** The data of one chunk, not parsed; the text to send for it. */
+	/** The data of one chunk, not parsed, on one line; the text to send for it. */
 	onData(data: string): string;
 	/** All chunks have come: what is still to be sent, `[DONE]` included. */
 	onDone(): string;
@@ -19,7 +19,8 @@ export function mapChatEvents(
 	return mapEvents(events, {
 		onData(data) {
 			if (done) return "";
-			if (data !== "[DONE]") return stages.onData(data);
+			// Data of several lines is JSON with line breaks between its tokens; sent on, it must be one line.
+			if (data !== "[DONE]") return stages.onData(data.replaceAll("\n", " "));
 			done = true;
 			return stages.onDone();
 		},
