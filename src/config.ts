@@ -5,7 +5,7 @@
  *
  * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type ConfiguredBackend, readBackends } from "./config/backends.ts";
 import type { Env } from "./config/headers.ts";
 import { readModels } from "./config/models.ts";

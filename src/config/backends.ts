@@ -1,5 +1,5 @@
 /** `BACKENDS`: the engines that routes name. */
-import { z } from "zod";
+import * as z from "zod";
 import type { BackendKind } from "../backends/backend.ts";
 import type { WeightedTarget } from "../request.ts";
 import { type Env, headers, secret } from "./headers.ts";

@@ -1,5 +1,5 @@
 /** Secrets by name, and the headers that a backend or a route adds to what it sends. */
-import { z } from "zod";
+import * as z from "zod";
 import { didYouMean, kindOf } from "./problems.ts";
 
 export type Env = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** `MODELS`: models of the operator's own, and other facts about those of the catalogue. */
-import { z } from "zod";
+import * as z from "zod";
 import { adHocModel, type Catalog } from "../models/catalog.ts";
 import {
 	CAPABILITIES,

@@ -1,5 +1,5 @@
 /** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Routing, WeightedTarget } from "../request.ts";
 import { type ConfiguredBackend, refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";

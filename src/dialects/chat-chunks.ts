@@ -2,7 +2,7 @@
  * Reading and making OpenAI chat chunk streams: one event to a chunk, chunks to a reply, a finished reply to chunks.
  * What is read comes from engines of all kinds, so only the fields that are used are looked at, and any may be absent.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import { DONE, frame } from "../sse.ts";
 import type {

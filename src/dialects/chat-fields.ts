@@ -1,5 +1,5 @@
 /** How the chat readers build their schemas: one a model, with the model's own defaults and fields. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Model } from "../models/model.ts";
 
 /**

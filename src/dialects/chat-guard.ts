@@ -3,7 +3,7 @@
  * the model answers it in two lines, `unsafe` and the categories; JSON is made of those lines here, so that an engine
  * is never asked for a grammar that this model was not trained on.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { chatCall, chatReply } from "./chat-call.ts";

@@ -1,5 +1,5 @@
 /** Messages as callers write them, to messages as engines take them. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { ChatMessage, ContentPart } from "../tasks/text-generation.ts";
 import { invalidInput } from "./chat-errors.ts";

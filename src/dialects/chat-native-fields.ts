@@ -6,7 +6,7 @@
  * native schema names it, because the product's clients send it; the product wants nine letters and digits in an id of
  * a call, which those that some engines make do not have.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import { defaulted, fieldsOf } from "./chat-fields.ts";
 import { AnyPart, type SentMessage, toolFields } from "./chat-messages.ts";

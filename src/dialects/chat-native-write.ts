@@ -5,7 +5,7 @@
  * null, as Llama 3.3 has them) but for Llama 4 Scout's shape, which has OpenAI's and then no `response`; thoughts
  * are in the text.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import type { AssistantMessage, ChatCompletion, ChatInput, ToolCall } from "../tasks/text-generation.ts";

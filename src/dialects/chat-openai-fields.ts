@@ -6,7 +6,7 @@
  * OpenAI does; `reasoning_effort` also takes the names that OpenAI added since; tools are looked at after the schema,
  * as the product does. `top_k` and `repetition_penalty` are extensions that most engines have.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import { defaulted, fieldsOf } from "./chat-fields.ts";
 import { AnyPart, toolFields } from "./chat-messages.ts";

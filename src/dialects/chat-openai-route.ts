@@ -5,7 +5,7 @@
  * Choices where the product is silent: usage comes as OpenAI's usage chunk when asked for and in no other form; an
  * assistant's message may have no content for every model, as in OpenAI's schema.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { InputShape, Model } from "../models/model.ts";
 import { chatCall, chatReply } from "./chat-call.ts";

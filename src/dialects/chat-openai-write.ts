@@ -1,5 +1,5 @@
 /** Chat replies as OpenAI has them: what the engine said, under the catalogue's name of the model. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ChatCompletion } from "../tasks/text-generation.ts";
 import { chatReply } from "./chat-call.ts";
 import { openAiEvents } from "./chat-openai-stream.ts";

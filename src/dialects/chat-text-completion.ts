@@ -1,5 +1,5 @@
 /** Replies to a prompt as OpenAI's older completions have them: `text_completion`. */
-import { z } from "zod";
+import * as z from "zod";
 import { DONE, frame } from "../sse.ts";
 import type { ChatCompletion, Usage } from "../tasks/text-generation.ts";
 import { parseChunk } from "./chat-chunks.ts";

@@ -2,7 +2,7 @@
  * Calls of tools and their results within a conversation. Strict engines want each result to name a call of the turn
  * before it; the product's callers often have no ids at all, so ids are made and results matched, always alike.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ToolCall } from "../tasks/text-generation.ts";
 import { invalidInput } from "./chat-errors.ts";
 import { isRecord } from "./chat-tools.ts";

@@ -2,7 +2,7 @@
  * Tools and the choice among them. The schemas leave both open, because the product does: its validator does not look
  * into the alternatives of an array, so a tool that no engine can use is refused behind it, with 8001 (observed).
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ChatInput, ChatTool } from "../tasks/text-generation.ts";
 import { invalidInput } from "./chat-errors.ts";
 

@@ -1,5 +1,5 @@
 /** What a reply used: as engines count it, and as native replies write it. */
-import { z } from "zod";
+import * as z from "zod";
 import { frame } from "../sse.ts";
 import type { Usage } from "../tasks/text-generation.ts";
 

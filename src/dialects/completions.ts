@@ -5,7 +5,7 @@
  * Known differences from OpenAI: one prompt a request, as text; `best_of` is 1; without `max_tokens` the model's
  * default counts, not 16.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import type { ChatInput } from "../tasks/text-generation.ts";
 import { chatCall, chatReply } from "./chat-call.ts";

@@ -1,5 +1,5 @@
 /** Images, sound and videos that come with a decision's state: embedded, and within the product's limits. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { DecisionInput } from "../tasks/decision.ts";
 import { sizeOf } from "./image-input.ts";

@@ -5,7 +5,7 @@
  * status 422 and code 5012; the seconds of sound (300) and video (60) are the engine's to check; texts that are given as
  * objects reach the engine as JSON.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import type { DecisionAnswer, Question } from "../tasks/decision.ts";

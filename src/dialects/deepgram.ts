@@ -4,7 +4,7 @@
  * Differences from the product: options that ask for analysis beside the text (`diarize`, `topics`, `sentiment`, …)
  * are checked and then left to the engine's own settings; there is no websocket here.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { InputShape, OutputShape } from "../models/model.ts";
 import { perModel } from "./chat-fields.ts";

@@ -2,7 +2,7 @@
  * Text embeddings on the native routes. Known differences from the product: the async form (`{requests: […]}`) is not
  * read here; bge-m3's `response: null` and `meta` beside its vectors (observed) are not written.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { InputShape, OutputShape } from "../models/model.ts";
 import type { EmbeddingsOutput } from "../tasks/text-embeddings.ts";

@@ -1,5 +1,5 @@
 /** FLUX.2: a form is the only input. Its fields are text; what they must be is of the model's launch note. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Media } from "../tasks/media.ts";
 import { perModel, present } from "./chat-fields.ts";

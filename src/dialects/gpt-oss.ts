@@ -4,7 +4,7 @@
  *
  * Known difference: `stream: true` always streams; the product may answer with plain JSON.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { perModel } from "./chat-fields.ts";
 import { chatReaders, chatWriters } from "./chat-native.ts";
 import { OpenAiCompletion } from "./chat-openai-write.ts";

@@ -3,7 +3,7 @@
  * Sound and images as callers send them: arrays of bytes, base64, data URIs, bodies, forms. The schemas below only
  * look, so an array of millions of numbers costs one loop and no copy; `read` decodes what it needs.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Media } from "../tasks/media.ts";
 import { maySound, mediaTypeOf } from "./media-types.ts";

@@ -8,7 +8,7 @@
  * Differences from the product: `point` and `detect` take data URIs only, because nothing is fetched here on a caller's
  * word; `reasoning.grounding` is empty; the times in `metrics` are 0 where the engine does not say them.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import { DONE, frame } from "../sse.ts";
 import type { DetectObjectsOutput } from "../tasks/images.ts";

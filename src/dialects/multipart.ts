@@ -1,5 +1,5 @@
 /** `multipart/form-data` bodies, read before validation so that readers stay synchronous. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Media } from "../tasks/media.ts";
 

@@ -4,7 +4,7 @@
  * Known difference from OpenAI: arrays of tokens are refused, because no two models here share a vocabulary; a request
  * holds as many texts as the model's native route allows, not 2048.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import { approximateTokens } from "../models/tokens.ts";
 import type { Dialect } from "./dialect.ts";

@@ -1,5 +1,5 @@
 /** `POST /images/generations`. Fields that steer OpenAI's own models (`quality`, `style`, `background`) do nothing. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { present } from "./chat-fields.ts";

@@ -2,7 +2,7 @@
  * `POST /audio/speech`. `voice` goes to the engine as it is: OpenAI's own names mean something only to an engine that
  * knows them. `instructions` have no counterpart in the models here, and are dropped.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { SpeechInput } from "../tasks/audio.ts";
 import { present } from "./chat-fields.ts";

@@ -1,5 +1,5 @@
 /** `POST /audio/transcriptions`: a form in; JSON, text or subtitles out. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { Transcript } from "../tasks/audio.ts";
 import { present } from "./chat-fields.ts";

@@ -1,5 +1,5 @@
 /** Reranking on the native routes: `{query, contexts: [{text}], top_k?}` to `{response: [{id, score}]}`, best first. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Reader, Writer } from "./dialect.ts";
 import { outcomeOf } from "./outcome.ts";
 

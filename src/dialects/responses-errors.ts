@@ -2,7 +2,7 @@
  * Failures as OpenAI's Responses API names them: the `error` of a response that failed, and of the reply to a request
  * that never became one, `{"error":{"code":"invalid_prompt","message":"AiError: …"}}`.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { AiError } from "../errors.ts";
 
 export const ResponsesError = z.object({

@@ -5,7 +5,7 @@
  * engines insist that the answers to calls follow the message that made them. So consecutive items of the assistant
  * are gathered into one message.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ChatMessage, ContentPart } from "../tasks/text-generation.ts";
 import { invalidInput } from "./chat-errors.ts";
 import { present } from "./chat-fields.ts";

@@ -1,5 +1,5 @@
 /** The items of a response's `output`: their shapes, as OpenAI has them, and how each begins. */
-import { z } from "zod";
+import * as z from "zod";
 
 const Status = z.enum(["in_progress", "completed", "incomplete"]);
 

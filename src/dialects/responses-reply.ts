@@ -4,7 +4,7 @@
  * Known differences: `id` is the product's (`id-` and milliseconds), `store` is always false and `service_tier` always
  * `default`, whatever was asked: they say what was done.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ChatChoice, ChatCompletion, Usage } from "../tasks/text-generation.ts";
 import { reasoningOf } from "./chat-chunks.ts";
 import type { WriteContext } from "./dialect.ts";

@@ -4,7 +4,7 @@
  * Known differences: nothing is stored, so what refers to something stored is refused; tools are functions; `truncation`
  * is accepted and does nothing; thoughts are returned as they are, never as a `summary`.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { ChatInput, ResponseFormat } from "../tasks/text-generation.ts";
 import { invalidInput } from "./chat-errors.ts";
 import { present } from "./chat-fields.ts";

@@ -1,5 +1,5 @@
 /** Tools of a Responses request: functions, and which of them to call. Otherwise they are chat's, but for their shape. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ChatInput } from "../tasks/text-generation.ts";
 import { chooseTools, readTools } from "./chat-tools.ts";
 import { parseAt } from "./responses-parse.ts";

@@ -1,5 +1,5 @@
 /** `models/schema`: what a model takes and gives, as JSON Schema, from the schemas that really read and write. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import { nativeDialect } from "./index.ts";
 

@@ -1,5 +1,5 @@
 /** What the dialects of speech recognition share. */
-import { z } from "zod";
+import * as z from "zod";
 import type { TranscriptionInput, Word } from "../tasks/audio.ts";
 import type { TaskCall } from "../tasks/task.ts";
 

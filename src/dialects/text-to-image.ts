@@ -4,7 +4,7 @@
  * Difference from the product: an engine that answers in another format than the model's own is not corrected; the
  * content type tells the truth.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { InputShape, OutputShape } from "../models/model.ts";
 import { perModel, present } from "./chat-fields.ts";
 import type { Reader, Writer } from "./dialect.ts";

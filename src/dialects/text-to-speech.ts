@@ -1,5 +1,5 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the sound itself. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { InputShape, Model, OutputShape } from "../models/model.ts";
 import type { SpeechInput } from "../tasks/audio.ts";

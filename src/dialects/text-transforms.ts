@@ -2,7 +2,7 @@
  * Classification, summarization and translation on the native routes. Known difference from the product: m2m100's
  * async form (`{requests: […]}`) is not read here.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { InputShape, OutputShape } from "../models/model.ts";
 import type { LabelsOutput } from "../tasks/text-transforms.ts";
 import { defaulted, perModel } from "./chat-fields.ts";

@@ -1,5 +1,5 @@
 /** Smart Turn: whether a speaker has finished. */
-import { z } from "zod";
+import * as z from "zod";
 import { perModel, present } from "./chat-fields.ts";
 import type { Reader, Writer } from "./dialect.ts";
 import { decodeBase64, soundOf, Wrapped } from "./media.ts";

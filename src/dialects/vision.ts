@@ -1,5 +1,5 @@
 /** Images in: classification, object detection, description. */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { InputShape, Model, OutputShape } from "../models/model.ts";
 import type { Media } from "../tasks/media.ts";

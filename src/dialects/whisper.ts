@@ -4,7 +4,7 @@
  * Difference from the product: options that steer the decoder (`vad_filter`, `beam_size`, `prefix`, the thresholds)
  * are checked and then left to the engine's own settings.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import type { InputShape, OutputShape } from "../models/model.ts";
 import type { Transcript, TranscriptionInput } from "../tasks/audio.ts";

@@ -1,5 +1,5 @@
 /** A catalogue entry. `catalog.json` holds the product's; operators add their own with `MODELS`. */
-import { z } from "zod";
+import * as z from "zod";
 
 /** How a model's inputs are written on its native routes. One reader each, in `dialects/`. */
 export const INPUT_SHAPES = [

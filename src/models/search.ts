@@ -4,7 +4,7 @@
  * Differences from the product: its default page size, its order and the way it matches `search` are not known; here
  * they are 100, the catalogue's order, and every word in the id, the description, the task or a tag.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AiError } from "../errors.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";

@@ -7,7 +7,7 @@
  * conversion and the gateway's own routes are refused.
  */
 import { Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { nativeDialect } from "../dialects/index.ts";
 import { validate } from "../dialects/validation.ts";
 import { AiError, toAiError } from "../errors.ts";

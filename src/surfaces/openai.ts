@@ -6,7 +6,7 @@
  * and `audio/transcriptions`.
  */
 import { type Context, Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { openaiChat } from "../dialects/chat-openai-route.ts";
 import { openaiCompletions } from "../dialects/completions.ts";
 import type { Dialect } from "../dialects/dialect.ts";

@@ -6,7 +6,7 @@
  * queue (`queueRequest`) is refused.
  */
 import { Hono } from "hono";
-import { z } from "zod";
+import * as z from "zod";
 import { nativeDialect } from "../dialects/index.ts";
 import { modelSchema } from "../dialects/schema.ts";
 import { validate } from "../dialects/validation.ts";

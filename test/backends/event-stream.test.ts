@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { postStream } from "../../src/backends/http.ts";
 import { AiError } from "../../src/errors.ts";
 import chat from "../fixtures/openai/llama-cpp/chat.sse?raw";

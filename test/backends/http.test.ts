@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { postBytes, postJson, postStream } from "../../src/backends/http.ts";
 import { AiError } from "../../src/errors.ts";
 import { callOf, eventStream, failureOf, json, KEY, neverAnswers, TARGET, tap } from "./upstream.ts";

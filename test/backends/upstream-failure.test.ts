@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { postJson } from "../../src/backends/http.ts";
 import { failureOfBody, withoutSecrets } from "../../src/backends/upstream-failure.ts";
 import type { AiError } from "../../src/errors.ts";

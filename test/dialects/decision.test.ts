@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { decisionReader, decisionWriter } from "../../src/dialects/decision.ts";
 import { productModel, read, refusal, write } from "./exchange.ts";
 

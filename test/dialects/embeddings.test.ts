@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { embeddingsReaders, embeddingsWriters } from "../../src/dialects/embeddings.ts";
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import { productModel, read, refusal, write } from "./exchange.ts";

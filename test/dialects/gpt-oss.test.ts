@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import type { WriteContext } from "../../src/dialects/dialect.ts";
 import { gptOssReader, gptOssWriter } from "../../src/dialects/gpt-oss.ts";
 import { validate } from "../../src/dialects/validation.ts";

@@ -1,7 +1,7 @@
 /** What holds for every reader of a task with sound or images, whatever is sent. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import type { Reader, Writer } from "../../src/dialects/dialect.ts";
 import { moondreamReader, moondreamWriter } from "../../src/dialects/moondream.ts";
 import { type FormPart, MultipartForm } from "../../src/dialects/multipart.ts";

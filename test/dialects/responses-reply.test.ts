@@ -1,6 +1,6 @@
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { responses } from "../../src/dialects/responses.ts";
 import { responsesError } from "../../src/dialects/responses-errors.ts";
 import type { ResponseObject } from "../../src/dialects/responses-reply.ts";

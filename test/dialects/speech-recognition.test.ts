@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { speechRecognitionReaders, speechRecognitionWriters } from "../../src/dialects/speech-recognition.ts";
 import type { Transcript } from "../../src/tasks/audio.ts";
 import { productModel, read, refusal, write } from "./exchange.ts";
