@@ -1,0 +1,148 @@
+/**
+ * Text generation: https://platform.openai.com/docs/api-reference/chat, and what vLLM, SGLang and llama.cpp add to it.
+ *
+ * Streams pass as bytes, a `prompt` without messages goes to `/completions` (`completions.ts`). Usage is always asked
+ * for and, where an engine gives none, absent. Observed: llama.cpp counts the tokens of one choice when `n` is more.
+ */
+import * as z from "zod";
+import type { Answer } from "../../tasks/task.ts";
+import type { ChatCompletion, ChatInput, ChatMessage, ToolChoice } from "../../tasks/text-generation.ts";
+import { postJson, postStream } from "../http.ts";
+import type { Call } from "../upstream-failure.ts";
+import { completeRawPrompt } from "./completions.ts";
+import { sampling } from "./sampling.ts";
+import { isOpenAiService } from "./service.ts";
+import { UsageReply, usageOf } from "./usage.ts";
+
+const PATH = "/chat/completions";
+
+const ToolCallReply = z.looseObject({
+	id: z.string().nullish(),
+	// JSON text; some engines send the value itself.
+	function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
+});
+
+const MessageReply = z.looseObject({
+	content: z.string().nullish(),
+	reasoning_content: z.string().nullish(),
+	reasoning: z.string().nullish(),
+	refusal: z.string().nullish(),
+	tool_calls: z.array(ToolCallReply).nullish(),
+});
+
+export const ChatReply = z.looseObject({
+	id: z.string().nullish(),
+	created: z.number().nullish(),
+	model: z.string().nullish(),
+	choices: z
+		.array(
+			z.looseObject({
+				index: z.number().nullish(),
+				message: MessageReply,
+				finish_reason: z.string().nullish(),
+			}),
+		)
+		.min(1),
+	usage: UsageReply.nullish(),
+	system_fingerprint: z.string().nullish(),
+});
+
+export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
+	if (input.prompt !== undefined) return completeRawPrompt(input, input.prompt, call);
+	if (!input.stream) return { kind: "value", output: await chat(input, call) };
+	const reply = await postStream(call, PATH, requestBody(input, call), {
+		schema: ChatReply,
+		choices: input.n ?? 1,
+	});
+	return reply.kind === "stream" ? reply : { kind: "value", output: completion(reply.value, call) };
+}
+
+/** One whole reply. */
+export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {
+	return completion(await postJson(call, PATH, requestBody(input, call), ChatReply), call);
+}
+
+function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
+	const strict = isOpenAiService(call.target);
+	return {
+		...input.passthrough,
+		messages: strict ? input.messages.map(forService) : input.messages.map(forEngine),
+		...sampling(input, call),
+		logprobs: input.logprobs,
+		top_logprobs: input.top_logprobs,
+		parallel_tool_calls: input.parallel_tool_calls,
+		// `null` turns thinking off: a matter of the chat template everywhere but at OpenAI, which has no such switch.
+		reasoning_effort: input.reasoning_effort ?? undefined,
+		// Both names, so that what is passed through cannot raise the limit. OpenAI's newer models refuse `max_tokens`.
+		max_tokens: strict ? undefined : input.max_tokens,
+		max_completion_tokens: strict ? input.max_tokens : undefined,
+		...(strict
+			? { tools: input.tools, tool_choice: input.tool_choice }
+			: {
+					...allowedTools(input),
+					chat_template_kwargs:
+						input.reasoning_effort === null
+							? { enable_thinking: false, ...input.chat_template_kwargs }
+							: input.chat_template_kwargs,
+				}),
+	};
+}
+
+/** OpenAI refuses the thinking of earlier turns. */
+function forService({ reasoning_content: _, ...message }: ChatMessage): Record<string, unknown> {
+	return message;
+}
+
+/** Chat templates know no `developer`; vLLM renamed `reasoning_content` to `reasoning`. */
+function forEngine({ role, ...message }: ChatMessage): Record<string, unknown> {
+	return {
+		role: role === "developer" ? "system" : role,
+		...message,
+		...(message.reasoning_content !== undefined && { reasoning: message.reasoning_content }),
+	};
+}
+
+/** `allowed_tools` is OpenAI's alone; elsewhere the tools that are not allowed are not shown. */
+function allowedTools({ tools, tool_choice: choice }: ChatInput): Record<string, unknown> {
+	if (typeof choice !== "object" || choice.type !== "allowed_tools") return { tools, tool_choice: choice };
+	const names = new Set(choice.allowed_tools.tools.map(toolName));
+	const mode: ToolChoice = choice.allowed_tools.mode;
+	return { tools: tools?.filter((tool) => names.has(tool.function.name)), tool_choice: mode };
+}
+
+const ToolReference = z.object({ function: z.object({ name: z.string() }) });
+const toolName = (tool: unknown): string | undefined => ToolReference.safeParse(tool).data?.function.name;
+
+/** What every reply has, where the engine left it out; all else as it came. */
+function completion(reply: z.output<typeof ChatReply>, { target, world }: Call): ChatCompletion {
+	return {
+		...reply,
+		id: reply.id ?? `chatcmpl-${world.uuid()}`,
+		object: "chat.completion",
+		created: reply.created ?? Math.floor(world.now() / 1000),
+		model: reply.model ?? target.model,
+		choices: reply.choices.map(({ message: { tool_calls, ...message }, ...choice }, index) => ({
+			...choice,
+			index: choice.index ?? index,
+			message: {
+				...message,
+				role: "assistant",
+				content: message.content ?? null,
+				...(tool_calls !== undefined && {
+					tool_calls:
+						tool_calls?.map((toolCall) => ({
+							...toolCall,
+							id: toolCall.id ?? `call_${world.uuid()}`,
+							type: "function" as const,
+							function: { ...toolCall.function, arguments: argumentsText(toolCall.function.arguments) },
+						})) ?? null,
+				}),
+			},
+			finish_reason: choice.finish_reason ?? "stop",
+		})),
+		usage: usageOf(reply.usage),
+	};
+}
+
+const argumentsText = (value: unknown): string =>
+	typeof value === "string" ? value : JSON.stringify(value ?? {});

@@ -1,0 +1,130 @@
+/**
+ * A raw prompt: https://platform.openai.com/docs/api-reference/completions, answered in the shapes of a chat. Tools and
+ * thinking belong to the chat template that a raw prompt goes without, and what is passed through to a chat.
+ */
+import * as z from "zod";
+import { DONE, frame, mapEvents } from "../../sse.ts";
+import type { Answer } from "../../tasks/task.ts";
+import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
+import { postJson, postStream } from "../http.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { sampling } from "./sampling.ts";
+import { UsageReply, usageOf } from "./usage.ts";
+
+const PATH = "/completions";
+
+/** OpenAI's shape; llama.cpp sends the one of a chat, with `content`. */
+const LogprobsReply = z.looseObject({
+	tokens: z.array(z.string()).nullish(),
+	token_logprobs: z.array(z.number().nullable()).nullish(),
+	top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
+});
+
+/** A whole reply, or one event of a stream. */
+const CompletionReply = z.looseObject({
+	id: z.string().nullish(),
+	created: z.number().nullish(),
+	model: z.string().nullish(),
+	choices: z.array(
+		z.looseObject({
+			index: z.number().nullish(),
+			text: z.string().nullish(),
+			finish_reason: z.string().nullish(),
+			logprobs: LogprobsReply.nullish(),
+		}),
+	),
+	usage: UsageReply.nullish(),
+});
+type CompletionReply = z.output<typeof CompletionReply>;
+
+const WholeReply = CompletionReply.refine(({ choices }) => choices.length > 0);
+
+export async function completeRawPrompt(
+	input: ChatInput,
+	prompt: string,
+	call: Call,
+): Promise<Answer<"text-generation">> {
+	const body = {
+		prompt,
+		...sampling(input, call),
+		max_tokens: input.max_tokens,
+		// A number here: how many others to show beside each token.
+		logprobs: input.logprobs ? (input.top_logprobs ?? 0) : undefined,
+	};
+	if (!input.stream)
+		return { kind: "value", output: chatCompletion(await postJson(call, PATH, body, WholeReply), call) };
+	const reply = await postStream(call, PATH, body, { schema: WholeReply, choices: input.n ?? 1 });
+	return reply.kind === "value"
+		? { kind: "value", output: chatCompletion(reply.value, call) }
+		: { kind: "stream", events: chatChunks(reply.events, call) };
+}
+
+function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {
+	return {
+		...reply,
+		...heading(reply, call),
+		object: "chat.completion",
+		choices: reply.choices.map(({ text, logprobs, ...choice }, index) => ({
+			...choice,
+			index: choice.index ?? index,
+			message: { role: "assistant", content: text ?? "" },
+			logprobs: chatLogprobs(logprobs),
+			finish_reason: choice.finish_reason ?? "stop",
+		})),
+		usage: usageOf(reply.usage),
+	};
+}
+
+/** Takes over `events`, which were watched: what is left to fail here is a shape. */
+function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStream<Uint8Array> {
+	const begun = new Set<number>();
+	let first: ReturnType<typeof heading> | undefined;
+	return mapEvents(events, {
+		onData(data) {
+			if (data.trim() === "[DONE]") return DONE;
+			const { data: reply, error } = CompletionReply.safeParse(JSON.parse(data));
+			if (!reply) throw failureOfShape(call, `an event of ${PATH}`, error.message);
+			first ??= heading(reply, call);
+			return frame({
+				...reply,
+				...first,
+				object: "chat.completion.chunk",
+				choices: reply.choices.map(({ text, logprobs, ...choice }, place) => {
+					const index = choice.index ?? place;
+					const role = begun.has(index) ? {} : { role: "assistant" };
+					begun.add(index);
+					return {
+						...choice,
+						index,
+						delta: { ...role, content: text ?? "" },
+						logprobs: chatLogprobs(logprobs),
+						finish_reason: choice.finish_reason ?? null,
+					};
+				}),
+			});
+		},
+	});
+}
+
+const heading = (reply: CompletionReply, { target, world }: Call) => ({
+	id: reply.id ?? `cmpl-${world.uuid()}`,
+	created: reply.created ?? Math.floor(world.now() / 1000),
+	model: reply.model ?? target.model,
+});
+
+function chatLogprobs(logprobs: CompletionReply["choices"][number]["logprobs"]): unknown {
+	if (!logprobs?.tokens) return logprobs ?? null;
+	const { tokens, token_logprobs, top_logprobs } = logprobs;
+	return {
+		content: tokens.map((token, place) => ({
+			...entry(token, token_logprobs?.[place] ?? 0),
+			top_logprobs: Object.entries(top_logprobs?.[place] ?? {}).map(([other, value]) => entry(other, value)),
+		})),
+	};
+}
+
+const entry = (token: string, logprob: number) => ({
+	token,
+	logprob,
+	bytes: [...new TextEncoder().encode(token)],
+});

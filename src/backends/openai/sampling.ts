@@ -1,0 +1,41 @@
+/** The fields of a request that `/chat/completions` and `/completions` share, under the names that engines know. */
+import { AiError } from "../../errors.ts";
+import { can } from "../../models/model.ts";
+import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { Call } from "../upstream-failure.ts";
+import { isOpenAiService } from "./service.ts";
+
+export function sampling(input: ChatInput, call: Call): Record<string, unknown> {
+	return {
+		model: modelName(input, call),
+		temperature: input.temperature,
+		top_p: input.top_p,
+		seed: input.seed,
+		frequency_penalty: input.frequency_penalty,
+		presence_penalty: input.presence_penalty,
+		stop: input.stop,
+		n: input.n,
+		logit_bias: input.logit_bias,
+		response_format: input.response_format,
+		user: input.user,
+		stream: input.stream,
+		stream_options: input.stream ? { include_usage: true } : undefined,
+		...(!isOpenAiService(call.target) && {
+			top_k: input.top_k,
+			// vLLM's and SGLang's name, and llama.cpp's and LM Studio's.
+			repetition_penalty: input.repetition_penalty,
+			repeat_penalty: input.repetition_penalty,
+		}),
+	};
+}
+
+/**
+ * vLLM and SGLang serve an adapter as a model of its own name. Only for models that take adapters: the name is the
+ * caller's, and would otherwise reach any model of the upstream at this one's price.
+ */
+function modelName({ lora }: ChatInput, { model, target }: Call): string {
+	if (lora === undefined) return target.model;
+	if (!can(model, "lora") || isOpenAiService(target))
+		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+	return lora;
+}

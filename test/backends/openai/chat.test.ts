@@ -1,0 +1,294 @@
+import { describe, expect, it } from "vitest";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import chatJson from "../../fixtures/openai/llama-cpp/chat.json?raw";
+import chatSse from "../../fixtures/openai/llama-cpp/chat.sse?raw";
+import logprobsJson from "../../fixtures/openai/llama-cpp/chat-logprobs.json?raw";
+import ollamaJson from "../../fixtures/openai/ollama/chat.json?raw";
+import vllmToolsJson from "../../fixtures/openai/vllm/tools.json?raw";
+import { drain, eventStream, failureOf, json, neverAnswers, tap } from "../upstream.ts";
+import { ask, eventsOf, OPENAI, outputOf, says } from "./ask.ts";
+
+const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };
+
+const EVERYTHING: ChatInput = {
+	messages: [
+		{ role: "developer", content: "Be short." },
+		{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }] },
+		{
+			role: "assistant",
+			content: null,
+			reasoning_content: "A picture.",
+			tool_calls: [{ id: "c1", type: "function", function: { name: "look", arguments: "{}" } }],
+		},
+		{ role: "tool", content: "a cat", tool_call_id: "c1" },
+	],
+	stream: true,
+	max_tokens: 9,
+	temperature: 0.5,
+	top_p: 0.9,
+	top_k: 40,
+	seed: 3,
+	repetition_penalty: 1.1,
+	frequency_penalty: 0.1,
+	presence_penalty: 0.2,
+	stop: ["\n"],
+	n: 2,
+	logprobs: true,
+	top_logprobs: 4,
+	logit_bias: { "50256": -100 },
+	tools: [{ type: "function", function: { name: "look", parameters: { type: "object" } } }],
+	tool_choice: { type: "function", function: { name: "look" } },
+	parallel_tool_calls: false,
+	response_format: {
+		type: "json_schema",
+		json_schema: { name: "s", schema: { type: "object" }, strict: true },
+	},
+	reasoning_effort: "low",
+	chat_template_kwargs: { clear_thinking: true },
+	user: "u1",
+	passthrough: {
+		metadata: { a: "b" },
+		model: "another",
+		max_tokens: 1_000_000,
+		stream_options: null,
+		tools: [],
+	},
+};
+
+async function bodyOf(
+	input: ChatInput,
+	options: Parameters<typeof ask>[3] = {},
+): Promise<Record<string, unknown>> {
+	const asking = ask("text-generation", input, () => says("hello"), options);
+	await asking.answer;
+	expect(asking.call.asked).toHaveLength(1);
+	expect(asking.call.asked[0]?.url).toMatch(/\/v1\/chat\/completions$/);
+	return asking.call.asked[0]?.json ?? {};
+}
+
+describe("a chat request", () => {
+	it("of nothing but messages has nothing but them", async () => {
+		expect(await bodyOf(HI)).toEqual({
+			model: "engine-model",
+			messages: [{ role: "user", content: "hi" }],
+			stream: false,
+		});
+	});
+
+	it("has every field under the name that engines know", async () => {
+		expect(await bodyOf(EVERYTHING)).toEqual({
+			model: "engine-model",
+			messages: [
+				{ role: "system", content: "Be short." },
+				{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }] },
+				{
+					role: "assistant",
+					content: null,
+					reasoning_content: "A picture.",
+					reasoning: "A picture.",
+					tool_calls: [{ id: "c1", type: "function", function: { name: "look", arguments: "{}" } }],
+				},
+				{ role: "tool", content: "a cat", tool_call_id: "c1" },
+			],
+			stream: true,
+			stream_options: { include_usage: true },
+			max_tokens: 9,
+			temperature: 0.5,
+			top_p: 0.9,
+			top_k: 40,
+			seed: 3,
+			repetition_penalty: 1.1,
+			repeat_penalty: 1.1,
+			frequency_penalty: 0.1,
+			presence_penalty: 0.2,
+			stop: ["\n"],
+			n: 2,
+			logprobs: true,
+			top_logprobs: 4,
+			logit_bias: { "50256": -100 },
+			tools: [{ type: "function", function: { name: "look", parameters: { type: "object" } } }],
+			tool_choice: { type: "function", function: { name: "look" } },
+			parallel_tool_calls: false,
+			response_format: EVERYTHING.response_format,
+			reasoning_effort: "low",
+			chat_template_kwargs: { clear_thinking: true },
+			user: "u1",
+			metadata: { a: "b" },
+		});
+	});
+
+	it.each([
+		"https://api.openai.com/v1",
+		"https://eu.api.openai.com/v1",
+		"https://x.openai.azure.com/openai/v1",
+	])("to %s has nothing that OpenAI refuses", async (url) => {
+		const body = await bodyOf(EVERYTHING, { target: { url } });
+		expect(Object.keys(body).sort()).toEqual(
+			[
+				...["frequency_penalty", "logit_bias", "logprobs", "max_completion_tokens", "messages", "metadata"],
+				...["model", "n", "parallel_tool_calls", "presence_penalty", "reasoning_effort", "response_format"],
+				...[
+					"seed",
+					"stop",
+					"stream",
+					"stream_options",
+					"temperature",
+					"tool_choice",
+					"tools",
+					"top_logprobs",
+				],
+				...["top_p", "user"],
+			].sort(),
+		);
+		expect(body.max_completion_tokens).toBe(9);
+		expect(body.messages).toMatchObject([{ role: "developer" }, {}, {}, {}]);
+		expect(JSON.stringify(body.messages)).not.toContain("reasoning");
+	});
+
+	it("to a host that only looks like OpenAI's is one to an engine", async () => {
+		const body = await bodyOf(
+			{ ...HI, top_k: 1 },
+			{ target: { url: "https://api.openai.com.example.org/v1" } },
+		);
+		expect(body.top_k).toBe(1);
+	});
+
+	it("turns thinking off in the chat template, where the caller has not said otherwise there", async () => {
+		expect(await bodyOf({ ...HI, reasoning_effort: null })).toMatchObject({
+			chat_template_kwargs: { enable_thinking: false },
+		});
+		const kwargs = { enable_thinking: true, more: 1 };
+		expect(await bodyOf({ ...HI, reasoning_effort: null, chat_template_kwargs: kwargs })).toMatchObject({
+			chat_template_kwargs: kwargs,
+		});
+		expect(Object.keys(await bodyOf({ ...HI, reasoning_effort: null }, OPENAI))).not.toContain(
+			"reasoning_effort",
+		);
+	});
+
+	it("shows an engine the allowed tools alone, and OpenAI the rule", async () => {
+		const tool = (name: string) => ({ type: "function" as const, function: { name } });
+		const tool_choice: ChatInput["tool_choice"] = {
+			type: "allowed_tools",
+			allowed_tools: { mode: "required", tools: [tool("b"), "junk"] },
+		};
+		const input: ChatInput = { ...HI, tools: [tool("a"), tool("b")], tool_choice };
+		expect(await bodyOf(input)).toMatchObject({ tools: [tool("b")], tool_choice: "required" });
+		expect(await bodyOf(input, OPENAI)).toMatchObject({ tools: [tool("a"), tool("b")], tool_choice });
+	});
+});
+
+describe("an adapter", () => {
+	const input: ChatInput = { ...HI, lora: "my-adapter" };
+
+	it("is a model of its own name, for a model that takes adapters", async () => {
+		expect(await bodyOf(input, { model: { capabilities: ["lora"] } })).toMatchObject({ model: "my-adapter" });
+	});
+
+	it.each([
+		["a model that takes none", {}],
+		["OpenAI", { ...OPENAI, model: { capabilities: ["lora" as const] } }],
+	])("cannot name another model at %s", async (_, options) => {
+		const asking = ask("text-generation", input, () => says("hello"), options);
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "loraUnsupported",
+			description: "The model @cf/lab/model does not support LoRA inference",
+		});
+		expect(asking.call.asked).toHaveLength(0);
+	});
+});
+
+describe("a reply", () => {
+	const output = (text: string) => outputOf(ask("text-generation", HI, () => json(text)));
+
+	it.each([
+		["llama.cpp", chatJson],
+		["llama.cpp, with log probabilities", logprobsJson],
+		["Ollama", ollamaJson.replace("chat.completion.chunk", "chat.completion")],
+		["vLLM, with tools and thinking", vllmToolsJson],
+	])("of %s is kept as it came", async (_, text) => {
+		expect(await output(text)).toEqual(JSON.parse(text));
+	});
+
+	it("that leaves out what every reply has is given it", async () => {
+		expect(
+			await output('{"choices":[{"message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":4}}'),
+		).toEqual({
+			id: "chatcmpl-uuid-1",
+			object: "chat.completion",
+			created: expect.any(Number),
+			model: "engine-model",
+			choices: [{ index: 0, message: { role: "assistant", content: null }, finish_reason: "stop" }],
+			usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+		});
+	});
+
+	it("without usage has none invented", async () => {
+		for (const usage of [undefined, null, {}])
+			expect((await output(JSON.stringify({ choices: [{ message: { content: "a" } }], usage }))).usage).toBe(
+				undefined,
+			);
+	});
+
+	it("has the arguments of its tools as text", async () => {
+		const calls = [{ function: { name: "a", arguments: { x: 1 } } }, { id: "2", function: { name: "b" } }];
+		const { choices } = await output(JSON.stringify({ choices: [{ message: { tool_calls: calls } }] }));
+		expect(choices[0]?.message.tool_calls).toEqual([
+			{
+				id: expect.stringMatching(/^call_uuid-\d$/),
+				type: "function",
+				function: { name: "a", arguments: '{"x":1}' },
+			},
+			{ id: "2", type: "function", function: { name: "b", arguments: "{}" } },
+		]);
+	});
+
+	it.each([
+		'{"choices":[]}',
+		"{}",
+		"[]",
+		'{"choices":[{"message":{"content":7}}]}',
+		'{"choices":[{"text":"a"}]}',
+	])("of another shape is refused: %s", async (text) => {
+		expect(await failureOf(output(text))).toMatchObject({ key: "executionFailed" });
+	});
+});
+
+describe("a stream", () => {
+	const input: ChatInput = { ...HI, stream: true };
+
+	it("is the engine's own, byte for byte", async () => {
+		const events = await eventsOf(ask("text-generation", input, () => eventStream(chatSse)));
+		expect(await drain(events)).toEqual({ text: chatSse });
+	});
+
+	it("waits for as many choices as were asked for", async () => {
+		const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+		const { error } = await drain(
+			await eventsOf(ask("text-generation", { ...input, n: 2 }, () => eventStream(finish))),
+		);
+		expect(error).toMatchObject({ key: "executionFailed" });
+	});
+
+	it("may be answered at once with a value", async () => {
+		expect(await outputOf(ask("text-generation", input, () => json(chatJson)))).toEqual(JSON.parse(chatJson));
+	});
+
+	it("is refused before it begins, where the engine does", async () => {
+		const { answer } = ask("text-generation", input, () => json({ error: { message: "no" } }, 400));
+		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", description: "no" });
+	});
+
+	it("ends the upstream's fetch when it is cancelled, and when the caller leaves before the header", async () => {
+		const upstream = tap();
+		const asking = ask("text-generation", input, () => eventStream(upstream.body));
+		await (await eventsOf(asking)).cancel();
+		expect(asking.call.asked[0]?.signal.aborted).toBe(true);
+
+		const left = ask("text-generation", input, neverAnswers);
+		const failure = failureOf(left.answer);
+		left.call.leave();
+		expect(await failure).toMatchObject({ key: "aborted" });
+		expect(left.call.asked[0]?.signal.aborted).toBe(true);
+	});
+});

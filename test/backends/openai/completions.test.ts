@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import completionJson from "../../fixtures/openai/llama-cpp/completion.json?raw";
+import completionSse from "../../fixtures/openai/llama-cpp/completion.sse?raw";
+import logprobsJson from "../../fixtures/openai/llama-cpp/completion-logprobs.json?raw";
+import openaiJson from "../../fixtures/openai/openai/completion.json?raw";
+import { drain, eventStream, json, tap } from "../upstream.ts";
+import { ask, eventsOf, outputOf } from "./ask.ts";
+
+const RAW: ChatInput = { messages: [], prompt: "Once upon", stream: false };
+
+const events = (text: string): unknown[] =>
+	text
+		.split("\n\n")
+		.filter((event) => event.startsWith("data: {"))
+		.map((event) => JSON.parse(event.slice(6)));
+
+describe("a raw prompt", () => {
+	it("goes to /completions, without what belongs to a template", async () => {
+		const asking = ask(
+			"text-generation",
+			{
+				...RAW,
+				max_tokens: 5,
+				top_k: 3,
+				logprobs: true,
+				top_logprobs: 2,
+				stop: ["."],
+				tools: [{ type: "function", function: { name: "a" } }],
+				reasoning_effort: null,
+				passthrough: { best_of: 100 },
+			},
+			() => json(completionJson),
+		);
+		await asking.answer;
+		expect(asking.call.asked[0]?.url).toBe("http://engine.test/v1/completions");
+		expect(asking.call.asked[0]?.json).toEqual({
+			model: "engine-model",
+			prompt: "Once upon",
+			max_tokens: 5,
+			top_k: 3,
+			logprobs: 2,
+			stop: ["."],
+			stream: false,
+		});
+	});
+
+	it.each([
+		[true, 0],
+		[false, undefined],
+		[undefined, undefined],
+	])("asks for log probabilities as a number: %s", async (logprobs, number) => {
+		const asking = ask("text-generation", { ...RAW, logprobs }, () => json(completionJson));
+		await asking.answer;
+		expect(asking.call.asked[0]?.json.logprobs).toBe(number);
+	});
+});
+
+describe("its reply", () => {
+	it("is a chat completion", async () => {
+		const { choices, timings, ...recorded } = JSON.parse(completionJson);
+		expect(choices).toMatchObject([{ text: "p is " }]);
+		expect(await outputOf(ask("text-generation", RAW, () => json(completionJson)))).toEqual({
+			...recorded,
+			timings,
+			object: "chat.completion",
+			choices: [
+				{
+					index: 0,
+					message: { role: "assistant", content: "p is " },
+					logprobs: null,
+					finish_reason: "length",
+				},
+			],
+		});
+	});
+
+	it("has OpenAI's log probabilities in the shape of a chat's", async () => {
+		const { choices } = await outputOf(ask("text-generation", RAW, () => json(openaiJson)));
+		expect(choices[0]?.logprobs).toEqual({
+			content: [
+				{
+					token: " the",
+					logprob: -0.1,
+					bytes: [32, 116, 104, 101],
+					top_logprobs: [
+						{ token: " the", logprob: -0.1, bytes: [32, 116, 104, 101] },
+						{ token: " The", logprob: -2.5, bytes: [32, 84, 104, 101] },
+					],
+				},
+				{ token: " end", logprob: -0.25, bytes: [32, 101, 110, 100], top_logprobs: [] },
+			],
+		});
+	});
+
+	it("keeps log probabilities that have the shape of a chat's", async () => {
+		const { choices } = await outputOf(ask("text-generation", RAW, () => json(logprobsJson)));
+		expect(choices[0]?.logprobs).toEqual(JSON.parse(logprobsJson).choices[0].logprobs);
+	});
+});
+
+describe("its stream", () => {
+	const STREAM: ChatInput = { ...RAW, stream: true };
+
+	it("is one of chat chunks: the role once, the same texts, finish, usage, [DONE]", async () => {
+		const { text, error } = await drain(
+			await eventsOf(ask("text-generation", STREAM, () => eventStream(completionSse))),
+		);
+		expect(error).toBeUndefined();
+		expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+		const recorded = events(completionSse) as { id: string; created: number }[];
+		const choice = (delta: object, finish_reason: string | null = null) => [
+			{ index: 0, delta, logprobs: null, finish_reason },
+		];
+		expect(events(text)).toMatchObject([
+			{ object: "chat.completion.chunk", choices: choice({ role: "assistant", content: "p" }) },
+			{ choices: choice({ content: " " }) },
+			{ choices: choice({ content: "i" }) },
+			{ choices: choice({ content: "n" }) },
+			{ choices: choice({ content: " " }) },
+			{
+				id: recorded[0]?.id,
+				created: recorded[0]?.created,
+				model: "recite",
+				choices: choice({ content: "" }, "length"),
+				usage: { prompt_tokens: 2, completion_tokens: 5, total_tokens: 7 },
+			},
+		]);
+	});
+
+	it("has one id where the engine sends none", async () => {
+		const event = (text: string, finish_reason: string | null) =>
+			`data: ${JSON.stringify({ choices: [{ text, finish_reason }] })}\n\n`;
+		const body = event("a", null) + event("b", "stop");
+		const { text } = await drain(await eventsOf(ask("text-generation", STREAM, () => eventStream(body))));
+		expect(events(text)).toMatchObject([
+			{ id: "cmpl-uuid-1", model: "engine-model" },
+			{ id: "cmpl-uuid-1", model: "engine-model" },
+		]);
+		expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+	});
+
+	it("that is cut, or has another shape, errors with a declared failure", async () => {
+		const start = completionSse.slice(0, 400);
+		const cut = await drain(await eventsOf(ask("text-generation", STREAM, () => eventStream(start))));
+		expect(cut.error).toMatchObject({ key: "executionFailed" });
+		expect(events(cut.text)).toHaveLength(1);
+
+		const odd = await drain(
+			await eventsOf(ask("text-generation", STREAM, () => eventStream('data: {"choices":[{"text":7}]}\n\n'))),
+		);
+		expect(odd).toMatchObject({ text: "", error: { key: "executionFailed" } });
+	});
+
+	it("may be answered at once with a value", async () => {
+		expect(await outputOf(ask("text-generation", STREAM, () => json(completionJson)))).toMatchObject({
+			choices: [{ message: { content: "p is " } }],
+		});
+	});
+
+	it("ends the upstream's fetch when it is cancelled", async () => {
+		const upstream = tap();
+		const asking = ask("text-generation", STREAM, () => eventStream(upstream.body));
+		await (await eventsOf(asking)).cancel();
+		expect(asking.call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+});
