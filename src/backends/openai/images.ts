@@ -1,0 +1,69 @@
+/**
+ * https://platform.openai.com/docs/api-reference/images: `/images/generations`, and `/images/edits` where there are
+ * images to start from. The size is asked for as it is (OpenAI's own models have three and refuse others); the file is
+ * passed on as it came, under the type that its bytes say.
+ */
+import * as z from "zod";
+import type { ImageInput } from "../../tasks/images.ts";
+import type { Media } from "../../tasks/media.ts";
+import type { Answer } from "../../tasks/task.ts";
+import { postJson, type RequestBody } from "../http.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { decodeBase64 } from "./base64.ts";
+import { sniff, typeOf } from "./media-types.ts";
+import { isOpenAiService } from "./service.ts";
+
+const ImagesReply = z.looseObject({
+	data: z.array(z.looseObject({ b64_json: z.string().min(1) })).min(1),
+});
+
+/** These always answer in base64, refuse `response_format` and know the format of the file instead. */
+const NAMES_OUTPUT_FORMAT = /(^|\/)(chat)?gpt-image/;
+
+export async function paint(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
+	const edits = input.images.length > 0;
+	const fields = fieldsOf(input, call);
+	const body: RequestBody = edits ? formOf(fields, input) : fields;
+	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply);
+	const bytes = decodeBase64(reply.data[0]?.b64_json ?? "");
+	const contentType = sniff(bytes)?.contentType;
+	if (!contentType?.startsWith("image/")) throw failureOfShape(call, "an image");
+	return { kind: "value", output: { bytes, contentType } };
+}
+
+function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> {
+	return {
+		model: target.model,
+		prompt: input.prompt,
+		n: 1,
+		size: `${input.width}x${input.height}`,
+		...(NAMES_OUTPUT_FORMAT.test(target.model)
+			? { output_format: input.format }
+			: { response_format: "b64_json" }),
+		// As SGLang and vLLM-Omni name them.
+		...(!isOpenAiService(target) && {
+			negative_prompt: input.negative_prompt,
+			num_inference_steps: input.steps,
+			guidance_scale: input.guidance,
+			seed: input.seed,
+			strength: input.strength,
+		}),
+	};
+}
+
+function formOf(fields: Record<string, unknown>, { images, mask }: ImageInput): FormData {
+	const form = new FormData();
+	for (const [name, value] of Object.entries(fields))
+		if (value !== undefined) form.append(name, String(value));
+	const field = images.length === 1 ? "image" : "image[]";
+	for (const [place, image] of images.entries()) form.append(field, fileOf(image, `image-${place}`));
+	if (mask) form.append("mask", fileOf(mask, "mask"));
+	return form;
+}
+
+function fileOf(image: Media, name: string): File {
+	const type = typeOf(image);
+	return new File([image.bytes], `${name}.${type?.extension ?? "png"}`, {
+		type: type?.contentType ?? image.contentType ?? "image/png",
+	});
+}

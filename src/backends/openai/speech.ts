@@ -1,0 +1,60 @@
+/**
+ * https://platform.openai.com/docs/api-reference/audio/createSpeech. Nothing is converted: an encoding that the route
+ * has no name for is refused, and so is headerless sound at another rate than the one OpenAI makes.
+ */
+import { AiError } from "../../errors.ts";
+import type { SpeechInput } from "../../tasks/audio.ts";
+import type { Answer } from "../../tasks/task.ts";
+import { postBytes } from "../http.ts";
+import type { Call } from "../upstream-failure.ts";
+import { typeOf } from "./media-types.ts";
+import { isOpenAiService } from "./service.ts";
+
+/** Hertz of OpenAI's `pcm`. */
+const PCM_RATE = 24_000;
+
+/** OpenAI's own; the catalogue's models have others, and their callers have not chosen OpenAI. */
+const VOICES = new Set(
+	"alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse".split(" "),
+);
+const USUAL_VOICE = "alloy";
+
+const CONTENT_TYPES: Record<string, string> = {
+	mp3: "audio/mpeg",
+	wav: "audio/wav",
+	pcm: "audio/pcm",
+	flac: "audio/flac",
+	opus: "audio/ogg",
+	aac: "audio/aac",
+};
+
+export async function speak(input: SpeechInput, call: Call): Promise<Answer<"text-to-speech">> {
+	const { text, voice, language, speed, sample_rate } = input;
+	const strict = isOpenAiService(call.target);
+	const format = formatOf(input, call);
+	if (strict && format === "pcm" && sample_rate !== undefined && sample_rate !== PCM_RATE)
+		throw refused(call, `sample_rate ${sample_rate} without a container`);
+	const media = await postBytes(call, "/audio/speech", {
+		model: call.target.model,
+		input: text,
+		voice: strict && !VOICES.has(voice ?? "") ? USUAL_VOICE : voice,
+		response_format: format,
+		speed,
+		...(!strict && { language, sample_rate }),
+	});
+	// Raw samples look like anything.
+	const contentType = format === "pcm" ? undefined : typeOf(media)?.contentType;
+	return {
+		kind: "value",
+		output: { bytes: media.bytes, contentType: contentType ?? CONTENT_TYPES[format] ?? media.contentType },
+	};
+}
+
+function formatOf({ encoding, container }: SpeechInput, call: Call): string {
+	if (encoding === "linear16") return container === "none" ? "pcm" : "wav";
+	if (encoding === "mulaw" || encoding === "alaw") throw refused(call, `encoding ${encoding}`);
+	return encoding;
+}
+
+const refused = ({ target }: Call, what: string) =>
+	new AiError("engineRefused", `The backend '${target.backend}' has no ${what}`);

@@ -1,0 +1,129 @@
+/**
+ * https://platform.openai.com/docs/api-reference/audio: `/audio/transcriptions`, and `/audio/translations` into English.
+ *
+ * The fullest answer is asked for first. Where the refusal names the format, the next plainer one is tried: some models
+ * have no words' times (Groq, vLLM), some no `verbose_json` at all (gpt-4o-transcribe, older vLLM).
+ */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
+import type { Answer } from "../../tasks/task.ts";
+import { postJson } from "../http.ts";
+import type { Call } from "../upstream-failure.ts";
+import { typeOf } from "./media-types.ts";
+import { isOpenAiService } from "./service.ts";
+
+const WordReply = z.looseObject({
+	word: z.string(),
+	start: z.number(),
+	end: z.number(),
+	/** whisper.cpp's. */
+	probability: z.number().nullish(),
+});
+
+const SegmentReply = z.looseObject({
+	start: z.number(),
+	end: z.number(),
+	text: z.string(),
+	temperature: z.number().nullish(),
+	avg_logprob: z.number().nullish(),
+	compression_ratio: z.number().nullish(),
+	no_speech_prob: z.number().nullish(),
+	/** whisper.cpp has the words here. */
+	words: z.array(WordReply).nullish(),
+});
+
+const TranscriptReply = z.looseObject({
+	text: z.string(),
+	language: z.string().nullish(),
+	// vLLM sends text.
+	duration: z.coerce.number().nonnegative().nullish().catch(undefined),
+	segments: z.array(SegmentReply).nullish(),
+	words: z.array(WordReply).nullish(),
+});
+type TranscriptReply = z.output<typeof TranscriptReply>;
+
+interface Format {
+	response_format: "verbose_json" | "json";
+	timestamps: string[];
+}
+const FULLEST: Format = { response_format: "verbose_json", timestamps: ["word", "segment"] };
+const PLAINER: Format[] = [
+	{ response_format: "verbose_json", timestamps: [] },
+	{ response_format: "json", timestamps: [] },
+];
+const NAMES_FORMAT = /response_format|verbose_json|timestamp/;
+
+export async function transcribe(
+	input: TranscriptionInput,
+	call: Call,
+): Promise<Answer<"speech-recognition">> {
+	let format = FULLEST;
+	// Translations have no times of words.
+	const plainer = input.task === "translate" ? PLAINER.slice(1) : [...PLAINER];
+	for (;;) {
+		try {
+			return { kind: "value", output: transcript(await ask(input, format, call)) };
+		} catch (error) {
+			const next = isAboutFormat(error) ? plainer.shift() : undefined;
+			if (!next) throw error;
+			format = next;
+		}
+	}
+}
+
+const isAboutFormat = (error: unknown): boolean =>
+	error instanceof AiError && error.key === "engineRefused" && NAMES_FORMAT.test(error.description);
+
+function ask(input: TranscriptionInput, format: Format, call: Call): Promise<TranscriptReply> {
+	const { audio, task, language, prompt, temperature } = input;
+	const type = typeOf(audio);
+	const form = new FormData();
+	const contentType = type?.contentType ?? audio.contentType ?? "application/octet-stream";
+	form.append("file", new File([audio.bytes], `audio.${type?.extension ?? "wav"}`, { type: contentType }));
+	form.append("model", call.target.model);
+	form.append("response_format", format.response_format);
+	if (prompt !== undefined) form.append("prompt", prompt);
+	if (temperature !== undefined) form.append("temperature", String(temperature));
+	// OpenAI's translations hear the language by themselves; vLLM's take English for granted.
+	const takesLanguage = task === "transcribe" || !isOpenAiService(call.target);
+	if (language !== undefined && takesLanguage) form.append("language", language);
+	if (task === "transcribe")
+		for (const granularity of format.timestamps) form.append("timestamp_granularities[]", granularity);
+	const path = task === "translate" ? "/audio/translations" : "/audio/transcriptions";
+	return postJson(call, path, form, TranscriptReply);
+}
+
+function transcript({ text, language, duration, segments, words }: TranscriptReply): Transcript {
+	const told = words ?? segments?.flatMap((segment) => segment.words ?? []);
+	return {
+		text,
+		...(language && { language }),
+		...(typeof duration === "number" && { duration }),
+		...(segments && {
+			segments: segments.map(({ start, end, text, words: _, ...segment }) => ({
+				start,
+				end,
+				text,
+				...present({
+					temperature: segment.temperature,
+					avg_logprob: segment.avg_logprob,
+					compression_ratio: segment.compression_ratio,
+					no_speech_prob: segment.no_speech_prob,
+				}),
+			})),
+		}),
+		...(told &&
+			told.length > 0 && {
+				words: told.map(({ word, start, end, probability }) => ({
+					word,
+					start,
+					end,
+					...present({ confidence: probability }),
+				})),
+			}),
+	};
+}
+
+const present = (fields: Record<string, number | null | undefined>): Record<string, number> =>
+	Object.fromEntries(Object.entries(fields).filter((field): field is [string, number] => field[1] != null));

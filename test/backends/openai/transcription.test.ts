@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import type { TranscriptionInput } from "../../../src/tasks/audio.ts";
+import noVerbose from "../../fixtures/openai/openai/error-no-verbose.json?raw";
+import plain from "../../fixtures/openai/openai/transcription-plain.json?raw";
+import words from "../../fixtures/openai/openai/transcription-words.json?raw";
+import vllm from "../../fixtures/openai/vllm/transcription.json?raw";
+import { type Asked, failureOf, json } from "../upstream.ts";
+import { ask, OPENAI, outputOf } from "./ask.ts";
+
+const WAV = new Uint8Array([0x52, 0x49, 0x46, 0x46, 0, 0, 0, 0, 0x57, 0x41, 0x56, 0x45]);
+const INPUT: TranscriptionInput = { audio: { bytes: WAV, contentType: "audio/mpeg" }, task: "transcribe" };
+
+const fieldsOf = (asked: Asked | undefined) =>
+	[...(asked?.form ?? [])].map(([name, value]) => (typeof value === "string" ? `${name}=${value}` : name));
+
+describe("a transcription", () => {
+	it("is asked for in full", async () => {
+		const asking = ask(
+			"speech-recognition",
+			{ ...INPUT, language: "de", prompt: "Names", temperature: 0.2 },
+			() => json(words),
+		);
+		await asking.answer;
+		const [asked] = asking.call.asked;
+		expect(asked?.url).toBe("http://engine.test/v1/audio/transcriptions");
+		expect(fieldsOf(asked)).toEqual([
+			"file",
+			"model=engine-model",
+			"response_format=verbose_json",
+			"prompt=Names",
+			"temperature=0.2",
+			"language=de",
+			"timestamp_granularities[]=word",
+			"timestamp_granularities[]=segment",
+		]);
+	});
+
+	it("names its file after what the bytes are", async () => {
+		const asking = ask("speech-recognition", INPUT, () => json(words));
+		await asking.answer;
+		const file = asking.call.asked[0]?.form.get("file");
+		if (!(file instanceof File)) throw new Error("no file");
+		expect([file.name, file.type]).toEqual(["audio.wav", "audio/wav"]);
+		expect(new Uint8Array(await file.arrayBuffer())).toEqual(WAV);
+	});
+
+	it.each([
+		["audio/x-m4a", "audio.m4a", "audio/mp4"],
+		["audio/L16; rate=16000", "audio.wav", "audio/l16; rate=16000"],
+		[undefined, "audio.wav", "application/octet-stream"],
+	])("or what the sender said of bytes that do not tell: %s", async (contentType, name, type) => {
+		const asking = ask(
+			"speech-recognition",
+			{ ...INPUT, audio: { bytes: new Uint8Array([1, 2, 3]), contentType } },
+			() => json(words),
+		);
+		await asking.answer;
+		const file = asking.call.asked[0]?.form.get("file");
+		expect(file).toMatchObject({ name, type });
+	});
+
+	it("of OpenAI is read with words and segments", async () => {
+		expect(await outputOf(ask("speech-recognition", INPUT, () => json(words)))).toEqual({
+			text: "The beach was",
+			language: "english",
+			duration: 8.470000267028809,
+			segments: [
+				{
+					start: 0,
+					end: 3.319999933242798,
+					text: " The beach was",
+					temperature: 0,
+					avg_logprob: -0.2860786020755768,
+					compression_ratio: 1.2363636493682861,
+					no_speech_prob: 0.00985979475080967,
+				},
+			],
+			words: [
+				{ word: "The", start: 0, end: 0.23999999463558197 },
+				{ word: "beach", start: 0.23999999463558197, end: 0.5 },
+				{ word: "was", start: 0.5, end: 0.75 },
+			],
+		});
+	});
+
+	it("of vLLM is read with a duration in text and without words", async () => {
+		expect(await outputOf(ask("speech-recognition", INPUT, () => json(vllm)))).toEqual({
+			text: " Hey, who remembers? Oh.",
+			language: "en",
+			duration: 17.653125,
+			segments: [
+				{
+					start: 0,
+					end: 11.54,
+					text: " Hey, who remembers?",
+					temperature: 0,
+					avg_logprob: -0.25,
+					compression_ratio: 1.5,
+				},
+				{ start: 11.54, end: 17.6, text: " Oh.", temperature: 0, avg_logprob: -0.5, compression_ratio: 1.5 },
+			],
+		});
+	});
+
+	it("of whisper.cpp has its words inside the segments", async () => {
+		const word = { word: " Hi", start: 0, end: 0.5, t_dtw: -1, probability: 0.9 };
+		const reply = { text: "Hi", segments: [{ id: 0, start: 0, end: 1, text: "Hi", words: [word] }] };
+		expect(await outputOf(ask("speech-recognition", INPUT, () => json(reply)))).toEqual({
+			text: "Hi",
+			segments: [{ start: 0, end: 1, text: "Hi" }],
+			words: [{ word: " Hi", start: 0, end: 0.5, confidence: 0.9 }],
+		});
+	});
+
+	it("of text alone is text alone", async () => {
+		expect(await outputOf(ask("speech-recognition", INPUT, () => json(plain)))).toEqual({
+			text: "The beach was",
+		});
+	});
+});
+
+describe("a format that is refused", () => {
+	const formats = (asked: Asked[]) =>
+		asked.map(({ form }) => [form.get("response_format"), form.getAll("timestamp_granularities[]").length]);
+
+	it("is followed by plainer ones", async () => {
+		const asking = ask("speech-recognition", INPUT, ({ form }) =>
+			form.get("response_format") === "json" ? json(plain) : json(noVerbose, 400),
+		);
+		expect(await outputOf(asking)).toEqual({ text: "The beach was" });
+		expect(formats(asking.call.asked)).toEqual([
+			["verbose_json", 2],
+			["verbose_json", 0],
+			["json", 0],
+		]);
+		for (const { form } of asking.call.asked) expect(form.get("file")).toBeInstanceOf(File);
+	});
+
+	it("keeps the segments where only the times of words are missing", async () => {
+		const message = "`timestamp_granularities[]` not supported by this model";
+		const asking = ask("speech-recognition", INPUT, ({ form }) =>
+			form.has("timestamp_granularities[]") ? json({ error: { message } }, 400) : json(vllm),
+		);
+		expect(await outputOf(asking)).toMatchObject({ segments: [{}, {}] });
+		expect(formats(asking.call.asked)).toEqual([
+			["verbose_json", 2],
+			["verbose_json", 0],
+		]);
+	});
+
+	it("in every form is the engine's refusal", async () => {
+		const asking = ask("speech-recognition", INPUT, () => json(noVerbose, 400));
+		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
+		expect(asking.call.asked).toHaveLength(3);
+	});
+
+	it.each([
+		[400, "the file is not audio"],
+		[500, "response_format made it crash"],
+	])("is not what %i '%s' is about", async (status, message) => {
+		const asking = ask("speech-recognition", INPUT, () => json({ error: { message } }, status));
+		await failureOf(asking.answer);
+		expect(asking.call.asked).toHaveLength(1);
+	});
+});
+
+describe("a translation", () => {
+	const TRANSLATE: TranscriptionInput = { ...INPUT, task: "translate", language: "de" };
+
+	it("has a route of its own, and a language only for engines", async () => {
+		const engine = ask("speech-recognition", TRANSLATE, () => json(vllm));
+		await engine.answer;
+		expect(engine.call.asked[0]?.url).toBe("http://engine.test/v1/audio/translations");
+		expect(fieldsOf(engine.call.asked[0])).toEqual([
+			"file",
+			"model=engine-model",
+			"response_format=verbose_json",
+			"language=de",
+		]);
+		const service = ask("speech-recognition", TRANSLATE, () => json(vllm), OPENAI);
+		await service.answer;
+		expect(service.call.asked[0]?.form.has("language")).toBe(false);
+	});
+
+	it("is asked for as plain JSON where the full form is refused", async () => {
+		const asking = ask("speech-recognition", TRANSLATE, ({ form }) =>
+			form.get("response_format") === "json" ? json(plain) : json(noVerbose, 400),
+		);
+		expect(await outputOf(asking)).toEqual({ text: "The beach was" });
+		expect(asking.call.asked).toHaveLength(2);
+	});
+});
