@@ -1,0 +1,165 @@
+/**
+ * Tasks that no OpenAI route has, asked as a chat: an instruction, the input as the user's message, and a JSON schema
+ * where the answer has a structure. A reply that does not fit is `executionFailed`, which another target may mend; it
+ * is never patched up.
+ *
+ * Known differences from the models that the catalogue has for these tasks: probabilities are the engine's own estimate
+ * in whole percent, text classification knows sentiment alone (the one such model of the catalogue), and boxes are as
+ * good as the engine's sight. `turn-detection` hears when a speaker has finished; a chat cannot, so it is not offered.
+ *
+ * Temperature is 0 and thinking is off, but at OpenAI, whose reasoning models refuse the first and have no switch for
+ * the second.
+ */
+import * as z from "zod";
+import type { Answer } from "../../tasks/task.ts";
+import type { ChatInput, ChatMessage, ContentPart, Usage } from "../../tasks/text-generation.ts";
+import type { ClassifyTextInput, SummarizationInput, TranslationInput } from "../../tasks/text-transforms.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { chat } from "./chat.ts";
+import { isOpenAiService } from "./service.ts";
+
+export interface Asked<Value> {
+	value: Value;
+	usage?: Usage | undefined;
+}
+
+type Question = { instruction: string; content: string | ContentPart[] } & Partial<ChatInput>;
+
+/** An answer in plain text. */
+export async function askText(question: Question, call: Call): Promise<Asked<string>> {
+	const { instruction, content, ...fields } = question;
+	const messages: ChatMessage[] = [{ role: "user", content }];
+	if (instruction) messages.unshift({ role: "system", content: instruction });
+	const reply = await chat(
+		{
+			messages,
+			stream: false,
+			reasoning_effort: null,
+			...(!isOpenAiService(call.target) && { temperature: 0 }),
+			...fields,
+		},
+		call,
+	);
+	const text = reply.choices[0]?.message.content?.trim();
+	if (!text) throw failureOfShape(call, "a text");
+	return { value: text, usage: reply.usage ?? undefined };
+}
+
+/**
+ * An answer of the given shape. Engines with grammars are held to it; the others are told, and their answer is checked
+ * all the same.
+ */
+export async function askJson<Schema extends z.ZodObject>(
+	schema: Schema,
+	question: Question,
+	call: Call,
+): Promise<Asked<z.output<Schema>>> {
+	const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema);
+	const { value: text, usage } = await askText(
+		{
+			...question,
+			instruction: `${question.instruction} Answer with JSON alone, of this schema: ${JSON.stringify(jsonSchema)}`,
+			response_format: {
+				type: "json_schema",
+				json_schema: { name: "answer", schema: jsonSchema, strict: true },
+			},
+		},
+		call,
+	);
+	const parsed = schema.safeParse(jsonIn(text));
+	if (!parsed.success) throw failureOfShape(call, "the JSON asked for", parsed.error.message);
+	return { value: parsed.data, usage };
+}
+
+/** Engines without grammars like to put their JSON between fences. */
+function jsonIn(text: string): unknown {
+	try {
+		return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+	} catch {
+		return undefined;
+	}
+}
+
+/** Whole numbers, because grammars can bound them. */
+export const Percent = z.int().min(0).max(100);
+
+/** Shares that add up to 1; `undefined` where there is nothing to share. */
+export function shares(percents: number[]): number[] | undefined {
+	const sum = percents.reduce((total, percent) => total + percent, 0);
+	return sum > 0 ? percents.map((percent) => percent / sum) : undefined;
+}
+
+export async function translate(input: TranslationInput, call: Call): Promise<Answer<"translation">> {
+	const { texts, source_lang, target_lang } = input;
+	const languages = `from ${languageName(source_lang)} to ${languageName(target_lang)}`;
+	const [text] = texts;
+	if (text === undefined) return { kind: "value", output: { texts: [] } };
+	if (texts.length === 1) {
+		const { value, usage } = await askText(
+			{
+				instruction: `Translate the user's message ${languages}. Answer with the translation alone.`,
+				content: text,
+			},
+			call,
+		);
+		return { kind: "value", output: { texts: [value], usage } };
+	}
+	// A name for each text, rather than a list: no grammar can leave one out.
+	const names = texts.map((_, place) => `text_${place + 1}`);
+	const { value, usage } = await askJson(
+		z.strictObject(Object.fromEntries(names.map((name) => [name, z.string()]))),
+		{
+			instruction: `Translate every text of the user's JSON ${languages}. Answer with JSON of the same names.`,
+			content: JSON.stringify(Object.fromEntries(names.map((name, place) => [name, texts[place]]))),
+		},
+		call,
+	);
+	return { kind: "value", output: { texts: names.map((name) => value[name] ?? ""), usage } };
+}
+
+/** `fr` and `hin_Deva` by their English names; what is not a code stays as it is. */
+function languageName(language: string): string {
+	try {
+		return new Intl.DisplayNames("en", { type: "language" }).of(language.replaceAll("_", "-")) ?? language;
+	} catch {
+		return language;
+	}
+}
+
+export async function summarize(input: SummarizationInput, call: Call): Promise<Answer<"summarization">> {
+	const { value: summary, usage } = await askText(
+		{
+			instruction: "Summarize the user's text in its own language. Answer with the summary alone.",
+			content: input.text,
+			max_tokens: input.max_length,
+		},
+		call,
+	);
+	return { kind: "value", output: { summary, usage } };
+}
+
+const Sentiment = z.strictObject({ positive: Percent });
+
+export async function classifyText(
+	{ text }: ClassifyTextInput,
+	call: Call,
+): Promise<Answer<"text-classification">> {
+	const { value } = await askJson(
+		Sentiment,
+		{
+			instruction: "How likely is it, in percent, that the sentiment of the user's text is positive?",
+			content: text,
+		},
+		call,
+	);
+	const positive = value.positive / 100;
+	return {
+		kind: "value",
+		output: {
+			labels: [
+				{ label: "NEGATIVE", score: 1 - positive },
+				{ label: "POSITIVE", score: positive },
+			],
+		},
+	};
+}
