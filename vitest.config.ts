@@ -16,6 +16,8 @@ export default defineConfig({
 				],
 				test: {
 					name: "worker",
+					// One Worker for all files: the code keeps no state between requests, and neither may its tests.
+					isolate: false,
 					include: ["test/**/*.test.ts"],
 					exclude: ["test/clients/**", "test/node/**"],
 				},

@@ -1,18 +1,18 @@
 /** Every model's own dialect: the tables that name its reader and its writer. A shape without one does not compile. */
 import type { InputShape, Model, OutputShape } from "../models/model.ts";
-import { chatReaders, chatWriters } from "./chat-native.ts";
-import { decisionReader, decisionWriter } from "./decision.ts";
+import { chatReaders, chatWriters } from "./chat/native.ts";
 import type { Dialect, Reader, Writer } from "./dialect.ts";
-import { embeddingsReaders, embeddingsWriters } from "./embeddings.ts";
-import { gptOssReader, gptOssWriter } from "./gpt-oss.ts";
-import { moondreamReader, moondreamWriter } from "./moondream.ts";
-import { rerankReader, rerankWriter } from "./reranking.ts";
-import { speechRecognitionReaders, speechRecognitionWriters } from "./speech-recognition.ts";
-import { textToImageReaders, textToImageWriters } from "./text-to-image.ts";
-import { textToSpeechReaders, textToSpeechWriters } from "./text-to-speech.ts";
-import { textTransformReaders, textTransformWriters } from "./text-transforms.ts";
-import { turnReader, turnWriter } from "./turn-detection.ts";
-import { visionReaders, visionWriters } from "./vision.ts";
+import { moondreamReader, moondreamWriter } from "./media/moondream.ts";
+import { speechRecognitionReaders, speechRecognitionWriters } from "./media/speech-recognition.ts";
+import { textToImageReaders, textToImageWriters } from "./media/text-to-image.ts";
+import { textToSpeechReaders, textToSpeechWriters } from "./media/text-to-speech.ts";
+import { turnReader, turnWriter } from "./media/turn-detection.ts";
+import { visionReaders, visionWriters } from "./media/vision.ts";
+import { gptOssReader, gptOssWriter } from "./responses/gpt-oss.ts";
+import { decisionReader, decisionWriter } from "./text/decision.ts";
+import { embeddingsReaders, embeddingsWriters } from "./text/embeddings.ts";
+import { rerankReader, rerankWriter } from "./text/reranking.ts";
+import { textTransformReaders, textTransformWriters } from "./text/text-transforms.ts";
 
 const READERS: Record<InputShape, Reader> = {
 	...chatReaders,

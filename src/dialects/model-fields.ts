@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
-import { defaulted } from "./chat-fields.ts";
+import { defaulted } from "./fields.ts";
 
 /**
  * The schema of a model: the fields of its shape that it has, each with the default that the catalogue gives it. What

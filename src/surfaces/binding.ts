@@ -9,7 +9,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { nativeDialect } from "../dialects/index.ts";
-import { validate } from "../dialects/validation.ts";
+import { validate } from "../dialects/validation/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
 import { search } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";

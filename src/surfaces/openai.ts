@@ -7,15 +7,15 @@
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
-import { openaiChat } from "../dialects/chat-openai-route.ts";
-import { openaiCompletions } from "../dialects/completions.ts";
+import { openaiCompletions } from "../dialects/chat/completions.ts";
+import { openaiChat } from "../dialects/chat/openai-route.ts";
 import type { Dialect } from "../dialects/dialect.ts";
-import { formText, parseMultipart } from "../dialects/media.ts";
-import { openaiEmbeddings } from "../dialects/openai-embeddings.ts";
-import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/openai-media.ts";
-import { responses } from "../dialects/responses.ts";
-import { responsesError } from "../dialects/responses-errors.ts";
-import { validate } from "../dialects/validation.ts";
+import { formText, parseMultipart } from "../dialects/media/media.ts";
+import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/media/openai-media.ts";
+import { responsesError } from "../dialects/responses/errors.ts";
+import { responses } from "../dialects/responses/responses.ts";
+import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
+import { validate } from "../dialects/validation/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
 import { run } from "../pipeline/run.ts";

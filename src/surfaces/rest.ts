@@ -9,7 +9,7 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { nativeDialect } from "../dialects/index.ts";
 import { modelSchema } from "../dialects/schema.ts";
-import { validate } from "../dialects/validation.ts";
+import { validate } from "../dialects/validation/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
 import { openRouterList } from "../models/openrouter.ts";
 import { authorList, search, taskList } from "../models/search.ts";

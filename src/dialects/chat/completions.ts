@@ -1,0 +1,96 @@
+/**
+ * `/ai/v1/completions`: OpenAI's older completions, for every chat model: the prompt is continued as it is, without a
+ * chat template. Whether the product has this route is not known; its newer models answer prompts in this form.
+ *
+ * Known differences from OpenAI: one prompt a request, as text; `best_of` is 1; without `max_tokens` the model's
+ * default counts, not 16.
+ */
+import * as z from "zod";
+import type { Model } from "../../models/model.ts";
+import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { Dialect } from "../dialect.ts";
+import { defaulted, perModel, present } from "../fields.ts";
+import { chatCall, chatReply } from "./call.ts";
+import { invalidInput } from "./errors.ts";
+import { asksForUsage, refuseDecisions } from "./openai-route.ts";
+import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
+
+const tokens = z.array(z.int());
+
+const schema = (model: Model) =>
+	z.object({
+		model: z.string().optional(),
+		prompt: z.union([z.string(), z.array(z.string()), tokens, z.array(tokens)]),
+		best_of: z.int().min(1).nullish(),
+		echo: z.boolean().nullish(),
+		frequency_penalty: defaulted(model, "frequency_penalty", z.number().min(-2).max(2).nullable()),
+		logit_bias: z.record(z.string(), z.number()).nullish(),
+		logprobs: z.int().min(0).max(20).nullish(),
+		max_tokens: defaulted(model, "max_tokens", z.int().nullable()),
+		n: defaulted(model, "n", z.int().min(1).max(128).nullable()),
+		presence_penalty: defaulted(model, "presence_penalty", z.number().min(-2).max(2).nullable()),
+		repetition_penalty: z.number().min(0).max(2).nullish(),
+		seed: z.int().nullish(),
+		stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
+		stream: defaulted(model, "stream", z.boolean().nullable()),
+		stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+		suffix: z.string().nullish(),
+		temperature: defaulted(model, "temperature", z.number().min(0).max(2).nullable()),
+		top_k: z.int().min(1).nullish(),
+		top_p: defaulted(model, "top_p", z.number().min(0).max(1).nullable()),
+		user: z.string().nullish(),
+	});
+type Inputs = z.output<ReturnType<typeof schema>>;
+
+export const openaiCompletions: Dialect = {
+	reader: {
+		schema: perModel(schema),
+		read(inputs: Inputs, model) {
+			refuseDecisions(model);
+			return chatCall(readCompletion(inputs));
+		},
+	},
+	writer: {
+		schema: TextCompletion,
+		write(answer, context) {
+			const reply = chatReply(answer, context);
+			const echo = asksForEcho(context.inputs) ? (reply.input.prompt ?? "") : "";
+			if (reply.kind === "value")
+				return { kind: "json", value: textCompletion(reply.completion, context, echo) };
+			const usage = asksForUsage(context.inputs) ? "chunk" : "none";
+			return { kind: "events", events: textCompletionEvents(reply.events, context, { usage, echo }) };
+		},
+	},
+};
+
+function readCompletion(inputs: Inputs): ChatInput {
+	if ((inputs.best_of ?? 1) > Math.max(inputs.n ?? 1, 1))
+		throw invalidInput("best_of above n is not supported");
+	const { temperature, top_p, top_k, seed, n, logit_bias, max_tokens, stop, logprobs, suffix, user } = inputs;
+	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
+	return {
+		messages: [],
+		prompt: onlyPrompt(inputs.prompt),
+		stream: inputs.stream ?? false,
+		...present({ max_tokens, temperature, top_p, top_k, seed, n, logit_bias, user }),
+		...present({ frequency_penalty, presence_penalty, repetition_penalty }),
+		...present({ stop: typeof stop === "string" ? [stop] : stop }),
+		// Here it is a number: how many candidates to tell of for each token.
+		...(logprobs != null && { logprobs: true, top_logprobs: logprobs }),
+		...(suffix && { passthrough: { suffix } }),
+	};
+}
+
+function onlyPrompt(prompt: Inputs["prompt"]): string {
+	if (typeof prompt === "string") return prompt;
+	const [first, ...more] = prompt;
+	if (typeof first === "string" && more.length === 0) return first;
+	throw invalidInput(
+		typeof first === "string"
+			? "prompt: several prompts in one request are not supported"
+			: "prompt must be text: tokens are not supported",
+	);
+}
+
+const asksForEcho = (inputs: unknown): boolean =>
+	z.object({ echo: z.literal(true) }).safeParse(inputs).success;

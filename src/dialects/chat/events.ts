@@ -1,0 +1,33 @@
+/** What the chat streams have in common, whatever they write: one `[DONE]`, or one error frame and none. */
+import { AiError } from "../../errors.ts";
+import { mapEvents } from "../../sse.ts";
+import { errorFrame } from "./errors.ts";
+
+export interface ChatEventStages {
+	/** The data of one chunk, not parsed, on one line; the text to send for it. */
+	onData(data: string): string;
+	/** All chunks have come: what is still to be sent, `[DONE]` included. */
+	onDone(): string;
+}
+
+/** Takes over `events`, a hub stream. A stream that stops without `[DONE]` has failed. */
+export function mapChatEvents(
+	events: ReadableStream<Uint8Array>,
+	stages: ChatEventStages,
+): ReadableStream<Uint8Array> {
+	let done = false;
+	return mapEvents(events, {
+		onData(data) {
+			if (done) return "";
+			// Data of several lines is JSON with line breaks between its tokens; sent on, it must be one line.
+			if (data !== "[DONE]") return stages.onData(data.replaceAll("\n", " "));
+			done = true;
+			return stages.onDone();
+		},
+		onEnd() {
+			if (!done) throw new AiError("executionFailed", "The engine's stream ended before its reply did");
+			return "";
+		},
+		onError: errorFrame,
+	});
+}

@@ -1,0 +1,156 @@
+/** Messages as callers write them, to messages as engines take them. */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import { invalidInput } from "./errors.ts";
+import { type ToolTurns, toolTurns } from "./tool-turns.ts";
+
+/** A part of any kind, as OpenAI merges them; which fields must be there depends on its type. */
+export const AnyPart = z.object({
+	type: z.string(),
+	text: z.string().nullish(),
+	image_url: z.union([z.string(), z.object({ url: z.string(), detail: z.string().nullish() })]).nullish(),
+	input_audio: z.object({ data: z.string(), format: z.string() }).nullish(),
+	file: z
+		.object({
+			file_data: z.string().nullish(),
+			file_id: z.string().nullish(),
+			filename: z.string().nullish(),
+		})
+		.nullish(),
+	refusal: z.string().nullish(),
+});
+export type AnyPart = z.output<typeof AnyPart>;
+
+/** Fields of a message that concern tools. Not in the native schemas, which allow further fields. */
+export const toolFields = {
+	name: z.string().nullish(),
+	tool_calls: z.array(z.unknown()).nullish(),
+	tool_call_id: z.string().nullish(),
+};
+
+export interface SentMessage {
+	role?: string | undefined;
+	content?: string | AnyPart | AnyPart[] | null | undefined;
+	name?: string | null | undefined;
+	tool_calls?: unknown[] | null | undefined;
+	tool_call_id?: string | null | undefined;
+	/** The older form of one tool call. */
+	function_call?: unknown;
+	refusal?: string | null | undefined;
+	reasoning?: string | null | undefined;
+	reasoning_content?: string | null | undefined;
+}
+
+export interface MessageRules {
+	/** Whether every message may lack its content; otherwise only an assistant's may. */
+	contentOptional: boolean;
+	/** Whether an image must come inside the request. */
+	embeddedImages: boolean;
+}
+
+/** Throws 5006 for content that is not there and images that are elsewhere, 8001 for what no engine knows. */
+export function readMessages(sent: readonly SentMessage[], rules: MessageRules): ChatMessage[] {
+	const turns = toolTurns();
+	return sent.map((message, place) => {
+		const at = `messages[${place}]`;
+		const role = message.role ?? "user";
+		const content = readContent(message.content, place, rules);
+		switch (role) {
+			case "assistant":
+				return readAssistant(message, content, turns, isResult(sent[place + 1]), at);
+			case "tool":
+			case "function":
+				return {
+					role: "tool",
+					content: content ?? "",
+					tool_call_id: turns.answered({ id: message.tool_call_id, name: message.name }),
+				};
+			case "system":
+			case "developer":
+			case "user":
+				if (content === null && !rules.contentOptional)
+					throw new AiError("badInput", `Error: required properties at '/messages/${place}' are 'content'`);
+				return { role, content: content ?? "", ...(message.name && { name: message.name }) };
+			default:
+				throw invalidInput(`${at}.role must be system, developer, user, assistant or tool`);
+		}
+	});
+}
+
+const isResult = (message: SentMessage | undefined): boolean =>
+	message?.role === "tool" || message?.role === "function";
+
+function readAssistant(
+	message: SentMessage,
+	content: ChatMessage["content"],
+	turns: ToolTurns,
+	beforeResult: boolean,
+	at: string,
+): ChatMessage {
+	const { tool_calls, function_call, name, refusal } = message;
+	const reasoning_content = message.reasoning_content || message.reasoning;
+	const more = { ...(name && { name }), ...(reasoning_content && { reasoning_content }) };
+	const calls = tool_calls?.length ? tool_calls : function_call ? [function_call] : undefined;
+	if (calls)
+		return {
+			role: "assistant",
+			content: content || null,
+			tool_calls: turns.calls(calls, `${at}.tool_calls`),
+			...more,
+		};
+	// Only in front of a result: elsewhere, JSON that looks like a call is an answer.
+	const spelled = beforeResult && typeof content === "string" ? turns.callsIn(content) : undefined;
+	if (spelled) return { role: "assistant", content: null, tool_calls: spelled, ...more };
+	return { role: "assistant", content: content ?? refusal ?? "", ...more };
+}
+
+function readContent(
+	content: SentMessage["content"],
+	place: number,
+	rules: MessageRules,
+): ChatMessage["content"] {
+	if (content === undefined || content === null) return null;
+	if (typeof content === "string") return content;
+	if (Array.isArray(content))
+		return content.map((part, i) => readPart(part, `/messages/${place}/content/${i}`, rules));
+	return [readPart(content, `/messages/${place}/content`, rules)];
+}
+
+/** `pointer` names the part in a refusal. */
+function readPart(part: AnyPart, pointer: string, { embeddedImages }: MessageRules): ContentPart {
+	switch (part.type) {
+		case "text":
+			return { type: "text", text: given(part.text, "text", pointer) };
+		case "refusal":
+			return { type: "refusal", refusal: given(part.refusal, "refusal", pointer) };
+		case "image_url": {
+			const sent = given(part.image_url, "image_url", pointer);
+			const { url, detail } = typeof sent === "string" ? { url: sent } : sent;
+			if (embeddedImages && !/^data:/i.test(url))
+				throw new AiError("badInput", `Error: '${pointer}/image_url/url' must be a data: URI`);
+			return { type: "image_url", image_url: { url, ...(detail != null && { detail }) } };
+		}
+		case "input_audio":
+			return { type: "input_audio", input_audio: given(part.input_audio, "input_audio", pointer) };
+		case "file": {
+			const { file_data, file_id, filename } = given(part.file, "file", pointer);
+			return {
+				type: "file",
+				file: {
+					...(file_data != null && { file_data }),
+					...(file_id != null && { file_id }),
+					...(filename != null && { filename }),
+				},
+			};
+		}
+		default:
+			throw invalidInput(`${pointer}/type is not a kind of content that engines know`);
+	}
+}
+
+function given<Value>(value: Value | null | undefined, field: string, pointer: string): Value {
+	if (value === undefined || value === null)
+		throw new AiError("badInput", `Error: required properties at '${pointer}' are '${field}'`);
+	return value;
+}

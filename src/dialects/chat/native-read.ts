@@ -1,0 +1,56 @@
+/** Native chat inputs (`{prompt}` or `{messages}`) to a chat input. */
+import { AiError } from "../../errors.ts";
+import { can, type Model } from "../../models/model.ts";
+import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation.ts";
+import type { Reader } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { chatCall } from "./call.ts";
+import { invalidInput } from "./errors.ts";
+import { imagePart, withImage } from "./images.ts";
+import { jsonSchemaFormat, readResponseFormat } from "./json-mode.ts";
+import { readMessages } from "./messages.ts";
+import { type NativeInputs, type NativeShape, nativeSchema } from "./native-fields.ts";
+import { chooseTools, readTools } from "./tools.ts";
+
+export const nativeReader = (shape: NativeShape): Reader => ({
+	schema: perModel((model) => nativeSchema(model, shape)),
+	read: (inputs: NativeInputs, model: Model) => chatCall(readNative(inputs, model, shape)),
+});
+
+function readNative(inputs: NativeInputs, model: Model, shape: NativeShape): ChatInput {
+	if (inputs.lora !== undefined && !can(model, "lora"))
+		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+	const { max_tokens, temperature, top_p, top_k, seed, lora } = inputs;
+	const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
+	return {
+		...readConversation(inputs, shape),
+		stream: inputs.stream ?? false,
+		...present({ max_tokens, temperature, top_p, top_k, seed }),
+		...present({ repetition_penalty, frequency_penalty, presence_penalty, lora }),
+		...present({ response_format: readFormat(inputs) }),
+		...chooseTools(readTools(inputs.tools), inputs.tool_choice),
+	};
+}
+
+/** A bare prompt is what the user says in an empty conversation, unless it is `raw`. */
+function readConversation(
+	{ prompt, messages, raw, image }: NativeInputs,
+	{ content }: NativeShape,
+): Pick<ChatInput, "messages" | "prompt"> {
+	if (prompt !== undefined && raw) {
+		if (image !== undefined) throw invalidInput("image cannot be combined with raw");
+		return { messages: [], prompt };
+	}
+	const media = content === "media";
+	const said: ChatMessage[] =
+		prompt === undefined
+			? readMessages(messages ?? [], { contentOptional: media, embeddedImages: media })
+			: [{ role: "user", content: prompt }];
+	return { messages: image === undefined ? said : withImage(said, imagePart(image)) };
+}
+
+/** `guided_json` is the older name of the same thing. */
+function readFormat({ response_format, guided_json }: NativeInputs): ResponseFormat | undefined {
+	if (response_format) return readResponseFormat(response_format);
+	return guided_json && jsonSchemaFormat(guided_json);
+}

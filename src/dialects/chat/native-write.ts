@@ -1,0 +1,86 @@
+/**
+ * Native chat replies: `{response, tool_calls, usage}`.
+ *
+ * Choices where the product's captures differ or are silent: calls are flat (`{name, arguments: {…}}`, `response`
+ * null, as Llama 3.3 has them) but for Llama 4 Scout's shape, which has OpenAI's and then no `response`; thoughts
+ * are in the text.
+ */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { Model } from "../../models/model.ts";
+import type { AssistantMessage, ChatCompletion, ChatInput, ToolCall } from "../../tasks/text-generation.ts";
+import type { Writer } from "../dialect.ts";
+import { chatReply } from "./call.ts";
+import { parseJsonReply } from "./json-mode.ts";
+import { nativeEvents } from "./native-stream.ts";
+import { spoken } from "./thoughts.ts";
+import { isRecord } from "./tools.ts";
+import { NativeUsage, nativeUsage } from "./usage.ts";
+
+const FlatCall = z.object({
+	name: z.string(),
+	arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
+});
+const OpenAiCall = z.object({
+	id: z.string(),
+	type: z.literal("function"),
+	function: z.object({ name: z.string(), arguments: z.string() }),
+});
+
+const TextResponse = z.object({
+	response: z
+		.unknown()
+		.optional()
+		.meta({ description: "Text, null beside tool calls, a document in JSON mode" }),
+	tool_calls: z.array(z.union([FlatCall, OpenAiCall])).optional(),
+	usage: NativeUsage.optional(),
+});
+export type TextResponse = z.output<typeof TextResponse>;
+
+/** `noCalls`: whether a reply without tool calls has an empty list of them. */
+export const textResponseWriter = (noCalls: "empty" | "absent"): Writer => ({
+	schema: TextResponse,
+	write(answer, context) {
+		const reply = chatReply(answer, context);
+		if (reply.kind === "stream") return { kind: "events", events: nativeEvents(reply.events, context) };
+		return { kind: "json", value: textResponse(reply.completion, reply.input, context.model, noCalls) };
+	},
+});
+
+function textResponse(
+	completion: ChatCompletion,
+	{ response_format }: ChatInput,
+	model: Model,
+	noCalls: "empty" | "absent",
+): TextResponse {
+	const message = firstMessage(completion);
+	const usage = completion.usage ? { usage: nativeUsage(completion.usage) } : {};
+	if (message.tool_calls?.length) {
+		const text = spoken(message, model) || null;
+		if (!isScout(model)) return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };
+		return { ...(text !== null && { response: text }), tool_calls: message.tool_calls, ...usage };
+	}
+	const response =
+		response_format && response_format.type !== "text"
+			? parseJsonReply(message.content ?? "", response_format)
+			: spoken(message, model);
+	return { response, ...(noCalls === "empty" && { tool_calls: [] }), ...usage };
+}
+
+export function firstMessage({ choices }: ChatCompletion): AssistantMessage {
+	const [choice] = choices;
+	if (!choice) throw new AiError("executionFailed", "The engine answered without a choice");
+	return choice.message;
+}
+
+const isScout = ({ input }: Model): boolean => input === "chat-guided-batch";
+
+/** Arguments that are not a JSON object stay the text that the model wrote. */
+function flat({ function: { name, arguments: text } }: ToolCall): z.output<typeof FlatCall> {
+	try {
+		const parsed: unknown = JSON.parse(text || "{}");
+		return { name, arguments: isRecord(parsed) ? parsed : text };
+	} catch {
+		return { name, arguments: text };
+	}
+}

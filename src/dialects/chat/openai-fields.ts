@@ -1,0 +1,136 @@
+/**
+ * OpenAI's chat body, as the product's newer models take it and as the OpenAI routes take it for all of them. Fields
+ * that only OpenAI's own service knows are accepted, as the product does, and passed on.
+ *
+ * Known differences: `temperature` and the penalties have the ranges that the product documents, `top_p` the one that
+ * OpenAI does; `reasoning_effort` also takes the names that OpenAI added since; tools are looked at after the schema,
+ * as the product does. `top_k` and `repetition_penalty` are extensions that most engines have.
+ */
+import * as z from "zod";
+import type { Model } from "../../models/model.ts";
+import { defaulted, fieldsOf } from "../fields.ts";
+import { AnyPart, toolFields } from "./messages.ts";
+
+const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] as const;
+const MOST_CHOICES = 128;
+const MOST_STOPS = 4;
+
+const text = z.string();
+const SharedMessage = {
+	...toolFields,
+	function_call: z.unknown().optional(),
+	refusal: text.nullish(),
+	reasoning: text.nullish(),
+	reasoning_content: text.nullish(),
+};
+
+export const OpenAiMessage = z.object({
+	role: z.enum(ROLES),
+	content: z.union([text, z.array(AnyPart)]).nullish(),
+	...SharedMessage,
+});
+
+/** For models whose own schema has text and nothing else: parts are refused. */
+export const PlainMessage = z.object({
+	role: z.enum(ROLES),
+	content: text.nullish(),
+	...SharedMessage,
+});
+
+const ResponseFormat = z.discriminatedUnion("type", [
+	z.object({ type: z.literal("text") }),
+	z.object({ type: z.literal("json_object") }),
+	z.object({ type: z.literal("json_schema"), json_schema: z.looseObject({ name: z.string() }) }),
+]);
+
+/** On the OpenAI routes callers of native models send a bare schema, as those models' own schemas have it. */
+export const AnyResponseFormat = z.object({
+	type: z.enum(["text", "json_object", "json_schema"]),
+	json_schema: z.looseObject({}).optional(),
+});
+
+export const Effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+
+/** Known to OpenAI's service alone; `skip_special_tokens` to vLLM and Gemma 4. */
+const passedOn = (model: Model) => ({
+	audio: z.looseObject({}).nullish(),
+	function_call: z.unknown().optional(),
+	functions: z.array(z.unknown()).nullish(),
+	metadata: z.record(z.string(), z.unknown()).nullish(),
+	modalities: z.array(z.string()).nullish(),
+	prediction: z.looseObject({}).nullish(),
+	service_tier: text.nullish(),
+	// No default here: an engine that is strict about fields should not fail on one that nobody sent.
+	store: z.boolean().nullish(),
+	web_search_options: z.looseObject({}).nullish(),
+	skip_special_tokens: defaulted(model, "skip_special_tokens", z.boolean().nullable()),
+});
+export const PASSED_ON = [
+	"audio",
+	"function_call",
+	"functions",
+	"metadata",
+	"modalities",
+	"prediction",
+	"service_tier",
+	"store",
+	"web_search_options",
+	"skip_special_tokens",
+] as const satisfies readonly (keyof ReturnType<typeof passedOn>)[];
+
+/** All but `prompt`, `messages` and `response_format`. Native models have every field that the OpenAI routes have. */
+export function openAiFields(model: Model) {
+	const number = (field: string, min: number, max: number) =>
+		defaulted(model, field, z.number().min(min).max(max).nullable());
+	const mayThink = z.boolean().optional();
+	const mustThink = z.literal(true).optional();
+	const isNative = model.input !== "chat-openai";
+	return fieldsOf(
+		isNative ? {} : model,
+		{
+			model: text.optional(),
+			frequency_penalty: number("frequency_penalty", -2, 2),
+			logit_bias: z.record(z.string(), z.number()).nullish(),
+			logprobs: defaulted(model, "logprobs", z.boolean().nullable()),
+			top_logprobs: z.int().min(0).max(20).nullish(),
+			max_tokens: defaulted(model, "max_tokens", z.int().nullable()),
+			max_completion_tokens: z.int().nullish(),
+			n: defaulted(model, "n", z.int().min(1).max(MOST_CHOICES).nullable()),
+			parallel_tool_calls: defaulted(model, "parallel_tool_calls", z.boolean()),
+			presence_penalty: number("presence_penalty", -2, 2),
+			reasoning_effort: Effort.nullish(),
+			chat_template_kwargs: z.looseObject({
+				enable_thinking: model.reasoningEffort?.mandatory ? mustThink : mayThink,
+				clear_thinking: z.boolean().optional(),
+			}),
+			seed: z.int().nullish(),
+			stop: z.union([text, z.array(text).min(1).max(MOST_STOPS)]).nullish(),
+			stream: defaulted(model, "stream", z.boolean().nullable()),
+			stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+			temperature: number("temperature", 0, 2),
+			tool_choice: z.unknown(),
+			tools: z.array(z.unknown()).nullish(),
+			top_p: number("top_p", 0, 1),
+			top_k: z.int().min(1).nullish(),
+			repetition_penalty: z.number().min(0).max(2).nullish(),
+			user: text.nullish(),
+			...passedOn(model),
+		},
+		{
+			with: [
+				["top_k", "top_p"],
+				["repetition_penalty", "top_p"],
+				["service_tier", "user"],
+				["skip_special_tokens", "user"],
+			],
+		},
+	);
+}
+
+const prompt = text.min(1);
+
+/** On a model's own route. */
+export const openAiSchema = (model: Model) => {
+	const fields = { ...openAiFields(model), response_format: ResponseFormat.optional() };
+	return z.xor([z.object({ prompt, ...fields }), z.object({ messages: z.array(OpenAiMessage), ...fields })]);
+};

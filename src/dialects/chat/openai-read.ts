@@ -1,0 +1,63 @@
+/** OpenAI's chat body to a chat input. */
+import type { z } from "zod";
+import type { ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
+import type { Reader } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { chatCall } from "./call.ts";
+import { readResponseFormat } from "./json-mode.ts";
+import { readMessages } from "./messages.ts";
+import { type Effort, type openAiFields, openAiSchema, PASSED_ON } from "./openai-fields.ts";
+import { chooseTools, readTools } from "./tools.ts";
+
+export const openAiReader: Reader = {
+	schema: perModel(openAiSchema),
+	read(inputs: z.output<ReturnType<typeof openAiSchema>>) {
+		const messages: ChatMessage[] =
+			"prompt" in inputs
+				? [{ role: "user", content: inputs.prompt }]
+				: readMessages(inputs.messages, { contentOptional: false, embeddedImages: false });
+		return chatCall(readOpenAi(inputs, messages));
+	},
+};
+
+type OpenAiInputs = z.output<z.ZodObject<ReturnType<typeof openAiFields>>> & {
+	response_format?: { type: "text" | "json_object" | "json_schema"; json_schema?: unknown } | undefined;
+};
+
+export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
+	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
+	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
+	const { temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias } = inputs;
+	const { chat_template_kwargs, user } = inputs;
+	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
+	const passthrough = present(Object.fromEntries(PASSED_ON.map((field) => [field, inputs[field]])));
+	return {
+		messages,
+		stream: inputs.stream ?? false,
+		...present({ max_tokens: inputs.max_completion_tokens ?? inputs.max_tokens }),
+		...present({ temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias }),
+		...present({ frequency_penalty, presence_penalty, repetition_penalty }),
+		...present({ stop: typeof stop === "string" ? [stop] : stop }),
+		...offered,
+		// Beside no tools, OpenAI's own service refuses it.
+		...(offered.tools && present({ parallel_tool_calls })),
+		...present({ response_format: response_format && readResponseFormat(response_format) }),
+		...(reasoning_effort !== undefined && { reasoning_effort: effortOf(reasoning_effort) }),
+		...present({ chat_template_kwargs, user }),
+		...(Object.keys(passthrough).length > 0 && { passthrough }),
+	};
+}
+
+/** `null` and `none` turn thinking off; what is above `high` is the most that engines know. */
+function effortOf(effort: z.output<typeof Effort> | null): ChatInput["reasoning_effort"] {
+	switch (effort) {
+		case null:
+		case "none":
+			return null;
+		case "xhigh":
+		case "max":
+			return "high";
+		default:
+			return effort;
+	}
+}

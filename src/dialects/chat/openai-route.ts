@@ -1,0 +1,59 @@
+/**
+ * `/ai/v1/chat/completions`: OpenAI's chat body for every chat model, answered as OpenAI does. A native model keeps
+ * the limits of its own inputs (observed: a model whose messages are text refuses parts) and its own defaults.
+ *
+ * Choices where the product is silent: usage comes as OpenAI's usage chunk when asked for and in no other form; an
+ * assistant's message may have no content for every model, as in OpenAI's schema.
+ */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { InputShape, Model } from "../../models/model.ts";
+import type { Dialect } from "../dialect.ts";
+import { perModel } from "../fields.ts";
+import { chatCall, chatReply } from "./call.ts";
+import { readMessages } from "./messages.ts";
+import { AnyResponseFormat, OpenAiMessage, openAiFields, PlainMessage } from "./openai-fields.ts";
+import { readOpenAi } from "./openai-read.ts";
+import { openAiEvents } from "./openai-stream.ts";
+import { OpenAiCompletion, openAiCompletion } from "./openai-write.ts";
+
+const TEXT_ONLY: readonly InputShape[] = ["chat-legacy", "chat-guard"];
+const EMBEDDED_IMAGES: readonly InputShape[] = ["chat-guided", "chat-guided-batch", "chat-image"];
+
+const schema = (model: Model) =>
+	z.object({
+		messages: z.array(TEXT_ONLY.includes(model.input) ? PlainMessage : OpenAiMessage),
+		...openAiFields(model),
+		response_format: AnyResponseFormat.optional(),
+	});
+
+export const openaiChat: Dialect = {
+	reader: {
+		schema: perModel(schema),
+		read(inputs: z.output<ReturnType<typeof schema>>, model) {
+			refuseDecisions(model);
+			const rules = { contentOptional: false, embeddedImages: EMBEDDED_IMAGES.includes(model.input) };
+			return chatCall(readOpenAi(inputs, readMessages(inputs.messages, rules)));
+		},
+	},
+	writer: {
+		schema: OpenAiCompletion,
+		write(answer, context) {
+			const reply = chatReply(answer, context);
+			if (reply.kind === "stream") {
+				const ending = asksForUsage(context.inputs) ? "chunk" : "none";
+				return { kind: "events", events: openAiEvents(reply.events, context, ending) };
+			}
+			return { kind: "json", value: openAiCompletion(reply.completion, context) };
+		},
+	},
+};
+
+/** The catalogue lists models that decide among those that generate text; they generate none. */
+export function refuseDecisions(model: Model): void {
+	if (model.input === "decision-clef") throw new AiError("noSuchModel", `No such model ${model.id} or task`);
+}
+
+const StreamOptions = z.object({ stream_options: z.object({ include_usage: z.literal(true) }) });
+
+export const asksForUsage = (inputs: unknown): boolean => StreamOptions.safeParse(inputs).success;

@@ -1,0 +1,98 @@
+/** Chat replies as OpenAI has them: what the engine said, under the catalogue's name of the model. */
+import * as z from "zod";
+import type { ChatCompletion } from "../../tasks/text-generation.ts";
+import type { WriteContext, Writer } from "../dialect.ts";
+import { chatReply } from "./call.ts";
+import { openAiEvents } from "./openai-stream.ts";
+import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
+import { NativeUsage } from "./usage.ts";
+
+const ToolCall = z.object({
+	id: z.string(),
+	type: z.literal("function"),
+	function: z.object({ name: z.string(), arguments: z.string() }),
+});
+
+export const OpenAiCompletion = z.object({
+	id: z.string(),
+	object: z.literal("chat.completion"),
+	created: z.int(),
+	model: z.string(),
+	choices: z.array(
+		z.object({
+			index: z.int(),
+			message: z.object({
+				role: z.literal("assistant"),
+				content: z.string().nullable(),
+				refusal: z.string().nullable(),
+				reasoning_content: z.string().nullish(),
+				tool_calls: z.array(ToolCall).nullish(),
+			}),
+			finish_reason: z.string(),
+			logprobs: z.unknown(),
+		}),
+	),
+	usage: NativeUsage.nullish(),
+	system_fingerprint: z.string().nullish(),
+});
+
+/** On a model's own route, where the native usage frame ends a stream. */
+export const openAiWriter: Writer = {
+	schema: OpenAiCompletion,
+	write(answer, context) {
+		const reply = chatReply(answer, context);
+		if (reply.kind === "stream")
+			return { kind: "events", events: openAiEvents(reply.events, context, "native") };
+		return { kind: "json", value: openAiCompletion(reply.completion, context) };
+	},
+};
+
+const VllmCompletion = OpenAiCompletion.extend({ prompt_logprobs: z.unknown() });
+
+/** The models that take the older inputs: a `prompt` is answered with a `text_completion`. */
+export const vllmWriter: Writer = {
+	schema: z.union([VllmCompletion, TextCompletion]),
+	write(answer, context) {
+		const reply = chatReply(answer, context);
+		if (hasPrompt(context.inputs))
+			return reply.kind === "stream"
+				? { kind: "events", events: textCompletionEvents(reply.events, context, { usage: "native" }) }
+				: { kind: "json", value: textCompletion(reply.completion, context) };
+		if (reply.kind === "stream")
+			return { kind: "events", events: openAiEvents(reply.events, context, "native") };
+		return {
+			kind: "json",
+			value: { prompt_logprobs: null, ...openAiCompletion(reply.completion, context) },
+		};
+	},
+};
+
+const hasPrompt = (inputs: unknown): boolean =>
+	typeof inputs === "object" && inputs !== null && "prompt" in inputs;
+
+/** Everything the engine said stays; what OpenAI's form must have and the engine left out is added. */
+export function openAiCompletion(
+	completion: ChatCompletion,
+	{ model, now }: Pick<WriteContext, "model" | "now">,
+): ChatCompletion {
+	const { id, object: _object, created, model: _model, choices, ...rest } = completion;
+	return {
+		id: id || `id-${now}`,
+		object: "chat.completion",
+		created: created || Math.floor(now / 1000),
+		model: model.id,
+		choices: choices.map((choice, place) => ({
+			...choice,
+			index: choice.index ?? place,
+			message: {
+				...choice.message,
+				role: "assistant",
+				content: choice.message.content ?? null,
+				refusal: choice.message.refusal ?? null,
+			},
+			finish_reason: choice.finish_reason || "stop",
+			logprobs: choice.logprobs ?? null,
+		})),
+		...rest,
+	};
+}

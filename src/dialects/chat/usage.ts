@@ -1,0 +1,45 @@
+/** What a reply used: as engines count it, and as native replies write it. */
+import * as z from "zod";
+import { frame } from "../../sse.ts";
+import type { Usage } from "../../tasks/text-generation.ts";
+
+const details = {
+	prompt_tokens_details: z.looseObject({ cached_tokens: z.number().nullish() }).nullish(),
+	completion_tokens_details: z.looseObject({ reasoning_tokens: z.number().nullish() }).nullish(),
+};
+const count = z.number().default(0);
+
+/** From an engine, which may keep fewer counts than it should. */
+export const SentUsage = z.looseObject({
+	prompt_tokens: count,
+	completion_tokens: count,
+	total_tokens: count,
+	...details,
+});
+
+/** To a caller. */
+export const NativeUsage = z.object({
+	prompt_tokens: z.number(),
+	completion_tokens: z.number(),
+	total_tokens: z.number(),
+	...details,
+});
+
+/**
+ * Which of two counts of one stream to believe: the later, unless it says less. Engines count up on every chunk or
+ * once at the end, and some follow the true totals with a frame of zeros.
+ */
+export function laterUsage(before: Usage | undefined, after: Usage | null | undefined): Usage | undefined {
+	if (!after) return before;
+	return before && before.total_tokens > after.total_tokens ? before : after;
+}
+
+/** The counts that are there; engines say `null` for those that they do not keep. */
+export function nativeUsage(usage: Usage): Usage {
+	const { prompt_tokens, completion_tokens, total_tokens, ...more } = usage;
+	const kept = Object.entries(more).filter(([, value]) => value !== null && value !== undefined);
+	return { prompt_tokens, completion_tokens, total_tokens, ...Object.fromEntries(kept) };
+}
+
+/** The frame before `[DONE]`, of native streams and of those that are otherwise OpenAI's. */
+export const usageFrame = (usage: Usage): string => frame({ response: "", usage: nativeUsage(usage) });

@@ -1,0 +1,73 @@
+/** What every dialect that asks for an image fills in: sizes, defaults, the format of the answer. */
+import { imageSize } from "image-size";
+import type { InputShape, Model } from "../../models/model.ts";
+import type { ImageInput } from "../../tasks/images.ts";
+import type { Media } from "../../tasks/media.ts";
+import type { TaskCall } from "../../tasks/task.ts";
+import { present } from "../fields.ts";
+
+export interface SizeRange {
+	/** Pixels of a side. */
+	min: number;
+	max: number;
+}
+
+const FULL_RANGE: SizeRange = { min: 256, max: 2048 };
+
+/** Of the shapes' own schemas, but for the zero that Leonardo's allow: there is no such image. */
+const SIZES: Partial<Record<InputShape, SizeRange>> = {
+	"tti-lucid": { min: 1, max: 2500 },
+	"tti-phoenix": { min: 1, max: 2048 },
+	"tti-multipart": { min: 256, max: 1920 },
+};
+
+export const sizeRange = ({ input }: Pick<Model, "input">): SizeRange => SIZES[input] ?? FULL_RANGE;
+
+/** Where neither caller nor catalogue names a size. */
+const USUAL_SIDE = 1024;
+/** Diffusion models work on blocks of so many pixels. */
+const BLOCK = 8;
+
+/** What a caller may ask for; the rest of an image's input follows from the model. */
+export type ImageFields = Partial<Omit<ImageInput, "prompt">> & Pick<ImageInput, "prompt">;
+
+/** An absent size, or the zero that means the same, is the catalogue's, else that of the image to start from. */
+export function paint(asked: ImageFields, model: Model): TaskCall<"text-to-image"> {
+	const { prompt, width, height, images = [], format, ...rest } = asked;
+	const { defaults } = model;
+	const usual = images[0] ? startingSize(images[0], model) : { width: USUAL_SIDE, height: USUAL_SIDE };
+	return {
+		task: "text-to-image",
+		input: {
+			prompt,
+			width: width || count(defaults.width) || usual.width,
+			height: height || count(defaults.height) || usual.height,
+			images,
+			...present({
+				steps: count(defaults.num_steps) ?? count(defaults.steps),
+				guidance: count(defaults.guidance),
+				...present(rest),
+			}),
+			// The answers in JSON hold JPEG data (observed); the raw ones say what they are.
+			format: format ?? (model.output === "image-png" ? "png" : "jpeg"),
+		},
+	};
+}
+
+const count = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
+
+function startingSize({ bytes }: Media, model: Model): { width: number; height: number } {
+	const { min, max } = sizeRange(model);
+	const fitted = (side: number): number => Math.min(max, Math.max(min, Math.round(side / BLOCK) * BLOCK));
+	const size = sizeOf(bytes);
+	return { width: fitted(size?.width ?? USUAL_SIDE), height: fitted(size?.height ?? USUAL_SIDE) };
+}
+
+/** Pixels; `undefined` when the header cannot be read. */
+export function sizeOf(bytes: Uint8Array): { width: number; height: number } | undefined {
+	try {
+		return imageSize(bytes);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,212 @@
+/**
+ * Moondream: one model, four tasks. `query` and `caption` are a chat about one image, `point` and `detect` find
+ * objects in it; places are fractions of the image's sides.
+ *
+ * Unverified, and chosen: what streams look like. Each frame has the next piece of what the finished reply has under
+ * the same name (`answer`, `caption`, `reasoning.text`); the last one has the `finish_reason` and the `metrics`.
+ *
+ * Differences from the product: `point` and `detect` take data URIs only, because nothing is fetched here on a caller's
+ * word; `reasoning.grounding` is empty; the times in `metrics` are 0 where the engine does not say them.
+ */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import { DONE, frame } from "../../sse.ts";
+import type { DetectObjectsOutput } from "../../tasks/images.ts";
+import type { TaskCall } from "../../tasks/task.ts";
+import type { ChatChunk, ChatCompletion, ContentPart, Usage } from "../../tasks/text-generation.ts";
+import { chatReply } from "../chat/call.ts";
+import { firstChoice, parseChunk, reasoningOf } from "../chat/chunks.ts";
+import { mapChatEvents } from "../chat/events.ts";
+import { laterUsage } from "../chat/usage.ts";
+import type { Reader, Writer } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { modelFields } from "../model-fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { decodeDataUri, imageOf } from "./media.ts";
+
+const MOONDREAM = {
+	task: z.enum(["query", "caption", "point", "detect"]).optional(),
+	image: z.string().optional(),
+	question: z.string().optional(),
+	caption_length: z.enum(["short", "normal", "long"]).optional(),
+	target: z.string().optional(),
+	reasoning: z.boolean().optional(),
+	temperature: z.number().min(0).max(2).optional(),
+	top_p: z.number().min(0).max(1).optional(),
+	max_tokens: z.int().min(1).max(2048).optional(),
+	max_objects: z.int().min(1).max(500).optional(),
+	stream: z.boolean().optional(),
+};
+type Moondream = z.output<z.ZodObject<typeof MOONDREAM>>;
+
+const CAPTION_PROMPTS = {
+	short: "Describe this image in one short sentence.",
+	normal: "Describe this image.",
+	long: "Describe this image in detail.",
+};
+
+export const moondreamReader: Reader = {
+	schema: perModel((model) =>
+		modelFields(MOONDREAM, model).check((context) => {
+			const { task = "query", image } = context.value;
+			if (task !== "query" && image === undefined)
+				context.issues.push({ code: "invalid_type", expected: "string", input: undefined, path: ["image"] });
+		}),
+	),
+	read(inputs: Moondream) {
+		const { task = "query", question = "", caption_length = "normal" } = inputs;
+		switch (task) {
+			case "query":
+				return converse(inputs, question);
+			case "caption":
+				return converse(inputs, CAPTION_PROMPTS[caption_length]);
+			case "point":
+			case "detect":
+				return find(inputs, task);
+			default:
+				return task satisfies never;
+		}
+	},
+};
+
+function converse(inputs: Moondream, text: string): TaskCall {
+	const { image, reasoning, temperature, top_p, max_tokens, stream = true } = inputs;
+	const content: ContentPart[] = [{ type: "text", text }];
+	if (image !== undefined) {
+		if (!embedded(image) && !/^https:\/\//i.test(image)) throw unknownAddress();
+		content.unshift({ type: "image_url", image_url: { url: image } });
+	}
+	return {
+		task: "text-generation",
+		input: {
+			messages: [{ role: "user", content }],
+			stream,
+			...present({ temperature, top_p, max_tokens }),
+			...(reasoning === false && { reasoning_effort: null }),
+		},
+	};
+}
+
+function find({ image = "", target, max_objects }: Moondream, task: string): TaskCall {
+	const media = embedded(image);
+	if (media)
+		return { task: "object-detection", input: { image: media, ...present({ target, max_objects }) } };
+	if (!/^https:\/\//i.test(image)) throw unknownAddress();
+	throw new AiError("invalidInput", `Invalid input: for '${task}', 'image' must be a data URI`);
+}
+
+const embedded = (image: string) => {
+	const wrapped = decodeDataUri(image);
+	return wrapped && imageOf(wrapped);
+};
+
+const unknownAddress = (): AiError =>
+	new AiError("badInput", "Error: '/image' must be an https URL or a data URI");
+
+const Metrics = z.object({
+	input_tokens: z.number(),
+	output_tokens: z.number(),
+	prefill_time_ms: z.number(),
+	decode_time_ms: z.number(),
+	ttft_ms: z.number(),
+});
+
+const MoondreamResult = z.object({
+	finish_reason: z.string(),
+	metrics: Metrics,
+	answer: z.string().optional(),
+	caption: z.string().optional(),
+	points: z.array(z.object({ x: z.number(), y: z.number() })).optional(),
+	objects: z
+		.array(z.object({ x_min: z.number(), y_min: z.number(), x_max: z.number(), y_max: z.number() }))
+		.optional(),
+	reasoning: z.object({ text: z.string(), grounding: z.array(z.unknown()) }).optional(),
+});
+type MoondreamResult = z.output<typeof MoondreamResult>;
+
+/** What llama.cpp puts beside its usage. */
+const Timed = z.looseObject({ timings: z.looseObject({ prompt_ms: z.number(), predicted_ms: z.number() }) });
+type Timings = z.output<typeof Timed>["timings"];
+
+const timingsOf = (reply: ChatCompletion | ChatChunk): Timings | undefined =>
+	"timings" in reply ? Timed.safeParse(reply).data?.timings : undefined;
+
+const metricsOf = (usage?: Usage | null, timings?: Timings): z.output<typeof Metrics> => ({
+	input_tokens: usage?.prompt_tokens ?? 0,
+	output_tokens: usage?.completion_tokens ?? 0,
+	prefill_time_ms: timings?.prompt_ms ?? 0,
+	decode_time_ms: timings?.predicted_ms ?? 0,
+	ttft_ms: timings?.prompt_ms ?? 0,
+});
+
+export const moondreamWriter: Writer = {
+	schema: MoondreamResult,
+	write(answer, context) {
+		const { task } = context.inputs as Moondream;
+		if (task === "point" || task === "detect")
+			return {
+				kind: "json",
+				value: foundResult(outcomeOf("object-detection", answer), context.inputs as Moondream),
+			};
+		const field = task === "caption" ? "caption" : "answer";
+		const reply = chatReply(answer, context);
+		return reply.kind === "value"
+			? { kind: "json", value: saidResult(reply.completion, field) }
+			: { kind: "events", events: saidEvents(reply.events, field) };
+	},
+};
+
+function foundResult(
+	{ objects, width, height }: DetectObjectsOutput,
+	{ task, max_objects }: Moondream,
+): MoondreamResult {
+	const boxes = objects.slice(0, max_objects).map(({ box: { xmin, ymin, xmax, ymax } }) => ({
+		x_min: fraction(xmin, width),
+		y_min: fraction(ymin, height),
+		x_max: fraction(xmax, width),
+		y_max: fraction(ymax, height),
+	}));
+	const end = { finish_reason: "stop", metrics: metricsOf() };
+	if (task === "detect") return { ...end, objects: boxes };
+	const points = boxes.map(({ x_min, y_min, x_max, y_max }) => ({
+		x: (x_min + x_max) / 2,
+		y: (y_min + y_max) / 2,
+	}));
+	return { ...end, points };
+}
+
+const fraction = (pixels: number, side: number): number => Math.min(1, Math.max(0, pixels / side));
+
+function saidResult(completion: ChatCompletion, field: "answer" | "caption"): MoondreamResult {
+	const choice = completion.choices.find(({ index }) => index === 0);
+	const thought = choice ? reasoningOf(choice.message) : "";
+	return {
+		finish_reason: choice?.finish_reason ?? "stop",
+		metrics: metricsOf(completion.usage, timingsOf(completion)),
+		[field]: choice?.message.content ?? "",
+		...(thought && { reasoning: { text: thought, grounding: [] } }),
+	};
+}
+
+function saidEvents(
+	events: ReadableStream<Uint8Array>,
+	field: "answer" | "caption",
+): ReadableStream<Uint8Array> {
+	let finish_reason = "stop";
+	let usage: Usage | undefined;
+	let timings: Timings | undefined;
+	return mapChatEvents(events, {
+		onData(data) {
+			const chunk = parseChunk(data);
+			if (chunk === "done") return "";
+			usage = laterUsage(usage, chunk.usage);
+			timings = timingsOf(chunk) ?? timings;
+			const choice = firstChoice(chunk);
+			finish_reason = choice?.finish_reason ?? finish_reason;
+			const thought = choice ? reasoningOf(choice.delta) : "";
+			const said = choice?.delta.content ?? "";
+			return (thought && frame({ reasoning: { text: thought } })) + (said && frame({ [field]: said }));
+		},
+		onDone: () => frame({ [field]: "", finish_reason, metrics: metricsOf(usage, timings) }) + DONE,
+	});
+}

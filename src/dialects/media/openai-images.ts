@@ -1,0 +1,72 @@
+/** `POST /images/generations`. Fields that steer OpenAI's own models (`quality`, `style`, `background`) do nothing. */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { Model } from "../../models/model.ts";
+import type { Dialect, Reader, Writer } from "../dialect.ts";
+import { present } from "../fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { paint, sizeRange } from "./image-input.ts";
+import { encodeBase64 } from "./media.ts";
+
+const ImagesRequest = z.object({
+	model: z.string(),
+	prompt: z.string().min(1),
+	n: z.int().min(1).max(10).nullish(),
+	size: z
+		.string()
+		.regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/)
+		.nullish(),
+	response_format: z.enum(["b64_json", "url"]).nullish(),
+	output_format: z.enum(["png", "jpeg", "webp"]).nullish(),
+	stream: z.boolean().nullish(),
+	/** Ours: OpenAI has no such field. */
+	seed: z.int().nullish(),
+});
+type ImagesRequest = z.output<typeof ImagesRequest>;
+
+const reader: Reader = {
+	schema: () => ImagesRequest,
+	read({ prompt, n, size, response_format, output_format, stream, seed }: ImagesRequest, model) {
+		if (n && n !== 1) throw refused("'/n' must be 1: one image a request");
+		if (stream) throw refused("'/stream' must be false: images come whole");
+		if (response_format === "url")
+			throw refused("'/response_format' must be 'b64_json': no images are kept here to be fetched by 'url'");
+		if (output_format === "webp") throw refused("'/output_format' must be 'png' or 'jpeg'");
+		return paint(
+			{ prompt, format: output_format ?? "png", ...present({ seed }), ...sidesOf(size, model) },
+			model,
+		);
+	},
+};
+
+function sidesOf(
+	size: string | null | undefined,
+	model: Model,
+): { width: number; height: number } | undefined {
+	if (!size || size === "auto") return undefined;
+	const [width = 0, height = 0] = size.split("x").map(Number);
+	const { min, max } = sizeRange(model);
+	if (Math.min(width, height) < min || Math.max(width, height) > max)
+		throw refused(`'/size' must be from ${min}x${min} to ${max}x${max} for this model`);
+	return { width, height };
+}
+
+const refused = (what: string): AiError => new AiError("badInput", `Error: ${what}`);
+
+const ImagesResponse = z.object({
+	created: z.int(),
+	data: z.array(z.object({ b64_json: z.string() })),
+});
+
+const writer: Writer = {
+	schema: ImagesResponse,
+	write(answer, { now }) {
+		const value: z.output<typeof ImagesResponse> = {
+			created: Math.floor(now / 1000),
+			data: [{ b64_json: encodeBase64(outcomeOf("text-to-image", answer).bytes) }],
+		};
+		return { kind: "json", value };
+	},
+};
+
+export const openaiImages: Dialect = { reader, writer };

@@ -1,0 +1,61 @@
+/**
+ * `POST /audio/speech`. `voice` goes to the engine as it is: OpenAI's own names mean something only to an engine that
+ * knows them. `instructions` have no counterpart in the models here, and are dropped.
+ */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { SpeechInput } from "../../tasks/audio.ts";
+import type { Dialect, Reader, Writer } from "../dialect.ts";
+import { present } from "../fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { speechMedia } from "./text-to-speech.ts";
+
+/** Hertz of `pcm`, which has no header to say so. */
+const PCM_SAMPLE_RATE = 24_000;
+
+const FORMATS = {
+	mp3: { encoding: "mp3" },
+	opus: { encoding: "opus", container: "ogg" },
+	aac: { encoding: "aac" },
+	flac: { encoding: "flac" },
+	wav: { encoding: "linear16", container: "wav" },
+	pcm: { encoding: "linear16", container: "none", sample_rate: PCM_SAMPLE_RATE },
+} as const satisfies Record<string, Pick<SpeechInput, "encoding" | "container" | "sample_rate">>;
+
+const SpeechRequest = z.object({
+	model: z.string(),
+	input: z.string().min(1).max(4096),
+	voice: z.union([z.string(), z.object({ id: z.string() })]).nullish(),
+	response_format: z.enum(["mp3", "opus", "aac", "flac", "wav", "pcm"]).nullish(),
+	speed: z.number().min(0.25).max(4).nullish(),
+	stream_format: z.enum(["audio", "sse"]).nullish(),
+});
+type SpeechRequest = z.output<typeof SpeechRequest>;
+
+const reader: Reader = {
+	schema: () => SpeechRequest,
+	read({ input, voice, response_format, speed, stream_format }: SpeechRequest, { defaults }) {
+		if (stream_format === "sse") throw new AiError("badInput", "Error: '/stream_format' must be 'audio'");
+		const name = typeof voice === "object" ? voice?.id : voice;
+		const usual = typeof defaults.speaker === "string" ? defaults.speaker : undefined;
+		return {
+			task: "text-to-speech",
+			input: {
+				text: input,
+				...FORMATS[response_format ?? "mp3"],
+				...present({ voice: name || usual, speed }),
+			},
+		};
+	},
+};
+
+const writer: Writer = {
+	schema: "audio/mpeg",
+	write(answer, { inputs, call }) {
+		const media = speechMedia(outcomeOf("text-to-speech", answer), call.input as SpeechInput);
+		const isPcm = (inputs as SpeechRequest).response_format === "pcm";
+		return { kind: "bytes", media: isPcm ? { ...media, contentType: "audio/pcm" } : media };
+	},
+};
+
+export const openaiSpeech: Dialect = { reader, writer };

@@ -1,0 +1,15 @@
+/** Speech recognition: the tables of its input and output shapes. */
+import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { Reader, Writer } from "../dialect.ts";
+import { deepgramReaders, deepgramWriters } from "./deepgram.ts";
+import { whisperReaders, whisperWriters } from "./whisper.ts";
+
+export const speechRecognitionReaders = {
+	...whisperReaders,
+	...deepgramReaders,
+} satisfies Partial<Record<InputShape, Reader>>;
+
+export const speechRecognitionWriters = {
+	...whisperWriters,
+	...deepgramWriters,
+} satisfies Partial<Record<OutputShape, Writer>>;

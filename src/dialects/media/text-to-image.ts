@@ -1,0 +1,138 @@
+/**
+ * Text to image: the input shapes that are JSON (the form of FLUX.2 is in `flux2-form.ts`), and three ways to answer.
+ *
+ * Difference from the product: an engine that answers in another format than the model's own is not corrected; the
+ * content type tells the truth.
+ */
+import * as z from "zod";
+import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { Reader, Writer } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { modelFields } from "../model-fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { flux2Form } from "./flux2-form.ts";
+import { paint } from "./image-input.ts";
+import { ByteArray, decodeBase64, encodeBase64, imageOf } from "./media.ts";
+import { mediaTypeOf } from "./media-types.ts";
+
+const prompt = z.string().min(1);
+
+const STABLE_DIFFUSION = {
+	prompt,
+	negative_prompt: z.string().optional(),
+	height: z.int().min(256).max(2048).optional(),
+	width: z.int().min(256).max(2048).optional(),
+	image: ByteArray.optional(),
+	image_b64: z.string().optional(),
+	mask: ByteArray.optional(),
+	num_steps: z.int().min(1).max(20).optional(),
+	strength: z.number().min(0).max(1).optional(),
+	guidance: z.number().optional(),
+	seed: z.int().optional(),
+};
+type StableDiffusion = z.output<z.ZodObject<typeof STABLE_DIFFUSION>>;
+
+const stableDiffusion: Reader = {
+	schema: perModel((model) => modelFields(STABLE_DIFFUSION, model)),
+	read({ prompt, negative_prompt, height, width, guidance, seed, ...inputs }: StableDiffusion, model) {
+		const { image, image_b64, mask, num_steps, strength } = inputs;
+		const start = image ?? (image_b64 === undefined ? undefined : decodeBase64(image_b64));
+		return paint(
+			{
+				prompt,
+				images: start ? [imageOf(start)] : [],
+				...present({ negative_prompt, height, width, guidance, seed, steps: num_steps }),
+				// Without an image there is nothing to stay near to.
+				...(start && present({ strength, mask: mask && imageOf(mask, "mask") })),
+			},
+			model,
+		);
+	},
+};
+
+const FLUX1 = {
+	prompt: prompt.max(2048),
+	steps: z.int().min(1).max(8).optional(),
+	// In no schema, and reported to work all the same.
+	seed: z.int().optional(),
+};
+type Flux1 = z.output<z.ZodObject<typeof FLUX1>>;
+
+const flux1: Reader = {
+	schema: perModel((model) => modelFields(FLUX1, model).strict()),
+	read: ({ prompt, steps, seed }: Flux1, model) => paint({ prompt, ...present({ steps, seed }) }, model),
+};
+
+const LUCID = {
+	prompt,
+	guidance: z.number().min(0).max(10).optional(),
+	seed: z.int().min(0).optional(),
+	height: z.int().min(0).max(2500).optional(),
+	width: z.int().min(0).max(2500).optional(),
+	num_steps: z.int().min(1).max(40).optional(),
+	steps: z.int().min(1).max(40).optional(),
+};
+type Lucid = z.output<z.ZodObject<typeof LUCID>>;
+
+const lucid: Reader = {
+	schema: perModel((model) => modelFields(LUCID, model)),
+	read: ({ prompt, guidance, seed, height, width, num_steps, steps }: Lucid, model) =>
+		paint({ prompt, ...present({ guidance, seed, height, width, steps: num_steps ?? steps }) }, model),
+};
+
+const PHOENIX = {
+	prompt,
+	guidance: z.number().min(2).max(10).optional(),
+	seed: z.int().min(0).optional(),
+	height: z.int().min(0).max(2048).optional(),
+	width: z.int().min(0).max(2048).optional(),
+	num_steps: z.int().min(1).max(50).optional(),
+	negative_prompt: z.string().min(1).optional(),
+};
+type Phoenix = z.output<z.ZodObject<typeof PHOENIX>>;
+
+const phoenix: Reader = {
+	schema: perModel((model) => modelFields(PHOENIX, model)),
+	read: ({ prompt, guidance, seed, height, width, num_steps, negative_prompt }: Phoenix, model) =>
+		paint(
+			{ prompt, ...present({ guidance, seed, height, width, steps: num_steps, negative_prompt }) },
+			model,
+		),
+};
+
+export const textToImageReaders = {
+	"tti-sd": stableDiffusion,
+	"tti-flux1": flux1,
+	"tti-lucid": lucid,
+	"tti-phoenix": phoenix,
+	"tti-multipart": flux2Form,
+} satisfies Partial<Record<InputShape, Reader>>;
+
+const rawImage = (usualType: string): Writer => ({
+	schema: usualType,
+	write(answer) {
+		const { bytes, contentType } = outcomeOf("text-to-image", answer);
+		return {
+			kind: "bytes",
+			media: { bytes, contentType: contentType ?? mediaTypeOf(bytes) ?? usualType },
+		};
+	},
+});
+
+const ImageBase64 = z.object({ image: z.string() });
+
+const imageBase64: Writer = {
+	schema: ImageBase64,
+	write(answer) {
+		const value: z.output<typeof ImageBase64> = {
+			image: encodeBase64(outcomeOf("text-to-image", answer).bytes),
+		};
+		return { kind: "json", value };
+	},
+};
+
+export const textToImageWriters = {
+	"image-png": rawImage("image/png"),
+	"image-jpeg": rawImage("image/jpeg"),
+	"image-b64": imageBase64,
+} satisfies Partial<Record<OutputShape, Writer>>;

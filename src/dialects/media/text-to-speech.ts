@@ -1,0 +1,135 @@
+/** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the sound itself. */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { InputShape, Model, OutputShape } from "../../models/model.ts";
+import type { SpeechInput } from "../../tasks/audio.ts";
+import type { Media } from "../../tasks/media.ts";
+import type { TaskCall } from "../../tasks/task.ts";
+import type { Reader, Writer } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { modelFields } from "../model-fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { encodeBase64 } from "./media.ts";
+import { mediaTypeOf } from "./media-types.ts";
+
+const speak = (input: SpeechInput): TaskCall => ({ task: "text-to-speech", input });
+
+const MELO = {
+	prompt: z.string().min(1),
+	lang: z.string().optional(),
+};
+type Melo = z.output<z.ZodObject<typeof MELO>>;
+
+const melo: Reader = {
+	schema: perModel((model) => modelFields(MELO, model)),
+	read: ({ prompt, lang }: Melo) => speak({ text: prompt, ...present({ language: lang }), encoding: "mp3" }),
+};
+
+const names = (list: string): string[] => list.split(" ");
+
+/** Voices of the catalogue's own models; one that an operator adds may have any. */
+const SPEAKERS: Record<string, string[]> = {
+	"@cf/deepgram/aura-1": names(
+		"angus asteria arcas orion orpheus athena luna zeus perseus helios hera stella",
+	),
+	"@cf/deepgram/aura-2-en": names(
+		"amalthea andromeda apollo arcas aries asteria athena atlas aurora callista cora cordelia delia draco electra harmonia helena hera hermes hyperion iris janus juno jupiter luna mars minerva neptune odysseus ophelia orion orpheus pandora phoebe pluto saturn thalia theia vesta zeus",
+	),
+	"@cf/deepgram/aura-2-es": names("sirio nestor carina celeste alvaro diana aquila selena estrella javier"),
+};
+
+/** What each encoding can be put in. */
+const CONTAINERS: Record<SpeechInput["encoding"], NonNullable<SpeechInput["container"]>[]> = {
+	linear16: ["wav", "none"],
+	mulaw: ["wav", "none"],
+	alaw: ["wav", "none"],
+	opus: ["ogg"],
+	mp3: ["none"],
+	flac: ["none"],
+	aac: ["none"],
+};
+
+/** Hertz: what is made of samples takes that much room a second. */
+const SAMPLE_RATES = { min: 8_000, max: 48_000 };
+/** Bits per second: Opus goes up to here, the others less far. */
+const MAX_BIT_RATE = 650_000;
+
+const auraFields = (model: Model) => {
+	const speakers = SPEAKERS[model.id];
+	return {
+		text: z.string(),
+		speaker: (speakers ? z.enum(speakers) : z.string()).optional(),
+		encoding: z.enum(["linear16", "flac", "mulaw", "alaw", "mp3", "opus", "aac"]).optional(),
+		container: z.enum(["none", "wav", "ogg"]).optional(),
+		sample_rate: z.number().positive().optional(),
+		bit_rate: z.number().positive().optional(),
+	};
+};
+type Aura = z.output<z.ZodObject<ReturnType<typeof auraFields>>>;
+
+const aura: Reader = {
+	schema: perModel((model) => modelFields(auraFields(model), model)),
+	read({ text, speaker, encoding = "mp3", ...rest }: Aura) {
+		const { container, sample_rate, bit_rate } = rest;
+		if (container && !CONTAINERS[encoding].includes(container))
+			throw invalid(`'${encoding}' does not go into '${container}'`);
+		if (sample_rate && (sample_rate < SAMPLE_RATES.min || sample_rate > SAMPLE_RATES.max))
+			throw invalid(`'sample_rate' must be from ${SAMPLE_RATES.min} to ${SAMPLE_RATES.max}`);
+		if (bit_rate && bit_rate > MAX_BIT_RATE) throw invalid(`'bit_rate' must be at most ${MAX_BIT_RATE}`);
+		return speak({
+			text,
+			encoding,
+			...present({ voice: speaker, container, sample_rate, bit_rate }),
+		});
+	},
+};
+
+const invalid = (what: string): AiError => new AiError("invalidInput", `Invalid input: ${what}`);
+
+export const textToSpeechReaders = {
+	"tts-melotts": melo,
+	"tts-aura": aura,
+} satisfies Partial<Record<InputShape, Reader>>;
+
+const CONTENT_TYPES: Record<SpeechInput["encoding"], string> = {
+	mp3: "audio/mpeg",
+	flac: "audio/flac",
+	aac: "audio/aac",
+	opus: "audio/ogg",
+	linear16: "audio/L16",
+	mulaw: "audio/basic",
+	alaw: "audio/x-alaw-basic",
+};
+
+/** The type that the engine gave, or the one that the bytes show, or that of what was asked for. */
+export function speechMedia(media: Media, { encoding, sample_rate }: SpeechInput): Media {
+	const contentType = media.contentType ?? mediaTypeOf(media.bytes) ?? CONTENT_TYPES[encoding];
+	// RFC 3551: samples without a header say their rate in their type.
+	const rate = contentType === "audio/L16" && sample_rate ? `;rate=${sample_rate}` : "";
+	return { bytes: media.bytes, contentType: contentType + rate };
+}
+
+const AudioBase64 = z.object({ audio: z.string() });
+
+const audioBase64: Writer = {
+	schema: AudioBase64,
+	write(answer) {
+		const value: z.output<typeof AudioBase64> = {
+			audio: encodeBase64(outcomeOf("text-to-speech", answer).bytes),
+		};
+		return { kind: "json", value };
+	},
+};
+
+const audioMpeg: Writer = {
+	schema: "audio/mpeg",
+	write: (answer, { call }) => ({
+		kind: "bytes",
+		media: speechMedia(outcomeOf("text-to-speech", answer), call.input as SpeechInput),
+	}),
+};
+
+export const textToSpeechWriters = {
+	"audio-b64": audioBase64,
+	"audio-mpeg": audioMpeg,
+} satisfies Partial<Record<OutputShape, Writer>>;

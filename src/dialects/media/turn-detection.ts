@@ -1,0 +1,36 @@
+/** Smart Turn: whether a speaker has finished. */
+import * as z from "zod";
+import type { Reader, Writer } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { modelFields } from "../model-fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { decodeBase64, soundOf, Wrapped } from "./media.ts";
+
+const SMART_TURN = {
+	audio: z.union([Wrapped, z.string()]),
+	dtype: z.enum(["uint8", "float32", "float64"]).optional(),
+};
+type SmartTurn = z.output<z.ZodObject<typeof SMART_TURN>>;
+
+export const turnReader: Reader = {
+	schema: perModel((model) => modelFields(SMART_TURN, model)),
+	body: { field: "audio", as: "wrapped" },
+	read: ({ audio, dtype }: SmartTurn) => ({
+		task: "turn-detection",
+		input: {
+			audio: soundOf(typeof audio === "string" ? decodeBase64(audio) : audio),
+			...present({ dtype }),
+		},
+	}),
+};
+
+const Turn = z.object({ is_complete: z.boolean(), probability: z.number() });
+
+export const turnWriter: Writer = {
+	schema: Turn,
+	write(answer) {
+		const { is_complete, probability } = outcomeOf("turn-detection", answer);
+		const value: z.output<typeof Turn> = { is_complete, probability };
+		return { kind: "json", value };
+	},
+};

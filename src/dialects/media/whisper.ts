@@ -1,0 +1,163 @@
+/**
+ * Whisper: two ways in, two ways out.
+ *
+ * Difference from the product: options that steer the decoder (`vad_filter`, `beam_size`, `prefix`, the thresholds)
+ * are checked and then left to the engine's own settings.
+ */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
+import type { Reader, Writer } from "../dialect.ts";
+import { perModel } from "../fields.ts";
+import { modelFields } from "../model-fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { languageCode } from "./languages.ts";
+import { ByteArray, decodeBase64, soundFileOf, Wrapped } from "./media.ts";
+import { recognize, TimedWord, timedWord } from "./speech.ts";
+import { cuesOf, webVtt } from "./subtitles.ts";
+
+const WHISPER_BINARY = {
+	audio: ByteArray,
+	source_lang: z.string().optional(),
+	target_lang: z.string().optional(),
+};
+type WhisperBinary = z.output<z.ZodObject<typeof WHISPER_BINARY>>;
+
+const whisperBinary: Reader = {
+	schema: perModel((model) => modelFields(WHISPER_BINARY, model)),
+	body: { field: "audio", as: "raw" },
+	read({ audio, source_lang, target_lang }: WhisperBinary) {
+		const language = languageCode(source_lang);
+		const target = languageCode(target_lang);
+		const translate = target !== undefined && target !== language;
+		// Whisper was trained to translate into English and nothing else.
+		if (translate && target !== "en")
+			throw new AiError("invalidInput", "Invalid input: 'target_lang' must be 'en'");
+		return recognize({
+			audio: soundFileOf(audio),
+			task: translate ? "translate" : "transcribe",
+			...(language && { language }),
+		});
+	},
+};
+
+const WHISPER_BASE64 = {
+	audio: z.union([z.string(), Wrapped]),
+	task: z.enum(["transcribe", "translate"]).optional(),
+	language: z.string().optional(),
+	vad_filter: z.boolean().optional(),
+	initial_prompt: z.string().optional(),
+	prefix: z.string().optional(),
+	beam_size: z.int().optional(),
+	condition_on_previous_text: z.boolean().optional(),
+	no_speech_threshold: z.number().optional(),
+	compression_ratio_threshold: z.number().optional(),
+	log_prob_threshold: z.number().optional(),
+	hallucination_silence_threshold: z.number().optional(),
+};
+type WhisperBase64 = z.output<z.ZodObject<typeof WHISPER_BASE64>>;
+
+const whisperBase64: Reader = {
+	schema: perModel((model) => modelFields(WHISPER_BASE64, model)),
+	body: { field: "audio", as: "wrapped" },
+	read: ({ audio, task, language, initial_prompt }: WhisperBase64) =>
+		recognize({
+			audio: soundFileOf(typeof audio === "string" ? decodeBase64(audio) : audio),
+			task: task ?? "transcribe",
+			...(language && { language }),
+			...(initial_prompt && { prompt: initial_prompt }),
+		}),
+};
+
+export const whisperReaders = {
+	"whisper-binary": whisperBinary,
+	"whisper-b64": whisperBase64,
+} satisfies Partial<Record<InputShape, Reader>>;
+
+const Transcription = z.object({
+	text: z.string(),
+	word_count: z.number().optional(),
+	words: z.array(TimedWord).optional(),
+	vtt: z.string().optional(),
+});
+
+const transcription: Writer = {
+	schema: Transcription,
+	write(answer) {
+		const transcript = outcomeOf("speech-recognition", answer);
+		const cues = cuesOf(transcript);
+		const value: z.output<typeof Transcription> = {
+			text: transcript.text,
+			word_count: countWords(transcript),
+			...(transcript.words && { words: transcript.words.map(timedWord) }),
+			...(cues.length > 0 && { vtt: webVtt(cues) }),
+		};
+		return { kind: "json", value };
+	},
+};
+
+const TranscriptionV3 = z.object({
+	transcription_info: z.object({
+		language: z.string().optional(),
+		language_probability: z.number().optional(),
+		duration: z.number().optional(),
+		duration_after_vad: z.number().optional(),
+	}),
+	text: z.string(),
+	word_count: z.number().optional(),
+	segments: z
+		.array(
+			z.object({
+				start: z.number(),
+				end: z.number(),
+				text: z.string(),
+				temperature: z.number().optional(),
+				avg_logprob: z.number().optional(),
+				compression_ratio: z.number().optional(),
+				no_speech_prob: z.number().optional(),
+				words: z.array(TimedWord),
+			}),
+		)
+		.optional(),
+	vtt: z.string().optional(),
+});
+
+const transcriptionV3: Writer = {
+	schema: TranscriptionV3,
+	write(answer, { inputs, call }) {
+		const transcript = outcomeOf("speech-recognition", answer);
+		const { language: asked } = call.input as TranscriptionInput;
+		const { vad_filter } = inputs as Partial<WhisperBase64>;
+		const cues = cuesOf(transcript);
+		const duration = transcript.duration ?? cues.at(-1)?.end;
+		const language = languageCode(transcript.language ?? asked);
+		const value: z.output<typeof TranscriptionV3> = {
+			transcription_info: {
+				...(language && { language }),
+				// Whisper is certain of a language that it was told; of one that it heard, engines do not say.
+				...(asked && { language_probability: 1 }),
+				...(duration !== undefined && { duration }),
+				...(duration !== undefined && !vad_filter && { duration_after_vad: duration }),
+			},
+			text: transcript.text,
+			word_count: countWords(transcript),
+			...(cues.length > 0 && {
+				segments: cues.map(({ start, end, text, words, segment }) => ({
+					...(segment ?? { start, end, text }),
+					words: words.map(timedWord),
+				})),
+				vtt: webVtt(cues),
+			}),
+		};
+		return { kind: "json", value };
+	},
+};
+
+export const whisperWriters = {
+	transcription,
+	"transcription-v3": transcriptionV3,
+} satisfies Partial<Record<OutputShape, Writer>>;
+
+const countWords = ({ text, words }: Transcript): number =>
+	words?.length ?? text.split(/\s+/).filter(Boolean).length;

@@ -1,0 +1,111 @@
+/**
+ * A known fault of the gpt-oss models, mended before an answer is written: told to call one certain tool they may put
+ * the call into the text, as JSON, and make none. Whoever forced a tool wants nothing but its call, so an object in
+ * the text is taken for one.
+ */
+import { DONE, frame, mapEvents } from "../../sse.ts";
+import type { TaskAnswer } from "../../tasks/task.ts";
+import type {
+	AssistantMessage,
+	ChatChunk,
+	ChatCompletion,
+	ChatInput,
+	ToolCall,
+} from "../../tasks/text-generation.ts";
+import { firstChoice, parseChunk } from "../chat/chunks.ts";
+import { isRecord } from "../chat/tools.ts";
+import type { WriteContext } from "../dialect.ts";
+
+/** Takes over `answered`, and gives it back as it is for other models and for calls that were not forced. */
+export function mendForcedCall(answered: TaskAnswer, { model, call, uuid }: WriteContext): TaskAnswer {
+	if (answered.task !== "text-generation" || call.task !== "text-generation" || model.output !== "gpt-oss")
+		return answered;
+	const forced = forcedTool(call.input);
+	if (forced === undefined) return answered;
+	const callIn = (text: string) => readCall(text, forced, uuid);
+	const { task, answer } = answered;
+	return answer.kind === "stream"
+		? { task, answer: { kind: "stream", events: mendEvents(answer.events, callIn) } }
+		: { task, answer: { kind: "value", output: mendCompletion(answer.output, callIn) } };
+}
+
+type CallIn = (text: string) => ToolCall | undefined;
+
+function forcedTool({ tool_choice, tools }: ChatInput): string | undefined {
+	if (typeof tool_choice === "object")
+		return tool_choice.type === "function" ? tool_choice.function.name : undefined;
+	return tool_choice === "required" && tools?.length === 1 ? tools[0]?.function.name : undefined;
+}
+
+function readCall(text: string, name: string, uuid: () => string): ToolCall | undefined {
+	const args = argumentsIn(text, name);
+	if (args === undefined) return undefined;
+	const id = `call_${uuid().replaceAll("-", "")}`;
+	return { id, type: "function", function: { name, arguments: args } };
+}
+
+/** `text` is the arguments alone, or a call in one of the ways in which models write one. */
+function argumentsIn(text: string, name: string): string | undefined {
+	const said = parseJson(text);
+	if (!isRecord(said)) return undefined;
+	const inner = said.name === name ? (said.arguments ?? said.parameters) : undefined;
+	if (isRecord(inner)) return JSON.stringify(inner);
+	if (typeof inner === "string" && isRecord(parseJson(inner))) return inner;
+	// As it was written: numbers may be longer than JavaScript's.
+	return text.trim();
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+function mendCompletion(completion: ChatCompletion, callIn: CallIn): ChatCompletion {
+	const choices = completion.choices.map((choice) => {
+		const { tool_calls, content } = choice.message;
+		const found = tool_calls?.length ? undefined : callIn(content ?? "");
+		if (!found) return choice;
+		const message: AssistantMessage = { ...choice.message, content: null, tool_calls: [found] };
+		return { ...choice, message, finish_reason: "tool_calls" };
+	});
+	return { ...completion, choices };
+}
+
+/** Text is held back until it is known what it is: at the first call, or at the end. */
+function mendEvents(source: ReadableStream<Uint8Array>, callIn: CallIn): ReadableStream<Uint8Array> {
+	let held = "";
+	let calls = false;
+	let last: ChatChunk | undefined;
+	const release = (): string => {
+		if (!held) return "";
+		const delta = { content: held };
+		held = "";
+		return frame({ ...last, choices: [{ index: 0, delta, finish_reason: null }], usage: null });
+	};
+	return mapEvents(source, {
+		onData(data) {
+			const chunk = parseChunk(data);
+			if (chunk === "done") return release() + DONE;
+			last = chunk;
+			const choice = firstChoice(chunk);
+			if (!choice) return frame(chunk);
+			const { delta } = choice;
+			calls ||= (delta.tool_calls?.length ?? 0) > 0;
+			if (!calls && delta.content) {
+				held += delta.content;
+				delta.content = "";
+			}
+			if (calls) return release() + frame(chunk);
+			if (!choice.finish_reason) return frame(chunk);
+			const found = callIn(held);
+			if (!found) return release() + frame(chunk);
+			held = "";
+			delta.tool_calls = [{ index: 0, ...found }];
+			choice.finish_reason = "tool_calls";
+			return frame(chunk);
+		},
+	});
+}

@@ -1,0 +1,41 @@
+/**
+ * The native dialect of the gpt-oss models: a Responses body (`input`) or a chat body (`messages`, `prompt`), never
+ * two of them, and the answer in the shape of the question.
+ *
+ * Known difference: `stream: true` always streams; the product may answer with plain JSON.
+ */
+import * as z from "zod";
+import { chatReaders, chatWriters } from "../chat/native.ts";
+import { OpenAiCompletion } from "../chat/openai-write.ts";
+import type { Reader, Writer } from "../dialect.ts";
+import { perModel } from "../fields.ts";
+import { mendForcedCall } from "./forced-call.ts";
+import { ResponseObject } from "./reply.ts";
+import { ResponsesRequest } from "./request.ts";
+import { responses } from "./responses.ts";
+
+const chatWriter = chatWriters["openai-chat-completion"];
+
+const asksForResponse = (inputs: object): boolean => "input" in inputs;
+
+// OpenAI's `prompt` (the id of a stored one) is this model's text to continue.
+const ResponsesBranch = ResponsesRequest.omit({ prompt: true });
+
+export const gptOssReader: Reader = {
+	schema: perModel((model) => {
+		const chat = chatReaders.chat.schema(model);
+		// One choice among all, not a choice within a choice: refusals say which.
+		return z.xor([...(chat instanceof z.ZodXor ? chat.options : [chat]), ResponsesBranch]);
+	}),
+	read: (inputs: object, model) =>
+		(asksForResponse(inputs) ? responses.reader : chatReaders.chat).read(inputs as never, model),
+};
+
+export const gptOssWriter: Writer = {
+	schema: z.union([ResponseObject, OpenAiCompletion]),
+	write(answer, context) {
+		return asksForResponse(context.inputs as object)
+			? responses.writer.write(answer, context)
+			: chatWriter.write(mendForcedCall(answer, context), context);
+	},
+};

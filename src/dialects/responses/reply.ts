@@ -1,0 +1,163 @@
+/**
+ * Chat completions to OpenAI's `response` objects.
+ *
+ * Known differences: `id` is the product's (`id-` and milliseconds), `store` is always false and `service_tier` always
+ * `default`, whatever was asked: they say what was done.
+ */
+import * as z from "zod";
+import type { ChatChoice, ChatCompletion, Usage } from "../../tasks/text-generation.ts";
+import { reasoningOf } from "../chat/chunks.ts";
+import type { WriteContext } from "../dialect.ts";
+import { ResponsesError } from "./errors.ts";
+import { newCall, newCallId, newMessage, newReasoning, OutputItem, readLogprobs } from "./items.ts";
+import type { ResponsesRequest } from "./request.ts";
+import { TextFormat } from "./request.ts";
+
+const Cut = z.enum(["max_output_tokens", "content_filter"]);
+export type Cut = z.output<typeof Cut>;
+
+const ResponseUsage = z.object({
+	input_tokens: z.number(),
+	input_tokens_details: z.object({ cached_tokens: z.number() }),
+	output_tokens: z.number(),
+	output_tokens_details: z.object({ reasoning_tokens: z.number() }),
+	total_tokens: z.number(),
+});
+
+export const ResponseObject = z.object({
+	id: z.string(),
+	object: z.literal("response"),
+	/** Seconds. */
+	created_at: z.number(),
+	status: z.enum(["in_progress", "completed", "incomplete", "failed"]),
+	background: z.literal(false),
+	error: ResponsesError.nullable(),
+	incomplete_details: z.object({ reason: Cut }).nullable(),
+	instructions: z.string().nullable(),
+	max_output_tokens: z.number().nullable(),
+	max_tool_calls: z.number().nullable(),
+	model: z.string(),
+	output: z.array(OutputItem),
+	parallel_tool_calls: z.boolean(),
+	previous_response_id: z.null(),
+	prompt_cache_key: z.string().nullable(),
+	reasoning: z.object({ effort: z.string().nullable(), summary: z.string().nullable() }),
+	safety_identifier: z.string().nullable(),
+	service_tier: z.literal("default"),
+	store: z.literal(false),
+	temperature: z.number().nullable(),
+	text: z.object({ format: TextFormat, verbosity: z.string().optional() }),
+	tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]),
+	tools: z.array(z.looseObject({ type: z.string() })),
+	top_logprobs: z.number(),
+	top_p: z.number().nullable(),
+	truncation: z.enum(["auto", "disabled"]),
+	usage: ResponseUsage.nullable(),
+	user: z.string().nullable(),
+	metadata: z.record(z.string(), z.string()),
+});
+export type ResponseObject = z.output<typeof ResponseObject>;
+
+export const UNFINISHED = "The model could not finish its answer";
+
+/** What becomes of a response; the rest of its object echoes the request. */
+export interface Outcome {
+	status: ResponseObject["status"];
+	output: OutputItem[];
+	usage?: Usage | null | undefined;
+	cut?: Cut | undefined;
+	error?: ResponsesError | undefined;
+}
+
+export function responseObject({ inputs, model, now }: WriteContext, outcome: Outcome): ResponseObject {
+	const request = inputs as ResponsesRequest; // the reader of this dialect parsed it
+	const { reasoning, text } = request;
+	return {
+		id: `id-${now}`,
+		object: "response",
+		created_at: Math.floor(now / 1000),
+		status: outcome.status,
+		background: false,
+		error: outcome.error ?? null,
+		incomplete_details: outcome.cut ? { reason: outcome.cut } : null,
+		instructions: request.instructions ?? null,
+		max_output_tokens: request.max_output_tokens ?? null,
+		max_tool_calls: request.max_tool_calls ?? null,
+		model: model.id,
+		output: outcome.output,
+		parallel_tool_calls: request.parallel_tool_calls ?? true,
+		previous_response_id: null,
+		prompt_cache_key: request.prompt_cache_key ?? null,
+		reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+		safety_identifier: request.safety_identifier ?? null,
+		service_tier: "default",
+		store: false,
+		temperature: request.temperature ?? null,
+		text: {
+			format: text?.format ?? { type: "text" },
+			...(text?.verbosity ? { verbosity: text.verbosity } : {}),
+		},
+		tool_choice: request.tool_choice ?? "auto",
+		tools: request.tools ?? [],
+		top_logprobs: request.top_logprobs ?? 0,
+		top_p: request.top_p ?? null,
+		truncation: request.truncation ?? "disabled",
+		usage: outcome.usage ? responseUsage(outcome.usage) : null,
+		user: request.user ?? null,
+		metadata: request.metadata ?? {},
+	};
+}
+
+export function responseOf({ choices, usage }: ChatCompletion, context: WriteContext): ResponseObject {
+	const [choice] = choices;
+	if (choice?.finish_reason === "error") {
+		const error = { code: "server_error", message: UNFINISHED } as const;
+		return responseObject(context, { status: "failed", output: outputOf(choice, context), usage, error });
+	}
+	const cut = cutOf(choice?.finish_reason);
+	const output = choice ? outputOf(choice, context) : [];
+	return responseObject(context, { status: cut ? "incomplete" : "completed", output, usage, cut });
+}
+
+/** Why an answer is not whole, if it is not. */
+export function cutOf(finishReason: string | null | undefined): Cut | undefined {
+	if (finishReason === "length" || finishReason === "model_length") return "max_output_tokens";
+	return finishReason === "content_filter" ? "content_filter" : undefined;
+}
+
+/** In the order in which a model says them: thoughts, text, calls. A cut falls on the last. */
+function outputOf({ message, finish_reason, logprobs }: ChatChoice, { uuid }: WriteContext): OutputItem[] {
+	const output: OutputItem[] = [];
+	const thoughts = reasoningOf(message);
+	if (thoughts) output.push({ ...newReasoning(uuid), content: [{ type: "reasoning_text", text: thoughts }] });
+	const whole = !cutOf(finish_reason) && finish_reason !== "error";
+	const calls = message.tool_calls ?? [];
+	if (message.content || message.refusal || (whole && calls.length === 0)) {
+		const said = newMessage(uuid);
+		if (message.content || !message.refusal)
+			said.content.push({
+				type: "output_text",
+				text: message.content ?? "",
+				annotations: [],
+				logprobs: readLogprobs(logprobs),
+			});
+		if (message.refusal) said.content.push({ type: "refusal", refusal: message.refusal });
+		output.push(said);
+	}
+	for (const { id, function: called } of calls)
+		output.push({ ...newCall(uuid, id || newCallId(uuid), called.name), arguments: called.arguments });
+	for (const item of output) item.status = "completed";
+	const last = output.at(-1);
+	if (last && !whole) last.status = "incomplete";
+	return output;
+}
+
+function responseUsage(usage: Usage): z.output<typeof ResponseUsage> {
+	return {
+		input_tokens: usage.prompt_tokens,
+		input_tokens_details: { cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0 },
+		output_tokens: usage.completion_tokens,
+		output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
+		total_tokens: usage.total_tokens,
+	};
+}

@@ -1,0 +1,120 @@
+/**
+ * Responses requests (platform.openai.com/docs/api-reference/responses/create) to a chat input.
+ *
+ * Known differences: nothing is stored, so what refers to something stored is refused; tools are functions; `truncation`
+ * is accepted and does nothing; thoughts are returned as they are, never as a `summary`.
+ */
+import * as z from "zod";
+import type { ChatInput, ResponseFormat } from "../../tasks/text-generation.ts";
+import { invalidInput } from "../chat/errors.ts";
+import { Effort } from "../chat/openai-fields.ts";
+import { present } from "../fields.ts";
+import { Input, readInput } from "./input.ts";
+import { Choice, readToolFields, Tools } from "./tools.ts";
+
+const Summary = z.enum(["auto", "concise", "detailed"]);
+
+export const TextFormat = z.discriminatedUnion("type", [
+	z.object({ type: z.literal("text") }),
+	z.object({ type: z.literal("json_object") }),
+	z.object({
+		type: z.literal("json_schema"),
+		name: z.string().min(1),
+		description: z.string().optional(),
+		schema: z.record(z.string(), z.unknown()),
+		strict: z.boolean().nullish(),
+	}),
+]);
+
+export const ResponsesRequest = z.object({
+	input: Input,
+	instructions: z.string().nullish(),
+	stream: z.boolean().nullish(),
+	max_output_tokens: z.number().int().min(1).nullish(),
+	temperature: z.number().min(0).max(2).nullish(),
+	top_p: z.number().min(0).max(1).nullish(),
+	tools: Tools.nullish(),
+	tool_choice: Choice.nullish(),
+	parallel_tool_calls: z.boolean().nullish(),
+	max_tool_calls: z.number().int().nullish(),
+	reasoning: z.object({ effort: Effort.nullish(), summary: Summary.nullish() }).nullish(),
+	text: z
+		.object({ format: TextFormat.nullish(), verbosity: z.enum(["low", "medium", "high"]).nullish() })
+		.nullish(),
+	include: z.array(z.string()).nullish(),
+	top_logprobs: z.number().int().min(0).max(20).nullish(),
+	truncation: z.enum(["auto", "disabled"]).nullish(),
+	metadata: z.record(z.string(), z.string()).nullish(),
+	user: z.string().nullish(),
+	safety_identifier: z.string().nullish(),
+	prompt_cache_key: z.string().nullish(),
+	service_tier: z.string().nullish(),
+	stream_options: z.looseObject({}).nullish(),
+	store: z.boolean().nullish(),
+	background: z.boolean().nullish(),
+	previous_response_id: z.string().nullish(),
+	conversation: z.union([z.string(), z.looseObject({})]).nullish(),
+	prompt: z.looseObject({}).nullish(),
+});
+export type ResponsesRequest = z.output<typeof ResponsesRequest>;
+
+/** Features that need a store, which there is not. */
+const STATEFUL = ["previous_response_id", "conversation", "prompt", "background"] as const;
+
+const EFFORTS: Record<z.output<typeof Effort>, ChatInput["reasoning_effort"]> = {
+	none: null,
+	minimal: "minimal",
+	low: "low",
+	medium: "medium",
+	high: "high",
+	// Names of one family of OpenAI's models; the most that the others know.
+	xhigh: "high",
+	max: "high",
+};
+
+/** Throws 8001. */
+export function readRequest(request: ResponsesRequest): ChatInput {
+	for (const field of STATEFUL)
+		if (request[field])
+			throw invalidInput(`${field}: not supported, responses are not stored; send the whole input`);
+	const { max_output_tokens, temperature, top_p, user, parallel_tool_calls } = request;
+	const offered = readToolFields(request.tools, request.tool_choice);
+	const format = request.text?.format;
+	const effort = request.reasoning?.effort;
+	const passthrough = openAiOnly(request);
+	return {
+		messages: readInput(request.input, request.instructions),
+		stream: request.stream ?? false,
+		...present({ max_tokens: max_output_tokens, temperature, top_p }),
+		...logprobFields(request),
+		...offered,
+		// Beside no tools, OpenAI's own service refuses it.
+		...(offered.tools && present({ parallel_tool_calls })),
+		...(format && format.type !== "text" && { response_format: responseFormat(format) }),
+		...(effort && { reasoning_effort: EFFORTS[effort] }),
+		...present({ user }),
+		...(Object.keys(passthrough).length > 0 && { passthrough }),
+	};
+}
+
+function logprobFields({
+	include,
+	top_logprobs,
+}: ResponsesRequest): Pick<ChatInput, "logprobs" | "top_logprobs"> {
+	const wanted = include?.includes("message.output_text.logprobs") || (top_logprobs ?? 0) > 0;
+	return wanted ? { logprobs: true, top_logprobs: top_logprobs ?? 0 } : {};
+}
+
+function responseFormat(format: z.output<typeof TextFormat>): ResponseFormat {
+	if (format.type !== "json_schema") return format;
+	const { type, ...json_schema } = format;
+	return { type, json_schema };
+}
+
+// Not `metadata`: OpenAI takes it only with `store`, which would keep what the caller was told is not kept.
+const openAiOnly = ({
+	text,
+	safety_identifier,
+	prompt_cache_key,
+}: ResponsesRequest): Record<string, unknown> =>
+	present({ verbosity: text?.verbosity, safety_identifier, prompt_cache_key });

@@ -1,0 +1,26 @@
+/**
+ * OpenAI's Responses dialect, for `POST /ai/v1/responses` on every chat model. The product has the route for gpt-oss
+ * alone, and without streams.
+ */
+import { chatCall, chatReply } from "../chat/call.ts";
+import type { Dialect } from "../dialect.ts";
+import { mendForcedCall } from "./forced-call.ts";
+import { ResponseObject, responseOf } from "./reply.ts";
+import { ResponsesRequest, readRequest } from "./request.ts";
+import { responseEvents } from "./stream.ts";
+
+export const responses: Dialect = {
+	reader: {
+		schema: () => ResponsesRequest,
+		read: (request: ResponsesRequest) => chatCall(readRequest(request)),
+	},
+	writer: {
+		schema: ResponseObject,
+		write(answer, context) {
+			const reply = chatReply(mendForcedCall(answer, context), context);
+			return reply.kind === "stream"
+				? { kind: "events", events: responseEvents(reply.events, context) }
+				: { kind: "json", value: responseOf(reply.completion, context) };
+		},
+	},
+};

@@ -1,0 +1,93 @@
+/**
+ * `POST /ai/v1/embeddings`, for every model of the task (platform.openai.com/docs/api-reference/embeddings).
+ *
+ * Known difference from OpenAI: arrays of tokens are refused, because no two models here share a vocabulary; a request
+ * holds as many texts as the model's native route allows, not 2048.
+ */
+import * as z from "zod";
+import type { Model } from "../../models/model.ts";
+import { approximateTokens } from "../../models/tokens.ts";
+import type { Dialect } from "../dialect.ts";
+import { encodeBase64 } from "../media/media.ts";
+import { outcomeOf } from "../outcome.ts";
+import { MAX_QWEN3_TEXTS, MAX_TEXTS } from "./embeddings.ts";
+
+const notTokens = (input: unknown): boolean =>
+	!Array.isArray(input) || !(typeof input[0] === "number" || Array.isArray(input[0]));
+
+const inputs = (mostTexts: number) =>
+	z.object({
+		model: z.string(),
+		input: z
+			.unknown()
+			.refine(notTokens, "must be text: arrays of tokens are not supported")
+			.pipe(z.union([z.string(), z.array(z.string()).min(1).max(mostTexts)])),
+		encoding_format: z.enum(["float", "base64"]).default("float"),
+		dimensions: z.int().min(1).optional(),
+		user: z.string().optional(),
+	});
+const Inputs = inputs(MAX_TEXTS);
+const Qwen3Inputs = inputs(MAX_QWEN3_TEXTS);
+
+const Reply = z.object({
+	object: z.literal("list"),
+	data: z.array(
+		z.object({
+			object: z.literal("embedding"),
+			index: z.int(),
+			/** Base64 of little-endian 32-bit floats, when that was asked for. */
+			embedding: z.union([z.array(z.number()), z.string()]),
+		}),
+	),
+	model: z.string(),
+	usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+});
+
+export const openaiEmbeddings: Dialect = {
+	reader: {
+		schema: (model) => (model.input === "embeddings-qwen3" ? Qwen3Inputs : Inputs),
+		read({ input, dimensions }: z.output<typeof Inputs>, model) {
+			const texts = typeof input === "string" ? [input] : input;
+			return { task: "text-embeddings", input: { texts, dimensions, ...nativeDefaults(model) } };
+		},
+	},
+	writer: {
+		schema: Reply,
+		write(answer, { model, inputs, call }) {
+			const { vectors, usage } = outcomeOf("text-embeddings", answer);
+			const asBase64 =
+				typeof inputs === "object" &&
+				inputs !== null &&
+				"encoding_format" in inputs &&
+				inputs.encoding_format === "base64";
+			const tokens = call.task === "text-embeddings" ? approximateTokens(call.input.texts) : 0;
+			const value = {
+				object: "list" as const,
+				data: vectors.map((vector, index) => ({
+					object: "embedding" as const,
+					index,
+					embedding: asBase64 ? encodeBase64(littleEndianFloats(vector)) : vector,
+				})),
+				model: model.id,
+				// SDKs count on it being there; an engine that did not count gets our estimate.
+				usage: usage ?? { prompt_tokens: tokens, total_tokens: tokens },
+			};
+			return { kind: "json", value: value satisfies z.input<typeof Reply> };
+		},
+	},
+};
+
+/** What the model's native route does when it is told nothing, so that both routes give the same vectors. */
+function nativeDefaults({ input, defaults }: Model): { pooling?: "mean" | "cls"; truncate?: boolean } {
+	if (input === "embeddings-bge")
+		return { pooling: defaults.pooling === "cls" ? "cls" : "mean", truncate: true };
+	return input === "embeddings-m3" ? { pooling: "cls", truncate: false } : {};
+}
+
+const FLOAT_BYTES = 4;
+
+function littleEndianFloats(vector: number[]): Uint8Array {
+	const view = new DataView(new ArrayBuffer(vector.length * FLOAT_BYTES));
+	for (const [i, x] of vector.entries()) view.setFloat32(i * FLOAT_BYTES, x, true);
+	return new Uint8Array(view.buffer);
+}

@@ -1,0 +1,31 @@
+/** Reranking on the native routes: `{query, contexts: [{text}], top_k?}` to `{response: [{id, score}]}`, best first. */
+import * as z from "zod";
+import type { Reader, Writer } from "../dialect.ts";
+import { outcomeOf } from "../outcome.ts";
+
+const Inputs = z.object({
+	query: z.string().min(1),
+	// The published schema lets `text` be missing; the product refuses an empty one (observed), so we refuse both.
+	contexts: z.array(z.object({ text: z.string().min(1) })).min(1),
+	top_k: z.int().min(1).optional(),
+});
+
+export const rerankReader: Reader = {
+	schema: () => Inputs,
+	read: ({ query, contexts, top_k }: z.output<typeof Inputs>) => ({
+		task: "reranking",
+		input: { query, contexts: contexts.map(({ text }) => text), top_k },
+	}),
+};
+
+const Reply = z.object({ response: z.array(z.object({ id: z.int(), score: z.number() })) });
+
+export const rerankWriter: Writer = {
+	schema: Reply,
+	write(answer, { call }) {
+		const { ranks } = outcomeOf("reranking", answer);
+		const most = call.task === "reranking" ? call.input.top_k : undefined;
+		const value = { response: ranks.slice(0, most).map(({ id, score }) => ({ id, score })) };
+		return { kind: "json", value: value satisfies z.input<typeof Reply> };
+	},
+};

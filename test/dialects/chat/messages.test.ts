@@ -1,0 +1,235 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type MessageRules, readMessages, type SentMessage } from "../../../src/dialects/chat/messages.ts";
+
+const RULES: MessageRules = { contentOptional: false, embeddedImages: false };
+const messages = (sent: SentMessage[], rules: Partial<MessageRules> = {}) =>
+	readMessages(sent, { ...RULES, ...rules });
+
+const called = (id: string, name: string, args: string) => ({
+	id,
+	type: "function",
+	function: { name, arguments: args },
+});
+
+describe("an assistant's calls", () => {
+	it("are flat or OpenAI's, with arguments as objects or as text, and always have an id", () => {
+		const tool_calls = [
+			{ name: "add", arguments: { a: 1 } },
+			{ name: "add", arguments: '{"a":2}' },
+			{ id: "mine", function: { name: "add", arguments: { a: 3 } } },
+			{ id: "other", type: "function", function: { name: "add", arguments: '{"a": 4}' } },
+			{ name: "now" },
+			{ name: "now", arguments: "" },
+		];
+		expect(messages([{ role: "assistant", content: "", tool_calls }])).toStrictEqual([
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [
+					called("call00000", "add", '{"a":1}'),
+					called("call00001", "add", '{"a":2}'),
+					called("mine", "add", '{"a":3}'),
+					called("other", "add", '{"a": 4}'),
+					called("call00002", "now", "{}"),
+					called("call00003", "now", "{}"),
+				],
+			},
+		]);
+	});
+
+	it("may be the older single one", () => {
+		expect(
+			messages([
+				{ role: "assistant", content: null, function_call: { name: "add", arguments: "{}" } },
+				{ role: "function", name: "add", content: "3" },
+			]),
+		).toStrictEqual([
+			{ role: "assistant", content: null, tool_calls: [called("call00000", "add", "{}")] },
+			{ role: "tool", content: "3", tool_call_id: "call00000" },
+		]);
+	});
+
+	it.each([
+		[{ type: "custom", custom: { name: "x" } }],
+		[{ name: "" }],
+		[{ name: "x", arguments: 5 }],
+		["x"],
+	])("must be calls of functions: %#", (call) => {
+		expect(() =>
+			messages([
+				{ role: "user", content: "a" },
+				{ role: "assistant", tool_calls: [call] },
+			]),
+		).toThrowError(
+			"8001: Invalid input: messages[1].tool_calls[0] must be a function call with a name and arguments",
+		);
+	});
+
+	it("keep what was said and thought beside them", () => {
+		const tool_calls = [called("a", "add", "{}")];
+		expect(
+			messages([{ role: "assistant", content: "Wait", reasoning: "Hm", name: "bob", tool_calls }]),
+		).toStrictEqual([
+			{ role: "assistant", content: "Wait", tool_calls, name: "bob", reasoning_content: "Hm" },
+		]);
+	});
+});
+
+describe("a call as the text of a message", () => {
+	const call = { name: "weather", arguments: { city: "Lisbon" } };
+
+	it("is a turn of calls in front of its result, as @cloudflare/ai-utils writes it", () => {
+		expect(
+			messages([
+				{ role: "user", content: "Weather?" },
+				{ role: "assistant", content: JSON.stringify(call) },
+				{ role: "tool", name: "weather", content: "sunny" },
+				{ role: "assistant", content: JSON.stringify({ ...call, arguments: { city: "Porto" } }) },
+				{ role: "tool", name: "weather", content: "rain" },
+			]),
+		).toStrictEqual([
+			{ role: "user", content: "Weather?" },
+			{ role: "assistant", content: null, tool_calls: [called("call00000", "weather", '{"city":"Lisbon"}')] },
+			{ role: "tool", content: "sunny", tool_call_id: "call00000" },
+			{ role: "assistant", content: null, tool_calls: [called("call00001", "weather", '{"city":"Porto"}')] },
+			{ role: "tool", content: "rain", tool_call_id: "call00001" },
+		]);
+	});
+
+	it("may be a list of calls", () => {
+		const turn = messages([
+			{ role: "assistant", content: JSON.stringify([call, { ...call, name: "news" }]) },
+			{ role: "tool", name: "news", content: "none" },
+			{ role: "tool", name: "weather", content: "sunny" },
+		]);
+		expect(turn.map(({ tool_call_id }) => tool_call_id)).toEqual([undefined, "call00001", "call00000"]);
+	});
+
+	it("stays text anywhere else, and so does text that is no call", () => {
+		const said = (content: string, next: SentMessage): unknown =>
+			messages([{ role: "assistant", content }, next])[0];
+		const text = JSON.stringify(call);
+		expect(said(text, { role: "user", content: "?" })).toEqual({ role: "assistant", content: text });
+		const result = { role: "tool", content: "1" };
+		for (const content of ['{"name":"Bob"}', "{oops", "[]", "null", '["a"]', "Hello"])
+			expect(said(content, result)).toEqual({ role: "assistant", content });
+	});
+});
+
+describe("a result", () => {
+	const turn = (ids: string[]): SentMessage => ({
+		role: "assistant",
+		tool_calls: ids.map((id, i) => called(id, `f${i}`, "{}")),
+	});
+	const answered = (...sent: SentMessage[]) =>
+		messages(sent)
+			.filter(({ role }) => role === "tool")
+			.map(({ tool_call_id }) => tool_call_id);
+
+	it("answers the call that it names by id, then by name, then the first that is open", () => {
+		const result = (more: object): SentMessage => ({ role: "tool", content: "", ...more });
+		expect(
+			answered(turn(["a", "b", "c"]), result({ tool_call_id: "b" }), result({ name: "f2" }), result({})),
+		).toEqual(["b", "c", "a"]);
+	});
+
+	it("takes a filler for an id as none", () => {
+		const filler: SentMessage = { role: "tool", content: "", tool_call_id: "000000001" };
+		expect(answered(turn(["a", "b"]), filler, filler)).toEqual(["a", "b"]);
+	});
+
+	it("may answer a call of an earlier turn by its id", () => {
+		const late: SentMessage = { role: "tool", content: "", tool_call_id: "a" };
+		expect(answered(turn(["a"]), turn(["b"]), late)).toEqual(["a"]);
+	});
+
+	it("keeps the caller's id, or gets one, where nothing was called", () => {
+		expect(answered({ role: "tool", content: "", tool_call_id: "x" }, { role: "tool", content: "" })).toEqual(
+			["x", "call00000"],
+		);
+	});
+
+	it("never gets an id that a call of the caller has", () => {
+		const sent: SentMessage = {
+			role: "assistant",
+			tool_calls: [called("call00000", "f", "{}"), { name: "g", arguments: {} }],
+		};
+		const [message] = messages([sent]);
+		expect(message?.tool_calls?.map(({ id }) => id)).toEqual(["call00000", "call00001"]);
+	});
+
+	it("always names a call of the turn before it, whatever ids the caller gave", () => {
+		const anyId = fc.option(fc.constantFrom("", "a", "000000001"), { nil: undefined });
+		const round = fc.record({ calls: fc.integer({ min: 1, max: 3 }), results: fc.array(anyId) });
+		fc.assert(
+			fc.property(fc.array(round, { maxLength: 4 }), (rounds) => {
+				let open: (string | undefined)[] = [];
+				const sent = rounds.flatMap(({ calls, results }): SentMessage[] => [
+					{ role: "assistant", tool_calls: Array(calls).fill({ name: "f", arguments: {} }) },
+					...results
+						.slice(0, calls)
+						.map((tool_call_id): SentMessage => ({ role: "tool", content: "", tool_call_id })),
+				]);
+				for (const message of messages(sent)) {
+					if (message.role === "assistant") open = message.tool_calls?.map(({ id }) => id) ?? [];
+					else {
+						expect(open).toContain(message.tool_call_id);
+						open = open.filter((id) => id !== message.tool_call_id);
+					}
+				}
+			}),
+		);
+	});
+});
+
+describe("content", () => {
+	it("may be absent where the schema says so, and from an assistant", () => {
+		expect(messages([{ role: "assistant" }])).toEqual([{ role: "assistant", content: "" }]);
+		expect(messages([{ role: "assistant", content: null, refusal: "No." }])).toEqual([
+			{ role: "assistant", content: "No." },
+		]);
+		expect(messages([{}], { contentOptional: true })).toEqual([{ role: "user", content: "" }]);
+		expect(() =>
+			messages([
+				{ role: "user", content: "a" },
+				{ role: "user", content: null },
+			]),
+		).toThrowError("5006: Error: required properties at '/messages/1' are 'content'");
+	});
+
+	it("has parts of each kind, or is one part", () => {
+		const parts = [
+			{ type: "text", text: "See" },
+			{ type: "image_url", image_url: { url: "https://x/y.png", detail: "low" } },
+			{ type: "input_audio", input_audio: { data: "AA==", format: "wav" } },
+			{ type: "file", file: { file_id: "f" } },
+		];
+		expect(messages([{ role: "user", content: parts }])).toEqual([{ role: "user", content: parts }]);
+		expect(messages([{ role: "user", content: { type: "text", text: "See" } }])).toEqual([
+			{ role: "user", content: [{ type: "text", text: "See" }] },
+		]);
+		expect(
+			messages([{ role: "user", content: [{ type: "image_url", image_url: "data:image/png;base64,AA" }] }]),
+		).toEqual([
+			{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] },
+		]);
+	});
+
+	it.each([
+		[{ type: "text" }, "5006: Error: required properties at '/messages/0/content/0' are 'text'"],
+		[{ type: "image_url" }, "5006: Error: required properties at '/messages/0/content/0' are 'image_url'"],
+		[
+			{ type: "hologram" },
+			"8001: Invalid input: /messages/0/content/0/type is not a kind of content that engines know",
+		],
+		[
+			{ type: "image_url", image_url: { url: "https://x/y.png" } },
+			"5006: Error: '/messages/0/content/0/image_url/url' must be a data: URI",
+		],
+	])("is refused: %#", (part, message) => {
+		expect(() => messages([{ role: "user", content: [part] }], { embeddedImages: true })).toThrowError(
+			message,
+		);
+	});
+});

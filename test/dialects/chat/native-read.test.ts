@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { nativeDialect } from "../../../src/dialects/index.ts";
+import { modelSchema } from "../../../src/dialects/schema.ts";
+import { KIMI, LEGACY, LLAMA, LLAMA_70B, LORA, MISTRAL, model, QWEN, read, SCOUT, VISION } from "./chat.ts";
+
+const hello = [{ role: "user", content: "Hello" }];
+
+describe("a native chat input", () => {
+	it("is a prompt, which the user says, with the model's own defaults", () => {
+		expect(read(LLAMA, { prompt: "Hello" }).input).toStrictEqual({
+			messages: hello,
+			stream: false,
+			max_tokens: 256,
+			temperature: 0.6,
+		});
+		expect(read(QWEN, { prompt: "Hello" }).input).toMatchObject({ max_tokens: 2000, temperature: 0.6 });
+		expect(read(SCOUT, { prompt: "Hello" }).input).toMatchObject({ max_tokens: 256, temperature: 0.15 });
+	});
+
+	it("is continued as it is when it is raw", () => {
+		expect(read(LLAMA, { prompt: "<s>[INST] Hi", raw: true, max_tokens: 5 }).input).toStrictEqual({
+			messages: [],
+			prompt: "<s>[INST] Hi",
+			stream: false,
+			max_tokens: 5,
+			temperature: 0.6,
+		});
+	});
+
+	it("has messages and every sampling field", () => {
+		const sampling = {
+			stream: true,
+			max_tokens: 1,
+			temperature: 5,
+			top_p: 0.001,
+			top_k: 50,
+			seed: 9_999_999_999,
+			repetition_penalty: 2,
+			frequency_penalty: -2,
+			presence_penalty: 2,
+		};
+		expect(read(LLAMA, { messages: hello, ...sampling }).input).toStrictEqual({
+			messages: hello,
+			...sampling,
+		});
+	});
+
+	it("drops what the model does not know, and takes the functions of the embedded experiment", () => {
+		const sent = { messages: hello, functions: [{ name: "f", code: "return 1" }], stop: "x", invented: true };
+		expect(Object.keys(read(LLAMA, sent).input)).toEqual(["messages", "stream", "max_tokens", "temperature"]);
+		const base = model("deepseek-math-7b-base");
+		expect(read(base, { prompt: "1+1=", raw: true, top_k: 999, tools: 5 }).input).toStrictEqual({
+			messages: [],
+			prompt: "1+1=",
+			stream: false,
+			max_tokens: 256,
+		});
+	});
+
+	it.each([
+		[
+			LLAMA,
+			{},
+			"oneOf at '/' not met, 0 matches: required properties at '/' are 'prompt', required properties at '/' are 'messages'",
+		],
+		[LLAMA, { prompt: "a", messages: hello }, "oneOf at '/' not met, 2 matches"],
+		[LLAMA, { prompt: "" }, "Length of '/prompt' must be >= 1 not met"],
+		[LLAMA, { prompt: "a", temperature: 5.1 }, "'/temperature' must be <= 5"],
+		[LLAMA, { prompt: "a", top_p: 0 }, "'/top_p' must be >= 0.001"],
+		[LLAMA, { prompt: "a", max_tokens: 1.5 }, "Type mismatch of '/max_tokens', 'integer' not in 'number'"],
+		[LLAMA, { prompt: "a", temperature: null }, "Type mismatch of '/temperature', 'number' not in 'null'"],
+		[LLAMA, { messages: [{ role: "user" }] }, "required properties at '/messages/0' are 'role,content'"],
+		[
+			LLAMA,
+			{ messages: [{ role: "user", content: null }] },
+			"Type mismatch of '/messages/0/content', 'string,array' not in 'null'",
+		],
+		[LEGACY, { prompt: "a", frequency_penalty: -1 }, "'/frequency_penalty' must be >= 0"],
+		[
+			LEGACY,
+			{ messages: [{ role: "user", content: [{ type: "text", text: "a" }] }] },
+			"Type mismatch of '/messages/0/content', 'string' not in 'array'",
+		],
+		[LEGACY, { prompt: "a".repeat(131_073) }, "Length of '/prompt' must be <= 131072"],
+	])("is refused in the product's words: %#", (asked, sent, finding) => {
+		expect(() => read(asked, sent)).toThrowError(expect.objectContaining({ code: 5006 }));
+		expect(() => read(asked, sent)).toThrowError(finding);
+	});
+
+	it.each([
+		[{ messages: [] }, "messages must not be empty"],
+		[{ prompt: "a", max_tokens: 0 }, "max_tokens must be at least 1"],
+		[
+			{ messages: [{ role: "wizard", content: "a" }] },
+			"messages[0].role must be system, developer, user, assistant or tool",
+		],
+		[
+			{ messages: hello, tool_choice: "any", tools: [{ name: "f" }] },
+			"tool_choice must be none, auto, required, or name a function",
+		],
+	])("is refused as an engine would: %#", (sent, sentence) => {
+		expect(() => read(LLAMA, sent)).toThrowError(`8001: Invalid input: ${sentence}`);
+	});
+
+	it("names an adapter only for models that take one", () => {
+		expect(read(LORA, { messages: hello, lora: "cf-public-x" }).input.lora).toBe("cf-public-x");
+		for (const asked of [LLAMA, SCOUT, MISTRAL])
+			expect(() => read(asked, { prompt: "a", lora: "x" })).toThrowError(
+				`5005: The model ${asked.id} does not support LoRA inference`,
+			);
+	});
+
+	it("asks for JSON by a bare schema, by OpenAI's wrapper, or by its older name", () => {
+		const schema = { type: "object", properties: { a: { type: "number" } } };
+		const bare = { type: "json_schema", json_schema: { name: "response", schema } };
+		const format = (asked: typeof LLAMA, more: object) =>
+			read(asked, { messages: hello, ...more }).input.response_format;
+		expect(format(LLAMA, { response_format: { type: "json_schema", json_schema: schema } })).toEqual(bare);
+		const wrapped = { name: "sum", schema, strict: true };
+		expect(format(LLAMA, { response_format: { type: "json_schema", json_schema: wrapped } })).toEqual({
+			type: "json_schema",
+			json_schema: wrapped,
+		});
+		const named = { name: "response", type: "object" };
+		expect(format(LLAMA, { response_format: { type: "json_schema", json_schema: named } })).toEqual({
+			type: "json_schema",
+			json_schema: { name: "response", schema: named },
+		});
+		expect(format(LLAMA, { response_format: { type: "json_object" } })).toEqual({ type: "json_object" });
+		expect(format(MISTRAL, { guided_json: schema })).toEqual(bare);
+		expect(format(SCOUT, { guided_json: schema })).toEqual(bare);
+		// Not fields of these models.
+		expect(format(LLAMA, { guided_json: schema })).toBeUndefined();
+		expect(format(VISION, { response_format: { type: "json_object" } })).toBeUndefined();
+		expect(() => format(LLAMA, { response_format: { type: "json_schema" } })).toThrowError(
+			"8001: Invalid input: response_format.json_schema must be a JSON Schema",
+		);
+		expect(() => format(LLAMA, { response_format: { type: "xml" } })).toThrowError("5006: ");
+	});
+
+	it("takes tools in both forms and says nothing of a choice without tools", () => {
+		const parameters = { type: "object", properties: { city: { type: "string" } } };
+		const flat = { name: "weather", description: "Tells the weather", parameters };
+		const expected = [{ type: "function", function: flat }];
+		expect(read(LLAMA_70B, { messages: hello, tools: [flat] }).input.tools).toEqual(expected);
+		expect(
+			read(LLAMA_70B, { messages: hello, tools: expected, tool_choice: "required" }).input,
+		).toMatchObject({
+			tools: expected,
+			tool_choice: "required",
+		});
+		const none = read(LLAMA_70B, { messages: hello, tools: [], tool_choice: "auto" }).input;
+		expect(none).not.toHaveProperty("tools");
+		expect(none).not.toHaveProperty("tool_choice");
+	});
+});
+
+describe("the schema of a native model", () => {
+	it("is built once", () => {
+		const { reader } = nativeDialect(LLAMA);
+		expect(reader.schema(LLAMA)).toBe(reader.schema(LLAMA));
+		expect(reader.schema(LLAMA)).not.toBe(reader.schema(LORA));
+	});
+
+	it("shows ranges, defaults and what exactly one of is needed", () => {
+		const { input } = modelSchema(LLAMA) as {
+			input: { oneOf: { properties: object; required: string[] }[] };
+		};
+		expect(input.oneOf.map(({ required }) => required)).toEqual([["prompt"], ["messages"]]);
+		expect(input.oneOf[1]?.properties).toMatchObject({
+			max_tokens: { default: 256, type: "integer" },
+			temperature: { default: 0.6, minimum: 0, maximum: 5 },
+			top_p: { minimum: 0.001, maximum: 1 },
+			tools: { type: "array" },
+		});
+		expect(Object.keys(input.oneOf[0]?.properties ?? {})).not.toContain("guided_json");
+	});
+
+	it("exists for every chat shape", () => {
+		for (const asked of [LLAMA, LLAMA_70B, LEGACY, MISTRAL, SCOUT, VISION, QWEN, KIMI])
+			expect(modelSchema(asked).input).toHaveProperty("oneOf");
+	});
+});

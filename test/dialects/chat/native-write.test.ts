@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import { modelSchema } from "../../../src/dialects/schema.ts";
+import {
+	completion,
+	LEGACY,
+	LLAMA,
+	LLAMA_70B,
+	R1,
+	SCOUT,
+	toolCall,
+	USAGE,
+	VISION,
+	writtenJson,
+} from "./chat.ts";
+
+const prompt = { prompt: "Hello" };
+const value = (asked: typeof LLAMA, message: object, sent: object = prompt, more: object = {}) =>
+	writtenJson(asked, sent, { kind: "value", output: completion(message, more) });
+
+describe("a native reply", () => {
+	it("is the text, no calls, and the usage, in this order", () => {
+		expect(JSON.stringify(value(LLAMA, { content: "Hi" }))).toBe(
+			'{"response":"Hi","tool_calls":[],"usage":{"prompt_tokens":10,"completion_tokens":50,"total_tokens":60}}',
+		);
+		expect(value(VISION, { content: "Hi" })).toStrictEqual({ response: "Hi", tool_calls: [], usage: USAGE });
+		expect(value(LEGACY, { content: "Hi" })).toStrictEqual({ response: "Hi", usage: USAGE });
+	});
+
+	it("keeps the counts that an engine has, and makes none up", () => {
+		const usage = { ...USAGE, prompt_tokens_details: { cached_tokens: 3 }, completion_tokens_details: null };
+		expect(value(LLAMA, { content: "" }, prompt, { usage })).toStrictEqual({
+			response: "",
+			tool_calls: [],
+			usage: { ...USAGE, prompt_tokens_details: { cached_tokens: 3 } },
+		});
+		expect(value(LLAMA, { content: "" }, prompt, { usage: null })).toStrictEqual({
+			response: "",
+			tool_calls: [],
+		});
+	});
+
+	it("calls tools flat, with arguments as objects", () => {
+		const tool_calls = [
+			toolCall("add", '{"a":1,"b":[2]}'),
+			toolCall("now", ""),
+			toolCall("odd", "[1]"),
+			toolCall("bad", "{"),
+		];
+		expect(value(LLAMA_70B, { tool_calls })).toStrictEqual({
+			response: null,
+			tool_calls: [
+				{ name: "add", arguments: { a: 1, b: [2] } },
+				{ name: "now", arguments: {} },
+				{ name: "odd", arguments: "[1]" },
+				{ name: "bad", arguments: "{" },
+			],
+			usage: USAGE,
+		});
+		expect(value(LLAMA_70B, { content: "Wait", tool_calls: [toolCall("now", "{}")] })).toMatchObject({
+			response: "Wait",
+		});
+		expect(value(LEGACY, { tool_calls: [toolCall("now", "{}")] })).toMatchObject({
+			tool_calls: [{ name: "now", arguments: {} }],
+		});
+	});
+
+	it("calls tools as OpenAI does for Llama 4 Scout, and then has no response", () => {
+		const tool_calls = [toolCall("add", '{"a":1}', "chatcmpl-tool-1")];
+		expect(value(SCOUT, { tool_calls })).toStrictEqual({ tool_calls, usage: USAGE });
+		expect(value(SCOUT, { content: "Hi", tool_calls: [] })).toStrictEqual({
+			response: "Hi",
+			tool_calls: [],
+			usage: USAGE,
+		});
+	});
+
+	it("thinks in its text, if it is a model that thinks", () => {
+		const thought = { reasoning_content: "Hm", reasoning: "Hm", content: "Yes" };
+		expect(value(R1, thought)).toMatchObject({ response: "<think>\nHm\n</think>\n\nYes" });
+		expect(value(R1, { reasoning: "Hm" })).toMatchObject({ response: "<think>\nHm" });
+		expect(value(LLAMA, thought)).toMatchObject({ response: "Yes" });
+		expect(value(LLAMA, { reasoning: "Hm" })).toMatchObject({ response: "" });
+	});
+
+	it("says that it refuses, where the engine says it apart", () => {
+		expect(value(LLAMA, { refusal: "I cannot." })).toMatchObject({ response: "I cannot." });
+	});
+
+	it("fails without a choice", () => {
+		expect(() => value(LLAMA, {}, prompt, { choices: [] })).toThrowError(
+			"5001: The engine answered without a choice",
+		);
+	});
+});
+
+describe("a native reply in JSON mode", () => {
+	const schema = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
+	const bySchema = (json_schema: object) => ({
+		...prompt,
+		response_format: { type: "json_schema", json_schema },
+	});
+	const byObject = { ...prompt, response_format: { type: "json_object" } };
+
+	it("is the document", () => {
+		expect(value(LLAMA, { content: ' {"a": 1}\n' }, bySchema(schema))).toStrictEqual({
+			response: { a: 1 },
+			tool_calls: [],
+			usage: USAGE,
+		});
+		expect(value(LLAMA, { content: "[1,2]" }, bySchema({ type: "array" }))).toMatchObject({
+			response: [1, 2],
+		});
+		expect(value(LLAMA, { content: '{"b":null}' }, byObject)).toMatchObject({ response: { b: null } });
+		expect(value(LLAMA, { content: "7" }, bySchema({ name: "n", schema: { type: "number" } }))).toMatchObject(
+			{ response: 7 },
+		);
+		const guided = { prompt: "x", guided_json: schema };
+		expect(value(SCOUT, { content: '{"a":1}' }, guided)).toMatchObject({ response: { a: 1 } });
+	});
+
+	it("does not hold thoughts", () => {
+		const thought = { reasoning: "Hm", content: '{"a":1}' };
+		expect(value(R1, thought, bySchema(schema))).toMatchObject({ response: { a: 1 } });
+	});
+
+	it("gives way to a call of a tool", () => {
+		const sent = { messages: [{ role: "user", content: "x" }], response_format: { type: "json_object" } };
+		expect(value(LLAMA_70B, { tool_calls: [toolCall("now", "{}")] }, sent)).toMatchObject({ response: null });
+	});
+
+	it.each([
+		["no JSON", "Sure! {", schema],
+		["nothing", "", schema],
+		["another document", '{"a":"1"}', schema],
+		["a missing property", "{}", schema],
+		["a schema that cannot be used", '{"a":1}', { $ref: "#/$defs/missing" }],
+		["a pattern that is none", '"a"', { type: "string", pattern: "(" }],
+		[
+			"a tuple of an older draft",
+			'["a"]',
+			{ $schema: "http://json-schema.org/draft-07/schema#", items: [{ type: "number" }] },
+		],
+	])("is 5024 for %s", (_, content, json_schema) => {
+		expect(() => value(LLAMA, { content }, bySchema(json_schema))).toThrowError(
+			"5024: JSON Model couldn't be met",
+		);
+	});
+
+	it.each(["[]", "5", "null", '"text"'])("is 5024 for %s where an object was asked for", (content) => {
+		expect(() => value(LLAMA, { content }, byObject)).toThrowError(expect.objectContaining({ code: 5024 }));
+	});
+
+	it("leaves the caller's schema as it was", () => {
+		const frozen = Object.freeze({
+			type: "object",
+			properties: Object.freeze({ a: Object.freeze({ type: "integer" }) }),
+		});
+		expect(value(LLAMA, { content: '{"a":1}' }, bySchema(frozen))).toMatchObject({ response: { a: 1 } });
+		expect(frozen).toEqual({ type: "object", properties: { a: { type: "integer" } } });
+	});
+});
+
+describe("the schema of a native reply", () => {
+	it("has its fields", () => {
+		expect(modelSchema(LLAMA).output).toMatchObject({
+			contentType: "application/json",
+			properties: { response: {}, tool_calls: { type: "array" }, usage: { type: "object" } },
+		});
+	});
+});

@@ -1,0 +1,204 @@
+import { describe, expect, it } from "vitest";
+import { modelSchema } from "../../../src/dialects/schema.ts";
+import { adHocModel } from "../../../src/models/catalog.ts";
+import { KIMI, KIMI_CODE, model, read } from "./chat.ts";
+
+const messages = [{ role: "user", content: "Hello" }];
+const tool = { type: "function", function: { name: "now" } };
+const DEFAULTS = {
+	stream: false,
+	temperature: 1,
+	top_p: 1,
+	n: 1,
+	logprobs: false,
+	frequency_penalty: 0,
+	presence_penalty: 0,
+};
+
+describe("an OpenAI chat input", () => {
+	it("is messages or a prompt, with the model's own defaults", () => {
+		expect(read(KIMI, { messages }).input).toStrictEqual({ messages, ...DEFAULTS });
+		expect(read(KIMI, { prompt: "Hello", model: "ignored" }).input).toStrictEqual({ messages, ...DEFAULTS });
+		expect(read(adHocModel("llama3.2"), { messages }).input).toStrictEqual({ messages, stream: false });
+	});
+
+	it("takes null for nothing given", () => {
+		const nothing = {
+			temperature: null,
+			top_p: null,
+			n: null,
+			logprobs: null,
+			frequency_penalty: null,
+			presence_penalty: null,
+			max_tokens: null,
+			max_completion_tokens: null,
+			seed: null,
+			stop: null,
+			stream: null,
+			stream_options: null,
+			tools: null,
+			tool_choice: null,
+			top_logprobs: null,
+			logit_bias: null,
+			audio: null,
+			metadata: null,
+			modalities: null,
+			prediction: null,
+			store: null,
+			web_search_options: null,
+		};
+		expect(read(KIMI, { messages, ...nothing }).input).toStrictEqual({ messages, stream: false });
+	});
+
+	it("passes every field on", () => {
+		const asked = {
+			temperature: 2,
+			top_p: 0,
+			top_k: 5,
+			n: 128,
+			seed: -1,
+			logprobs: true,
+			top_logprobs: 20,
+			logit_bias: { 50256: -100 },
+			frequency_penalty: -2,
+			presence_penalty: 2,
+			repetition_penalty: 1.1,
+			stop: ["a", "b"],
+			stream: true,
+			tools: [tool],
+			tool_choice: tool,
+			parallel_tool_calls: false,
+			response_format: { type: "json_schema", json_schema: { name: "n", schema: {}, strict: true } },
+			reasoning_effort: "low",
+			chat_template_kwargs: { enable_thinking: false, clear_thinking: true, thinking: false },
+			user: "u",
+		};
+		expect(read(KIMI, { messages, ...asked }).input).toStrictEqual({ messages, ...asked });
+	});
+
+	it("has fields that are only passed on", () => {
+		const passthrough = {
+			audio: { voice: "alloy", format: "wav" },
+			function_call: "auto",
+			functions: [{ name: "f" }],
+			metadata: { a: "b" },
+			modalities: ["text"],
+			prediction: { type: "content", content: "x" },
+			service_tier: "auto",
+			store: true,
+			web_search_options: {},
+		};
+		expect(read(KIMI, { messages, ...passthrough, unheard_of: 1 }).input.passthrough).toStrictEqual(
+			passthrough,
+		);
+		expect(read(model("gemma-4-26b-a4b-it"), { messages }).input.passthrough).toStrictEqual({
+			skip_special_tokens: false,
+		});
+	});
+
+	it("limits its tokens by the newer name, or by the older", () => {
+		const limit = (sent: object) => read(KIMI, { messages, ...sent }).input.max_tokens;
+		expect(limit({ max_tokens: 5 })).toBe(5);
+		expect(limit({ max_tokens: 5, max_completion_tokens: 7 })).toBe(7);
+		expect(limit({ max_tokens: 5, max_completion_tokens: null })).toBe(5);
+	});
+
+	it("has a list of stops, and calls in parallel only beside tools", () => {
+		expect(read(KIMI, { messages, stop: "END" }).input.stop).toEqual(["END"]);
+		expect(read(KIMI, { messages, tools: [tool] }).input).toMatchObject({
+			tools: [tool],
+			parallel_tool_calls: true,
+		});
+		expect(read(KIMI, { messages, parallel_tool_calls: true }).input).not.toHaveProperty(
+			"parallel_tool_calls",
+		);
+	});
+
+	it.each([
+		[null, null],
+		["none", null],
+		["minimal", "minimal"],
+		["medium", "medium"],
+		["xhigh", "high"],
+		["max", "high"],
+	])("thinks as hard as asked: %s", (reasoning_effort, effort) => {
+		expect(read(KIMI, { messages, reasoning_effort }).input.reasoning_effort).toBe(effort);
+	});
+
+	it("must think where the model must", () => {
+		expect(read(KIMI_CODE, { messages, reasoning_effort: "low" }).input).not.toHaveProperty(
+			"reasoning_effort",
+		);
+		expect(() =>
+			read(KIMI_CODE, { messages, chat_template_kwargs: { enable_thinking: false } }),
+		).toThrowError("5006: ");
+		expect(
+			read(KIMI_CODE, { messages, chat_template_kwargs: { enable_thinking: true } }).input,
+		).toMatchObject({
+			chat_template_kwargs: { enable_thinking: true },
+		});
+	});
+
+	it("has messages of every role, older ones included", () => {
+		const sent = [
+			{ role: "developer", content: "Be brief." },
+			{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a/b.png" } }], name: "ann" },
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [{ id: "a", ...tool, function: { name: "now", arguments: "{}" } }],
+			},
+			{ role: "tool", content: "noon", tool_call_id: "a" },
+			{ role: "assistant", content: null, function_call: { name: "now", arguments: "{}" } },
+			{ role: "function", name: "now", content: "one" },
+			{ role: "assistant", content: [{ type: "text", text: "Noon" }], reasoning: "Hm" },
+		];
+		expect(read(KIMI, { messages: sent }).input.messages).toEqual([
+			sent[0],
+			sent[1],
+			sent[2],
+			sent[3],
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [{ id: "call00000", type: "function", function: { name: "now", arguments: "{}" } }],
+			},
+			{ role: "tool", content: "one", tool_call_id: "call00000" },
+			{ role: "assistant", content: [{ type: "text", text: "Noon" }], reasoning_content: "Hm" },
+		]);
+	});
+
+	it.each([
+		[{ messages, prompt: "x" }, "5006: Error: oneOf at '/' not met, 2 matches"],
+		[{ messages, temperature: 2.1 }, "'/temperature' must be <= 2"],
+		[{ messages, stop: ["a", "b", "c", "d", "e"] }, "'/stop'"],
+		[{ messages: [{ role: "wizard", content: "a" }] }, "'/messages/0/role'"],
+		[{ messages: [{ role: "user" }] }, "5006: Error: required properties at '/messages/0' are 'content'"],
+		[
+			{ messages, response_format: { type: "json_schema", json_schema: { schema: {} } } },
+			"required properties at '/response_format/json_schema' are 'name'",
+		],
+		[{ messages, tool_choice: "any", tools: [tool] }, "8001: Invalid input: tool_choice must be"],
+		[
+			{ messages, tools: [{ type: "custom", custom: { name: "x" } }] },
+			"8001: Invalid input: tools[0].type must be function",
+		],
+		[{ messages, max_completion_tokens: 0 }, "8001: Invalid input: max_tokens must be at least 1"],
+	])("is refused: %#", (sent, message) => {
+		expect(() => read(KIMI, sent)).toThrowError(message);
+	});
+});
+
+describe("the schema of an OpenAI chat model", () => {
+	it("shows what the model takes", () => {
+		const { input } = modelSchema(KIMI_CODE) as {
+			input: { oneOf: { properties: Record<string, unknown> }[] };
+		};
+		const fields = input.oneOf[1]?.properties ?? {};
+		expect(fields).toHaveProperty("temperature.default", 1);
+		expect(fields).not.toHaveProperty("reasoning_effort");
+		expect(Object.keys(fields)).toEqual(
+			expect.arrayContaining(["messages", "tools", "stream_options", "response_format"]),
+		);
+	});
+});

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import type { ChatCompletion } from "../../../src/tasks/text-generation.ts";
+import { completion, KIMI, NOW, QWEN, toolCall, USAGE, writtenJson } from "./chat.ts";
+
+const messages = [{ role: "user", content: "Hello" }];
+const value = (output: ChatCompletion, asked = KIMI, sent: object = { messages }) =>
+	writtenJson(asked, sent, { kind: "value", output });
+
+describe("a chat completion", () => {
+	it("is the engine's, under the catalogue's name", () => {
+		const said = completion(
+			{ content: "Hi", reasoning_content: "Hm", tool_calls: null },
+			{ id: "chatcmpl-abc", system_fingerprint: "fp", ...{ timings: { n: 1 } } },
+		);
+		expect(JSON.stringify(value(said))).toBe(
+			JSON.stringify({
+				id: "chatcmpl-abc",
+				object: "chat.completion",
+				created: 1_776_784_300,
+				model: "@cf/moonshotai/kimi-k2.6",
+				choices: [
+					{
+						index: 0,
+						message: {
+							role: "assistant",
+							content: "Hi",
+							reasoning_content: "Hm",
+							tool_calls: null,
+							refusal: null,
+						},
+						finish_reason: "stop",
+						logprobs: null,
+					},
+				],
+				usage: USAGE,
+				system_fingerprint: "fp",
+				timings: { n: 1 },
+			}),
+		);
+	});
+
+	it("has what it must have, whatever the engine left out", () => {
+		const bare = {
+			choices: [{ message: { tool_calls: [toolCall("now", "{}")] } }],
+		} as unknown as ChatCompletion;
+		expect(value(bare)).toStrictEqual({
+			id: `id-${NOW}`,
+			object: "chat.completion",
+			created: Math.floor(NOW / 1000),
+			model: KIMI.id,
+			choices: [
+				{
+					index: 0,
+					message: { role: "assistant", content: null, refusal: null, tool_calls: [toolCall("now", "{}")] },
+					finish_reason: "stop",
+					logprobs: null,
+				},
+			],
+		});
+	});
+
+	it("keeps every choice, its logprobs and what vLLM adds", () => {
+		const choice = {
+			index: 1,
+			message: { role: "assistant" as const, content: "b" },
+			finish_reason: "length",
+			logprobs: { content: [] },
+			stop_reason: 5,
+		};
+		const said = completion({ content: "a" });
+		expect(value({ ...said, choices: [...said.choices, choice] })).toMatchObject({
+			choices: [{ index: 0 }, { ...choice, message: { content: "b", refusal: null } }],
+		});
+		expect(value(said)).not.toHaveProperty("prompt_logprobs");
+		expect(value(said, QWEN)).toHaveProperty("prompt_logprobs", null);
+		expect(value({ ...said, ...{ prompt_logprobs: [1] } }, QWEN)).toHaveProperty("prompt_logprobs", [1]);
+	});
+
+	it("leaves JSON mode's document as text", () => {
+		const sent = { messages, response_format: { type: "json_object" } };
+		expect(value(completion({ content: "no JSON" }), KIMI, sent)).toMatchObject({
+			choices: [{ message: { content: "no JSON" } }],
+		});
+	});
+});
+
+describe("an answer to a prompt, of the models that take the older inputs", () => {
+	it("is a text completion", () => {
+		expect(value(completion({ content: "Hi", reasoning: "Hm" }), QWEN, { prompt: "Hello" })).toStrictEqual({
+			id: "cmpl-00000000000040008000000000000001",
+			object: "text_completion",
+			created: 1_776_784_300,
+			model: QWEN.id,
+			choices: [{ index: 0, text: "<think>\nHm\n</think>\n\nHi", finish_reason: "stop", logprobs: null }],
+			usage: USAGE,
+		});
+		expect(
+			value(completion({ content: "Hi" }, { id: "cmpl-7" }), QWEN, { prompt: "Hello", raw: true }),
+		).toMatchObject({
+			id: "cmpl-7",
+			object: "text_completion",
+			choices: [{ text: "Hi" }],
+		});
+	});
+
+	it("is a chat completion of every other model", () => {
+		expect(value(completion({ content: "Hi" }), KIMI, { prompt: "Hello" })).toMatchObject({
+			object: "chat.completion",
+		});
+	});
+});

@@ -1,0 +1,126 @@
+/** What every chat stream must keep to, whichever dialect it is written in. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
+import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
+import type { Dialect } from "../../../src/dialects/dialect.ts";
+import { nativeDialect } from "../../../src/dialects/index.ts";
+import { AiError } from "../../../src/errors.ts";
+import type { Model } from "../../../src/models/model.ts";
+import { DONE } from "../../../src/sse.ts";
+import {
+	anyCuts,
+	delta,
+	failing,
+	finish,
+	hubText,
+	KIMI,
+	LLAMA_70B,
+	QWEN,
+	R1,
+	split,
+	USAGE,
+	usageChunk,
+	write,
+} from "./chat.ts";
+
+const messages = [{ role: "user", content: "Hello" }];
+const WRITERS: [name: string, asked: Model, sent: object, dialect: Dialect][] = [
+	["native", LLAMA_70B, { messages }, nativeDialect(LLAMA_70B)],
+	["native, thinking aloud", R1, { messages }, nativeDialect(R1)],
+	["a model of OpenAI's form", KIMI, { messages }, nativeDialect(KIMI)],
+	["text completions", QWEN, { prompt: "Hello" }, nativeDialect(QWEN)],
+	["the OpenAI route", LLAMA_70B, { messages }, openaiChat],
+	["the OpenAI route with usage", KIMI, { messages, stream_options: { include_usage: true } }, openaiChat],
+	["the OpenAI route for completions", KIMI, { prompt: "Hello" }, openaiCompletions],
+];
+
+const HUB = [
+	{ reasoning_content: "Hmm — 🤔" },
+	{ content: 'Olá, "世界"\n' },
+	{ content: "👩‍👩‍👧 data: [DONE]\n\n" },
+	{ tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: '{"é":' } }] },
+	{ tool_calls: [{ index: 0, function: { arguments: "1}" } }] },
+];
+
+describe.each(WRITERS)("a stream written for %s", (_, asked, sent, dialect) => {
+	const written = (events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
+		const rendered = write(asked, { ...sent, stream: true }, { kind: "stream", events }, dialect);
+		if (rendered.kind !== "events") throw new Error(`${rendered.kind} instead of events`);
+		return rendered.events;
+	};
+	const text = (events: ReadableStream<Uint8Array>): Promise<string> => new Response(written(events)).text();
+
+	it("is the same however the network cut the engine's bytes", async () => {
+		const grown = delta({ content: "é" }, { usage: { ...USAGE, completion_tokens: 1, total_tokens: 11 } });
+		const source = hubText(...HUB).replace(finish(), grown + finish());
+		const whole = await text(split(source));
+		expect(whole.endsWith(DONE)).toBe(true);
+		await fc.assert(
+			fc.asyncProperty(anyCuts, async (cuts) => {
+				expect(await text(split(source, cuts))).toBe(whole);
+			}),
+			{ numRuns: 60 },
+		);
+	});
+
+	it("ends in one error frame when the engine fails, after all that came before", async () => {
+		const before = delta({ content: "Hi" });
+		const out = await text(failing(before, new AiError("modelTimeout")));
+		expect(out).toContain("Hi");
+		expect(
+			out.endsWith(
+				'data: {"error":{"message":"AiError: AiError: Request timeout","type":"server_error","code":3046}}\n\n',
+			),
+		).toBe(true);
+		expect(out.match(/"error"/g)).toHaveLength(1);
+		expect(out).not.toContain("[DONE]");
+	});
+
+	it("does not tell the caller what an unknown failure was", async () => {
+		const out = await text(failing("", new Error("connect ECONNREFUSED sk-secret")));
+		expect(out).toBe(
+			'data: {"error":{"message":"AiError: AiError: Model execution failed","type":"server_error","code":5001}}\n\n',
+		);
+	});
+
+	it("has failed when it stops without its end", async () => {
+		const out = await text(split(delta({ content: "Hi" }) + finish() + usageChunk()));
+		expect(out).toContain("The engine's stream ended before its reply did");
+		expect(out).not.toContain("[DONE]");
+	});
+
+	it("has failed when its first chunk is none", async () => {
+		const out = await text(split(`data: oops\n\n${DONE}`));
+		expect(out).toContain('"code":5001');
+		expect(out).not.toContain("[DONE]");
+	});
+
+	it("stops the engine when the caller leaves", async () => {
+		let cancelled: unknown;
+		const bytes = new TextEncoder().encode(delta({ content: "Hi" }));
+		const events = new ReadableStream<Uint8Array>({
+			pull: (controller) => controller.enqueue(bytes),
+			cancel: (reason) => {
+				cancelled = reason;
+			},
+		});
+		const reader = written(events).getReader();
+		await reader.read();
+		await reader.cancel("left");
+		expect(cancelled).toBe("left");
+	});
+
+	it("hands each piece on before the next exists", async () => {
+		let push: (text: string) => void = () => {};
+		const events = new ReadableStream<Uint8Array>({
+			start(controller) {
+				push = (piece) => controller.enqueue(new TextEncoder().encode(piece));
+			},
+		});
+		const reader = written(events).getReader();
+		push(delta({ content: "Hi" }));
+		expect(new TextDecoder().decode((await reader.read()).value)).toContain("Hi");
+		await reader.cancel();
+	});
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { chooseTools, readTools } from "../../../src/dialects/chat/tools.ts";
+
+const tool = (name: string) => ({ type: "function" as const, function: { name } });
+
+describe("tools", () => {
+	it("lose what is null and what engines do not know", () => {
+		expect(
+			readTools([
+				{ name: "a", description: null, parameters: null, strict: null, function: undefined, extra: 1 },
+				{ type: "function", function: { name: "b", strict: true, extra: 1 }, extra: 1 },
+			]),
+		).toStrictEqual([tool("a"), { type: "function", function: { name: "b", strict: true } }]);
+		expect(readTools(null)).toEqual([]);
+	});
+
+	it.each([
+		[
+			{ type: "custom", custom: { name: "x" } },
+			"tools[0].type must be function: other kinds of tools are not supported",
+		],
+		[
+			{ type: "function", function: { name: "x", description: false } },
+			"tools[0].function.description: Invalid input: expected string, received boolean",
+		],
+		[{ name: "x", parameters: "{}" }, "tools[0].parameters: Invalid input: expected record, received string"],
+		[{ type: "function" }, "tools[0].name: Invalid input: expected string, received undefined"],
+		["x", "tools[0]: Invalid input: expected object, received string"],
+	])("that no engine can use are refused: %#", (sent, sentence) => {
+		expect(() => readTools([sent])).toThrowError(`8001: Invalid input: ${sentence}`);
+	});
+});
+
+describe("the choice of a tool", () => {
+	const tools = [tool("a"), tool("b")];
+
+	it("is passed on", () => {
+		const allowed = { type: "allowed_tools", allowed_tools: { mode: "required", tools: [tool("b")] } };
+		for (const tool_choice of ["none", "auto", "required", tool("a"), allowed])
+			expect(chooseTools(tools, tool_choice)).toEqual({ tools, tool_choice });
+		expect(chooseTools(tools, null)).toStrictEqual({ tools });
+	});
+
+	it("is left out without tools unless it asks for one", () => {
+		expect(chooseTools([], "auto")).toStrictEqual({});
+		expect(chooseTools([], "none")).toStrictEqual({});
+		expect(() => chooseTools([], "required")).toThrowError("8001: Invalid input: tool_choice needs tools");
+		expect(() => chooseTools([], tool("a"))).toThrowError("8001: Invalid input: tool_choice needs tools");
+	});
+
+	it.each([
+		["any"],
+		[{ type: "custom", custom: { name: "a" } }],
+		[{ type: "allowed_tools", allowed_tools: { mode: "required", tools: [] } }],
+		[5],
+	])("is refused where the product refuses it: %#", (choice) => {
+		expect(() => chooseTools(tools, choice)).toThrowError("8001: Invalid input: tool_choice must be");
+	});
+
+	it("must be of a tool that is there", () => {
+		expect(() => chooseTools(tools, tool("c"))).toThrowError("names a function that is not among the tools");
+		const allowed = { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [tool("a"), tool("c")] } };
+		expect(() => chooseTools(tools, allowed)).toThrowError("names a function that is not among the tools");
+	});
+});

@@ -1,0 +1,158 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import {
+	ByteArray,
+	decodeBase64,
+	decodeBinaryString,
+	decodeDataUri,
+	encodeBase64,
+	imageOf,
+	soundFileOf,
+	soundOf,
+	toMedia,
+	Wrapped,
+} from "../../../src/dialects/media/media.ts";
+import { validate } from "../../../src/dialects/validation/validation.ts";
+import { base64, binaryString, latin1, png, wav } from "../samples.ts";
+
+const File = z.object({ image: ByteArray });
+const Stream = z.object({ audio: Wrapped });
+
+describe("ByteArray", () => {
+	it("takes numbers, bytes and a wrapped body, and copies none of them", () => {
+		for (const image of [
+			[0, 255],
+			new Uint8Array([1]),
+			{ body: new Uint8Array([1]), contentType: "image/png" },
+		])
+			expect(validate(File, { image }).image).toBe(image);
+	});
+
+	it.each<[unknown, string]>([
+		[undefined, "required properties at '/' are 'image'"],
+		["AAAA", "Type mismatch of '/image', 'array' not in 'string'"],
+		[{ 0: 1 }, "Type mismatch of '/image', 'array' not in 'object'"],
+		[[1, "2"], "Type mismatch of '/image/1', 'integer' not in 'string'"],
+		[[1, 2.5], "Type mismatch of '/image/1', 'integer' not in 'number'"],
+		[[1, 256], "'/image/1' must be <= 255"],
+		[[-1], "'/image/0' must be >= 0"],
+	])("refuses %j", (image, finding) => {
+		expect(() => validate(File, { image })).toThrow(`5006: Error: ${finding}`);
+	});
+
+	it("takes every list of bytes and nothing else", () => {
+		fc.assert(
+			fc.property(fc.array(fc.oneof(fc.nat(255), fc.integer(), fc.double())), (image) => {
+				const bytes = image.every((item) => Number.isInteger(item) && item >= 0 && item <= 255);
+				expect(File.safeParse({ image }).success).toBe(bytes);
+			}),
+		);
+	});
+
+	it("looks at ten million bytes once, without a finding for each", () => {
+		const image: unknown[] = new Array(10_000_000).fill(7);
+		expect(validate(File, { image }).image).toBe(image);
+		image[9_999_999] = 300;
+		image[9_999_998] = "x";
+		expect(() => validate(File, { image })).toThrow(
+			"5006: Error: Type mismatch of '/image/9999998', 'integer' not in 'string'",
+		);
+	});
+
+	it("says in JSON Schema what it is", () => {
+		expect(z.toJSONSchema(File, { io: "input", unrepresentable: "any" })).toMatchObject({
+			properties: { image: { type: "array", items: { type: "integer", minimum: 0, maximum: 255 } } },
+			required: ["image"],
+		});
+	});
+});
+
+describe("Wrapped", () => {
+	it.each<[unknown, string]>([
+		[
+			{ body: "UklGRg==", contentType: "audio/wav" },
+			"required properties at '/audio' are 'body,contentType'",
+		],
+		[{}, "required properties at '/audio' are 'body,contentType'"],
+		[{ body: new Uint8Array([1]) }, "required properties at '/audio' are 'contentType'"],
+		["UklGRg==", "Type mismatch of '/audio', 'object' not in 'string'"],
+		[[1, 2], "Type mismatch of '/audio', 'object' not in 'array','binary'"],
+		[undefined, "required properties at '/' are 'audio'"],
+	])("refuses %j", (audio, finding) => {
+		expect(() => validate(Stream, { audio })).toThrow(`5006: Error: ${finding}`);
+	});
+});
+
+describe("toMedia", () => {
+	it("believes the sender's type, and looks at the bytes where there is none", () => {
+		const body = wav();
+		expect(toMedia({ body, contentType: "audio/x-own" }).contentType).toBe("audio/x-own");
+		for (const contentType of ["", "application/octet-stream", "application/x-www-form-urlencoded"])
+			expect(toMedia({ body, contentType })).toEqual({ bytes: body, contentType: "audio/wav" });
+		expect(toMedia([...body])).toEqual({ bytes: body, contentType: "audio/wav" });
+		expect(toMedia([1, 2])).toEqual({ bytes: new Uint8Array([1, 2]) });
+	});
+});
+
+describe("sound", () => {
+	it("is refused when there is none", () => {
+		expect(() => soundOf([])).toThrow("8001: Invalid input");
+		expect(() => soundFileOf(latin1("<html>not found</html>"))).toThrow("8001: Invalid input");
+	});
+
+	it("may have no header where a model can be told what it is", () => {
+		expect(soundOf([128, 127]).bytes).toEqual(new Uint8Array([128, 127]));
+	});
+});
+
+describe("imageOf", () => {
+	it("names the type by the bytes, whatever the sender calls it", () => {
+		expect(imageOf({ body: png(2, 2), contentType: "image/jpeg" }).contentType).toBe("image/png");
+	});
+
+	it.each([[[]], [[1, 2, 3]]])("refuses %j", (bytes) => {
+		expect(() => imageOf(bytes)).toThrow("3030: Invalid input image: unable to decode image file");
+		expect(() => imageOf(bytes, "image[2]")).toThrow("3030: Invalid input image[2]: unable to");
+	});
+});
+
+describe("base64", () => {
+	it("comes back as the bytes that went in", () => {
+		fc.assert(
+			fc.property(fc.uint8Array(), (bytes) => {
+				expect(encodeBase64(bytes)).toBe(base64(bytes));
+				expect([...decodeBase64(encodeBase64(bytes))]).toEqual([...bytes]);
+			}),
+		);
+	});
+
+	it("does not end the stack on a large file", () => {
+		expect(encodeBase64(new Uint8Array(30_000_000))).toHaveLength(40_000_000);
+	});
+
+	it("forgives line breaks and missing padding", () => {
+		expect([...decodeBase64("AQ\nI")]).toEqual([1, 2]);
+	});
+
+	it.each(["a", "AA-_", "data:audio/wav;base64,AAAA", "not base64!"])("refuses %j as 5004", (text) => {
+		expect(() => decodeBase64(text)).toThrow("5004: Invalid data type for base64 input: string");
+	});
+
+	it("is found in a data URI", () => {
+		expect(decodeDataUri("data:image/png;charset=x;base64,AQI=")).toEqual({
+			body: new Uint8Array([1, 2]),
+			contentType: "image/png;charset=x",
+		});
+		expect(decodeDataUri("https://example.com/a.png")).toBeUndefined();
+		expect(() => decodeDataUri("data:image/png;base64,@@")).toThrow("5004");
+	});
+});
+
+describe("decodeBinaryString", () => {
+	it("takes one byte from each character, and no character that is more than one", () => {
+		const bytes = png(3, 1);
+		expect(decodeBinaryString(binaryString(bytes))).toEqual(bytes);
+		expect(decodeBinaryString("日本")).toBeUndefined();
+	});
+});

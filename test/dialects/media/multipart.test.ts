@@ -1,0 +1,100 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { formText, parseMultipart } from "../../../src/dialects/media/media.ts";
+import { FormBody } from "../../../src/dialects/media/multipart.ts";
+import { validate } from "../../../src/dialects/validation/validation.ts";
+import { png } from "../samples.ts";
+
+async function sent(form: FormData): Promise<[bytes: Uint8Array<ArrayBuffer>, contentType: string]> {
+	const response = new Response(form);
+	const contentType = response.headers.get("content-type") ?? "";
+	return [new Uint8Array(await response.arrayBuffer()), contentType];
+}
+
+const encode = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(new TextEncoder().encode(text));
+
+describe("parseMultipart", () => {
+	it("gives texts and files in their order, repeated names included", async () => {
+		const image = png(4, 4);
+		const form = new FormData();
+		form.append("prompt", "ein Füchschen");
+		form.append("tag[]", "a");
+		form.append("tag[]", "b");
+		form.append("input_image_0", new File([image], "fox.png", { type: "image/png" }));
+		const parsed = await parseMultipart(...(await sent(form)));
+		expect(parsed.parts).toEqual([
+			{ name: "prompt", value: "ein Füchschen" },
+			{ name: "tag[]", value: "a" },
+			{ name: "tag[]", value: "b" },
+			{ name: "input_image_0", bytes: image, contentType: "image/png", filename: "fox.png" },
+		]);
+		expect(formText(parsed, "prompt")).toBe("ein Füchschen");
+		expect(parsed.texts("tag[]")).toEqual(["a", "b"]);
+		expect(parsed.file("input_image_0")).toMatchObject({ bytes: image });
+		expect(formText(parsed, "input_image_0")).toBeUndefined();
+		expect(formText(parsed, "model")).toBeUndefined();
+		expect(parsed.file("mask")).toBeUndefined();
+	});
+
+	it("takes the boundary from the body when the header has none, as the binding's own forms do", async () => {
+		const form = new FormData();
+		form.append("prompt", "a fox");
+		const [bytes] = await sent(form);
+		for (const type of ["multipart/form-data", "multipart/form-data; charset=utf-8"])
+			expect(formText(await parseMultipart(bytes, type), "prompt")).toBe("a fox");
+	});
+
+	it("reads any bytes, boundary or none", async () => {
+		await fc.assert(
+			fc.asyncProperty(fc.uint8Array(), fc.boolean(), async (content, bare) => {
+				const form = new FormData();
+				form.append("file", new File([content], "f"));
+				const [bytes, type] = await sent(form);
+				const parsed = await parseMultipart(bytes, bare ? "multipart/form-data" : type);
+				expect([...(parsed.file("file")?.bytes ?? [])]).toEqual([...content]);
+			}),
+			{ numRuns: 50 },
+		);
+	});
+
+	it.each([
+		["nothing", "", "multipart/form-data"],
+		["no boundary anywhere", "{}", "multipart/form-data"],
+		["another boundary", "--a\r\n\r\n", "multipart/form-data; boundary=b"],
+		[
+			"a form that is cut off",
+			'--a\r\nContent-Disposition: form-data; name="x"',
+			"multipart/form-data; boundary=a",
+		],
+		["a quote in the boundary", '--a"b\r\n', "multipart/form-data"],
+	])("refuses %s", async (_what, body, type) => {
+		await expect(parseMultipart(encode(body), type)).rejects.toThrow(
+			"5006: Error: the multipart/form-data body cannot be read",
+		);
+	});
+
+	it("refuses what does not call itself a form", async () => {
+		await expect(parseMultipart(encode("{}"), "application/json")).rejects.toThrow(
+			"5006: Error: a multipart/form-data body is expected",
+		);
+	});
+});
+
+describe("FormBody", () => {
+	const Inputs = z.object({ multipart: FormBody });
+
+	it("is missing from a JSON body, which cannot hold one", () => {
+		expect(() => validate(Inputs, { prompt: "a fox" })).toThrow(
+			"5006: Error: required properties at '/' are 'multipart'",
+		);
+		expect(() =>
+			validate(Inputs, {
+				multipart: { body: [{ name: "prompt", value: "x" }], contentType: "multipart/form-data" },
+			}),
+		).toThrow("5006: Error: required properties at '/multipart' are 'body,contentType'");
+		expect(() => validate(Inputs, { multipart: "x" })).toThrow(
+			"5006: Error: Type mismatch of '/multipart', 'object' not in 'string'",
+		);
+	});
+});

@@ -1,0 +1,325 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import {
+	speechRecognitionReaders,
+	speechRecognitionWriters,
+} from "../../../src/dialects/media/speech-recognition.ts";
+import type { Transcript } from "../../../src/tasks/audio.ts";
+import { productModel, read, refusal, write } from "../exchange.ts";
+import { base64, latin1, wav } from "../samples.ts";
+
+const whisper = productModel("@cf/openai/whisper");
+const turbo = productModel("@cf/openai/whisper-large-v3-turbo");
+const nova = productModel("@cf/deepgram/nova-3");
+const flux = productModel("@cf/deepgram/flux");
+const readers = speechRecognitionReaders;
+const writers = speechRecognitionWriters;
+const audio = { bytes: wav(), contentType: "audio/wav" };
+
+const transcript: Transcript = {
+	text: "Hello there. Bye.",
+	language: "english",
+	duration: 3.2,
+	segments: [
+		{
+			start: 0,
+			end: 1.5,
+			text: " Hello there.",
+			temperature: 0,
+			avg_logprob: -0.2,
+			compression_ratio: 0.9,
+			no_speech_prob: 0.01,
+		},
+		{ start: 2, end: 3, text: " Bye." },
+	],
+	words: [
+		{ word: " Hello", start: 0, end: 0.5, confidence: 0.9 },
+		{ word: " there.", start: 0.6, end: 1.5, confidence: 0.7 },
+		{ word: " Bye.", start: 2, end: 3 },
+	],
+};
+const timedWords = [
+	{ word: "Hello", start: 0, end: 0.5 },
+	{ word: "there.", start: 0.6, end: 1.5 },
+	{ word: "Bye.", start: 2, end: 3 },
+];
+const vtt = "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n\n00:00:02.000 --> 00:00:03.000\nBye.\n";
+
+describe("whisper-binary", () => {
+	const reader = readers["whisper-binary"];
+
+	it("takes the body as the audio, or a list of bytes", () => {
+		expect(reader.body).toEqual({ field: "audio", as: "raw" });
+		for (const sent of [wav(), [...wav()], { body: wav(), contentType: "audio/wav" }])
+			expect(read(reader, whisper, { audio: sent }).call).toEqual({
+				task: "speech-recognition",
+				input: { audio, task: "transcribe" },
+			});
+	});
+
+	it("translates when English is asked for of another language", () => {
+		const asked = (languages: object) => read(reader, whisper, { audio: wav(), ...languages }).call.input;
+		expect(asked({ source_lang: "de", target_lang: "EN" })).toMatchObject({
+			task: "translate",
+			language: "de",
+		});
+		expect(asked({ target_lang: "english" })).toMatchObject({ task: "translate" });
+		expect(asked({ source_lang: "English", target_lang: "en" })).toMatchObject({
+			task: "transcribe",
+			language: "en",
+		});
+		expect(asked({ source_lang: "de", target_lang: "de" })).toMatchObject({ task: "transcribe" });
+		expect(() => asked({ target_lang: "fr" })).toThrow("8001: Invalid input: 'target_lang' must be 'en'");
+	});
+
+	it("refuses what is no audio", () => {
+		expect(refusal(reader, whisper, {})).toBe("Error: required properties at '/' are 'audio'");
+		expect(refusal(reader, whisper, { audio: base64(wav()) })).toBe(
+			"Error: Type mismatch of '/audio', 'array' not in 'string'",
+		);
+		for (const sent of [[], new Uint8Array(), latin1("text")])
+			expect(() => read(reader, whisper, { audio: sent })).toThrow("8001: Invalid input");
+	});
+});
+
+describe("whisper-b64", () => {
+	const reader = readers["whisper-b64"];
+
+	it("takes base64, or a body and its type", () => {
+		expect(reader.body).toEqual({ field: "audio", as: "wrapped" });
+		for (const sent of [base64(wav()), { body: wav(), contentType: "audio/wav" }])
+			expect(read(reader, turbo, { audio: sent }).call).toEqual({
+				task: "speech-recognition",
+				input: { audio, task: "transcribe" },
+			});
+	});
+
+	it("passes on the task, the language and the prompt", () => {
+		const options = { task: "translate", language: "de", initial_prompt: "Aare, Emme" };
+		expect(read(reader, turbo, { audio: base64(wav()), ...options, vad_filter: true }).call.input).toEqual({
+			audio,
+			task: "translate",
+			language: "de",
+			prompt: "Aare, Emme",
+		});
+	});
+
+	it("has the catalogue's defaults", () => {
+		expect(read(reader, turbo, { audio: base64(wav()) }).inputs).toMatchObject({
+			task: "transcribe",
+			vad_filter: false,
+			beam_size: 5,
+			log_prob_threshold: -1,
+		});
+	});
+
+	it("refuses the rest, each in the product's way", () => {
+		expect(refusal(reader, turbo, { audio: [1, 2] })).toMatch(/^Error: Type mismatch of '\/audio'/);
+		expect(refusal(reader, turbo, { audio: base64(wav()), task: "sing" })).toMatch(/'\/task'/);
+		expect(refusal(reader, turbo, { audio: { body: base64(wav()), contentType: "audio/wav" } })).toBe(
+			"Error: required properties at '/audio' are 'body,contentType'",
+		);
+		expect(() => read(reader, turbo, { audio: "no-base64!" })).toThrow(
+			"5004: Invalid data type for base64 input: string",
+		);
+		expect(() => read(reader, turbo, { audio: base64(latin1("not audio")) })).toThrow("8001: Invalid input");
+		expect(() => read(reader, turbo, { audio: "" })).toThrow("8001: Invalid input");
+	});
+});
+
+describe("asr-nova", () => {
+	const reader = readers["asr-nova"];
+	const sent = { body: wav(), contentType: "audio/wav" };
+
+	it("takes a body and its type only", () => {
+		expect(reader.body).toEqual({ field: "audio", as: "wrapped" });
+		expect(read(reader, nova, { audio: sent }).call).toEqual({
+			task: "speech-recognition",
+			input: { audio, task: "transcribe" },
+		});
+		expect(refusal(reader, nova, { audio: { body: base64(wav()), contentType: "audio/wav" } })).toBe(
+			"Error: required properties at '/audio' are 'body,contentType'",
+		);
+	});
+
+	it("takes samples without a header", () => {
+		const raw = { body: new Uint8Array([128, 127]), contentType: "audio/L16" };
+		expect(read(reader, nova, { audio: raw, encoding: "linear16" }).call.input).toMatchObject({
+			audio: { bytes: raw.body, contentType: "audio/L16" },
+		});
+	});
+
+	it("makes key terms and keywords the vocabulary", () => {
+		expect(
+			read(reader, nova, { audio: sent, language: "de", keyterm: ["Emme", "Aare"], keywords: "Bern:2.5" })
+				.call.input,
+		).toMatchObject({ language: "de", prompt: "Emme, Aare, Bern" });
+	});
+
+	it("leaves the language open when it is to be detected; flags may be text", () => {
+		for (const detect_language of [true, "true"])
+			expect(
+				read(reader, nova, { audio: sent, language: "de", detect_language }).call.input,
+			).not.toHaveProperty("language");
+		expect(
+			read(reader, nova, { audio: sent, language: "de", detect_language: "false" }).call.input,
+		).toMatchObject({
+			language: "de",
+		});
+		expect(refusal(reader, nova, { audio: sent, diarize: "yes" })).toBe(
+			"Error: Type mismatch of '/diarize', 'boolean' not in 'string'",
+		);
+		expect(refusal(reader, nova, { audio: sent, mode: "legal" })).toBe(
+			"Error: enum value not in general,medical,finance at '/mode'",
+		);
+	});
+});
+
+describe("asr-flux-ws", () => {
+	const reader = readers["asr-flux-ws"];
+
+	it("asks for the websocket, whatever else is sent", () => {
+		for (const inputs of [
+			{},
+			{ encoding: "linear16", sample_rate: "16000" },
+			{ audio: { body: wav(), contentType: "audio/wav" } },
+		])
+			expect(() => read(reader, flux, inputs)).toThrow(
+				"3003: Request is missing headers or body: Upgrade: websocket",
+			);
+	});
+
+	it("shows what the websocket would need", () => {
+		expect(z.toJSONSchema(reader.schema(flux), { io: "input", unrepresentable: "any" })).toMatchObject({
+			required: ["encoding", "sample_rate"],
+			properties: { eot_threshold: { default: "0.7" } },
+		});
+	});
+});
+
+describe("transcription", () => {
+	const exchange = read(readers["whisper-binary"], whisper, { audio: wav() });
+	const writer = writers.transcription;
+
+	it("has the text, the words and the subtitles", () => {
+		expect(write(writer, exchange, "speech-recognition", transcript)).toEqual({
+			kind: "json",
+			value: { text: transcript.text, word_count: 3, words: timedWords, vtt },
+		});
+	});
+
+	it("leaves out what the engine did not time", () => {
+		expect(write(writer, exchange, "speech-recognition", { text: "Hello there" })).toEqual({
+			kind: "json",
+			value: { text: "Hello there", word_count: 2 },
+		});
+	});
+
+	it("is not made of another task's answer", () => {
+		expect(() => write(writer, exchange, "image-to-text", { description: "a fox" })).toThrow("5001");
+	});
+});
+
+describe("transcription-v3", () => {
+	const writer = writers["transcription-v3"];
+	const heard = (inputs: object, output: Transcript) =>
+		write(
+			writer,
+			read(readers["whisper-b64"], turbo, { audio: base64(wav()), ...inputs }),
+			"speech-recognition",
+			output,
+		);
+
+	it("has the segments with their measures and words", () => {
+		expect(heard({}, transcript)).toEqual({
+			kind: "json",
+			value: {
+				transcription_info: { language: "en", duration: 3.2, duration_after_vad: 3.2 },
+				text: transcript.text,
+				word_count: 3,
+				segments: [
+					{ ...transcript.segments?.[0], words: timedWords.slice(0, 2) },
+					{ ...transcript.segments?.[1], words: timedWords.slice(2) },
+				],
+				vtt,
+			},
+		});
+	});
+
+	it("is sure of a language that it was told, and of no length that it cannot know", () => {
+		expect(heard({ language: "en", vad_filter: true }, transcript)).toMatchObject({
+			value: { transcription_info: { language: "en", language_probability: 1, duration: 3.2 } },
+		});
+		expect(heard({ vad_filter: true }, transcript)).not.toHaveProperty(
+			"value.transcription_info.duration_after_vad",
+		);
+		expect(heard({}, { text: "Hi" })).toEqual({
+			kind: "json",
+			value: { transcription_info: {}, text: "Hi", word_count: 1 },
+		});
+	});
+
+	it("makes segments of words where the engine has none", () => {
+		const { segments: _, ...wordsOnly } = transcript;
+		expect(heard({}, wordsOnly)).toMatchObject({
+			value: {
+				segments: [
+					{ start: 0, end: 1.5, text: "Hello there.", words: timedWords.slice(0, 2) },
+					{ start: 2, end: 3, text: "Bye.", words: timedWords.slice(2) },
+				],
+				vtt,
+			},
+		});
+	});
+});
+
+describe("deepgram-results", () => {
+	const exchange = read(readers["asr-nova"], nova, { audio: { body: wav(), contentType: "audio/wav" } });
+	const writer = writers["deepgram-results"];
+
+	it("has one alternative of one channel", () => {
+		expect(write(writer, exchange, "speech-recognition", transcript)).toEqual({
+			kind: "json",
+			value: {
+				results: {
+					channels: [
+						{
+							alternatives: [
+								{
+									confidence: 0.8,
+									transcript: transcript.text,
+									words: [
+										{ word: "Hello", start: 0, end: 0.5, confidence: 0.9 },
+										{ word: "there.", start: 0.6, end: 1.5, confidence: 0.7 },
+										{ word: "Bye.", start: 2, end: 3 },
+									],
+								},
+							],
+						},
+					],
+				},
+			},
+		});
+	});
+
+	it("makes up no confidence", () => {
+		expect(write(writer, exchange, "speech-recognition", { text: "Hi" })).toEqual({
+			kind: "json",
+			value: { results: { channels: [{ alternatives: [{ transcript: "Hi", words: [] }] }] } },
+		});
+	});
+});
+
+describe("schemas", () => {
+	it("describe what is written", () => {
+		const exchange = read(readers["whisper-b64"], turbo, { audio: base64(wav()) });
+		for (const writer of [writers.transcription, writers["transcription-v3"], writers["deepgram-results"]]) {
+			const rendered = write(writer, exchange, "speech-recognition", transcript);
+			// Parsing drops what the schema does not name.
+			expect({
+				kind: "json",
+				value: (writer.schema as z.ZodType).parse(Reflect.get(rendered, "value")),
+			}).toEqual(rendered);
+		}
+	});
+});

@@ -1,0 +1,169 @@
+/** What OpenAI's own client makes of our bytes. */
+import OpenAI from "openai";
+import type { ResponseStreamEvent } from "openai/resources/responses/responses";
+import { describe, expect, it } from "vitest";
+import { responses } from "../../../src/dialects/responses/responses.ts";
+import { AiError } from "../../../src/errors.ts";
+import type { TaskAnswer } from "../../../src/tasks/task.ts";
+import {
+	answered,
+	completion,
+	contextOf,
+	delta,
+	hubText,
+	streamed,
+	streamOf,
+	USAGE,
+	USAGE_CHUNK,
+} from "./fixtures.ts";
+
+const clientOf = (answer: TaskAnswer): OpenAI =>
+	new OpenAI({
+		apiKey: "none",
+		baseURL: "http://gateway/ai/v1",
+		maxRetries: 0,
+		dangerouslyAllowBrowser: true,
+		fetch: async (_, init) => {
+			const rendered = responses.writer.write(answer, contextOf(JSON.parse(String(init?.body))));
+			if (rendered.kind === "json") return Response.json(rendered.value);
+			if (rendered.kind === "bytes") throw new Error("rendered as bytes");
+			return new Response(rendered.events, { headers: { "content-type": "text/event-stream" } });
+		},
+	});
+
+const CHUNKS = [
+	delta({ role: "assistant", reasoning_content: "Hm" }),
+	delta({ reasoning_content: "." }),
+	delta({ content: "Look" }),
+	delta({ content: "ing." }),
+	delta({ tool_calls: [{ index: 0, id: "a", function: { name: "look", arguments: '{"at"' } }] }),
+	delta({ tool_calls: [{ index: 1, id: "b", function: { name: "nod", arguments: "{}" } }] }),
+	delta({ tool_calls: [{ index: 0, function: { arguments: ":1}" } }] }),
+	delta({}, "tool_calls"),
+	USAGE_CHUNK,
+];
+const MODEL = "@cf/test/chat";
+
+describe("the openai SDK", () => {
+	it("accumulates a stream to the response that ends it", async () => {
+		const client = clientOf(streamed(streamOf([hubText(CHUNKS)])));
+		const stream = client.responses.stream({ model: MODEL, input: "hi" });
+		let text = "";
+		let last: ResponseStreamEvent | undefined;
+		let calls = "";
+		stream.on("response.output_text.delta", ({ delta, snapshot }) => {
+			text += delta;
+			expect(snapshot).toBe(text);
+		});
+		stream.on("response.function_call_arguments.delta", ({ snapshot }) => {
+			calls = snapshot;
+		});
+		stream.on("event", (event) => {
+			last = event;
+		});
+		const final = await stream.finalResponse();
+		expect(text).toBe("Looking.");
+		expect(calls).toBe('{"at":1}');
+		expect(final.output_text).toBe("Looking.");
+		expect(final.usage).toEqual(USAGE);
+		expect(final.output).toMatchObject([
+			{ type: "reasoning", content: [{ text: "Hm." }] },
+			{ type: "message", content: [{ text: "Looking." }] },
+			{ type: "function_call", call_id: "a", name: "look", arguments: '{"at":1}' },
+			{ type: "function_call", call_id: "b", name: "nod", arguments: "{}" },
+		]);
+		expect(last).toMatchObject({
+			type: "response.completed",
+			response: { output: final.output.map(({ id }) => ({ id })) },
+		});
+	});
+
+	it("builds from the events alone what the last one says", async () => {
+		const client = clientOf(streamed(streamOf([hubText(CHUNKS)])));
+		// Without its output, the accumulator has to rely on the items that it has gathered.
+		const events: unknown[] = [];
+		for await (const event of await client.responses.create({ model: MODEL, input: "hi", stream: true }))
+			events.push(
+				event.type === "response.completed"
+					? { ...event, response: { ...event.response, output: null } }
+					: event,
+			);
+		const lines = events.map((event) => `${JSON.stringify(event)}\n`);
+		const { ResponseStream } = await import("openai/lib/responses/ResponseStream");
+		const final = await ResponseStream.fromReadableStream(streamOf(lines)).finalResponse();
+		expect(final.output_text).toBe("Looking.");
+		expect(final.output).toHaveLength(4);
+	});
+
+	it("takes a response that was cut, and one that refuses", async () => {
+		const cut = clientOf(streamed(streamOf([hubText([delta({ content: "Yes, b" }), delta({}, "length")])])));
+		const short = await cut.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
+		expect(short).toMatchObject({
+			status: "incomplete",
+			incomplete_details: { reason: "max_output_tokens" },
+			output_text: "Yes, b",
+		});
+		const chunks = [delta({ content: "Well. " }), delta({ refusal: "No." }), delta({}, "stop")];
+		const refusing = clientOf(streamed(streamOf([hubText(chunks)])));
+		const { output } = await refusing.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
+		expect(output).toMatchObject([{ content: [{ text: "Well. " }, { type: "refusal", refusal: "No." }] }]);
+	});
+
+	it("throws what we say when a stream fails, at once or on the way", async () => {
+		for (const pieces of [[], [`data: ${JSON.stringify(delta({ content: "Hel" }))}\n\n`]]) {
+			const failing = () => clientOf(streamed(streamOf(pieces, new AiError("outOfCapacity"))));
+			const failure = {
+				code: "rate_limit_exceeded",
+				message: expect.stringContaining("Capacity temporarily exceeded"),
+			};
+			const accumulated = failing().responses.stream({ model: MODEL, input: "hi" });
+			await expect(accumulated.finalResponse()).rejects.toMatchObject(failure);
+			const events = await failing().responses.create({ model: MODEL, input: "hi", stream: true });
+			const reading = async () => {
+				for await (const _ of events);
+			};
+			await expect(reading()).rejects.toMatchObject(failure);
+		}
+	});
+
+	it("reads a value, and parses the JSON in it", async () => {
+		const client = clientOf(answered(completion({ content: '{"mood":"sad"}' })));
+		const schema = { type: "object", properties: { mood: { type: "string" } } };
+		const parsed = await client.responses.parse({
+			model: MODEL,
+			input: "hi",
+			text: { format: { type: "json_schema", name: "mood", schema, strict: true } },
+		});
+		expect(parsed.output_parsed).toEqual({ mood: "sad" });
+		expect(parsed.output_text).toBe('{"mood":"sad"}');
+	});
+
+	it("takes a value where it asked for a stream", async () => {
+		const client = clientOf(answered(completion({ reasoning: "Hm.", content: "Hello" })));
+		const final = await client.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
+		expect(final.output_text).toBe("Hello");
+	});
+
+	it("sends its own output back as input", async () => {
+		const client = clientOf(streamed(streamOf([hubText(CHUNKS)])));
+		const { output } = await client.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
+		const input = [
+			{ role: "user", content: "hi" },
+			...output,
+			{ type: "function_call_output", call_id: "a", output: "a cat" },
+		];
+		const { call } = contextOf({ input });
+		expect(call.input).toMatchObject({
+			messages: [
+				{ role: "user" },
+				{
+					role: "assistant",
+					content: "Looking.",
+					reasoning_content: "Hm.",
+					tool_calls: [{ id: "a" }, { id: "b" }],
+				},
+				{ role: "tool", tool_call_id: "a", content: "a cat" },
+			],
+		});
+	});
+});

@@ -1,0 +1,385 @@
+import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/errors.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import { readChat } from "./fixtures.ts";
+
+const messagesOf = (input: unknown): ChatInput["messages"] => readChat({ input }).messages;
+
+function refusal(body: object): string {
+	try {
+		readChat({ input: "hi", ...body });
+	} catch (error) {
+		if (error instanceof AiError && error.key === "invalidInput")
+			return error.description.replace("Invalid input: ", "");
+		throw error;
+	}
+	throw new Error("the request was accepted");
+}
+
+const call = (call_id: string, name = "look", args = "{}") => ({
+	type: "function_call",
+	id: "fc_1",
+	call_id,
+	name,
+	arguments: args,
+	status: "completed",
+});
+const toolCall = (id: string, name = "look", args = "{}") => ({
+	id,
+	type: "function",
+	function: { name, arguments: args },
+});
+const thought = (text: string) => ({
+	type: "reasoning",
+	id: "rs_1",
+	summary: [],
+	content: [{ type: "reasoning_text", text }],
+});
+
+describe("input", () => {
+	it("reads a string as what the user says, after the instructions", () => {
+		expect(readChat({ input: "hi" })).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false });
+		expect(readChat({ input: "hi", instructions: "Be brief.", stream: true })).toEqual({
+			messages: [
+				{ role: "system", content: "Be brief." },
+				{ role: "user", content: "hi" },
+			],
+			stream: true,
+		});
+	});
+
+	it("reads messages, with and without their type", () => {
+		expect(
+			messagesOf([
+				{ role: "developer", content: "Be brief." },
+				{ type: "message", role: "user", content: [{ type: "input_text", text: "hi" }] },
+				{
+					type: "message",
+					id: "msg_1",
+					role: "assistant",
+					status: "completed",
+					content: [{ type: "output_text", text: "hello", annotations: [] }],
+				},
+				{ role: "system", content: [] },
+			]),
+		).toEqual([
+			{ role: "developer", content: "Be brief." },
+			{ role: "user", content: "hi" },
+			{ role: "assistant", content: "hello" },
+			{ role: "system", content: [] },
+		]);
+	});
+
+	it("reads every kind of part", () => {
+		const content = [
+			{ type: "input_text", text: "what is it?" },
+			{ type: "input_image", image_url: "data:image/png;base64,AA==", detail: "low" },
+			{ type: "input_image", image_url: "https://example.com/a.png", detail: "original" },
+			{ type: "input_image", image_url: "https://example.com/b.png" },
+			{ type: "input_audio", input_audio: { data: "AA==", format: "wav" } },
+			{ type: "input_file", file_data: "data:application/pdf;base64,AA==", filename: "a.pdf" },
+		];
+		expect(messagesOf([{ role: "user", content }])).toEqual([
+			{
+				role: "user",
+				content: [
+					{ type: "text", text: "what is it?" },
+					{ type: "image_url", image_url: { url: "data:image/png;base64,AA==", detail: "low" } },
+					{ type: "image_url", image_url: { url: "https://example.com/a.png", detail: "high" } },
+					{ type: "image_url", image_url: { url: "https://example.com/b.png" } },
+					{ type: "input_audio", input_audio: { data: "AA==", format: "wav" } },
+					{ type: "file", file: { file_data: "data:application/pdf;base64,AA==", filename: "a.pdf" } },
+				],
+			},
+		]);
+		const refused = { role: "assistant", content: [{ type: "refusal", refusal: "no" }] };
+		expect(messagesOf([refused])).toEqual([
+			{ role: "assistant", content: [{ type: "refusal", refusal: "no" }] },
+		]);
+	});
+
+	it("gathers the items of one assistant turn into one message, so that answers follow their calls", () => {
+		const items = [
+			{ role: "user", content: "look twice" },
+			thought("two looks"),
+			{ role: "assistant", content: "Looking." },
+			call("call_1", "look", '{"at":1}'),
+			call("call_2", "look", '{"at":2}'),
+			{ type: "function_call_output", call_id: "call_1", output: "a cat" },
+			{ type: "function_call_output", call_id: "call_2", output: [{ type: "input_text", text: "a dog" }] },
+			thought("now I know"),
+			{ role: "assistant", content: "A cat and a dog." },
+			{ role: "user", content: "thanks" },
+		];
+		expect(messagesOf(items)).toEqual([
+			{ role: "user", content: "look twice" },
+			{
+				role: "assistant",
+				content: "Looking.",
+				reasoning_content: "two looks",
+				tool_calls: [toolCall("call_1", "look", '{"at":1}'), toolCall("call_2", "look", '{"at":2}')],
+			},
+			{ role: "tool", tool_call_id: "call_1", content: "a cat" },
+			{ role: "tool", tool_call_id: "call_2", content: "a dog" },
+			{ role: "assistant", content: "A cat and a dog.", reasoning_content: "now I know" },
+			{ role: "user", content: "thanks" },
+		]);
+	});
+
+	it("takes calls without text, text after calls, and thoughts between calls", () => {
+		const output = { type: "function_call_output", call_id: "call_1", output: "x" };
+		expect(messagesOf([call("call_1"), output])[0]).toEqual({
+			role: "assistant",
+			content: null,
+			tool_calls: [toolCall("call_1")],
+		});
+		expect(messagesOf([call("call_1"), { role: "assistant", content: "Looking." }, output])[0]).toEqual({
+			role: "assistant",
+			content: "Looking.",
+			tool_calls: [toolCall("call_1")],
+		});
+		expect(messagesOf([thought("a"), call("call_1"), thought("b"), call("call_2"), output])[0]).toEqual({
+			role: "assistant",
+			content: null,
+			reasoning_content: "a\nb",
+			tool_calls: [toolCall("call_1"), toolCall("call_2")],
+		});
+	});
+
+	it("keeps two answers of the assistant apart", () => {
+		const two = [
+			{ role: "assistant", content: "one" },
+			{ role: "assistant", content: "two" },
+		];
+		expect(messagesOf(two)).toEqual(two);
+	});
+
+	it("takes a summary for thoughts that are not there, and drops thoughts that led to nothing", () => {
+		const summary = [{ type: "summary_text", text: "in short" }];
+		const items = [
+			{ type: "reasoning", id: "rs_1", summary, encrypted_content: "gAAA" },
+			{ role: "assistant", content: "yes" },
+			{ type: "reasoning", id: "rs_2", summary },
+			{ role: "user", content: "why?" },
+		];
+		expect(messagesOf(items)).toEqual([
+			{ role: "assistant", content: "yes", reasoning_content: "in short" },
+			{ role: "user", content: "why?" },
+		]);
+	});
+
+	it.each([
+		[[{ type: "item_reference", id: "msg_1" }], 'input[0].type: "item_reference" is not supported'],
+		[
+			[
+				{ role: "user", content: "a" },
+				{ type: "web_search_call", id: "ws_1" },
+			],
+			'input[1].type: "web_search_call" is not supported',
+		],
+		[
+			[{ role: "user", content: [{ type: "input_video", url: "x" }] }],
+			'input[0].content[0].type: "input_video" is not supported',
+		],
+		[
+			[{ role: "user", content: [{ type: "input_image", file_id: "file-1" }] }],
+			"input[0].content[0].image_url: expected a URL; no file can be stored here",
+		],
+		[
+			[{ role: "user", content: [{ type: "input_file", file_url: "https://example.com" }] }],
+			"input[0].content[0].file_data: expected the file; none can be fetched or stored here",
+		],
+		[
+			[{ type: "function_call", name: "look", arguments: "{}" }],
+			"input[0].call_id: Invalid input: expected string, received undefined",
+		],
+		[
+			[{ role: "tool", content: "x" }],
+			'input[0].role: Invalid option: expected one of "user"|"assistant"|"system"|"developer"',
+		],
+		[[], "input: there is no message in it"],
+		[[thought("hm")], "input: there is no message in it"],
+	])("refuses %j", (input, description) => {
+		expect(refusal({ input })).toBe(description);
+	});
+
+	it("does not repeat what was said in a refusal", () => {
+		const secret = "the launch code is 0000";
+		expect(
+			refusal({ input: [{ role: "user", content: [{ type: "input_text", text: [secret] }] }] }),
+		).not.toContain("0000");
+	});
+});
+
+describe("fields", () => {
+	it("reads sampling, limits and effort under their chat names", () => {
+		const { messages, ...rest } = readChat({
+			input: "hi",
+			model: "@cf/test/chat",
+			max_output_tokens: 100,
+			temperature: 0.5,
+			top_p: 0.9,
+			top_logprobs: 2,
+			include: ["message.output_text.logprobs", "reasoning.encrypted_content"],
+			reasoning: { effort: "low", summary: "auto" },
+			text: { format: { type: "text" }, verbosity: "low" },
+			user: "u1",
+			prompt_cache_key: "k1",
+			safety_identifier: "s1",
+			metadata: { a: "b" },
+			store: true,
+			service_tier: "flex",
+			truncation: "auto",
+			stream_options: { include_obfuscation: false },
+		});
+		expect(rest).toEqual({
+			stream: false,
+			max_tokens: 100,
+			temperature: 0.5,
+			top_p: 0.9,
+			logprobs: true,
+			top_logprobs: 2,
+			reasoning_effort: "low",
+			user: "u1",
+			passthrough: { verbosity: "low", safety_identifier: "s1", prompt_cache_key: "k1" },
+		});
+	});
+
+	it("takes null for absent", () => {
+		const nothing = {
+			instructions: null,
+			stream: null,
+			max_output_tokens: null,
+			temperature: null,
+			top_p: null,
+			tools: null,
+			tool_choice: null,
+			parallel_tool_calls: null,
+			reasoning: null,
+			text: null,
+			include: null,
+			metadata: null,
+			user: null,
+			store: null,
+			background: null,
+			previous_response_id: null,
+			conversation: null,
+			prompt: null,
+			truncation: null,
+			service_tier: null,
+		};
+		expect(readChat({ input: "hi", ...nothing })).toEqual(readChat({ input: "hi" }));
+	});
+
+	it.each([
+		["none", null],
+		["minimal", "minimal"],
+		["medium", "medium"],
+		["high", "high"],
+		["xhigh", "high"],
+		["max", "high"],
+	])("reads the effort %s as %s", (effort, expected) => {
+		expect(readChat({ input: "hi", reasoning: { effort } }).reasoning_effort).toBe(expected);
+	});
+
+	it("reads formats of text", () => {
+		const formatOf = (format: object) => readChat({ input: "hi", text: { format } }).response_format;
+		const schema = { type: "object", properties: { a: { type: "string" } } };
+		expect(formatOf({ type: "text" })).toBeUndefined();
+		expect(formatOf({ type: "json_object" })).toEqual({ type: "json_object" });
+		expect(formatOf({ type: "json_schema", name: "a", schema, strict: true, description: "d" })).toEqual({
+			type: "json_schema",
+			json_schema: { name: "a", schema, strict: true, description: "d" },
+		});
+	});
+
+	it.each([
+		["previous_response_id", "resp_1"],
+		["conversation", "conv_1"],
+		["conversation", { id: "conv_1" }],
+		["prompt", { id: "pmpt_1" }],
+		["background", true],
+	])("refuses %s, which needs a store", (field, value) => {
+		expect(refusal({ [field]: value })).toBe(
+			`${field}: not supported, responses are not stored; send the whole input`,
+		);
+		expect(readChat({ input: "hi", background: false }).messages).toHaveLength(1);
+	});
+});
+
+describe("tools", () => {
+	const parameters = { type: "object", properties: {} };
+	const look = { type: "function", name: "look", description: "Looks.", parameters, strict: true };
+	const nod = { type: "function", name: "nod", parameters: null, strict: null };
+
+	it("reads functions", () => {
+		expect(readChat({ input: "hi", tools: [look, nod] }).tools).toEqual([
+			{ type: "function", function: { name: "look", description: "Looks.", parameters, strict: true } },
+			{ type: "function", function: { name: "nod" } },
+		]);
+	});
+
+	it.each([
+		["none", "none"],
+		["auto", "auto"],
+		["required", "required"],
+		[
+			{ type: "function", name: "look" },
+			{ type: "function", function: { name: "look" } },
+		],
+		[
+			{ type: "allowed_tools", mode: "required", tools: [{ type: "function", name: "nod" }] },
+			{
+				type: "allowed_tools",
+				allowed_tools: { mode: "required", tools: [{ type: "function", function: { name: "nod" } }] },
+			},
+		],
+	])("reads the choice %j", (tool_choice, expected) => {
+		const chat = readChat({ input: "hi", tools: [look, nod], tool_choice, parallel_tool_calls: false });
+		expect(chat.tool_choice).toEqual(expected);
+		expect(chat.parallel_tool_calls).toBe(false);
+	});
+
+	it("sends no choice without tools", () => {
+		expect(readChat({ input: "hi", tools: [], tool_choice: "auto", parallel_tool_calls: true })).toEqual(
+			readChat({ input: "hi" }),
+		);
+	});
+
+	it.each([
+		"web_search",
+		"file_search",
+		"code_interpreter",
+		"mcp",
+		"custom",
+		"image_generation",
+		"local_shell",
+	])("refuses %s by name", (type) => {
+		expect(refusal({ tools: [look, { type, name: "x" }] })).toBe(`tools[1].type: "${type}" is not supported`);
+	});
+
+	it.each([
+		[{ tools: [{ type: "function" }] }, "tools[0].name: Invalid input: expected string, received undefined"],
+		[
+			{ tools: [{ ...look, description: false }] },
+			"tools[0].description: Invalid input: expected string, received boolean",
+		],
+		[
+			{ tools: [look], tool_choice: { type: "mcp", server_label: "x" } },
+			'tool_choice.type: "mcp" is not supported',
+		],
+		[
+			{ tools: [look], tool_choice: { type: "function", name: "nod" } },
+			"tool_choice names a function that is not among the tools",
+		],
+		[
+			{
+				tools: [look],
+				tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "mcp", server_label: "x" }] },
+			},
+			'tool_choice.tools[0].type: "mcp" is not supported',
+		],
+	])("refuses %j", (body, description) => {
+		expect(refusal(body)).toBe(description);
+	});
+});
