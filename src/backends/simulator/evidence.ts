@@ -1,0 +1,241 @@
+/**
+ * What a text offers to fill a document with. Values that were given out are not given out again, so that the first of
+ * two objects gets "Alice" and 30, the second "Bob" and 25. One instance serves one document.
+ */
+import { sentiment } from "./classification.ts";
+import { operationsIn } from "./expression.ts";
+import { type Hint, keyWords, kindOf } from "./kinds.ts";
+import { after, enumeration, names, numbers, quoted } from "./phrases.ts";
+import { fold, isStopWord, term, terms, within, words } from "./text.ts";
+
+/** What is read of one source. */
+const MAX_SOURCE_CHARACTERS = 8_000;
+/** How far from its property's name a number may stand. */
+const NEAR_CHARACTERS = 30;
+/** From here a lean of the words counts as an opinion. */
+const OPINION = 0.5;
+
+export interface Sources {
+	/** What asks. Only this decides about what may be left out. */
+	primary: string;
+	/** Where else to look for what must be there, the likeliest first. */
+	others: string[];
+	/** Epoch milliseconds: what "tomorrow" is. */
+	now: number;
+}
+
+export class Evidence {
+	readonly now: number;
+	readonly #primary: string;
+	readonly #all: string[];
+	/** What each source has for each property: members of a long array ask for the same again and again. */
+	readonly #candidates = new Map<string, string[]>();
+	#used = new Set<string>();
+
+	constructor({ primary, others, now }: Sources) {
+		this.now = now;
+		this.#primary = within(primary, MAX_SOURCE_CHARACTERS);
+		this.#all = [this.#primary, ...others.map((other) => within(other, MAX_SOURCE_CHARACTERS))];
+	}
+
+	/** What was given out so far, to go back to. */
+	get used(): Set<string> {
+		return new Set(this.#used);
+	}
+
+	restore(used: Set<string>): void {
+		this.#used = new Set(used);
+	}
+
+	#sources(needed: boolean): string[] {
+		return needed ? this.#all : [this.#primary];
+	}
+
+	/** A string for the property. `guess`: take any quotation or name rather than none. */
+	text(hint: Hint, accept: (value: string) => boolean, needed: boolean, guess: boolean): string | undefined {
+		for (const place of this.#sources(needed).keys()) {
+			const mode = [place, needed, guess, hint.key, hint.about].join("\n");
+			let candidates = this.#candidates.get(mode);
+			if (!candidates) {
+				candidates = candidatesIn(this.#all[place] ?? "", hint, { needed, guess, now: this.now });
+				this.#candidates.set(mode, candidates);
+			}
+			const value = candidates.find((candidate) => !this.#used.has(candidate) && accept(candidate));
+			if (value === undefined) continue;
+			this.#used.add(value);
+			return value;
+		}
+		return undefined;
+	}
+
+	/** The first free value that `find` sees in a source. */
+	take(
+		find: (source: string) => string[],
+		accept: (value: string) => boolean,
+		needed: boolean,
+	): string | undefined {
+		for (const source of this.#sources(needed)) {
+			const value = find(source).find((candidate) => !this.#used.has(candidate) && accept(candidate));
+			if (value === undefined) continue;
+			this.#used.add(value);
+			return value;
+		}
+		return undefined;
+	}
+
+	/** The number next to the property's name; for what is needed, else the first that was not given out. */
+	number(hint: Hint, accept: (value: number) => boolean, needed: boolean): number | undefined {
+		const wanted = new Set([
+			...keyTerms(hint),
+			...UNIT_TERMS.filter((unit) => hint.about.includes(unit)).map(term),
+		]);
+		for (const [place, source] of this.#sources(needed).entries()) {
+			const free = numbers(source)
+				.map((found) => ({ ...found, mark: `${place}@${found.index}` }))
+				.filter(({ number, mark }) => !this.#used.has(mark) && accept(number));
+			const named = mentions(source, wanted);
+			const distance = (index: number) => Math.min(...named.map((at) => Math.abs(at - index)));
+			const nearest = free
+				.filter(({ index }) => distance(index) <= NEAR_CHARACTERS)
+				.sort((a, b) => distance(a.index) - distance(b.index))[0];
+			const chosen = nearest ?? (needed ? free[0] : undefined);
+			if (!chosen) continue;
+			this.#used.add(chosen.mark);
+			return chosen.number;
+		}
+		return undefined;
+	}
+
+	/** Members of an enumeration that the text names, in the order in which it does. */
+	mentioned(members: readonly unknown[], needed: boolean): unknown[] {
+		for (const source of this.#sources(needed)) {
+			const found = members
+				.map((member) => ({ member, at: placeOf(source, String(member)) }))
+				.filter(({ at }) => at >= 0)
+				.sort((a, b) => a.at - b.at);
+			if (found.length > 0) return found.map(({ member }) => member);
+			const operations = operationsIn(source);
+			const operation = members.filter((member) => operations.includes(fold(String(member))));
+			if (operation.length > 0) return operation;
+			// Members that lean both ways are a scale of opinions: the text's own lean chooses.
+			const leans = members.map((member) => Math.sign(sentiment(String(member))));
+			const opinion = leans.includes(1) && leans.includes(-1) ? sentiment(source) : 0;
+			const felt = members.filter(
+				(_, index) => Math.abs(opinion) > OPINION && leans[index] === Math.sign(opinion),
+			);
+			if (felt.length > 0) return felt;
+		}
+		return [];
+	}
+
+	/** Whether the text wants the property; undefined where it does not speak of it. */
+	truth(hint: Hint): boolean | undefined {
+		const named = mentions(this.#primary, new Set(keyTerms(hint)));
+		const at = named[0];
+		if (at === undefined) return undefined;
+		const before = this.#primary.slice(Math.max(0, at - 25), at);
+		const behind = this.#primary.slice(at, at + 40);
+		if (/\b(?:no|not|without|don['’]?t|disable|exclude|skip|never|except)\b[^.,;]*$/i.test(before))
+			return false;
+		return !/^[\p{L}_-]+\s*(?:is|=|:|to|should be)?\s*(?:false|no|off|disabled|not)\b/iu.test(behind);
+	}
+
+	/** Several strings for one property: an enumeration after its name, quotations, or names. */
+	texts(hint: Hint, accept: (value: string) => boolean, needed: boolean): string[] {
+		const kind = kindOf(hint, needed);
+		for (const source of this.#sources(needed)) {
+			const label = labelled(source, hint, true)[0];
+			const found =
+				label !== undefined
+					? enumeration(label)
+					: (kind?.find(source, hint, this.now) ?? quoted(source).map(({ value }) => value));
+			const unique = [...new Set(found)].filter(accept);
+			if (unique.length > 0) return unique;
+		}
+		return [];
+	}
+
+	/** Every number of what asks, in order. */
+	numbers(accept: (value: number) => boolean): number[] {
+		return numbers(this.#primary)
+			.map(({ number }) => number)
+			.filter(accept);
+	}
+}
+
+/** Strings of a source for a property, the likeliest first. */
+function candidatesIn(
+	source: string,
+	hint: Hint,
+	{ needed, guess, now }: { needed: boolean; guess: boolean; now: number },
+): string[] {
+	const kind = kindOf(hint, needed);
+	const found = [...labelled(source, hint), ...(kind?.find(source, hint, now) ?? [])];
+	if (!needed || !guess) return found;
+	if (kind) return [...found, ...(kind.guess?.(source) ?? [])];
+	const phrases = [...quoted(source), ...after(source, "about|for|of|in|on|with|to"), ...names(source)];
+	return [...found, ...phrases.map(({ value }) => value)];
+}
+
+const UNIT_TERMS = ["year", "day", "hour", "minute", "week", "month"];
+
+/** What a property is called, beyond the words that every property may have. */
+const GENERIC = new Set(
+	terms("is has include enable use should with value number count get set max min total list name type"),
+);
+const keyTerms = ({ key }: Hint): string[] => {
+	const all = keyWords(key).map(term);
+	const telling = all.filter((word) => !GENERIC.has(word));
+	return telling.length > 0 ? telling : all;
+};
+
+/** Where the text has one of the terms. */
+function mentions(source: string, wanted: Set<string>): number[] {
+	return Array.from(source.matchAll(/[\p{L}\p{M}]+/gu))
+		.filter(([word]) => wanted.has(term(word)))
+		.map(({ index }) => index);
+}
+
+/** Where the text has the words of an enumeration's member, whatever joins them; -1 where it does not. */
+function placeOf(source: string, member: string): number {
+	const parts = words(member.replace(/[_-]/g, " "));
+	if (parts.length === 0) {
+		// A sign, such as "+".
+		return member.trim() === "" ? -1 : source.indexOf(member);
+	}
+	if (/[^\p{ASCII}]/u.test(member)) return fold(source).indexOf(fold(member));
+	const pattern = new RegExp(
+		String.raw`(?<![\p{L}\p{N}])${parts.map((part) => literally(part)).join(String.raw`[\s_-]*`)}(?:s|es|ed|d|ing|ly)?(?![\p{L}\p{N}])`,
+		"iu",
+	);
+	// One letter says something only as a capital: the "a" of a sentence is no grade.
+	if (member.length === 1 && /[a-z]/i.test(member))
+		return source.search(
+			new RegExp(String.raw`(?<![\p{L}\p{N}'’])${member.toUpperCase()}(?![\p{L}\p{N}'’])`, "u"),
+		);
+	return source.search(pattern);
+}
+
+const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+
+const LINK = String.raw`\s*["'*]{0,3}\s*(?::|=|\bis\b|\bare\b|\bequals\b|\bshould be\b|\bwill be\b|\bset to\b|\bto be\b|\bnamed\b|\bcalled\b)\s*`;
+const QUOTED_VALUE = String.raw`"([^"\n]{1,500})"|“([^”\n]{1,500})”|'([^'\n]{1,500})'`;
+
+/** What follows the property's name: `name: Alice`, `"name": "Alice"`, "my name is Alice", `subject "Hello"`. */
+function labelled(source: string, { key }: Hint, whole = false): string[] {
+	const parts = keyWords(key);
+	if (parts.length === 0) return [];
+	const said = parts.map(literally).join(String.raw`[\s_-]*`);
+	const end = whole
+		? String.raw`[^.;\n]{1,500}`
+		: String.raw`[^\s,.;\n][^,;\n]{0,120}?(?=[,;\n]|[.?!](?:\s|$)|\s+(?:and|with|but|who|that|in|at|on|from|for)\s|$)`;
+	const linked = new RegExp(
+		String.raw`(?<![\p{L}\p{N}])["'*]{0,3}${said}s?${LINK}(?:${QUOTED_VALUE}|(${end}))`,
+		"giu",
+	);
+	const adjacent = new RegExp(String.raw`(?<![\p{L}\p{N}])${said}s?\s+(?:${QUOTED_VALUE})`, "giu");
+	return [...source.matchAll(adjacent), ...source.matchAll(linked)]
+		.map((match) => (match.slice(1).find((group) => group !== undefined) ?? "").trim())
+		.map((value) => value.replace(/^(?:an?|the)\s+/i, "").replace(/["'}\]]+$/, ""))
+		.filter((value) => value !== "" && !(isStopWord(value) || /^(?:["'{[]|not\b)/.test(value)));
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { fromPattern, isCostly } from "../../../src/backends/simulator/pattern.ts";
+
+describe("fromPattern", () => {
+	it.each([
+		"^[A-Z]{3}-\\d{4}$",
+		"^(foo|ba[rz])+$",
+		"^\\+?[1-9]\\d{1,14}$",
+		"^#[0-9a-fA-F]{6}$",
+		"^[^,;a]+@[a-z]+\\.(com|org)$",
+		"^(?:\\d{1,3}\\.){3}\\d{1,3}$",
+		"^(?<year>\\d{4})-\\d{2}$",
+		"\\u0041\\x42\\.",
+		"^\\s\\S\\w\\W\\D$",
+		"^.{3,}$",
+		"a|bc",
+		"",
+	])("%s", (pattern) => expect(fromPattern(pattern, 0)).toMatch(new RegExp(pattern, "u")));
+
+	it("grows with the length that is asked for", () => {
+		expect(fromPattern("^x[a-z]+$", 5)).toBe("xaaaa");
+		expect(fromPattern("^(ab)*$", 5)).toBe("ababab");
+		expect(fromPattern("^abc$", 5)).toBe("abc");
+	});
+
+	it("gives nothing for what it does not read", () => {
+		for (const pattern of ["(?=a)a", "(a)\\1", "\\p{L}", "[", "(", "a)", "[^\\s\\S]", "a{100000}"])
+			expect(fromPattern(pattern, 0)).toBeUndefined();
+	});
+});
+
+it("isCostly knows a count within a count", () => {
+	for (const pattern of ["(a+)+$", "^(a|b)*c", "((a{2,})b)*", "(?=x)"]) expect(isCostly(pattern)).toBe(true);
+	for (const pattern of ["^[a-z]+$", "^(foo|bar)$", "^(ab)*$", "^\\d{3}(-\\d{4})?$"])
+		expect(isCostly(pattern)).toBe(false);
+});
