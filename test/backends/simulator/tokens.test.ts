@@ -1,0 +1,57 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countPrompt, countTokens, tokenize } from "../../../src/backends/simulator/tokens.ts";
+import { called, inputOf, user, weather } from "./fixture.ts";
+
+describe("the tokenizer", () => {
+	it.each<[string, string[]]>([
+		["", []],
+		["Hello, world!", ["Hello", ",", " world", "!"]],
+		["internationalization", ["interna", "tionali", "zation"]],
+		["12345.6", ["123", "45", ".", "6"]],
+		["你好 世界", ["你", "好", " 世", "界"]],
+		["a\n\n  b", ["a", "\n\n  ", "b"]],
+		["x => {}", ["x", " =>", " {}"]],
+	])("cuts %j", (text, pieces) => expect(tokenize(text)).toEqual(pieces));
+
+	it("loses nothing, half characters included", () => {
+		fc.assert(
+			fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), (a, b) => {
+				const text = `${a}${b}\ud800 ${b}`;
+				expect(tokenize(text).join("")).toBe(text);
+			}),
+		);
+	});
+
+	it("counts English at about 1.25 tokens a word", () => {
+		const text =
+			"Ganglia are clusters of neurons at the edge of the nervous system. They relay what they hear, and sometimes answer by themselves.";
+		expect(text.split(" ")).toHaveLength(22);
+		expect(countTokens(text)).toBe(28);
+	});
+
+	it("counts a megabyte in less than a second", () => {
+		const started = performance.now();
+		expect(countTokens("lorem ipsum ".repeat(90_000))).toBe(180_001);
+		expect(performance.now() - started).toBeLessThan(1000);
+	});
+});
+
+describe("the prompt", () => {
+	it("is three tokens for the reply, four a message, and the words", () => {
+		expect(countPrompt(inputOf([]))).toBe(3);
+		expect(countPrompt(inputOf([user("one two"), user("three")]))).toBe(3 + 4 + 2 + 4 + 1);
+		expect(countPrompt(inputOf([], { prompt: "one two" }))).toBe(2);
+	});
+
+	it("counts what is called, what is thought, and tools as JSON", () => {
+		const calls = called("1", "sum", { a: 1 });
+		expect(countPrompt(inputOf([calls]))).toBe(3 + 4 + 1 + countTokens('{"a":1}'));
+		expect(countPrompt(inputOf([{ role: "assistant", content: "x", reasoning_content: "y z" }]))).toBe(
+			3 + 4 + 1 + 2,
+		);
+		expect(countPrompt(inputOf([], { tools: [weather] }))).toBe(
+			3 + countTokens(JSON.stringify(weather.function)),
+		);
+	});
+});
