@@ -1,0 +1,76 @@
+/** Text generation: generated replies as an OpenAI `chat.completion`, or as the events of a stream. */
+import { AiError } from "../../errors.ts";
+import type { Answer } from "../../tasks/task.ts";
+import type { ChatChoice, ChatInput } from "../../tasks/text-generation.ts";
+import type { CallContext, Target, World } from "../backend.ts";
+import { type Generated, generate, usageOf } from "./generation.ts";
+import { logprobsOf } from "./logprobs.ts";
+import { chunks, eventStream } from "./stream.ts";
+
+/** Says in every reply what answered, in the field that OpenAI has for the make of an engine. */
+export const FINGERPRINT = "ganglion-simulator";
+
+export async function textGeneration(
+	input: ChatInput,
+	{ model, signal }: CallContext,
+	target: Target,
+	world: World,
+): Promise<Answer<"text-generation">> {
+	if (signal.aborted) throw new AiError("aborted");
+	const now = world.now();
+	const first = generate(input, { model, now, uuid: () => world.uuid() });
+	// Without chance all choices are the same but for the ids of their calls.
+	const choices = Array.from({ length: input.n ?? 1 }, (_, index) =>
+		index === 0 ? first : renumbered(first, world),
+	);
+	const head = {
+		id: `chatcmpl-${world.uuid().replaceAll("-", "")}`,
+		created: Math.floor(now / 1000),
+		model: target.model,
+		system_fingerprint: FINGERPRINT,
+	};
+	const usage = usageOf(input, choices);
+	if (input.stream)
+		return { kind: "stream", events: eventStream(chunks(head, choices, usage, input), signal) };
+	return {
+		kind: "value",
+		output: {
+			...head,
+			object: "chat.completion",
+			choices: choices.map((choice, index) => choiceOf(choice, index, input)),
+			usage,
+		},
+	};
+}
+
+const renumbered = (generated: Generated, world: World): Generated => ({
+	...generated,
+	calls: generated.calls.map((call) => ({
+		...call,
+		id: `chatcmpl-tool-${world.uuid().replaceAll("-", "")}`,
+	})),
+});
+
+function choiceOf(generated: Generated, index: number, input: ChatInput): ChatChoice {
+	const { reasoning, content, calls, finish_reason } = generated;
+	return {
+		index,
+		message: {
+			role: "assistant",
+			content: calls.length > 0 ? null : content.join(""),
+			refusal: null,
+			...(reasoning === undefined ? {} : { reasoning_content: reasoning.join("") }),
+			...(calls.length === 0
+				? {}
+				: {
+						tool_calls: calls.map(({ id, name, arguments: given }) => ({
+							id,
+							type: "function" as const,
+							function: { name, arguments: given.join("") },
+						})),
+					}),
+		},
+		logprobs: logprobsOf(input, content),
+		finish_reason,
+	};
+}

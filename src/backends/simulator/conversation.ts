@@ -1,0 +1,128 @@
+/** A chat as the simulator reads it: what is asked, and the statements that may answer it. */
+import { type ChatInput, textOf } from "../../tasks/text-generation.ts";
+import { type Person, persons, type Role } from "./person.ts";
+import { sentences, within, words, workOf } from "./text.ts";
+
+/** Work spent on reading a conversation (see `workOf`), newest first; the rest counts as tokens only. */
+const MAX_WORK = 200_000;
+/** A last message of at most so many sentences is asked as a whole; of a longer one, the question in it. */
+const WHOLE_SENTENCES = 2;
+/** Every fallback of ours holds it, so that what we said about ourselves is never an answer. */
+export const SIMULATOR = "Ganglion's simulator";
+
+export interface Statement {
+	text: string;
+	words: string[];
+	role: Role;
+	/** Place of the message: later ones correct earlier ones. */
+	turn: number;
+	persons: Set<Person>;
+}
+
+export interface Turn {
+	role: Role;
+	text: string;
+}
+
+export interface Conversation {
+	/** Oldest first. */
+	turns: Turn[];
+	/** Text of the last message of the user; of the last at all where the user has none. */
+	lastMessage: string;
+	/** The part of it that asks. */
+	ask: string;
+	/** Everything said but what asks. */
+	statements: Statement[];
+}
+
+// The marks of chat templates, which a raw prompt brings along.
+const TEMPLATE_MARKS =
+	/<\|[^|>]{1,40}\|>(?:\s*(?:system|user|assistant)\b\n?)?|\[\/?INST\]|<<\/?SYS>>|<\/?s>|<(?:start|end)_of_turn>(?:user|model)?/g;
+
+const LABEL = /^(?:#+\s*)?(?:\*\*)?(?:question|query|user|q|human|ask)(?:\*\*)?\s*[:：]\s*/i;
+const PASSAGE_MARK =
+	/^(?:<[^>]{1,60}>\s*|(?:[-*•]|\[\d+\]|\d+[.)])\s+|(?:context|passage|document|source|text|facts?|notes?|answer|a|assistant)(?:\s*\d+)?\s*[:：]\s*)+/i;
+const QUESTION_MARK = /[?？؟]["”»)\]]*$/;
+const QUESTION_START =
+	/^(?:please\s+)?(?:who|whom|whose|what|what's|which|when|where|why|how|is|are|was|were|do|does|did|can|could|would|will|should|tell|list|name|give|explain|describe|find|show|summari[sz]e|translate|define|compute|calculate|quién|qué|cuál|cómo|cuándo|dónde|cuánto|quel|quelle|qui|où|quand|comment|combien|pourquoi|wer|wie|wo|wann|warum|welche[rs]?|chi|dove|quando|come|perché|quem|onde|qual)\b/i;
+const QUESTION_WORDS =
+	/什么|谁|哪|怎么|为什么|多少|吗$|呢$|何|誰|どこ|いつ|ですか|هل|ما هو|من هو|أين|متى|क्या|कौन|कहाँ/u;
+
+export const isQuestion = (text: string): boolean =>
+	QUESTION_MARK.test(text) || QUESTION_START.test(text) || QUESTION_WORDS.test(text);
+
+/** A sentence without the marks of a list, a label or a tag around it. */
+const bare = (sentence: string): string =>
+	sentence
+		.replace(PASSAGE_MARK, "")
+		.replace(/\s*<\/[^>]{1,60}>$/, "")
+		.trim();
+
+export function read({ messages, prompt }: ChatInput): Conversation {
+	const turns: Turn[] =
+		prompt !== undefined
+			? [{ role: "user", text: prompt.replace(TEMPLATE_MARKS, "\n") }]
+			: messages.map(({ role, content }) => ({ role, text: textOf(content) }));
+	let last = turns.findLastIndex(({ role, text }) => role === "user" && text.trim() !== "");
+	if (last < 0) last = turns.findLastIndex(({ text }) => text.trim() !== "");
+
+	let left = MAX_WORK;
+	const statements: Statement[] = [];
+	let ask = "";
+	for (let turn = turns.length - 1; turn >= 0 && left > 0; turn--) {
+		const { role, text } = turns[turn] ?? { role: "user", text: "" };
+		if (role === "assistant" && text.includes(SIMULATOR)) continue;
+		const work = workOf(text);
+		const kept = work <= left ? text : within(text, Math.floor((text.length * left) / work));
+		left -= Math.min(work, left);
+		const said = role === "tool" ? spelledOut(kept).split("\n").flatMap(sentences) : sentences(kept);
+		const asking = turn === last ? asked(said) : undefined;
+		if (asking) ask = said.slice(asking.from, asking.to).join(" ").replace(LABEL, "");
+		said.forEach((sentence, place) => {
+			if (asking && place >= asking.from && place < asking.to) return;
+			const text = role === "tool" ? sentence : bare(sentence);
+			if (QUESTION_MARK.test(text)) return;
+			const spoken = words(text);
+			if (spoken.length > 1)
+				statements.push({ text, words: spoken, role, turn, persons: persons(spoken, role) });
+		});
+	}
+	return { turns, lastMessage: turns[last]?.text.trim() ?? "", ask: ask.trim(), statements };
+}
+
+/** The sentences that ask: the last run of questions; else the whole of a short message, or its last sentence. */
+function asked(said: string[]): { from: number; to: number } {
+	const end = said.findLastIndex((sentence) => isQuestion(sentence.replace(LABEL, "")));
+	const to = end < 0 ? said.length : end + 1;
+	if (end < 0 || (said.length <= WHOLE_SENTENCES && !said.some((sentence) => QUESTION_MARK.test(sentence))))
+		return { from: said.length <= WHOLE_SENTENCES ? 0 : said.length - 1, to: said.length };
+	let from = end;
+	while (from > 0 && QUESTION_MARK.test(said[from] ?? "") && QUESTION_MARK.test(said[from - 1] ?? "")) from--;
+	return { from, to };
+}
+
+/** JSON as lines of `name: value`, so that a tool's result can be quoted; other text as it is. */
+export function spelledOut(text: string): string {
+	const trimmed = text.trim();
+	if (!/^[{[]/.test(trimmed)) return text;
+	try {
+		const lines: string[] = [];
+		collect(JSON.parse(trimmed), "", lines);
+		return lines.join("\n");
+	} catch {
+		return text;
+	}
+}
+
+/** Levels of a tool's result that are read; below, JSON as it is. */
+const MAX_DEPTH = 8;
+
+function collect(value: unknown, name: string, lines: string[], depth = 0): void {
+	if (typeof value === "object" && value !== null && depth < MAX_DEPTH)
+		for (const [key, inner] of Object.entries(value))
+			collect(inner, Array.isArray(value) ? name : key, lines, depth + 1);
+	else
+		lines.push(
+			name ? `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}` : String(value),
+		);
+}

@@ -1,0 +1,19 @@
+/** Log probabilities of a simulator: it could only ever have said this, so each token has probability 1. */
+import type { ChatInput } from "../../tasks/text-generation.ts";
+
+interface TokenLogprob {
+	token: string;
+	logprob: number;
+	bytes: number[];
+}
+
+/** OpenAI's `logprobs` of a choice or a chunk; null unless the caller asks for them. */
+export function logprobsOf({ logprobs, top_logprobs = 0 }: ChatInput, tokens: string[]): unknown {
+	if (!logprobs) return null;
+	const encoder = new TextEncoder();
+	const content = tokens.map((token) => {
+		const sure: TokenLogprob = { token, logprob: 0, bytes: Array.from(encoder.encode(token)) };
+		return { ...sure, top_logprobs: top_logprobs > 0 ? [sure] : [] };
+	});
+	return { content, refusal: null };
+}

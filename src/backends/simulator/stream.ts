@@ -1,0 +1,68 @@
+/**
+ * Replies as OpenAI's events: the role, one event a token, the finish, then usage alone. The reader sets the pace: an
+ * event is written when it is asked for, so a slow reader holds nothing in memory and one who leaves costs nothing.
+ */
+import { AiError } from "../../errors.ts";
+import { DONE, frame } from "../../sse.ts";
+import type { ChatChunk, ChatDelta, ChatInput, Usage } from "../../tasks/text-generation.ts";
+import type { Generated } from "./generation.ts";
+import { logprobsOf } from "./logprobs.ts";
+
+type Head = Pick<ChatChunk, "id" | "created" | "model"> & { system_fingerprint: string };
+
+/** The choices one after the other, as engines that batch may send them; clients go by `index`. */
+export function* chunks(
+	head: Head,
+	choices: Generated[],
+	usage: Usage,
+	input: ChatInput,
+): Generator<ChatChunk> {
+	const chunk = (
+		index: number,
+		delta: ChatDelta,
+		finish_reason: string | null = null,
+		logprobs: unknown = null,
+	): ChatChunk => ({
+		...head,
+		object: "chat.completion.chunk",
+		choices: [{ index, delta, logprobs, finish_reason }],
+	});
+	for (const [index, { reasoning, content, calls, finish_reason }] of choices.entries()) {
+		yield chunk(index, { role: "assistant", content: "" });
+		for (const token of reasoning ?? []) yield chunk(index, { reasoning_content: token });
+		for (const token of content) yield chunk(index, { content: token }, null, logprobsOf(input, [token]));
+		for (const [place, { id, name, arguments: given }] of calls.entries()) {
+			yield chunk(index, {
+				tool_calls: [{ index: place, id, type: "function", function: { name, arguments: "" } }],
+			});
+			for (const token of given)
+				yield chunk(index, { tool_calls: [{ index: place, function: { arguments: token } }] });
+		}
+		yield chunk(index, {}, finish_reason);
+	}
+	yield { ...head, object: "chat.completion.chunk", choices: [], usage };
+}
+
+/** One event a pull. The reader may leave at any time; a fired `signal` ends the stream in an error. */
+export function eventStream(events: Generator<ChatChunk>, signal: AbortSignal): ReadableStream<Uint8Array> {
+	const encoder = new TextEncoder();
+	let done = false;
+	return new ReadableStream<Uint8Array>(
+		{
+			pull(controller) {
+				if (signal.aborted) {
+					events.return(undefined);
+					return controller.error(new AiError("aborted"));
+				}
+				if (done) return controller.close();
+				const next = events.next();
+				done = next.done === true;
+				controller.enqueue(encoder.encode(next.done ? DONE : frame(next.value)));
+			},
+			cancel() {
+				events.return(undefined);
+			},
+		},
+		{ highWaterMark: 0 },
+	);
+}
