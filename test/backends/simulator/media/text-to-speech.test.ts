@@ -1,0 +1,180 @@
+import fc from "fast-check";
+import { parseBuffer } from "music-metadata";
+import { describe, expect, it } from "vitest";
+import { WaveFile } from "wavefile";
+import { textToSpeech } from "../../../../src/backends/simulator/media/text-to-speech.ts";
+import type { SpeechInput } from "../../../../src/tasks/audio.ts";
+
+const TEXT = "The edge is near. Is it?";
+/** Six words, seventeen letters, two sentences. */
+const TEXT_SECONDS = 6 * 0.1 + 17 * 0.055 + 2 * 0.35;
+
+const say = (changes: Partial<SpeechInput> = {}) =>
+	textToSpeech({ text: TEXT, encoding: "linear16", ...changes });
+
+const samplesOf = (wav: Uint8Array): Float64Array => {
+	const file = new WaveFile(wav);
+	if (file.bitDepth === "8m") file.fromMuLaw();
+	if (file.bitDepth === "8a") file.fromALaw();
+	return file.getSamples(true);
+};
+
+const loudness = (samples: Float64Array): number =>
+	Math.sqrt(samples.reduce((sum, sample) => sum + sample ** 2, 0) / samples.length);
+
+describe("writes", () => {
+	it.each<[string, Partial<SpeechInput>, Record<string, unknown>]>([
+		[
+			"mp3",
+			{ encoding: "mp3" },
+			{ container: "MPEG", codec: "MPEG 2 Layer 3", sampleRate: 22_050, bitrate: 48_000 },
+		],
+		[
+			"mp3 at 44.1 kHz",
+			{ encoding: "mp3", sample_rate: 44_100 },
+			{ codec: "MPEG 1 Layer 3", sampleRate: 44_100 },
+		],
+		["mp3 at 8 kHz", { encoding: "mp3", sample_rate: 8_000 }, { sampleRate: 8_000 }],
+		["mp3 at 32 kbit/s", { encoding: "mp3", bit_rate: 32_000 }, { sampleRate: 22_050, bitrate: 32_000 }],
+		["mp3 at 24 kbit/s", { encoding: "mp3", bit_rate: 24_000 }, { sampleRate: 16_000, bitrate: 24_000 }],
+		["mp3 at 320 kbit/s", { encoding: "mp3", bit_rate: 320_000 }, { sampleRate: 44_100, bitrate: 320_000 }],
+		["linear16", {}, { container: "WAVE", codec: "PCM", bitsPerSample: 16, sampleRate: 24_000 }],
+		["linear16 at 16 kHz", { sample_rate: 16_000 }, { codec: "PCM", sampleRate: 16_000 }],
+		[
+			"mulaw",
+			{ encoding: "mulaw" },
+			{ container: "WAVE", codec: "MULAW", bitsPerSample: 8, sampleRate: 8_000 },
+		],
+		["alaw", { encoding: "alaw", container: "wav" }, { container: "WAVE", codec: "ALAW", sampleRate: 8_000 }],
+	])("%s, one channel, as long as the text", async (_, changes, format) => {
+		const { bytes, contentType } = await say(changes);
+		expect(contentType).toBe(changes.encoding === "mp3" ? "audio/mpeg" : "audio/wav");
+		const metadata = await parseBuffer(bytes, undefined, { duration: true });
+		expect(metadata.format).toMatchObject({ ...format, numberOfChannels: 1 });
+		// Layer III adds a delay and fills its last frame.
+		const slack = changes.encoding === "mp3" ? 3 * (1152 / (metadata.format.sampleRate ?? 1)) : 0.001;
+		expect(metadata.format.duration).toBeGreaterThanOrEqual(TEXT_SECONDS - 0.001);
+		expect(metadata.format.duration).toBeLessThan(TEXT_SECONDS + slack);
+	});
+
+	it.each([
+		["linear16", undefined, "audio/l16;rate=24000;channels=1", 2],
+		["linear16", 16_000, "audio/l16;rate=16000;channels=1", 2],
+		["mulaw", undefined, "audio/mulaw;rate=8000;channels=1", 1],
+		["alaw", undefined, "audio/alaw;rate=8000;channels=1", 1],
+	] as const)(
+		"%s at %s without a container: the samples alone",
+		async (encoding, sample_rate, type, width) => {
+			const raw = await say({ encoding, container: "none", ...(sample_rate && { sample_rate }) });
+			expect(raw.contentType).toBe(type);
+			const rate = Number(/rate=(\d+)/.exec(type)?.[1]);
+			expect(raw.bytes.length).toBe(Math.round(TEXT_SECONDS * rate) * width);
+			const wav = await say({ encoding, ...(sample_rate && { sample_rate }) });
+			const data = wav.bytes.findIndex(
+				(_, i) => new TextDecoder().decode(wav.bytes.subarray(i, i + 4)) === "data",
+			);
+			expect(wav.bytes.subarray(data + 8, data + 8 + raw.bytes.length)).toEqual(raw.bytes);
+		},
+	);
+});
+
+it("writes mp3 at exactly the sample rate and bit rate that it offers", { timeout: 20_000 }, async () => {
+	for (const sample_rate of [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]) {
+		const none = await say({ encoding: "mp3", sample_rate, bit_rate: 1 }).catch((error: unknown) => error);
+		const offered = /one of ([\d, ]+) at/.exec(String(none))?.[1]?.split(", ").map(Number) ?? [];
+		expect(offered.length).toBeGreaterThanOrEqual(7);
+		for (const bit_rate of offered) {
+			const { bytes } = await say({ encoding: "mp3", text: "Hi", speed: 4, sample_rate, bit_rate });
+			expect((await parseBuffer(bytes)).format).toMatchObject({ sampleRate: sample_rate, bitrate: bit_rate });
+		}
+	}
+});
+
+describe("the sound", () => {
+	it.each(["linear16", "mulaw", "alaw"] as const)(
+		"is heard in words and silent between sentences: %s",
+		async (encoding) => {
+			const { bytes } = await say({ encoding });
+			const samples = samplesOf(bytes);
+			const rate = samples.length / TEXT_SECONDS;
+			const part = (from: number, to: number) =>
+				loudness(samples.subarray(Math.ceil(from * rate), Math.floor(to * rate)));
+			const firstEnd = 4 * 0.1 + 13 * 0.055;
+			expect(part(0, firstEnd)).toBeGreaterThan(1_000);
+			expect(part(firstEnd, firstEnd + 0.34)).toBeLessThan(20);
+			expect(part(TEXT_SECONDS - 0.34, TEXT_SECONDS)).toBeLessThan(20);
+		},
+	);
+
+	it("is the same bytes for the same input, and another voice for another name", async () => {
+		for (const encoding of ["mp3", "linear16", "mulaw", "alaw"] as const) {
+			const first = await say({ encoding, voice: "luna" });
+			expect(await say({ encoding, voice: "luna" })).toEqual(first);
+			expect((await say({ encoding, voice: "zeus" })).bytes).not.toEqual(first.bytes);
+		}
+	});
+
+	it.each([0.25, 2, 4])("is shorter the faster it is said: %d", async (speed) => {
+		const { format } = await parseBuffer((await say({ speed })).bytes);
+		expect(format.duration).toBeCloseTo(TEXT_SECONDS / speed, 3);
+	});
+
+	it("of a long text ends within a minute", async () => {
+		const text = "A long story, told again. ".repeat(200);
+		const { format } = await parseBuffer((await say({ text, encoding: "mulaw" })).bytes);
+		expect(format.duration).toBe(60);
+	});
+
+	it("exists for any text that has something to say", async () => {
+		await fc.assert(
+			fc.asyncProperty(
+				fc
+					.string({ unit: "grapheme", minLength: 1, maxLength: 60 })
+					.filter((text) => text.replaceAll("\0", "").trim() !== ""),
+				async (text) => {
+					const { bytes } = await say({ text, encoding: "mulaw" });
+					expect(loudness(samplesOf(bytes))).toBeGreaterThan(0);
+				},
+			),
+			{ numRuns: 50 },
+		);
+	});
+});
+
+describe("refuses", () => {
+	it.each<[Partial<SpeechInput>, string]>([
+		[
+			{ encoding: "flac" },
+			"The simulator does not write flac; its encodings are mp3, linear16, mulaw and alaw.",
+		],
+		[
+			{ encoding: "opus" },
+			"The simulator does not write opus; its encodings are mp3, linear16, mulaw and alaw.",
+		],
+		[
+			{ encoding: "aac" },
+			"The simulator does not write aac; its encodings are mp3, linear16, mulaw and alaw.",
+		],
+		[{ encoding: "mp3", container: "wav" }, "mp3 needs no container; it cannot be put in wav."],
+		[{ container: "ogg" }, "linear16 goes into container wav or none, not ogg."],
+		[
+			{ encoding: "mp3", sample_rate: 12_345 },
+			"sample_rate for mp3 must be one of 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000.",
+		],
+		[
+			{ encoding: "mp3", sample_rate: 12_000, bit_rate: 8_000 },
+			"bit_rate for mp3 must be one of 16000, 24000, 32000, 40000, 48000, 56000, 64000 at this sample_rate.",
+		],
+		[{ sample_rate: 1 }, "sample_rate for linear16 must be a whole number from 4000 to 48000."],
+		[
+			{ encoding: "alaw", sample_rate: 8_000.5 },
+			"sample_rate for alaw must be a whole number from 4000 to 48000.",
+		],
+		[{ speed: 0 }, "speed must be between 0.25 and 4."],
+		[{ speed: Number.NaN }, "speed must be between 0.25 and 4."],
+		[{ text: "" }, "There is nothing to say: the text is empty."],
+		[{ text: " \n\0" }, "There is nothing to say: the text is empty."],
+	])("%j", async (changes, description) => {
+		await expect(say(changes)).rejects.toMatchObject({ name: "AiError", code: 8001, description });
+	});
+});
