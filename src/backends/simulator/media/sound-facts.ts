@@ -1,0 +1,85 @@
+/** What a sound file says of itself: nothing is decoded, so any format with readable headers will do. */
+import { type IAudioMetadata, parseBlob } from "music-metadata";
+import { AiError } from "../../../errors.ts";
+import type { Media } from "../../../tasks/media.ts";
+import { rawFormatOf } from "./raw-format.ts";
+import { isWav } from "./riff.ts";
+import { spokenTextOf } from "./spoken-text.ts";
+
+/** An hour of Ogg takes about ten thousand; made to be slow, a file of a few megabytes takes millions. */
+const MAX_READS = 30_000;
+/** Room for the cover of an album, which comes in one piece. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
+
+export interface SoundFacts {
+	/** `WAV`, `MP3`, `FLAC`, …; `raw PCM`. */
+	format: string;
+	/** Seconds. Recordings that were streamed to a file often do not know it. */
+	duration?: number;
+	/** Hertz. */
+	rate?: number;
+	channels?: number;
+	/** What the simulator said, if it made the file. */
+	spoken?: string;
+}
+
+/** Throws `invalidInput` with the product's own sentence where the bytes are no sound. */
+export async function readSoundFacts({ bytes, contentType }: Media): Promise<SoundFacts> {
+	const raw = rawFormatOf(contentType);
+	// Samples can look like the start of an MP3; the header of a WAV file is no accident.
+	if (raw && bytes.length > 0 && !isWav(bytes)) {
+		const { code, bits, rate, channels } = raw;
+		const duration = bytes.length / ((rate * channels * bits) / 8);
+		return { format: `raw ${code === "pcm" ? "PCM" : code}`, duration, rate, channels };
+	}
+	const metadata = await parse(bytes).catch((cause: unknown) => {
+		throw new AiError("invalidInput", undefined, { cause });
+	});
+	const { container, codec, duration, sampleRate, numberOfChannels } = metadata.format;
+	const spoken = spokenTextOf(metadata);
+	return {
+		format: nameOf(container, codec),
+		...(isPositive(duration) && { duration }),
+		...(isPositive(sampleRate) && { rate: sampleRate }),
+		...(isPositive(numberOfChannels) && { channels: numberOfChannels }),
+		...(spoken !== undefined && { spoken }),
+	};
+}
+
+const isPositive = (value: number | undefined): value is number =>
+	value !== undefined && Number.isFinite(value) && value > 0;
+
+async function parse(bytes: Uint8Array<ArrayBuffer>): Promise<IAudioMetadata> {
+	const metadata = await parseBlob(new MeteredBlob([bytes]), { skipCovers: true });
+	const { hasAudio, sampleRate, duration } = metadata.format;
+	if (!hasAudio || !(isPositive(sampleRate) || isPositive(duration))) throw new TypeError("no audio stream");
+	if (isPositive(duration)) return metadata;
+	// Not in the headers: count the frames, if there are not too many.
+	const counted = parseBlob(new MeteredBlob([bytes]), { skipCovers: true, duration: true });
+	return counted.catch(() => metadata);
+}
+
+/** Ends the work of a parser that a hostile file leads in small steps. */
+class MeteredBlob extends Blob {
+	#reads = 0;
+
+	override slice(start = 0, end = this.size, type?: string): Blob {
+		if (++this.#reads > MAX_READS || end - start > MAX_READ_BYTES) throw new RangeError("too much to read");
+		return super.slice(start, end, type);
+	}
+}
+
+const FORMAT_NAMES: Record<string, string> = {
+	WAVE: "WAV",
+	MPEG: "MP3",
+	"ADTS/MPEG-4": "AAC",
+	"ADTS/MPEG-2": "AAC",
+	"EBML/webm": "WebM",
+	"EBML/matroska": "Matroska",
+};
+
+/** The parser names MP4 files by their brands (`M4A/mp42/isom`). */
+function nameOf(container = "", codec = ""): string {
+	const name = FORMAT_NAMES[container] ?? container.split("/")[0] ?? "";
+	return /^[\w .-]+$/.test(name) ? name : /^[\w .-]+$/.test(codec) ? codec : "unnamed";
+}
