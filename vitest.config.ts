@@ -10,6 +10,8 @@ export default defineConfig({
 					cloudflareTest({
 						wrangler: { configPath: "./wrangler.jsonc" },
 						miniflare: {
+							// Lets a caller hand an `AbortSignal` over RPC; experimental, so deployments do without.
+							compatibilityFlags: ["enable_abortsignal_rpc", "enable_request_signal"],
 							bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
 						},
 					}),
