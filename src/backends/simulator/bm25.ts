@@ -16,8 +16,15 @@ export interface Relevance {
 	matched: string[];
 }
 
-/** What each document is worth to the query, in the order of the documents. Terms of no document weigh the most. */
-export function relevance(query: readonly string[], documents: readonly (readonly string[])[]): Relevance[] {
+/**
+ * What each document is worth to the query, in the order of the documents. Terms of few documents weigh more, those of
+ * none the most; `emphasis` multiplies.
+ */
+export function relevance(
+	query: readonly string[],
+	documents: readonly (readonly string[])[],
+	emphasis: (term: string) => number = () => 1,
+): Relevance[] {
 	const asked = [...new Set(query)];
 	const counts = documents.map((document) => {
 		const count = new Map<string, number>();
@@ -27,7 +34,7 @@ export function relevance(query: readonly string[], documents: readonly (readonl
 	const averageLength = documents.reduce((sum, document) => sum + document.length, 0) / documents.length || 1;
 	const weights = asked.map((term) => {
 		const having = counts.filter((count) => count.has(term)).length;
-		return Math.log(1 + (documents.length + 1) / (having + 0.5));
+		return emphasis(term) * Math.log(1 + (documents.length + 1) / (having + 0.5));
 	});
 	const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
 

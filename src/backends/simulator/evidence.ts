@@ -5,8 +5,9 @@
 import { sentiment } from "./classification.ts";
 import { operationsIn } from "./expression.ts";
 import { type Hint, keyWords, kindOf } from "./kinds.ts";
-import { after, enumeration, names, numbers, quoted } from "./phrases.ts";
-import { fold, isStopWord, term, terms, within, words } from "./text.ts";
+import { labelled } from "./labels.ts";
+import { after, enumeration, listIn, names, numbers, objectOf, quoted } from "./phrases.ts";
+import { fold, literally, term, terms, within, words } from "./text.ts";
 
 /** What is read of one source. */
 const MAX_SOURCE_CHARACTERS = 8_000;
@@ -98,7 +99,7 @@ export class Evidence {
 			const nearest = free
 				.filter(({ index }) => distance(index) <= NEAR_CHARACTERS)
 				.sort((a, b) => distance(a.index) - distance(b.index))[0];
-			const chosen = nearest ?? (needed ? free[0] : undefined);
+			const chosen = nearest ?? (needed || COUNTS.test(hint.key) ? free[0] : undefined);
 			if (!chosen) continue;
 			this.#used.add(chosen.mark);
 			return chosen.number;
@@ -146,11 +147,14 @@ export class Evidence {
 		for (const source of this.#sources(needed)) {
 			const label = labelled(source, hint, true)[0];
 			const found =
-				label !== undefined
-					? enumeration(label)
-					: (kind?.find(source, hint, this.now) ?? quoted(source).map(({ value }) => value));
+				label !== undefined ? enumeration(label) : (kind?.find(source, hint, this.now) ?? listed(source));
 			const unique = [...new Set(found)].filter(accept);
-			if (unique.length > 0) return unique;
+			// A list without a name belongs to the first property that may have it.
+			const mark = `list ${JSON.stringify(unique)}`;
+			if (unique.length === 0 || (label === undefined && kind === undefined && this.#used.has(mark)))
+				continue;
+			this.#used.add(mark);
+			return unique;
 		}
 		return [];
 	}
@@ -163,6 +167,11 @@ export class Evidence {
 	}
 }
 
+const listed = (source: string): string[] => {
+	const marked = quoted(source).map(({ value }) => value);
+	return marked.length > 0 ? marked : listIn(source);
+};
+
 /** Strings of a source for a property, the likeliest first. */
 function candidatesIn(
 	source: string,
@@ -173,9 +182,18 @@ function candidatesIn(
 	const found = [...labelled(source, hint), ...(kind?.find(source, hint, now) ?? [])];
 	if (!needed || !guess) return found;
 	if (kind) return [...found, ...(kind.guess?.(source) ?? [])];
-	const phrases = [...quoted(source), ...after(source, "about|for|of|in|on|with|to"), ...names(source)];
+	const phrases = [
+		...quoted(source),
+		...objectOf(source),
+		...after(source, "about|for|of|in|with|to|on"),
+		...names(source),
+	];
 	return [...found, ...phrases.map(({ value }) => value)];
 }
+
+/** "Add 3 apples" gives a quantity without naming it. */
+const COUNTS =
+	/^(?:quantity|qty|count|amount|copies|passengers|people|guests|adults|tickets|nights|top_?k|max_?results|num_?results|n)$/i;
 
 const UNIT_TERMS = ["year", "day", "hour", "minute", "week", "month"];
 
@@ -214,28 +232,4 @@ function placeOf(source: string, member: string): number {
 			new RegExp(String.raw`(?<![\p{L}\p{N}'’])${member.toUpperCase()}(?![\p{L}\p{N}'’])`, "u"),
 		);
 	return source.search(pattern);
-}
-
-const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
-
-const LINK = String.raw`\s*["'*]{0,3}\s*(?::|=|\bis\b|\bare\b|\bequals\b|\bshould be\b|\bwill be\b|\bset to\b|\bto be\b|\bnamed\b|\bcalled\b)\s*`;
-const QUOTED_VALUE = String.raw`"([^"\n]{1,500})"|“([^”\n]{1,500})”|'([^'\n]{1,500})'`;
-
-/** What follows the property's name: `name: Alice`, `"name": "Alice"`, "my name is Alice", `subject "Hello"`. */
-function labelled(source: string, { key }: Hint, whole = false): string[] {
-	const parts = keyWords(key);
-	if (parts.length === 0) return [];
-	const said = parts.map(literally).join(String.raw`[\s_-]*`);
-	const end = whole
-		? String.raw`[^.;\n]{1,500}`
-		: String.raw`[^\s,.;\n][^,;\n]{0,120}?(?=[,;\n]|[.?!](?:\s|$)|\s+(?:and|with|but|who|that|in|at|on|from|for)\s|$)`;
-	const linked = new RegExp(
-		String.raw`(?<![\p{L}\p{N}])["'*]{0,3}${said}s?${LINK}(?:${QUOTED_VALUE}|(${end}))`,
-		"giu",
-	);
-	const adjacent = new RegExp(String.raw`(?<![\p{L}\p{N}])${said}s?\s+(?:${QUOTED_VALUE})`, "giu");
-	return [...source.matchAll(adjacent), ...source.matchAll(linked)]
-		.map((match) => (match.slice(1).find((group) => group !== undefined) ?? "").trim())
-		.map((value) => value.replace(/^(?:an?|the)\s+/i, "").replace(/["'}\]]+$/, ""))
-		.filter((value) => value !== "" && !(isStopWord(value) || /^(?:["'{[]|not\b)/.test(value)));
 }

@@ -22,7 +22,8 @@ export interface Alternative {
 export const COSTLY_PATTERN = "x-costly-pattern";
 /** More ways than this are not tried. */
 const MAX_ALTERNATIVES = 24;
-const MAX_REFERENCES = 16;
+/** Schemas looked into for one place: references that lead to many others multiply. */
+const MAX_OPENED = 2_000;
 const TYPES: readonly Type[] = ["object", "array", "string", "number", "boolean", "null"];
 
 export class SchemaDocument {
@@ -54,7 +55,7 @@ export class SchemaDocument {
 
 	/** Every way to satisfy a schema, in its order; empty where there is none. */
 	alternatives(schema: JsonSchema): Alternative[] {
-		return this.#open(schema, []).flatMap(({ schema, refs }) =>
+		return this.#open(schema, [], { left: MAX_OPENED }).flatMap(({ schema, refs }) =>
 			typesOf(schema).map((type) => ({
 				schema: { ...schema, type },
 				type,
@@ -64,9 +65,9 @@ export class SchemaDocument {
 		);
 	}
 
-	#open(schema: JsonSchema, refs: string[]): { schema: Schema; refs: string[] }[] {
+	#open(schema: JsonSchema, refs: string[], budget: { left: number }): { schema: Schema; refs: string[] }[] {
 		if (schema === true) return [{ schema: {}, refs }];
-		if (schema === false || refs.length > MAX_REFERENCES) return [];
+		if (schema === false || budget.left-- <= 0) return [];
 		const { $ref, allOf, anyOf, oneOf, if: condition, then, else: otherwise, ...rest } = schema;
 		let found = [{ schema: rest as Schema, refs }];
 		const both = (others: { schema: Schema; refs: string[] }[]) => {
@@ -80,15 +81,16 @@ export class SchemaDocument {
 				.slice(0, MAX_ALTERNATIVES);
 		};
 		if (typeof $ref === "string") {
-			const target = this.#resolve($ref);
-			both(target === undefined ? [] : this.#open(target, [...refs, $ref]));
+			// A reference that leads back to itself, with no part of a document in between, says nothing.
+			const target = refs.includes($ref) ? undefined : this.#resolve($ref);
+			both(target === undefined ? [] : this.#open(target, [...refs, $ref], budget));
 		}
-		for (const part of allOf ?? []) both(this.#open(part, refs));
+		for (const part of allOf ?? []) both(this.#open(part, refs, budget));
 		for (const options of [anyOf, oneOf])
-			if (options) both(options.flatMap((option) => this.#open(option, refs)));
+			if (options) both(options.flatMap((option) => this.#open(option, refs, budget)));
 		if (condition !== undefined) {
-			const holds = this.#open({ allOf: [condition, then ?? {}] }, refs);
-			both([...holds, ...this.#open(otherwise ?? {}, refs)]);
+			const holds = this.#open({ allOf: [condition, then ?? {}] }, refs, budget);
+			both([...holds, ...this.#open(otherwise ?? {}, refs, budget)]);
 		}
 		return found;
 	}

@@ -14,6 +14,8 @@ export interface Kind {
 	says: Set<string>;
 	/** Values in the text, the likeliest first. */
 	find(text: string, hint: Hint, now: number): string[];
+	/** Whether a description that has one of the words does not say the kind: everything has a name or a text. */
+	vague?: true;
 	/** What to take for a property that must be there and that nothing was found for. */
 	guess?(text: string): string[];
 }
@@ -68,7 +70,7 @@ const han = (text: string): string[] => {
 
 export const KINDS: Record<string, Kind> = {
 	email: { says: list("email mail mailbox"), find: (text) => values(emails(text)) },
-	url: { says: list("url urls uri link href website webpage page"), find: (text) => values(urls(text)) },
+	url: { says: list("url urls uri link href website webpage"), find: (text) => values(urls(text)) },
 	phone: { says: list("phone telephone mobile fax"), find: (text) => values(phones(text)) },
 	expression: {
 		says: list("expression expr formula equation calculation calc math arithmetic"),
@@ -94,48 +96,85 @@ export const KINDS: Record<string, Kind> = {
 	currency: { says: list("currency currencies"), find: (text) => matches(text, CURRENCIES) },
 	language: { says: list("language lang locale"), find: (text) => matches(text, LANGUAGES) },
 	origin: {
+		vague: true,
 		says: list("origin from departure depart start source"),
 		find: (text) => values(after(text, "from")),
 	},
 	recipient: {
+		vague: true,
 		says: list("to recipient recipients receiver addressee"),
 		find: (text) => [...values(emails(text)), ...values(after(text, "to|into"))],
 	},
 	destination: {
+		vague: true,
 		says: list("destination arrival arrive target"),
 		find: (text) => values(after(text, "to|into|for")),
 	},
 	place: {
-		says: list(
-			"city location place town country region state address area venue where capital destination village",
-		),
+		says: list("city location place town country region state area venue where village room"),
 		find: (text) => [...values(after(text, PLACE_WORDS)), ...han(text), ...values(names(text))],
 	},
+	address: {
+		says: list("address street"),
+		find: (text) => [
+			...matches(
+				text,
+				/\b\d{1,6}\s+\p{Lu}[\p{L}\p{M}.'’-]*(?:\s+\p{Lu}[\p{L}\p{M}.'’-]*){0,4}(?:,\s*\p{Lu}[\p{L}\p{M}'’-]*(?:\s\p{Lu}[\p{L}\p{M}'’-]*)?){0,3}/gu,
+			),
+			...values(after(text, PLACE_WORDS)),
+		],
+	},
+	code: {
+		says: list("sql command script statement code"),
+		vague: true,
+		find: (text) => [
+			...matches(text, /(?<=`)[^`]+(?=`)/g),
+			...matches(text, /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|WITH)\s[^;\n]+/g),
+			...values(quoted(text)),
+			...matches(text, /(?<=\b(?:run|execute|command)\s+(?:the\s+)?(?:command\s+)?)\S.*$/gi),
+		],
+	},
 	id: {
-		says: list("id identifier uuid code sku reference ref ticket number no"),
+		vague: true,
+		says: list("id identifier uuid sku reference ref ticket number no"),
 		find: (text) => [...values(identifiers(text)), ...values(numbers(text))],
 	},
+	path: {
+		vague: true,
+		says: list("path file filename filepath directory folder"),
+		find: (text) => [
+			...matches(
+				text,
+				/(?<![\w/.@])(?:~|\.{1,2})?\/?[\w.-]{1,64}(?:\/[\w.-]{1,64}){0,12}\.[a-z][a-z0-9]{0,5}\b(?!@)/g,
+			),
+			...matches(text, /(?<![\w/.@:])(?:~|\.{1,2})?\/[\w.-]{1,64}(?:\/[\w.-]{1,64}){0,12}/g),
+		],
+	},
 	title: {
-		says: list("title headline heading filename file label"),
+		vague: true,
+		says: list("title headline heading label"),
 		find: (text) => [
 			...matches(
 				text,
 				/(?<=\b(?:titled|called|named|entitled)\s+)["“']?[\p{L}\p{N}][^"”',.?!\n]{0,80}/gu,
 			).map((found) => found.replace(/^["“']/, "").trim()),
 			...values(quoted(text)),
-			...matches(text, /(?<![\w/])[\w-]{1,64}(?:\/[\w-]{1,64}){0,8}\.[a-z]{2,5}\b/g),
 		],
 	},
 	message: {
-		says: list("message body content text note comment caption input sentence paragraph reply"),
+		vague: true,
+		says: list(
+			"message body content text note comment caption input sentence paragraph reply description details summary reason story",
+		),
 		find: (text) => [...values(quoted(text)), ...spoken(text)],
 	},
 	query: {
-		says: list("query q search keyword keywords term terms topic subject question prompt symptom"),
+		says: list("query q search keyword keywords topic subject question prompt"),
 		find: (text) => values(quoted(text)),
 		guess: (text) => [topicOf(text)],
 	},
 	person: {
+		vague: true,
 		says: list(
 			"name person who user username author customer contact attendee participant people artist company organization organisation team character employee player patient guest client brand symbol ticker",
 		),
@@ -160,7 +199,7 @@ export function kindOf({ key, about }: Hint, byDescription: boolean): Kind | und
 	}
 	if (!byDescription) return undefined;
 	const described = words(about).map(fold);
-	return Object.values(KINDS).find(({ says }) => described.some((word) => says.has(word)));
+	return Object.values(KINDS).find(({ says, vague }) => !vague && described.some((word) => says.has(word)));
 }
 
 const DIRECTIONS: Record<string, Kind | undefined> = {

@@ -154,8 +154,9 @@ const NO_NAMES = new Set(
 
 const isName = (word: string): boolean => !NO_NAMES.has(fold(word)) && !isStopWord(word);
 
-/** Runs of capitalised words that are not just the beginning of a sentence. */
+/** Runs of capitalised words that are not just the beginning of a sentence, nor a quotation by themselves. */
 export function names(text: string): Phrase[] {
+	const titles = new Set(quoted(text).map(({ value }) => value));
 	return all(text, CAPITALISED).flatMap(({ value, index }) => {
 		// "Ask Alice": the run begins where the name does.
 		let rest = value;
@@ -164,8 +165,9 @@ export function names(text: string): Phrase[] {
 			if (isName(first.replace(/['’]s$/, ""))) break;
 			rest = rest.slice(first.length).trimStart();
 		}
-		if (rest === "" || /^[\p{Lu}]$/u.test(rest)) return [];
-		return [{ value: rest.replace(/['’]s$/, ""), index: index + value.length - rest.length }];
+		rest = rest.replace(/['’]s?$/, "");
+		if (rest === "" || titles.has(rest) || /^[\p{Lu}]$/u.test(rest)) return [];
+		return [{ value: rest, index: text.indexOf(rest, index) }];
 	});
 }
 
@@ -238,6 +240,25 @@ function splitList(joined: string, prepositions: string): string[] {
 }
 
 const SEPARATOR = /\s*(?:,\s*(?:and|or|&)?|;|\n|\band\b|\bor\b|、|，)\s*/u;
+
+/** The first list in a text that is not after a label: "pancakes with flour, milk and eggs". */
+export function listIn(text: string): string[] {
+	const list =
+		/\b(?:with|of|are|include[sd]?|including|like|from|use|using|need)\s+((?:[\p{L}\p{N}' -]{1,40},\s*){1,20}(?:(?:and|or)\s+)?[\p{L}\p{N}' -]{1,40})/u.exec(
+			text,
+		)?.[1];
+	return list === undefined ? [] : enumeration(list);
+}
+
+/** What an order is about: "Add 3 apples to my cart" is about apples. */
+export function objectOf(text: string): Phrase[] {
+	const match =
+		/^(?:please\s+|can you\s+|could you\s+)?\p{L}+\s+(?:(?:\d+|an?|the|some|my|all|me|one|two|three)\s+)*([\p{L}\p{M}\p{N}'’-]+(?:\s+[\p{L}\p{M}\p{N}'’-]+){0,4}?)(?=\s+(?:to|in|on|at|for|from|with|into|of|using|by|and|as|because|about)\b|[.?!,]|$)/iu.exec(
+			text.trim(),
+		);
+	const value = match?.[1];
+	return value === undefined || isStopWord(value) ? [] : [{ value, index: text.indexOf(value) }];
+}
 
 /** The members of an enumeration: "eggs, milk and flour". */
 export const enumeration = (text: string): string[] =>

@@ -127,6 +127,9 @@ export function termsOf(words: readonly string[]): string[] {
 /** What a text is about. */
 export const terms = (text: string): string[] => termsOf(words(text));
 
+/** The text as a part of a regular expression that matches it. */
+export const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+
 /** The work that reading a text is, in characters of a script with spaces. */
 export const workOf = (text: string): number =>
 	text.length + (SPACELESS_COST - 1) * (text.match(SPACELESS_CHARACTERS)?.length ?? 0);

@@ -42,6 +42,20 @@ describe("recall", () => {
 		expect(await contentOf(turns)).toBe("You are 30 years old. Your favourite colour is blue.");
 	});
 
+	it.each([
+		["I was born in 1990 in Rome.", "In which city was I born?", "You were born in 1990 in Rome."],
+		["My car is red.", "What color is my car?", "Your car is red."],
+		[
+			"Refunds are possible within 30 days.",
+			"How long do I have to get a refund?",
+			"Refunds are possible within 30 days.",
+		],
+		["My name is Alice.", "Do you remember my name?", "Your name is Alice."],
+		["The meeting is at 5pm on Tuesday.", "when is the meeting", "The meeting is at 5pm on Tuesday."],
+	])("does not need the kind that is asked for in the answer: %s %s", async (told, asked, said) => {
+		expect(await contentOf([user(told), assistant("I see."), user(asked)])).toBe(said);
+	});
+
 	it("knows the user from the model", async () => {
 		expect(await contentOf([user("My name is Alice."), user("What is your name?")])).toBe(
 			`${FALLBACK} You asked: What is your name?`,

@@ -93,6 +93,18 @@ describe("a place without anything in the text", () => {
 	});
 });
 
+it("gives up on references that lead in circles, at once", () => {
+	const names = Array.from({ length: 12 }, (_, n) => `n${n}`);
+	const $defs = Object.fromEntries(
+		names.map((name) => [name, { anyOf: names.map((other) => ({ $ref: `#/$defs/${other}` })) }]),
+	);
+	const started = performance.now();
+	expect(instanceOf({ $defs, $ref: "#/$defs/n0" }, filling(""))).toBeUndefined();
+	expect(instanceOf({ $ref: "#" }, filling(""))).toBeUndefined();
+	expect(instanceOf({ $ref: "#/nowhere" }, filling(""))).toBeUndefined();
+	expect(performance.now() - started).toBeLessThan(1000);
+});
+
 it("leaves a schema as it was", () => {
 	const schema = Object.freeze({
 		type: "object",

@@ -61,6 +61,41 @@ describe("a schema", () => {
 		});
 	});
 
+	it("finds what its names and formats ask for", async () => {
+		const schema = object({
+			order_id: { type: "string" },
+			customer: object({ name: { type: "string" }, email: { type: "string", format: "email" } }),
+			total: { type: "number" },
+			item_count: { type: "integer" },
+			shipped: { type: "boolean" },
+			ship_date: { type: "string", format: "date" },
+			address: { type: "string" },
+			agent: { type: "string" },
+		});
+		const text =
+			"Order #1234 from John Doe (john@doe.com), total $59.90, 3 items, shipped on 2024-05-01 to 12 Main St, Springfield. Agent: Quinn Public";
+		expect(await documentOf(text, schema)).toEqual({
+			order_id: "1234",
+			customer: { name: "John Doe", email: "john@doe.com" },
+			total: 59.9,
+			item_count: 3,
+			shipped: true,
+			ship_date: "2024-05-01",
+			address: "12 Main St, Springfield",
+			agent: "Quinn Public",
+		});
+	});
+
+	it("gets the members of a list, once", async () => {
+		const list = { type: "array", items: { type: "string" } };
+		const schema = object({ director: { type: "string" }, ingredients: list, steps: list });
+		expect(await documentOf("Pancakes with flour, milk and eggs. Directed by Ann Lee.", schema)).toEqual({
+			director: "Ann Lee",
+			ingredients: ["flour", "milk", "eggs"],
+			steps: ["unknown"],
+		});
+	});
+
 	it("chooses the member of an enumeration that is named, or that the words lean to", async () => {
 		const schema = object({
 			sentiment: { enum: ["positive", "negative", "neutral"] },

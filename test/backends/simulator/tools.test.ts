@@ -109,6 +109,63 @@ describe("which tool", () => {
 		},
 	);
 
+	const house = [
+		tool("getUser", "Look up a user by id", { userId: { type: "string" } }),
+		tool(
+			"add_to_cart",
+			"Add a product to the shopping cart",
+			{ product: { type: "string" }, quantity: { type: "integer", minimum: 1 } },
+			["product"],
+		),
+		tool("set_thermostat", "Set the thermostat", {
+			temperature: { type: "number" },
+			room: { type: "string" },
+		}),
+		tool("turn_on_lights", "Turn on the lights in a room", { room: { type: "string" } }),
+		tool("write_file", "Write a file", { path: { type: "string" }, content: { type: "string" } }),
+		tool("query_database", "Run a SQL query against the database", { sql: { type: "string" } }),
+		tool("translate_text", "Translate text", {
+			text: { type: "string" },
+			target_language: { type: "string" },
+		}),
+		tool("schedule_meeting", "Schedule a meeting", {
+			title: { type: "string" },
+			date: { type: "string", format: "date-time" },
+			attendees: { type: "array", items: { type: "string" } },
+		}),
+	];
+	it.each([
+		["Who is user u_1234?", "getUser", { userId: "u_1234" }],
+		["Add 3 apples to my cart", "add_to_cart", { product: "apples", quantity: 3 }],
+		[
+			"Set the thermostat in the bedroom to 21 degrees",
+			"set_thermostat",
+			{ temperature: 21, room: "bedroom" },
+		],
+		["Turn on the lights in the kitchen", "turn_on_lights", { room: "kitchen" }],
+		["Write 'hello world' to notes.txt", "write_file", { path: "notes.txt", content: "hello world" }],
+		["Run SELECT * FROM users", "query_database", { sql: "SELECT * FROM users" }],
+		[
+			"Translate 'good morning' to French",
+			"translate_text",
+			{ text: "good morning", target_language: "French" },
+		],
+		[
+			"Schedule a meeting titled 'Planning' tomorrow at 3pm with Alice and Bob",
+			"schedule_meeting",
+			{ title: "Planning", date: "2026-01-03T15:00:00Z", attendees: ["Alice", "Bob"] },
+		],
+	])("among many: %s", async (asked, name, given) => {
+		expect(await callsOf(asked, { tools: house })).toEqual([{ name, arguments: given }]);
+	});
+
+	it.each([
+		"Write a story about a king",
+		"what's 2+2",
+		"Explain how lists are sorted",
+		"I'm feeling sad today",
+	])("none among many: %s", async (asked) => expect(await callsOf(asked, { tools: house })).toEqual([]));
+
 	it("takes arguments from an earlier turn where the last says nothing", async () => {
 		const turns = [user("I live in Lyon."), assistant("Nice."), user("What is the weather like?")];
 		expect(await callsOf(turns, { tools: [weather] })).toEqual([
