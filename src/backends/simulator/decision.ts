@@ -16,6 +16,8 @@ const MAX_STATE_CHARACTERS = 100_000;
 const SHARPNESS = 6;
 /** Share of the sentiment in the likeness: "The customer is happy" and "I love it" have no word in common. */
 const SENTIMENT_WEIGHT = 0.2;
+/** The likeness above which a statement alone counts as more likely than not. */
+const UNRELATED = 0.15;
 /** What an image, a sound or a video counts for. */
 const MEDIA_TOKENS = 256;
 
@@ -90,6 +92,3 @@ function answer(question: Question, likeness: (text: string) => number): Decisio
 			return question satisfies never;
 	}
 }
-
-/** The likeness above which a statement alone counts as more likely than not. */
-const UNRELATED = 0.15;

@@ -5,7 +5,7 @@
  */
 import type { Schema } from "@cfworker/json-schema";
 import { Evidence } from "./evidence.ts";
-import { type Alternative, type JsonSchema, SchemaDocument } from "./json-schema.ts";
+import { type Alternative, COSTLY_PATTERN, type JsonSchema, SchemaDocument } from "./json-schema.ts";
 import { type Built, type Filling, Leaves, type Place } from "./leaves.ts";
 import { extraKey, partOf } from "./plain-values.ts";
 
@@ -248,7 +248,7 @@ class Builder {
 	#list(part: JsonSchema, { hint, required }: Place, most: number): unknown[] {
 		const { evidence } = this.#filling;
 		const [alternative] = this.#document.alternatives(part);
-		if (!alternative || typeof part === "boolean") return [];
+		if (!alternative || typeof part === "boolean" || COSTLY_PATTERN in alternative.schema) return [];
 		const accept = (value: unknown) => this.#document.accepts(value, part);
 		const { schema, type } = alternative;
 		const found = Array.isArray(schema.enum)

@@ -1,6 +1,6 @@
 /**
  * Words and sentences of any script. Scripts that write no spaces (Han, Thai, …) are cut by the runtime's own
- * `Intl.Segmenter`; all others by a pattern, which is twenty times faster. Stems are English and rough: they only
+ * `Intl.Segmenter`; all others by a pattern, which is many times faster. Stems are English and rough: they only
  * have to be the same on both sides of a comparison.
  */
 
