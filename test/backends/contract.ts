@@ -28,6 +28,10 @@ export interface Subject {
 	skip?: Partial<Record<Case, string>>;
 }
 
+/** A session is no value; whoever offers one has a suite of its own. */
+type ValueTask = Exclude<TaskName, "live-transcription">;
+const isValueTask = (task: TaskName): task is ValueTask => task in OUTPUTS;
+
 export type Case = "usage" | "several choices" | "a raw prompt" | "tools" | "a JSON schema";
 
 /** A picture of 2 by 2 pixels. */
@@ -66,7 +70,7 @@ const chat: ChatInput = {
 	stream: false,
 };
 
-const INPUTS: { [Name in TaskName]: TaskInput<Name> } = {
+const INPUTS: { [Name in ValueTask]: TaskInput<Name> } = {
 	"text-generation": chat,
 	decision: {
 		model: "clef",
@@ -141,7 +145,7 @@ const Chunk = z.looseObject({
 });
 type Chunk = z.output<typeof Chunk>;
 
-const OUTPUTS: Record<TaskName, z.ZodType> = {
+const OUTPUTS: Record<ValueTask, z.ZodType> = {
 	"text-generation": Completion,
 	decision: z.looseObject({
 		answers: z.object({
@@ -206,7 +210,8 @@ const OUTPUTS: Record<TaskName, z.ZodType> = {
 /** Declares the suite. Call it at the top of a test file. */
 export function describeBackend(subject: Subject): void {
 	const { name, backend, target, tasks, models = {}, inputs = {}, skip = {} } = subject;
-	const inputOf = <Name extends TaskName>(task: Name): TaskInput<Name> => inputs[task] ?? INPUTS[task];
+	const inputOf = <Name extends ValueTask>(task: Name): TaskInput<Name> => inputs[task] ?? INPUTS[task];
+	const valueTasks = tasks.filter(isValueTask);
 	const caseOf = (which: Case) =>
 		skip[which] === undefined
 			? (title: string) => title
@@ -256,11 +261,11 @@ export function describeBackend(subject: Subject): void {
 			expect(Object.keys(backend(target, subject.world())).sort()).toEqual([...tasks].sort());
 		});
 
-		it.each(tasks)("answers %s in its shape", async (task) => {
+		it.each(valueTasks)("answers %s in its shape", async (task) => {
 			expect(OUTPUTS[task].safeParse(await outputOf(task, inputOf(task))).error).toBeUndefined();
 		});
 
-		it.each(tasks)("refuses %s to a caller who has left", async (task) => {
+		it.each(valueTasks)("refuses %s to a caller who has left", async (task) => {
 			const error = await ask(task, inputOf(task), AbortSignal.abort()).catch((thrown: unknown) => thrown);
 			expect(error).toBeInstanceOf(AiError);
 			expect(error).toMatchObject({ key: "aborted", code: FAILURES.aborted.code });
