@@ -2,7 +2,10 @@
  * Text generation: https://platform.openai.com/docs/api-reference/chat, and what vLLM, SGLang and llama.cpp add to it.
  *
  * Streams pass as bytes, a `prompt` without messages goes to `/completions` (`completions.ts`). Usage is always asked
- * for and, where an engine gives none, absent. Observed: llama.cpp counts the tokens of one choice when `n` is more.
+ * for and, where an engine gives none, absent.
+ *
+ * Observed of llama.cpp: with `n` above 1 it counts the tokens of one choice; when its connection closes it stops a
+ * stream, but goes on with a whole reply.
  */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
