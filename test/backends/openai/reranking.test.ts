@@ -38,8 +38,8 @@ describe("a ranking", () => {
 		expect(ranks[1]?.score).toBeCloseTo(1 / (1 + Math.exp(0.04520479589700699)), 12);
 	});
 
-	it("turns all scores or none, so that 0.9 stays below 5", async () => {
-		const { ranks } = await outputOf(ask("reranking", INPUT, () => json(results([0, 0.9], [1, 5]))));
+	it("turns all scores or none, so that 0.99 stays below 2", async () => {
+		const { ranks } = await outputOf(ask("reranking", INPUT, () => json(results([0, 0.99], [1, 2]))));
 		expect(ranks.map(({ id }) => id)).toEqual([1, 0]);
 	});
 
