@@ -16,6 +16,7 @@ import { authorList, search, taskList } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
 import type { Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
+import { binding } from "./binding.ts";
 import { readInputs, readJson } from "./body.ts";
 import { envelope, failureEnvelope, replyResponse } from "./envelope.ts";
 import { logFailure } from "./log.ts";
@@ -23,6 +24,9 @@ import { methodNotAllowed } from "./routes.ts";
 
 /** Ids of models that no catalogue and no route knows are unknown *routes* to the product, unless in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
+
+/** Where the runtime's class sends what it asks. */
+const WIRE_HOST = "workers-binding.ai";
 
 const UniversalBody = z.object({
 	model: z.string().min(1),
@@ -32,6 +36,7 @@ const UniversalBody = z.object({
 export function rest(services: Services): Hono<{ Variables: { requestId: string } }> {
 	const app = new Hono<{ Variables: { requestId: string } }>();
 	const { catalog, limits, now, routing, uuid } = services;
+	const wire = binding(services);
 
 	app.use(async (c, next) => {
 		c.set("requestId", uuid());
@@ -46,6 +51,11 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 	app.post("/run", async (c) => {
 		const { model, input } = validate(UniversalBody, await readJson(c.req.raw, limits));
 		return infer(c, model, { fields: input });
+	});
+	// The binding's wire for who cannot bind this Worker: any method, headers and body of the call, and where it went.
+	app.all("/run/proxy", (c) => {
+		const url = forwardedFrom(c.req.header("x-forwarded"));
+		return wire.fetch(new Request(url, c.req.raw), { caller: callerOf(c) });
 	});
 	app.post("/run/:model{.+}", async (c) => {
 		const model = c.req.param("model");
@@ -101,4 +111,12 @@ function withoutOptions(inputs: Inputs): Inputs {
 		return inputs;
 	const { options: _, ...rest } = fields;
 	return { ...inputs, fields: rest };
+}
+
+/** The address that the runtime's class asked for, of which only the path and the query count. */
+function forwardedFrom(header: string | undefined): string {
+	if (!header) throw new AiError("incompleteRequest", "Request is missing headers or body: x-forwarded");
+	const url = URL.parse(header);
+	if (url?.hostname !== WIRE_HOST) throw new AiError("noRoute");
+	return url.href;
 }

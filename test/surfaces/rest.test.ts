@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
 import {
 	BASE,
 	completion,
@@ -389,5 +390,64 @@ describe("the catalogue over REST", () => {
 			]),
 		});
 		expect(await (await get("/authors/search")).json()).toMatchObject({ success: true });
+	});
+});
+
+describe("/ai/run/proxy, the binding's wire over REST", () => {
+	const WIRE = "https://workers-binding.ai";
+	const forward = (url: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
+		engine(() => Response.json(completion("Hello"))).app.request(`${BASE}/run/proxy`, {
+			...init,
+			headers: { ...init.headers, "x-forwarded": url },
+		});
+
+	it("answers as the wire does: bare, and exactly application/json", async () => {
+		const response = await forward(`${WIRE}/run?version=3`, {
+			method: "POST",
+			headers: { "content-type": "application/json", "cf-consn-model-id": LLAMA },
+			body: JSON.stringify({ inputs: { prompt: "Hi" }, options: {} }),
+		});
+		expect(response.headers.get("content-type")).toBe("application/json");
+		expect(response.headers.get("x-ganglion-backend")).toBe("engine");
+		expect(await response.text()).toBe(
+			'{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}',
+		);
+	});
+
+	it("has the wire's errors", async () => {
+		const response = await forward(`${WIRE}/run?version=3`, {
+			method: "POST",
+			headers: { "content-type": "application/json", "cf-consn-model-id": LLAMA },
+			body: JSON.stringify({ inputs: { prompt: 1 } }),
+		});
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({ internalCode: 5006, name: "AiError", httpCode: 400 });
+	});
+
+	it("keeps the method, the path and the query", async () => {
+		const response = await forward(`${WIRE}/ai-api/models/search?per_page=2`);
+		expect(await response.json()).toMatchObject({ success: true, result: [{}, {}] });
+		expect((await forward(`${WIRE}/ai-api/models/search`, { method: "PUT" })).status).toBe(405);
+	});
+
+	it("is a model's route to nobody, and forwards nowhere else", async () => {
+		const { app } = testGateway();
+		const missing = await app.request(`${BASE}/run/proxy`, { method: "POST", body: "{}" });
+		expect(await missing.json()).toMatchObject({ errors: [{ code: 3003 }] });
+		for (const url of [
+			"https://api.cloudflare.com/run",
+			"workers-binding.ai/run",
+			"https://x.workers-binding.ai/",
+		])
+			expect(await (await forward(url)).json(), url).toMatchObject({ errors: [{ code: 7000 }] });
+	});
+
+	it("asks who is calling first", async () => {
+		const { services } = testGateway();
+		const response = await createApp(services, false).request(`${BASE}/run/proxy`, {
+			headers: { "x-forwarded": `${WIRE}/ai-api/models/search` },
+		});
+		expect(response.status).toBe(401);
+		expect(await response.json()).toMatchObject({ errors: [{ code: 10000 }] });
 	});
 });
