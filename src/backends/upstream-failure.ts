@@ -122,8 +122,11 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 		case "refusedByModel":
 			return fail(message ?? `${name} refused the request`);
 		case "noSuchModel":
-			return fail(
+			// For this target only: another engine may have it.
+			return new AiError(
+				key,
 				`No such model ${model.id} or task: the backend '${target.backend}' has no model '${target.model}'`,
+				{ cause, retryAfter, retryable: true },
 			);
 		case "upstreamUnavailable":
 			return fail(status < 500 ? `${name} refused the gateway's credentials` : `${name} cannot be reached`);

@@ -42,6 +42,7 @@ function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> 
 			: { response_format: "b64_json" }),
 		// As SGLang and vLLM-Omni name them.
 		...(!isOpenAiService(target) && {
+			output_format: input.format,
 			negative_prompt: input.negative_prompt,
 			num_inference_steps: input.steps,
 			guidance_scale: input.guidance,
