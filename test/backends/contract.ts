@@ -32,12 +32,18 @@ export interface Subject {
 type ValueTask = Exclude<TaskName, "live-transcription">;
 const isValueTask = (task: TaskName): task is ValueTask => task in OUTPUTS;
 
-export type Case = "usage" | "several choices" | "a raw prompt" | "tools" | "a JSON schema";
+export type Case =
+	| "a caller who has left"
+	| "usage"
+	| "several choices"
+	| "a raw prompt"
+	| "tools"
+	| "a JSON schema";
 
 /** A picture of 2 by 2 pixels. */
 const PNG = Uint8Array.from(
 	atob(
-		"iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEUlEQVR4nGP4z8DAwPAfiBkYABv/A/1zXL7wAAAAAElFTkSuQmCC",
+		"iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEUlEQVR4XmP4z8AAxgz/gQAAH+4F+x9fuoMAAAAASUVORK5CYII=",
 	),
 	(character) => character.charCodeAt(0),
 );
@@ -265,7 +271,8 @@ export function describeBackend(subject: Subject): void {
 			expect(OUTPUTS[task].safeParse(await outputOf(task, inputOf(task))).error).toBeUndefined();
 		});
 
-		it.each(valueTasks)("refuses %s to a caller who has left", async (task) => {
+		const left = "a caller who has left";
+		run(left).each(valueTasks)(caseOf(left)("refuses %s to a caller who has left"), async (task) => {
 			const error = await ask(task, inputOf(task), AbortSignal.abort()).catch((thrown: unknown) => thrown);
 			expect(error).toBeInstanceOf(AiError);
 			expect(error).toMatchObject({ key: "aborted", code: FAILURES.aborted.code });
