@@ -3,6 +3,7 @@
  * a backend answers with the matching output; neither knows the other.
  */
 import type { SpeechInput, Transcript, TranscriptionInput, TurnInput, TurnOutput } from "./audio.ts";
+import type { DecisionInput, DecisionOutput } from "./decision.ts";
 import type {
 	ClassifyImageInput,
 	DescribeImageInput,
@@ -11,11 +12,11 @@ import type {
 	DetectObjectsOutput,
 	ImageInput,
 } from "./images.ts";
+import type { LiveTranscription, LiveTranscriptionInput } from "./live-transcription.ts";
 import type { Media } from "./media.ts";
-import type { DecisionInput, DecisionOutput } from "./decision.ts";
-import type { ChatCompletion, ChatInput } from "./text-generation.ts";
-import type { EmbeddingsInput, EmbeddingsOutput } from "./text-embeddings.ts";
 import type { RerankingInput, RerankingOutput } from "./reranking.ts";
+import type { EmbeddingsInput, EmbeddingsOutput } from "./text-embeddings.ts";
+import type { ChatCompletion, ChatInput } from "./text-generation.ts";
 import type {
 	ClassifyTextInput,
 	LabelsOutput,
@@ -35,6 +36,8 @@ export interface Tasks {
 	translation: { input: TranslationInput; output: TranslationOutput };
 	summarization: { input: SummarizationInput; output: SummarizationOutput };
 	"speech-recognition": { input: TranscriptionInput; output: Transcript };
+	/** Its output is a session, which whoever holds it must end. */
+	"live-transcription": { input: LiveTranscriptionInput; output: LiveTranscription };
 	"text-to-speech": { input: SpeechInput; output: Media };
 	"text-to-image": { input: ImageInput; output: Media };
 	"image-to-text": { input: DescribeImageInput; output: DescribeImageOutput };

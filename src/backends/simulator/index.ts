@@ -7,6 +7,7 @@ import { textGeneration } from "./chat.ts";
 import { textClassification } from "./classification.ts";
 import { decision } from "./decision.ts";
 import { textEmbeddings } from "./embeddings.ts";
+import { liveTranscription } from "./live/index.ts";
 import { mediaTasks } from "./media/index.ts";
 import { reranking } from "./reranking.ts";
 import { summarization } from "./summarization.ts";
@@ -21,4 +22,5 @@ export const simulator: Backend = (target, world) => ({
 	translation,
 	summarization,
 	decision,
+	"live-transcription": liveTranscription,
 });
