@@ -28,7 +28,18 @@ export type Rendered =
 	| { kind: "json"; value: unknown }
 	| { kind: "bytes"; media: Media }
 	/** A finished `text/event-stream`; never errors: a failure has become its last frame. */
-	| { kind: "events"; events: ReadableStream<Uint8Array> };
+	| { kind: "events"; events: ReadableStream<Uint8Array> }
+	| { kind: "socket"; frames: SocketFrames };
+
+/**
+ * The two directions of a websocket. `readable` is what the caller is sent: it ends with the conversation, or, after
+ * the dialect's own frame about it, errors with an `AiError`. `writable` takes what the caller sends; aborting it ends
+ * the conversation at once. Frames that come after the end are dropped.
+ */
+export interface SocketFrames {
+	readable: ReadableStream<string>;
+	writable: WritableStream<string | Uint8Array>;
+}
 
 export interface WriteContext {
 	model: Model;

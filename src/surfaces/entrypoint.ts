@@ -108,6 +108,9 @@ function unwrapped({ body }: Reply): unknown {
 			return new Response(body.media.bytes).body;
 		case "events":
 			return body.events;
+		case "socket":
+			// No dialect that `run` names has one.
+			throw new AiError("executionFailed");
 		default:
 			return body satisfies never;
 	}
@@ -119,7 +122,12 @@ function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
 			"invalidInput",
 			"Invalid input: the asynchronous queue (queueRequest) is not available",
 		);
-	if (websocket) throw new AiError("invalidInput", "Invalid input: websockets are not available");
+	// The runtime refuses a Response that carries one.
+	if (websocket)
+		throw new AiError(
+			"invalidInput",
+			"Invalid input: a websocket does not cross RPC; use the runtime's own AI binding, or fetch of this one",
+		);
 }
 
 /** Own properties cross RPC, a class does not; neither may the cause. */

@@ -7,6 +7,7 @@
 import type { AiError } from "../errors.ts";
 import type { Reply } from "../request.ts";
 import { SSE_CONTENT_TYPE } from "../sse.ts";
+import { socketResponse } from "./socket.ts";
 
 export const envelope = (result: unknown, extra: object = {}): Response =>
 	Response.json({ result, success: true, errors: [], messages: [], ...extra });
@@ -40,19 +41,19 @@ export function failureHeaders({ retryAfter }: AiError, requestId: string): Head
 	return headers;
 }
 
-/** A reply as a response: bytes and events as they are, JSON as `wrap` has it. */
+/** A reply as a response: bytes, events and websockets as they are, JSON as `wrap` has it. */
 export function replyResponse(
 	{ backend, body }: Reply,
 	requestId: string,
 	wrap: (value: unknown) => Response,
 ): Response {
-	const response = bodyResponse(body, wrap);
+	const response = bodyResponse(body, requestId, wrap);
 	response.headers.set("cf-ai-req-id", requestId);
 	response.headers.set("x-ganglion-backend", backend);
 	return response;
 }
 
-function bodyResponse(body: Reply["body"], wrap: (value: unknown) => Response): Response {
+function bodyResponse(body: Reply["body"], requestId: string, wrap: (value: unknown) => Response): Response {
 	switch (body.kind) {
 		case "json":
 			return wrap(body.value);
@@ -64,6 +65,8 @@ function bodyResponse(body: Reply["body"], wrap: (value: unknown) => Response): 
 			return new Response(body.events, {
 				headers: { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
 			});
+		case "socket":
+			return socketResponse(body.frames, requestId);
 		default:
 			return body satisfies never;
 	}

@@ -26,7 +26,7 @@ const clientOf = (answer: TaskAnswer): OpenAI =>
 		fetch: async (_, init) => {
 			const rendered = responses.writer.write(answer, contextOf(JSON.parse(String(init?.body))));
 			if (rendered.kind === "json") return Response.json(rendered.value);
-			if (rendered.kind === "bytes") throw new Error("rendered as bytes");
+			if (rendered.kind !== "events") throw new Error(`rendered as ${rendered.kind}`);
 			return new Response(rendered.events, { headers: { "content-type": "text/event-stream" } });
 		},
 	});
