@@ -1,8 +1,11 @@
 /** Every model's own dialect: the tables that name its reader and its writer. A shape without one does not compile. */
+import { AiError } from "../errors.ts";
 import type { InputShape, Model, OutputShape } from "../models/model.ts";
 import { chatReaders, chatWriters } from "./chat/native.ts";
 import type { Dialect, Reader, Writer } from "./dialect.ts";
+import { fluxLive } from "./media/flux.ts";
 import { moondreamReader, moondreamWriter } from "./media/moondream.ts";
+import { novaLive } from "./media/nova-live.ts";
 import { speechRecognitionReaders, speechRecognitionWriters } from "./media/speech-recognition.ts";
 import { textToImageReaders, textToImageWriters } from "./media/text-to-image.ts";
 import { textToSpeechReaders, textToSpeechWriters } from "./media/text-to-speech.ts";
@@ -48,3 +51,15 @@ export const nativeDialect = (model: Model): Dialect => ({
 	reader: READERS[model.input],
 	writer: WRITERS[model.output],
 });
+
+/** Over a websocket: another dialect of the same model. */
+const LIVE: Partial<Record<InputShape, Dialect>> = {
+	"asr-flux-ws": fluxLive,
+	"asr-nova": novaLive,
+};
+
+export function liveDialect({ id, input }: Model): Dialect {
+	const dialect = LIVE[input];
+	if (!dialect) throw new AiError("invalidInput", `Invalid input: ${id} cannot be asked over a websocket`);
+	return dialect;
+}

@@ -1,0 +1,74 @@
+/** The inputs of Deepgram's models, over HTTP and over a websocket. */
+import * as z from "zod";
+import { Wrapped } from "./media.ts";
+
+/** Websocket callers write these as text. */
+export const flag = z
+	.custom<boolean | "true" | "false">()
+	.check((context) => {
+		if (![true, false, "true", "false"].includes(context.value))
+			context.issues.push({ code: "invalid_type", expected: "boolean", input: context.value });
+	})
+	.meta({ type: "boolean" });
+const terms = z.union([z.string(), z.array(z.string())]);
+const matching = z.enum(["extended", "strict"]);
+
+export const NOVA = {
+	audio: Wrapped,
+	custom_topic_mode: matching.optional(),
+	custom_topic: terms.optional(),
+	custom_intent_mode: matching.optional(),
+	custom_intent: terms.optional(),
+	encoding: z.enum(["linear16", "flac", "mulaw", "amr-nb", "amr-wb", "opus", "speex", "g729"]).optional(),
+	mode: z.enum(["general", "medical", "finance"]).optional(),
+	utt_split: z.number().optional(),
+	channels: z.number().optional(),
+	endpointing: z.string().optional(),
+	utterance_end_ms: flag.optional(),
+	detect_entities: flag.optional(),
+	detect_language: flag.optional(),
+	diarize: flag.optional(),
+	dictation: flag.optional(),
+	filler_words: flag.optional(),
+	measurements: flag.optional(),
+	mip_opt_out: flag.optional(),
+	multichannel: flag.optional(),
+	numerals: flag.optional(),
+	paragraphs: flag.optional(),
+	profanity_filter: flag.optional(),
+	punctuate: flag.optional(),
+	sentiment: flag.optional(),
+	smart_format: flag.optional(),
+	topics: flag.optional(),
+	utterances: flag.optional(),
+	interim_results: flag.optional(),
+	vad_events: flag.optional(),
+	extra: z.string().optional(),
+	keyterm: terms.optional(),
+	keywords: terms.optional(),
+	language: z.string().optional(),
+	redact: terms.optional(),
+	replace: terms.optional(),
+	search: terms.optional(),
+};
+
+const digits = z.string().regex(/^[0-9]+$/);
+
+export const FLUX = {
+	encoding: z.enum(["linear16"]),
+	sample_rate: digits,
+	eager_eot_threshold: z.string().optional(),
+	eot_threshold: z.string().optional(),
+	eot_timeout_ms: digits.optional(),
+	keyterm: terms.optional(),
+	mip_opt_out: z.enum(["true", "false"]).optional(),
+	tag: z.string().optional(),
+};
+
+type Terms = z.output<typeof terms>;
+
+/** `keywords` are `word` or `word:boost`. */
+export function vocabularyOf(sent: { keyterm?: Terms | undefined; keywords?: Terms | undefined }): string {
+	const words = [sent.keyterm ?? [], sent.keywords ?? []].flat();
+	return words.map((word) => word.replace(/:-?[\d.]+$/, "")).join(", ");
+}

@@ -1,0 +1,121 @@
+/**
+ * Deepgram's Flux over a websocket: the turns of a conversation (developers.deepgram.com/docs/flux/state,
+ * /reference/speech-to-text/listen-flux). Every frame has the next `sequence_id`, from 0 with `Connected`.
+ *
+ * Differences from the product: no `Configure`; `type`, which Deepgram's frames have and the catalogue's schema does
+ * not name, is there; a closing websocket has code 1000 where Deepgram gives none.
+ */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { HeardEvent } from "../../tasks/live-transcription.ts";
+import type { Dialect, Reader, Writer } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { modelFields } from "../model-fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { FLUX, vocabularyOf } from "./deepgram-fields.ts";
+import { framesOf, type LiveProtocol, sampleRateOf, within } from "./live.ts";
+
+type Flux = z.output<z.ZodObject<typeof FLUX>>;
+
+const USUAL_THRESHOLD = "0.7";
+const USUAL_TIMEOUT_MS = "5000";
+const THRESHOLDS = [0.5, 0.9] as const;
+const EAGER_THRESHOLDS = [0.3, 0.9] as const;
+const TIMEOUTS_MS = [500, 60_000] as const;
+
+const reader: Reader = {
+	schema: perModel((model) => modelFields(FLUX, model)),
+	read(inputs: Flux) {
+		const { encoding, eager_eot_threshold: eager, eot_threshold, eot_timeout_ms } = inputs;
+		const threshold = within("eot_threshold", Number(eot_threshold ?? USUAL_THRESHOLD), ...THRESHOLDS);
+		const eagerThreshold = eager && within("eager_eot_threshold", Number(eager), ...EAGER_THRESHOLDS);
+		if (eagerThreshold && eagerThreshold > threshold)
+			throw new AiError("invalidInput", "Invalid input: eager_eot_threshold must not be above eot_threshold");
+		return {
+			task: "live-transcription",
+			input: {
+				samples: { encoding, sample_rate: sampleRateOf(inputs.sample_rate), channels: 1 },
+				...present({ prompt: vocabularyOf(inputs) || undefined }),
+				division: {
+					kind: "turns",
+					eot_threshold: threshold,
+					...(eagerThreshold && { eager_eot_threshold: eagerThreshold }),
+					eot_timeout_ms: within(
+						"eot_timeout_ms",
+						Number(eot_timeout_ms ?? USUAL_TIMEOUT_MS),
+						...TIMEOUTS_MS,
+					),
+				},
+			},
+		};
+	},
+};
+
+export const TurnInfo = z.object({
+	request_id: z.string(),
+	sequence_id: z.number(),
+	event: z.enum(["Update", "StartOfTurn", "EagerEndOfTurn", "TurnResumed", "EndOfTurn"]),
+	turn_index: z.number(),
+	audio_window_start: z.number(),
+	audio_window_end: z.number(),
+	transcript: z.string(),
+	words: z.array(z.object({ word: z.string(), confidence: z.number() })),
+	end_of_turn_confidence: z.number(),
+});
+
+const writer: Writer = {
+	schema: TurnInfo,
+	write: (answer, { requestId }) => ({
+		kind: "socket",
+		frames: framesOf(outcomeOf("live-transcription", answer), protocol(requestId)),
+	}),
+};
+
+export const fluxLive: Dialect = { reader, writer };
+
+/** `Finalize` and `KeepAlive` are Nova's; Deepgram's reference lists them here as well. */
+const CONTROLS: LiveProtocol["controls"] = new Map([
+	["CloseStream", "end"],
+	["ForceEndTurn", "finalize"],
+	["Finalize", "finalize"],
+	["KeepAlive", "nothing"],
+]);
+
+function protocol(request_id: string): LiveProtocol {
+	let next = 0;
+	return {
+		opening: [{ type: "Connected", request_id, sequence_id: next++ }],
+		controls: CONTROLS,
+		write: (event) => (event.kind === "turn" ? [turnInfo(event, request_id, next++)] : []),
+		fail: ({ description, status }) => ({
+			type: "Error",
+			sequence_id: next++,
+			code: status < 500 ? "BAD_REQUEST" : "INTERNAL_SERVER_ERROR",
+			description,
+		}),
+	};
+}
+
+/** Where an engine knows no confidence: the word is what it heard. */
+const UNKNOWN_CONFIDENCE = 1;
+
+function turnInfo(
+	{ event, turn_index, start, end, transcript, words, end_of_turn_confidence }: TurnOf<HeardEvent>,
+	request_id: string,
+	sequence_id: number,
+): { type: "TurnInfo" } & z.output<typeof TurnInfo> {
+	return {
+		type: "TurnInfo",
+		request_id,
+		sequence_id,
+		event,
+		turn_index,
+		audio_window_start: start,
+		audio_window_end: end,
+		transcript,
+		words: words.map(({ word, confidence = UNKNOWN_CONFIDENCE }) => ({ word, confidence })),
+		end_of_turn_confidence,
+	};
+}
+
+type TurnOf<Event> = Extract<Event, { kind: "turn" }>;

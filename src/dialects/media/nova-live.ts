@@ -1,0 +1,173 @@
+/**
+ * Deepgram's Nova over a websocket: segments of the sound (developers.deepgram.com/reference/speech-to-text/
+ * listen-streaming). Without an encoding the sound comes in a container, which the engine has to know.
+ *
+ * Differences from the product: channels are heard together, also with `multichannel`; options that ask for analysis
+ * are left to the engine; silence on the line is not an error (`NET-0001`).
+ */
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { Model } from "../../models/model.ts";
+import type { LiveTranscriptionInput } from "../../tasks/live-transcription.ts";
+import type { Dialect, Reader, WriteContext, Writer } from "../dialect.ts";
+import { perModel, present } from "../fields.ts";
+import { modelFields } from "../model-fields.ts";
+import { outcomeOf } from "../outcome.ts";
+import { alternativeOf } from "./deepgram.ts";
+import { NOVA, vocabularyOf } from "./deepgram-fields.ts";
+import { channelsOf, framesOf, type LiveProtocol, sampleRateOf } from "./live.ts";
+
+/** Callers write numbers and flags as text, as in the query of Deepgram's own address. */
+const count = z.union([z.string().regex(/^[0-9]+$/), z.int().min(0)]);
+const milliseconds = z.union([z.string().regex(/^(?:[0-9]+|true|false)$/), z.int().min(0), z.boolean()]);
+
+const { audio: _, ...OPTIONS } = NOVA;
+const NOVA_LIVE = {
+	...OPTIONS,
+	sample_rate: count.optional(),
+	channels: count.optional(),
+	utt_split: z.union([z.string(), z.number()]).optional(),
+	endpointing: milliseconds.optional(),
+	utterance_end_ms: milliseconds.optional(),
+};
+type NovaLive = z.output<z.ZodObject<typeof NOVA_LIVE>>;
+
+/** Deepgram's own. */
+const USUAL_ENDPOINTING_MS = 10;
+/** The least that Deepgram advises. The catalogue has it as a flag. */
+const USUAL_UTTERANCE_END_MS = 1000;
+
+const reader: Reader = {
+	schema: perModel((model) => modelFields(NOVA_LIVE, model)),
+	read(inputs: NovaLive) {
+		const { detect_language, interim_results, language, vad_events } = inputs;
+		const { endpointing = USUAL_ENDPOINTING_MS, utterance_end_ms = false } = inputs;
+		return {
+			task: "live-transcription",
+			input: {
+				...samplesOf(inputs),
+				...present({
+					language: isOn(detect_language) ? undefined : language || undefined,
+					prompt: vocabularyOf(inputs) || undefined,
+				}),
+				division: {
+					kind: "segments",
+					interim_results: isOn(interim_results),
+					vad_events: isOn(vad_events),
+					...present({
+						endpointing: durationOf(endpointing, USUAL_ENDPOINTING_MS),
+						utterance_end_ms: durationOf(utterance_end_ms, USUAL_UTTERANCE_END_MS),
+					}),
+				},
+			},
+		};
+	},
+};
+
+const isOn = (flag: boolean | string | undefined): boolean => flag === true || flag === "true";
+
+/** Undefined: off. */
+function durationOf(sent: string | number | boolean, usual: number): number | undefined {
+	if (sent === false || sent === "false") return;
+	return sent === true || sent === "true" ? usual : Number(sent);
+}
+
+function samplesOf({
+	encoding,
+	sample_rate,
+	channels = 1,
+}: NovaLive): Pick<LiveTranscriptionInput, "samples"> {
+	if (encoding === undefined) return {};
+	if (sample_rate === undefined)
+		throw new AiError("badInput", "Error: required properties at '/' are 'encoding,sample_rate'");
+	return {
+		samples: { encoding, sample_rate: sampleRateOf(sample_rate), channels: channelsOf(channels) },
+	};
+}
+
+const Results = z.object({
+	type: z.literal("Results"),
+	channel_index: z.array(z.number()),
+	duration: z.number(),
+	start: z.number(),
+	is_final: z.boolean(),
+	speech_final: z.boolean(),
+	channel: z.object({ alternatives: z.array(z.looseObject({ transcript: z.string() })) }),
+	metadata: z.looseObject({ request_id: z.string() }),
+	from_finalize: z.boolean(),
+});
+
+const writer: Writer = {
+	schema: Results,
+	write: (answer, context) => ({
+		kind: "socket",
+		frames: framesOf(outcomeOf("live-transcription", answer), protocol(context)),
+	}),
+};
+
+export const novaLive: Dialect = { reader, writer };
+
+const CONTROLS: LiveProtocol["controls"] = new Map([
+	["CloseStream", "end"],
+	["Finalize", "finalize"],
+	["KeepAlive", "nothing"],
+]);
+
+/** The first of one. */
+const CHANNEL_INDEX = [0, 1];
+
+function protocol({ model, now, requestId }: WriteContext): LiveProtocol {
+	const sound = createHash("sha256");
+	return {
+		opening: [],
+		controls: CONTROLS,
+		hear: (bytes) => void sound.update(bytes),
+		write(event) {
+			switch (event.kind) {
+				case "segment": {
+					const { start, end, transcript, words, is_final, speech_final, from_finalize } = event;
+					const results: z.output<typeof Results> = {
+						type: "Results",
+						channel_index: CHANNEL_INDEX,
+						duration: Math.round((end - start) * 1000) / 1000,
+						start,
+						is_final,
+						speech_final,
+						channel: { alternatives: [{ confidence: 0, ...alternativeOf(transcript, words) }] },
+						metadata: { request_id: requestId, model_info: modelInfo(model), model_uuid: model.uuid },
+						from_finalize,
+					};
+					return [results];
+				}
+				case "speech-started":
+					return [{ type: "SpeechStarted", channel: CHANNEL_INDEX, timestamp: event.timestamp }];
+				case "utterance-end":
+					return [{ type: "UtteranceEnd", channel: CHANNEL_INDEX, last_word_end: event.last_word_end }];
+				case "ended":
+					return [
+						{
+							type: "Metadata",
+							transaction_key: "deprecated",
+							request_id: requestId,
+							sha256: sound.digest("hex"),
+							created: new Date(now).toISOString(),
+							duration: event.duration,
+							channels: event.channels,
+						},
+					];
+				case "turn":
+					return [];
+				default:
+					return event satisfies never;
+			}
+		},
+		fail: ({ description }) => ({ type: "Error", description }),
+	};
+}
+
+const modelInfo = ({ id, created }: Model): object => ({
+	name: id,
+	version: created,
+	arch: id.split("/").at(-1),
+});

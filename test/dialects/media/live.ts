@@ -1,0 +1,96 @@
+/** A session whose events a test says, in place of an engine's; and a conversation with a dialect about it. */
+import type { Dialect, Rendered, SocketFrames } from "../../../src/dialects/dialect.ts";
+import type {
+	HeardEvent,
+	ListenCommand,
+	LiveTranscription,
+	TurnEvent,
+} from "../../../src/tasks/live-transcription.ts";
+import { productModel, read } from "../exchange.ts";
+
+export interface TestSession extends LiveTranscription {
+	/** What the dialect asked of it. */
+	commands: (ListenCommand | "end" | { aborted: unknown })[];
+	say(...events: HeardEvent[]): void;
+	finish(): void;
+	fail(error: unknown): void;
+	/** Why the reader left. */
+	cancelled: unknown[];
+}
+
+export function testSession(): TestSession {
+	const commands: TestSession["commands"] = [];
+	const cancelled: unknown[] = [];
+	let control!: ReadableStreamDefaultController<HeardEvent>;
+	const readable = new ReadableStream<HeardEvent>({
+		start: (controller) => {
+			control = controller;
+		},
+		cancel: (reason) => void cancelled.push(reason),
+	});
+	const writable = new WritableStream<ListenCommand>({
+		write: (command) => void commands.push(command),
+		close: () => void commands.push("end"),
+		abort: (reason) => {
+			commands.push({ aborted: reason });
+			control.error(reason);
+		},
+	});
+	return {
+		commands,
+		cancelled,
+		readable,
+		writable,
+		say: (...events) => {
+			for (const event of events) control.enqueue(event);
+		},
+		finish: () => control.close(),
+		fail: (error) => control.error(error),
+	};
+}
+
+export function framesFor(
+	{ reader, writer }: Dialect,
+	model: string,
+	inputs: object,
+	session: LiveTranscription,
+): SocketFrames {
+	const rendered: Rendered = writer.write(
+		{ task: "live-transcription", answer: { kind: "value", output: session } },
+		{
+			...read(reader, productModel(model), inputs),
+			now: Date.UTC(2026, 10, 21, 12),
+			requestId: "request",
+			uuid: () => "uuid",
+		},
+	);
+	if (rendered.kind !== "socket") throw new Error(`rendered as ${rendered.kind}`);
+	return rendered.frames;
+}
+
+export async function collect(readable: ReadableStream<string>): Promise<unknown[]> {
+	const frames: unknown[] = [];
+	for await (const frame of readable) frames.push(JSON.parse(frame));
+	return frames;
+}
+
+export const turn = (
+	event: TurnEvent,
+	transcript: string,
+	more: Partial<TurnOf<HeardEvent>> = {},
+): HeardEvent => ({
+	kind: "turn",
+	event,
+	turn_index: 0,
+	start: 0,
+	end: 1.2,
+	transcript,
+	words: transcript
+		.split(" ")
+		.filter(Boolean)
+		.map((word, i) => ({ word, start: i / 10, end: (i + 1) / 10, confidence: 0.9 })),
+	end_of_turn_confidence: 0.25,
+	...more,
+});
+
+type TurnOf<Event> = Extract<Event, { kind: "turn" }>;
