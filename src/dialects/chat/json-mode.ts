@@ -6,7 +6,7 @@ import { invalidInput } from "./errors.ts";
 import { isRecord } from "./tools.ts";
 
 /** OpenAI's form wants a name, the native one has none. */
-const SCHEMA_NAME = "response";
+export const SCHEMA_NAME = "response";
 
 /**
  * Native: `json_schema` is the schema itself. OpenAI's `{name, schema}` is taken too: no schema has both keys, and

@@ -9,7 +9,9 @@
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
+import { SCHEMA_NAME } from "./json-mode.ts";
 import { AnyPart, toolFields } from "./messages.ts";
+import { isRecord } from "./tools.ts";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] as const;
 const MOST_CHOICES = 128;
@@ -37,10 +39,17 @@ export const PlainMessage = z.object({
 	...SharedMessage,
 });
 
+/** Cloudflare's AI SDK provider sends every model the bare schema that only the native ones document. */
+const named = (sent: unknown): unknown =>
+	isRecord(sent) && !("name" in sent) && !("schema" in sent) ? { name: SCHEMA_NAME, schema: sent } : sent;
+
 const ResponseFormat = z.discriminatedUnion("type", [
 	z.object({ type: z.literal("text") }),
 	z.object({ type: z.literal("json_object") }),
-	z.object({ type: z.literal("json_schema"), json_schema: z.looseObject({ name: z.string() }) }),
+	z.object({
+		type: z.literal("json_schema"),
+		json_schema: z.preprocess(named, z.looseObject({ name: z.string() })),
+	}),
 ]);
 
 /** On the OpenAI routes callers of native models send a bare schema, as those models' own schemas have it. */

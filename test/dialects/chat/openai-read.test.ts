@@ -76,6 +76,15 @@ describe("an OpenAI chat input", () => {
 		expect(read(KIMI, { messages, ...asked }).input).toStrictEqual({ messages, ...asked });
 	});
 
+	it("takes a JSON Schema without OpenAI's envelope, too", () => {
+		const schema = { type: "object", properties: { name: { type: "string" } } };
+		const { input } = read(KIMI, {
+			messages,
+			response_format: { type: "json_schema", json_schema: schema },
+		});
+		expect(input.response_format).toEqual({ type: "json_schema", json_schema: { name: "response", schema } });
+	});
+
 	it("has fields that are only passed on", () => {
 		const passthrough = {
 			audio: { voice: "alloy", format: "wav" },
