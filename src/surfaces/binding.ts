@@ -3,14 +3,16 @@
  * (workerd, `src/cloudflare/internal/ai-api.ts`). Outputs are bare and the content type is exactly `application/json`:
  * with a charset the class would hand its caller a stream.
  *
- * Differences from the product: calls that name a gateway (`/ai-gateway/run`) run without one; websockets, Markdown
+ * Differences from the product: calls that name a gateway (`/ai-gateway/run`) run without one; Markdown
  * conversion and the gateway's own routes are refused.
  */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import * as z from "zod";
-import { nativeDialect } from "../dialects/index.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { liveDialect, nativeDialect } from "../dialects/index.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
+import type { Model } from "../models/model.ts";
 import { search } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
@@ -18,6 +20,7 @@ import { boundDepth, parseText, readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
 import { logFailure } from "./log.ts";
 import { methodNotAllowed } from "./routes.ts";
+import { isUpgrade } from "./socket.ts";
 
 type BindingEnv = { Bindings: { caller: Caller }; Variables: { requestId: string } };
 
@@ -45,32 +48,10 @@ export function binding(services: Services): Hono<BindingEnv> {
 		return isRun ? bindingFailure(error, id) : failureEnvelope(error, id);
 	});
 
-	for (const path of ["/run", "/ai-gateway/run"])
-		app.post(path, async (c) => {
-			if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
-			const id = c.get("requestId");
-			const reply = await run(
-				{
-					id,
-					caller: c.env.caller,
-					model: modelOf(c.req.header("cf-consn-model-id")),
-					dialect: nativeDialect,
-					inputs: await readRun(c.req.raw, c.req.query()),
-					signal: c.req.raw.signal,
-				},
-				services,
-			);
-			return replyResponse(
-				reply,
-				id,
-				(value) =>
-					// Exactly this value: the runtime's client treats "application/json; charset=utf-8" as a stream.
-					new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } }),
-			);
-		});
-	app.get("/run", () => {
-		throw new AiError("invalidInput", "Invalid input: websockets are not available");
-	});
+	for (const path of ["/run", "/ai-gateway/run"]) {
+		app.post(path, (c) => infer(c, nativeDialect, () => readRun(c.req.raw, c.req.query())));
+		app.get(path, (c) => infer(c, liveDialect, () => readUpgrade(c.req.raw, c.req.query("body"))));
+	}
 	app.get("/ai-api/models/search", (c) => {
 		const { result } = search(catalog, c.req.query(), now());
 		return Response.json({ success: true, result });
@@ -79,6 +60,41 @@ export function binding(services: Services): Hono<BindingEnv> {
 	methodNotAllowed(app, ["/run", "/ai-gateway/run", "/ai-api/models/search"]);
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
 	return app;
+
+	async function infer(
+		c: Context<BindingEnv>,
+		dialect: (model: Model) => Dialect,
+		read: () => Promise<Inputs> | Inputs,
+	): Promise<Response> {
+		if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
+		const id = c.get("requestId");
+		const reply = await run(
+			{
+				id,
+				caller: c.env.caller,
+				model: modelOf(c.req.header("cf-consn-model-id")),
+				dialect,
+				inputs: await read(),
+				signal: c.req.raw.signal,
+			},
+			services,
+		);
+		return replyResponse(
+			reply,
+			id,
+			(value) =>
+				// Exactly this value: the runtime's client treats "application/json; charset=utf-8" as a stream.
+				new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } }),
+		);
+	}
+
+	/** A websocket's request has no body: `{inputs, options}` is in the query. */
+	function readUpgrade(request: Request, body = ""): Inputs {
+		if (!isUpgrade(request))
+			throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
+		const { inputs } = validate(RunBody, boundDepth(parseText(body, "body"), limits.jsonDepth));
+		return { fields: inputs };
+	}
 
 	/** `{inputs, options}` as JSON; or one input as the body, with the others and the options in the query. */
 	async function readRun(request: Request, query: Record<string, string>): Promise<Inputs> {

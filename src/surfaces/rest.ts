@@ -7,10 +7,12 @@
  */
 import { Hono } from "hono";
 import * as z from "zod";
-import { nativeDialect } from "../dialects/index.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { liveDialect, nativeDialect } from "../dialects/index.ts";
 import { modelSchema } from "../dialects/schema.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
+import type { Model } from "../models/model.ts";
 import { openRouterList } from "../models/openrouter.ts";
 import { authorList, search, taskList } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
@@ -21,6 +23,7 @@ import { readInputs, readJson } from "./body.ts";
 import { envelope, failureEnvelope, replyResponse } from "./envelope.ts";
 import { logFailure } from "./log.ts";
 import { methodNotAllowed } from "./routes.ts";
+import { isUpgrade } from "./socket.ts";
 
 /** Ids of models that no catalogue and no route knows are unknown *routes* to the product, unless in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -68,6 +71,15 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 			);
 		return infer(c, model, withoutOptions(await readInputs(c.req.raw, limits)));
 	});
+	// A websocket's inputs are its query; a repeated one is a list.
+	app.get("/run/:model{.+}", async (c, next) => {
+		if (!isUpgrade(c.req.raw)) return next();
+		const fields = Object.entries(c.req.queries()).map(([name, values]) => [
+			name,
+			values.length > 1 ? values : values[0],
+		]);
+		return infer(c, c.req.param("model"), { fields: Object.fromEntries(fields) }, liveDialect);
+	});
 
 	app.get("/models/search", (c) => {
 		const query = c.req.query();
@@ -95,11 +107,16 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 	]);
 	return app;
 
-	async function infer(c: Parameters<typeof callerOf>[0], model: string, inputs: Inputs): Promise<Response> {
+	async function infer(
+		c: Parameters<typeof callerOf>[0],
+		model: string,
+		inputs: Inputs,
+		dialect: (model: Model) => Dialect = nativeDialect,
+	): Promise<Response> {
 		const id = c.get("requestId");
 		const caller = callerOf(c);
 		const signal = c.req.raw.signal;
-		const reply = await run({ id, caller, model, dialect: nativeDialect, inputs, signal }, services);
+		const reply = await run({ id, caller, model, dialect, inputs, signal }, services);
 		return replyResponse(reply, id, envelope);
 	}
 }

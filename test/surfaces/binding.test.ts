@@ -144,12 +144,6 @@ describe("the binding's wire", () => {
 			5006,
 		],
 		[
-			"a websocket",
-			{ headers: { ...headersFor("@cf/deepgram/flux"), upgrade: "websocket" } },
-			"/run?version=3&body=%7B%7D",
-			8001,
-		],
-		[
 			"the queue",
 			{ method: "POST", body: '{"inputs":{},"options":{"queueRequest":true}}', headers: headersFor(LLAMA) },
 			"/run?version=3",
