@@ -3,7 +3,7 @@
  * two objects gets "Alice" and 30, the second "Bob" and 25. One instance serves one document.
  */
 import { sentiment } from "./classification.ts";
-import { operationsIn } from "./expression.ts";
+import { expressionIn, operationsIn } from "./expression.ts";
 import { type Hint, keyWords, kindOf } from "./kinds.ts";
 import { labelled } from "./labels.ts";
 import { after, enumeration, listIn, names, numbers, objectOf, quoted } from "./phrases.ts";
@@ -31,6 +31,8 @@ export class Evidence {
 	readonly #all: string[];
 	/** What each source has for each property: members of a long array ask for the same again and again. */
 	readonly #candidates = new Map<string, string[]>();
+	/** The operands of each source's arithmetic, in its order: "subtract 17 from 42" has 42 first. */
+	readonly #operands = new Map<string, number[]>();
 	#used = new Set<string>();
 
 	constructor({ primary, others, now }: Sources) {
@@ -84,7 +86,7 @@ export class Evidence {
 		return undefined;
 	}
 
-	/** The number next to the property's name; for what is needed, else the first that was not given out. */
+	/** The number next to the property's name; for what is needed, else the next operand, else the first free one. */
 	number(hint: Hint, accept: (value: number) => boolean, needed: boolean): number | undefined {
 		const wanted = new Set([
 			...keyTerms(hint),
@@ -99,12 +101,25 @@ export class Evidence {
 			const nearest = free
 				.filter(({ index }) => distance(index) <= NEAR_CHARACTERS)
 				.sort((a, b) => distance(a.index) - distance(b.index))[0];
-			const chosen = nearest ?? (needed || COUNTS.test(hint.key) ? free[0] : undefined);
+			const next = () => {
+				const operand = this.#operandsOf(source).find((one) => free.some(({ number }) => number === one));
+				return free.find(({ number }) => operand === undefined || number === operand);
+			};
+			const chosen = nearest ?? (needed || COUNTS.test(hint.key) ? next() : undefined);
 			if (!chosen) continue;
 			this.#used.add(chosen.mark);
 			return chosen.number;
 		}
 		return undefined;
+	}
+
+	#operandsOf(source: string): number[] {
+		let operands = this.#operands.get(source);
+		if (!operands) {
+			operands = numbers(expressionIn(source) ?? "").map(({ number }) => number);
+			this.#operands.set(source, operands);
+		}
+		return operands;
 	}
 
 	/** Members of an enumeration that the text names, in the order in which it does. */

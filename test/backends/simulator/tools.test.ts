@@ -44,6 +44,10 @@ const search = tool(
 	["query"],
 );
 const multiply = tool("multiply", "Multiply two numbers", { a: { type: "number" }, b: { type: "number" } });
+const subtract = tool("subtract", "Subtract one number from another", {
+	a: { type: "number" },
+	b: { type: "number" },
+});
 const currency = tool("convert_currency", "Convert an amount from one currency to another", {
 	amount: { type: "number" },
 	from_currency: { type: "string" },
@@ -56,6 +60,8 @@ describe("which tool", () => {
 		["What is 17 times 23?", all, [{ name: "calculator", arguments: { expression: "17 * 23" } }]],
 		["what is (3+4)*5", all, [{ name: "calculator", arguments: { expression: "(3+4)*5" } }]],
 		["What is six times 7?", [multiply], [{ name: "multiply", arguments: { a: 6, b: 7 } }]],
+		["Subtract 17 from 42.", [subtract], [{ name: "subtract", arguments: { a: 42, b: 17 } }]],
+		["We are 3. What is 5 minus 5?", [subtract], [{ name: "subtract", arguments: { a: 5, b: 5 } }]],
 		["What's the weather in Paris?", all, [{ name: "get_weather", arguments: { city: "Paris" } }]],
 		[
 			"what is the weather in paris in fahrenheit for 3 days?",
