@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { AiError, toAiError } from "./errors.ts";
 import type { Services } from "./request.ts";
-import { authenticate } from "./surfaces/authenticate.ts";
+import { authenticate, checkAccount } from "./surfaces/authenticate.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
 import { openai } from "./surfaces/openai.ts";
 import { rest } from "./surfaces/rest.ts";
@@ -18,6 +18,7 @@ export function createApp(services: Services, allowAnonymous: boolean): Hono {
 	const app = new Hono();
 	app.use(authenticate(allowAnonymous));
 	app.get("/", (c) => c.text(WELCOME));
+	app.use("/client/v4/accounts/:account/*", checkAccount);
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));
 	app.route("/client/v4/accounts/:account/ai", rest(services));
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));

@@ -7,6 +7,7 @@
  */
 import type { Target, World } from "./backends/backend.ts";
 import type { Dialect, Rendered } from "./dialects/dialect.ts";
+import type { AiError } from "./errors.ts";
 import type { Catalog } from "./models/catalog.ts";
 import type { Model } from "./models/model.ts";
 
@@ -50,6 +51,8 @@ export interface Services extends World {
 	limits: Limits;
 	/** 0 to 1. */
 	random(): number;
+	/** Tells the operator of a failure, without a word of what was asked. */
+	log(error: AiError, requestId: string): void;
 }
 
 export interface Routing {

@@ -1,5 +1,6 @@
 /** Configuration and the world, as the pipeline takes them. */
 import type { Config } from "./config.ts";
+import { logFailure } from "./log.ts";
 import type { Services } from "./request.ts";
 
 export const createServices = ({ catalog, routing, limits }: Config): Services => ({
@@ -11,4 +12,5 @@ export const createServices = ({ catalog, routing, limits }: Config): Services =
 	now: () => Date.now(),
 	uuid: () => crypto.randomUUID(),
 	random: () => Math.random(),
+	log: logFailure,
 });

@@ -28,6 +28,8 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 		random: () => 0,
+		// Failures are provoked here; what the log says of them is test/log.test.ts's.
+		log: () => {},
 		...(fetch && { fetch }),
 	};
 }

@@ -8,12 +8,16 @@ import { nameUuid } from "./uuid.ts";
 
 export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
 
+/** Ad hoc models that one catalogue remembers; a pattern may let callers name any number of them. */
+const REMEMBERED_AD_HOC = 1000;
+
 /** Months for which `include_deprecated` still shows a model that has ended. */
 const DEPRECATED_SHOWN_MONTHS = 3;
 
 export class Catalog {
 	readonly all: readonly Model[];
 	readonly #byId: ReadonlyMap<string, Model>;
+	readonly #adHoc = new Map<string, Model>();
 
 	/** Of two models with one id the later stays, in the place of the earlier. */
 	constructor(models: Iterable<Model> = PRODUCT_MODELS) {
@@ -25,6 +29,16 @@ export class Catalog {
 
 	find(id: string): Model | undefined {
 		return this.#byId.get(id);
+	}
+
+	/** The same object each time, so that what is derived from a model once (its schema) is not derived again. */
+	adHoc(id: string): Model {
+		const known = this.#adHoc.get(id);
+		if (known) return known;
+		if (this.#adHoc.size >= REMEMBERED_AD_HOC) this.#adHoc.clear();
+		const model = adHocModel(id);
+		this.#adHoc.set(id, model);
+		return model;
 	}
 
 	with(models: Iterable<Model>): Catalog {

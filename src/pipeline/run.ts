@@ -15,7 +15,8 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	const { inputs, call } = await parse(request.inputs, reader, model);
 	fitContext(call, model);
 	const plan = route(model.id, services);
-	const { answer, backend } = await dispatch(plan, call, { model, signal: request.signal }, services);
+	const context = { model, signal: request.signal, requestId: request.id };
+	const { answer, backend } = await dispatch(plan, call, context, services);
 	const { now, uuid } = services;
 	const body = writer.write(answer, { model, inputs, call, now: now(), requestId: request.id, uuid });
 	return { model, backend, body };

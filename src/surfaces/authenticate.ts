@@ -18,13 +18,15 @@ export const authenticate =
 		await next();
 	};
 
+/** Refuses an account id that cannot be one, before anything is read. */
+export const checkAccount: MiddlewareHandler = async (c, next) => {
+	callerOf(c);
+	await next();
+};
+
 /** The caller of an account's route, authenticated above. */
 export function callerOf(c: Context): Caller {
 	const account = c.req.param("account") ?? "";
-	if (!ACCOUNT.test(account))
-		throw new AiError(
-			"unroutableAccount",
-			"Could not route to that account, perhaps your object identifier is invalid?",
-		);
+	if (!ACCOUNT.test(account)) throw new AiError("unroutableAccount");
 	return { account };
 }

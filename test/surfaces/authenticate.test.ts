@@ -53,11 +53,12 @@ describe("a gateway with ALLOW_ANONYMOUS", () => {
 		expect(response.status).toBe(400);
 	});
 
-	it("refuses an account id that cannot be one", async () => {
-		const response = await appFor({ ALLOW_ANONYMOUS: "true" }).request(
-			"/client/v4/accounts/a%20b/ai/run/@cf/meta/llama-3.1-8b-instruct-fp8",
-			{ method: "POST", body: '{"prompt":"Hi"}' },
-		);
+	it.each([
+		["POST", "/client/v4/accounts/a%20b/ai/run/@cf/meta/llama-3.1-8b-instruct-fp8"],
+		["GET", "/client/v4/accounts/!!/ai/models/search"],
+		["GET", "/client/v4/accounts/%20/ai/v1/models"],
+	])("refuses an account id that cannot be one: %s %s", async (method, path) => {
+		const response = await appFor({ ALLOW_ANONYMOUS: "true" }).request(path, { method });
 		expect(response.status).toBe(404);
 		expect(await response.json()).toMatchObject({ result: null, errors: [{ code: 7003 }] });
 	});

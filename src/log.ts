@@ -1,0 +1,26 @@
+/**
+ * What the log learns of a failure: where, never what. Messages of foreign errors may quote prompts or keys. What the
+ * caller alone can mend, or wanted, is not logged.
+ */
+import type { AiError } from "./errors.ts";
+
+/** Frames of our own code that a line shows. */
+const FRAMES = 8;
+
+export function logFailure({ cause, code, key, upstream }: AiError, requestId: string): void {
+	if (!(cause instanceof Error) || key === "aborted") return;
+	console.error(
+		JSON.stringify({ requestId, code, failure: key, upstream, cause: cause.name, at: framesOf(cause) }),
+	);
+}
+
+/** The stack begins with the message, which may have lines that look like frames. */
+function framesOf({ message, stack = "" }: Error): string[] {
+	const start = stack.indexOf(message);
+	const frames = start < 0 ? "" : stack.slice(start + message.length);
+	return frames
+		.split("\n")
+		.filter((line) => /^\s+at /.test(line))
+		.slice(0, FRAMES)
+		.map((line) => line.trim());
+}

@@ -1,0 +1,29 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { AiError } from "../src/errors.ts";
+import { logFailure } from "../src/log.ts";
+
+const lines: string[] = [];
+vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+afterEach(() => void lines.splice(0));
+
+describe("logFailure", () => {
+	it("says where a failure came from, and nothing that its message said", () => {
+		const cause = new TypeError("Traceback:\n    at prompt 'my secret prompt'\n    at key sk-1");
+		logFailure(new AiError("executionFailed", undefined, { cause }), "id-1");
+		expect(lines).toHaveLength(1);
+		expect(lines[0]).not.toMatch(/secret|sk-1|Traceback/);
+		expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+			requestId: "id-1",
+			code: 5001,
+			failure: "executionFailed",
+			cause: "TypeError",
+			at: expect.arrayContaining([expect.stringContaining("log.test.ts")]),
+		});
+	});
+
+	it("is silent about what callers did themselves", () => {
+		logFailure(new AiError("aborted", undefined, { cause: new Error("left") }), "id");
+		logFailure(new AiError("badInput", "Error: x"), "id");
+		expect(lines).toEqual([]);
+	});
+});

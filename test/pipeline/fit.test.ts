@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { adHocModel, Catalog } from "../../src/models/catalog.ts";
+import { fitContext } from "../../src/pipeline/fit.ts";
+import type { ChatInput } from "../../src/tasks/text-generation.ts";
+
+const model = { ...adHocModel("m"), contextWindow: 100 };
+const chat = (input: Partial<ChatInput>) => ({
+	task: "text-generation" as const,
+	input: { messages: [], stream: false, ...input },
+});
+const say = (content: string): Partial<ChatInput> => ({ messages: [{ role: "user", content }] });
+
+describe("fitContext", () => {
+	it("lets through what fits to the token", () => {
+		expect(() => fitContext(chat({ ...say("a".repeat(300)), max_tokens: 24 }), model)).not.toThrow();
+		expect(() => fitContext(chat({ ...say("a".repeat(300)), max_tokens: 30 }), model)).toThrow(
+			/^5021: The estimated number of input and maximum output tokens \(10\d\) exceeded this model context window limit \(100\)$/,
+		);
+	});
+
+	it("counts prompts, parts, tools and earlier calls", () => {
+		const long = "a".repeat(500);
+		const tool = { type: "function" as const, function: { name: "f", description: long } };
+		const call = { id: "1", type: "function" as const, function: { name: "f", arguments: long } };
+		for (const input of [
+			chat({ prompt: long }),
+			chat({ messages: [{ role: "user", content: [{ type: "text", text: long }] }] }),
+			chat({ tools: [tool] }),
+			chat({ messages: [{ role: "assistant", content: null, tool_calls: [call] }] }),
+		])
+			expect(() => fitContext(input, model)).toThrow("5021");
+	});
+
+	it("counts scripts without spaces by the character", () => {
+		expect(() => fitContext(chat(say("字".repeat(160))), model)).toThrow("5021");
+	});
+
+	it("asks nothing of a model whose window nobody knows", () => {
+		expect(() => fitContext(chat(say("a".repeat(1e6))), adHocModel("m"))).not.toThrow();
+	});
+
+	it("has bge-m3's own words, unless it may cut", () => {
+		const m3 = new Catalog().find("@cf/baai/bge-m3");
+		if (!m3) throw new Error("no bge-m3");
+		const embed = (texts: string[], truncate = false) =>
+			fitContext({ task: "text-embeddings", input: { texts, truncate } }, m3);
+		const long = "word ".repeat(8000);
+		expect(() => embed([long])).toThrow(/^3030: Sequence too long: \d+ > 8192$/);
+		expect(() => embed([long], true)).not.toThrow();
+		expect(() => embed(Array.from({ length: 50 }, () => "word ".repeat(1000)))).toThrow(
+			/^3030: Max context reached \d+ tokens but model supports only 60000$/,
+		);
+	});
+});
