@@ -15,87 +15,66 @@ export const frame = (value: unknown): string => `data: ${JSON.stringify(value)}
 export const namedFrame = (event: string, value: unknown): string =>
 	`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`;
 
-export interface EventStages {
+/** Whether the `data` of an event is the end of a stream. Some engines have white space around it. */
+export const isDone = (data: string): boolean => data.trim() === "[DONE]";
+
+interface EventStages {
 	/** The `data` of one event; the text to send for it, `""` for nothing. A throw becomes `onError`. */
 	onData(data: string): string;
 	/** The source ended by itself. */
 	onEnd?(): string;
+	/** The source failed, or a stage threw: text that was held back, to be sent before anything is said of the failure. */
+	onFailure?(): string;
 	/** The source failed, or a stage threw: the last text to send. Without it the failure errors the stream. */
 	onError?(error: AiError): string;
 }
 
 /**
- * Rewrites an event stream event by event. Cancelling the result cancels `source`; a failing stage does too.
- * Takes over `source`.
+ * Rewrites an event stream event by event. Cancelling the result cancels `source`; a failing stage does too. What the
+ * events before a failure became is sent, however the network cut the bytes. Takes over `source`.
  */
 export function mapEvents(
 	source: ReadableStream<Uint8Array>,
 	stages: EventStages,
 ): ReadableStream<Uint8Array> {
 	let out = "";
-	const take = (): string => {
-		const text = out;
-		out = "";
-		return text;
-	};
+	let failed: { error: unknown } | undefined;
+	const reader = source.getReader();
+	const decoder = new TextDecoder();
+	const encoder = new TextEncoder();
 	const parser = createParser({
 		onEvent: ({ data }) => {
 			out += stages.onData(data);
 		},
 	});
-	const decoder = new TextDecoder();
-	const { onError } = stages;
-	return pullThrough(source, {
-		onChunk: (chunk) => {
-			parser.feed(decoder.decode(chunk, { stream: true }));
-			return take();
-		},
-		onEnd: () => {
-			// A last event without its blank line still counts, as every client treats it.
-			parser.feed(`${decoder.decode()}\n\n`);
-			out += stages.onEnd?.() ?? "";
-			return take();
-		},
-		// What the events before the failing one became is sent, however the network cut the bytes.
-		onError: onError && ((error) => take() + onError(error)),
-	});
-}
-
-/** Passes bytes on as they are; a failure of the source becomes one last frame. Takes over `source`. */
-export function endInFrame(
-	source: ReadableStream<Uint8Array>,
-	onError: (error: AiError) => string,
-): ReadableStream<Uint8Array> {
-	return pullThrough(source, { onChunk: (chunk) => chunk, onEnd: () => "", onError });
-}
-
-interface Stages {
-	onChunk(chunk: Uint8Array): string | Uint8Array;
-	onEnd(): string;
-	onError?: ((error: AiError) => string) | undefined;
-}
-
-function pullThrough(source: ReadableStream<Uint8Array>, stages: Stages): ReadableStream<Uint8Array> {
-	const reader = source.getReader();
-	const encoder = new TextEncoder();
+	/** Says whether the source has ended. */
+	const step = async (): Promise<boolean> => {
+		const { done, value } = await reader.read();
+		// A last event without its blank line still counts, as every client treats it.
+		parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(value, { stream: true }));
+		if (done) out += stages.onEnd?.() ?? "";
+		return done;
+	};
 	return new ReadableStream<Uint8Array>(
 		{
 			async pull(controller) {
+				if (failed) return controller.error(failed.error);
+				let ended = false;
 				try {
 					// A read that gives nothing to send must be followed by another, or the puller would wait for ever.
-					for (;;) {
-						const { done, value } = await reader.read();
-						const out = done ? stages.onEnd() : stages.onChunk(value);
-						if (out.length > 0) controller.enqueue(typeof out === "string" ? encoder.encode(out) : out);
-						if (done) return controller.close();
-						if (out.length > 0) return;
-					}
+					while (!out && !ended) ended = await step();
 				} catch (error) {
 					await reader.cancel(error).catch(() => {});
-					if (!stages.onError) return controller.error(error);
-					controller.enqueue(encoder.encode(stages.onError(toAiError(error))));
-					controller.close();
+					out += stages.onFailure?.() ?? "";
+					ended = stages.onError !== undefined;
+					if (stages.onError) out += stages.onError(toAiError(error));
+					// An error at once would take back what is sent here: it is for the next pull.
+					else if (out) failed = { error };
+					else return controller.error(error);
 				}
+				if (out) controller.enqueue(encoder.encode(out));
+				out = "";
+				if (ended) controller.close();
 			},
 			cancel: (reason) => reader.cancel(reason),
 		},

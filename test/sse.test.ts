@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../src/errors.ts";
-import { DONE, endInFrame, frame, mapEvents, namedFrame } from "../src/sse.ts";
+import { DONE, frame, isDone, mapEvents, namedFrame } from "../src/sse.ts";
 
 const encoder = new TextEncoder();
 
@@ -21,6 +21,18 @@ function split(text: string, cuts: number[]): ReadableStream<Uint8Array> {
 }
 
 const text = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
+
+/** What a stream gave before it failed, and how it failed. */
+async function readToFailure(stream: ReadableStream<Uint8Array>): Promise<{ text: string; error: unknown }> {
+	const decoder = new TextDecoder();
+	let given = "";
+	try {
+		for await (const chunk of stream) given += decoder.decode(chunk, { stream: true });
+	} catch (error) {
+		return { text: given, error };
+	}
+	throw new Error("the stream did not fail");
+}
 
 describe("mapEvents", () => {
 	it("gives the same output for any split of the bytes", async () => {
@@ -95,6 +107,48 @@ describe("mapEvents", () => {
 		);
 	});
 
+	it("sends what came before a failing event and then errors, when nobody said what a failure looks like", async () => {
+		const onData = (data: string) => {
+			if (data === "3") throw new AiError("executionFailed");
+			return data;
+		};
+		const source = "data: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n";
+		await fc.assert(
+			fc.asyncProperty(
+				fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }),
+				async (cuts) => {
+					expect(await readToFailure(mapEvents(split(source, cuts), { onData }))).toMatchObject({
+						text: "12",
+						error: { code: 5001 },
+					});
+				},
+			),
+		);
+	});
+
+	it("sends what a stage held back before the failure", async () => {
+		const source = () =>
+			new ReadableStream<Uint8Array>({
+				start: (controller) => controller.enqueue(encoder.encode("data: 1\n\n")),
+				pull: (controller) => controller.error(new AiError("timeout")),
+			});
+		let held = "";
+		const stages = {
+			onData: (data: string) => {
+				held += data;
+				return "";
+			},
+			onFailure: () => held,
+		};
+		expect(await readToFailure(mapEvents(source(), stages))).toMatchObject({
+			text: "1",
+			error: { code: 3007 },
+		});
+		held = "";
+		const onError = ({ code }: AiError) => `!${code}`;
+		expect(await text(mapEvents(source(), { ...stages, onError }))).toBe("1!3007");
+	});
+
 	it("errors when nobody said what a failure looks like", async () => {
 		const failing = new ReadableStream<Uint8Array>({
 			pull: (controller) => controller.error(new AiError("timeout")),
@@ -117,22 +171,13 @@ describe("mapEvents", () => {
 	});
 });
 
-describe("endInFrame", () => {
-	it("passes bytes on as the same objects", async () => {
-		const chunk = encoder.encode("data: x\n\n");
-		const source = new ReadableStream<Uint8Array>({
-			pull(controller) {
-				controller.enqueue(chunk);
-				controller.close();
-			},
-		});
-		expect(
-			(
-				await endInFrame(source, () => "")
-					.getReader()
-					.read()
-			).value,
-		).toBe(chunk);
+describe("isDone", () => {
+	it.each(["[DONE]", "[DONE] ", " [DONE]", "[DONE]\n"])("knows the end: %j", (data) => {
+		expect(isDone(data)).toBe(true);
+	});
+
+	it.each(["", "[DONE", '"[DONE]"', "[DONE] {}"])("takes nothing else for it: %j", (data) => {
+		expect(isDone(data)).toBe(false);
 	});
 });
 
