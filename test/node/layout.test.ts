@@ -17,6 +17,7 @@ const ROOMS: readonly (readonly string[])[] = [
 	["tasks"],
 	["sse.ts"],
 	["errors.ts"],
+	["media"],
 ];
 const MAX_LINES = 300;
 
