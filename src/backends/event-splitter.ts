@@ -1,4 +1,5 @@
 /** Cuts the bytes of an event stream where its events end, wherever the network cut them. Decodes nothing. */
+import { concat } from "../media/bytes.ts";
 
 const LF = 10;
 const CR = 13;
@@ -49,7 +50,7 @@ export class EventSplitter {
 			return { bytes: new Uint8Array(), ends };
 		}
 		const head = chunk.subarray(0, end);
-		const bytes = heldBytes === 0 ? head : concat([...this.#held, head], heldBytes + end);
+		const bytes = heldBytes === 0 ? head : concat([...this.#held, head]);
 		this.#held = [];
 		this.#heldBytes = 0;
 		this.#hold(chunk.subarray(end));
@@ -58,7 +59,7 @@ export class EventSplitter {
 
 	/** What is left of an event that never ended. */
 	rest(): Uint8Array {
-		return concat(this.#held, this.#heldBytes);
+		return concat(this.#held);
 	}
 
 	#hold(piece: Uint8Array): void {
@@ -66,14 +67,4 @@ export class EventSplitter {
 		this.#held.push(piece);
 		this.#heldBytes += piece.length;
 	}
-}
-
-function concat(pieces: Uint8Array[], length: number): Uint8Array {
-	const whole = new Uint8Array(length);
-	let at = 0;
-	for (const piece of pieces) {
-		whole.set(piece, at);
-		at += piece.length;
-	}
-	return whole;
 }

@@ -5,6 +5,7 @@
  */
 import type { z } from "zod";
 import type { AiError } from "../errors.ts";
+import { concat } from "../media/bytes.ts";
 import type { Media } from "../tasks/media.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { watchEvents } from "./event-stream.ts";
@@ -181,13 +182,7 @@ async function readUpTo(
 	};
 	try {
 		const more = await deadline.race(readAll());
-		const bytes = new Uint8Array(length);
-		let at = 0;
-		for (const piece of pieces) {
-			bytes.set(piece, at);
-			at += piece.length;
-		}
-		return { bytes: bytes.subarray(0, maxBytes), more };
+		return { bytes: concat(pieces).subarray(0, maxBytes), more };
 	} catch (error) {
 		throw deadline.signal.aborted ? deadline.signal.reason : failureOfCut(call, error);
 	} finally {

@@ -4,13 +4,13 @@
  * passed on as it came, under the type that its bytes say.
  */
 import * as z from "zod";
+import { decodeBase64 } from "../../media/base64.ts";
+import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
 import type { ImageInput } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { postJson, type RequestBody } from "../http.ts";
 import { type Call, failureOfShape } from "../upstream-failure.ts";
-import { decodeBase64 } from "./base64.ts";
-import { sniff, typeOf } from "./media-types.ts";
 import { isOpenAiService } from "./service.ts";
 
 const ImagesReply = z.looseObject({
@@ -26,8 +26,8 @@ export async function paint(input: ImageInput, call: Call): Promise<Answer<"text
 	const body: RequestBody = edits ? formOf(fields, input) : fields;
 	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply);
 	const bytes = decodeBase64(reply.data[0]?.b64_json ?? "");
-	const contentType = sniff(bytes)?.contentType;
-	if (!contentType?.startsWith("image/")) throw failureOfShape(call, "an image");
+	const contentType = bytes && mediaTypeOf(bytes);
+	if (!bytes || !contentType?.startsWith("image/")) throw failureOfShape(call, "an image");
 	return { kind: "value", output: { bytes, contentType } };
 }
 
@@ -64,7 +64,7 @@ function formOf(fields: Record<string, unknown>, { images, mask }: ImageInput): 
 
 function fileOf(image: Media, name: string): File {
 	const type = typeOf(image);
-	return new File([image.bytes], `${name}.${type?.extension ?? "png"}`, {
-		type: type?.contentType ?? image.contentType ?? "image/png",
+	return new File([image.bytes], `${name}.${extensionOf(type ?? "") ?? "png"}`, {
+		type: type ?? image.contentType ?? "image/png",
 	});
 }

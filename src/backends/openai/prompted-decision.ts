@@ -5,6 +5,8 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { splitDataUrl } from "../../media/base64.ts";
+import { knownType } from "../../media/types.ts";
 import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation.ts";
@@ -106,11 +108,12 @@ function answered({ question, outcomes }: Asked, reply: unknown, call: Call): De
 	};
 }
 
-const SOUND = /^data:audio\/(?:x-)?(wav|wave|mp3|mpeg)[^,]*;base64,(.*)$/s;
+const FORMATS: Partial<Record<string, string>> = { "audio/wav": "wav", "audio/mpeg": "mp3" };
 
 function sound(url: string, { target }: Call): ContentPart {
-	const [, type, data] = SOUND.exec(url) ?? [];
-	if (!type || !data)
+	const { contentType = "", base64: data = "" } = splitDataUrl(url) ?? {};
+	const format = FORMATS[knownType(contentType) ?? ""];
+	if (!format || !data)
 		throw new AiError("engineRefused", `The backend '${target.backend}' hears WAV and MP3 only`);
-	return { type: "input_audio", input_audio: { data, format: type.startsWith("w") ? "wav" : "mp3" } };
+	return { type: "input_audio", input_audio: { data, format } };
 }

@@ -2,12 +2,13 @@
 import imageSize from "image-size";
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { dataUrl } from "../../media/base64.ts";
+import { typeOf } from "../../media/types.ts";
 import type { ClassifyImageInput, DescribeImageInput, DetectObjectsInput } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation.ts";
 import { type Call, failureOfShape } from "../upstream-failure.ts";
-import { dataUrl } from "./base64.ts";
 import { askJson, askText, Percent, shares } from "./prompted.ts";
 
 const USUAL_PROMPT = "Generate a caption for this image";
@@ -18,7 +19,7 @@ const FULL_SCALE = 1000;
 
 const picture = (image: Media): ContentPart => ({
 	type: "image_url",
-	image_url: { url: dataUrl(image, "image/png") },
+	image_url: { url: dataUrl(image.bytes, typeOf(image) ?? image.contentType ?? "image/png") },
 });
 
 /** `raw` has no meaning where the engine writes the template. */

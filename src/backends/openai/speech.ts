@@ -3,11 +3,11 @@
  * has no name for is refused, and so is headerless sound at another rate than the one OpenAI makes.
  */
 import { AiError } from "../../errors.ts";
+import { soundTypeOf } from "../../media/types.ts";
 import type { SpeechInput } from "../../tasks/audio.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { postBytes } from "../http.ts";
 import type { Call } from "../upstream-failure.ts";
-import { typeOf } from "./media-types.ts";
 import { isOpenAiService } from "./service.ts";
 
 /** Hertz of OpenAI's `pcm`. */
@@ -43,7 +43,7 @@ export async function speak(input: SpeechInput, call: Call): Promise<Answer<"tex
 		...(!strict && { language, sample_rate }),
 	});
 	// Raw samples look like anything.
-	const contentType = format === "pcm" ? undefined : typeOf(media)?.contentType;
+	const contentType = format === "pcm" ? undefined : soundTypeOf(media);
 	return {
 		kind: "value",
 		output: { bytes: media.bytes, contentType: contentType ?? CONTENT_TYPES[format] ?? media.contentType },

@@ -6,11 +6,11 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { extensionOf, soundTypeOf } from "../../media/types.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { postJson } from "../http.ts";
 import type { Call } from "../upstream-failure.ts";
-import { typeOf } from "./media-types.ts";
 import { isOpenAiService } from "./service.ts";
 
 const WordReply = z.looseObject({
@@ -77,10 +77,9 @@ const isAboutFormat = (error: unknown): boolean =>
 
 function ask(input: TranscriptionInput, format: Format, call: Call): Promise<TranscriptReply> {
 	const { audio, task, language, prompt, temperature } = input;
-	const type = typeOf(audio);
 	const form = new FormData();
-	const contentType = type?.contentType ?? audio.contentType ?? "application/octet-stream";
-	form.append("file", new File([audio.bytes], `audio.${type?.extension ?? "wav"}`, { type: contentType }));
+	const type = soundTypeOf(audio) ?? audio.contentType ?? "application/octet-stream";
+	form.append("file", new File([audio.bytes], `audio.${extensionOf(type) ?? "wav"}`, { type }));
 	form.append("model", call.target.model);
 	form.append("response_format", format.response_format);
 	if (prompt !== undefined) form.append("prompt", prompt);

@@ -61,6 +61,7 @@ describe("an image", () => {
 		["an address", { data: [{ url: "https://elsewhere.test/cat.png" }] }],
 		["nothing", { data: [] }],
 		["no base64", { data: [{ b64_json: "???" }] }],
+		["base64 that breaks off", { data: [{ b64_json: `${base64(PNG)}*AAAA` }] }],
 		["a sound", { data: [{ b64_json: base64(new TextEncoder().encode("fLaC")) }] }],
 	])("that is %s is refused", async (_, reply) => {
 		expect(await failureOf(ask("text-to-image", INPUT, () => json(reply)).answer)).toMatchObject({

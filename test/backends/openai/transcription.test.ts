@@ -45,6 +45,17 @@ describe("a transcription", () => {
 	});
 
 	it.each([
+		["\x1a\x45\xdf\xa3", "audio.webm", "audio/webm"],
+		["\0\0\0\x20ftypisom", "audio.m4a", "audio/mp4"],
+		["\xff\xfd\x90\x64", "audio.mp3", "audio/mpeg"],
+	])("names sound after its kind, whatever else its container may hold: %j", async (head, name, type) => {
+		const bytes = Uint8Array.from(head, (character) => character.charCodeAt(0));
+		const asking = ask("speech-recognition", { ...INPUT, audio: { bytes } }, () => json(words));
+		await asking.answer;
+		expect(asking.call.asked[0]?.form.get("file")).toMatchObject({ name, type });
+	});
+
+	it.each([
 		["audio/x-m4a", "audio.m4a", "audio/mp4"],
 		["audio/L16; rate=16000", "audio.wav", "audio/l16; rate=16000"],
 		[undefined, "audio.wav", "application/octet-stream"],
