@@ -1,0 +1,15 @@
+/**
+ * The package as Miniflare loads it:
+ *
+ *     "unsafe": {
+ *       "bindings": [
+ *         { "name": "AI", "type": "ai", "dev": { "plugin": { "package": "ganglion", "name": "ganglion" } } }
+ *       ]
+ *     }
+ */
+import type { Plugin } from "miniflare";
+import { ganglion } from "./plugin.ts";
+
+export type { EmbeddedOptions, Options, UrlOptions } from "./api.ts";
+
+export const plugins: { readonly ganglion: Plugin } = { ganglion };

@@ -1,0 +1,100 @@
+/**
+ * The Miniflare plugin: a Worker's `env.AI` in a local session.
+ *
+ * An entry of `unsafe.bindings` gets the runtime's own `Ai` object (module `cloudflare-internal:ai-api`), as the hosted
+ * binding does, with Ganglion behind it. An entry of `services` gets what it gets when it is deployed: the gateway's
+ * RPC entrypoint. Miniflare calls these functions for every Worker of a session, and again on every reload.
+ */
+import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } from "miniflare";
+import * as z from "zod";
+import { ConfigError } from "../src/config.ts";
+import { nodeStub } from "./node-stub.ts";
+import { readOptions, type Source } from "./options.ts";
+import { service, serviceName } from "./services.ts";
+
+const PLUGIN_NAME = "ganglion";
+
+interface LocalBinding {
+	name: string;
+	source: Source;
+	/** Of a service binding, which need not name one. */
+	service?: { entrypoint?: string | undefined };
+}
+
+export const ganglion: Plugin = {
+	bindingTypeDescription: "AI",
+	getBindings: (options) => localBindings(options).map(workerBinding),
+	async getNodeBindings(options) {
+		const stubs = localBindings(options).map(async ({ name }) => [name, await nodeStub()] as const);
+		return Object.fromEntries(await Promise.all(stubs));
+	},
+	getServices: ({ options }) => Promise.all(localBindings(options).map(({ source }) => service(source))),
+};
+
+function workerBinding({ name, service, source }: LocalBinding): Worker_Binding {
+	if (service) return { name, service: designator(source, service.entrypoint) };
+	const fetcher = { name: "fetcher", service: designator(source, "AI") };
+	return { name, wrapped: { moduleName: "cloudflare-internal:ai-api", innerBindings: [fetcher] } };
+}
+
+/** The account stays in the props of the binding, where no call of the Worker can reach it. */
+function designator(source: Source, entrypoint: string | undefined): ServiceDesignator {
+	const name = serviceName(source);
+	if (source.kind === "url") return { name };
+	const props = { json: JSON.stringify({ account: source.account }) };
+	return { name, props, ...(entrypoint !== undefined && { entrypoint }) };
+}
+
+/** A binding of ours as Miniflare has it; its types leave open what is in one. */
+const OwnBinding = z.object({
+	type: z.string(),
+	dev: z.object({
+		plugin: z.object({ name: z.literal(PLUGIN_NAME) }),
+		options: z.record(z.string(), z.unknown()).default({}),
+	}),
+});
+const TextBinding = z.object({ type: z.literal("text"), value: z.string() });
+
+/** wrangler adds what a service binding says for the deployment to the options. */
+const DeployedService = z.looseObject({ entrypoint: z.string().optional() });
+
+function localBindings(options: ParsedWorkerOptions): LocalBinding[] {
+	// What Miniflare 4 handed to plugins had another shape.
+	const { config }: Partial<ParsedWorkerOptions> = options;
+	if (!config) throw new Error("The plugin ganglion needs wrangler 4.122 or newer");
+	const bindings = Object.entries<unknown>(config.env ?? {});
+	const texts = bindings.flatMap(([name, binding]): [string, string][] => {
+		const text = TextBinding.safeParse(binding);
+		return text.success ? [[name, text.data.value]] : [];
+	});
+	const env = { ...process.env, ...Object.fromEntries(texts) };
+	return bindings.flatMap(([name, binding]) => {
+		const own = OwnBinding.safeParse(binding);
+		if (!own.success) return [];
+		const { dev, type } = own.data;
+		try {
+			if (type !== "unsafe:service") return { name, source: readOptions(dev.options, env) };
+			const {
+				entrypoint,
+				environment: _e,
+				service: _s,
+				type: _t,
+				...options
+			} = DeployedService.parse(dev.options);
+			// RPC does not travel over HTTP.
+			if ("url" in options)
+				throw new ConfigError(["dev.options.url: expected no such field of a service binding"]);
+			return { name, source: readOptions(options, env), service: { entrypoint } };
+		} catch (error) {
+			throw error instanceof ConfigError ? optionsError(error, name, config.name) : error;
+		}
+	});
+}
+
+function optionsError({ problems }: ConfigError, binding: string, worker: string): Error {
+	const mistakes = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
+	const lines = problems.map((problem) => `  ${problem}`).join("\n");
+	return new Error(
+		`The binding ${binding} of the Worker ${worker} has ${mistakes} (plugin ganglion):\n${lines}`,
+	);
+}
