@@ -1,0 +1,9 @@
+/** The binding in Node, as frameworks use it: `npm run node "What is a ganglion?"` */
+import { getPlatformProxy } from "wrangler";
+
+const { env, dispose } = await getPlatformProxy<{ AI: Ai }>();
+const answer = await env.AI.run("@cf/meta/llama-3.3-70b-instruct-fp8-fast", {
+	prompt: process.argv[2] ?? "My name is Alice. What is my name?",
+});
+console.log(answer);
+await dispose();

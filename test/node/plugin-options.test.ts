@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { readOptions } from "../../miniflare/options.ts";
+import { serviceName } from "../../miniflare/services.ts";
+import { ConfigError } from "../../src/config.ts";
+
+function mistakes(options: Record<string, unknown>, env: Record<string, string> = {}): readonly string[] {
+	try {
+		readOptions(options, env);
+	} catch (error) {
+		if (error instanceof ConfigError) return error.problems;
+		throw error;
+	}
+	return [];
+}
+
+const ENGINE = { kind: "openai", url: "http://localhost:11434/v1", key: "ENGINE_KEY" };
+
+describe("options of a gateway in the session", () => {
+	it("are none, if one likes: the simulator, for the account `local`", () => {
+		expect(readOptions({}, { HOME: "/" })).toMatchObject({
+			kind: "embedded",
+			account: "local",
+			variables: { DEFAULT_BACKEND: "simulator" },
+		});
+	});
+
+	it("hand over the settings and the secrets that they name, and nothing else of the environment", () => {
+		const options = {
+			account: "team-a",
+			BACKENDS: { engine: { ...ENGINE, headers: { "x-tenant": { secret: "TENANT" } } } },
+			DEFAULT_BACKEND: "engine",
+		};
+		const env = { ENGINE_KEY: "sk", TENANT: "t", OTHER_KEY: "no", ROUTES: "no", ALLOW_ANONYMOUS: "true" };
+		expect(readOptions(options, env)).toMatchObject({ kind: "embedded", account: "team-a" });
+		expect(readOptions(options, env)).toHaveProperty("variables", {
+			BACKENDS: options.BACKENDS,
+			DEFAULT_BACKEND: "engine",
+			ENGINE_KEY: "sk",
+			TENANT: "t",
+		});
+	});
+
+	it("share one gateway where the settings and the secrets are the same", () => {
+		const name = (options: object, key = "sk") =>
+			serviceName(readOptions({ ...options }, { ENGINE_KEY: key }));
+		const routed = { BACKENDS: { engine: ENGINE } };
+		expect(name({})).toBe(name({ account: "other" }));
+		expect(name(routed)).toBe(name({ ...routed, account: "other" }));
+		expect(name(routed)).not.toBe(name({}));
+		expect(name(routed)).not.toBe(name(routed, "another"));
+	});
+
+	it("tell all their mistakes at once", () => {
+		expect(
+			mistakes({
+				account: "a b",
+				ROUTE: {},
+				BACKENDS: { engine: ENGINE },
+				ROUTES: { "*": [{ backend: "engin" }] },
+				DEFAULT_BACKEND: 1,
+				ALLOW_ANONYMOUS: "true",
+			}),
+		).toEqual([
+			"dev.options.account: expected a name of up to 64 letters, digits, '_' and '-', found another text",
+			'dev.options.ROUTE: expected no such field; did you mean "ROUTES"?',
+			"dev.options.ALLOW_ANONYMOUS: expected no such field, only account, BACKENDS, ROUTES, LIMITS, MODELS and DEFAULT_BACKEND",
+			"dev.options.BACKENDS.engine.key: expected the name of a secret that is set, found the name of none",
+			'dev.options.ROUTES["*"][0].backend: expected "engine" or "simulator", found "engin"; did you mean "engine"?',
+			'dev.options.DEFAULT_BACKEND: expected "engine" or "simulator", found a number',
+		]);
+	});
+});
+
+describe("options of a gateway that already runs", () => {
+	it("are its address, the account and the name of a token", () => {
+		expect(
+			readOptions({ url: "http://localhost:8787/", account: "a", token: "TOKEN" }, { TOKEN: "t" }),
+		).toEqual({ kind: "url", url: "http://localhost:8787", account: "a", token: "t" });
+		expect(readOptions({ url: "https://ai.example.com" }, {})).toEqual({
+			kind: "url",
+			url: "https://ai.example.com",
+			account: "local",
+		});
+	});
+
+	it.each([
+		["localhost:8787", "another kind of address (it begins with http:// or https://)"],
+		["gateway", "text that is no address"],
+		["http://user:secret@localhost", "one with credentials (name a variable in token)"],
+		["http://localhost:8787/client/v4", "one that goes on behind its host"],
+		["http://localhost:8787?", "one that goes on behind its host"],
+	])("refuse %s", (url, found) => {
+		expect(mistakes({ url })).toEqual([
+			`dev.options.url: expected the address of a gateway, such as http://localhost:8787, found ${found}`,
+		]);
+	});
+
+	it("take no settings: the gateway has its own", () => {
+		expect(mistakes({ url: 1, ROUTES: {}, token: "TOKN" }, { TOKEN: "t" })).toEqual([
+			"dev.options.url: expected text, found a number",
+			'dev.options.token: expected the name of a secret that is set, found the name of none; did you mean "TOKEN"?',
+			"dev.options.ROUTES: expected no such field, only account, url and token",
+		]);
+	});
+});

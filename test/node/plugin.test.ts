@@ -1,0 +1,146 @@
+/** The plugin in every tool that runs Workers on a developer's machine, installed from the packed package. */
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { freePort, start, stopHosts } from "./plugin/host.ts";
+import { installExample, type Project } from "./plugin/installed.ts";
+import { PROBED } from "./plugin/probe.ts";
+import { describeSessions } from "./plugin/sessions.ts";
+
+const HOST_MS = 60_000;
+const WRANGLER = "node_modules/wrangler/bin/wrangler.js";
+
+/** The example's own Worker, and beside it a path that probes the binding. */
+const PROBING_WORKER = `
+import example from "./example.ts";
+import { probe } from "./probe.ts";
+
+export default {
+	async fetch(request: Request, env: Env): Promise<Response> {
+		if (new URL(request.url).pathname !== "/probe") return example.fetch(request as never, env);
+		return Response.json({ class: env.AI.constructor.name, ...(await probe(env.AI as never)) });
+	},
+};
+`;
+
+const PROBING_TEST = `
+import { env } from "cloudflare:test";
+import { expect, it } from "vitest";
+import { PROBED, probe } from "../src/probe.ts";
+
+it("is what every host has", async () => {
+	expect(await probe(env.AI)).toEqual(PROBED);
+});
+`;
+
+const PROBING_SCRIPT = `
+import { inspect } from "node:util";
+import { getPlatformProxy } from "wrangler";
+import { probe } from "../src/probe.ts";
+
+const { env, dispose } = await getPlatformProxy();
+console.log("PROBED " + JSON.stringify({ stub: inspect(env.AI), ...(await probe(env.AI)) }));
+await dispose();
+`;
+
+let project: Project;
+beforeAll(() => {
+	project = installExample();
+	const src = join(project.folder, "src");
+	renameSync(join(src, "index.ts"), join(src, "example.ts"));
+	copyFileSync(resolve("test/node/plugin/probe.ts"), join(src, "probe.ts"));
+	writeFileSync(join(src, "index.ts"), PROBING_WORKER);
+	writeFileSync(join(project.folder, "test/probe.test.ts"), PROBING_TEST);
+	writeFileSync(join(project.folder, "scripts/probe.ts"), PROBING_SCRIPT);
+}, 2 * HOST_MS);
+afterEach(stopHosts);
+afterAll(() => project?.remove());
+
+const ask = async (port: string, path: string): Promise<Response> => fetch(`http://127.0.0.1:${port}${path}`);
+
+describe("the package", () => {
+	it("brings nothing else along", () => {
+		const { dependencies, peerDependenciesMeta } = JSON.parse(
+			readFileSync(join(project.folder, "node_modules/ganglion/package.json"), "utf8"),
+		);
+		expect(dependencies ?? {}).toEqual({});
+		expect(peerDependenciesMeta).toEqual({ miniflare: { optional: true } });
+	});
+});
+
+describeSessions(() => project.folder);
+
+describe("the example, with the plugin", { timeout: HOST_MS }, () => {
+	it("in wrangler dev", async () => {
+		const port = await freePort();
+		const output = await start(project, WRANGLER, "dev", "--port", port).said(/Ready on/);
+		expect(output).toMatch(/env\.AI \(ai\)\s+ganglion\s+local/);
+		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED });
+		expect(await (await ask(port, "/ask?text=My+name+is+Alice.+What+is+my+name%3F")).text()).toBe(
+			PROBED.events,
+		);
+	});
+
+	it("stops wrangler dev at the start on a mistake, and names all of them", async () => {
+		const config = join(project.folder, "mistaken.jsonc");
+		const options = {
+			acount: "a",
+			BACKENDS: { ollama: { kind: "openai", url: "localhost:11434" } },
+			ROUTES: { "@cf/meta/*": [{ backend: "olama" }] },
+		};
+		const text = readFileSync(join(project.folder, "wrangler.jsonc"), "utf8");
+		writeFileSync(config, text.replace(/"name": "ganglion" }/, `$&, "options": ${JSON.stringify(options)}`));
+		const host = start(project, WRANGLER, "dev", "--port", await freePort(), "--config", config);
+		const { code, output } = await host.ended;
+		expect(code).toBe(1);
+		expect(output).toContain("The binding AI of the Worker voice-notes has 3 mistakes (plugin ganglion):");
+		expect(output).toContain('dev.options.acount: expected no such field; did you mean "account"?');
+		expect(output).toContain("dev.options.BACKENDS.ollama.url: expected the http or https address");
+		expect(output).toContain('dev.options.ROUTES["@cf/meta/*"][0].backend: expected "ollama" or "simulator"');
+		expect(output).not.toContain("    at ");
+	});
+
+	it("in vitest", async () => {
+		const host = start(project, "node_modules/vitest/vitest.mjs", "run");
+		const { code, output } = await host.ended;
+		expect(code, output).toBe(0);
+		expect(output).toMatch(/Tests\s+5 passed/);
+	});
+
+	it("in Vite", async () => {
+		const port = await freePort();
+		await start(project, "node_modules/vite/bin/vite.js", "dev", "--host", "127.0.0.1", "--port", port).said(
+			/Local:/,
+		);
+		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED });
+	});
+
+	it("in Node, by getPlatformProxy()", async () => {
+		const { output } = await start(project, "scripts/probe.ts").ended;
+		const [, probed = "nothing"] = /PROBED (.*)/.exec(output) ?? [];
+		// Miniflare's stub of the object, which says what it stands for.
+		expect(JSON.parse(probed)).toEqual({ stub: expect.stringContaining("'Ai'"), ...PROBED });
+	});
+
+	it("deploys as the hosted binding", async () => {
+		const host = start(project, WRANGLER, "deploy", "--dry-run", "--outfile", "upload.txt");
+		expect((await host.ended).code).toBe(0);
+		const upload = readFileSync(join(project.folder, "upload.txt"), "utf8");
+		const [, metadata = ""] = /name="metadata"\s+(\{.*\})/.exec(upload) ?? [];
+		expect(JSON.parse(metadata).bindings).toMatchObject([{ name: "AI", type: "ai" }]);
+		expect(upload).not.toContain("x-ganglion-backend");
+	});
+});
+
+describe("examples/service-binding", { timeout: HOST_MS }, () => {
+	it("calls the gateway by RPC", async () => {
+		const port = await freePort();
+		const example = { ...project, folder: resolve("examples/service-binding") };
+		const configs = ["-c", "wrangler.jsonc", "-c", "gateway.jsonc"];
+		const script = "../../node_modules/wrangler/bin/wrangler.js";
+		await start(example, script, "dev", "--port", port, ...configs).said(/Ready on/);
+		const answer = await ask(port, "/?text=My+name+is+Alice.+What+is+my+name%3F");
+		expect(await answer.text()).toBe(PROBED.events);
+		expect(await (await ask(port, "/")).json()).toHaveLength(5);
+	});
+});

@@ -1,0 +1,68 @@
+/**
+ * The package as a user has it: packed by npm, installed by npm into a copy of `examples/local-binding`. The tools of
+ * the example are those of this checkout, so that no registry is asked; only those that load a Miniflare are copies,
+ * because Miniflare looks for a plugin from where it is itself.
+ */
+import { execFileSync } from "node:child_process";
+import {
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	realpathSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
+
+const MODULES = resolve("node_modules");
+const EXAMPLE = resolve("examples/local-binding");
+const COPIED = ["miniflare", "wrangler", "@cloudflare/vitest-pool-workers", "@cloudflare/vite-plugin"];
+/** Of a checkout in which somebody has used the example. */
+const NOT_PART_OF_IT = new Set(["node_modules", ".wrangler", "package-lock.json"]);
+
+export interface Project {
+	folder: string;
+	/** The whole environment of a process in it: nobody is logged in. */
+	env: Record<string, string>;
+	remove(): void;
+}
+
+export function installExample(): Project {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), "ganglion-example-")));
+	const env: Record<string, string> = {
+		PATH: [dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
+		HOME: folder,
+		CLOUDFLARE_CF_FETCH_ENABLED: "false",
+		WRANGLER_SEND_METRICS: "false",
+		NO_COLOR: "1",
+	};
+	const npm = (...args: string[]) =>
+		execFileSync("npm", args, { cwd: folder, env: env as NodeJS.ProcessEnv, stdio: "pipe" });
+
+	cpSync(EXAMPLE, folder, { recursive: true, filter: (path) => !NOT_PART_OF_IT.has(basename(path)) });
+	writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+	npm("pack", "--silent", "--pack-destination", folder, resolve("."));
+	const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
+	npm("install", "--offline", "--no-audit", "--no-fund", `./${tarball}`);
+	for (const name of packages(MODULES)) bring(name, join(folder, "node_modules", name));
+	return { folder, env, remove: () => rmSync(folder, { recursive: true }) };
+}
+
+function bring(name: string, to: string): void {
+	if (existsSync(to)) return;
+	mkdirSync(dirname(to), { recursive: true });
+	const from = join(MODULES, name);
+	if (COPIED.includes(name)) cpSync(from, to, { recursive: true });
+	else symlinkSync(from, to, "dir");
+}
+
+const packages = (folder: string): string[] =>
+	readdirSync(folder)
+		.filter((name) => !name.startsWith("."))
+		.flatMap((name) =>
+			name.startsWith("@") ? readdirSync(join(folder, name)).map((inner) => `${name}/${inner}`) : [name],
+		);

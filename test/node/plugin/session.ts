@@ -1,0 +1,66 @@
+/** A session of Miniflare with the plugin in it: one Worker or several, each with bindings of its own. */
+import { readFileSync } from "node:fs";
+import { buildSync } from "esbuild";
+import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from "miniflare";
+import { unstable_readConfig as readConfig } from "wrangler";
+
+export interface SessionWorker {
+	/** `dev.options` of each binding, by name. */
+	bindings: Record<string, object>;
+	/** As `services` has them instead. */
+	services?: Record<string, object>;
+	vars?: Record<string, string>;
+	script: string;
+}
+
+/** A module of these tests, and what it imports, as one script. */
+export const bundled = (contents: string): string =>
+	buildSync({
+		stdin: { contents, resolveDir: import.meta.dirname, loader: "ts" },
+		bundle: true,
+		format: "esm",
+		write: false,
+	}).outputFiles[0]?.text ?? "";
+
+export function sessionOptions(plugin: string, workers: Record<string, SessionWorker>): MiniflareOptions {
+	const binding =
+		(type: string, more: object) =>
+		([name, options]: [string, object]) => ({
+			name,
+			type,
+			plugin: { package: plugin, name: "ganglion" },
+			options: { ...more, ...options },
+		});
+	const service = { type: "service", service: "ganglion", entrypoint: "AI" };
+	return convertV4MiniflareOptions({
+		cf: false,
+		workers: Object.entries(workers).map(([name, { bindings, script, services = {}, vars = {} }]) => ({
+			name,
+			modules: true as const,
+			script,
+			compatibilityDate: "2026-10-01",
+			bindings: vars,
+			unsafeBindings: [
+				...Object.entries(bindings).map(binding("ai", {})),
+				...Object.entries(services).map(binding("service", service)),
+			] as never,
+		})),
+	});
+}
+
+export const startSession = (plugin: string, workers: Record<string, SessionWorker>): Miniflare =>
+	new Miniflare(sessionOptions(plugin, workers));
+
+/** The packed Worker as a gateway of its own, open to this machine. */
+export const startGateway = (file: string): Miniflare =>
+	new Miniflare(
+		convertV4MiniflareOptions({
+			cf: false,
+			name: "gateway",
+			modules: true,
+			script: readFileSync(file, "utf8"),
+			compatibilityDate: "2026-08-01",
+			compatibilityFlags: readConfig({ config: "wrangler.jsonc" }).compatibility_flags,
+			bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
+		}),
+	);
