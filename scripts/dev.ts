@@ -11,6 +11,7 @@ import { ConfigError, configure, describeRouting } from "../src/config.ts";
 
 const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
+const PARENT_CHECK_MS = 1000;
 
 const args = process.argv.slice(2);
 const { values } = parseArgs({
@@ -42,7 +43,10 @@ const child = spawn(
 	},
 );
 announceWhenReady(child);
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+// npm's shell does not pass a signal on: when it is gone, so is who started us.
+const parent = process.ppid;
+setInterval(() => process.ppid !== parent && child.kill("SIGTERM"), PARENT_CHECK_MS).unref();
 child.on("exit", (code, signal) => process.exit(signal ? 0 : (code ?? 1)));
 
 /** The same parse that stops the Worker's start, before anything is started. */

@@ -15,7 +15,7 @@ GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
 `;
 
 export function createApp(services: Services, allowAnonymous: boolean): Hono {
-	const app = new Hono();
+	const app = new Hono({ strict: false });
 	app.use(authenticate(allowAnonymous));
 	app.get("/", (c) => c.text(WELCOME));
 	app.use("/client/v4/accounts/:account/*", checkAccount);

@@ -16,8 +16,11 @@ export interface Failure {
 	description: string;
 	/** Whether another target may do better with the same input. */
 	retryable: boolean;
-	/** `edge`: raised before inference (authentication, routing): other envelope, no request id. */
-	plane: "inference" | "edge";
+	/**
+	 * `edge`: raised before inference (authentication, routing): other envelope, no request id. `gateway`: AI Gateway's
+	 * own, with a body of its own (surfaces/gateway.ts).
+	 */
+	plane: "inference" | "edge" | "gateway";
 }
 
 const inference = (
@@ -35,6 +38,15 @@ const edge = (code: number, status: Failure["status"], description: string): Fai
 	description,
 	retryable: false,
 	plane: "edge",
+});
+
+const gateway = (code: number, status: Failure["status"], description: string): Failure => ({
+	code,
+	status,
+	name: "AiGatewayError",
+	description,
+	retryable: false,
+	plane: "gateway",
 });
 
 export const FAILURES = {
@@ -76,12 +88,15 @@ export const FAILURES = {
 	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
 	authentication: edge(10000, 401, "Authentication error"),
 	noRoute: edge(7000, 400, "No route for that URI"),
+	notFound: edge(7002, 404, "Not found"),
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
 	unroutableAccount: edge(
 		7003,
 		404,
 		"Could not route to that account, perhaps your object identifier is invalid?",
 	),
+	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
+	invalidProvider: gateway(2008, 400, "Invalid provider"),
 } as const satisfies Record<string, Failure>;
 
 export type FailureKey = keyof typeof FAILURES;
@@ -92,6 +107,15 @@ export interface AiErrorOptions {
 	retryAfter?: number;
 	/** Where this cause differs from the table: a model that one engine lacks may be on another. */
 	retryable?: boolean;
+	/** Whose failure it is, where it is an upstream's. For the log: nothing here is the upstream's own words. */
+	upstream?: Upstream;
+}
+
+export interface Upstream {
+	/** Name in `BACKENDS`. */
+	backend: string;
+	/** HTTP status of its refusal, or the one that its refusal inside a reply stands for. */
+	status?: number;
 }
 
 /** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
@@ -101,6 +125,7 @@ export class AiError extends Error {
 	readonly description: string;
 	readonly retryAfter: number | undefined;
 	readonly retryable: boolean;
+	readonly upstream: Upstream | undefined;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;
@@ -109,6 +134,7 @@ export class AiError extends Error {
 		this.description = text;
 		this.retryAfter = options.retryAfter;
 		this.retryable = options.retryable ?? FAILURES[key].retryable;
+		this.upstream = options.upstream;
 	}
 
 	get failure(): Failure {

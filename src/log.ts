@@ -9,9 +9,9 @@ const FRAMES = 8;
 
 export function logFailure({ cause, code, key, upstream }: AiError, requestId: string): void {
 	if (!(cause instanceof Error) || key === "aborted") return;
-	console.error(
-		JSON.stringify({ requestId, code, failure: key, upstream, cause: cause.name, at: framesOf(cause) }),
-	);
+	// Of an engine's failure, which engine and what status; of our own, the place in the code.
+	const where = upstream ? { upstream } : { cause: cause.name, at: framesOf(cause) };
+	console.error(JSON.stringify({ requestId, code, failure: key, ...where }));
 }
 
 /** The stack begins with the message, which may have lines that look like frames. */

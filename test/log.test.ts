@@ -21,6 +21,17 @@ describe("logFailure", () => {
 		});
 	});
 
+	it("names the engine and its status, and not our code, when an engine failed", () => {
+		const upstream = { backend: "vllm", status: 503 };
+		logFailure(new AiError("outOfCapacity", undefined, { cause: new Error("x"), upstream }), "id-1");
+		expect(JSON.parse(lines[0] ?? "")).toEqual({
+			requestId: "id-1",
+			code: 3040,
+			failure: "outOfCapacity",
+			upstream: { backend: "vllm", status: 503 },
+		});
+	});
+
 	it("is silent about what callers did themselves", () => {
 		logFailure(new AiError("aborted", undefined, { cause: new Error("left") }), "id");
 		logFailure(new AiError("badInput", "Error: x"), "id");

@@ -17,7 +17,7 @@ export function authorize(id: string, services: AuthorizeServices): Model {
 	if (hasEnded(model, services))
 		throw new AiError(
 			"deprecatedModel",
-			`Model has been deprecated: ${id} was deprecated${model.deprecated ? ` on ${model.deprecated}` : ""}. See the model catalog for alternatives`,
+			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives`,
 		);
 	return model;
 }

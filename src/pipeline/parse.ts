@@ -12,8 +12,19 @@ export async function parse(
 	reader: Reader,
 	model: Model,
 ): Promise<{ inputs: unknown; call: TaskCall }> {
+	refuseQueued(sent.fields);
 	const inputs = validate(reader.schema(model), await joinBody(sent, reader));
 	return { inputs, call: reader.read(inputs as never, model) };
+}
+
+/** What belongs to the product's asynchronous queue would otherwise end in a puzzling 5006. */
+function refuseQueued(fields: unknown): void {
+	const queued = ["requests", "request_id"].find((name) => name in asRecord(fields));
+	if (queued)
+		throw new AiError(
+			"invalidInput",
+			`Invalid input: '${queued}' needs the asynchronous queue, which is not available`,
+		);
 }
 
 async function joinBody({ fields, body }: Inputs, reader: Reader): Promise<unknown> {

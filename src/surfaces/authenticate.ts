@@ -27,6 +27,10 @@ export const checkAccount: MiddlewareHandler = async (c, next) => {
 /** The caller of an account's route, authenticated above. */
 export function callerOf(c: Context): Caller {
 	const account = c.req.param("account") ?? "";
-	if (!ACCOUNT.test(account)) throw new AiError("unroutableAccount");
+	if (!ACCOUNT.test(account))
+		throw new AiError(
+			"unroutableAccount",
+			`Could not route to ${c.req.path.replace(/^\/client\/v4/, "")}, perhaps your object identifier is invalid?`,
+		);
 	return { account };
 }

@@ -3,8 +3,7 @@
  * (workerd, `src/cloudflare/internal/ai-api.ts`). Outputs are bare and the content type is exactly `application/json`:
  * with a charset the class would hand its caller a stream.
  *
- * Differences from the product: calls that name a gateway (`/ai-gateway/run`) run without one; Markdown
- * conversion and the gateway's own routes are refused.
+ * Difference from the product: calls that name a gateway (`/ai-gateway/run`) run without one.
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
@@ -18,7 +17,8 @@ import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { boundDepth, parseText, readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
-import { logFailure } from "./log.ts";
+import { gatewayWire } from "./gateway-wire.ts";
+import { wireMarkdown } from "./markdown.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
 
@@ -43,9 +43,9 @@ export function binding(services: Services): Hono<BindingEnv> {
 	app.onError((thrown, c) => {
 		const error = toAiError(thrown);
 		const id = c.get("requestId");
-		logFailure(error, id);
+		services.log(error, id);
 		const isRun = c.req.path.endsWith("/run") && error.failure.plane === "inference";
-		return isRun ? bindingFailure(error, id) : failureEnvelope(error, id);
+		return isRun ? wireFailure(error, id) : failureEnvelope(error, id);
 	});
 
 	for (const path of ["/run", "/ai-gateway/run"]) {
@@ -56,6 +56,9 @@ export function binding(services: Services): Hono<BindingEnv> {
 		const { result } = search(catalog, c.req.query(), now());
 		return Response.json({ success: true, result });
 	});
+
+	app.route("/to-everything/markdown", wireMarkdown(services));
+	app.route("/", gatewayWire(services));
 
 	methodNotAllowed(app, ["/run", "/ai-gateway/run", "/ai-api/models/search"]);
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
@@ -123,7 +126,8 @@ function modelOf(header: string | undefined): string {
 	return at < 0 ? header : header.slice(at + 1);
 }
 
-function bindingFailure(error: AiError, requestId: string): Response {
+/** The failure of a `run`, in the body that the runtime's class reads. */
+export function wireFailure(error: AiError, requestId: string): Response {
 	const { code, description, failure, name, status } = error;
 	const body = {
 		internalCode: code,

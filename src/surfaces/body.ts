@@ -1,12 +1,14 @@
 /** A request's body, whole and bounded, as the inputs of a call. Everything wrong with it is the caller's to mend. */
 import { AiError } from "../errors.ts";
+import { concat } from "../media/bytes.ts";
 import type { Inputs, Limits } from "../request.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 /** What curl and some clients say when nobody told them what they send. */
 const UNSAID_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded|application\/octet-stream)/i;
 const OPENING_BRACE = 0x7b;
-const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
+/** White space, and the bytes of a byte order mark. */
+const BEFORE_JSON = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 /** A JSON body gives fields; any other stays bytes, for the dialect to know what they are. */
 export async function readInputs(request: Request, limits: Limits): Promise<Inputs> {
@@ -27,34 +29,47 @@ export async function readJson(request: Request, limits: Limits): Promise<unknow
 }
 
 export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-	if (Number(request.headers.get("content-length") ?? 0) > limit) {
-		await request.body?.cancel();
-		throw tooLarge(limit);
-	}
-	const bytes = request.body ? await readWhole(request.body, limit) : new Uint8Array();
+	const bytes = request.body ? await readWhole(decoded(request, request.body), limit) : new Uint8Array();
 	if (bytes.length === 0) throw new AiError("incompleteRequest", "Request is missing headers or body: body");
 	return bytes;
 }
 
-/** Reads a stream to its end, or to `limit` bytes and an error; then its source is cancelled. */
+/** The body without its `content-encoding`; the limit holds for what comes out. */
+function decoded(request: Request, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+	const encoding = request.headers.get("content-encoding")?.trim().toLowerCase() || "identity";
+	if (encoding === "identity") return body;
+	if (encoding !== "gzip" && encoding !== "deflate")
+		throw new AiError("badInput", "Error: of content encodings, gzip and deflate are taken");
+	return body.pipeThrough(new DecompressionStream(encoding));
+}
+
+/**
+ * A client that is answered before it has sent everything often sees a broken connection instead of the answer; so
+ * this many times the limit is read and dropped first.
+ */
+const DROPPED_TIMES_LIMIT = 4;
+
+/** Reads a stream to its end, or past `limit` bytes to an error; what goes on for too long is cancelled. */
 export async function readWhole(
 	stream: ReadableStream<Uint8Array>,
 	limit: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const chunks: Uint8Array[] = [];
 	let length = 0;
-	for await (const chunk of stream) {
-		length += chunk.length;
-		if (length > limit) throw tooLarge(limit);
-		chunks.push(chunk);
+	try {
+		for await (const chunk of stream) {
+			length += chunk.length;
+			if (length <= limit) chunks.push(chunk);
+			else chunks.length = 0;
+			if (length > limit * DROPPED_TIMES_LIMIT) break;
+		}
+	} catch (error) {
+		if (error instanceof TypeError)
+			throw new AiError("badInput", "Error: the request body cannot be decoded");
+		throw error;
 	}
-	const bytes = new Uint8Array(length);
-	let offset = 0;
-	for (const chunk of chunks) {
-		bytes.set(chunk, offset);
-		offset += chunk.length;
-	}
-	return bytes;
+	if (length > limit) throw tooLarge(limit);
+	return concat(chunks);
 }
 
 export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<Limits, "jsonDepth">): unknown {
@@ -77,20 +92,44 @@ export function parseText(text: string, what: string): unknown {
 	}
 }
 
-/** Code behind this recurses over what the caller nested; a bound here keeps every stack safe. */
+/**
+ * Code behind this recurses over what the caller nested; a bound here keeps every stack safe. What crossed RPC may also
+ * hold what JSON has no word for, or itself: refused too.
+ */
 export function boundDepth(value: unknown, limit: number): unknown {
-	let level: object[] = isContainer(value) ? [value] : [];
-	for (let depth = 1; level.length > 0; depth++) {
+	let level = new Set(containersIn([value]));
+	for (let depth = 1; level.size > 0; depth++) {
 		if (depth > limit) throw new AiError("badInput", `Error: nested deeper than ${limit} levels`);
-		level = level.flatMap((container) => Object.values(container).filter(isContainer));
+		const next = new Set<object>();
+		for (const container of level)
+			for (const inner of containersIn(Object.values(container))) next.add(inner);
+		level = next;
 	}
 	return value;
 }
 
-const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
+/** Arrays and objects among values. Bytes are values: some inputs are. */
+function* containersIn(values: readonly unknown[]): Iterable<object> {
+	for (const value of values) {
+		const kind = typeof value;
+		if (kind === "object" && value !== null) {
+			if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) continue;
+			const prototype: unknown = Object.getPrototypeOf(value);
+			if (prototype !== Object.prototype && prototype !== null && !Array.isArray(value))
+				throw notJson("object");
+			yield value as object;
+		} else if (kind === "bigint" || kind === "function" || kind === "symbol") throw notJson(kind);
+	}
+}
+
+const notJson = (kind: string): AiError =>
+	new AiError(
+		"badInput",
+		`Error: only values that JSON knows are taken, and a ${kind} among the inputs is none`,
+	);
 
 function looksLikeJson(bytes: Uint8Array): boolean {
-	return bytes.find((byte) => !WHITE_SPACE.has(byte)) === OPENING_BRACE;
+	return bytes.find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;
 }
 
 const tooLarge = (limit: number): AiError =>

@@ -16,11 +16,13 @@ import { AiError, toAiError } from "../errors.ts";
 import type { SearchModel } from "../models/search.ts";
 import { search } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
-import type { Caller, Inputs, Reply, Services } from "../request.ts";
-import { binding } from "./binding.ts";
-import { readWhole } from "./body.ts";
+import type { Caller, Inputs, Limits, Reply, Services } from "../request.ts";
+import { binding, wireFailure } from "./binding.ts";
+import { boundDepth, readWhole } from "./body.ts";
+import { crossing } from "./crossing.ts";
 import { failureEnvelope, replyResponse } from "./envelope.ts";
-import { logFailure } from "./log.ts";
+import { AiGateway } from "./gateway-wire.ts";
+import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "./markdown.ts";
 
 export interface EntrypointProps {
 	account?: string;
@@ -45,18 +47,18 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 		 * Runs a model: an object for JSON answers, a `ReadableStream` for streams, images and audio, a `Response` with
 		 * `returnRawResponse`. Throws an error with `name` "AiError", `message` "{code}: {description}", `internalCode`.
 		 */
-		async run(model: string, inputs: Record<string, unknown>, options: RunOptions = {}): Promise<unknown> {
+		async run(model: string, inputs: Record<string, unknown>, options?: RunOptions | null): Promise<unknown> {
 			const id = services.uuid();
-			const { returnRawResponse, signal = new AbortController().signal } = options;
+			const { returnRawResponse, signal = new AbortController().signal } = options ?? {};
 			try {
-				refuseUnavailable(options);
+				refuseUnavailable(options ?? {});
 				const reply = await run(
 					{
 						id,
 						caller: this.#caller(),
 						model,
 						dialect: nativeDialect,
-						inputs: await takeBody(inputs, services.limits.uploadBytes),
+						inputs: await takeInputs(inputs, services.limits),
 						signal,
 					},
 					services,
@@ -66,21 +68,36 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 					: unwrapped(reply);
 			} catch (thrown) {
 				const error = toAiError(thrown);
-				logFailure(error, id);
-				if (returnRawResponse) return failureEnvelope(error, id);
+				services.log(error, id);
+				if (returnRawResponse) return wireFailure(error, id);
 				throw crossing(error);
 			}
 		}
 
 		/** `models/search`, as the binding has it: the list alone. */
-		models(params: Record<string, unknown> = {}): SearchModel[] {
-			this.#caller();
-			const query = Object.fromEntries(Object.entries(params).map(([key, value]) => [key, String(value)]));
-			try {
-				return search(services.catalog, query, services.now()).result;
-			} catch (error) {
-				throw crossing(toAiError(error));
-			}
+		models(params?: Record<string, unknown> | null): SearchModel[] {
+			return this.#guarded(() => {
+				const query = Object.entries(params ?? {}).map(([key, value]) => [key, String(value)]);
+				return search(services.catalog, Object.fromEntries(query), services.now()).result;
+			});
+		}
+
+		/** Without files, the service with `transform` and `supported`. */
+		toMarkdown(): ToMarkdownService;
+		toMarkdown(files: MarkdownDocument[], options?: unknown): Promise<ConversionResponse[]>;
+		toMarkdown(files: MarkdownDocument, options?: unknown): Promise<ConversionResponse>;
+		toMarkdown(
+			files?: MarkdownDocument | MarkdownDocument[],
+			options?: unknown,
+		): ToMarkdownService | Promise<ConversionResponse | ConversionResponse[]> {
+			return this.#guarded(() => {
+				const service = new ToMarkdownService(services);
+				return files === undefined ? service : service.transform(files, options);
+			});
+		}
+
+		gateway(id: string): AiGateway {
+			return this.#guarded((caller) => new AiGateway(id, caller, services));
 		}
 
 		override fetch(request: Request): Response | Promise<Response> {
@@ -88,6 +105,15 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 				return wire.fetch(request, { caller: this.#caller() });
 			} catch (error) {
 				return failureEnvelope(toAiError(error), "");
+			}
+		}
+
+		/** What it throws crosses RPC. */
+		#guarded<T>(answer: (caller: Caller) => T): T {
+			try {
+				return answer(this.#caller());
+			} catch (error) {
+				throw crossing(toAiError(error));
 			}
 		}
 
@@ -130,9 +156,12 @@ function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
 		);
 }
 
-/** Own properties cross RPC, a class does not; neither may the cause. */
-const crossing = ({ code, description, message, name, status }: AiError): Error =>
-	Object.assign(new Error(message), { name, internalCode: code, httpCode: status, description });
+/** What is not a body must be what JSON could have said. */
+async function takeInputs(inputs: Record<string, unknown>, limits: Limits): Promise<Inputs> {
+	const taken = await takeBody(inputs, limits.uploadBytes);
+	boundDepth(taken.fields, limits.jsonDepth);
+	return taken;
+}
 
 /** One input may be a body: `{body: ReadableStream | FormData | bytes, contentType}`. */
 async function takeBody(inputs: Record<string, unknown>, limit: number): Promise<Inputs> {

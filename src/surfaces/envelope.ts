@@ -4,7 +4,7 @@
  * Observed of the product: an inference failure has `errors` first and an empty object as `result`; a failure at the
  * API's edge has `result: null`. The request's id ends the message, but not a 5006's.
  */
-import type { AiError } from "../errors.ts";
+import { type AiError, FAILURES } from "../errors.ts";
 import type { Reply } from "../request.ts";
 import { SSE_CONTENT_TYPE } from "../sse.ts";
 import { socketResponse } from "./socket.ts";
@@ -12,13 +12,16 @@ import { socketResponse } from "./socket.ts";
 export const envelope = (result: unknown, extra: object = {}): Response =>
 	Response.json({ result, success: true, errors: [], messages: [], ...extra });
 
+/** Comes second after an id that routes nowhere. */
+const NO_ROUTE = { code: FAILURES.noRoute.code as number, message: FAILURES.noRoute.description as string };
+
 export function failureEnvelope(error: AiError, requestId: string): Response {
 	const { code, description, failure, status } = error;
-	if (failure.plane === "edge")
-		return Response.json(
-			{ result: null, success: false, errors: [{ code, message: description }], messages: [] },
-			{ status },
-		);
+	if (failure.plane === "edge") {
+		const errors = [{ code, message: description }];
+		if (error.key === "unroutableAccount") errors.push(NO_ROUTE);
+		return Response.json({ result: null, success: false, errors, messages: [] }, { status });
+	}
 	return Response.json(
 		{
 			errors: [{ message: failureMessage(error, requestId), code }],

@@ -18,20 +18,26 @@ import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
+import { isServed } from "../pipeline/authorize.ts";
 import { run } from "../pipeline/run.ts";
 import type { Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
-import { logFailure } from "./log.ts";
 import { methodNotAllowed } from "./routes.ts";
 
 type Variables = { requestId: string };
 
 const NamesModel = z.looseObject({ model: z.string().min(1) });
 
-/** Route -> how it is written, and the catalogue's task whose models it takes. */
-const JSON_ROUTES: Record<string, { dialect: Dialect; task: TaskTitle }> = {
+interface Route {
+	dialect: Dialect;
+	/** The catalogue's task whose models it takes. */
+	task: TaskTitle;
+}
+
+/** Those with a JSON body. */
+export const OPENAI_ROUTES: Readonly<Record<string, Route>> = {
 	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
 	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
 	"/responses": { dialect: responses, task: "Text Generation" },
@@ -41,8 +47,8 @@ const JSON_ROUTES: Record<string, { dialect: Dialect; task: TaskTitle }> = {
 };
 
 export function openai(services: Services): Hono<{ Variables: Variables }> {
-	const app = new Hono<{ Variables: Variables }>();
-	const { catalog, limits, routing } = services;
+	const app = new Hono<{ Variables: Variables }>({ strict: false });
+	const { catalog, limits } = services;
 
 	app.use(async (c, next) => {
 		c.set("requestId", services.uuid());
@@ -51,12 +57,12 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	app.onError((thrown, c) => {
 		const error = toAiError(thrown);
 		const id = c.get("requestId");
-		logFailure(error, id);
+		services.log(error, id);
 		const isResponses = c.req.path.endsWith("/v1/responses") && error.failure.plane === "inference";
 		return isResponses ? responsesFailure(error, id) : failureEnvelope(error, id);
 	});
 
-	for (const [path, { dialect, task }] of Object.entries(JSON_ROUTES))
+	for (const [path, { dialect, task }] of Object.entries(OPENAI_ROUTES))
 		app.post(path, async (c) => {
 			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
 			return infer(c, fields.model, { dialect, task }, { fields });
@@ -72,22 +78,28 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	});
 
 	app.get("/models", () =>
-		Response.json({ object: "list", data: catalog.all.filter(({ id }) => routing.find(id)).map(listed) }),
+		Response.json({
+			object: "list",
+			data: catalog.all.filter((model) => isServed(model, services)).map(listed),
+		}),
 	);
 	app.get("/models/:model{.+}", (c) => {
-		const id = c.req.param("model");
+		const id = c.req.param("model").replace(/\/$/, "");
 		const model = catalog.find(id);
-		if (!model || !routing.find(id)) throw new AiError("noSuchModel", `No such model ${id} or task`);
-		return Response.json(listed(model));
+		if (model && isServed(model, services)) return Response.json(listed(model));
+		// OpenAI's own shape: the product has no such route, and clients ask it whether a model exists.
+		const message = `The model '${id}' does not exist`;
+		const error = { message, type: "invalid_request_error", param: "model", code: "model_not_found" };
+		return Response.json({ error }, { status: 404 });
 	});
 
-	methodNotAllowed(app, [...Object.keys(JSON_ROUTES), "/audio/transcriptions", "/models", "/models/*"]);
+	methodNotAllowed(app, [...Object.keys(OPENAI_ROUTES), "/audio/transcriptions", "/models", "/models/*"]);
 	return app;
 
 	async function infer(
 		c: Context<{ Variables: Variables }>,
 		modelId: string,
-		{ dialect, task }: { dialect: Dialect; task: TaskTitle },
+		route: Route,
 		inputs: Inputs,
 	): Promise<Response> {
 		const id = c.get("requestId");
@@ -96,11 +108,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 				id,
 				caller: callerOf(c),
 				model: modelId,
-				dialect: (model) => {
-					const takes = model.task === task && model.input !== "decision-clef";
-					if (takes || model.status === "adhoc") return dialect;
-					throw new AiError("noSuchModel", `No such model ${model.id} or task: it is a ${model.task} model`);
-				},
+				dialect: onlyFor(route),
 				inputs,
 				signal: c.req.raw.signal,
 			},
@@ -109,6 +117,16 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		return replyResponse(reply, id, (value) => Response.json(value));
 	}
 }
+
+/** A route's dialect, for the models of its task and for those whose task nobody knows. */
+export const onlyFor =
+	({ dialect, task }: Route) =>
+	(model: Model): Dialect => {
+		const decides = model.input === "decision-clef";
+		if ((model.task === task && !decides) || model.status === "adhoc") return dialect;
+		const why = decides ? "it decides and does not chat, at /ai/run" : `it is a ${model.task} model`;
+		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${why}`);
+	};
 
 const listed = ({ id, created, author }: Model): object => ({
 	id,

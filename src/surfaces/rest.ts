@@ -21,7 +21,7 @@ import { callerOf } from "./authenticate.ts";
 import { binding } from "./binding.ts";
 import { readInputs, readJson } from "./body.ts";
 import { envelope, failureEnvelope, replyResponse } from "./envelope.ts";
-import { logFailure } from "./log.ts";
+import { restMarkdown } from "./markdown.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
 
@@ -37,7 +37,7 @@ const UniversalBody = z.object({
 });
 
 export function rest(services: Services): Hono<{ Variables: { requestId: string } }> {
-	const app = new Hono<{ Variables: { requestId: string } }>();
+	const app = new Hono<{ Variables: { requestId: string } }>({ strict: false });
 	const { catalog, limits, now, routing, uuid } = services;
 	const wire = binding(services);
 
@@ -47,7 +47,7 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 	});
 	app.onError((thrown, c) => {
 		const error = toAiError(thrown);
-		logFailure(error, c.get("requestId"));
+		services.log(error, c.get("requestId"));
 		return failureEnvelope(error, c.get("requestId"));
 	});
 
@@ -61,7 +61,7 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 		return wire.fetch(new Request(url, c.req.raw), { caller: callerOf(c) });
 	});
 	app.post("/run/:model{.+}", async (c) => {
-		const model = c.req.param("model");
+		const model = c.req.param("model").replace(/\/$/, "");
 		if (!INFERENCE_NAMESPACE.test(model) && !catalog.find(model) && !routing.find(model)?.named)
 			throw new AiError("noRoute");
 		if (c.req.query("queueRequest") === "true")
@@ -96,6 +96,7 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 	});
 	app.get("/tasks/search", () => envelope(taskList()));
 	app.get("/authors/search", () => envelope(authorList(catalog)));
+	app.route("/tomarkdown", restMarkdown(services));
 
 	methodNotAllowed(app, [
 		"/run",

@@ -8,7 +8,7 @@
 
 import type { SocketFrames } from "../dialects/dialect.ts";
 import { type AiError, toAiError } from "../errors.ts";
-import { logFailure } from "./log.ts";
+import { logFailure } from "../log.ts";
 
 export const MAX_FRAME_BYTES = 1024 * 1024;
 /** Minutes of sound: an ear that is so far behind will not catch up. */

@@ -12,10 +12,10 @@ const ROOMS: readonly (readonly string[])[] = [
 	["config.ts"],
 	["config"],
 	["request.ts"],
-	["backends", "dialects"],
+	["backends", "dialects", "markdown"],
 	["models"],
 	["tasks"],
-	["sse.ts"],
+	["sse.ts", "log.ts"],
 	["errors.ts"],
 	["media"],
 ];

@@ -40,7 +40,7 @@ describe("authorize", () => {
 
 	it("refuses a model from the day that it ended, unless a route names it", () => {
 		expect(() => authorize(ENDED, byDefault)).toThrow(
-			`5028: Model has been deprecated: ${ENDED} was deprecated on`,
+			`5028: ${ENDED} was deprecated on 2026-05-30. See the model catalog for alternatives`,
 		);
 		expect(authorize(ENDED, byRoute).id).toBe(ENDED);
 		const before = services(() => ({ targets: [], named: false }), Date.parse("2026-05-29T23:59:59Z"));

@@ -60,6 +60,17 @@ describe("a gateway with ALLOW_ANONYMOUS", () => {
 	])("refuses an account id that cannot be one: %s %s", async (method, path) => {
 		const response = await appFor({ ALLOW_ANONYMOUS: "true" }).request(path, { method });
 		expect(response.status).toBe(404);
-		expect(await response.json()).toMatchObject({ result: null, errors: [{ code: 7003 }] });
+		expect(await response.json()).toMatchObject({
+			result: null,
+			errors: [
+				{
+					code: 7003,
+					message: expect.stringMatching(
+						/^Could not route to \/accounts\/.*, perhaps your object identifier is invalid\?$/,
+					),
+				},
+				{ code: 7000, message: "No route for that URI" },
+			],
+		});
 	});
 });

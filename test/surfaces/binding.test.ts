@@ -162,7 +162,7 @@ describe("the binding's wire", () => {
 	});
 
 	it("answers what it does not have in the shape its caller reads", async () => {
-		const response = await wire().send("/autorag/rags");
+		const response = await wire().send("/nothing/here");
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({
 			errors: [{ code: 7000, message: "No route for that URI" }],

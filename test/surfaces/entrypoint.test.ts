@@ -63,7 +63,13 @@ describe("AI entrypoint", () => {
 		expect(await response.json()).toMatchObject({ response: expect.stringContaining("Alice") });
 		const refused = (await ai.run("@cf/a/b", {}, { returnRawResponse: true })) as Response;
 		expect(refused.status).toBe(400);
-		expect(await refused.json()).toMatchObject({ errors: [{ code: 5007 }] });
+		expect(await refused.json()).toEqual({
+			internalCode: 5007,
+			message: "No such model: No such model @cf/a/b or task",
+			name: "AiError",
+			description: "No such model @cf/a/b or task",
+			httpCode: 400,
+		});
 	});
 
 	it("throws errors with name, message and code", async () => {
@@ -93,6 +99,22 @@ describe("AI entrypoint", () => {
 		const { signal } = new AbortController();
 		expect(await ai.run(LLAMA, ALICE, { signal })).toMatchObject({ response: expect.any(String) });
 		expect(await failure(ai.run(LLAMA, ALICE, { signal: AbortSignal.abort() }))).toBeInstanceOf(Error);
+	});
+
+	it("refuses what JSON has no word for, and takes null for no options", async () => {
+		const self: Record<string, unknown> = { prompt: "Hi" };
+		self.tools = [self];
+		const tool = { name: "f", description: "d", parameters: { type: "object", properties: {}, big: 1n } };
+		for (const inputs of [
+			self,
+			{ prompt: "Hi", tools: [tool] },
+			{ prompt: new Date() },
+			{ prompt: new Map() },
+		])
+			expect(await failure(ai.run(LLAMA, inputs))).toMatchObject({ internalCode: 5006 });
+		const options = null as unknown as object;
+		expect(await ai.run(LLAMA, ALICE, options)).toMatchObject({ response: expect.any(String) });
+		expect((await ai.models(options)).length).toBeGreaterThan(10);
 	});
 
 	it("lists models", async () => {

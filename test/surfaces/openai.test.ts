@@ -169,6 +169,14 @@ describe("the other OpenAI routes", () => {
 		expect(await heard.json()).toMatchObject({ text: "Good morning." });
 	});
 
+	it("lists nothing that has ended", async () => {
+		const { get, post } = testGateway();
+		const { data } = (await (await get("/v1/models")).json()) as { data: { id: string }[] };
+		expect(data.map(({ id }) => id)).not.toContain("@cf/meta/llama-2-7b-chat-int8");
+		for (const { id } of data.filter((_, i) => i % 10 === 0))
+			expect((await post(`/run/${id}`, {})).status, id).not.toBe(410);
+	});
+
 	it("lists what answers here, and nothing else", async () => {
 		const everything = (await (await testGateway().get("/v1/models")).json()) as { data: { id: string }[] };
 		expect(everything.data.length).toBeGreaterThan(60);
@@ -182,6 +190,9 @@ describe("the other OpenAI routes", () => {
 			id: "llama3.2",
 			object: "model",
 		});
-		expect((await get("/v1/models/@cf/meta/nothing")).status).toBe(400);
+		const unknown = await get("/v1/models/@cf/meta/nothing");
+		expect(unknown.status).toBe(404);
+		expect(await unknown.json()).toMatchObject({ error: { code: "model_not_found" } });
+		expect(await (await get("/v1/models/")).json()).toMatchObject({ object: "list" });
 	});
 });

@@ -258,11 +258,20 @@ describe("failures over REST", () => {
 		const { status, text } = await failing(`/run/${id}`, { prompt: "Hi" });
 		expect(status).toBe(410);
 		expect(text).toContain(
-			`AiError: Model has been deprecated: Model has been deprecated: ${id} was deprecated on 2026-05-30. See the model catalog for alternatives`,
+			`AiError: Model has been deprecated: ${id} was deprecated on 2026-05-30. See the model catalog for alternatives`,
 		);
 		expect(
 			(await failing(`/run/${id}`, { prompt: "Hi" }, () => Response.json(completion("Hi")))).status,
 		).toBe(200);
+	});
+
+	it("says of the asynchronous queue that it is not there", async () => {
+		for (const [path, body] of [
+			[`/run/${LLAMA}?queueRequest=true`, { prompt: "Hi" }],
+			[`/run/${LLAMA}`, { requests: [{ prompt: "Hi" }] }],
+			[`/run/${LLAMA}`, { request_id: "1" }],
+		] as const)
+			expect((await failing(path, body)).text).toMatch(/asynchronous queue.*"code":8001/);
 	});
 
 	it("has the edge's envelope for unknown routes: a null result and no id", async () => {

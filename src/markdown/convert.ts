@@ -1,0 +1,82 @@
+/**
+ * Markdown conversion: files in, Markdown or plain text out, each file for itself. What one file asks too much of, or
+ * what this gateway cannot read, becomes that file's error and nobody else's.
+ *
+ * The libraries are loaded with the first file that needs them.
+ */
+import { approximateTokens } from "../models/tokens.ts";
+import { decodeText } from "./decode.ts";
+import { detect, type Format } from "./formats.ts";
+import type { ConversionOptions } from "./options.ts";
+import { ConversionFailure, Work } from "./work.ts";
+
+export interface SourceFile {
+	name: string;
+	/** As its sender has it; may be empty. */
+	mimeType: string;
+	/** Not there: its sender's encoding of them could not be read. */
+	bytes?: Uint8Array | undefined;
+}
+
+export type Conversion = { name: string; mimeType: string } & (
+	| { format: "markdown" | "text"; tokens: number; data: string }
+	/** `cause` is what nobody foresaw: for the log. */
+	| { format: "error"; error: string; cause?: unknown }
+);
+
+export async function convertFiles(
+	files: readonly SourceFile[],
+	options: ConversionOptions,
+): Promise<Conversion[]> {
+	const work = Work.ofRequest();
+	const conversions: Conversion[] = [];
+	for (const file of files) conversions.push(await convertFile(file, options, work.ofFile()));
+	return conversions;
+}
+
+async function convertFile(
+	{ name, mimeType: sentType, bytes }: SourceFile,
+	options: ConversionOptions,
+	work: Work,
+): Promise<Conversion> {
+	const { mimeType, format, label } = detect(name, sentType);
+	const failed = (error: string, cause?: unknown): Conversion => ({
+		name,
+		mimeType,
+		format: "error",
+		error,
+		...(cause !== undefined && { cause }),
+	});
+	if (!format) return failed(`Unsupported file format: ${label}`);
+	if (!bytes) return failed("The file's data is not valid base64");
+	try {
+		work.spendCharacters(bytes.length / CHEAPER[format]);
+		const output = options.output?.format ?? "markdown";
+		const data = await CONVERTERS[format][output](decodeText(bytes, sentType), work, options);
+		return { name, mimeType, format: output, tokens: approximateTokens([data]), data };
+	} catch (error) {
+		if (error instanceof ConversionFailure) return failed(error.message);
+		return failed(`The file could not be converted: ${label}`, error);
+	}
+}
+
+/** How many times cheaper than HTML a character is. */
+const CHEAPER: Record<Format, number> = { html: 1, csv: 10, xml: 1 };
+
+type Convert = (text: string, work: Work, options: ConversionOptions) => Promise<string>;
+
+const CONVERTERS: Record<Format, Record<"markdown" | "text", Convert>> = {
+	html: {
+		markdown: async (text, work, { html }) =>
+			(await import("./html.ts")).htmlToMarkdown(text, html ?? {}, work),
+		text: async (text, work, { html }) => (await import("./html.ts")).htmlToText(text, html ?? {}, work),
+	},
+	csv: {
+		markdown: async (text, work) => (await import("./csv.ts")).csvToMarkdown(text, work),
+		text: async (text, work) => (await import("./csv.ts")).csvToText(text, work),
+	},
+	xml: {
+		markdown: async (text, work) => (await import("./xml.ts")).xmlToMarkdown(text, work),
+		text: async (text, work) => (await import("./xml.ts")).xmlToText(text, work),
+	},
+};

@@ -1,0 +1,37 @@
+/**
+ * CSV as one GFM table: its first row is the header, whatever separates its fields (comma, semicolon, tab, `|`). A
+ * header shorter than the widest row gets empty cells, because GFM shows no more columns than a header has.
+ */
+import Papa from "papaparse";
+import { escapeMarkdown } from "./escape.ts";
+import type { Work } from "./work.ts";
+
+const LINE_BREAK = /\r\n|\r|\n/g;
+/** Rows of fields are cheaper than elements: papaparse and a few string joins. */
+const CELLS_PER_UNIT = 60;
+
+export function csvToMarkdown(text: string, work: Work): string {
+	const rows = readRows(text, work);
+	const columns = widest(rows);
+	const [header, ...body] = rows;
+	if (!header || columns === 0) return "";
+	const filled = Array.from({ length: columns }, (_, i) => header[i] ?? "");
+	return `${tableRow(filled)}${`|${" --- |".repeat(columns)}\n`}${body.map(tableRow).join("")}`;
+}
+
+/** The same without the table: tabs between fields. */
+export const csvToText = (text: string, work: Work): string =>
+	readRows(text, work)
+		.map((row) => `${row.map((field) => field.replace(/\s+/g, " ").trim()).join("\t")}\n`)
+		.join("");
+
+function readRows(text: string, work: Work): string[][] {
+	const { data } = Papa.parse<string[]>(text, { skipEmptyLines: "greedy" });
+	for (const { length } of data) work.spend(length / CELLS_PER_UNIT);
+	return data;
+}
+
+const widest = (rows: string[][]): number => rows.reduce((most, { length }) => Math.max(most, length), 0);
+
+const tableRow = (fields: string[]): string =>
+	`|${fields.map((field) => ` ${escapeMarkdown(field.trim()).replace(LINE_BREAK, "<br>")} |`).join("")}\n`;

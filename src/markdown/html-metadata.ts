@@ -1,0 +1,82 @@
+/** What a page says of itself: its title, description and image, its base, and its JSON-LD. */
+import type { Element, Root } from "hast";
+import type { Work } from "./work.ts";
+
+export interface Metadata {
+	title?: string;
+	description?: string;
+	image?: string;
+	/** Of the first `<base>` that has one. */
+	base?: string;
+	/** Each as it stood in the page. */
+	jsonLd: string[];
+}
+
+/** The page's own words before those it has for social networks. */
+const TITLE = ["title", "og:title"];
+const DESCRIPTION = ["description", "og:description"];
+const IMAGE = ["og:image"];
+const NAMES: ReadonlySet<string> = new Set([...TITLE, ...DESCRIPTION, ...IMAGE]);
+
+export function metadataOf(tree: Root, work: Work): Metadata {
+	const said = new Map<string, string>();
+	const jsonLd: string[] = [];
+	const note = (name: string, value: string): void => {
+		const words = value.replace(/\s+/g, " ").trim();
+		if (!words || said.has(name)) return;
+		work.spendCharacters(words.length);
+		said.set(name, words);
+	};
+	const visit = (node: Element | Root): void => {
+		for (const child of node.children) {
+			if (child.type !== "element" || child.tagName === "svg") continue;
+			const { name, property, content, href, type } = child.properties;
+			if (child.tagName === "title") note("title", textOf(child));
+			else if (child.tagName === "meta") {
+				const key = String(property ?? name ?? "").toLowerCase();
+				if (NAMES.has(key)) note(key, String(content ?? ""));
+			} else if (child.tagName === "base" && href) note("base", String(href));
+			else if (child.tagName === "script" && /^application\/ld\+json\b/i.test(String(type ?? ""))) {
+				const text = textOf(child).trim();
+				work.spendCharacters(text.length);
+				if (text) jsonLd.push(text);
+			} else visit(child);
+		}
+	};
+	visit(tree);
+	const first = (keys: readonly string[]): string | undefined =>
+		keys.map((key) => said.get(key)).find((value) => value !== undefined);
+	const [title, description, image, base] = [TITLE, DESCRIPTION, IMAGE, ["base"]].map(first);
+	return {
+		...(title && { title }),
+		...(description && { description }),
+		...(image && { image }),
+		...(base && { base }),
+		jsonLd,
+	};
+}
+
+const textOf = (element: Element): string =>
+	element.children.map((child) => (child.type === "text" ? child.value : "")).join("");
+
+/** `title`, `description` and `image` as YAML front matter; nothing when the page says none of them. */
+export function frontMatter(metadata: Metadata): string {
+	const lines = fields(metadata).map(([key, value]) => `${key}: ${yaml(value)}\n`);
+	return lines.length > 0 ? `---\n${lines.join("")}---\n\n` : "";
+}
+
+export function plainMatter(metadata: Metadata): string {
+	const lines = fields(metadata).map(([key, value]) => `${key}: ${value}\n`);
+	return lines.length > 0 ? `${lines.join("")}\n` : "";
+}
+
+const fields = ({ title, description, image }: Metadata): [string, string][] =>
+	Object.entries({ title, description, image }).filter(
+		(entry): entry is [string, string] => entry[1] !== undefined,
+	);
+
+/** Plain where YAML reads it as the same text; JSON's strings are YAML's, too. */
+const yaml = (value: string): string =>
+	/^\p{L}/u.test(value) && !/: | #|:$|^(?:true|false|null|yes|no|on|off|y|n)$/i.test(value)
+		? value
+		: JSON.stringify(value);

@@ -1,0 +1,73 @@
+/** Tables: which of them are tables, and how many cells their spans make of them. */
+import type { Element, Properties } from "hast";
+import type { Work } from "./work.ts";
+
+const MAX_SPAN = 100;
+
+interface Shape {
+	/** Columns that each row's own cells span. */
+	rows: Element[][];
+	hasHeader: boolean;
+	hasTable: boolean;
+}
+
+/**
+ * A table that lays a page out: it says so, or holds another table, or has one column and no header. Spends what the
+ * cells of any other will cost, with those that spans add and those that fill short rows.
+ */
+export function isLayout(table: Element, work: Work): boolean {
+	const { rows, hasHeader, hasTable } = shapeOf(table);
+	const role = String(table.properties.role ?? "");
+	if (hasTable || /^(?:presentation|none)$/i.test(role)) return true;
+	if (!hasHeader && rows.every((cells) => cells.length <= 1)) return true;
+	const columns: number[] = rows.map(() => 0);
+	let most = 0;
+	for (const [i, cells] of rows.entries())
+		for (const { properties } of cells) {
+			const { colSpan, rowSpan } = cellSpans(properties);
+			const end = Math.min(i + rowSpan, rows.length);
+			work.spend(((end - i) * colSpan) / 2);
+			for (let row = i; row < end; row++) {
+				columns[row] = (columns[row] ?? 0) + colSpan;
+				most = Math.max(most, columns[row] ?? 0);
+			}
+		}
+	work.spend((most * rows.length) / 2);
+	return false;
+}
+
+function shapeOf(table: Element): Shape {
+	const shape: Shape = { rows: [], hasHeader: false, hasTable: false };
+	const visit = (node: Element): void => {
+		for (const child of node.children) {
+			if (child.type !== "element") continue;
+			if (child.tagName === "table") shape.hasTable = true;
+			else {
+				if (child.tagName === "tr") shape.rows.push([]);
+				else if (child.tagName === "td" || child.tagName === "th") shape.rows.at(-1)?.push(child);
+				if (child.tagName === "th" || child.tagName === "thead") shape.hasHeader = true;
+				visit(child);
+			}
+		}
+	};
+	visit(table);
+	return shape;
+}
+
+/** Bounded: the standard allows a cell 65534 rows by 1000 columns. */
+export function cellSpans({ colSpan, rowSpan, align }: Properties): {
+	colSpan: number;
+	rowSpan: number;
+	align?: string;
+} {
+	return {
+		colSpan: bounded(colSpan),
+		rowSpan: bounded(rowSpan),
+		...(typeof align === "string" && { align }),
+	};
+}
+
+function bounded(span: Properties[string]): number {
+	const value = Number.parseInt(String(span ?? 1), 10);
+	return value >= 1 ? Math.min(value, MAX_SPAN) : 1;
+}

@@ -1,0 +1,32 @@
+/**
+ * `conversionOptions`, as developers.cloudflare.com/workers-ai/features/markdown-conversion/conversion-options has them.
+ * What concerns images, PDF and office files is accepted and has no effect yet.
+ */
+import * as z from "zod";
+
+const MAX_HOSTNAME = 300;
+const MAX_SELECTOR = 1000;
+
+const language = z.enum(["en", "es", "fr", "it", "pt", "de"]);
+const images = z.object({
+	convert: z.boolean().optional(),
+	maxConvertedImages: z.number().optional(),
+	descriptionLanguage: language.optional(),
+	convertOGImage: z.boolean().optional(),
+});
+
+export const ConversionOptions = z.object({
+	output: z.object({ format: z.enum(["markdown", "text"]).optional() }).optional(),
+	image: z.object({ descriptionLanguage: language.optional() }).optional(),
+	html: z
+		.object({
+			images: images.optional(),
+			hostname: z.string().max(MAX_HOSTNAME).optional(),
+			cssSelector: z.string().max(MAX_SELECTOR).optional(),
+		})
+		.optional(),
+	docx: z.object({ images: images.optional() }).optional(),
+	pdf: z.object({ metadata: z.boolean().optional(), images: images.optional() }).optional(),
+});
+
+export type ConversionOptions = z.output<typeof ConversionOptions>;

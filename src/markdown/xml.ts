@@ -1,0 +1,120 @@
+/**
+ * XML as an outline: a list item for each element with its attributes in brackets, text after the name, elements
+ * inside indented. Readers get the words and the structure without the tags. Elements inside running text lose theirs.
+ */
+import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { escapeMarkdown } from "./escape.ts";
+import { ConversionFailure, type Work } from "./work.ts";
+
+/** An element in document order, as the parser's `preserveOrder` gives it: `{name: children, ":@": attributes}`. */
+type Node = { [name: string]: Node[] | string | Attributes | undefined };
+type Attributes = Record<string, string>;
+
+const TEXT = "#text";
+const ATTRIBUTES = ":@";
+const MAX_DEPTH = 100;
+const TAGS_PER_UNIT = 20;
+const ATTRIBUTES_PER_UNIT = 10;
+
+const parser = (): XMLParser =>
+	new XMLParser({
+		preserveOrder: true,
+		ignoreAttributes: false,
+		attributeNamePrefix: "",
+		parseTagValue: false,
+		parseAttributeValue: false,
+		trimValues: false,
+		ignoreDeclaration: true,
+		ignorePiTags: true,
+		maxNestedTags: MAX_DEPTH,
+	});
+
+interface Style {
+	item(depth: number, name: string, notes: string, text: string): string;
+}
+
+const MARKDOWN: Style = {
+	item: (depth, name, notes, text) =>
+		`${"  ".repeat(depth)}- ${name && `**${escapeMarkdown(name)}**`}${escapeMarkdown(notes)}${name && text && ": "}${escapeMarkdown(text)}\n`,
+};
+const PLAIN: Style = {
+	item: (depth, name, notes, text) => `${"  ".repeat(depth)}${name}${notes}${name && text && ": "}${text}\n`,
+};
+
+export const xmlToMarkdown = (text: string, work: Work): string => outline(text, MARKDOWN, work);
+export const xmlToText = (text: string, work: Work): string => outline(text, PLAIN, work);
+
+function outline(text: string, style: Style, work: Work): string {
+	const lines: string[] = [];
+	const write = (node: Node, depth: number): void => {
+		const name = Object.keys(node).find((key) => key !== ATTRIBUTES) ?? TEXT;
+		const content = node[name];
+		if (typeof content === "string") {
+			const words = collapse(content);
+			if (words) lines.push(style.item(depth, "", "", words));
+			return;
+		}
+		const children = Array.isArray(content) ? content : [];
+		const inline = children.some(isWords) && !children.some((child) => elementsOf(child).length > 0);
+		lines.push(style.item(depth, name, notesOf(node), inline ? collapse(wordsOf(children)) : ""));
+		if (!inline) for (const child of children) write(child, depth + 1);
+	};
+	work.spend(count(text, "<") / TAGS_PER_UNIT + count(text, "=") / ATTRIBUTES_PER_UNIT);
+	for (const node of parse(text)) write(node, 0);
+	return lines.join("");
+}
+
+function parse(text: string): Node[] {
+	const valid = XMLValidator.validate(text);
+	if (valid !== true) {
+		const { line, col } = valid.err as { line?: number; col?: number };
+		const place = line && col ? `: line ${line}, column ${col}` : "";
+		throw new ConversionFailure(`The XML is not well-formed${place}`);
+	}
+	try {
+		return parser().parse(text);
+	} catch (cause) {
+		// The parser's own message may quote the file.
+		const deep = cause instanceof Error && /nested tags/i.test(cause.message);
+		throw new ConversionFailure(
+			deep ? `The XML is nested deeper than ${MAX_DEPTH} elements` : "The XML cannot be read",
+			{ cause },
+		);
+	}
+}
+
+function notesOf(node: Node): string {
+	const attributes = node[ATTRIBUTES];
+	if (typeof attributes !== "object" || Array.isArray(attributes)) return "";
+	const notes = Object.entries(attributes)
+		.filter(([name]) => name !== "xmlns" && !name.startsWith("xmlns:"))
+		.map(([name, value]) => `${name}: ${collapse(String(value))}`);
+	return notes.length > 0 ? ` (${notes.join(", ")})` : "";
+}
+
+const isWords = (node: Node): boolean => {
+	const text = node[TEXT];
+	return typeof text === "string" && text.trim() !== "";
+};
+
+const elementsOf = (node: Node): Node[] =>
+	Object.entries(node).flatMap(([name, content]) =>
+		name !== ATTRIBUTES && Array.isArray(content) ? content.filter((child) => !(TEXT in child)) : [],
+	);
+
+/** All text below, elements aside. The parser bounds the depth. */
+const wordsOf = (nodes: readonly Node[]): string =>
+	nodes
+		.flatMap((node) => Object.entries(node))
+		.map(([name, content]) =>
+			typeof content === "string"
+				? content
+				: name !== ATTRIBUTES && Array.isArray(content)
+					? wordsOf(content)
+					: "",
+		)
+		.join("");
+
+const count = (text: string, character: string): number => text.split(character).length - 1;
+
+const collapse = (text: string): string => text.replace(/\s+/g, " ").trim();

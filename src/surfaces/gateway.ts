@@ -1,0 +1,158 @@
+/**
+ * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Provider `workers-ai`
+ * runs here, through the same pipeline as every other surface, and answers as REST does: native models in the v4
+ * envelope, OpenAI's routes bare, events and bytes as they are. `compat` is OpenAI's chat for models named
+ * `workers-ai/@cf/…`.
+ *
+ * Differences from the product: gateways have no settings, so every well-formed id is one; other providers are refused
+ * (2008); nothing is cached, logged, retried or timed out, so that `cf-aig-log-id` is absent and `config` and the
+ * `cf-aig-*` headers other than the event id have no effect.
+ */
+import * as z from "zod";
+import { openaiChat } from "../dialects/chat/openai-route.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { nativeDialect } from "../dialects/index.ts";
+import { validate } from "../dialects/validation/validation.ts";
+import { AiError, toAiError } from "../errors.ts";
+import type { Model } from "../models/model.ts";
+import { run } from "../pipeline/run.ts";
+import type { Caller, Inputs, Services } from "../request.ts";
+import { envelope, failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
+
+const GATEWAY_ID = /^[\w-]{1,64}$/;
+/** What a response header can carry back. */
+const EVENT_ID = /^[\x21-\x7e]{1,256}$/;
+const COMPAT_PREFIX = /^workers-ai\//;
+
+export interface Step {
+	provider: string;
+	/** A path, below the provider's address. */
+	endpoint: string;
+	eventId?: string | undefined;
+	inputs: Inputs;
+}
+
+const StepSchema = z
+	.object({
+		provider: z.string(),
+		endpoint: z.string(),
+		headers: z.record(z.string(), z.unknown()).nullish(),
+		query: z.unknown(),
+	})
+	.transform(({ provider, endpoint, headers, query }): Step => {
+		const [, eventId] =
+			Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "cf-aig-event-id") ?? [];
+		return {
+			provider,
+			endpoint,
+			inputs: { fields: query },
+			...(typeof eventId === "string" && { eventId }),
+		};
+	});
+
+const Steps = z.array(StepSchema).min(1);
+
+/** The body of a universal request. Throws 5006. */
+export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArray(body) ? body : [body]);
+
+export interface StepsContext {
+	caller: Caller;
+	gateway: string;
+	/** Of the whole request; a step's own comes first. */
+	eventId?: string | null | undefined;
+	signal: AbortSignal;
+	services: Services;
+}
+
+/** Never throws: what all steps fail with is the last one's failure. */
+export async function runSteps(steps: readonly Step[], context: StepsContext): Promise<Response> {
+	const { gateway, signal, services } = context;
+	const requestId = services.uuid();
+	const headersFor = (eventId: string | null | undefined): Headers =>
+		new Headers({
+			"cf-aig-event-id": eventId && EVENT_ID.test(eventId) ? eventId : requestId,
+			"cf-aig-request-id": requestId,
+		});
+	let response = gatewayFailure(new AiError("noSuchGateway"));
+	let headers = headersFor(context.eventId);
+	if (GATEWAY_ID.test(gateway))
+		for (const [index, step] of steps.entries()) {
+			response = await answer(step, context);
+			headers = headersFor(step.eventId ?? context.eventId);
+			headers.set("cf-aig-step", String(index));
+			headers.set("cf-aig-cache-status", "MISS");
+			if (response.ok || signal.aborted) break;
+		}
+	for (const [name, value] of headers) response.headers.set(name, value);
+	return response;
+}
+
+async function answer(step: Step, { caller, signal, services }: StepsContext): Promise<Response> {
+	const id = services.uuid();
+	try {
+		const { model, dialect, inputs, wrap } = routeOf(step);
+		const reply = await run({ id, caller, model, dialect, inputs, signal }, services);
+		return replyResponse(reply, id, wrap);
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		services.log(error, id);
+		return error.failure.plane === "gateway" ? gatewayFailure(error, id) : failureEnvelope(error, id);
+	}
+}
+
+interface Route {
+	model: string;
+	dialect(model: Model): Dialect;
+	inputs: Inputs;
+	wrap(value: unknown): Response;
+}
+
+const NamesModel = z.looseObject({ model: z.string().min(1) });
+
+function routeOf({ provider, endpoint, inputs }: Step): Route {
+	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
+	const bare = (value: unknown): Response => Response.json(value);
+	if (provider === "compat" && /^(?:v1\/)?chat\/completions$/.test(path)) {
+		const fields = validate(NamesModel, inputs.fields);
+		if (!COMPAT_PREFIX.test(fields.model)) throw new AiError("invalidProvider");
+		const model = fields.model.replace(COMPAT_PREFIX, "");
+		const dialect = onlyFor({ dialect: openaiChat, task: "Text Generation" });
+		return { model, dialect, inputs: { fields: { ...fields, model } }, wrap: bare };
+	}
+	if (provider !== "workers-ai") throw new AiError("invalidProvider");
+	const openai = OPENAI_ROUTES[path.replace(/^v1(?=\/)/, "")];
+	if (openai && path.startsWith("v1/")) {
+		const fields = validate(NamesModel, inputs.fields);
+		return { model: fields.model, dialect: onlyFor(openai), inputs: { fields }, wrap: bare };
+	}
+	return { model: decoded(path.replace(/^run\//, "")), dialect: nativeDialect, inputs, wrap: envelope };
+}
+
+/** SDKs write the slashes of a model's id as `%2F`. */
+function decoded(path: string): string {
+	try {
+		return decodeURIComponent(path);
+	} catch {
+		return path;
+	}
+}
+
+/** The gateway's own failures: its list is called `error`, and the first of it is told twice. */
+export function gatewayFailure(error: AiError, requestId?: string): Response {
+	const { code, description, status } = error;
+	return Response.json(
+		{
+			success: false,
+			result: [],
+			messages: [],
+			error: [{ code, message: description }],
+			name: "AiGatewayError",
+			httpCode: status,
+			internalCode: code,
+			message: description,
+			description,
+		},
+		{ status, headers: requestId === undefined ? {} : failureHeaders(error, requestId) },
+	);
+}

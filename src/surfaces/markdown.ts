@@ -1,0 +1,154 @@
+/**
+ * Markdown conversion at its three doors: the binding's wire (files as base64 in JSON), REST (a form) and RPC. Each file
+ * gets a result of its own; what is wrong with one never fails the others.
+ *
+ * Difference from the product: the options that concern the gateway (`gateway`, `extraHeaders`) have no effect, because
+ * no model is asked.
+ */
+import { RpcTarget } from "cloudflare:workers";
+import { Hono } from "hono";
+import * as z from "zod";
+import { decodeBase64, parseMultipart } from "../dialects/media/media.ts";
+import { validate } from "../dialects/validation/validation.ts";
+import { AiError, toAiError } from "../errors.ts";
+import { convertFiles, type SourceFile } from "../markdown/convert.ts";
+import { SUPPORTED, type SupportedFormat } from "../markdown/formats.ts";
+import { ConversionOptions } from "../markdown/options.ts";
+import type { Services } from "../request.ts";
+import { boundDepth, parseText, readBody, readJson } from "./body.ts";
+import { crossing } from "./crossing.ts";
+import { envelope } from "./envelope.ts";
+import { methodNotAllowed } from "./routes.ts";
+
+export type ConversionResponse = { id: string; name: string; mimeType: string } & (
+	| { format: "markdown" | "text"; tokens: number; data: string }
+	| { format: "error"; error: string }
+);
+
+const Options = z.object({ conversionOptions: ConversionOptions.nullish() }).nullish();
+
+const WireBody = z.object({
+	files: z.array(z.object({ name: z.string(), mimeType: z.string(), data: z.string() })),
+	options: Options,
+});
+
+/** Names of the form's fields: the product's, and the official SDK's way of writing an array. */
+const FILES = new Set(["files", "files[]"]);
+
+async function transform(
+	files: readonly SourceFile[],
+	options: ConversionOptions,
+	{ log, uuid }: Services,
+): Promise<ConversionResponse[]> {
+	const conversions = await convertFiles(files, options);
+	return conversions.map((conversion) => {
+		const id = uuid();
+		if (conversion.format !== "error") return { id, ...conversion };
+		const { cause, ...failed } = conversion;
+		if (cause !== undefined) log(new AiError("executionFailed", undefined, { cause }), id);
+		return { id, ...failed };
+	});
+}
+
+/** `/to-everything/markdown` of the binding's wire. */
+export function wireMarkdown(services: Services): Hono {
+	const app = new Hono();
+	const { limits } = services;
+	app.post("/transformer", async (c) => {
+		// As large as the same files may be in a form.
+		const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
+		const { files, options } = validate(WireBody, body);
+		const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
+		const result = await transform(sources, options?.conversionOptions ?? {}, services);
+		return Response.json({ success: true, result });
+	});
+	app.get("/supported", () => Response.json({ success: true, result: SUPPORTED }));
+	methodNotAllowed(app, ["/transformer", "/supported"]);
+	return app;
+}
+
+/** `/ai/tomarkdown` over REST. */
+export function restMarkdown(services: Services): Hono {
+	const app = new Hono();
+	const { limits } = services;
+	app.post("/", async (c) => {
+		const bytes = await readBody(c.req.raw, limits.uploadBytes);
+		const form = await parseMultipart(bytes, c.req.header("content-type") ?? "");
+		const files = form.parts.flatMap((part): SourceFile[] =>
+			FILES.has(part.name) && "bytes" in part
+				? [{ name: part.filename, mimeType: part.contentType, bytes: part.bytes }]
+				: [],
+		);
+		if (files.length === 0) throw new AiError("badInput", "Error: required properties at '/' are 'files'");
+		const text = form.text("conversionOptions");
+		const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
+		return envelope(await transform(files, validate(ConversionOptions, options), services));
+	});
+	app.get("/supported", () => envelope(SUPPORTED));
+	methodNotAllowed(app, ["/", "/supported"]);
+	return app;
+}
+
+function fromBase64(data: string): Uint8Array | undefined {
+	try {
+		return decodeBase64(data);
+	} catch {
+		return undefined;
+	}
+}
+
+/** A file as callers of the binding have it. */
+export interface MarkdownDocument {
+	name: string;
+	blob: Blob;
+}
+
+/** What `toMarkdown()` gives over RPC. */
+export class ToMarkdownService extends RpcTarget {
+	readonly #services: Services;
+
+	constructor(services: Services) {
+		super();
+		this.#services = services;
+	}
+
+	transform(files: MarkdownDocument[], options?: unknown): Promise<ConversionResponse[]>;
+	transform(files: MarkdownDocument, options?: unknown): Promise<ConversionResponse>;
+	transform(
+		files: MarkdownDocument | MarkdownDocument[],
+		options?: unknown,
+	): Promise<ConversionResponse | ConversionResponse[]>;
+	/** A list in, a list out; one in, one out. Throws errors as `run` does. */
+	async transform(
+		files: MarkdownDocument | MarkdownDocument[],
+		options?: unknown,
+	): Promise<ConversionResponse | ConversionResponse[]> {
+		try {
+			const documents = [files].flat();
+			refuseLarge(documents, this.#services.limits.uploadBytes);
+			const sources = await Promise.all(documents.map(readDocument));
+			const { conversionOptions } = validate(Options, options) ?? {};
+			const results = await transform(sources, conversionOptions ?? {}, this.#services);
+			const [only] = results;
+			return Array.isArray(files) || !only ? results : only;
+		} catch (error) {
+			throw crossing(toAiError(error));
+		}
+	}
+
+	supported(): readonly SupportedFormat[] {
+		return SUPPORTED;
+	}
+}
+
+function refuseLarge(documents: readonly Partial<MarkdownDocument>[], limit: number): void {
+	const size = documents.reduce((sum, document) => sum + (document?.blob?.size ?? 0), 0);
+	if (size > limit) throw new AiError("requestTooLarge", `Request is too large: more than ${limit} bytes`);
+}
+
+async function readDocument(document: Partial<MarkdownDocument> | undefined): Promise<SourceFile> {
+	const { name, blob } = document ?? {};
+	if (typeof name !== "string" || !(blob instanceof Blob))
+		throw new AiError("badInput", "Error: required properties at '/files' are 'name,blob'");
+	return { name, mimeType: blob.type, bytes: new Uint8Array(await blob.arrayBuffer()) };
+}

@@ -1,0 +1,134 @@
+/** What the entrypoint gives that is more than an answer: services of its own, which cross RPC as stubs. */
+import { exports } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+
+interface File {
+	name: string;
+	blob: Blob;
+}
+interface MarkdownService {
+	transform(files: File | File[], options?: object): Promise<unknown>;
+	supported(): Promise<{ extension: string }[]>;
+}
+interface Gateway {
+	run(data: unknown, options?: object): Promise<Response>;
+	getUrl(provider?: string): Promise<string>;
+	getLog(id: string): Promise<unknown>;
+	patchLog(id: string, data: object): Promise<unknown>;
+}
+interface Ai {
+	models(params?: object): Promise<unknown>;
+	toMarkdown(): Promise<MarkdownService>;
+	toMarkdown(files: File | File[], options?: object | null): Promise<unknown>;
+	gateway(id: string): Promise<Gateway>;
+}
+const ai = (exports as unknown as { AI: (options: { props: object }) => Ai }).AI({
+	props: { account: "team-a" },
+});
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const failure = (call: Promise<unknown>): Promise<unknown> => call.catch((caught: unknown) => caught);
+const file = (name: string, text: string, type = ""): File => ({ name, blob: new Blob([text], { type }) });
+
+// The first calls load the whole gateway, and the libraries.
+beforeAll(async () => {
+	await ai.models({ per_page: 1 });
+	await ai.toMarkdown(file("a.html", ""));
+}, 60_000);
+
+describe("toMarkdown", () => {
+	it("answers a list with a list, and one file with one result", async () => {
+		const csv = {
+			id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+			name: "a.csv",
+			mimeType: "text/csv",
+			format: "markdown",
+			tokens: 3,
+			data: "| a |\n| --- |\n",
+		};
+		expect(await ai.toMarkdown([file("a.csv", "a\n"), file("b.pdf", "x", "application/pdf")])).toEqual([
+			{ ...csv, tokens: expect.any(Number) },
+			{
+				id: expect.any(String),
+				name: "b.pdf",
+				mimeType: "application/pdf",
+				format: "error",
+				error: "Unsupported file format: .pdf (application/pdf)",
+			},
+		]);
+		expect(await ai.toMarkdown(file("a.csv", "a\n", "text/csv"))).toMatchObject({
+			name: "a.csv",
+			format: "markdown",
+		});
+		expect(await ai.toMarkdown([])).toEqual([]);
+	});
+
+	it("takes options", async () => {
+		const options = { conversionOptions: { output: { format: "text" }, html: { cssSelector: "b" } } };
+		expect(await ai.toMarkdown(file("a.html", "<p>x <b>y</b>"), options)).toMatchObject({
+			format: "text",
+			data: "y\n",
+		});
+		expect(await ai.toMarkdown(file("a.html", "<p>x"), null)).toMatchObject({ data: "x\n" });
+	});
+
+	it("gives the service", async () => {
+		const service = await ai.toMarkdown();
+		expect(await service.transform(file("a.html", "<i>x</i>"))).toMatchObject({ data: "_x_\n" });
+		expect((await service.supported()).map(({ extension }) => extension)).toEqual([
+			".html",
+			".htm",
+			".xml",
+			".csv",
+		]);
+	});
+
+	it("throws on what is no file", async () => {
+		expect(await failure(ai.toMarkdown({ name: "a.csv" } as File))).toMatchObject({
+			name: "AiError",
+			message: "5006: Error: required properties at '/files' are 'name,blob'",
+			internalCode: 5006,
+		});
+		expect(
+			await failure(ai.toMarkdown(file("a.csv", "x"), { conversionOptions: { html: 1 } })),
+		).toMatchObject({
+			internalCode: 5006,
+		});
+	});
+});
+
+describe("gateway", () => {
+	const step = { provider: "workers-ai", endpoint: LLAMA, headers: {}, query: { prompt: "Hi" } };
+
+	it("runs steps", async () => {
+		const gateway = await ai.gateway("mine");
+		const response = await gateway.run([{ ...step, provider: "openai" }, step], {
+			gateway: { eventId: "event-1" },
+		});
+		expect(response.headers.get("cf-aig-step")).toBe("1");
+		expect(response.headers.get("cf-aig-event-id")).toBe("event-1");
+		expect(await response.json()).toMatchObject({ result: { response: expect.any(String) }, success: true });
+		const streamed = await gateway.run(
+			{ ...step, query: { prompt: "Hi", stream: true } },
+			{ extraHeaders: { "CF-AIG-Event-ID": "event-2" }, gateway: { eventId: "event-1" } },
+		);
+		expect(streamed.headers.get("cf-aig-event-id")).toBe("event-2");
+		expect(await streamed.text()).toMatch(/data: \[DONE\]\n\n$/);
+		const refused = await gateway.run([]);
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ name: "AiGatewayError", internalCode: 5006 });
+	});
+
+	it("has an address", async () => {
+		const gateway = await ai.gateway("mine");
+		expect(await gateway.getUrl("openai")).toBe("https://workers-binding.ai/v1/team-a/mine/openai");
+		expect(await gateway.getUrl()).toBe("https://workers-binding.ai/v1/team-a/mine/");
+	});
+
+	it("finds no log", async () => {
+		const gateway = await ai.gateway("mine");
+		const notFound = { name: "AiGatewayLogNotFound", message: "Log Not Found" };
+		expect(await failure(gateway.getLog("1"))).toMatchObject(notFound);
+		expect(await failure(gateway.patchLog("1", { feedback: 1 }))).toMatchObject(notFound);
+	});
+});
