@@ -1,27 +1,34 @@
 /**
- * Reading and making OpenAI chat chunk streams: one event to a chunk, chunks to a reply, a finished reply to chunks.
- * What is read comes from engines of all kinds, so only the fields that are used are looked at, and any may be absent.
+ * Reading and making OpenAI chat chunk streams: one event to a chunk, a finished reply to chunks. What is read comes
+ * from engines of all kinds, so only the fields that are used are looked at, and any may be absent or `null`.
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
-import { DONE, frame } from "../../sse.ts";
-import type {
-	ChatChunk,
-	ChatCompletion,
-	ChatDelta,
-	ToolCall,
-	ToolCallDelta,
-	Usage,
-} from "../../tasks/text-generation.ts";
-import { laterUsage, SentUsage } from "./usage.ts";
+import { DONE, frame, isDone } from "../../sse.ts";
+import type { ChatChunk, ChatCompletion, ChatDelta, ToolCallDelta } from "../../tasks/text-generation.ts";
+import { SentUsage, usageOf } from "../../tasks/usage.ts";
+import { parseJson } from "../json.ts";
 
 const text = z.string().nullish();
+const textOrEmpty = text.transform((sent) => sent ?? "");
+const numberOrZero = z
+	.number()
+	.nullish()
+	.transform((sent) => sent ?? 0);
+
+/** JSON text; some engines send the value itself. */
+const argumentsText = z
+	.unknown()
+	.optional()
+	.transform((sent) =>
+		typeof sent === "string" || sent === undefined || sent === null ? sent : JSON.stringify(sent),
+	);
 
 const WireToolCall = z.looseObject({
-	index: z.number().default(0),
+	index: numberOrZero,
 	id: text,
 	type: text,
-	function: z.looseObject({ name: text, arguments: text }).nullish(),
+	function: z.looseObject({ name: text, arguments: argumentsText }).nullish(),
 });
 
 const WireDelta = z.looseObject({
@@ -34,28 +41,30 @@ const WireDelta = z.looseObject({
 });
 
 const WireChunk = z.looseObject({
-	id: z.string().default(""),
-	object: z.literal("chat.completion.chunk").default("chat.completion.chunk"),
-	created: z.number().default(0),
-	model: z.string().default(""),
+	id: textOrEmpty,
+	object: z.literal("chat.completion.chunk").catch("chat.completion.chunk"),
+	created: numberOrZero,
+	model: textOrEmpty,
 	choices: z.array(
 		z.looseObject({
-			index: z.number().default(0),
-			delta: WireDelta.default({}),
+			index: numberOrZero,
+			delta: WireDelta.nullish().transform((sent) => sent ?? {}),
 			finish_reason: text,
 		}),
 	),
-	usage: SentUsage.nullish(),
+	usage: SentUsage.nullish().transform((sent) => sent && (usageOf(sent) ?? null)),
 });
 
 /** One event's data. What an engine left out of `id`, `created` and `model` is empty. Throws 5001. */
 export function parseChunk(data: string): ChatChunk | "done" {
-	if (data === "[DONE]") return "done";
-	try {
-		return WireChunk.parse(JSON.parse(data));
-	} catch (cause) {
-		throw new AiError("executionFailed", "The engine sent a malformed chunk", { cause });
-	}
+	return isDone(data) ? "done" : readChunk(parseJson(data));
+}
+
+/** The same of data that is parsed. */
+export function readChunk(sent: unknown): ChatChunk {
+	const { data, error } = WireChunk.safeParse(sent);
+	if (data) return data;
+	throw new AiError("executionFailed", "The engine sent a malformed chunk", { cause: error });
 }
 
 /** A part of one tool call; `start` on its first. */
@@ -81,46 +90,6 @@ export function toolCallPieces(newId: () => string): (delta: ToolCallDelta) => T
 		const begun = { id: id || newId(), index: calls++ };
 		open.set(delta.index, begun);
 		return { index: begun.index, start: { id: begun.id, name: called?.name ?? "" }, arguments: fragment };
-	};
-}
-
-/** A reply as far as its stream has come. */
-export interface GatheredReply {
-	text: string;
-	reasoning: string;
-	refusal: string;
-	toolCalls: ToolCall[];
-	/** Absent until the engine has said why it stopped. */
-	finish_reason?: string;
-	usage?: Usage;
-}
-
-/** Puts the chunks of a stream together. Only the first choice counts: who asks for several wants them as they are. */
-export function gatherChunks(newId: () => string): { add(chunk: ChatChunk): void; reply: GatheredReply } {
-	const reply: GatheredReply = { text: "", reasoning: "", refusal: "", toolCalls: [] };
-	const pieceOf = toolCallPieces(newId);
-	return {
-		reply,
-		add(chunk) {
-			reply.usage = laterUsage(reply.usage, chunk.usage);
-			const choice = firstChoice(chunk);
-			if (!choice) return;
-			const { delta, finish_reason } = choice;
-			reply.text += delta.content ?? "";
-			reply.reasoning += reasoningOf(delta);
-			reply.refusal += delta.refusal ?? "";
-			if (finish_reason) reply.finish_reason = finish_reason;
-			for (const call of delta.tool_calls ?? []) {
-				const { index, start, arguments: fragment } = pieceOf(call);
-				if (start)
-					reply.toolCalls[index] = {
-						id: start.id,
-						type: "function",
-						function: { name: start.name, arguments: fragment },
-					};
-				else if (reply.toolCalls[index]) reply.toolCalls[index].function.arguments += fragment;
-			}
-		},
 	};
 }
 

@@ -1,6 +1,6 @@
 /** What the chat streams have in common, whatever they write: one `[DONE]`, or one error frame and none. */
 import { AiError } from "../../errors.ts";
-import { mapEvents } from "../../sse.ts";
+import { isDone, mapEvents } from "../../sse.ts";
 import { errorFrame } from "./errors.ts";
 
 export interface ChatEventStages {
@@ -20,7 +20,7 @@ export function mapChatEvents(
 		onData(data) {
 			if (done) return "";
 			// Data of several lines is JSON with line breaks between its tokens; sent on, it must be one line.
-			if (data !== "[DONE]") return stages.onData(data.replaceAll("\n", " "));
+			if (!isDone(data)) return stages.onData(data.replaceAll("\n", " "));
 			done = true;
 			return stages.onDone();
 		},

@@ -8,6 +8,7 @@ import { AiError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, fieldsOf, perModel, present } from "../fields.ts";
+import { parseJson } from "../json.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { invalidInput } from "./errors.ts";
 import { nativeEvents } from "./native-stream.ts";
@@ -71,10 +72,6 @@ function judgement(text: string): z.output<typeof Judgement> {
 }
 
 function parseObject(text: string): unknown {
-	try {
-		const value: unknown = JSON.parse(text);
-		return isRecord(value) ? { categories: [], ...value } : undefined;
-	} catch {
-		return undefined;
-	}
+	const value = parseJson(text);
+	return isRecord(value) ? { categories: [], ...value } : undefined;
 }

@@ -10,6 +10,7 @@ import { AiError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { AssistantMessage, ChatCompletion, ChatInput, ToolCall } from "../../tasks/text-generation.ts";
 import type { Writer } from "../dialect.ts";
+import { parseJson } from "../json.ts";
 import { chatReply } from "./call.ts";
 import { parseJsonReply } from "./json-mode.ts";
 import { nativeEvents } from "./native-stream.ts";
@@ -77,10 +78,6 @@ const isScout = ({ input }: Model): boolean => input === "chat-guided-batch";
 
 /** Arguments that are not a JSON object stay the text that the model wrote. */
 function flat({ function: { name, arguments: text } }: ToolCall): z.output<typeof FlatCall> {
-	try {
-		const parsed: unknown = JSON.parse(text || "{}");
-		return { name, arguments: isRecord(parsed) ? parsed : text };
-	} catch {
-		return { name, arguments: text };
-	}
+	const parsed = parseJson(text || "{}");
+	return { name, arguments: isRecord(parsed) ? parsed : text };
 }

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import type { ToolCall } from "../../tasks/text-generation.ts";
+import { parseJson } from "../json.ts";
 import { invalidInput } from "./errors.ts";
 import { isRecord } from "./tools.ts";
 
@@ -41,17 +42,13 @@ function parseCall(value: unknown): UnnamedCall | undefined {
  */
 function callsInText(text: string): unknown[] | undefined {
 	if (!/^\s*[[{]/.test(text)) return undefined;
-	try {
-		const value: unknown = JSON.parse(text);
-		const calls = Array.isArray(value) ? value : [value];
-		const areCalls = calls.every(
-			(call) =>
-				isRecord(call) && (call.function !== undefined || call.arguments !== undefined) && parseCall(call),
-		);
-		return calls.length > 0 && areCalls ? calls : undefined;
-	} catch {
-		return undefined;
-	}
+	const value = parseJson(text);
+	const calls = Array.isArray(value) ? value : [value];
+	const areCalls = calls.every(
+		(call) =>
+			isRecord(call) && (call.function !== undefined || call.arguments !== undefined) && parseCall(call),
+	);
+	return calls.length > 0 && areCalls ? calls : undefined;
 }
 
 export interface ToolTurns {

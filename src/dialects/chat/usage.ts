@@ -1,4 +1,4 @@
-/** What a reply used: as engines count it, and as native replies write it. */
+/** What a reply used: which of an engine's counts to believe, and how native replies write them. */
 import * as z from "zod";
 import { frame } from "../../sse.ts";
 import type { Usage } from "../../tasks/text-generation.ts";
@@ -7,17 +7,6 @@ const details = {
 	prompt_tokens_details: z.looseObject({ cached_tokens: z.number().nullish() }).nullish(),
 	completion_tokens_details: z.looseObject({ reasoning_tokens: z.number().nullish() }).nullish(),
 };
-const count = z.number().default(0);
-
-/** From an engine, which may keep fewer counts than it should. */
-export const SentUsage = z.looseObject({
-	prompt_tokens: count,
-	completion_tokens: count,
-	total_tokens: count,
-	...details,
-});
-
-/** To a caller. */
 export const NativeUsage = z.object({
 	prompt_tokens: z.number(),
 	completion_tokens: z.number(),
@@ -31,8 +20,10 @@ export const NativeUsage = z.object({
  */
 export function laterUsage(before: Usage | undefined, after: Usage | null | undefined): Usage | undefined {
 	if (!after) return before;
-	return before && before.total_tokens > after.total_tokens ? before : after;
+	return before && counted(before) > counted(after) ? before : after;
 }
+
+const counted = ({ prompt_tokens, completion_tokens }: Usage): number => prompt_tokens + completion_tokens;
 
 /** The counts that are there; engines say `null` for those that they do not keep. */
 export function nativeUsage(usage: Usage): Usage {

@@ -1,26 +1,46 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { completionToChunks, gatherChunks, parseChunk } from "../../../src/dialects/chat/chunks.ts";
+import {
+	completionToChunks,
+	firstChoice,
+	parseChunk,
+	reasoningOf,
+	toolCallPieces,
+} from "../../../src/dialects/chat/chunks.ts";
 import type { ToolCall } from "../../../src/tasks/text-generation.ts";
-import { chunk, completion, delta, finish, hubText, toolCall, USAGE, usageChunk } from "./chat.ts";
+import { completion, delta, hubText, toolCall } from "./chat.ts";
 
 const newIds = () => {
 	let ids = 0;
 	return () => `new-${++ids}`;
 };
 
+/** What the first choice of a stream says, put together. */
 function gather(events: string) {
-	const gathered = gatherChunks(newIds());
+	const reply = { text: "", reasoning: "", refusal: "", toolCalls: [] as ToolCall[], finish_reason: "" };
+	const pieceOf = toolCallPieces(newIds());
 	for (const [, data] of events.matchAll(/^data: (.*)$/gm)) {
 		const parsed = parseChunk(data ?? "");
-		if (parsed !== "done") gathered.add(parsed);
+		const choice = parsed === "done" ? undefined : firstChoice(parsed);
+		if (!choice) continue;
+		const { delta, finish_reason } = choice;
+		reply.text += delta.content ?? "";
+		reply.reasoning += reasoningOf(delta);
+		reply.refusal += delta.refusal ?? "";
+		reply.finish_reason = finish_reason ?? "";
+		for (const piece of (delta.tool_calls ?? []).map(pieceOf)) {
+			if (piece.start) reply.toolCalls[piece.index] = toolCall(piece.start.name, "", piece.start.id);
+			const call = reply.toolCalls[piece.index];
+			if (call) call.function.arguments += piece.arguments;
+		}
 	}
-	return gathered.reply;
+	return reply;
 }
 
 describe("parseChunk", () => {
 	it("knows the end", () => {
 		expect(parseChunk("[DONE]")).toBe("done");
+		expect(parseChunk("[DONE] ")).toBe("done");
 	});
 
 	it("fills what an engine left out and keeps what it added", () => {
@@ -32,6 +52,40 @@ describe("parseChunk", () => {
 			choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
 			timings: { a: 1 },
 		});
+	});
+
+	it("takes null for what is not there, and values for the JSON text of arguments", () => {
+		const call = { index: null, id: null, function: { name: "f", arguments: { a: 1 } } };
+		const sent = {
+			id: null,
+			object: null,
+			created: null,
+			model: null,
+			choices: [
+				{ index: null, delta: { content: null, tool_calls: [call] }, finish_reason: null },
+				{ index: 1, delta: null },
+			],
+			usage: { prompt_tokens: 30, completion_tokens: null, total_tokens: null },
+		};
+		expect(parseChunk(JSON.stringify(sent))).toEqual({
+			id: "",
+			object: "chat.completion.chunk",
+			created: 0,
+			model: "",
+			choices: [
+				{
+					index: 0,
+					delta: {
+						content: null,
+						tool_calls: [{ index: 0, id: null, function: { name: "f", arguments: '{"a":1}' } }],
+					},
+					finish_reason: null,
+				},
+				{ index: 1, delta: {} },
+			],
+			usage: { prompt_tokens: 30, completion_tokens: 0, total_tokens: 30 },
+		});
+		expect(parseChunk('{"choices":[],"usage":{}}')).toMatchObject({ usage: null });
 	});
 
 	it.each([
@@ -48,35 +102,22 @@ describe("parseChunk", () => {
 	});
 });
 
-describe("gatherChunks", () => {
-	it("puts a reply together", () => {
-		const events =
-			delta({ role: "assistant", content: null }) +
-			delta({ reasoning: "H", reasoning_content: "H" }) +
-			delta({ reasoning: "m" }) +
-			delta({ content: "Wa" }) +
-			chunk([{ index: 1, delta: { content: "other" } }]) +
-			delta({ content: "it" }) +
-			delta({
-				tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: "" } }],
-			}) +
-			delta({ tool_calls: [{ index: 0, function: { arguments: '{"x"' } }] }) +
-			delta({ tool_calls: [{ index: 1, function: { name: "g", arguments: "{}" } }] }) +
-			delta({ tool_calls: [{ index: 0, id: "", function: { name: "", arguments: ":1}" } }] }) +
-			finish("tool_calls") +
-			usageChunk();
-		expect(gather(events)).toEqual({
-			text: "Wait",
-			reasoning: "Hm",
-			refusal: "",
-			toolCalls: [toolCall("f", '{"x":1}', "a"), toolCall("g", "{}", "new-1")],
-			finish_reason: "tool_calls",
-			usage: USAGE,
-		});
-	});
-
-	it("does not say why an engine stopped before it did", () => {
-		expect(gather(delta({ content: "a" }))).toEqual({ text: "a", reasoning: "", refusal: "", toolCalls: [] });
+describe("toolCallPieces", () => {
+	it("tells calls apart that the engine counts, names again or does not name", () => {
+		const call = (index: number, id: string | undefined, name: string, args: string) =>
+			delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] });
+		const events = [
+			call(0, "a", "f", ""),
+			call(0, "a", "f", '{"x"'),
+			call(1, undefined, "g", "{}"),
+			call(0, "", "", ":1}"),
+			call(1, "b", "h", "[]"),
+		];
+		expect(gather(events.join("")).toolCalls).toEqual([
+			toolCall("f", '{"x":1}', "a"),
+			toolCall("g", "{}", "new-1"),
+			toolCall("h", "[]", "b"),
+		]);
 	});
 });
 
@@ -88,7 +129,7 @@ describe("completionToChunks", () => {
 		expect(await events(completion({ content: "Hé" }))).toBe(hubText({ content: "Hé" }));
 	});
 
-	it("gathers to what it was made of", async () => {
+	it("says what it was made of", async () => {
 		const text = fc.string({ unit: "binary" });
 		const calls = fc.array(fc.record({ id: fc.uuid(), name: fc.string({ minLength: 1 }), args: text }), {
 			maxLength: 3,
@@ -103,7 +144,6 @@ describe("completionToChunks", () => {
 					refusal,
 					toolCalls: tool_calls,
 					finish_reason: "stop",
-					usage: USAGE,
 				});
 			}),
 		);

@@ -137,6 +137,13 @@ describe("a native stream", () => {
 		);
 	});
 
+	it("adds up what the engine did not, and believes it before zeros", async () => {
+		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+		const counts = { prompt_tokens: 10, completion_tokens: 50 };
+		const text = delta({ content: "a" }) + finish() + chunk([], { usage: counts }) + usageChunk(zeros) + DONE;
+		expect((await writtenEvents(LLAMA, prompt, split(text))).endsWith(END)).toBe(true);
+	});
+
 	it("says nothing of a usage that nobody counted", async () => {
 		expect(await writtenEvents(LLAMA, prompt, split(delta({ content: "a" }) + finish() + DONE))).toBe(
 			frame({ response: "a" }) + DONE,

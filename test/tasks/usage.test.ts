@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { SentUsage, usageOf } from "../../src/tasks/usage.ts";
+
+const counts = (prompt_tokens: number, completion_tokens: number, total_tokens: number) => ({
+	prompt_tokens,
+	completion_tokens,
+	total_tokens,
+});
+
+describe("usageOf", () => {
+	it.each([
+		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 50 }, counts(30, 20, 50)],
+		[{ prompt_tokens: 30, completion_tokens: 20 }, counts(30, 20, 50)],
+		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 0 }, counts(30, 20, 50)],
+		[{ prompt_tokens: 30, completion_tokens: null, total_tokens: null }, counts(30, 0, 30)],
+		[{ prompt_tokens: 30, total_tokens: 50 }, counts(30, 20, 50)],
+		[{ completion_tokens: 20, total_tokens: 50 }, counts(30, 20, 50)],
+		[{ total_tokens: 50 }, counts(50, 0, 50)],
+		[{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, counts(0, 0, 0)],
+		// Some engines count thinking in the total alone: their word holds.
+		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 90 }, counts(30, 20, 90)],
+	])("completes %j", (sent, whole) => {
+		expect(usageOf(SentUsage.parse(sent))).toEqual(whole);
+	});
+
+	it.each([null, undefined, {}, { prompt_tokens: null }, { cost: 1 }])("has nothing of %j", (sent) => {
+		expect(usageOf(SentUsage.nullish().parse(sent))).toBeUndefined();
+	});
+
+	it("keeps what else was said", () => {
+		const more = { prompt_tokens_details: { cached_tokens: 3, audio_tokens: null }, cost: 0.1 };
+		expect(usageOf(SentUsage.parse({ prompt_tokens: 5, ...more }))).toEqual({ ...counts(5, 0, 5), ...more });
+	});
+});
