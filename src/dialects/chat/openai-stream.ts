@@ -2,11 +2,14 @@
  * OpenAI chat chunk streams, passed on. A chunk's text is changed only where it must be, and parsed only where its
  * text does not show what is needed.
  */
+import { isDeepStrictEqual } from "node:util";
 import { DONE, frame } from "../../sse.ts";
 import type { ChatChunk, Usage } from "../../tasks/text-generation.ts";
 import type { WriteContext } from "../dialect.ts";
-import { parseChunk } from "./chunks.ts";
+import { parseJson } from "../json.ts";
+import { readChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
+import { isRecord } from "./tools.ts";
 import { laterUsage, usageFrame } from "./usage.ts";
 
 /**
@@ -21,25 +24,23 @@ export function openAiEvents(
 	context: Pick<WriteContext, "model" | "now">,
 	ending: UsageEnding,
 ): ReadableStream<Uint8Array> {
-	const name = nameChunks(context);
+	const pass = passChunks(context);
 	let usage: Usage | undefined;
 	let told = false;
 	let last: ChatChunk | undefined;
 
 	return mapChatEvents(events, {
 		onData(data) {
-			const named = name(data);
-			if (!HAS_USAGE.test(named)) return `data: ${named}\n\n`;
-			const chunk = parseChunk(named);
-			if (chunk === "done") return "";
+			const { text, chunk } = pass(data);
+			if (!chunk?.usage) return `data: ${text}\n\n`;
 			last = chunk;
 			usage = laterUsage(usage, chunk.usage);
 			const isUsageChunk = chunk.choices.length === 0;
-			if (ending === "none") return isUsageChunk ? "" : withoutUsage(named);
+			if (ending === "none") return isUsageChunk ? "" : withoutUsage(text);
 			// Zeros after the true totals: OpenAI's clients would believe them, the product's look at the frame after.
 			if (ending === "chunk" && isUsageChunk && usage !== chunk.usage) return "";
 			told ||= isUsageChunk;
-			return `data: ${named}\n\n`;
+			return `data: ${text}\n\n`;
 		},
 		onDone() {
 			if (!usage || !last || ending === "none") return DONE;
@@ -49,35 +50,63 @@ export function openAiEvents(
 	});
 }
 
-/** In JSON a quotation mark inside a text is escaped, so that an unescaped name with a colon is a key. */
-const HAS_USAGE = /"usage"\s*:\s*\{/;
-const MODEL_FIELD = /"model"\s*:\s*"(?:[^"\\]|\\.)*"/;
-
 function withoutUsage(data: string): string {
 	const { usage: _, ...rest } = JSON.parse(data) as ChatChunk;
 	return frame(rest);
 }
 
+/** In JSON a quotation mark inside a text is escaped, so that an unescaped name with a colon is a key. */
+const MODEL_FIELD = /"model"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"/;
+/** Counts, and what an engine may say otherwise than OpenAI does in any of its chunks. */
+const LOOK_INSIDE = /"usage"\s*:\s*\{|"arguments"\s*:\s*[^"\s]|"index"\s*:\s*null/;
+
 /**
- * Gives each chunk the catalogue's name of the model, in its text. An engine that leaves out what a chunk must have
- * leaves it out of all: then, as its first chunk shows, every chunk is parsed and completed.
+ * Gives each chunk the catalogue's name of the model, and what a chunk must have where an engine left it out. Most
+ * engines begin every chunk of a stream alike, up to the model's name: of a chunk that begins as one before it did,
+ * and has nothing to look at, only that beginning is replaced. Any other is parsed, and `chunk` is what it says.
  */
-export function nameChunks({ model, now }: Pick<WriteContext, "model" | "now">): (data: string) => string {
-	const field = `"model":${JSON.stringify(model.id)}`;
-	let complete: boolean | undefined;
+function passChunks({
+	model,
+	now,
+}: Pick<WriteContext, "model" | "now">): (data: string) => { text: string; chunk?: ChatChunk } {
+	let known: Beginning | undefined;
 	return (data) => {
-		if (complete === undefined) {
-			const first = parseChunk(data);
-			complete = first !== "done" && first.id !== "" && first.created !== 0 && MODEL_FIELD.test(data);
-		}
-		if (complete) return data.includes(field) ? data : data.replace(MODEL_FIELD, () => field);
-		const { id, object: _object, created, model: _model, ...rest } = JSON.parse(data) as Partial<ChatChunk>;
-		return JSON.stringify({
-			id: id || `id-${now}`,
-			object: "chat.completion.chunk",
-			created: created || Math.floor(now / 1000),
+		if (known && data.startsWith(known.sent) && !LOOK_INSIDE.test(data))
+			return { text: renamed(data, known) };
+		const sent = parseJson(data);
+		const read = readChunk(sent);
+		const chunk = {
+			...read,
+			id: read.id || `id-${now}`,
+			created: read.created || Math.floor(now / 1000),
 			model: model.id,
-			...rest,
-		});
+		};
+		if (!isDeepStrictEqual(sent, { ...chunk, model: read.model }))
+			return { text: JSON.stringify(chunk), chunk };
+		known = beginningOf(data, model.id);
+		if (read.model === model.id) return { text: data, chunk };
+		return {
+			text: known ? renamed(data, known) : JSON.stringify({ ...(sent as ChatChunk), model: model.id }),
+			chunk,
+		};
 	};
+}
+
+/** The text of a chunk up to the name of the model, that included: as the engine sent it, and with our name. */
+interface Beginning {
+	sent: string;
+	named: string;
+}
+
+const renamed = (data: string, { sent, named }: Beginning): string => named + data.slice(sent.length);
+
+/** `undefined` where more than plain fields comes before the name. */
+function beginningOf(data: string, name: string): Beginning | undefined {
+	const field = MODEL_FIELD.exec(data);
+	if (!field) return undefined;
+	const sent = data.slice(0, field.index + field[0].length);
+	// One brace makes it whole where the name is the chunk's own, and not of something inside it.
+	const fields = parseJson(`${sent}}`);
+	if (!isRecord(fields) || "choices" in fields) return undefined;
+	return { sent, named: `${data.slice(0, field.index)}"model":${JSON.stringify(name)}` };
 }

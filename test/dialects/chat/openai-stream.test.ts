@@ -31,16 +31,31 @@ describe("chunks on a model's own route", () => {
 	});
 
 	it("are not touched where nothing must change", async () => {
-		const odd = `data: {"choices":[{"delta":{"content":"\\u00e9","n":1.50},"index":0}],"id":"a","created":1, "model":"${KIMI.id}"}\n\n`;
+		const odd = `data: {"choices":[{"delta":{"content":"\\u00e9","n":1.50},"index":0}],"id":"a","created":1, "model":"${KIMI.id}","object":"chat.completion.chunk"}\n\n`;
 		expect(await native(odd + DONE)).toBe(odd + DONE);
 	});
 
 	it("keep all but the name where the engine's is another", async () => {
 		const odd = (name: string) =>
-			`data: {"choices":[{"delta":{"content":"the \\"model\\":\\"x\\" key","n":1.50},"index":0}],"id":"a","created":1, ${name}}\n\n`;
-		expect(await native(odd('"model" : "an \\"odd\\" $& name"') + DONE)).toBe(
-			odd(`"model":"${KIMI.id}"`) + DONE,
-		);
+			`data: {"id":"a \\"model\\":\\"b\\"","created":1, "object":"chat.completion.chunk",${name}, "choices":[{"delta":{"content":"the \\"model\\":\\"x\\" key","n":1.50},"index":0}]}\n\n`;
+		const sent = odd('"model" : "an \\"odd\\" $& name"');
+		expect(await native(sent + sent + DONE)).toBe(odd(`"model":"${KIMI.id}"`).repeat(2) + DONE);
+	});
+
+	it("have their own name changed, wherever it is, and not that of something inside them", async () => {
+		const head = { id: "a", object: "chat.completion.chunk", created: 1 };
+		const choices = [{ index: 0, delta: { content: "Hi" } }];
+		const chunks = (name: string) => [
+			{ ...head, model: name, choices },
+			{ ...head, served: { model: "x" }, model: name, choices },
+			{ ...head, choices: [{ index: 0, delta: { content: "Hi", by: { model: "x" } } }], model: name },
+			{ choices, ...head, created: 2, model: name },
+			{ ...head, created: 2, model: name, choices },
+		];
+		for (const [at] of chunks("").entries()) {
+			const turned = (name: string) => [...chunks(name).slice(at), ...chunks(name)].map(frame).join("");
+			expect(await native(turned("engine-model") + DONE)).toBe(turned(KIMI.id) + DONE);
+		}
 	});
 
 	it("have the name of a model that only a route knows, whatever it is", async () => {
@@ -51,7 +66,7 @@ describe("chunks on a model's own route", () => {
 	});
 
 	it("are one line each", async () => {
-		const whole = `{"choices":[],"id":"a","created":1, "model":"${KIMI.id}"}`;
+		const whole = `{"choices":[],"id":"a","created":1, "object":"chat.completion.chunk","model":"${KIMI.id}"}`;
 		const lines = `data: ${whole.replace(" ", "\ndata: ")}\n\n`;
 		expect(await native(lines + DONE)).toBe(`data: ${whole}\n\n${DONE}`);
 	});
@@ -66,6 +81,26 @@ describe("chunks on a model's own route", () => {
 			choices: [{ index: 0, delta: { content: "Hi" } }],
 		};
 		expect(await native(bare + bare + DONE)).toBe(frame(whole) + frame(whole) + DONE);
+	});
+
+	it("are as OpenAI has them where the engine says otherwise, in any of them", async () => {
+		const choice = { index: 0, delta: { content: "Hi" }, finish_reason: null };
+		const odd = frame({ id: null, object: "chunk", created: null, model: null, choices: [choice] });
+		const head = {
+			id: `id-${NOW}`,
+			object: "chat.completion.chunk",
+			created: Math.floor(NOW / 1000),
+			model: KIMI.id,
+		};
+		expect(await native(odd + DONE)).toBe(frame({ ...head, choices: [choice] }) + DONE);
+		const calls = (args: unknown) => delta({ tool_calls: [{ index: 0, function: { arguments: args } }] });
+		const late =
+			delta({ content: "Hi" }) +
+			calls({ a: 1 }) +
+			delta({ content: "Ho" }).replace('"index":0', '"index":null');
+		expect(await native(late + DONE)).toBe(
+			named(delta({ content: "Hi" }) + calls('{"a":1}') + delta({ content: "Ho" })) + DONE,
+		);
 	});
 
 	it("end with the counts of the chunks where the last says zero", async () => {
@@ -129,6 +164,14 @@ describe("chunks on the OpenAI route", () => {
 		expect(written).toMatch(
 			/"choices":\[\],"usage":\{"prompt_tokens":10,"completion_tokens":50,"total_tokens":60\}\}\n\ndata: \[DONE\]\n\n$/,
 		);
+	});
+
+	it("tell the total of counts that lack it, which zeros do not replace", async () => {
+		const { total_tokens: _, ...counts } = USAGE;
+		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+		const text = body + chunk([], { usage: counts }) + usageChunk(zeros) + DONE;
+		expect(await route(text, wantsUsage)).toBe(named(body + usageChunk()) + DONE);
+		expect(await native(text)).toBe(named(body + usageChunk() + usageChunk(zeros)) + USAGE_FRAME + DONE);
 	});
 
 	it("never has a native frame", async () => {

@@ -64,6 +64,14 @@ describe.each(WRITERS)("a stream written for %s", (_, asked, sent, dialect) => {
 		);
 	});
 
+	it("is the same whatever white space and nulls the engine has", async () => {
+		const whole = await text(split(hubText(...HUB)));
+		const spaced = hubText(...HUB)
+			.replace(DONE, "data: [DONE] \n\n")
+			.replaceAll('"index":0,"delta"', '"index":null,"delta"');
+		expect(await text(split(spaced))).toBe(whole);
+	});
+
 	it("ends in one error frame when the engine fails, after all that came before", async () => {
 		const before = delta({ content: "Hi" });
 		const out = await text(failing(before, new AiError("modelTimeout")));
