@@ -4,6 +4,7 @@ import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
 import type { WriteContext } from "../dialect.ts";
 import { completionToChunks } from "./chunks.ts";
 import { invalidInput } from "./errors.ts";
+import { mendForcedCall } from "./forced-call.ts";
 
 /** Refuses what no schema of the product refuses and no engine can answer: the meter would reserve less than nothing. */
 export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
@@ -14,16 +15,17 @@ export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
 	return { task: "text-generation", input };
 }
 
-export type ChatReply =
+type ChatReply =
 	| { kind: "value"; input: ChatInput; completion: ChatCompletion }
 	| { kind: "stream"; input: ChatInput; events: ReadableStream<Uint8Array> };
 
 /** An answer in the way it was asked for: engines may answer a request for a stream with a value. */
-export function chatReply(answered: TaskAnswer, { call }: WriteContext): ChatReply {
+export function chatReply(answered: TaskAnswer, context: WriteContext): ChatReply {
+	const { call } = context;
 	if (answered.task !== "text-generation" || call.task !== "text-generation")
 		throw new TypeError(`A chat writer was given an answer to ${answered.task}`);
-	const { answer } = answered;
 	const { input } = call;
+	const answer = mendForcedCall(answered.answer, input, context);
 	if (answer.kind === "stream") return { kind: "stream", input, events: answer.events };
 	return input.stream
 		? { kind: "stream", input, events: completionToChunks(answer.output) }

@@ -9,7 +9,6 @@ import { chatReaders, chatWriters } from "../chat/native.ts";
 import { OpenAiCompletion } from "../chat/openai-write.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { perModel } from "../fields.ts";
-import { mendForcedCall } from "./forced-call.ts";
 import { ResponseObject } from "./reply.ts";
 import { ResponsesRequest } from "./request.ts";
 import { responses } from "./responses.ts";
@@ -34,8 +33,7 @@ export const gptOssReader: Reader = {
 export const gptOssWriter: Writer = {
 	schema: z.union([ResponseObject, OpenAiCompletion]),
 	write(answer, context) {
-		return asksForResponse(context.inputs as object)
-			? responses.writer.write(answer, context)
-			: chatWriter.write(mendForcedCall(answer, context), context);
+		const writer = asksForResponse(context.inputs as object) ? responses.writer : chatWriter;
+		return writer.write(answer, context);
 	},
 };

@@ -4,7 +4,6 @@
  */
 import { chatCall, chatReply } from "../chat/call.ts";
 import type { Dialect } from "../dialect.ts";
-import { mendForcedCall } from "./forced-call.ts";
 import { ResponseObject, responseOf } from "./reply.ts";
 import { ResponsesRequest, readRequest } from "./request.ts";
 import { responseEvents } from "./stream.ts";
@@ -17,7 +16,7 @@ export const responses: Dialect = {
 	writer: {
 		schema: ResponseObject,
 		write(answer, context) {
-			const reply = chatReply(mendForcedCall(answer, context), context);
+			const reply = chatReply(answer, context);
 			return reply.kind === "stream"
 				? { kind: "events", events: responseEvents(reply.events, context) }
 				: { kind: "json", value: responseOf(reply.completion, context) };

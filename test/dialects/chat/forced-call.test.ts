@@ -1,21 +1,21 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { WriteContext } from "../../../src/dialects/dialect.ts";
-import { mendForcedCall } from "../../../src/dialects/responses/forced-call.ts";
+import { mendForcedCall } from "../../../src/dialects/chat/forced-call.ts";
+import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
+import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
+import { responses } from "../../../src/dialects/responses/responses.ts";
 import { AiError } from "../../../src/errors.ts";
 import type { ChatChunk, ChatCompletion, ChatInput } from "../../../src/tasks/text-generation.ts";
 import {
-	answered,
 	CHAT_MODEL,
 	completion,
 	delta,
 	GPT_OSS,
 	hubText,
-	NOW,
-	streamed,
 	streamOf,
 	USAGE_CHUNK,
-} from "./fixtures.ts";
+} from "../responses/fixtures.ts";
+import { model, write } from "./chat.ts";
 
 const LOOK: ChatInput["tools"] = [{ type: "function", function: { name: "look" } }];
 const FORCED: Partial<ChatInput> = {
@@ -23,17 +23,12 @@ const FORCED: Partial<ChatInput> = {
 	tool_choice: { type: "function", function: { name: "look" } },
 };
 
-const contextOf = (input: Partial<ChatInput>, model = GPT_OSS): WriteContext => ({
-	model,
-	inputs: {},
-	call: {
-		task: "text-generation",
-		input: { messages: [{ role: "user", content: "hi" }], stream: false, ...input },
-	},
-	now: NOW,
-	requestId: "req-1",
-	uuid: () => "0-1",
+const inputOf = (input: Partial<ChatInput>): ChatInput => ({
+	messages: [{ role: "user", content: "hi" }],
+	stream: false,
+	...input,
 });
+const uuid = () => "0-1";
 
 const made = (args: string) => ({
 	finish_reason: "tool_calls",
@@ -44,9 +39,16 @@ const made = (args: string) => ({
 });
 
 function mend(output: ChatCompletion, input = FORCED, model = GPT_OSS): ChatCompletion {
-	const { answer } = mendForcedCall(answered(output), contextOf(input, model));
+	const answer = mendForcedCall({ kind: "value", output }, inputOf(input), { model, uuid });
 	if (answer.kind !== "value") throw new Error("not a value");
-	return answer.output as ChatCompletion;
+	return answer.output;
+}
+
+function mendEvents(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+	const input = inputOf({ ...FORCED, stream: true });
+	const answer = mendForcedCall({ kind: "stream", events }, input, { model: GPT_OSS, uuid });
+	if (answer.kind !== "stream") throw new Error("not a stream");
+	return answer.events;
 }
 
 describe("a value", () => {
@@ -98,9 +100,7 @@ describe("a stream", () => {
 		const bytes = new TextEncoder().encode(hubText(chunks));
 		const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
 		const source = streamOf(places.slice(1).map((end, index) => bytes.slice(places[index], end)));
-		const { answer } = mendForcedCall(streamed(source), contextOf({ ...FORCED, stream: true }));
-		if (answer.kind !== "stream") throw new Error("not a stream");
-		const text = await new Response(answer.events).text();
+		const text = await new Response(mendEvents(source)).text();
 		expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
 		return text
 			.split("\n\n")
@@ -151,21 +151,83 @@ describe("a stream", () => {
 		).toEqual([undefined, "{}", "a", "more", undefined]);
 	});
 
-	it("fails as its source does, and stops it", async () => {
-		const failing = mendForcedCall(
-			streamed(streamOf([`data: ${JSON.stringify(delta({ content: "{" }))}\n\n`], new AiError("timeout"))),
-			contextOf({ ...FORCED, stream: true }),
-		);
-		if (failing.answer.kind !== "stream") throw new Error("not a stream");
-		await expect(new Response(failing.answer.events).text()).rejects.toMatchObject({ code: 3007 });
+	it("lets out what it held back before it fails as its source does", async () => {
+		const source = (error?: Error) =>
+			streamOf(
+				[`data: ${JSON.stringify(delta({ content: '{"a' }))}\n\n`, ...(error ? [] : ["data: {\n\n"])],
+				error,
+			);
+		for (const [error, code] of [
+			[new AiError("timeout"), 3007],
+			[undefined, 5001],
+		] as const) {
+			const reader = mendEvents(source(error)).getReader();
+			let text = "";
+			const rest = async (): Promise<void> => {
+				for (;;) {
+					const { done, value } = await reader.read();
+					if (done) return;
+					text += new TextDecoder().decode(value);
+				}
+			};
+			await expect(rest()).rejects.toMatchObject({ code });
+			expect(text).toContain('"delta":{"content":"{\\"a"}');
+		}
+	});
+
+	it("stops its source when it is left", async () => {
 		let stopped: unknown;
 		const source = new ReadableStream<Uint8Array>({
 			cancel(reason) {
 				stopped = reason;
 			},
 		});
-		const left = mendForcedCall(streamed(source), contextOf({ ...FORCED, stream: true }));
-		if (left.answer.kind === "stream") await left.answer.events.cancel("left");
+		await mendEvents(source).cancel("left");
 		expect(stopped).toBe("left");
+	});
+});
+
+describe("a forced call is the same on every route", () => {
+	const asked = model("gpt-oss-20b");
+	const parameters = { type: "object" };
+	const chat = {
+		messages: [{ role: "user", content: "hi" }],
+		tools: [{ type: "function", function: { name: "look", parameters } }],
+		tool_choice: { type: "function", function: { name: "look" } },
+	};
+	const response = {
+		input: "hi",
+		tools: [{ type: "function", name: "look", parameters }],
+		tool_choice: { type: "function", name: "look" },
+	};
+	const native = { reader: gptOssReader, writer: gptOssWriter };
+
+	it.each([
+		["the model's own, chat", chat, native],
+		["the model's own, Responses", response, native],
+		["chat completions", chat, openaiChat],
+		["responses", response, responses],
+	])("%s", async (_, sent, dialect) => {
+		const output = completion({ content: '{"at":1}' });
+		const value = write(asked, sent, { kind: "value", output }, dialect);
+		const called = (text: string) => {
+			expect(text).toContain('"name":"look"');
+			expect(text).toContain('"arguments":"{\\"at\\":1}"');
+			expect(text).not.toMatch(/"(?:content|delta|text)":"\{/);
+		};
+		if (value.kind !== "json") throw new Error(`${value.kind} instead of JSON`);
+		called(JSON.stringify(value.value));
+		for (const answer of [
+			{ kind: "value", output } as const,
+			{
+				kind: "stream",
+				events: streamOf([hubText([delta({ content: '{"at":1}' }), delta({}, "stop")])]),
+			} as const,
+		]) {
+			const events = write(asked, { ...sent, stream: true }, answer, dialect);
+			if (events.kind !== "events") throw new Error(`${events.kind} instead of events`);
+			const text = await new Response(events.events).text();
+			called(text.replaceAll(/"delta":"\{\\"at\\":1\}"/g, ""));
+		}
 	});
 });

@@ -4,7 +4,7 @@
  * the text is taken for one.
  */
 import { DONE, frame, mapEvents } from "../../sse.ts";
-import type { TaskAnswer } from "../../tasks/task.ts";
+import type { Answer } from "../../tasks/task.ts";
 import type {
 	AssistantMessage,
 	ChatChunk,
@@ -12,21 +12,25 @@ import type {
 	ChatInput,
 	ToolCall,
 } from "../../tasks/text-generation.ts";
-import { firstChoice, parseChunk } from "../chat/chunks.ts";
-import { isRecord } from "../chat/tools.ts";
 import type { WriteContext } from "../dialect.ts";
+import { parseJson } from "../json.ts";
+import { firstChoice, parseChunk } from "./chunks.ts";
+import { isRecord } from "./tools.ts";
 
-/** Takes over `answered`, and gives it back as it is for other models and for calls that were not forced. */
-export function mendForcedCall(answered: TaskAnswer, { model, call, uuid }: WriteContext): TaskAnswer {
-	if (answered.task !== "text-generation" || call.task !== "text-generation" || model.output !== "gpt-oss")
-		return answered;
-	const forced = forcedTool(call.input);
-	if (forced === undefined) return answered;
+type ChatAnswer = Answer<"text-generation">;
+
+/** Takes over `answer`, and gives it back as it is for other models and for calls that were not forced. */
+export function mendForcedCall(
+	answer: ChatAnswer,
+	input: ChatInput,
+	{ model, uuid }: Pick<WriteContext, "model" | "uuid">,
+): ChatAnswer {
+	const forced = model.output === "gpt-oss" ? forcedTool(input) : undefined;
+	if (forced === undefined) return answer;
 	const callIn = (text: string) => readCall(text, forced, uuid);
-	const { task, answer } = answered;
 	return answer.kind === "stream"
-		? { task, answer: { kind: "stream", events: mendEvents(answer.events, callIn) } }
-		: { task, answer: { kind: "value", output: mendCompletion(answer.output, callIn) } };
+		? { kind: "stream", events: mendEvents(answer.events, callIn) }
+		: { kind: "value", output: mendCompletion(answer.output, callIn) };
 }
 
 type CallIn = (text: string) => ToolCall | undefined;
@@ -55,14 +59,6 @@ function argumentsIn(text: string, name: string): string | undefined {
 	return text.trim();
 }
 
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
-}
-
 function mendCompletion(completion: ChatCompletion, callIn: CallIn): ChatCompletion {
 	const choices = completion.choices.map((choice) => {
 		const { tool_calls, content } = choice.message;
@@ -74,7 +70,7 @@ function mendCompletion(completion: ChatCompletion, callIn: CallIn): ChatComplet
 	return { ...completion, choices };
 }
 
-/** Text is held back until it is known what it is: at the first call, or at the end. */
+/** Text is held back until it is known what it is: at the first call, or at the end, whichever end that is. */
 function mendEvents(source: ReadableStream<Uint8Array>, callIn: CallIn): ReadableStream<Uint8Array> {
 	let held = "";
 	let calls = false;
@@ -107,5 +103,7 @@ function mendEvents(source: ReadableStream<Uint8Array>, callIn: CallIn): Readabl
 			choice.finish_reason = "tool_calls";
 			return frame(chunk);
 		},
+		onEnd: release,
+		onFailure: release,
 	});
 }
