@@ -149,9 +149,9 @@ export interface ChatChunk {
 	usage?: Usage | null;
 }
 
-/** The plain text of a message's content; parts that are not text are left out. */
+/** The plain text of a message's content, a part a line; parts that are not text are left out. */
 export function textOf(content: ChatMessage["content"]): string {
 	if (content === null) return "";
 	if (typeof content === "string") return content;
-	return content.map((part) => part.text ?? "").join("");
+	return content.flatMap(({ text }) => (text ? [text] : [])).join("\n");
 }

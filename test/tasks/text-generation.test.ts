@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { textOf } from "../../src/tasks/text-generation.ts";
+
+describe("textOf", () => {
+	it("gives each text part a line, and leaves out the others", () => {
+		expect(
+			textOf([
+				{ type: "text", text: "My name is Bob." },
+				{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+				{ type: "text", text: "" },
+				{ type: "text", text: "What is my name?" },
+			]),
+		).toBe("My name is Bob.\nWhat is my name?");
+		expect(textOf("Hi")).toBe("Hi");
+		expect(textOf(null)).toBe("");
+	});
+});
