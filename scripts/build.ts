@@ -5,10 +5,19 @@
  * Files are moved to their places when they are whole: a session that runs from `dist` meanwhile never sees half.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
-import { build } from "esbuild";
+import { build, type Metafile } from "esbuild";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { notices } from "./notices.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
@@ -21,6 +30,7 @@ const WANTED = [
 	"miniflare/forward.js",
 	"miniflare/index.d.ts",
 	"miniflare/api.d.ts",
+	"NOTICES.txt",
 ];
 
 const run = (tool: string, ...args: string[]) =>
@@ -32,12 +42,14 @@ const run = (tool: string, ...args: string[]) =>
 mkdirSync(DIST, { recursive: true });
 const building = mkdtempSync(join(DIST, ".building-"));
 try {
-	run("wrangler/bin/wrangler.js", "deploy", "--dry-run", "--outdir", join(building, "worker"));
-	const unexpected = readdirSync(join(building, "worker")).filter((file) => !WORKER_FILES.includes(file));
+	const meta = join(building, "meta.json");
+	const outdir = join(building, "worker");
+	run("wrangler/bin/wrangler.js", "deploy", "--dry-run", "--outdir", outdir, "--metafile", meta);
+	const unexpected = readdirSync(outdir).filter((file) => !WORKER_FILES.includes(file));
 	if (unexpected.length > 0) throw new Error(`The Worker is more than one file: ${unexpected.join(", ")}`);
 
 	const { compatibility_flags } = readConfig({ config: join(ROOT, "wrangler.jsonc") });
-	await build({
+	const plugin = await build({
 		absWorkingDir: ROOT,
 		entryPoints: [
 			{ in: "miniflare/index.ts", out: "index" },
@@ -51,8 +63,12 @@ try {
 		external: ["miniflare"],
 		define: { GATEWAY_COMPATIBILITY_FLAGS: JSON.stringify(compatibility_flags) },
 		minifyWhitespace: true,
+		metafile: true,
 		logLevel: "warning",
 	});
+	const worker: Metafile = JSON.parse(readFileSync(meta, "utf8"));
+	const bundled = [worker, plugin.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+	writeFileSync(join(building, "NOTICES.txt"), notices(ROOT, bundled));
 	run("typescript/bin/tsc", "-p", "miniflare", "--outDir", building);
 
 	for (const file of WANTED) {

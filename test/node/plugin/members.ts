@@ -2,6 +2,7 @@
 import { type Last, runOf, thrownBy } from "./probe.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const name = "Your name is Alice.";
 const inputs = { prompt: "My name is Alice. What is my name?" };
 
 const stream = () => ({ body: new Response("sound").body, contentType: "audio/mpeg" });
@@ -63,8 +64,26 @@ export async function members(ai: Ai & Last & Untyped) {
 		painted: Object.keys(painted as object),
 		direct: ((await direct.json()) as { result: unknown[] }).result.length,
 		logs: ai.getLogs(),
+		markdown: await markdown(ai),
+		routes: await routes(ai),
 		socket: await socket(ai),
 	};
+}
+
+async function markdown(ai: Ai): Promise<string[]> {
+	const page = { name: "a.html", blob: new Blob(["<h1>Hi</h1><p>there"], { type: "text/html" }) };
+	const [many] = await ai.toMarkdown([page]);
+	const one = await ai.toMarkdown(page);
+	return [many, one].map((file) => (file && "data" in file ? file.data : JSON.stringify(file)));
+}
+
+/** The routes of a gateway, among them one that is neither GET nor POST. */
+async function routes(ai: Ai): Promise<unknown[]> {
+	const gateway = ai.gateway("default");
+	const universal = { provider: "workers-ai", endpoint: LLAMA, headers: {}, query: inputs } as const;
+	const answer = await gateway.run(universal);
+	const noLog = await thrownBy(() => gateway.patchLog("none", { score: 1 }));
+	return [answer.status, (await answer.text()).includes(name), noLog.name];
 }
 
 /** The first frame of a live model. */
@@ -84,8 +103,6 @@ async function socket(ai: Ai): Promise<unknown> {
 	webSocket.close(1000);
 	return [response.status, type];
 }
-
-const name = "Your name is Alice.";
 
 export const MEMBERS: Awaited<ReturnType<typeof members>> = {
 	start: [null, null, null],
@@ -118,5 +135,7 @@ export const MEMBERS: Awaited<ReturnType<typeof members>> = {
 	painted: ["image"],
 	direct: 2,
 	logs: [],
+	markdown: ["# Hi\n\nthere\n", "# Hi\n\nthere\n"],
+	routes: [200, true, "AiGatewayLogNotFound"],
 	socket: [101, "Connected"],
 };

@@ -17,10 +17,14 @@ const MEMBERS_SCRIPT = bundled(`
 	};
 `);
 
-/** `/AI` runs a chat on the binding AI, `/AI/models` lists: what it gave, or what it threw. */
+/**
+ * `/AI` runs a chat on the binding AI, `/AI/models` lists, `/AI/url` tells where a gateway of its account is: what it
+ * gave, or what it threw.
+ */
 const CALLING_SCRIPT = `export default {
 	async fetch(request, env) {
 		const [, name, member = "run"] = new URL(request.url).pathname.split("/");
+		if (member === "url") return Response.json(await env[name].gateway("default").getUrl("openai"));
 		const inputs = member === "run" ? ["${LLAMA}", { prompt: "My name is Alice. What is my name?" }] : [];
 		return Response.json(await env[name][member](...inputs).catch((error) => ({ thrown: String(error) })));
 	},
@@ -107,6 +111,8 @@ export function describeSessions(installed: () => string): void {
 			expect(await call(miniflare, "/AI")).toMatchObject(ALICE);
 			expect(await call(miniflare, "/ENGINE")).toMatchObject({ response: "Bearer sk-app" });
 			expect(await call(miniflare, "/AI", "other")).toMatchObject({ response: "Bearer sk-other" });
+			expect(await call(miniflare, "/AI/url")).toMatch(/\/local\/default\/openai$/);
+			expect(await call(miniflare, "/ENGINE/url")).toMatch(/\/team-b\/default\/openai$/);
 		});
 
 		it("takes a secret from the environment where the Worker has none", async () => {
