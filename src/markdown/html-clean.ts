@@ -10,49 +10,46 @@ import { Links } from "./html-links.ts";
 import { cellSpans, isLayout } from "./html-table.ts";
 import type { Work } from "./work.ts";
 
-const IGNORED = new Set(
-	"script style template noscript svg math object embed applet canvas map area param source track base link meta title datalist".split(
-		" ",
-	),
-);
-const AROUND_CONTENT = new Set(["head", "header", "footer"]);
+const tags = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/));
+
+const IGNORED = tags(`
+	script style template noscript svg math object embed applet canvas map area param source track base link meta title
+	datalist`);
+const AROUND_CONTENT = tags("head header footer");
 /** Elements that Markdown says something about; of all others only the content counts. */
-const INLINE = new Set(
-	"a b strong em i mark u s strike del code kbd samp tt var q br wbr img input select option textarea audio video sub sup".split(
-		" ",
-	),
-);
-const BLOCKS = new Set(
-	"html body p div section article aside main nav address center fieldset figcaption figure form header footer hgroup legend details summary blockquote h1 h2 h3 h4 h5 h6 hr li ol ul dir menu dl dt dd table caption thead tbody tfoot tr td th pre listing plaintext xmp".split(
-		" ",
-	),
-);
-const PREFORMATTED = new Set(["pre", "listing", "plaintext", "xmp"]);
-const INLINE_CODE = new Set(["code", "kbd", "samp", "tt", "var"]);
+const INLINE = tags(`
+	a b strong em i mark u s strike del code kbd samp tt var q br wbr img input select option textarea audio video sub
+	sup`);
+const BLOCKS = tags(`
+	html body p div section article aside main nav address center fieldset figcaption figure form header footer hgroup
+	legend details summary blockquote h1 h2 h3 h4 h5 h6 hr li ol ul dir menu dl dt dd table caption thead tbody tfoot tr
+	td th pre listing plaintext xmp`);
+const PREFORMATTED = tags("pre listing plaintext xmp");
+const INLINE_CODE = tags("code kbd samp tt var");
 /** Lines inside are indented or quoted, once for each. */
-const INDENTING = new Set(["li", "dd", "dt", "blockquote"]);
-const TABLE_PARTS = new Set(["caption", "thead", "tbody", "tfoot", "tr", "td", "th"]);
+const INDENTING = tags("li dd dt blockquote");
+const TABLE_PARTS = tags("caption thead tbody tfoot tr td th");
+/** Inside one of its kind, each says nothing more. */
+const MARKS: ReadonlyMap<string, string> = new Map([
+	["b", "strong"],
+	["strong", "strong"],
+	["em", "em"],
+	["i", "em"],
+	["mark", "em"],
+	["u", "em"],
+	["s", "del"],
+	["strike", "del"],
+	["del", "del"],
+	["q", "q"],
+	["sub", "sub"],
+	["sup", "sup"],
+]);
 
 /** Longer ones are text: looking for a fence that they do not contain costs their square. */
 const MAX_INLINE_CODE = 2000;
 const INDENT_CHARACTERS = 4;
 const LANGUAGE = /^(?:language|lang)-([\w+#.-]{1,40})$/;
 
-/** Inside one of its kind, each says nothing more. */
-const MARKS: Readonly<Record<string, string>> = {
-	b: "strong",
-	strong: "strong",
-	em: "em",
-	i: "em",
-	mark: "em",
-	u: "em",
-	s: "del",
-	strike: "del",
-	del: "del",
-	q: "q",
-	sub: "sub",
-	sup: "sup",
-};
 /** What Markdown may have to escape, which costs more than other text. */
 const SPECIAL = /[!#&()*+\-:<=>@[\\\]_`|~]/g;
 const SPECIALS_PER_UNIT = 25;
@@ -132,7 +129,7 @@ class Cleaner {
 			return [words.length > MAX_INLINE_CODE ? text(words) : element("code", {}, [text(words)])];
 		}
 		if (tagName === "a") return this.#link(node, place);
-		const mark = MARKS[tagName];
+		const mark = MARKS.get(tagName);
 		if (mark && place.marks.has(mark)) return this.content(node.children, place);
 		const inside = mark ? { ...place, marks: new Set([...place.marks, mark]) } : place;
 		const children = this.content(node.children, inside);

@@ -1,4 +1,5 @@
 /** Small files that ask for much. Each is done within the test's time, with an answer or an error of its own. */
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { FILE_WORK } from "../../src/markdown/work.ts";
 import { convert, textOf } from "./convert.ts";
@@ -62,6 +63,65 @@ describe("HTML", () => {
 			);
 		},
 		20_000,
+	);
+});
+
+describe("any file", () => {
+	const TAGS =
+		"a b i p div ul ol li table tr td th caption pre code h1 br hr img input select option textarea blockquote dl dt dd svg math template script style title base meta sup q details button video iframe x-y".split(
+			" ",
+		);
+	const ATTRIBUTES =
+		'href="/x" src=y alt=z colspan=3 rowspan=0 class=language-js type=checkbox start=-1 start=7 align=left name=description content=d'.split(
+			" ",
+		);
+	const piece = fc.oneof(
+		fc.string({ unit: "binary", maxLength: 8 }),
+		fc.constantFrom(...TAGS).map((tag) => `<${tag}>`),
+		fc
+			.tuple(fc.constantFrom(...TAGS), fc.constantFrom(...ATTRIBUTES))
+			.map(([tag, attribute]) => `<${tag} ${attribute}>`),
+		fc.constantFrom(...TAGS).map((tag) => `</${tag}>`),
+		fc.constantFrom(
+			"<!--",
+			"-->",
+			"<![CDATA[",
+			"]]>",
+			"&amp;",
+			"&x;",
+			"|",
+			"\n",
+			"`",
+			"*",
+			"&nbsp;",
+			"<?xml?>",
+			"<a/>",
+			'"',
+			",",
+		),
+	);
+	const content = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
+
+	it.each(["a.html", "a.xml", "a.csv"])(
+		"%s is converted, or refused in a sentence foreseen",
+		async (name) => {
+			const format = fc.constantFrom("markdown" as const, "text" as const);
+			const hostname = fc.constantFrom(undefined, "a.b", "", "::", "https://a.b/c");
+			const cssSelector = fc.constantFrom(undefined, "", "td", "li, option", "* > *");
+			await fc.assert(
+				fc.asyncProperty(content, format, hostname, cssSelector, async (text, output, host, selector) => {
+					const html = {
+						...(host !== undefined && { hostname: host }),
+						...(selector !== undefined && { cssSelector: selector }),
+					};
+					const conversion = await convert(name, text, { output: { format: output }, html });
+					expect(conversion).not.toHaveProperty("cause");
+					if (conversion.format !== "error") expect(conversion.format).toBe(output);
+				}),
+				{ numRuns: 300 },
+			);
+		},
+		60_000,
 	);
 });
 
