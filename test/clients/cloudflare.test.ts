@@ -69,6 +69,23 @@ describe("cloudflare SDK", () => {
 		expect(authors.length).toBeGreaterThan(10);
 	});
 
+	it("converts files", async () => {
+		const files = [
+			new File(["a,b\n1,2\n"], "a.csv", { type: "text/csv" }),
+			new File(["%PDF"], "b.pdf", { type: "application/pdf" }),
+		];
+		const results: unknown[] = [];
+		for await (const result of client.ai.toMarkdown.transform({ account_id, file: { files } }))
+			results.push(result);
+		expect(results).toMatchObject([
+			{ name: "a.csv", format: "markdown", data: "| a | b |\n| --- | --- |\n| 1 | 2 |\n" },
+			{ name: "b.pdf", format: "error" },
+		]);
+		const formats: unknown[] = [];
+		for await (const format of client.ai.toMarkdown.supported({ account_id })) formats.push(format);
+		expect(formats).toContainEqual({ extension: ".html", mimeType: "text/html" });
+	});
+
 	it("throws its own errors with our codes", async () => {
 		await expect(client.ai.run("@cf/meta/nothing", { account_id, prompt: "Hi" })).rejects.toMatchObject({
 			status: 400,
