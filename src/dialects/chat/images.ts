@@ -15,7 +15,8 @@ const NAME = "image[0]";
 
 /**
  * A string is a data URI, base64, or one character a byte: the schema says only that it is binary, and callers send
- * all three. Throws 5006 for an address, 3030 for bytes that are no image.
+ * all three. Throws 5006 for an address, 5004 for base64 that does not decode, 3030
+ * for bytes that are no image.
  */
 export function imagePart(sent: string | SentBytes): ContentPart {
 	if (typeof sent === "string" && /^https?:/i.test(sent))
@@ -28,7 +29,7 @@ function bytesOf(text: string): SentBytes {
 	const embedded = decodeDataUri(text);
 	if (embedded) return embedded;
 	// No image is made of base64's letters alone, so there is no doubt about what they are.
-	if (/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text)) return decodeBase64(text);
+	if (/^[A-Za-z0-9+/=\s]+$/.test(text)) return decodeBase64(text);
 	const bytes = decodeBinaryString(text);
 	if (!bytes) throw new AiError("refusedByModel", `Invalid input ${NAME}: unable to decode image file`);
 	return bytes;

@@ -143,11 +143,20 @@ export function decodeBase64(text: string): Bytes {
 
 export const encodeBase64 = (bytes: Uint8Array): string => bytes.toBase64();
 
-/** `data:image/png;base64,…`, or `undefined` for any other text. Throws 5004 when its base64 does not decode. */
+/** Of what comes before a data URI's comma: a media type, a parameter or two, `base64`. */
+const MAX_DATA_URI_HEAD_CHARACTERS = 200;
+
+/**
+ * `data:image/png;base64,…`, or `undefined` for any other text. Parameters of the type are left out. Throws 5004 when
+ * its base64 does not decode.
+ */
 export function decodeDataUri(text: string): WrappedBody | undefined {
-	const head = /^data:([^,]*?);base64,/i.exec(text);
-	if (!head) return undefined;
-	return { body: decodeBase64(text.slice(head[0].length)), contentType: head[1] ?? "" };
+	const start = text.slice(0, MAX_DATA_URI_HEAD_CHARACTERS);
+	const comma = start.indexOf(",");
+	if (comma === -1 || !/^data:/i.test(start)) return undefined;
+	const [type = "", ...parameters] = start.slice("data:".length, comma).toLowerCase().split(";");
+	if (parameters.at(-1)?.trim() !== "base64") return undefined;
+	return { body: decodeBase64(text.slice(comma + 1)), contentType: type.trim() };
 }
 
 /** Bytes as a string with one character each, which JSON callers of the image models may send. */

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import type { DecisionInput } from "../../tasks/decision.ts";
 import { sizeOf } from "../media/image-input.ts";
-import { type Bytes, decodeBase64, encodeBase64 } from "../media/media.ts";
+import { type Bytes, decodeBase64, decodeDataUri, encodeBase64 } from "../media/media.ts";
 import { maySound, mediaTypeOf } from "../media/media-types.ts";
 
 export const MOST_IMAGES = 4;
@@ -26,7 +26,7 @@ export const Clip = {
 };
 type Sent = z.output<typeof Image>;
 
-export interface SentMedia {
+interface SentMedia {
 	images?: Sent[];
 	audio?: Sent[];
 	videos?: Sent[];
@@ -77,15 +77,16 @@ function checkClip(sent: Sent, where: string, kind: "audio" | "video"): Checked 
 }
 
 function decode(sent: Sent, where: string): { type: string; bytes: Bytes } {
-	const head = typeof sent === "string" ? /^data:([^,;]*)(?:;[^,;]*)*;base64,/i.exec(sent) : undefined;
-	if (head === null) refuse(where, "must be a base64 data URL");
-	const type = typeof sent === "string" ? (head?.[1] ?? "") : sent.content_type;
-	const text = typeof sent === "string" ? sent.slice(head?.[0].length) : sent.base64;
-	try {
-		return { type: type.trim().toLowerCase(), bytes: decodeBase64(text) };
-	} catch {
-		return refuse(where, "is not base64");
-	}
+	const embedded = () => {
+		try {
+			if (typeof sent === "string") return decodeDataUri(sent);
+			return { body: decodeBase64(sent.base64), contentType: sent.content_type.trim().toLowerCase() };
+		} catch {
+			return refuse(where, "is not base64");
+		}
+	};
+	const { body, contentType } = embedded() ?? refuse(where, "must be a base64 data URL");
+	return { type: contentType, bytes: body };
 }
 
 /** The caller's own text where it already is such a URL. */

@@ -42,12 +42,18 @@ describe("the image beside the messages", () => {
 
 	it.each([
 		[[1, 2, 3], "3030: Invalid input image[0]: unable to decode image file"],
+		["AAA=A", "5004: Invalid data type for base64 input: string"],
 		["AAAA", "3030: Invalid input image[0]: unable to decode image file"],
 		["not an image: Ω", "3030: Invalid input image[0]: unable to decode image file"],
 		["https://example.com/a.png", "5006: Error: '/image' must be the image itself, not its address"],
 		[[256], "'/image/0' must be <= 255"],
 	])("is refused: %#", (image, message) => {
 		expect(() => read(VISION, { prompt: "What is this?", image })).toThrowError(message);
+	});
+
+	it("is looked at once, however long it is", () => {
+		const image = `A${" ".repeat(200_000)}!`;
+		expect(() => read(VISION, { prompt: "What is this?", image })).toThrowError("3030: ");
 	});
 
 	it("does not go with a raw prompt", () => {

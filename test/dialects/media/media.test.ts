@@ -142,10 +142,17 @@ describe("base64", () => {
 	it("is found in a data URI", () => {
 		expect(decodeDataUri("data:image/png;charset=x;base64,AQI=")).toEqual({
 			body: new Uint8Array([1, 2]),
-			contentType: "image/png;charset=x",
+			contentType: "image/png",
 		});
-		expect(decodeDataUri("https://example.com/a.png")).toBeUndefined();
+		expect(decodeDataUri("DATA: Image/PNG ; BASE64,AQI=")).toMatchObject({ contentType: "image/png" });
+		for (const text of ["https://a/b,c", "data:image/png,AQI=", "data:image/png;base64", "data", ""])
+			expect(decodeDataUri(text)).toBeUndefined();
 		expect(() => decodeDataUri("data:image/png;base64,@@")).toThrow("5004");
+	});
+
+	it("does not look far for where the data begin", () => {
+		expect(decodeDataUri(`data:image/png${";".repeat(6_000_000)}`)).toBeUndefined();
+		expect(decodeDataUri(`data:image/png${";".repeat(6_000_000)};base64,AQI=`)).toBeUndefined();
 	});
 });
 

@@ -54,6 +54,7 @@ describe("images of a decision", () => {
 		const cases: [unknown, string][] = [
 			["https://example.com/cat.png", "'/images/0' failed test ^[Dd][Aa][Tt][Aa]: pattern"],
 			["data:image/png,abc", "'/images/0' must be a base64 data URL"],
+			[`data:image/png${";".repeat(6_000_000)}`, "'/images/0' must be a base64 data URL"],
 			["data:image/png;base64,@@@", "'/images/0' is not base64"],
 			[url("image/gif", png), "'/images/0' must be image/png, image/jpeg or image/webp"],
 			[url("image/jpeg", new TextEncoder().encode("<html></html>")), "'/images/0' image payload is invalid"],
