@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
 import { invalidInput } from "./errors.ts";
 import { type ToolTurns, toolTurns } from "./tool-turns.ts";
 
@@ -42,11 +43,9 @@ export interface SentMessage {
 	reasoning_content?: string | null | undefined;
 }
 
-export interface MessageRules {
+export interface MessageRules extends ImageRules {
 	/** Whether every message may lack its content; otherwise only an assistant's may. */
 	contentOptional: boolean;
-	/** Whether an image must come inside the request. */
-	embeddedImages: boolean;
 }
 
 /** Throws 5006 for content that is not there and images that are elsewhere, 8001 for what no engine knows. */
@@ -118,7 +117,7 @@ function readContent(
 }
 
 /** `pointer` names the part in a refusal. */
-function readPart(part: AnyPart, pointer: string, { embeddedImages }: MessageRules): ContentPart {
+function readPart(part: AnyPart, pointer: string, rules: ImageRules): ContentPart {
 	switch (part.type) {
 		case "text":
 			return { type: "text", text: given(part.text, "text", pointer) };
@@ -127,8 +126,7 @@ function readPart(part: AnyPart, pointer: string, { embeddedImages }: MessageRul
 		case "image_url": {
 			const sent = given(part.image_url, "image_url", pointer);
 			const { url, detail } = typeof sent === "string" ? { url: sent } : sent;
-			if (embeddedImages && !/^data:/i.test(url))
-				throw new AiError("badInput", `Error: '${pointer}/image_url/url' must be a data: URI`);
+			checkImageUrl(url, `${pointer}/image_url${typeof sent === "string" ? "" : "/url"}`, rules);
 			return { type: "image_url", image_url: { url, ...(detail != null && { detail }) } };
 		}
 		case "input_audio":

@@ -5,6 +5,7 @@ import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-ge
 import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
 import { chatCall } from "./call.ts";
+import { contentRules } from "./content-rules.ts";
 import { invalidInput } from "./errors.ts";
 import { imagePart, withImage } from "./images.ts";
 import { jsonSchemaFormat, readResponseFormat } from "./json-mode.ts";
@@ -23,7 +24,7 @@ function readNative(inputs: NativeInputs, model: Model, shape: NativeShape): Cha
 	const { max_tokens, temperature, top_p, top_k, seed, lora } = inputs;
 	const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
 	return {
-		...readConversation(inputs, shape),
+		...readConversation(inputs, model, shape),
 		stream: inputs.stream ?? false,
 		...present({ max_tokens, temperature, top_p, top_k, seed }),
 		...present({ repetition_penalty, frequency_penalty, presence_penalty, lora }),
@@ -35,17 +36,16 @@ function readNative(inputs: NativeInputs, model: Model, shape: NativeShape): Cha
 /** A bare prompt is what the user says in an empty conversation, unless it is `raw`. */
 function readConversation(
 	{ prompt, messages, raw, image }: NativeInputs,
+	model: Model,
 	{ content }: NativeShape,
 ): Pick<ChatInput, "messages" | "prompt"> {
 	if (prompt !== undefined && raw) {
 		if (image !== undefined) throw invalidInput("image cannot be combined with raw");
 		return { messages: [], prompt };
 	}
-	const media = content === "media";
+	const rules = { contentOptional: content === "media", ...contentRules(model) };
 	const said: ChatMessage[] =
-		prompt === undefined
-			? readMessages(messages ?? [], { contentOptional: media, embeddedImages: media })
-			: [{ role: "user", content: prompt }];
+		prompt === undefined ? readMessages(messages ?? [], rules) : [{ role: "user", content: prompt }];
 	return { messages: image === undefined ? said : withImage(said, imagePart(image)) };
 }
 

@@ -7,22 +7,20 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
-import type { InputShape, Model } from "../../models/model.ts";
+import type { Model } from "../../models/model.ts";
 import type { Dialect } from "../dialect.ts";
 import { perModel } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
+import { contentRules } from "./content-rules.ts";
 import { readMessages } from "./messages.ts";
 import { AnyResponseFormat, OpenAiMessage, openAiFields, PlainMessage } from "./openai-fields.ts";
 import { readOpenAi } from "./openai-read.ts";
 import { openAiEvents } from "./openai-stream.ts";
 import { OpenAiCompletion, openAiCompletion } from "./openai-write.ts";
 
-const TEXT_ONLY: readonly InputShape[] = ["chat-legacy", "chat-guard"];
-const EMBEDDED_IMAGES: readonly InputShape[] = ["chat-guided", "chat-guided-batch", "chat-image"];
-
 const schema = (model: Model) =>
 	z.object({
-		messages: z.array(TEXT_ONLY.includes(model.input) ? PlainMessage : OpenAiMessage),
+		messages: z.array(contentRules(model).textOnly ? PlainMessage : OpenAiMessage),
 		...openAiFields(model),
 		response_format: AnyResponseFormat.optional(),
 	});
@@ -32,7 +30,7 @@ export const openaiChat: Dialect = {
 		schema: perModel(schema),
 		read(inputs: z.output<ReturnType<typeof schema>>, model) {
 			refuseDecisions(model);
-			const rules = { contentOptional: false, embeddedImages: EMBEDDED_IMAGES.includes(model.input) };
+			const rules = { contentOptional: false, ...contentRules(model) };
 			return chatCall(readOpenAi(inputs, readMessages(inputs.messages, rules)));
 		},
 	},

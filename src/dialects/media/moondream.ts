@@ -22,6 +22,7 @@ import type { Reader, Writer } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
 import { modelFields } from "../model-fields.ts";
 import { outcomeOf } from "../outcome.ts";
+import { checkImageUrl } from "./image-url.ts";
 import { decodeDataUri, imageOf } from "./media.ts";
 
 const MOONDREAM = {
@@ -73,7 +74,7 @@ function converse(inputs: Moondream, text: string): TaskCall {
 	const { image, reasoning, temperature, top_p, max_tokens, stream = true } = inputs;
 	const content: ContentPart[] = [{ type: "text", text }];
 	if (image !== undefined) {
-		if (!embedded(image) && !/^https:\/\//i.test(image)) throw unknownAddress();
+		if (!embedded(image)) checkImageUrl(image, "/image");
 		content.unshift({ type: "image_url", image_url: { url: image } });
 	}
 	return {
@@ -91,17 +92,15 @@ function find({ image = "", target, max_objects }: Moondream, task: string): Tas
 	const media = embedded(image);
 	if (media)
 		return { task: "object-detection", input: { image: media, ...present({ target, max_objects }) } };
-	if (!/^https:\/\//i.test(image)) throw unknownAddress();
+	checkImageUrl(image, "/image");
 	throw new AiError("invalidInput", `Invalid input: for '${task}', 'image' must be a data URI`);
 }
 
+/** The image inside a data URI, if it is one. Throws 3030 when it is no image. */
 const embedded = (image: string) => {
 	const wrapped = decodeDataUri(image);
 	return wrapped && imageOf(wrapped);
 };
-
-const unknownAddress = (): AiError =>
-	new AiError("badInput", "Error: '/image' must be an https URL or a data URI");
 
 const Metrics = z.object({
 	input_tokens: z.number(),

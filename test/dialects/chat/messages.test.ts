@@ -216,6 +216,23 @@ describe("content", () => {
 		]);
 	});
 
+	it.each(["http://a/b.png", "file:///etc/passwd", "ftp://a/b", "", " data:image/png;base64,AA", "https:a"])(
+		"sends no engine to %j",
+		(url) => {
+			const refused = (image_url: unknown) => () =>
+				messages([
+					{ role: "user", content: "Hi" },
+					{ role: "user", content: [{ type: "image_url", image_url }] } as SentMessage,
+				]);
+			expect(refused({ url })).toThrowError(
+				"5006: Error: '/messages/1/content/0/image_url/url' must be an https URL or a data URI",
+			);
+			expect(refused(url)).toThrowError(
+				"5006: Error: '/messages/1/content/0/image_url' must be an https URL or a data URI",
+			);
+		},
+	);
+
 	it.each([
 		[{ type: "text" }, "5006: Error: required properties at '/messages/0/content/0' are 'text'"],
 		[{ type: "image_url" }, "5006: Error: required properties at '/messages/0/content/0' are 'image_url'"],
