@@ -6,10 +6,13 @@
  * are gathered into one message.
  */
 import * as z from "zod";
+import { AiError } from "../../errors.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import type { ContentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { present } from "../fields.ts";
-import { parseAt } from "./parse.ts";
+import { checkImageUrl } from "../media/image-url.ts";
+import { parseAt, pointerTo } from "./parse.ts";
 
 const Loose = z.looseObject({ type: z.string().optional() });
 const Content = z.union([z.string(), z.array(Loose)]);
@@ -59,10 +62,11 @@ const Item = z.discriminatedUnion("type", [
 ]);
 type Item = z.output<typeof Item>;
 
-/** Never empty. */
+/** Never empty. Throws 5006 for what the model's content cannot hold, 8001 for what is not read here. */
 export function readInput(
 	input: z.output<typeof Input>,
 	instructions: string | null | undefined,
+	rules: ContentRules,
 ): ChatMessage[] {
 	const messages: ChatMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
 	if (typeof input === "string") return [...messages, { role: "user", content: input }];
@@ -72,7 +76,7 @@ export function readInput(
 		const item = parseAt(Item, raw, at);
 		if (item.type === "function_call_output" || (item.type === "message" && item.role !== "assistant")) {
 			turn = undefined;
-			messages.push(readOther(item, at));
+			messages.push(readOther(item, at, rules));
 			continue;
 		}
 		// After its text a turn can still make calls; more text, or new thoughts, are another turn.
@@ -80,7 +84,7 @@ export function readInput(
 			turn = { role: "assistant", content: null };
 			messages.push(turn);
 		}
-		addToTurn(turn, item, at);
+		addToTurn(turn, item, at, rules);
 	}
 	// Thoughts that led to nothing have no place in a chat.
 	const said = messages.filter(({ content, tool_calls }) => content !== null || tool_calls);
@@ -90,13 +94,13 @@ export function readInput(
 
 type Other = Extract<Item, { type: "message" | "function_call_output" }>;
 
-const readOther = (item: Other, at: string): ChatMessage =>
+const readOther = (item: Other, at: string, rules: ContentRules): ChatMessage =>
 	item.type === "message"
-		? { role: item.role, content: readContent(item.content, `${at}.content`) }
-		: { role: "tool", tool_call_id: item.call_id, content: readContent(item.output, `${at}.output`) };
+		? { role: item.role, content: readContent(item.content, `${at}.content`, rules) }
+		: { role: "tool", tool_call_id: item.call_id, content: readContent(item.output, `${at}.output`, rules) };
 
-function addToTurn(turn: ChatMessage, item: Item, at: string): void {
-	if (item.type === "message") turn.content = readContent(item.content, `${at}.content`);
+function addToTurn(turn: ChatMessage, item: Item, at: string, rules: ContentRules): void {
+	if (item.type === "message") turn.content = readContent(item.content, `${at}.content`, rules);
 	if (item.type === "function_call") {
 		turn.tool_calls ??= [];
 		const { name, arguments: text } = item;
@@ -110,16 +114,34 @@ function addToTurn(turn: ChatMessage, item: Item, at: string): void {
 	}
 }
 
-function readContent(content: z.output<typeof Content>, at: string): string | ContentPart[] {
+function readContent(
+	content: z.output<typeof Content>,
+	at: string,
+	rules: ContentRules,
+): string | ContentPart[] {
 	if (typeof content === "string") return content;
-	const parts = content.map((part, index) => readPart(part, `${at}[${index}]`));
+	const parts = content.map((part, index) => readPart(part, `${at}[${index}]`, rules));
+	if (rules.textOnly) return textOf(parts, at);
 	const [only] = parts;
 	// Some chat templates take nothing but a string.
 	if (parts.length === 1 && only?.type === "text") return only.text ?? "";
 	return parts;
 }
 
-function readPart(raw: z.output<typeof Loose>, at: string): ContentPart {
+/** The parts as one text: here callers write parts where in a chat they would write a string. */
+function textOf(parts: ContentPart[], at: string): string {
+	const texts = parts.map(({ text, refusal }, index) => {
+		const said = text ?? refusal;
+		if (said !== undefined) return said;
+		throw new AiError(
+			"badInput",
+			`Error: '${pointerTo(at)}/${index}' must be text: the model takes no other`,
+		);
+	});
+	return texts.join("\n");
+}
+
+function readPart(raw: z.output<typeof Loose>, at: string, rules: ContentRules): ContentPart {
 	const part = parseAt(Part, raw, at);
 	switch (part.type) {
 		case "input_text":
@@ -131,6 +153,7 @@ function readPart(raw: z.output<typeof Loose>, at: string): ContentPart {
 			return { type: "input_audio", input_audio: part.input_audio };
 		case "input_image": {
 			if (!part.image_url) throw invalidInput(`${at}.image_url: expected a URL; no file can be stored here`);
+			checkImageUrl(part.image_url, pointerTo(`${at}.image_url`), rules);
 			// Chat has no name for the full size.
 			const detail = part.detail === "original" ? "high" : part.detail;
 			return { type: "image_url", image_url: { url: part.image_url, ...present({ detail }) } };

@@ -8,6 +8,9 @@ import type { z } from "zod";
 import { invalidInput } from "../chat/errors.ts";
 import { fault } from "../chat/tools.ts";
 
+/** `input[2].content[0]` as the JSON pointer that a 5006 names it by. */
+export const pointerTo = (at: string): string => `/${at.replaceAll(/[.[]/g, "/").replaceAll("]", "")}`;
+
 /** A type may be any text of the caller's: enough of it to be found again. */
 const MAX_TYPE_CHARACTERS = 64;
 

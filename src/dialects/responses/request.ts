@@ -5,10 +5,12 @@
  * is accepted and does nothing; thoughts are returned as they are, never as a `summary`.
  */
 import * as z from "zod";
+import type { Model } from "../../models/model.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation.ts";
+import { contentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { Effort } from "../chat/openai-fields.ts";
-import { present } from "../fields.ts";
+import { defaulted, perModel, present } from "../fields.ts";
 import { Input, readInput } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
@@ -58,6 +60,22 @@ export const ResponsesRequest = z.object({
 });
 export type ResponsesRequest = z.output<typeof ResponsesRequest>;
 
+/**
+ * With the model's defaults, as its chat has them. Those of gpt-oss belong to its chat form alone: they would cut the
+ * answer of a model that thinks before it answers.
+ */
+export const responsesSchema = perModel((model): z.ZodType<ResponsesRequest> => {
+	if (model.input === "chat-gpt-oss") return ResponsesRequest;
+	const { stream, max_output_tokens, temperature, top_p, parallel_tool_calls } = ResponsesRequest.shape;
+	return ResponsesRequest.extend({
+		stream: defaulted(model, "stream", stream),
+		max_output_tokens: defaulted(model, "max_tokens", max_output_tokens),
+		temperature: defaulted(model, "temperature", temperature),
+		top_p: defaulted(model, "top_p", top_p),
+		parallel_tool_calls: defaulted(model, "parallel_tool_calls", parallel_tool_calls),
+	});
+});
+
 /** Features that need a store, which there is not. */
 const STATEFUL = ["previous_response_id", "conversation", "prompt", "background"] as const;
 
@@ -72,8 +90,8 @@ const EFFORTS: Record<z.output<typeof Effort>, ChatInput["reasoning_effort"]> = 
 	max: "high",
 };
 
-/** Throws 8001. */
-export function readRequest(request: ResponsesRequest): ChatInput {
+/** Throws 5006 for content that the model does not take, 8001 for what is not supported here. */
+export function readRequest(request: ResponsesRequest, model: Model): ChatInput {
 	for (const field of STATEFUL)
 		if (request[field])
 			throw invalidInput(`${field}: not supported, responses are not stored; send the whole input`);
@@ -83,7 +101,7 @@ export function readRequest(request: ResponsesRequest): ChatInput {
 	const effort = request.reasoning?.effort;
 	const passthrough = openAiOnly(request);
 	return {
-		messages: readInput(request.input, request.instructions),
+		messages: readInput(request.input, request.instructions, contentRules(model)),
 		stream: request.stream ?? false,
 		...present({ max_tokens: max_output_tokens, temperature, top_p }),
 		...logprobFields(request),
@@ -91,11 +109,15 @@ export function readRequest(request: ResponsesRequest): ChatInput {
 		// Beside no tools, OpenAI's own service refuses it.
 		...(offered.tools && present({ parallel_tool_calls })),
 		...(format && format.type !== "text" && { response_format: responseFormat(format) }),
-		...(effort && { reasoning_effort: EFFORTS[effort] }),
+		...(effort && takes(model, "reasoning_effort") && { reasoning_effort: EFFORTS[effort] }),
 		...present({ user }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),
 	};
 }
+
+/** Models of OpenAI's form have the fields that they name; on OpenAI's routes any other model has them all. */
+const takes = ({ input, inputFields }: Model, field: string): boolean =>
+	input !== "chat-openai" || (inputFields?.includes(field) ?? true);
 
 function logprobFields({
 	include,

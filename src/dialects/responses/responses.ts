@@ -5,13 +5,13 @@
 import { chatCall, chatReply } from "../chat/call.ts";
 import type { Dialect } from "../dialect.ts";
 import { ResponseObject, responseOf } from "./reply.ts";
-import { ResponsesRequest, readRequest } from "./request.ts";
+import { type ResponsesRequest, readRequest, responsesSchema } from "./request.ts";
 import { responseEvents } from "./stream.ts";
 
 export const responses: Dialect = {
 	reader: {
-		schema: () => ResponsesRequest,
-		read: (request: ResponsesRequest) => chatCall(readRequest(request)),
+		schema: responsesSchema,
+		read: (request: ResponsesRequest, model) => chatCall(readRequest(request, model)),
 	},
 	writer: {
 		schema: ResponseObject,

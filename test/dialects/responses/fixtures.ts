@@ -1,6 +1,5 @@
 /** What the tests of the Responses dialect share: a model, a context, hub streams. */
 import type { Rendered, WriteContext } from "../../../src/dialects/dialect.ts";
-import { ResponsesRequest } from "../../../src/dialects/responses/request.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import type { Model } from "../../../src/models/model.ts";
@@ -34,8 +33,9 @@ export const GPT_OSS: Model = {
 export const NOW = 1_776_784_307_643;
 const CREATED = 1_776_784_307;
 
-export function readChat(body: unknown): ChatInput {
-	const call = responses.reader.read(validate(ResponsesRequest, body) as never, CHAT_MODEL);
+export function readChat(body: unknown, model = CHAT_MODEL): ChatInput {
+	const { schema, read } = responses.reader;
+	const call = read(validate(schema(model), body) as never, model);
 	if (call.task !== "text-generation") throw new Error(`read as ${call.task}`);
 	return call.input;
 }
@@ -45,8 +45,8 @@ export function contextOf(body: object, model = CHAT_MODEL): WriteContext {
 	let ids = 0;
 	return {
 		model,
-		inputs: validate(ResponsesRequest, body),
-		call: { task: "text-generation", input: readChat(body) },
+		inputs: validate(responses.reader.schema(model), body),
+		call: { task: "text-generation", input: readChat(body, model) },
 		now: NOW,
 		requestId: "req-1",
 		uuid: () => `0-${++ids}`,

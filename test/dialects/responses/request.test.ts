@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { responses } from "../../../src/dialects/responses/responses.ts";
 import { AiError } from "../../../src/errors.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation.ts";
-import { readChat } from "./fixtures.ts";
+import { KIMI, KIMI_CODE, LEGACY, LLAMA, model, SCOUT, VISION } from "../chat/chat.ts";
+import { answered, completion, contextOf, jsonOf, readChat } from "./fixtures.ts";
 
 const messagesOf = (input: unknown): ChatInput["messages"] => readChat({ input }).messages;
 
@@ -381,5 +383,80 @@ describe("tools", () => {
 		],
 	])("refuses %j", (body, description) => {
 		expect(refusal(body)).toBe(description);
+	});
+});
+
+describe("a model's own rules", () => {
+	const GPT = model("gpt-oss-20b");
+
+	it("give its defaults, as its chat has them, and the response tells them", () => {
+		expect(readChat({ input: "hi" }, LLAMA)).toMatchObject({ max_tokens: 256, temperature: 0.6 });
+		expect(readChat({ input: "hi" }, KIMI)).toMatchObject({ temperature: 1, top_p: 1 });
+		expect(readChat({ input: "hi", max_output_tokens: 5, temperature: 0 }, LLAMA)).toMatchObject({
+			max_tokens: 5,
+			temperature: 0,
+		});
+		const context = contextOf({ input: "hi" }, LLAMA);
+		expect(jsonOf(responses.writer.write(answered(completion({ content: "Hi" })), context))).toMatchObject({
+			max_output_tokens: 256,
+			temperature: 0.6,
+		});
+	});
+
+	it("leave the limit of gpt-oss to the engine", () => {
+		expect(readChat({ input: "hi" }, GPT)).toEqual({
+			messages: [{ role: "user", content: "hi" }],
+			stream: false,
+		});
+	});
+
+	it("leave out an effort that it does not take", () => {
+		const thinks = { input: "hi", reasoning: { effort: "low" } };
+		expect(readChat(thinks, KIMI)).toHaveProperty("reasoning_effort", "low");
+		expect(readChat(thinks, KIMI_CODE)).not.toHaveProperty("reasoning_effort");
+	});
+
+	const seen = (...images: string[]) => [
+		{ role: "user", content: "hi" },
+		{
+			role: "user",
+			content: [
+				{ type: "input_text", text: "what?" },
+				...images.map((image_url) => ({ type: "input_image", image_url })),
+			],
+		},
+	];
+
+	it.each([VISION, SCOUT])("want images inside the request: $id", (asked) => {
+		expect(readChat({ input: seen("data:image/png;base64,AA") }, asked).messages).toHaveLength(2);
+		expect(() => readChat({ input: seen("https://a/b.png") }, asked)).toThrowError(
+			"5006: Error: '/input/1/content/1/image_url' must be a data: URI",
+		);
+	});
+
+	it.each(["http://a/b.png", "file:///etc/passwd", " https://a/b.png", "//a/b.png", "https:a"])(
+		"send no engine to %j",
+		(address) => {
+			expect(() => readChat({ input: seen("https://a/b.png", address) }, KIMI)).toThrowError(
+				"5006: Error: '/input/1/content/2/image_url' must be an https URL or a data URI",
+			);
+			const output = seen(address)[1]?.content;
+			expect(() =>
+				readChat({ input: [{ type: "function_call_output", call_id: "a", output }] }, KIMI),
+			).toThrowError("5006: Error: '/input/0/output/1/image_url' must be an https URL or a data URI");
+		},
+	);
+
+	it("make one text of parts for a model that takes nothing else", () => {
+		const content = [
+			{ type: "output_text", text: "one" },
+			{ type: "refusal", refusal: "two" },
+		];
+		expect(readChat({ input: [{ role: "assistant", content }] }, LEGACY).messages).toEqual([
+			{ role: "assistant", content: "one\ntwo" },
+		]);
+		expect(() => readChat({ input: seen("data:image/png;base64,AA") }, LEGACY)).toThrowError(
+			"5006: Error: '/input/1/content/1' must be text: the model takes no other",
+		);
 	});
 });
