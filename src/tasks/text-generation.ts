@@ -61,6 +61,8 @@ export interface ChatInput {
 	messages: ChatMessage[];
 	/** Text to continue as it is, without a chat template (`raw`). */
 	prompt?: string;
+	/** Text that comes after what is to be said; beside `prompt` alone. */
+	suffix?: string;
 	stream: boolean;
 	max_tokens?: number;
 	temperature?: number;

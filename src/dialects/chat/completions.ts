@@ -77,7 +77,7 @@ function readCompletion(inputs: Inputs): ChatInput {
 		...present({ stop: typeof stop === "string" ? [stop] : stop }),
 		// Here it is a number: how many candidates to tell of for each token.
 		...(logprobs != null && { logprobs: true, top_logprobs: logprobs }),
-		...(suffix && { passthrough: { suffix } }),
+		...(suffix && { suffix }),
 	};
 }
 

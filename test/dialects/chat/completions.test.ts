@@ -44,11 +44,11 @@ describe("a completion's request", () => {
 			logprobs: true,
 			top_logprobs: 3,
 			stop: ["x"],
-			passthrough: { suffix: "z" },
+			suffix: "z",
 			n: 2,
 			user: "u",
 		});
-		expect(ask({ prompt: "a", suffix: "", best_of: null })).not.toHaveProperty("passthrough");
+		expect(ask({ prompt: "a", suffix: "", best_of: null })).not.toHaveProperty("suffix");
 	});
 
 	it.each([
