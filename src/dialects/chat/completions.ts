@@ -12,7 +12,7 @@ import type { Dialect } from "../dialect.ts";
 import { defaulted, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { invalidInput } from "./errors.ts";
-import { asksForUsage, refuseDecisions } from "./openai-route.ts";
+import { asksForUsage } from "./openai-route.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 
 const tokens = z.array(z.int());
@@ -45,10 +45,7 @@ type Inputs = z.output<ReturnType<typeof schema>>;
 export const openaiCompletions: Dialect = {
 	reader: {
 		schema: perModel(schema),
-		read(inputs: Inputs, model) {
-			refuseDecisions(model);
-			return chatCall(readCompletion(inputs));
-		},
+		read: (inputs: Inputs) => chatCall(readCompletion(inputs)),
 	},
 	writer: {
 		schema: TextCompletion,

@@ -6,7 +6,6 @@
  * assistant's message may have no content for every model, as in OpenAI's schema.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect } from "../dialect.ts";
 import { perModel } from "../fields.ts";
@@ -29,7 +28,6 @@ export const openaiChat: Dialect = {
 	reader: {
 		schema: perModel(schema),
 		read(inputs: z.output<ReturnType<typeof schema>>, model) {
-			refuseDecisions(model);
 			const rules = { contentOptional: false, ...contentRules(model) };
 			return chatCall(readOpenAi(inputs, readMessages(inputs.messages, rules)));
 		},
@@ -46,11 +44,6 @@ export const openaiChat: Dialect = {
 		},
 	},
 };
-
-/** The catalogue lists models that decide among those that generate text; they generate none. */
-export function refuseDecisions(model: Model): void {
-	if (model.input === "decision-clef") throw new AiError("noSuchModel", `No such model ${model.id} or task`);
-}
 
 const StreamOptions = z.object({ stream_options: z.object({ include_usage: z.literal(true) }) });
 

@@ -29,7 +29,6 @@ export const LORA = model("gemma-2b-it-lora");
 export const QWEN = model("qwen3-30b-a3b-fp8");
 export const KIMI = model("kimi-k2.6");
 export const KIMI_CODE = model("kimi-k2.7-code");
-export const CLEF = model("clef");
 
 /** The caller's inputs through a dialect's schema and reader. */
 export function read(

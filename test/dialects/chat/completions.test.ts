@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
 import { DONE, frame } from "../../../src/sse.ts";
 import {
-	CLEF,
 	chunk,
 	completion,
 	delta,
@@ -61,10 +60,6 @@ describe("a completion's request", () => {
 		[{}, "5006: Error: required properties at '/' are 'prompt'"],
 	])("is refused: %#", (sent, message) => {
 		expect(() => ask(sent)).toThrowError(message);
-	});
-
-	it("is not for models that decide", () => {
-		expect(() => ask({ prompt: "a" }, CLEF)).toThrowError("5007: ");
 	});
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import {
-	CLEF,
 	completion,
 	GUARD,
 	KIMI,
@@ -79,10 +78,6 @@ describe("a chat on the OpenAI route", () => {
 			json_schema: { name: "n", schema },
 		});
 		expect(format(schema)).toEqual({ type: "json_schema", json_schema: { name: "response", schema } });
-	});
-
-	it("is not for models that decide", () => {
-		expect(() => chat(CLEF, { messages })).toThrowError(`5007: No such model ${CLEF.id} or task`);
 	});
 });
 
