@@ -47,6 +47,7 @@ export const OUTPUT_SHAPES = [
 	"text-response-min",
 	"text-response-legacy",
 	"text-response-batch",
+	"text-response-openai-tools",
 	"openai-chat-completion",
 	"openai-chat-completion-vllm",
 	"gpt-oss",

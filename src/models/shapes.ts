@@ -37,6 +37,7 @@ const CHAT: readonly OutputShape[] = [
 	"text-response-min",
 	"text-response-legacy",
 	"text-response-batch",
+	"text-response-openai-tools",
 	"openai-chat-completion",
 	"openai-chat-completion-vllm",
 ];

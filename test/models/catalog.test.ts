@@ -114,6 +114,8 @@ describe("catalog.json", () => {
 	it("names the fields of the models that have fewer than their shape", () => {
 		const fewer = PRODUCT_MODELS.filter(({ inputFields }) => inputFields).map(({ id }) => id);
 		expect(fewer).toEqual([
+			"@cf/black-forest-labs/flux-2-klein-4b",
+			"@cf/black-forest-labs/flux-2-klein-9b",
 			"@cf/cloudflare/clef",
 			"@cf/cloudflare/clef-flash",
 			"@cf/deepseek-ai/deepseek-math-7b-base",
@@ -174,6 +176,11 @@ describe("catalog.json", () => {
 		expect(found("@cf/black-forest-labs/flux-2-dev").prices.map(({ neurons }) => neurons)).toEqual([
 			18.75, 37.5,
 		]);
+		const fluxSteps = ["dev", "klein-4b", "klein-9b"].map(
+			(name) => found(`@cf/black-forest-labs/flux-2-${name}`).defaults.steps,
+		);
+		expect(fluxSteps).toEqual([25, 4, 4]);
+		expect(found("@cf/meta/llama-4-scout-17b-16e-instruct").output).toBe("text-response-openai-tools");
 		expect(found("@cf/lykon/dreamshaper-8-lcm").output).toBe("image-png");
 	});
 });

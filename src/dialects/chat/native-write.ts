@@ -2,8 +2,8 @@
  * Native chat replies: `{response, tool_calls, usage}`.
  *
  * Choices where the product's captures differ or are silent: calls are flat (`{name, arguments: {…}}`, `response`
- * null, as Llama 3.3 has them) but for Llama 4 Scout's shape, which has OpenAI's and then no `response`; thoughts
- * are in the text.
+ * null, as Llama 3.3 has them) but for Llama 4 Scout's output, which has OpenAI's and then no `response`; thoughts are
+ * in the text.
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
@@ -36,15 +36,20 @@ const TextResponse = z.object({
 	tool_calls: z.array(z.union([FlatCall, OpenAiCall])).optional(),
 	usage: NativeUsage.optional(),
 });
-export type TextResponse = z.output<typeof TextResponse>;
+type TextResponse = z.output<typeof TextResponse>;
 
-/** `noCalls`: whether a reply without tool calls has an empty list of them. */
-export const textResponseWriter = (noCalls: "empty" | "absent"): Writer => ({
+interface TextResponseForm {
+	calls?: "flat" | "openai";
+	/** Whether a reply without tool calls has an empty list of them. */
+	noCalls?: "empty" | "absent";
+}
+
+export const textResponseWriter = (form: TextResponseForm = {}): Writer => ({
 	schema: TextResponse,
 	write(answer, context) {
 		const reply = chatReply(answer, context);
 		if (reply.kind === "stream") return { kind: "events", events: nativeEvents(reply.events, context) };
-		return { kind: "json", value: textResponse(reply.completion, reply.input, context.model, noCalls) };
+		return { kind: "json", value: textResponse(reply.completion, reply.input, context.model, form) };
 	},
 });
 
@@ -52,13 +57,13 @@ function textResponse(
 	completion: ChatCompletion,
 	{ response_format }: ChatInput,
 	model: Model,
-	noCalls: "empty" | "absent",
+	{ calls = "flat", noCalls = "empty" }: TextResponseForm,
 ): TextResponse {
 	const message = firstMessage(completion);
 	const usage = completion.usage ? { usage: nativeUsage(completion.usage) } : {};
 	if (message.tool_calls?.length) {
 		const text = spoken(message, model) || null;
-		if (!isScout(model)) return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };
+		if (calls === "flat") return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };
 		return { ...(text !== null && { response: text }), tool_calls: message.tool_calls, ...usage };
 	}
 	const response =
@@ -73,8 +78,6 @@ export function firstMessage({ choices }: ChatCompletion): AssistantMessage {
 	if (!choice) throw new AiError("executionFailed", "The engine answered without a choice");
 	return choice.message;
 }
-
-const isScout = ({ input }: Model): boolean => input === "chat-guided-batch";
 
 /** Arguments that are not a JSON object stay the text that the model wrote. */
 function flat({ function: { name, arguments: text } }: ToolCall): z.output<typeof FlatCall> {

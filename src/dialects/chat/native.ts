@@ -28,10 +28,11 @@ export const chatReaders = {
 } satisfies Partial<Record<InputShape, Reader>>;
 
 export const chatWriters = {
-	"text-response": textResponseWriter("empty"),
-	"text-response-min": textResponseWriter("empty"),
-	"text-response-legacy": textResponseWriter("absent"),
-	"text-response-batch": textResponseWriter("empty"),
+	"text-response": textResponseWriter(),
+	"text-response-min": textResponseWriter(),
+	"text-response-legacy": textResponseWriter({ noCalls: "absent" }),
+	"text-response-batch": textResponseWriter(),
+	"text-response-openai-tools": textResponseWriter({ calls: "openai" }),
 	"guard-response": guardWriter,
 	"openai-chat-completion": openAiWriter,
 	"openai-chat-completion-vllm": vllmWriter,

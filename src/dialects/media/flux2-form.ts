@@ -14,46 +14,32 @@ const MAX_IMAGES = 4;
 /** Pixels of a side of an image to refer to. */
 const MAX_IMAGE_SIDE = 512;
 
-/** The klein models are distilled to these steps, and take no other number. */
-const FIXED_STEPS: Record<string, number> = {
-	"@cf/black-forest-labs/flux-2-klein-4b": 4,
-	"@cf/black-forest-labs/flux-2-klein-9b": 4,
-};
-/** The product bills by the step and says nowhere how many it takes by itself; its examples ask for these. */
-const USUAL_STEPS = 25;
-
 const FORM = { multipart: FormBody };
 
 const { min, max } = sizeRange({ input: "tti-multipart" });
-const FormFields = z.object({
+/** Of the form. `steps` is not of the klein models: they are distilled to four. */
+const FORM_FIELDS = {
 	prompt: z.string().min(1),
 	steps: z.int().min(1).max(50).optional(),
 	guidance: z.number().optional(),
 	width: z.int().min(min).max(max).optional(),
 	height: z.int().min(min).max(max).optional(),
 	seed: z.int().optional(),
-});
+};
+const formFields = perModel((model) => modelFields(FORM_FIELDS, model));
 
 export const flux2Form: Reader = {
 	schema: perModel((model) => modelFields(FORM, model)),
 	body: { field: "multipart", as: "wrapped" },
 	read({ multipart: { body: form } }: { multipart: WrappedForm }, model) {
-		const { prompt, steps, ...fields } = validate(FormFields, fieldsOf(form));
-		return paint(
-			{
-				prompt,
-				...present(fields),
-				steps: FIXED_STEPS[model.id] ?? steps ?? USUAL_STEPS,
-				images: imagesOf(form),
-			},
-			model,
-		);
+		const { prompt, ...fields } = validate(formFields(model), fieldsOf(form));
+		return paint({ prompt, ...present(fields), images: imagesOf(form) }, model);
 	},
 };
 
 /** Numbers as numbers; what is no number stays text, for the schema to refuse. */
 function fieldsOf(form: MultipartForm): Record<string, unknown> {
-	const names = Object.keys(FormFields.shape);
+	const names = Object.keys(FORM_FIELDS);
 	return Object.fromEntries(
 		names.flatMap((name) => {
 			const text = form.text(name);

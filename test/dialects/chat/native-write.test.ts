@@ -74,6 +74,16 @@ describe("a native reply", () => {
 		});
 	});
 
+	it("calls tools in the form of its output, however its inputs are written", () => {
+		const tool_calls = [toolCall("add", '{"a":1}', "chatcmpl-tool-1")];
+		const flat = [{ name: "add", arguments: { a: 1 } }];
+		expect(value({ ...SCOUT, output: "text-response" }, { tool_calls })).toMatchObject({ tool_calls: flat });
+		expect(value({ ...LLAMA, output: "text-response-openai-tools" }, { tool_calls })).toStrictEqual({
+			tool_calls,
+			usage: USAGE,
+		});
+	});
+
 	it("thinks in its text, if it is a model that thinks", () => {
 		const thought = { reasoning_content: "Hm", reasoning: "Hm", content: "Yes" };
 		expect(value(R1, thought)).toMatchObject({ response: "<think>\nHm\n</think>\n\nYes" });

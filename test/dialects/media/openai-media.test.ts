@@ -46,6 +46,7 @@ describe("images/generations", () => {
 			width: 1024,
 			format: "png",
 		});
+		expect(asked({}, flux2).call.input).toMatchObject({ width: 1024, height: 768, steps: 25 });
 	});
 
 	it("reads the size, within the model's range", () => {

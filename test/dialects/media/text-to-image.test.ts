@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
 import { textToImageReaders, textToImageWriters } from "../../../src/dialects/media/text-to-image.ts";
+import type { Model } from "../../../src/models/model.ts";
 import { productModel, read, refusal, write } from "../exchange.ts";
 import { base64, jpeg, png } from "../samples.ts";
 
@@ -201,6 +202,15 @@ describe("tti-multipart", () => {
 		expect(read(reader, klein, form({ prompt: "a fox", steps: "30" })).call.input).toMatchObject({
 			steps: 4,
 		});
+	});
+
+	it("takes the steps of an operator's model from its entry", () => {
+		const stepsOf = (model: Model) => {
+			const { call } = read(reader, model, form({ prompt: "a fox" }));
+			return call.task === "text-to-image" && call.input.steps;
+		};
+		expect(stepsOf({ ...flux2, defaults: { steps: 8 } })).toBe(8);
+		expect(stepsOf({ ...flux2, defaults: {} })).toBeUndefined();
 	});
 
 	it("refers to up to four images, in their order", () => {
