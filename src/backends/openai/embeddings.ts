@@ -29,16 +29,15 @@ export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<An
 		},
 		EmbeddingsReply,
 	);
-	const vectors: (number[] | undefined)[] = texts.map(() => undefined);
-	for (const [place, { index, embedding }] of data.entries()) vectors[index ?? place] = embedding;
-	const complete = vectors.filter((vector) => vector !== undefined);
-	if (data.length !== texts.length || complete.length !== texts.length || vectors.length !== texts.length)
+	const placed = data.map(({ index, embedding }, place) => ({ at: index ?? place, embedding }));
+	const places = new Set(placed.map(({ at }) => at).filter((at) => at < texts.length));
+	if (data.length !== texts.length || places.size !== texts.length)
 		throw failureOfShape(call, `${texts.length} embeddings`);
 	const counted = usageOf(usage);
 	return {
 		kind: "value",
 		output: {
-			vectors: complete,
+			vectors: placed.sort((a, b) => a.at - b.at).map(({ embedding }) => embedding),
 			...(counted && {
 				usage: { prompt_tokens: counted.prompt_tokens, total_tokens: counted.total_tokens },
 			}),
