@@ -18,6 +18,8 @@ export interface Subject {
 	target: Target;
 	/** A fresh one for each case. */
 	world(): World;
+	/** A world too, and whether what feeds the stream of the one answer asked in it has been told to stop. */
+	watched(): Watched;
 	/** The tasks that its table must hold, no more and no fewer. */
 	tasks: readonly TaskName[];
 	/** The catalogue's model for a task, where the backend looks at it. */
@@ -26,6 +28,11 @@ export interface Subject {
 	inputs?: { [Name in TaskName]?: TaskInput<Name> };
 	/** Cases that it cannot keep to, each with the reason. */
 	skip?: Partial<Record<Case, string>>;
+}
+
+export interface Watched {
+	world: World;
+	stopped(): boolean;
 }
 
 /** A session is no value; whoever offers one has a suite of its own. */
@@ -213,6 +220,11 @@ const OUTPUTS: Record<ValueTask, z.ZodType> = {
 	"turn-detection": z.looseObject({ is_complete: z.boolean(), probability: Share }),
 };
 
+interface Asking {
+	signal?: AbortSignal | undefined;
+	world?: World;
+}
+
 /** Declares the suite. Call it at the top of a test file. */
 export function describeBackend(subject: Subject): void {
 	const { name, backend, target, tasks, models = {}, inputs = {}, skip = {} } = subject;
@@ -227,9 +239,9 @@ export function describeBackend(subject: Subject): void {
 	function ask<Name extends TaskName>(
 		task: Name,
 		input: TaskInput<Name>,
-		signal = new AbortController().signal,
+		{ signal = new AbortController().signal, world = subject.world() }: Asking = {},
 	): Promise<Answer<Name>> {
-		const entry: BackendTasks[Name] = backend(target, subject.world())[task];
+		const entry: BackendTasks[Name] = backend(target, world)[task];
 		if (!entry) throw new Error(`${name} has no ${task}`);
 		const context: CallContext = { model: models[task] ?? MODEL, signal };
 		return entry(input, context);
@@ -244,11 +256,11 @@ export function describeBackend(subject: Subject): void {
 		return answer.output;
 	}
 
-	async function streamOf(input: Partial<ChatInput> = {}, signal?: AbortSignal) {
+	async function streamOf(input: Partial<ChatInput> = {}, asking?: Asking) {
 		const answer = await ask(
 			"text-generation",
 			{ ...inputOf("text-generation"), ...input, stream: true },
-			signal,
+			asking,
 		);
 		if (answer.kind !== "stream") throw new Error("a value, where a stream was asked for");
 		return answer.events;
@@ -273,7 +285,8 @@ export function describeBackend(subject: Subject): void {
 
 		const left = "a caller who has left";
 		run(left).each(valueTasks)(caseOf(left)("refuses %s to a caller who has left"), async (task) => {
-			const error = await ask(task, inputOf(task), AbortSignal.abort()).catch((thrown: unknown) => thrown);
+			const signal = AbortSignal.abort();
+			const error = await ask(task, inputOf(task), { signal }).catch((thrown: unknown) => thrown);
 			expect(error).toBeInstanceOf(AiError);
 			expect(error).toMatchObject({ key: "aborted", code: FAILURES.aborted.code });
 		});
@@ -359,24 +372,31 @@ export function describeBackend(subject: Subject): void {
 			expect(z.strictObject({ known: z.boolean() }).safeParse(value).error).toBeUndefined();
 		});
 
-		it("stops a stream that is cancelled, before its first chunk and after", async () => {
-			await (await streamOf()).cancel();
-			const reader = (await streamOf()).getReader();
-			expect((await reader.read()).done).toBe(false);
-			await reader.cancel();
-			expect(await reader.read()).toEqual({ done: true, value: undefined });
-		});
+		it.each(["before its first chunk", "after it"])(
+			"stops what feeds a stream that is cancelled %s",
+			async (when) => {
+				const { world, stopped } = subject.watched();
+				const reader = (await streamOf({}, { world })).getReader();
+				if (when === "after it") expect((await reader.read()).done).toBe(false);
+				expect(stopped()).toBe(false);
+				await reader.cancel();
+				expect(stopped()).toBe(true);
+			},
+		);
 
-		it("ends a stream in an AiError when the caller leaves amid it", async () => {
+		it("ends a stream in an AiError, and what feeds it, when the caller leaves amid it", async () => {
 			const caller = new AbortController();
-			const reader = (await streamOf({}, caller.signal)).getReader();
+			const { world, stopped } = subject.watched();
+			const reader = (await streamOf({}, { world, signal: caller.signal })).getReader();
 			await reader.read();
+			expect(stopped()).toBe(false);
 			caller.abort();
 			const error = await (async () => {
 				for (;;) if ((await reader.read()).done) return undefined;
 			})().catch((thrown: unknown) => thrown);
 			expect(error).toBeInstanceOf(AiError);
 			expect(error).toMatchObject({ key: "aborted" });
+			expect(stopped()).toBe(true);
 		});
 	});
 }

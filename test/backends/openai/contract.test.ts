@@ -102,6 +102,10 @@ describeBackend({
 	backend: openai,
 	target: TARGET,
 	world: () => worldOf(seeing).world,
+	watched() {
+		const { world, asked } = worldOf(seeing);
+		return { world, stopped: () => asked.length === 1 && asked.every(({ signal }) => signal.aborted) };
+	},
 	tasks: [
 		"text-generation",
 		"text-embeddings",

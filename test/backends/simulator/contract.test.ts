@@ -1,5 +1,19 @@
+import { afterEach, vi } from "vitest";
+import type { World } from "../../../src/backends/backend.ts";
 import { simulator } from "../../../src/backends/simulator/index.ts";
 import { describeBackend } from "../contract.ts";
+
+const world = (): World => ({
+	fetch: () => Promise.reject(new Error("the simulator needs no network")),
+	now: () => Date.parse("2026-11-21T12:00:00Z"),
+	uuid: () => "00000000-0000-4000-8000-000000000001",
+});
+
+/** What every generator inherits: the simulator's streams are fed by one, and closing it is what stops it. */
+const generators: Generator = Object.getPrototypeOf(Object.getPrototypeOf((function* () {})()));
+afterEach(() => {
+	vi.restoreAllMocks();
+});
 
 describeBackend({
 	name: "simulator",
@@ -12,11 +26,11 @@ describeBackend({
 		headers: {},
 		timeouts: { headerMs: 1000, idleMs: 1000, totalMs: 1000 },
 	},
-	world: () => ({
-		fetch: () => Promise.reject(new Error("the simulator needs no network")),
-		now: () => Date.parse("2026-11-21T12:00:00Z"),
-		uuid: () => "00000000-0000-4000-8000-000000000001",
-	}),
+	world,
+	watched() {
+		const closed = vi.spyOn(generators, "return");
+		return { world: world(), stopped: () => closed.mock.calls.length > 0 };
+	},
 	tasks: [
 		"text-generation",
 		"decision",
