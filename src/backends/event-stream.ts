@@ -11,7 +11,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { AiError } from "../errors.ts";
-import { DONE } from "../sse.ts";
+import { DONE, isDone } from "../sse.ts";
 import type { Deadline } from "./deadline.ts";
 import { EventSplitter } from "./event-splitter.ts";
 import { type Call, failureOfBody, failureOfCut, failureOfShape } from "./upstream-failure.ts";
@@ -162,7 +162,7 @@ class Watch {
 	}
 
 	#read(name: string | undefined, data: string): AiError | undefined {
-		if (data.trim() === "[DONE]") {
+		if (isDone(data)) {
 			this.done = true;
 			return undefined;
 		}
@@ -182,7 +182,8 @@ class Watch {
 	}
 
 	#note(choice: { index?: unknown; finish_reason?: unknown } | null): void {
-		if (typeof choice?.finish_reason !== "string") return;
+		// Some engines send "" for as long as there is none.
+		if (!choice?.finish_reason || typeof choice.finish_reason !== "string") return;
 		this.#finished.add(typeof choice.index === "number" ? choice.index : 0);
 	}
 }

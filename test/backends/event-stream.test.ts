@@ -168,6 +168,12 @@ describe("a stream without [DONE]", () => {
 		expect(await stream(finish(0) + finish(1), 2)).toEqual({ text: finish(0) + finish(1) + DONE });
 	});
 
+	it("has not ended well while every finish is empty, as some engines send it until there is one", async () => {
+		const unfinished = delta("a").replace("null", '""');
+		expect(await stream(unfinished)).toMatchObject({ text: unfinished, error: cut });
+		expect(await stream(unfinished + finish())).toEqual({ text: unfinished + finish() + DONE });
+	});
+
 	it("ends well without its last blank line", async () => {
 		const text = delta("a") + finish().trimEnd();
 		expect(await stream(text)).toEqual({ text: `${text}\n\n${DONE}` });

@@ -141,7 +141,7 @@ function completion(reply: z.output<typeof ChatReply>, { target, world }: Call):
 						})) ?? null,
 				}),
 			},
-			finish_reason: choice.finish_reason ?? "stop",
+			finish_reason: choice.finish_reason || "stop",
 		})),
 		usage: usageOf(reply.usage),
 	};

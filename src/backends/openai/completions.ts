@@ -3,7 +3,7 @@
  * thinking belong to the chat template that a raw prompt goes without, and what is passed through to a chat.
  */
 import * as z from "zod";
-import { DONE, frame, mapEvents } from "../../sse.ts";
+import { DONE, frame, isDone, mapEvents } from "../../sse.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
 import { postJson, postStream } from "../http.ts";
@@ -69,7 +69,7 @@ function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {
 			index: choice.index ?? index,
 			message: { role: "assistant", content: text ?? "" },
 			logprobs: chatLogprobs(logprobs),
-			finish_reason: choice.finish_reason ?? "stop",
+			finish_reason: choice.finish_reason || "stop",
 		})),
 		usage: usageOf(reply.usage),
 	};
@@ -81,7 +81,7 @@ function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStr
 	let first: ReturnType<typeof heading> | undefined;
 	return mapEvents(events, {
 		onData(data) {
-			if (data.trim() === "[DONE]") return DONE;
+			if (isDone(data)) return DONE;
 			const { data: reply, error } = CompletionReply.safeParse(JSON.parse(data));
 			if (!reply) throw failureOfShape(call, `an event of ${PATH}`, error.message);
 			first ??= heading(reply, call);
@@ -98,7 +98,7 @@ function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStr
 						index,
 						delta: { ...role, content: text ?? "" },
 						logprobs: chatLogprobs(logprobs),
-						finish_reason: choice.finish_reason ?? null,
+						finish_reason: choice.finish_reason || null,
 					};
 				}),
 			});

@@ -210,18 +210,20 @@ describe("a reply", () => {
 		expect(await output(text)).toEqual(JSON.parse(text));
 	});
 
-	it("that leaves out what every reply has is given it", async () => {
-		expect(
-			await output('{"choices":[{"message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":4}}'),
-		).toEqual({
-			id: "chatcmpl-uuid-1",
-			object: "chat.completion",
-			created: expect.any(Number),
-			model: "engine-model",
-			choices: [{ index: 0, message: { role: "assistant", content: null }, finish_reason: "stop" }],
-			usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-		});
-	});
+	it.each([{ message: {} }, { message: {}, finish_reason: "" }])(
+		"%j is given what every reply has",
+		async (choice) => {
+			const usage = { prompt_tokens: 3, completion_tokens: 4 };
+			expect(await output(JSON.stringify({ choices: [choice], usage }))).toEqual({
+				id: "chatcmpl-uuid-1",
+				object: "chat.completion",
+				created: expect.any(Number),
+				model: "engine-model",
+				choices: [{ index: 0, message: { role: "assistant", content: null }, finish_reason: "stop" }],
+				usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+			});
+		},
+	);
 
 	it("without usage has none invented", async () => {
 		for (const usage of [undefined, null, {}])

@@ -140,6 +140,20 @@ describe("its stream", () => {
 		expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
 	});
 
+	it("has a finish where the engine has one, and none where it sends an empty one", async () => {
+		const event = (finish_reason: string) =>
+			`data: ${JSON.stringify({ choices: [{ text: "a", finish_reason }] })}\n\n`;
+		const asking = ask("text-generation", STREAM, () => eventStream(event("") + event("stop")));
+		expect(events((await drain(await eventsOf(asking))).text)).toMatchObject([
+			{ choices: [{ finish_reason: null }] },
+			{ choices: [{ finish_reason: "stop" }] },
+		]);
+		const whole = { choices: [{ text: "a", finish_reason: "" }] };
+		expect(await outputOf(ask("text-generation", RAW, () => json(whole)))).toMatchObject({
+			choices: [{ finish_reason: "stop" }],
+		});
+	});
+
 	it("that is cut, or has another shape, errors with a declared failure", async () => {
 		const start = completionSse.slice(0, 400);
 		const cut = await drain(await eventsOf(ask("text-generation", STREAM, () => eventStream(start))));
