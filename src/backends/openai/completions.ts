@@ -46,6 +46,7 @@ export async function completeRawPrompt(
 ): Promise<Answer<"text-generation">> {
 	const body = {
 		prompt,
+		suffix: input.suffix,
 		...sampling(input, call),
 		max_tokens: input.max_tokens,
 		// A number here: how many others to show beside each token.

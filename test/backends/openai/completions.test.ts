@@ -21,6 +21,7 @@ describe("a raw prompt", () => {
 			"text-generation",
 			{
 				...RAW,
+				suffix: "ever after.",
 				max_tokens: 5,
 				top_k: 3,
 				logprobs: true,
@@ -37,6 +38,7 @@ describe("a raw prompt", () => {
 		expect(asking.call.asked[0]?.json).toEqual({
 			model: "engine-model",
 			prompt: "Once upon",
+			suffix: "ever after.",
 			max_tokens: 5,
 			top_k: 3,
 			logprobs: 2,
