@@ -172,16 +172,23 @@ const shorten = (text: string): string =>
 	text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)}…`;
 
 const NUMBER = /^\d+(\.\d+)?$/;
+/** The longest wait that is passed on. Whoever is told to come back later than that asks somebody else. */
+const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
+
+function retryAfterSeconds(headers: Headers, now: number): number | undefined {
+	const seconds = waitSeconds(headers, now);
+	return seconds === undefined ? undefined : Math.min(Math.ceil(seconds), MAX_RETRY_AFTER_SECONDS);
+}
 
 /** `retry-after-ms` (Azure, OpenAI), or `Retry-After` in seconds or as a date. */
-function retryAfterSeconds(headers: Headers, now: number): number | undefined {
+function waitSeconds(headers: Headers, now: number): number | undefined {
 	const ms = headers.get("retry-after-ms")?.trim();
-	if (ms && NUMBER.test(ms)) return Math.ceil(Number(ms) / 1000);
+	if (ms && NUMBER.test(ms)) return Number(ms) / 1000;
 	const header = headers.get("retry-after")?.trim() ?? "";
-	if (NUMBER.test(header)) return Math.ceil(Number(header));
+	if (NUMBER.test(header)) return Number(header);
 	// `Date.parse` takes "-5" for a date.
 	const date = header.endsWith(" GMT") ? Date.parse(header) : Number.NaN;
-	return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
+	return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000);
 }
 
 /** Header values shorter than this are switches and versions, not credentials. */
