@@ -1,0 +1,6 @@
+declare namespace Cloudflare {
+	interface Env {
+		AI: Ai;
+	}
+}
+interface Env extends Cloudflare.Env {}
