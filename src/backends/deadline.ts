@@ -7,6 +7,7 @@
  */
 import { AiError } from "../errors.ts";
 import type { Target, World } from "./backend.ts";
+import { failureOfTarget } from "./upstream-failure.ts";
 
 /** What `setTimeout` can count to; beyond it, it rings at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -53,7 +54,7 @@ export function startDeadline(target: Target, now: World["now"], caller: AbortSi
 			if (expected === undefined) return;
 			const leftMs = expected.turn === armedFor ? 0 : expected.since + limitMs - now();
 			if (leftMs > 0) return arm(expected.turn, leftMs);
-			abort(new AiError("timeout", `The backend '${target.backend}' was silent for ${limitMs} ms`));
+			abort(failureOfTarget(target, "timeout", `was silent for ${limitMs} ms`));
 		};
 		turnTimer = setTimeout(ring, Math.min(ms, MAX_TIMER_MS));
 	};
@@ -68,8 +69,7 @@ export function startDeadline(target: Target, now: World["now"], caller: AbortSi
 	};
 
 	const totalTimer = setTimeout(
-		() =>
-			abort(new AiError("modelTimeout", `The backend '${target.backend}' took longer than ${totalMs} ms`)),
+		() => abort(failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`)),
 		Math.min(totalMs, MAX_TIMER_MS),
 	);
 	if (caller.aborted) leave();

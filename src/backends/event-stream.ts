@@ -140,7 +140,7 @@ class Watch {
 		},
 	});
 	#error: AiError | undefined;
-	#ifMalformed: typeof failureOfCut = failureOfCut;
+	#ifMalformed: (call: Call) => AiError = failureOfEvent;
 
 	constructor(call: Call, choices: number) {
 		this.#call = call;
@@ -153,7 +153,7 @@ class Watch {
 	}
 
 	/** Reads one event, its blank line included. */
-	see(event: Uint8Array, ifMalformed: typeof failureOfCut = failureOfEvent): AiError | undefined {
+	see(event: Uint8Array, ifMalformed: (call: Call) => AiError = failureOfEvent): AiError | undefined {
 		this.sawEvent = false;
 		this.#error = undefined;
 		this.#ifMalformed = ifMalformed;
@@ -169,8 +169,8 @@ class Watch {
 		let chunk: unknown;
 		try {
 			chunk = JSON.parse(data);
-		} catch (error) {
-			return this.#ifMalformed(this.#call, error);
+		} catch {
+			return this.#ifMalformed(this.#call);
 		}
 		if (typeof chunk !== "object" || chunk === null) return this.#ifMalformed(this.#call);
 		// `object: "error"` is how older vLLM marks the body of an error.
@@ -188,4 +188,4 @@ class Watch {
 	}
 }
 
-const failureOfEvent: typeof failureOfCut = (call, error) => failureOfShape(call, "a chat stream", error);
+const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");

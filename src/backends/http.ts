@@ -132,7 +132,7 @@ async function readValue<Schema extends z.ZodType>(
 	if (parsed.success) return parsed.data;
 	// Some servers say no with a 200 (LM Studio, for a route that it does not have).
 	if (isError(value)) throw failureOfBody(call, value);
-	throw failureOfShape(call, `a reply of ${path}`, parsed.error.message);
+	throw failureOfShape(call, `a reply of ${path}`);
 }
 
 const isError = (value: unknown): boolean =>

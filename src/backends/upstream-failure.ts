@@ -2,10 +2,11 @@
  * Every way an upstream can say no, as one of the gateway's own failures.
  *
  * An engine's sentence about a bad request is passed on (it may quote the input, but only back to whoever sent it),
- * shortened and without the target's secrets. Sentences about the engine itself (5xx) go to `cause`, for the log.
+ * shortened and without the target's secrets. Sentences about the engine itself (5xx) go nowhere. For the log there are
+ * the backend and the status in `upstream`, and in `cause` what the runtime said of the connection.
  * Statuses 520 to 530 are Cloudflare's, where a Worker's fetch answers instead of failing.
  */
-import { AiError, type FailureKey } from "../errors.ts";
+import { AiError, type AiErrorOptions, type FailureKey } from "../errors.ts";
 import type { CallContext, Target, World } from "./backend.ts";
 
 /** One question to one upstream. */
@@ -78,25 +79,32 @@ export function failureOfBody(call: Call, error: unknown): AiError {
 
 /** A fetch that failed, with what the runtime said of it in `cause`. */
 export function failureOfFetch(call: Call, error: unknown): AiError {
-	return new AiError("upstreamUnavailable", `The backend '${call.target.backend}' cannot be reached`, {
+	return failureOfTarget(call.target, "upstreamUnavailable", "cannot be reached", {
 		cause: safeCause(call.target, error),
 	});
 }
 
-/** An answer that is not what was asked for. `error`: what was found instead. */
-export function failureOfShape(call: Call, expected: string, error?: unknown): AiError {
-	return new AiError(
-		"executionFailed",
-		`The backend '${call.target.backend}' answered with something that is not ${expected}`,
-		{ cause: safeCause(call.target, error) },
-	);
+/** An answer that is not what was asked for. */
+export function failureOfShape(call: Call, expected: string): AiError {
+	const what = `answered with something that is not ${expected}`;
+	return failureOfTarget(call.target, "executionFailed", what);
 }
 
-/** An answer that stopped before its end. */
+/** An answer that stopped before its end, with what the runtime said of it in `cause`. */
 export function failureOfCut(call: Call, error?: unknown): AiError {
-	return new AiError("executionFailed", `The backend '${call.target.backend}' was cut off mid-answer`, {
+	return failureOfTarget(call.target, "executionFailed", "was cut off mid-answer", {
 		cause: safeCause(call.target, error),
 	});
+}
+
+/** A failure without a status; `what` goes on where "The backend 'x'" has begun. */
+export function failureOfTarget(
+	{ backend }: Target,
+	key: FailureKey,
+	what: string,
+	options: AiErrorOptions = {},
+): AiError {
+	return new AiError(key, `The backend '${backend}' ${what}`, { ...options, upstream: { backend } });
 }
 
 interface ToldError {
@@ -114,8 +122,8 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 		KEY_OF_STATUS[status] ??
 		(redirects ? "upstreamUnavailable" : "executionFailed");
 	const message = told.message === undefined ? undefined : shorten(withoutSecrets(target, told.message));
-	const cause = new Error(`HTTP ${status}${message ? `: ${message}` : ""}`);
-	const fail = (description?: string) => new AiError(key, description, { cause, retryAfter });
+	const fail = (description?: string, retryable?: boolean) =>
+		new AiError(key, description, { upstream: { backend: target.backend, status }, retryAfter, retryable });
 	if (redirects) return fail(`${name} redirects, which is not followed`);
 	switch (key) {
 		case "engineRefused":
@@ -123,10 +131,9 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 			return fail(message ?? `${name} refused the request`);
 		case "noSuchModel":
 			// For this target only: another engine may have it.
-			return new AiError(
-				key,
+			return fail(
 				`No such model ${model.id} or task: the backend '${target.backend}' has no model '${target.model}'`,
-				{ cause, retryAfter, retryable: true },
+				true,
 			);
 		case "upstreamUnavailable":
 			return fail(status < 500 ? `${name} refused the gateway's credentials` : `${name} cannot be reached`);

@@ -253,6 +253,7 @@ describe("time", () => {
 		expect(await failure).toMatchObject({
 			key: "timeout",
 			description: `The backend 'lab' was silent for ${headerMs} ms`,
+			upstream: { backend: "lab" },
 		});
 		expect(call.asked[0]?.signal.aborted).toBe(true);
 	});
@@ -284,6 +285,7 @@ describe("time", () => {
 		expect(await failure).toMatchObject({
 			key: "modelTimeout",
 			description: `The backend 'lab' took longer than ${totalMs} ms`,
+			upstream: { backend: "lab" },
 		});
 		expect(call.asked[0]?.signal.aborted).toBe(true);
 	});

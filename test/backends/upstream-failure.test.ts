@@ -10,7 +10,7 @@ import noMessages from "../fixtures/openai/llama-cpp/error-no-messages.json?raw"
 import noRoute from "../fixtures/openai/llama-cpp/error-no-route.json?raw";
 import noVision from "../fixtures/openai/llama-cpp/error-no-vision.json?raw";
 import unauthorized from "../fixtures/openai/llama-cpp/error-unauthorized.json?raw";
-import { callOf, failureOf, json, KEY, NOW, TARGET } from "./upstream.ts";
+import { callOf, failureOf, json, KEY, NOW, neverAnswers, type Responder, TARGET, tap } from "./upstream.ts";
 
 async function refusal(
 	status: number,
@@ -21,6 +21,10 @@ async function refusal(
 	call.world.now = () => NOW;
 	return (await failureOf(postJson(call, "/route", {}, z.object({})))) as AiError;
 }
+
+/** Whatever a log could show of a failure. */
+const everywhere = ({ message, stack, description, cause, upstream }: AiError): string =>
+	[message, stack, description, String(cause), (cause as Error)?.stack, JSON.stringify(upstream)].join("\n");
 
 const credentials = "The backend 'lab' refused the gateway's credentials";
 const noSuch = "No such model @cf/lab/model or task: the backend 'lab' has no model 'engine-model'";
@@ -82,13 +86,10 @@ describe("what llama.cpp says", () => {
 		expect(await refusal(status, body)).toMatchObject({ key, description });
 	});
 
-	it("of itself goes to the log", async () => {
-		const { cause } = await refusal(500, noVision);
-		expect(cause).toEqual(
-			new Error(
-				"HTTP 500: image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
-			),
-		);
+	it("of itself goes nowhere: the log has its name and its status", async () => {
+		const error = await refusal(500, noVision);
+		expect(error.upstream).toEqual({ backend: "lab", status: 500 });
+		expect(everywhere(error)).not.toContain("image input");
 	});
 });
 
@@ -182,10 +183,63 @@ describe("an error inside an answer", () => {
 	});
 });
 
-describe("secrets", () => {
-	const everywhere = (error: AiError): string =>
-		[error.message, error.description, String(error.cause), (error.cause as Error)?.stack].join("\n");
+describe("what the log is told", () => {
+	const upstreamOf = async (failure: Promise<unknown>) => ((await failure) as AiError).upstream;
+	const REPLY = z.object({ answer: z.number() });
 
+	it.each([301, 400, 401, 404, 413, 422, 429, 500, 503, 504])(
+		"is the backend and HTTP %i",
+		async (status) => {
+			const error = await refusal(status, { error: { message: "quotes a prompt" } });
+			expect(error.upstream).toEqual({ backend: "lab", status });
+			expect(error.cause).toBeUndefined();
+		},
+	);
+
+	it("is the status that an error inside an answer stands for", () => {
+		const call = callOf(() => json({}));
+		expect(failureOfBody(call, { error: { message: "m", code: 429 } }).upstream).toEqual({
+			backend: "lab",
+			status: 429,
+		});
+	});
+
+	it("is the backend alone, where no status says it", async () => {
+		const asked = (respond: Responder) =>
+			upstreamOf(failureOf(postJson(callOf(respond), "/route", {}, REPLY)));
+		const backend = { backend: "lab" };
+		expect(await asked(() => Promise.reject(new Error("refused")))).toEqual(backend);
+		expect(await asked(() => json({ answer: "no" }))).toEqual(backend);
+		const { body, push, reset } = tap();
+		push("{");
+		reset();
+		expect(await asked(() => new Response(body))).toEqual(backend);
+	});
+
+	it("is nothing of a backend, where the caller has left", async () => {
+		const call = callOf(neverAnswers);
+		const failure = failureOf(postJson(call, "/route", {}, REPLY));
+		call.leave();
+		expect(await upstreamOf(failure)).toBeUndefined();
+	});
+
+	it("has nothing that the model wrote or the upstream said, of an answer in another shape", async () => {
+		const said = "what the model wrote";
+		for (const body of [
+			said,
+			JSON.stringify({ [said]: said }),
+			JSON.stringify({ answer: said }),
+			`{"answer":${said}`,
+		]) {
+			const call = callOf(() => json(body));
+			const error = (await failureOf(postJson(call, "/route", {}, z.strictObject(REPLY.shape)))) as AiError;
+			expect(error.key).toBe("executionFailed");
+			expect(everywhere(error)).not.toContain(said);
+		}
+	});
+});
+
+describe("secrets", () => {
 	it("are in no error, wherever an upstream repeats them", async () => {
 		const secret = fc.string({ minLength: 8, maxLength: 60 }).filter((text) => text.trim() === text);
 		await fc.assert(

@@ -83,8 +83,8 @@ function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStr
 	return mapEvents(events, {
 		onData(data) {
 			if (isDone(data)) return DONE;
-			const { data: reply, error } = CompletionReply.safeParse(JSON.parse(data));
-			if (!reply) throw failureOfShape(call, `an event of ${PATH}`, error.message);
+			const { data: reply } = CompletionReply.safeParse(JSON.parse(data));
+			if (!reply) throw failureOfShape(call, `an event of ${PATH}`);
 			first ??= heading(reply, call);
 			return frame({
 				...reply,

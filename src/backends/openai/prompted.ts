@@ -67,7 +67,7 @@ export async function askJson<Schema extends z.ZodObject>(
 		call,
 	);
 	const parsed = schema.safeParse(jsonIn(text));
-	if (!parsed.success) throw failureOfShape(call, "the JSON asked for", parsed.error.message);
+	if (!parsed.success) throw failureOfShape(call, "the JSON asked for");
 	return { value: parsed.data, usage };
 }
 
