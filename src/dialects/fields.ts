@@ -1,4 +1,4 @@
-/** How the chat readers build their schemas: one a model, with the model's own defaults and fields. */
+/** How readers build their schemas: one a model, with the model's own fields and defaults. */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
 
@@ -29,6 +29,20 @@ export function defaulted<Schema extends z.ZodType>(
 	if (preset === undefined) return schema.optional();
 	const parsed = schema.safeParse(preset);
 	return parsed.success ? schema.optional().default(parsed.data as never) : schema.optional();
+}
+
+/**
+ * The schema of a model: the fields of its shape that it has, each with the default that the catalogue gives it. What
+ * has no default stays absent, and is the reader's or the engine's to choose.
+ */
+export function modelFields<Shape extends z.ZodRawShape>(
+	shape: Shape & Record<string, z.ZodType>,
+	model: Model,
+): z.ZodObject<Shape> {
+	const fields = Object.entries<z.ZodType>(shape)
+		.filter(([name]) => !model.inputFields || model.inputFields.includes(name))
+		.map(([name, type]) => [name, name in model.defaults ? defaulted(model, name, type) : type]);
+	return z.object(Object.fromEntries(fields) as Shape);
 }
 
 type Known<Fields extends z.ZodRawShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };

@@ -7,8 +7,7 @@
 import * as z from "zod";
 import type { InputShape, OutputShape } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
-import { perModel, present } from "../fields.ts";
-import { modelFields } from "../model-fields.ts";
+import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
 import { flux2Form } from "./flux2-form.ts";
 import { paint } from "./image-input.ts";

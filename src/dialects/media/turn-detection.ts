@@ -1,8 +1,7 @@
 /** Smart Turn: whether a speaker has finished. */
 import * as z from "zod";
 import type { Reader, Writer } from "../dialect.ts";
-import { perModel, present } from "../fields.ts";
-import { modelFields } from "../model-fields.ts";
+import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
 import { decodeBase64, soundOf, Wrapped } from "./media.ts";
 

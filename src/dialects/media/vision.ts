@@ -4,8 +4,7 @@ import { AiError } from "../../errors.ts";
 import type { InputShape, Model, OutputShape } from "../../models/model.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Reader, Writer } from "../dialect.ts";
-import { perModel, present } from "../fields.ts";
-import { modelFields } from "../model-fields.ts";
+import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
 import {
 	ByteArray,
