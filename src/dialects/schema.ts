@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import { nativeDialect } from "./index.ts";
 
-export interface ModelSchema {
+interface ModelSchema {
 	input: object;
 	output: object;
 }

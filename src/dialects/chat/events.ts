@@ -3,7 +3,7 @@ import { AiError } from "../../errors.ts";
 import { isDone, mapEvents } from "../../sse.ts";
 import { errorFrame } from "./errors.ts";
 
-export interface ChatEventStages {
+interface ChatEventStages {
 	/** The data of one chunk, not parsed, on one line; the text to send for it. */
 	onData(data: string): string;
 	/** All chunks have come: what is still to be sent, `[DONE]` included. */

@@ -6,7 +6,7 @@ import type { Media } from "../../tasks/media.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import { present } from "../fields.ts";
 
-export interface SizeRange {
+interface SizeRange {
 	/** Pixels of a side. */
 	min: number;
 	max: number;
@@ -29,7 +29,7 @@ const USUAL_SIDE = 1024;
 const BLOCK = 8;
 
 /** What a caller may ask for; the rest of an image's input follows from the model. */
-export type ImageFields = Partial<Omit<ImageInput, "prompt">> & Pick<ImageInput, "prompt">;
+type ImageFields = Partial<Omit<ImageInput, "prompt">> & Pick<ImageInput, "prompt">;
 
 /** An absent size, or the zero that means the same, is the catalogue's, else that of the image to start from. */
 export function paint(asked: ImageFields, model: Model): TaskCall<"text-to-image"> {

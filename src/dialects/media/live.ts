@@ -5,7 +5,7 @@ import type { HeardEvent, LiveTranscription } from "../../tasks/live-transcripti
 import type { SocketFrames } from "../dialect.ts";
 
 /** What a control message asks for. */
-export type Control = "end" | "finalize" | "nothing";
+type Control = "end" | "finalize" | "nothing";
 
 export interface LiveProtocol {
 	/** Sent before there is any sound. */

@@ -11,7 +11,7 @@ import { maySound, mediaTypeOf } from "./media-types.ts";
 export type Bytes = Media["bytes"];
 
 /** A body that is not JSON, as the binding hands it over: `{body: <stream>, contentType}`, the stream read. */
-export interface WrappedBody {
+interface WrappedBody {
 	body: Bytes;
 	contentType: string;
 }

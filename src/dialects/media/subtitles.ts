@@ -1,7 +1,7 @@
 /** Transcripts as subtitles: WebVTT (w3.org/TR/webvtt1) and SubRip. */
 import type { Transcript, TranscriptSegment, Word } from "../../tasks/audio.ts";
 
-export interface Cue {
+interface Cue {
 	/** Seconds; cues are in order of their starts, and end after they start. */
 	start: number;
 	end: number;

@@ -14,7 +14,7 @@ import type { ResponsesRequest } from "./request.ts";
 import { TextFormat } from "./request.ts";
 
 const Cut = z.enum(["max_output_tokens", "content_filter"]);
-export type Cut = z.output<typeof Cut>;
+type Cut = z.output<typeof Cut>;
 
 const ResponseUsage = z.object({
 	input_tokens: z.number(),

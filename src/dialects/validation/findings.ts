@@ -223,7 +223,7 @@ function customFinding(issue: IssueOf<"custom">, where: string): string {
 }
 
 /** A JSON pointer (RFC 6901), but for the root, which the product writes as `/`. */
-export function pointer(path: Path): string {
+function pointer(path: Path): string {
 	if (path.length === 0) return "/";
 	return shorten(
 		path.map((key) => `/${name(key).replace(/~/g, "~0").replace(/\//g, "~1")}`).join(""),

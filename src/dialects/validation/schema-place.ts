@@ -74,7 +74,7 @@ const isInteger = (def: z.core.$ZodTypeDef): boolean =>
 		(each) => "format" in each && String(each.format).includes("int"),
 	);
 
-export interface Union {
+interface Union {
 	options: readonly Schema[];
 	/** Exactly one option may match: `oneOf`, not `anyOf`. */
 	exclusive: boolean;
