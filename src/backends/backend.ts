@@ -12,7 +12,7 @@ import type { Answer, TaskInput, TaskName } from "../tasks/task.ts";
 export interface Timeouts {
 	/** Milliseconds from the request to the upstream's status line. */
 	headerMs: number;
-	/** Milliseconds between two pieces of a body. */
+	/** Milliseconds to the first piece of a body, and between two. */
 	idleMs: number;
 	/** Milliseconds for the whole. */
 	totalMs: number;

@@ -57,9 +57,12 @@ export class EventSplitter {
 		return { bytes, ends };
 	}
 
-	/** What is left of an event that never ended. */
-	rest(): Uint8Array {
-		return concat(this.#held);
+	/** What is left of an event that never ended. It is held no longer. */
+	takeRest(): Uint8Array {
+		const rest = concat(this.#held);
+		this.#held = [];
+		this.#heldBytes = 0;
+		return rest;
 	}
 
 	#hold(piece: Uint8Array): void {

@@ -11,6 +11,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { AiError } from "../errors.ts";
+import { concat } from "../media/bytes.ts";
 import { DONE, isDone } from "../sse.ts";
 import type { Deadline } from "./deadline.ts";
 import { EventSplitter } from "./event-splitter.ts";
@@ -23,78 +24,106 @@ const CLOSE_GRACE_MS = 1000;
 
 type Output = ReadableStreamDefaultController<Uint8Array>;
 
+/** What the reader gets next: bytes and perhaps the end, or a failure; nothing, when it has gone. */
+interface Step {
+	bytes?: Uint8Array;
+	ended?: boolean;
+	error?: AiError;
+}
+
 /**
- * Takes over `source` and `deadline`. Cancelling the result ends the upstream's fetch at once.
+ * Takes over `source` and `deadline`. Resolves as soon as there is something to pass on; what ends or fails before that
+ * fails here, while another upstream can still be asked. A comment is something: upstreams keep waiting callers with it.
+ * Cancelling the result ends the upstream's fetch at once.
  *
  * @param choices how many answers were asked for (`n`).
  */
-export function watchEvents(
+export async function watchEvents(
 	call: Call,
 	source: ReadableStream<Uint8Array>,
 	deadline: Deadline,
 	choices: number,
-): ReadableStream<Uint8Array> {
+): Promise<ReadableStream<Uint8Array>> {
 	const { idleMs } = call.target.timeouts;
 	const reader = source.getReader();
 	const splitter = new EventSplitter();
 	const watch = new Watch(call, choices);
-	const encoder = new TextEncoder();
 	let over = false;
+	/** Of an event that has been seen. It is told after the good ones before it. */
+	let failure: AiError | undefined;
 
 	const release = (reason: AiError) => {
 		over = true;
 		deadline.abort(reason);
 		reader.cancel(reason).catch(() => {});
 	};
-	const fail = (output: Output, error: AiError) => {
+	const fail = (error: AiError): Step => {
 		release(error);
-		output.error(error);
+		return { error };
 	};
 	/** The upstream has stopped: by itself, by failing, or because its time was up. */
-	const stop = (output: Output, ifCut: AiError) => {
-		if (!watch.complete) return fail(output, ifCut);
+	const stop = (ifCut: AiError): Step => {
+		if (!watch.complete) return fail(ifCut);
 		over = true;
 		deadline.close();
 		reader.cancel().catch(() => {});
-		if (!watch.done) output.enqueue(encoder.encode(DONE));
-		output.close();
+		return { bytes: watch.done ? NOTHING : DONE_BYTES, ended: true };
 	};
-	const timeOut = (output: Output) => {
-		if (over) return;
-		const reason: AiError = deadline.signal.reason;
-		if (reason.key === "aborted") fail(output, reason);
-		else stop(output, reason);
-	};
-	/** Says whether there was anything to forward. */
-	const take = (output: Output, chunk: Uint8Array): boolean => {
+	/** Gives the events up to the first that is not good. */
+	const take = (chunk: Uint8Array): Uint8Array => {
 		const { bytes, ends } = splitter.push(chunk);
 		let good = 0;
-		let error: AiError | undefined;
 		for (const end of ends) {
-			error = watch.see(bytes.subarray(good, end));
-			if (error) break;
+			failure = watch.see(bytes.subarray(good, end));
+			if (failure) break;
 			good = end;
 			if (watch.done) break;
 		}
-		if (good > 0) output.enqueue(bytes.subarray(0, good));
 		if (splitter.heldBytes > MAX_EVENT_BYTES)
-			error ??= failureOfShape(call, `made of events below ${MAX_EVENT_BYTES} bytes`);
-		if (error) fail(output, error);
-		return good > 0;
+			failure ??= failureOfShape(call, `made of events below ${MAX_EVENT_BYTES} bytes`);
+		return bytes.subarray(0, good);
 	};
 	/** A last event without its blank line still counts, as every client treats it. */
-	const takeRest = (output: Output) => {
-		const rest = splitter.rest();
-		if (rest.length > 0 && !watch.done) {
-			const ended = new Uint8Array(rest.length + 2).fill(LF);
-			ended.set(rest);
-			const error = watch.see(ended, failureOfCut);
-			if (error && !watch.complete) return fail(output, error);
-			if (!error && watch.sawEvent) output.enqueue(ended);
+	const takeRest = (): Step => {
+		const rest = splitter.takeRest();
+		if (rest.length === 0 || watch.done) return stop(failureOfCut(call));
+		const last = concat([rest, BLANK_LINE]);
+		const error = watch.see(last, failureOfCut);
+		return error || !watch.sawEvent ? stop(error ?? failureOfCut(call)) : { bytes: last };
+	};
+	const advance = async (): Promise<Step> => {
+		// A read that completes no event must be followed by another, or the puller would wait for ever.
+		while (!over) {
+			if (failure) return fail(failure);
+			deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs);
+			const read = await reader.read().catch((error: unknown) => ({ error }));
+			if (over) break;
+			deadline.rest();
+			if ("error" in read) return stop(failureOfCut(call, read.error));
+			if (read.done) return takeRest();
+			if (watch.done) continue;
+			const bytes = take(read.value);
+			if (bytes.length > 0) return { bytes };
 		}
-		stop(output, failureOfCut(call));
+		return {};
+	};
+	const give = (output: Output, { bytes = NOTHING, ended, error }: Step) => {
+		if (bytes.length > 0) output.enqueue(bytes);
+		if (error) output.error(error);
+		else if (ended) output.close();
 	};
 
+	/** Read, but not yet asked for. */
+	let first: Step | undefined = await deadline.race(advance()).catch((error: AiError) => fail(error));
+	if (first.error) throw first.error;
+
+	const timeOut = (output: Output) => {
+		if (over) return;
+		if (first) give(output, first);
+		first = undefined;
+		const reason: AiError = deadline.signal.reason;
+		give(output, reason.key === "aborted" ? fail(reason) : stop(reason));
+	};
 	return new ReadableStream<Uint8Array>(
 		{
 			start(output) {
@@ -102,16 +131,9 @@ export function watchEvents(
 				if (deadline.signal.aborted) timeOut(output);
 			},
 			async pull(output) {
-				// A read that completes no event must be followed by another, or the puller would wait for ever.
-				while (!over) {
-					deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs);
-					const read = await reader.read().catch((error: unknown) => ({ error }));
-					if (over) return;
-					deadline.rest();
-					if ("error" in read) return stop(output, failureOfCut(call, read.error));
-					if (read.done) return takeRest(output);
-					if (!watch.done && take(output, read.value)) return;
-				}
+				const step = first ?? (await advance());
+				first = undefined;
+				give(output, step);
 			},
 			cancel() {
 				release(new AiError("aborted"));
@@ -121,7 +143,9 @@ export function watchEvents(
 	);
 }
 
-const LF = 10;
+const NOTHING = new Uint8Array();
+const DONE_BYTES = new TextEncoder().encode(DONE);
+const BLANK_LINE = new TextEncoder().encode("\n\n");
 
 /** What the events have told so far. */
 class Watch {

@@ -57,8 +57,8 @@ export type StreamReply<Value> =
 	| { kind: "value"; value: Value };
 
 /**
- * Asks for an event stream of `choices` answers. The stream belongs to whoever reads it; cancelling it, and the
- * caller's leaving, end the upstream's fetch.
+ * Asks for an event stream of `choices` answers, and waits until it has begun. The stream belongs to whoever reads it;
+ * cancelling it, and the caller's leaving, end the upstream's fetch.
  */
 export async function postStream<Schema extends z.ZodType>(
 	call: Call,
@@ -69,7 +69,7 @@ export async function postStream<Schema extends z.ZodType>(
 	const exchange = await open(call, path, body, "text/event-stream, application/json");
 	const { response, deadline } = exchange;
 	if (mediaType(response) === "text/event-stream" && response.body)
-		return { kind: "stream", events: watchEvents(call, response.body, deadline, choices) };
+		return { kind: "stream", events: await watchEvents(call, response.body, deadline, choices) };
 	return { kind: "value", value: await readValue(exchange, schema) };
 }
 

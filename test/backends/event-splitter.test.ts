@@ -18,8 +18,11 @@ function split(pieces: Uint8Array[]): { events: string[]; rest: string } {
 		}
 		expect(start).toBe(bytes.length);
 	}
-	const rest = decode(splitter.rest());
-	expect(splitter.heldBytes).toBe(encode(rest).length);
+	const { heldBytes } = splitter;
+	const rest = decode(splitter.takeRest());
+	expect(heldBytes).toBe(encode(rest).length);
+	expect(splitter.heldBytes).toBe(0);
+	expect(splitter.takeRest()).toHaveLength(0);
 	return { events, rest };
 }
 

@@ -18,6 +18,7 @@ import {
 	failureOf,
 	inPieces,
 	KEY,
+	type Outcome,
 	TARGET,
 	type TestCall,
 	tap,
@@ -43,13 +44,11 @@ async function open(call: TestCall, choices = 1): Promise<ReadableStream<Uint8Ar
 	return reply.events;
 }
 
-const stream = async (body: ReadableStream<Uint8Array> | string, choices = 1) =>
-	drain(
-		await open(
-			callOf(() => eventStream(body)),
-			choices,
-		),
-	);
+/** What a stream gives and how it ends, wherever the failure is told: by the call or by the stream. */
+async function stream(body: ReadableStream<Uint8Array> | string, choices = 1): Promise<Outcome> {
+	const call = callOf(() => eventStream(body));
+	return open(call, choices).then(drain, (error: unknown) => ({ text: "", error }));
+}
 
 const delta = (content: string) =>
 	`data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}]}\n\n`;
@@ -85,9 +84,9 @@ describe("a recorded stream", () => {
 describe("an event", () => {
 	it("is passed on as soon as it is whole, not later and not sooner", async () => {
 		const upstream = tap();
+		upstream.push(delta("a"));
 		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
 		const read = async () => new TextDecoder().decode((await reader.read()).value);
-		upstream.push(delta("a"));
 		expect(await read()).toBe(delta("a"));
 		upstream.push(delta("b").slice(0, 20));
 		const second = read();
@@ -100,15 +99,111 @@ describe("an event", () => {
 
 	it("is bounded in size", async () => {
 		const upstream = tap();
-		const call = callOf(() => eventStream(upstream.body));
-		const events = await open(call);
 		upstream.push(delta("a"));
+		const events = await open(callOf(() => eventStream(upstream.body)));
 		upstream.push("data: ");
 		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
 		const { text, error } = await drain(events);
 		expect(text).toBe(delta("a"));
 		expect(error).toMatchObject({ key: "executionFailed" });
 		expect(upstream.cancelled).toBe(true);
+	});
+});
+
+describe("a stream that begins", () => {
+	/** A call under way, and what has been said of it so far. */
+	function begin() {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const said: string[] = [];
+		const events = open(call);
+		void events.then(
+			() => said.push("begun"),
+			() => said.push("failed"),
+		);
+		return { upstream, call, said, events };
+	}
+	/** Lets everything that can go on without the network go on. */
+	const settle = () => scheduler.wait(0);
+
+	it("is there with its first event: not before it, and not only with the second", async () => {
+		const { upstream, said, events } = begin();
+		await settle();
+		expect(said).toEqual([]);
+		upstream.push(delta("a").slice(0, 30));
+		await settle();
+		expect(said).toEqual([]);
+		upstream.push(delta("a").slice(30));
+		await settle();
+		expect(said).toEqual(["begun"]);
+
+		const reader = (await events).getReader();
+		expect((await reader.read()).value).toEqual(encode(delta("a")));
+		const second = reader.read();
+		upstream.push(delta("b"));
+		expect((await second).value).toEqual(encode(delta("b")));
+		await reader.cancel();
+	});
+
+	it("is there with a comment, which keeps a waiting caller", async () => {
+		const { upstream, events } = begin();
+		upstream.push(": ping\n\n");
+		const reader = (await events).getReader();
+		expect((await reader.read()).value).toEqual(encode(": ping\n\n"));
+		await reader.cancel();
+	});
+
+	it.each([
+		['data: {"error":{"message":"m","code":503}}\n\n', { key: "outOfCapacity", retryable: true }],
+		['data: {"error":{"message":"m","code":400}}\n\n', { key: "engineRefused", description: "m" }],
+		["data: oops\n\n", { key: "executionFailed", retryable: true }],
+	])("with %j has not begun: the call fails", async (event, failure) => {
+		const { upstream, call, events } = begin();
+		upstream.push(event + delta("a"));
+		const error = await failureOf(events);
+		expect(error).toBeInstanceOf(AiError);
+		expect(error).toMatchObject({ ...failure, upstream: { backend: "lab" } });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it.each(["", delta("a").slice(0, 30), ": ping"])(
+		"and ends at once with %j is a call cut off",
+		async (text) => {
+			const { upstream, call, events } = begin();
+			upstream.push(text);
+			upstream.end();
+			expect(await failureOf(events)).toMatchObject(cut);
+			expect(call.asked[0]?.signal.aborted).toBe(true);
+		},
+	);
+
+	it("and resets at once is a call cut off", async () => {
+		const { upstream, events } = begin();
+		upstream.reset();
+		expect(await failureOf(events)).toMatchObject(cut);
+	});
+
+	it("with too large an event is a call that failed", async () => {
+		const { upstream, events } = begin();
+		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
+		expect(await failureOf(events)).toMatchObject({ key: "executionFailed" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("for a caller who has left does not begin", async () => {
+		const { upstream, call, events } = begin();
+		await settle();
+		call.leave();
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(await failureOf(events)).toMatchObject({ key: "aborted" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("with a good event passes it on, and fails behind it", async () => {
+		const { upstream, events } = begin();
+		upstream.push(`${delta("a")}data: {"error":{"message":"m","code":503}}\n\n`);
+		expect(await drain(await events)).toMatchObject({ text: delta("a"), error: { key: "outOfCapacity" } });
 	});
 });
 
@@ -141,9 +236,8 @@ describe("a stream that is cut", () => {
 
 	it("by a reset is an error too", async () => {
 		const upstream = tap();
-		const events = await open(callOf(() => eventStream(upstream.body)));
-		const reader = events.getReader();
 		upstream.push(delta("a"));
+		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
 		expect((await reader.read()).value).toEqual(encode(delta("a")));
 		upstream.reset();
 		expect(await failureOf(reader.read())).toMatchObject({
@@ -181,9 +275,8 @@ describe("a stream without [DONE]", () => {
 
 	it("ends well on a reset, once every choice has finished", async () => {
 		const upstream = tap();
-		const events = await open(callOf(() => eventStream(upstream.body)));
-		const reader = events.getReader();
 		upstream.push(finish());
+		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
 		await reader.read();
 		upstream.reset();
 		expect((await reader.read()).value).toEqual(encode(DONE));
@@ -250,6 +343,7 @@ describe("an event that is malformed", () => {
 	it("ends the upstream's fetch", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(delta("a"));
 		const events = await open(call);
 		upstream.push("data: oops\n\n");
 		await drain(events);
@@ -269,10 +363,13 @@ describe("time", () => {
 		vi.useRealTimers();
 	});
 
+	/** A stream that has begun. */
 	async function opened() {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(delta("a"));
 		const reader = (await open(call)).getReader();
+		await reader.read();
 		return { upstream, call, reader };
 	}
 
@@ -336,6 +433,26 @@ describe("time", () => {
 		expect(upstream.cancelled).toBe(true);
 	});
 
+	it("for the first event is bounded, and ends the call", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const failure = failureOf(open(call));
+		await vi.advanceTimersByTimeAsync(idleMs - 1);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(await failure).toMatchObject({ key: "timeout" });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("that runs out before a whole answer is read loses nothing of it", async () => {
+		const upstream = tap();
+		upstream.push(delta("a") + finish());
+		const events = await open(callOf(() => eventStream(upstream.body)));
+		await vi.advanceTimersByTimeAsync(totalMs);
+		expect(await drain(events)).toEqual({ text: delta("a") + finish() + DONE });
+	});
+
 	it("stops with a good end", async () => {
 		const { upstream, call, reader } = await opened();
 		upstream.push(DONE);
@@ -347,16 +464,14 @@ describe("time", () => {
 });
 
 describe("cancelling", () => {
-	it.each(["before the first event", "amid events", "while a read is under way"])(
+	it.each(["before the first read", "amid events", "while a read is under way"])(
 		"%s ends the upstream's fetch at once",
 		async (phase) => {
 			const upstream = tap();
 			const call = callOf(() => eventStream(upstream.body));
+			upstream.push(delta("a") + delta("b").slice(0, 9));
 			const reader = (await open(call)).getReader();
-			if (phase === "amid events") {
-				upstream.push(delta("a") + delta("b").slice(0, 9));
-				await reader.read();
-			}
+			if (phase !== "before the first read") await reader.read();
 			const read = phase === "while a read is under way" ? reader.read() : undefined;
 			const cancelled = reader.cancel();
 			expect(call.asked[0]?.signal.aborted).toBe(true);
@@ -380,8 +495,8 @@ describe("a caller who leaves amid a stream", () => {
 	it("ends the upstream's fetch and errors the stream, even after every finish", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
-		const reader = (await open(call)).getReader();
 		upstream.push(finish());
+		const reader = (await open(call)).getReader();
 		await reader.read();
 		call.leave();
 		expect(call.asked[0]?.signal.aborted).toBe(true);

@@ -349,9 +349,12 @@ describe("a caller who leaves", () => {
 	it("within a stream errors it", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
+		upstream.push('data: {"choices":[]}\n\n');
 		const reply = await postStream(call, "/route", {}, { schema: Reply, choices: 1 });
 		if (reply.kind !== "stream") throw new Error("no stream");
-		const read = failureOf(reply.events.getReader().read());
+		const reader = reply.events.getReader();
+		await reader.read();
+		const read = failureOf(reader.read());
 		call.leave();
 		expect(call.asked[0]?.signal.aborted).toBe(true);
 		expect(await read).toMatchObject(aborted);

@@ -97,10 +97,33 @@ describe("a connection", () => {
 		expect(error).toMatchObject({ key: "executionFailed" });
 	});
 
+	it("that is reset behind the header of a stream, before its first event", async () => {
+		const url = await listen((_, response) => {
+			response.writeHead(200, { "content-type": "text/event-stream" });
+			response.write(DELTA.slice(0, 20), () => response.destroy());
+		});
+		expect(await failureOf(stream(callOf(url)))).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' was cut off mid-answer",
+		});
+	});
+
 	it("that is silent before the header", async () => {
 		const closed = Promise.withResolvers<void>();
 		const url = await listen((_, response) => response.on("close", closed.resolve));
 		expect(await failureOf(ask(callOf(url, { ...PATIENT, headerMs: 50 })))).toMatchObject({ key: "timeout" });
+		await closed.promise;
+	});
+
+	it("that falls silent behind the header of a stream", async () => {
+		const closed = Promise.withResolvers<void>();
+		const url = await listen((_, response) => {
+			response.on("close", closed.resolve);
+			response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+		});
+		expect(await failureOf(stream(callOf(url, { ...PATIENT, idleMs: 50 })))).toMatchObject({
+			key: "timeout",
+		});
 		await closed.promise;
 	});
 
@@ -153,6 +176,37 @@ describe("an upstream", () => {
 			await closed.promise;
 		},
 	);
+
+	it("sees its connection close when the caller leaves before the first event", async () => {
+		const arrived = Promise.withResolvers<void>();
+		const closed = Promise.withResolvers<void>();
+		const url = await listen((_, response) => {
+			response.on("close", closed.resolve);
+			response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+			arrived.resolve();
+		});
+		const call = callOf(url);
+		const failure = failureOf(stream(call));
+		await arrived.promise;
+		call.leave();
+		expect(await failure).toMatchObject({ key: "aborted" });
+		await closed.promise;
+	});
+
+	it("gets a stream through event by event, each before the next is written", async () => {
+		let write = () => {};
+		const url = await listen((_, response) => {
+			response.writeHead(200, { "content-type": "text/event-stream" });
+			write = () => void response.write(DELTA);
+			write();
+		});
+		const reader = (await stream(callOf(url))).getReader();
+		for (let event = 0; event < 5; event++) {
+			expect(new TextDecoder().decode((await reader.read()).value)).toBe(DELTA);
+			write();
+		}
+		await reader.cancel();
+	});
 
 	it("keeps its connection when its end comes behind [DONE], for a later call", async () => {
 		const ports = new Set<number | undefined>();

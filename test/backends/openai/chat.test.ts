@@ -283,6 +283,7 @@ describe("a stream", () => {
 
 	it("ends the upstream's fetch when it is cancelled, and when the caller leaves before the header", async () => {
 		const upstream = tap();
+		upstream.push('data: {"choices":[]}\n\n');
 		const asking = ask("text-generation", input, () => eventStream(upstream.body));
 		await (await eventsOf(asking)).cancel();
 		expect(asking.call.asked[0]?.signal.aborted).toBe(true);

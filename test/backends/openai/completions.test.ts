@@ -176,6 +176,7 @@ describe("its stream", () => {
 
 	it("ends the upstream's fetch when it is cancelled", async () => {
 		const upstream = tap();
+		upstream.push('data: {"choices":[]}\n\n');
 		const asking = ask("text-generation", STREAM, () => eventStream(upstream.body));
 		await (await eventsOf(asking)).cancel();
 		expect(asking.call.asked[0]?.signal.aborted).toBe(true);
