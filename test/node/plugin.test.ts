@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { freePort, start, stopHosts } from "./plugin/host.ts";
-import { installExample, type Project } from "./plugin/installed.ts";
+import { exampleBeside, installExample, type Project } from "./plugin/installed.ts";
 import { PROBED } from "./plugin/probe.ts";
 import { describeSessions } from "./plugin/sessions.ts";
 
@@ -129,6 +129,22 @@ describe("the example, with the plugin", { timeout: HOST_MS }, () => {
 		const [, metadata = ""] = /name="metadata"\s+(\{.*\})/.exec(upload) ?? [];
 		expect(JSON.parse(metadata).bindings).toMatchObject([{ name: "AI", type: "ai" }]);
 		expect(upload).not.toContain("x-ganglion-backend");
+	});
+});
+
+describe.each([
+	["rag", 5],
+	["agent", 6],
+])("examples/%s", { timeout: HOST_MS }, (name, tests) => {
+	it("passes its own tests with the plugin", async () => {
+		const example = exampleBeside(project, name);
+		try {
+			const { code, output } = await start(example, "node_modules/vitest/vitest.mjs", "run").ended;
+			expect(code, output).toBe(0);
+			expect(output).toMatch(new RegExp(`Tests\\s+${tests} passed`));
+		} finally {
+			example.remove();
+		}
 	});
 });
 

@@ -19,7 +19,6 @@ import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 
 const MODULES = resolve("node_modules");
-const EXAMPLE = resolve("examples/local-binding");
 const COPIED = ["miniflare", "wrangler", "@cloudflare/vitest-pool-workers", "@cloudflare/vite-plugin"];
 /** Of a checkout in which somebody has used the example. */
 const NOT_PART_OF_IT = new Set(["node_modules", ".wrangler", "package-lock.json"]);
@@ -43,7 +42,7 @@ export function installExample(): Project {
 	const npm = (...args: string[]) =>
 		execFileSync("npm", args, { cwd: folder, env: env as NodeJS.ProcessEnv, stdio: "pipe" });
 
-	cpSync(EXAMPLE, folder, { recursive: true, filter: (path) => !NOT_PART_OF_IT.has(basename(path)) });
+	copyExample("local-binding", folder);
 	writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
 	npm("pack", "--silent", "--pack-destination", folder, resolve("."));
 	const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
@@ -51,6 +50,20 @@ export function installExample(): Project {
 	for (const name of packages(MODULES)) bring(name, join(folder, "node_modules", name));
 	return { folder, env, remove: () => rmSync(folder, { recursive: true }) };
 }
+
+/** Another example, with the packages of the installed one: nothing is packed or installed again. */
+export function exampleBeside({ folder: installed, env }: Project, example: string): Project {
+	const folder = realpathSync(mkdtempSync(join(tmpdir(), "ganglion-example-")));
+	copyExample(example, folder);
+	symlinkSync(join(installed, "node_modules"), join(folder, "node_modules"), "dir");
+	return { folder, env: { ...env, HOME: folder }, remove: () => rmSync(folder, { recursive: true }) };
+}
+
+const copyExample = (example: string, to: string): void =>
+	cpSync(resolve("examples", example), to, {
+		recursive: true,
+		filter: (path) => !NOT_PART_OF_IT.has(basename(path)),
+	});
 
 function bring(name: string, to: string): void {
 	if (existsSync(to)) return;
