@@ -1,5 +1,18 @@
+import { resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { CLIENT_ROUTES } from "./test/clients/routes.ts";
+
+/** What `binding` loads; their modules would be a thousand, most of them for other providers. */
+const CLIENTS = [
+	"@cloudflare/ai-utils",
+	"@cloudflare/tanstack-ai",
+	"@langchain/cloudflare",
+	"@tanstack/ai",
+	"ai",
+	"openai",
+	"workers-ai-provider",
+];
 
 export default defineConfig({
 	test: {
@@ -25,11 +38,60 @@ export default defineConfig({
 				},
 			},
 			{
-				// Real clients and the project's own scripts, on Node, against a started gateway.
+				// The project's own scripts and packages, on Node.
 				test: {
 					name: "node",
-					include: ["test/clients/**/*.test.ts", "test/node/**/*.test.ts"],
+					include: ["test/node/**/*.test.ts"],
 					testTimeout: 30_000,
+				},
+			},
+			{
+				// Published clients on Node, against a started gateway.
+				test: {
+					name: "clients",
+					include: ["test/clients/*.test.ts"],
+					globalSetup: "test/clients/setup.ts",
+					testTimeout: 30_000,
+				},
+			},
+			{
+				// Published clients in a Worker that has `env.AI`, as the built package gives it.
+				logLevel: "error",
+				plugins: [
+					cloudflareTest({
+						miniflare: {
+							compatibilityDate: "2026-10-01",
+							compatibilityFlags: ["nodejs_compat"],
+							unsafeBindings: [
+								{
+									name: "AI",
+									type: "ai",
+									plugin: {
+										package: resolve("dist/miniflare/index.js"),
+										name: "ganglion",
+									},
+									options: { ROUTES: CLIENT_ROUTES },
+								},
+							],
+						},
+					}),
+				],
+				test: {
+					name: "binding",
+					isolate: false,
+					include: ["test/clients/binding/*.test.ts"],
+					globalSetup: "test/clients/binding/build.ts",
+					// After the tests of the package itself, which build it again.
+					sequence: { groupOrder: 1 },
+					deps: {
+						optimizer: {
+							ssr: {
+								enabled: true,
+								include: CLIENTS,
+								rolldownOptions: { external: [/^node:/] },
+							},
+						},
+					},
 				},
 			},
 		],

@@ -1,18 +1,17 @@
 /** The official `cloudflare` REST SDK as it is published, with only its `baseURL` changed. */
 import Cloudflare from "cloudflare";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ACCOUNT, type StartedGateway, startGateway } from "./gateway.ts";
+import { describe, expect, inject, it } from "vitest";
+import { ACCOUNT } from "./gateway.ts";
+import { RED_SQUARE } from "./suites/red-square.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const KIMI = "@cf/moonshotai/kimi-k2.6";
 const account_id = ACCOUNT;
 
-let gateway: StartedGateway;
-let client: Cloudflare;
-beforeAll(async () => {
-	gateway = await startGateway();
-	client = new Cloudflare({ baseURL: gateway.baseURL, apiToken: "none", maxRetries: 0 });
-}, 60_000);
-afterAll(() => gateway?.stop());
+const client = new Cloudflare({ baseURL: inject("baseURL"), apiToken: "none", maxRetries: 0 });
+
+const run = (model: string, inputs: object) =>
+	client.ai.run(model, { account_id, ...inputs } as Cloudflare.AI.AIRunParams) as Promise<unknown>;
 
 describe("cloudflare SDK", () => {
 	it("runs text models", async () => {
@@ -23,9 +22,56 @@ describe("cloudflare SDK", () => {
 		});
 	});
 
+	it("chats with turns, tools, schemas, images and thoughts", async () => {
+		const user = (content: unknown) => ({ role: "user", content });
+		const turns = [
+			user("My name is Alice."),
+			{ role: "assistant", content: "Hello!" },
+			user("What is my name?"),
+		];
+		expect(await run(LLAMA, { messages: turns })).toMatchObject({ response: "Your name is Alice." });
+		const parameters = { type: "object", properties: { city: { type: "string", description: "the city" } } };
+		const tools = [{ name: "get_weather", description: "Get the weather of a city", parameters }];
+		const both = [user("What is the weather in Paris and in London?")];
+		expect(await run(LLAMA, { messages: both, tools })).toMatchObject({
+			tool_calls: [
+				{ name: "get_weather", arguments: { city: "Paris" } },
+				{ name: "get_weather", arguments: { city: "London" } },
+			],
+		});
+		const forced = { messages: [user("Hello")], tools, tool_choice: "required" };
+		expect(await run(LLAMA, forced)).toMatchObject({ tool_calls: [{ name: "get_weather" }] });
+		const results = [
+			user("What is the weather in Paris?"),
+			{ role: "assistant", content: "", tool_calls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
+			{ role: "tool", name: "get_weather", content: "18 degrees" },
+		];
+		expect(await run(LLAMA, { messages: results, tools })).toMatchObject({
+			response: expect.stringContaining("18 degrees"),
+		});
+		const json_schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+		const response_format = { type: "json_schema", json_schema };
+		expect(await run(LLAMA, { messages: [user("My name is Alice.")], response_format })).toMatchObject({
+			response: { name: "Alice" },
+		});
+		const url = `data:image/png;base64,${Buffer.from(RED_SQUARE).toString("base64")}`;
+		const parts = [
+			{ type: "text", text: "What is in this image?" },
+			{ type: "image_url", image_url: { url } },
+		];
+		expect(await run(KIMI, { messages: [user(parts)], reasoning_effort: "low" })).toMatchObject({
+			choices: [
+				{
+					message: {
+						content: expect.stringContaining("32 by 32 pixels"),
+						reasoning_content: expect.any(String),
+					},
+				},
+			],
+		});
+	});
+
 	it("runs every kind of task that takes JSON", async () => {
-		const run = (model: string, inputs: object) =>
-			client.ai.run(model, { account_id, ...inputs } as Cloudflare.AI.AIRunParams) as Promise<unknown>;
 		expect(await run("@cf/baai/bge-small-en-v1.5", { text: ["a", "b"] })).toMatchObject({ shape: [2, 384] });
 		expect(
 			await run("@cf/baai/bge-reranker-base", {
@@ -43,9 +89,32 @@ describe("cloudflare SDK", () => {
 		expect(await run("@cf/black-forest-labs/flux-1-schnell", { prompt: "a fox" })).toMatchObject({
 			image: expect.any(String),
 		});
-		expect(await run("@cf/myshell-ai/melotts", { prompt: "Hello" })).toMatchObject({
-			audio: expect.any(String),
+		const { audio } = (await run("@cf/myshell-ai/melotts", { prompt: "Hello" })) as { audio: string };
+		expect(await run("@cf/openai/whisper-large-v3-turbo", { audio })).toMatchObject({ text: "Hello" });
+		const input_text = "Ships relied on the lighthouse. The lighthouse stood on a cliff. It rained.";
+		expect(await run("@cf/facebook/bart-large-cnn", { input_text })).toMatchObject({
+			summary: expect.stringContaining("lighthouse"),
 		});
+	});
+
+	it("hands over what is not JSON as a response", async () => {
+		const raw = (model: string, inputs: object) =>
+			client.ai.run(model, { account_id, ...inputs } as Cloudflare.AI.AIRunParams).asResponse();
+		const events = await raw(LLAMA, { prompt: "My name is Alice. What is my name?", stream: true });
+		expect(await events.text()).toMatch(/^data: \{"response":"Your"[\s\S]*data: \[DONE\]\n\n$/);
+		const image = await raw("@cf/stabilityai/stable-diffusion-xl-base-1.0", { prompt: "a fox" });
+		expect(image.headers.get("content-type")).toBe("image/png");
+		expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(1000);
+	});
+
+	it("stops when it is aborted", async () => {
+		const leaving = new AbortController();
+		const inputs = { account_id, prompt: "Tell me a long story about the sea.", stream: true };
+		const response = await client.ai.run(LLAMA, inputs, { signal: leaving.signal }).asResponse();
+		const reader = response.body?.getReader();
+		await reader?.read();
+		leaving.abort();
+		await expect(reader?.closed).rejects.toMatchObject({ name: "AbortError" });
 	});
 
 	it("pages through the catalogue until it is empty", async () => {

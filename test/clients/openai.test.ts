@@ -1,9 +1,10 @@
 /** The `openai` SDK as it is published, with only its `baseURL` changed. */
 import OpenAI, { toFile } from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import * as z from "zod";
-import { ACCOUNT, type StartedGateway, startGateway } from "./gateway.ts";
+import { ACCOUNT } from "./gateway.ts";
+import { RED_SQUARE } from "./suites/red-square.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const KIMI = "@cf/moonshotai/kimi-k2.6";
@@ -26,17 +27,11 @@ const Person = z.object({
 	friends: z.array(z.object({ name: z.string() })),
 });
 
-let gateway: StartedGateway;
-let client: OpenAI;
-beforeAll(async () => {
-	gateway = await startGateway();
-	client = new OpenAI({
-		baseURL: `${gateway.baseURL}/accounts/${ACCOUNT}/ai/v1`,
-		apiKey: "none",
-		maxRetries: 0,
-	});
-}, 60_000);
-afterAll(() => gateway?.stop());
+const client = new OpenAI({
+	baseURL: `${inject("baseURL")}/accounts/${ACCOUNT}/ai/v1`,
+	apiKey: "none",
+	maxRetries: 0,
+});
 
 describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 	it("chats", async () => {
@@ -79,6 +74,24 @@ describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 			],
 		});
 		expect(second.choices[0]?.message.content).toContain("18 degrees");
+	});
+
+	it("calls several tools at once, one that is named, or none", async () => {
+		const ask = async (content: string, tool_choice: OpenAI.ChatCompletionToolChoiceOption) => {
+			const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content }];
+			const { choices } = await client.chat.completions.create({
+				model,
+				messages,
+				tools: [WEATHER],
+				tool_choice,
+			});
+			const calls = choices[0]?.message.tool_calls ?? [];
+			return calls.map((call) => call.type === "function" && JSON.parse(call.function.arguments));
+		};
+		const both = "What is the weather in Paris and in London?";
+		expect(await ask(both, "auto")).toEqual([{ city: "Paris" }, { city: "London" }]);
+		expect(await ask("Hello", { type: "function", function: { name: "get_weather" } })).toHaveLength(1);
+		expect(await ask(both, "none")).toEqual([]);
 	});
 
 	it("streams tool calls, and is made to call one", async () => {
@@ -144,6 +157,46 @@ describe("openai SDK", () => {
 			prompt: "My name is Alice. What is my name?",
 		});
 		expect(choices[0]?.text).toContain("Alice");
+	});
+
+	it("sees an image", async () => {
+		const url = `data:image/png;base64,${Buffer.from(RED_SQUARE).toString("base64")}`;
+		const { choices } = await client.chat.completions.create({
+			model: KIMI,
+			messages: [
+				{
+					role: "user",
+					content: [
+						{ type: "text", text: "What is in this image?" },
+						{ type: "image_url", image_url: { url } },
+					],
+				},
+			],
+		});
+		expect(choices[0]?.message.content).toContain("32 by 32 pixels");
+	});
+
+	it("turns reasoning on and off", async () => {
+		const thoughts = async (reasoning_effort: "high" | "none") => {
+			const { choices } = await client.chat.completions.create({
+				model: KIMI,
+				messages: ALICE,
+				reasoning_effort,
+			});
+			return Reflect.get(choices[0]?.message ?? {}, "reasoning_content");
+		};
+		expect(await thoughts("high")).toEqual(expect.any(String));
+		expect(await thoughts("none")).toBeFalsy();
+	});
+
+	it("stops when it is aborted", async () => {
+		const stream = await client.chat.completions.create({ model: LLAMA, messages: ALICE, stream: true });
+		let pieces = 0;
+		for await (const _ of stream) {
+			pieces++;
+			stream.controller.abort();
+		}
+		expect(pieces).toBe(1);
 	});
 
 	it("embeds, by default in base64", async () => {
