@@ -1,0 +1,14 @@
+import { generateText } from "ai";
+import { expect, it } from "vitest";
+import { createWorkersAI } from "workers-ai-provider";
+import { workersAiProvider } from "../suites/workers-ai-provider.ts";
+import { AI } from "./ai.ts";
+
+workersAiProvider("binding", () => createWorkersAI({ binding: AI }));
+
+it("workers-ai-provider goes through a gateway", async () => {
+	const workersai = createWorkersAI({ binding: AI, gateway: { id: "default", skipCache: true } });
+	const model = workersai("@cf/moonshotai/kimi-k2.6", { sessionAffinity: "session-1" });
+	const { text } = await generateText({ model, prompt: "My name is Alice. What is my name?" });
+	expect(text).toContain("Alice");
+});
