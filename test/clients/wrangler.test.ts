@@ -1,0 +1,59 @@
+/** `wrangler ai`, its API's address changed by the variable it has for that. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, inject, it } from "vitest";
+import { ACCOUNT } from "./gateway.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const home = mkdtempSync(join(tmpdir(), "ganglion-wrangler-"));
+afterAll(() => rmSync(home, { recursive: true }));
+
+const env: Record<string, string> = {
+	PATH: process.env.PATH ?? "",
+	HOME: home,
+	NO_COLOR: "1",
+	WRANGLER_SEND_METRICS: "false",
+	CLOUDFLARE_API_BASE_URL: inject("baseURL"),
+	CLOUDFLARE_API_TOKEN: "none",
+	CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
+};
+const wrangler = (...args: string[]) =>
+	promisify(execFile)(process.execPath, [resolve("node_modules/wrangler/bin/wrangler.js"), "ai", ...args], {
+		cwd: home,
+		env: env as NodeJS.ProcessEnv,
+		maxBuffer: 10_000_000,
+	});
+
+describe("wrangler ai", () => {
+	it("lists the catalogue, page by page", async () => {
+		const { stdout } = await wrangler("models", "list", "--json");
+		const names: string[] = JSON.parse(stdout).map(({ name }: { name: string }) => name);
+		expect(names).toContain(LLAMA);
+		expect(names.length).toBeGreaterThan(50);
+		expect(new Set(names).size).toBe(names.length);
+	});
+
+	it("searches it", async () => {
+		const { stdout } = await wrangler("models", "list", "--task", "Text Embeddings", "--search", "m3");
+		expect(stdout).toContain("@cf/baai/bge-m3");
+		expect(stdout).not.toContain(LLAMA);
+	});
+
+	it("shows a model's schema", async () => {
+		const { stdout } = await wrangler("models", "schema", "@cf/openai/whisper");
+		expect(JSON.parse(stdout)).toMatchObject({
+			input: { properties: { audio: { type: "array" } } },
+			output: { properties: { text: { type: "string" } } },
+		});
+	});
+
+	it("shows our message and code of a failure", async () => {
+		await expect(wrangler("models", "schema", "@cf/meta/nothing")).rejects.toMatchObject({
+			code: 1,
+			stderr: expect.stringMatching(/No such model @cf\/meta\/nothing or task .*\[code: 5007\]/),
+		});
+	});
+});
