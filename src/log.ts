@@ -8,9 +8,14 @@ import type { AiError } from "./errors.ts";
 const FRAMES = 8;
 
 export function logFailure({ cause, code, key, upstream }: AiError, requestId: string): void {
-	if (!(cause instanceof Error) || key === "aborted") return;
+	if (key === "aborted") return;
 	// Of an engine's failure, which engine and what status; of our own, the place in the code.
-	const where = upstream ? { upstream } : { cause: cause.name, at: framesOf(cause) };
+	const where = upstream
+		? { upstream }
+		: cause instanceof Error
+			? { cause: cause.name, at: framesOf(cause) }
+			: undefined;
+	if (!where) return;
 	console.error(JSON.stringify({ requestId, code, failure: key, ...where }));
 }
 

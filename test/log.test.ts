@@ -23,7 +23,7 @@ describe("logFailure", () => {
 
 	it("names the engine and its status, and not our code, when an engine failed", () => {
 		const upstream = { backend: "vllm", status: 503 };
-		logFailure(new AiError("outOfCapacity", undefined, { cause: new Error("x"), upstream }), "id-1");
+		logFailure(new AiError("outOfCapacity", undefined, { upstream }), "id-1");
 		expect(JSON.parse(lines[0] ?? "")).toEqual({
 			requestId: "id-1",
 			code: 3040,

@@ -5,8 +5,8 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { maySound, mediaTypeOf } from "../../media/types.ts";
 import type { Media } from "../../tasks/media.ts";
-import { maySound, mediaTypeOf } from "./media-types.ts";
 
 export type Bytes = Media["bytes"];
 

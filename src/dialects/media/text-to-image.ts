@@ -5,6 +5,7 @@
  * content type tells the truth.
  */
 import * as z from "zod";
+import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
@@ -12,7 +13,6 @@ import { outcomeOf } from "../outcome.ts";
 import { flux2Form } from "./flux2-form.ts";
 import { paint } from "./image-input.ts";
 import { ByteArray, decodeBase64, encodeBase64, imageOf } from "./media.ts";
-import { mediaTypeOf } from "./media-types.ts";
 
 const prompt = z.string().min(1);
 

@@ -1,6 +1,7 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the sound itself. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, Model, OutputShape } from "../../models/model.ts";
 import type { SpeechInput } from "../../tasks/audio.ts";
 import type { Media } from "../../tasks/media.ts";
@@ -9,7 +10,6 @@ import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
 import { encodeBase64 } from "./media.ts";
-import { mediaTypeOf } from "./media-types.ts";
 
 const speak = (input: SpeechInput): TaskCall => ({ task: "text-to-speech", input });
 

@@ -1,6 +1,7 @@
 /** Images in: classification, object detection, description. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, Model, OutputShape } from "../../models/model.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Reader, Writer } from "../dialect.ts";
@@ -14,7 +15,6 @@ import {
 	imageOf,
 	type SentBytes,
 } from "./media.ts";
-import { mediaTypeOf } from "./media-types.ts";
 
 const IMAGE_ONLY = { image: ByteArray };
 type ImageOnly = z.output<z.ZodObject<typeof IMAGE_ONLY>>;

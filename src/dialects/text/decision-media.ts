@@ -1,10 +1,10 @@
 /** Images, sound and videos that come with a decision's state: embedded, and within the product's limits. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { maySound, mediaTypeOf } from "../../media/types.ts";
 import type { DecisionInput } from "../../tasks/decision.ts";
 import { sizeOf } from "../media/image-input.ts";
 import { type Bytes, decodeBase64, decodeDataUri, encodeBase64 } from "../media/media.ts";
-import { maySound, mediaTypeOf } from "../media/media-types.ts";
 
 export const MOST_IMAGES = 4;
 export const MOST_CLIPS = 4;
