@@ -7,10 +7,13 @@ import { createWorkersAI } from "workers-ai-provider";
 import { ACCOUNT } from "./gateway.ts";
 import { redirecting } from "./redirect.ts";
 import { workersAiProvider } from "./suites/workers-ai-provider.ts";
+import { workersAiProviderTasks } from "./suites/workers-ai-provider-tasks.ts";
 
 const baseURL = inject("baseURL");
 const fetch = redirecting(baseURL);
 beforeAll(() => void vi.stubGlobal("fetch", fetch));
 afterAll(() => void vi.unstubAllGlobals());
 
-workersAiProvider("REST", () => createWorkersAI({ accountId: ACCOUNT, apiKey: "none", fetch }));
+const connect = () => createWorkersAI({ accountId: ACCOUNT, apiKey: "none", fetch });
+workersAiProvider("REST", connect);
+workersAiProviderTasks("REST", connect);
