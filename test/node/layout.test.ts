@@ -15,7 +15,7 @@ const ROOMS: readonly (readonly string[])[] = [
 	["backends", "dialects", "markdown"],
 	["models"],
 	["tasks"],
-	["sse.ts", "log.ts"],
+	["sse.ts", "log.ts", "schemas"],
 	["errors.ts"],
 	["media"],
 ];

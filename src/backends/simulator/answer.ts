@@ -20,7 +20,7 @@ export interface Said {
 }
 
 export function answer(conversation: Conversation, modelId: string): Said {
-	const { ask } = conversation;
+	const { ask, question } = conversation;
 	const repeated = toRepeat(ask);
 	if (repeated !== undefined)
 		return { text: repeated, because: "The user says what to reply, so I repeat it." };
@@ -41,7 +41,7 @@ export function answer(conversation: Conversation, modelId: string): Said {
 			because: `I looked through ${count(conversation.statements.length, "statement")} of the conversation and quote ${found.length} that the question shares its words with.`,
 		};
 
-	const asked = within(ask, MAX_QUOTED);
+	const asked = within(question, MAX_QUOTED);
 	return {
 		text: `I am ${SIMULATOR} standing in for ${modelId}; no engine serves it. ${asked ? `You asked: ${asked}` : "You asked nothing."}`,
 		because: "Nothing in the conversation answers this, so I say what I am.",

@@ -25,31 +25,42 @@ export function relevance(
 	documents: readonly (readonly string[])[],
 	emphasis: (term: string) => number = () => 1,
 ): Relevance[] {
-	const asked = [...new Set(query)];
+	const asked = new Map([...new Set(query)].map((term, place) => [term, { place, having: 0, weight: 0 }]));
+	// Of each document the terms that are asked for, as often as it has them: the work is that of reading it once.
 	const counts = documents.map((document) => {
 		const count = new Map<string, number>();
-		for (const term of document) count.set(term, (count.get(term) ?? 0) + 1);
+		for (const term of document) if (asked.has(term)) count.set(term, (count.get(term) ?? 0) + 1);
 		return count;
 	});
 	const averageLength = documents.reduce((sum, document) => sum + document.length, 0) / documents.length || 1;
-	const weights = asked.map((term) => {
-		const having = counts.filter((count) => count.has(term)).length;
-		return emphasis(term) * Math.log(1 + (documents.length + 1) / (having + 0.5));
-	});
-	const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
+	for (const count of counts)
+		for (const term of count.keys()) {
+			const known = asked.get(term);
+			if (known) known.having++;
+		}
+	let total = 0;
+	for (const [term, known] of asked) {
+		known.weight = emphasis(term) * Math.log(1 + (documents.length + 1) / (known.having + 0.5));
+		total += known.weight;
+	}
 
 	return counts.map((count, index) => {
 		const length = documents[index]?.length ?? 0;
 		const damping = K1 * (1 - B + (B * length) / averageLength);
 		const found: Relevance = { index, score: 0, coverage: 0, matched: [] };
-		asked.forEach((term, place) => {
-			const times = count.get(term);
-			if (times === undefined) return;
-			const weight = weights[place] ?? 0;
-			found.score += (weight * times) / (times + damping) / total;
-			found.coverage += weight / total;
+		const places = Array.from(count, ([term, times]) => ({
+			term,
+			times,
+			place: 0,
+			weight: 0,
+			...asked.get(term),
+		}));
+		// In the query's order: sums of fractions depend on theirs.
+		for (const { term, times, weight } of places.sort((a, b) => a.place - b.place)) {
+			found.score += (weight * times) / (times + damping) / (total || 1);
+			found.coverage += weight / (total || 1);
 			found.matched.push(term);
-		});
+		}
 		return found;
 	});
 }

@@ -1,10 +1,12 @@
 /** A chat as the simulator reads it: what is asked, and the statements that may answer it. */
 import { type ChatInput, textOf } from "../../tasks/text-generation.ts";
 import { type Person, persons, type Role } from "./person.ts";
-import { sentences, within, words, workOf } from "./text.ts";
+import { legible, sentences, within, words, workOf } from "./text.ts";
 
 /** Work spent on reading a conversation (see `workOf`), newest first; the rest counts as tokens only. */
 const MAX_WORK = 200_000;
+/** What is compared with every statement. */
+const MAX_QUESTION_CHARACTERS = 2_000;
 /** A last message of at most so many sentences is asked as a whole; of a longer one, the question in it. */
 const WHOLE_SENTENCES = 2;
 /** Every fallback of ours holds it, so that what we said about ourselves is never an answer. */
@@ -25,12 +27,14 @@ export interface Turn {
 }
 
 export interface Conversation {
-	/** Oldest first. */
+	/** Oldest first; their texts are {@link legible}, and empty where there was no more time to read them. */
 	turns: Turn[];
 	/** Text of the last message of the user; of the last at all where the user has none. */
 	lastMessage: string;
 	/** The part of it that asks. */
 	ask: string;
+	/** Its beginning and its end, where it is long. */
+	question: string;
 	/** Everything said but what asks. */
 	statements: Statement[];
 }
@@ -55,29 +59,25 @@ export const isQuestion = (text: string): boolean =>
 const bare = (sentence: string): string =>
 	sentence
 		.replace(PASSAGE_MARK, "")
-		.replace(/\s*<\/[^>]{1,60}>$/, "")
+		.replace(/<\/[^>]{1,60}>$/, "")
 		.trim();
 
 export function read({ messages, prompt }: ChatInput): Conversation {
-	const turns: Turn[] =
-		prompt !== undefined
-			? [{ role: "user", text: prompt.replace(TEMPLATE_MARKS, "\n") }]
-			: messages.map(({ role, content }) => ({ role, text: textOf(content) }));
+	const turns = readable(
+		prompt === undefined
+			? messages.map(({ role, content }) => ({ role, text: legible(textOf(content)) }))
+			: [{ role: "user", text: legible(prompt).replace(TEMPLATE_MARKS, "\n") }],
+	);
 	let last = turns.findLastIndex(({ role, text }) => role === "user" && text.trim() !== "");
 	if (last < 0) last = turns.findLastIndex(({ text }) => text.trim() !== "");
 
-	let left = MAX_WORK;
 	const statements: Statement[] = [];
 	let ask = "";
-	for (let turn = turns.length - 1; turn >= 0 && left > 0; turn--) {
-		const { role, text } = turns[turn] ?? { role: "user", text: "" };
+	for (const [turn, { role, text }] of [...turns.entries()].reverse()) {
 		if (role === "assistant" && text.includes(SIMULATOR)) continue;
-		const work = workOf(text);
-		const kept = work <= left ? text : within(text, Math.floor((text.length * left) / work));
-		left -= Math.min(work, left);
-		const said = role === "tool" ? spelledOut(kept).split("\n").flatMap(sentences) : sentences(kept);
+		const said = role === "tool" ? spelledOut(text).split("\n").flatMap(sentences) : sentences(text);
 		const asking = turn === last ? asked(said) : undefined;
-		if (asking) ask = said.slice(asking.from, asking.to).join(" ").replace(LABEL, "");
+		if (asking) ask = said.slice(asking.from, asking.to).join(" ").replace(LABEL, "").trim();
 		said.forEach((sentence, place) => {
 			if (asking && place >= asking.from && place < asking.to) return;
 			const text = role === "tool" ? sentence : bare(sentence);
@@ -87,7 +87,27 @@ export function read({ messages, prompt }: ChatInput): Conversation {
 				statements.push({ text, words: spoken, role, turn, persons: persons(spoken, role) });
 		});
 	}
-	return { turns, lastMessage: turns[last]?.text.trim() ?? "", ask: ask.trim(), statements };
+	return {
+		turns,
+		lastMessage: turns[last]?.text.trim() ?? "",
+		ask,
+		question: within(ask, MAX_QUESTION_CHARACTERS),
+		statements,
+	};
+}
+
+/** As much of the turns as there is time for. */
+function readable(turns: Turn[]): Turn[] {
+	let left = MAX_WORK;
+	return turns
+		.map(({ role, text }) => ({ role, text, work: workOf(text) }))
+		.reverse()
+		.map(({ role, text, work }) => {
+			const share = Math.min(work, left);
+			left -= share;
+			return { role, text: share === 0 ? "" : within(text, Math.floor((text.length * share) / work)) };
+		})
+		.reverse();
 }
 
 /** The sentences that ask: the last run of questions; else the whole of a short message, or its last sentence. */

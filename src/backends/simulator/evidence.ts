@@ -7,7 +7,7 @@ import { expressionIn, operationsIn } from "./expression.ts";
 import { type Hint, keyWords, kindOf } from "./kinds.ts";
 import { labelled } from "./labels.ts";
 import { after, enumeration, listIn, names, numbers, objectOf, quoted } from "./phrases.ts";
-import { fold, literally, term, terms, within, words } from "./text.ts";
+import { fold, legible, literally, term, terms, within, words } from "./text.ts";
 
 /** What is read of one source. */
 const MAX_SOURCE_CHARACTERS = 8_000;
@@ -37,8 +37,9 @@ export class Evidence {
 
 	constructor({ primary, others, now }: Sources) {
 		this.now = now;
-		this.#primary = within(primary, MAX_SOURCE_CHARACTERS);
-		this.#all = [this.#primary, ...others.map((other) => within(other, MAX_SOURCE_CHARACTERS))];
+		const read = (text: string) => within(legible(text), MAX_SOURCE_CHARACTERS);
+		this.#primary = read(primary);
+		this.#all = [this.#primary, ...others.map(read)];
 	}
 
 	/** What was given out so far, to go back to. */
@@ -93,14 +94,13 @@ export class Evidence {
 			...UNIT_TERMS.filter((unit) => hint.about.includes(unit)).map(term),
 		]);
 		for (const [place, source] of this.#sources(needed).entries()) {
+			const distance = distances(mentions(source, wanted));
 			const free = numbers(source)
-				.map((found) => ({ ...found, mark: `${place}@${found.index}` }))
+				.map((found) => ({ ...found, mark: `${place}@${found.index}`, distance: distance(found.index) }))
 				.filter(({ number, mark }) => !this.#used.has(mark) && accept(number));
-			const named = mentions(source, wanted);
-			const distance = (index: number) => Math.min(...named.map((at) => Math.abs(at - index)));
 			const nearest = free
-				.filter(({ index }) => distance(index) <= NEAR_CHARACTERS)
-				.sort((a, b) => distance(a.index) - distance(b.index))[0];
+				.filter((found) => found.distance <= NEAR_CHARACTERS)
+				.sort((a, b) => a.distance - b.distance)[0];
 			const next = () => {
 				const operand = this.#operandsOf(source).find((one) => free.some(({ number }) => number === one));
 				return free.find(({ number }) => operand === undefined || number === operand);
@@ -227,6 +227,19 @@ function mentions(source: string, wanted: Set<string>): number[] {
 	return Array.from(source.matchAll(/[\p{L}\p{M}]+/gu))
 		.filter(([word]) => wanted.has(term(word)))
 		.map(({ index }) => index);
+}
+
+/** How far a place is from the nearest of these; asked for rising places only. */
+function distances(rising: number[]): (index: number) => number {
+	let passed = 0;
+	return (index) => {
+		while ((rising[passed] ?? Number.POSITIVE_INFINITY) < index) passed++;
+		const [before = Number.NEGATIVE_INFINITY, behind = Number.POSITIVE_INFINITY] = [
+			rising[passed - 1],
+			rising[passed],
+		];
+		return Math.min(index - before, behind - index);
+	};
 }
 
 /** Where the text has the words of an enumeration's member, whatever joins them; -1 where it does not. */

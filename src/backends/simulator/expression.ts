@@ -17,7 +17,8 @@ export function numberWord(word: string): number | undefined {
 	return base >= 20 && base < 100 && more !== undefined && more > 0 && more < 10 ? base + more : undefined;
 }
 
-const NUMBER = String.raw`(?:\d[\d,]*(?:\.\d+)?|\.\d+)`;
+// Not from within a number: each of a thousand digits would be tried as its beginning.
+const NUMBER = String.raw`(?:(?=\d)(?<!\d,*)\d[\d,]*(?:\.\d+)?|\.\d+)`;
 /** Number words, digits or a bracket: what an operator word stands between. */
 const WORD_NUMBER = new RegExp(
 	String.raw`\b(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[-\s](?:one|two|three|four|five|six|seven|eight|nine)|${[...NUMBER_WORDS.keys()].join("|")})\b`,
@@ -54,7 +55,7 @@ const OPERATOR_WORDS: [RegExp, string][] = [
 	[/−/g, "-"],
 ];
 
-const OPERAND = String.raw`[-+]?\(*\s*[-+]?(?:sqrt\(\s*)?${NUMBER}\s*\)*`;
+const OPERAND = String.raw`[-+]?\({0,9}\s*[-+]?(?:sqrt\(\s*)?${NUMBER}(?:\s*\)){0,9}`;
 const EXPRESSION = new RegExp(
 	String.raw`${OPERAND}(?:\s*(?:\*\*|[-+*/^%])\s*${OPERAND})+|sqrt\(\s*${NUMBER}\s*\)`,
 	"g",
@@ -75,18 +76,21 @@ export function expressionIn(text: string): string | undefined {
 	return found[0];
 }
 
-/** Brackets that the match cut through are left out. */
+/** Brackets that the match cut through are left out: those that close nothing, and the first of those left open but for that of a `sqrt(`. */
 function balanced(expression: string): string {
 	let open = 0;
-	let out = "";
-	for (const sign of expression) {
-		if (sign === ")" && open === 0) continue;
+	const closed = [...expression].filter((sign) => {
+		if (sign === ")" && open === 0) return false;
 		if (sign === "(") open++;
 		if (sign === ")") open--;
-		out += sign;
-	}
-	for (; open > 0; open--) out = out.replace(/^([^(]*)(?<!sqrt)\(/, "$1");
-	return out.trim();
+		return true;
+	});
+	const kept = closed.filter((sign, at) => {
+		const isLeftOpen = open > 0 && sign === "(" && closed[at - 1] !== "t";
+		if (isLeftOpen) open--;
+		return !isLeftOpen;
+	});
+	return kept.join("").trim();
 }
 
 const OPERATIONS: [RegExp, string][] = [

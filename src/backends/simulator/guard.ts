@@ -3,6 +3,10 @@
  * last message. It misses most of what the real one sees; it is for testing both branches of the caller's code.
  */
 import { type ChatInput, textOf } from "../../tasks/text-generation.ts";
+import { legible, within } from "./text.ts";
+
+/** What is read of the last message. */
+const MAX_CHARACTERS = 100_000;
 
 const HAZARDS: [category: string, pattern: RegExp][] = [
 	["S1", /\b(?:kill|murder|assassinate|stab|strangle|behead|massacre|terrorist attack|kidnap|torture)\w*\b/i],
@@ -44,7 +48,8 @@ const HARMLESS =
 
 /** The categories that the conversation's last message falls into, in their order. */
 export function hazards({ messages, prompt }: ChatInput): string[] {
-	const text = (prompt ?? textOf(messages.at(-1)?.content ?? "")).replace(HARMLESS, "");
+	const said = legible(prompt ?? textOf(messages.at(-1)?.content ?? ""));
+	const text = within(said, MAX_CHARACTERS).replace(HARMLESS, "");
 	return HAZARDS.filter(([, pattern]) => pattern.test(text)).map(([category]) => category);
 }
 

@@ -4,10 +4,11 @@
  * kept as small as it may be.
  */
 import type { Schema } from "@cfworker/json-schema";
+import { COSTLY_PATTERN, type JsonSchema } from "../../schemas/guarded-schema.ts";
 import { Evidence } from "./evidence.ts";
-import { type Alternative, COSTLY_PATTERN, type JsonSchema, SchemaDocument } from "./json-schema.ts";
+import { type Alternative, MAX_ITEMS, SchemaDocument } from "./json-schema.ts";
 import { type Built, type Filling, Leaves, type Place } from "./leaves.ts";
-import { extraKey, partOf } from "./plain-values.ts";
+import { extraKey } from "./plain-values.ts";
 
 /** Levels after which only what is required is written, and after which nothing is. */
 const FULL_DEPTH = 6;
@@ -18,8 +19,6 @@ const MAX_STEPS = 2_000;
 const LAST_STEP = 20_000;
 /** Members of an array that the text fills. */
 const MAX_FOUND_ITEMS = 24;
-/** `minItems` of a million gives an array that is not valid, and a Worker that lives. */
-const MAX_ITEMS = 1_000;
 
 /**
  * A valid document; undefined where none was found, because there is none or the schema is beyond this. With what the
@@ -151,16 +150,17 @@ class Builder {
 		const needed = [...properties.map(([key]) => key).filter((key) => required.has(key)), ...required];
 		// What cannot have all that it must have ends here: going on would try every way to fail.
 		for (const key of new Set(needed))
-			if (!fill(key, partOf(schema, key), true)) return { value: undefined, found: 0, missing: 0 };
+			if (!fill(key, this.#document.partOf(schema, key), true))
+				return { value: undefined, found: 0, missing: 0 };
 		for (const [key, part] of properties)
 			if (!values.has(key) && values.size < most && !place.again) fill(key, part, false);
 		for (const [key, others] of Object.entries(schema.dependentRequired ?? {}))
 			for (const other of values.has(key) ? others : [])
-				if (!values.has(other)) fill(other, partOf(schema, other), true);
+				if (!values.has(other)) fill(other, this.#document.partOf(schema, other), true);
 		for (const [key, part] of properties) if (values.size < least && !values.has(key)) fill(key, part, true);
 		for (let nth = 1; values.size < least && nth <= least && nth <= MAX_ITEMS; nth++) {
 			const key = extraKey(schema, nth);
-			if (!values.has(key)) fill(key, partOf(schema, key), true);
+			if (!values.has(key)) fill(key, this.#document.partOf(schema, key), true);
 		}
 		// In the schema's order, whatever order they were filled in.
 		const order = [...new Set([...properties.map(([key]) => key), ...values.keys()])];

@@ -1,11 +1,11 @@
 /**
  * JSON Schemas opened up: a schema with references, combinations and lists of types becomes the plain alternatives
- * that it allows, each with one type. Validation is `@cfworker/json-schema`'s.
+ * that it allows, each with one type.
  */
-import { dereference, type Schema, validate } from "@cfworker/json-schema";
-import { isCostly } from "./pattern.ts";
+import type { Schema } from "@cfworker/json-schema";
+import { AiError } from "../../errors.ts";
+import { GuardedSchema, isTooLarge, type JsonSchema } from "../../schemas/guarded-schema.ts";
 
-export type JsonSchema = Schema | boolean;
 export type Type = "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
 
 /** A schema without `$ref`, `allOf`, `anyOf`, `oneOf`, `if` and lists of types. */
@@ -18,8 +18,10 @@ export interface Alternative {
 	refs: string[];
 }
 
-/** Where a schema's pattern went if it is too costly to run. */
-export const COSTLY_PATTERN = "x-costly-pattern";
+/** The longest that are made. */
+export const MAX_STRING = 10_000;
+/** `minItems` of a million gives an array that is not valid, and a Worker that lives. */
+export const MAX_ITEMS = 1_000;
 /** More ways than this are not tried. */
 const MAX_ALTERNATIVES = 24;
 /** Schemas looked into for one place: references that lead to many others multiply. */
@@ -28,29 +30,40 @@ const TYPES: readonly Type[] = ["object", "array", "string", "number", "boolean"
 
 export class SchemaDocument {
 	readonly root: JsonSchema;
-	readonly #lookup: Record<string, JsonSchema> | undefined;
-	readonly #draft: "2020-12" | "7";
+	/** Undefined for a schema that cannot be used: nothing is valid then. */
+	readonly #guarded: GuardedSchema | undefined;
 
-	/** Works on a copy: the validator writes into the schemas that it is given. */
+	/** Throws 5006 for a schema that is too large. */
 	constructor(schema: unknown) {
-		this.root = isSchema(schema) ? (JSON.parse(JSON.stringify(schema), harmless) as JsonSchema) : true;
-		this.#draft = JSON.stringify(this.root).includes('"items":[') ? "7" : "2020-12";
+		if (isTooLarge(schema)) throw new AiError("badInput", "Error: a JSON Schema is too large or too deep");
 		try {
-			this.#lookup = dereference(this.root);
-		} catch {
-			this.#lookup = undefined;
-		}
+			this.#guarded = new GuardedSchema(schema, { characters: MAX_STRING, items: MAX_ITEMS });
+		} catch {}
+		this.root = this.#guarded?.root ?? false;
 	}
 
 	/** Whether `value` is valid against `schema`, which is the root or a part of it. */
 	accepts(value: unknown, schema: JsonSchema = this.root): boolean {
-		if (!this.#lookup) return true;
 		try {
-			return validate(value, schema, this.#draft, this.#lookup).valid;
-		} catch {
-			// A reference that leads nowhere; there is nothing to hold the value against.
-			return true;
+			return this.#guarded?.accepts(value, schema) ?? false;
+		} catch (cause) {
+			// A reference that leads nowhere: there is nothing to hold the value against. A schema without an end: nobody can.
+			return !(cause instanceof RangeError);
 		}
+	}
+
+	/** Whether an expression of the schema matches. Not for one that is none, or that takes too long. */
+	matches(pattern: string, text: string): boolean {
+		return this.#guarded?.matches(pattern, text) ?? false;
+	}
+
+	/** What an object's schema says of one of its properties. */
+	partOf(schema: Schema, key: string): JsonSchema {
+		if (schema.properties && Object.hasOwn(schema.properties, key)) return schema.properties[key] ?? true;
+		const patterned = Object.entries(schema.patternProperties ?? {});
+		return (
+			patterned.find(([pattern]) => this.matches(pattern, key))?.[1] ?? schema.additionalProperties ?? true
+		);
 	}
 
 	/** Every way to satisfy a schema, in its order; empty where there is none. */
@@ -82,7 +95,7 @@ export class SchemaDocument {
 		};
 		if (typeof $ref === "string") {
 			// A reference that leads back to itself, with no part of a document in between, says nothing.
-			const target = refs.includes($ref) ? undefined : this.#resolve($ref);
+			const target = refs.includes($ref) ? undefined : this.#guarded?.target(schema);
 			both(target === undefined ? [] : this.#open(target, [...refs, $ref], budget));
 		}
 		for (const part of allOf ?? []) both(this.#open(part, refs, budget));
@@ -93,40 +106,6 @@ export class SchemaDocument {
 			both([...holds, ...this.#open(otherwise ?? {}, refs, budget)]);
 		}
 		return found;
-	}
-
-	/** `#/$defs/x`, `#`, `#anchor`, or the `$id` of a part. */
-	#resolve(reference: string): JsonSchema | undefined {
-		if (reference === "#") return this.root;
-		if (reference.startsWith("#/")) {
-			let at: unknown = this.root;
-			for (const part of reference.slice(2).split("/")) {
-				const key = decode(part).replaceAll("~1", "/").replaceAll("~0", "~");
-				if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
-				at = (at as Record<string, unknown>)[key];
-			}
-			return isSchema(at) ? at : undefined;
-		}
-		const end = Object.keys(this.#lookup ?? {}).find((uri) => uri.endsWith(reference));
-		return end === undefined ? undefined : this.#lookup?.[end];
-	}
-}
-
-const isSchema = (value: unknown): value is JsonSchema =>
-	typeof value === "boolean" || (typeof value === "object" && value !== null && !Array.isArray(value));
-
-/** An expression that could keep the validator busy for ever is put aside: written for, not held against anything. */
-function harmless(this: Record<string, unknown>, key: string, value: unknown): unknown {
-	if (key !== "pattern" || typeof value !== "string" || !isCostly(value)) return value;
-	this[COSTLY_PATTERN] = value;
-	return undefined;
-}
-
-function decode(part: string): string {
-	try {
-		return decodeURIComponent(part);
-	} catch {
-		return part;
 	}
 }
 

@@ -84,7 +84,7 @@ function keysShown(text: string): NamedKeys {
 }
 
 const KEY_LIST =
-	/\b(?:keys?|fields?|properties|attributes)\b\s*(?:named|called|are|is|of|like|such as|:)?\s*[:(]?\s*([^.:;\n?)]{1,300})/i;
+	/\b(?:keys?|fields?|properties|attributes)\b\s*(?:(?:named|called|are|is|of|like|such as|:)\s*)?(?:[:(]\s*)?([^.:;\n?)]{1,300})/i;
 
 function keysListed(text: string): NamedKeys {
 	const [shown = "", list = ""] = KEY_LIST.exec(text) ?? [];

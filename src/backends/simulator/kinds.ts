@@ -39,7 +39,7 @@ const matches = (text: string, pattern: RegExp): string[] => text.match(pattern)
 /** What follows "saying", "that says" or a colon. */
 const spoken = (text: string): string[] => {
 	const said =
-		/\b(?:saying|that says|says|which says|with the (?:message|text|body|content)|telling (?:him|her|them) that)\s*[:,]?\s+(.+)$/isu.exec(
+		/\b(?:saying|that says|says|which says|with the (?:message|text|body|content)|telling (?:him|her|them) that)(?:\s*[:,])?\s+(.+)$/isu.exec(
 			text,
 		) ??
 		/\b(?:send|write|say|tell|post|message|text|reply|note|comment|save|remember)\b[^:\n]{0,80}:\s+(\S.*)$/isu.exec(
@@ -53,12 +53,12 @@ const REQUEST =
 
 /** A request without its verb: "Search the web for cheap flights" is about "cheap flights". */
 export const topicOf = (text: string): string => {
-	const wanted = text.trim().replace(/[?!.\s]+$/, "");
+	const wanted = text.trim().replace(/(?<![?!.\s])[?!.\s]+$/, "");
 	const searched =
-		/\b(?:search(?:es|ing)?|look(?:ing)?(?: it)? up|google|find|information|docs?|documents?|news|articles?)\b[^.?!]*?\b(?:for|about|on)\s+(.+)$/i.exec(
+		/\b(?:search(?:es|ing)?|look(?:ing)?(?: it)? up|google|find|information|docs?|documents?|news|articles?)\b[^.?!\n]{0,80}?\b(?:for|about|on)\s+(?=\S)/i.exec(
 			wanted,
-		)?.[1];
-	const topic = searched ?? wanted.replace(REQUEST, "");
+		);
+	const topic = searched ? wanted.slice(searched.index + searched[0].length) : wanted.replace(REQUEST, "");
 	return topic.trim() || wanted;
 };
 
@@ -131,7 +131,7 @@ export const KINDS: Record<string, Kind> = {
 			...matches(text, /(?<=`)[^`]+(?=`)/g),
 			...matches(text, /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|WITH)\s[^;\n]+/g),
 			...values(quoted(text)),
-			...matches(text, /(?<=\b(?:run|execute|command)\s+(?:the\s+)?(?:command\s+)?)\S.*$/gi),
+			...matches(text, /(?<=\b(?:run|execute|command)\s+(?:the\s+)?(?:command\s+)?)\S.*/gi),
 		],
 	},
 	id: {

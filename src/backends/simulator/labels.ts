@@ -2,7 +2,7 @@
 import { type Hint, keyWords } from "./kinds.ts";
 import { isStopWord, literally, term } from "./text.ts";
 
-const LINK = String.raw`\s*["'*]{0,3}\s*(?::|=|\bis\b|\bare\b|\bequals\b|\bshould be\b|\bwill be\b|\bset to\b|\bto be\b|\bnamed\b|\bcalled\b)\s*`;
+const LINK = String.raw`\s*(?:["'*]{1,3}\s*)?(?::|=|\bis\b|\bare\b|\bequals\b|\bshould be\b|\bwill be\b|\bset to\b|\bto be\b|\bnamed\b|\bcalled\b)\s*`;
 const QUOTED_VALUE = String.raw`"([^"\n]{1,500})"|“([^”\n]{1,500})”|'([^'\n]{1,500})'`;
 
 /** What follows the property's name: `name: Alice`, `"name": "Alice"`, "my name is Alice", `subject "Hello"`. */

@@ -1,8 +1,9 @@
 /** Values without parts, for a place in a document: from the text, else a default, else the plainest. */
 import type { Schema } from "@cfworker/json-schema";
+import { COSTLY_PATTERN, type JsonSchema } from "../../schemas/guarded-schema.ts";
 import type { Evidence } from "./evidence.ts";
 import { ofFormat, sample } from "./formats.ts";
-import { COSTLY_PATTERN, type JsonSchema, type SchemaDocument } from "./json-schema.ts";
+import { MAX_STRING, type SchemaDocument } from "./json-schema.ts";
 import type { Hint } from "./kinds.ts";
 import { fromPattern } from "./pattern.ts";
 import { distinct, given, numbersOf } from "./plain-values.ts";
@@ -40,9 +41,6 @@ export interface Built {
 	missing: number;
 }
 
-const MAX_STRING = 10_000;
-const MAX_COSTLY_LENGTH = 12;
-
 export class Leaves {
 	readonly #document: SchemaDocument;
 	readonly #filling: Filling;
@@ -73,7 +71,8 @@ export class Leaves {
 		const costly: unknown = schema[COSTLY_PATTERN];
 		const accepted = (value: string) =>
 			this.#document.accepts(value, schema) && this.#document.accepts(value, whole);
-		const fits = (value: string) => accepted(value) && (typeof costly !== "string" || matches(costly, value));
+		const fits = (value: string) =>
+			accepted(value) && (typeof costly !== "string" || this.#document.matches(costly, value));
 		const own = written(hint);
 		if (own !== undefined && fits(own)) return { value: own, found: 1, missing: 0 };
 		const found =
@@ -113,14 +112,5 @@ export class Leaves {
 		if (typeof offered === "number" && nth === 0 && fits(offered))
 			return { value: offered, found: 0, missing: 1 };
 		return { value: numbersOf(schema, integer, nth).find(fits) ?? nth, found: 0, missing: 1 };
-	}
-}
-
-/** A costly expression on a value that is too short for it to cost much. */
-function matches(pattern: string, value: string): boolean {
-	try {
-		return value.length <= MAX_COSTLY_LENGTH && new RegExp(pattern, "u").test(value);
-	} catch {
-		return false;
 	}
 }

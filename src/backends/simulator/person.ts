@@ -71,12 +71,17 @@ const fromSystem = {
 };
 // "World War I" and "the US" are no persons.
 const NO_PERSON = /^US$/;
+const NUMERAL_REACH = 12;
 const BEFORE_NUMERAL = /\b(?:War|Part|Chapter|Type|Phase|Class|Book|Volume|Act|Section|Stage|Elizabeth)\s$/;
 
 function turn(said: string, table: Record<string, string>): string {
 	const keys = Object.keys(table).sort((a, b) => b.length - a.length);
 	return said.replace(new RegExp(`\\b(?:${keys.join("|")})\\b`, "gi"), (found, place: number) => {
-		if (NO_PERSON.test(found) || (found === "I" && BEFORE_NUMERAL.test(said.slice(0, place)))) return found;
+		if (
+			NO_PERSON.test(found) ||
+			(found === "I" && BEFORE_NUMERAL.test(said.slice(Math.max(0, place - NUMERAL_REACH), place)))
+		)
+			return found;
 		// The only "you" that is surely a subject; any other is more often an object.
 		if (place === 0 && found.toLowerCase() === "you") return "I";
 		return table[found.toLowerCase()] ?? found;

@@ -32,12 +32,12 @@ export const phones = (text: string): Phrase[] => all(text, /(?<![\w-])\+?\d[\d\
 export const identifiers = (text: string): Phrase[] =>
 	all(
 		text,
-		/(?<![\p{L}\p{N}])#?((?=[\p{L}_-]*\d)(?=\d*[\p{L}_-])[\p{L}\p{N}][\p{L}\p{N}_-]{1,63})(?![\p{L}\p{N}])|(?<=#)(\d{1,20})/gu,
+		/(?<![\p{L}\p{N}])#?((?=[\p{L}_-]{0,63}\d)(?=\d{0,63}[\p{L}_-])[\p{L}\p{N}][\p{L}\p{N}_-]{1,63})(?![\p{L}\p{N}])|(?<=#)(\d{1,20})/gu,
 	).map(({ value, index }) => ({ value: value.replace(/^#/, ""), index }));
 
 /** Dates, times and addresses are full of digits that count nothing. */
 const NO_NUMBERS =
-	/\b\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|https?:\/\/\S+|\S+@\S+/g;
+	/\b\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|https?:\/\/\S+|\S{1,64}@\S{1,255}/g;
 
 /** A number as written, and what it is. */
 export interface NumberPhrase extends Phrase {

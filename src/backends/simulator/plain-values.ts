@@ -1,22 +1,11 @@
 /** The plainest values that a schema allows, for places that the text says nothing about. */
 import type { Schema } from "@cfworker/json-schema";
-import type { JsonSchema } from "./json-schema.ts";
 import { fromPattern } from "./pattern.ts";
 
 /** `default` or the first of `examples`, if it has the type. */
 export function given(schema: Schema, type: string): unknown {
 	const examples: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
 	return [schema.default, ...examples].find((value) => typeof value === type);
-}
-
-export function partOf(schema: Schema, key: string): JsonSchema {
-	if (schema.properties && Object.hasOwn(schema.properties, key)) return schema.properties[key] ?? true;
-	for (const [pattern, part] of Object.entries(schema.patternProperties ?? {})) {
-		try {
-			if (new RegExp(pattern, "u").test(key)) return part;
-		} catch {}
-	}
-	return schema.additionalProperties ?? true;
 }
 
 /** The name of a property beyond those that the schema names. */

@@ -9,6 +9,8 @@ const ENOUGH = 0.36;
 /** Share that a further statement must add to what is said already. */
 const ADDS = 0.2;
 const MAX_STATEMENTS = 3;
+/** Each is held against every statement. */
+const MAX_QUESTIONS = 8;
 /** What the newest turn is worth above the oldest. */
 const RECENCY = 0.2;
 /** What statements by the model itself are worth: the source is better than its echo. */
@@ -25,15 +27,25 @@ const CALLED =
 const NAME = terms("name");
 
 /** The statements that answer what is asked; for each question in the order in which they were made. */
-export function recall({ ask, statements }: Conversation): Statement[] {
-	return [...new Set(questionsIn(ask).flatMap((question) => answersTo(question, statements)))];
+export function recall({ question, statements }: Conversation): Statement[] {
+	const told = statements.map((statement): Told => {
+		const { text, words } = statement;
+		return { statement, terms: CALLED.test(text) ? [...termsOf(words), ...NAME] : termsOf(words) };
+	});
+	return [...new Set(questionsIn(question).flatMap((one) => answersTo(one, told)))];
+}
+
+/** A statement and what it is about. */
+interface Told {
+	statement: Statement;
+	terms: string[];
 }
 
 /** "What is my name and where do I live?" asks two things. */
 const questionsIn = (ask: string): string[] =>
-	ask.split(/(?<=[?？؟])\s+|,?\s+and\s+(?=(?:what|who|where|when|how|which|why)\b)/i);
+	ask.split(/(?<=[?？؟])\s+|,?\s+and\s+(?=(?:what|who|where|when|how|which|why)\b)/i).slice(-MAX_QUESTIONS);
 
-function answersTo(ask: string, statements: Statement[]): Statement[] {
+function answersTo(ask: string, told: Told[]): Statement[] {
 	const question = ask.replace(POLITE, "");
 	const about = persons(words(question), "user");
 	// "My cat is called Tom" tells; it is not to be answered with another thing that the user told.
@@ -42,15 +54,13 @@ function answersTo(ask: string, statements: Statement[]): Statement[] {
 	if (/\bwho (?:am i|are you)\b|名字|llam|appell|hei(?:ß|ss)/i.test(question)) wanted.push(...NAME);
 	if (wanted.length === 0) return [];
 
-	const candidates = statements.filter((statement) => speaksOf(statement.persons, about));
-	const documents = candidates.map(({ text, words }) =>
-		CALLED.test(text) ? [...termsOf(words), ...NAME] : termsOf(words),
-	);
-	const newest = candidates.reduce((most, { turn }) => Math.max(most, turn), 1);
+	const candidates = told.filter(({ statement }) => speaksOf(statement.persons, about));
+	const newest = candidates.reduce((most, { statement }) => Math.max(most, statement.turn), 1);
+	const documents = candidates.map(({ terms }) => terms);
 	const ranked = relevance(wanted, documents, emphasis(question))
 		.filter(({ coverage }) => coverage >= ENOUGH)
 		.map(({ index, score, matched }) => {
-			const statement = candidates[index];
+			const { statement } = candidates[index] ?? {};
 			const { text = "", role = "user", turn = 0, persons = new Set<Person>() } = statement ?? {};
 			let value = score * (1 + (RECENCY * turn) / newest);
 			if (role === "assistant") value *= ECHO;
@@ -71,10 +81,10 @@ function answersTo(ask: string, statements: Statement[]): Statement[] {
 		for (const word of matched) said.add(word);
 		if (chosen.length === MAX_STATEMENTS) break;
 	}
-	const place = new Map(statements.map((statement, index) => [statement, index]));
 	return chosen
-		.flatMap((index) => candidates[index] ?? [])
-		.sort((a, b) => a.turn - b.turn || (place.get(a) ?? 0) - (place.get(b) ?? 0));
+		.sort((a, b) => a - b)
+		.flatMap((index) => candidates[index]?.statement ?? [])
+		.sort((a, b) => a.turn - b.turn);
 }
 
 /**

@@ -134,6 +134,17 @@ export const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]
 export const workOf = (text: string): number =>
 	text.length + (SPACELESS_COST - 1) * (text.match(SPACELESS_CHARACTERS)?.length ?? 0);
 
+/** White space in a row, as code is indented; what is longer ends a line, or parts two words. */
+const MAX_BLANKS = 16;
+const LONG_BLANKS = new RegExp(String.raw`\s{${MAX_BLANKS + 1},}`, "g");
+
+/**
+ * The text as it may be searched. Expressions go back and forth over white space; what they take for a run of it grows
+ * with the square of its length.
+ */
+export const legible = (text: string): string =>
+	text.replace(LONG_BLANKS, (blanks) => (blanks.includes("\n") ? "\n\n" : " "));
+
 /** The last `limit` characters and the first few, where a question is asked before or after a long passage. */
 export function within(text: string, limit: number): string {
 	if (text.length <= limit) return text;

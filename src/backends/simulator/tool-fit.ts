@@ -25,7 +25,7 @@ const VERBS = new Set(
 );
 const telling = (text: string): string[] => terms(text).filter((word) => !GENERIC.has(word));
 
-const SQL = /\b(?:select\b.+\bfrom|insert into|delete from)\b.*$/i;
+const SQL = /\b(?:select\b.{1,500}?\bfrom|insert into|delete from)\b.*$/i;
 const GOES_WITH: [RegExp, string][] = [
 	[/\b(?:temperature|forecast|rain|snow|sunny|cloudy|umbrella|hot|cold|humid|windy)\w*/i, "weather forecast"],
 	[/\b(?:look(?:ing)? up|find|google|search|news|latest)\b/i, "search lookup web"],
@@ -71,8 +71,15 @@ export function profile(tool: ChatTool): Profile {
 	};
 }
 
-/** What the text is worth to the tool; 0 where they share nothing. */
-export function worth({ named, about, inputs, mentioned }: Profile, text: string): number {
+/** A piece of text by its words. */
+export interface Reading {
+	text: string;
+	own: Set<string>;
+	/** What goes with them. */
+	related: Set<string>;
+}
+
+export function reading(text: string): Reading {
 	// The words of a statement in SQL are not about users, orders and files.
 	const own = new Set(terms(text.replace(SQL, " ")));
 	const related = new Set(
@@ -84,6 +91,11 @@ export function worth({ named, about, inputs, mentioned }: Profile, text: string
 			.map(term)
 			.filter((word) => !own.has(word)),
 	);
+	return { text, own, related };
+}
+
+/** What the text is worth to the tool; 0 where they share nothing. */
+export function worth({ named, about, inputs, mentioned }: Profile, { text, own, related }: Reading): number {
 	const value = (word: string): number => {
 		const isVerb = VERBS.has(word) && named.length > 1;
 		if (named.includes(word)) return isVerb ? WORTH.verb : WORTH.name;

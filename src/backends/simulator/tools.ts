@@ -12,13 +12,13 @@ import { KINDS, kindOf } from "./kinds.ts";
 import { after, names, quoted } from "./phrases.ts";
 import { canonical, isRecord, progress } from "./progress.ts";
 import { sentences, within } from "./text.ts";
-import { ENOUGH, type Profile, profile, WORTH, worth } from "./tool-fit.ts";
+import { ENOUGH, type Profile, profile, reading, WORTH, worth } from "./tool-fit.ts";
 
 /** Rounds of calls and results after one message of the user. */
 const MAX_ROUNDS = 5;
 const MAX_CALLS = 8;
 /** Clauses read of one message. */
-const MAX_PIECES = 64;
+const MAX_PIECES = 32;
 const MAX_CHARACTERS = 4_000;
 /** Earlier turns that arguments may come from. */
 const MAX_TURNS = 6;
@@ -124,8 +124,12 @@ const TELLS =
 	/^(?:(?:hi|hello|hey)[\s,!]+)?(?:i|my|we|our|it|this|that|thanks|thank)\b(?!\s+(?:want|need|would|['’]d|am looking|must|have to)\b)[^?？؟]*$/i;
 
 /** The best first; of equals the one that the caller named first. */
-const fitting = (profiles: Profile[], text: string): { tool: ChatTool; value: number }[] =>
-	profiles.map((one) => ({ tool: one.tool, value: worth(one, text) })).sort((a, b) => b.value - a.value);
+function fitting(profiles: Profile[], text: string): { tool: ChatTool; value: number }[] {
+	const read = reading(text);
+	return profiles
+		.map((one) => ({ tool: one.tool, value: worth(one, read) }))
+		.sort((a, b) => b.value - a.value);
+}
 
 function stepsOf(message: string, profiles: Profile[]): Step[] {
 	const steps: Step[] = [];

@@ -76,7 +76,7 @@ const plain = (text: string): string =>
 function like(original: string, translated: string): string {
 	const first = original.trim().replace(/^[¿¡]/, "").charAt(0);
 	const capital = first !== first.toLowerCase();
-	const mark = /[?!.]+$/.exec(original.trim())?.[0] ?? "";
+	const mark = /(?<![?!.])[?!.]+$/.exec(original.trim())?.[0] ?? "";
 	return (capital ? translated.charAt(0).toUpperCase() + translated.slice(1) : translated) + mark;
 }
 
@@ -89,7 +89,7 @@ function translate(text: string, from: number, to: number): string | undefined {
 	const translated = parts.map((part) => (/^[\s¿¡?!.,;:]+$/.test(part) ? part : lookup(part.toLowerCase())));
 	if (!translated.some((part, index) => part !== parts[index])) return undefined;
 	return translated.every((part) => part !== undefined)
-		? like(text, translated.join("")).replace(/([?!.])\1+$/, "$1")
+		? like(text, translated.join("")).replace(/([?!.])(?<!\1\1)\1+$/, "$1")
 		: undefined;
 }
 

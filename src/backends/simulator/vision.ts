@@ -1,5 +1,6 @@
 /** What can be said of an image without eyes: its media type, its size in pixels, its length. */
 import { imageSize } from "image-size";
+import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { ChatMessage } from "../../tasks/text-generation.ts";
 
 /** Base64 characters read for the size; a JPEG with a large preview in its head has it further in, and goes without. */
@@ -16,20 +17,16 @@ export function imageFacts({ content }: ChatMessage): string[] {
 }
 
 function facts(url: string): string {
-	const [, type = "", encoded = ""] = /^data:([^;,]*)(?:;[^,]*)?;base64,([\s\S]*)$/i.exec(url) ?? [];
-	if (encoded === "") return "is at an address, which I do not fetch.";
-	const data = encoded.replace(/\s+/g, "");
-	const length = Math.floor((data.replace(/=+$/, "").length * 3) / 4);
-	const described = `${type || "image"}, ${length.toLocaleString("en")} bytes`;
+	const { contentType, base64 = "" } = splitDataUrl(url) ?? {};
+	if (base64 === "") return "is at an address, which I do not fetch.";
+	const data = base64.replace(/\s+/g, "");
+	const length = Math.floor((data.replace(/={1,2}$/, "").length * 3) / 4);
+	const described = `${contentType?.split(";")[0] || "image"}, ${length.toLocaleString("en")} bytes`;
 	try {
-		const { width, height, type: format = "" } = imageSize(decode(data.slice(0, HEAD_CHARACTERS)));
+		const bytes = decodeBase64(data.slice(0, HEAD_CHARACTERS)) ?? new Uint8Array();
+		const { width, height, type: format = "" } = imageSize(bytes);
 		return `is ${width} by ${height} pixels (${format.toUpperCase()}; ${described}).`;
 	} catch {
 		return `has a size that I cannot read (${described}).`;
 	}
-}
-
-function decode(base64: string): Uint8Array {
-	const whole = base64.slice(0, base64.length - (base64.length % 4 === 1 ? 1 : 0));
-	return Uint8Array.from(atob(whole), (character) => character.charCodeAt(0));
 }

@@ -1,6 +1,6 @@
 /** JSON mode: the format that a caller asks for, and the reply held to it. */
-import { type Schema, type SchemaDraft, Validator } from "@cfworker/json-schema";
 import { AiError } from "../../errors.ts";
+import { GuardedSchema, isTooLarge, type Longest } from "../../schemas/guarded-schema.ts";
 import type { ResponseFormat } from "../../tasks/text-generation.ts";
 import { invalidInput } from "./errors.ts";
 import { isRecord } from "./tools.ts";
@@ -22,7 +22,8 @@ export function readResponseFormat(format: {
 	if (!isRecord(sent)) throw invalidInput("response_format.json_schema must be a JSON Schema");
 	const { name, description, schema, strict } = sent;
 	const isWrapped = typeof name === "string" && (isRecord(schema) || Object.keys(sent).every(isWrapperKey));
-	if (!isWrapped) return jsonSchemaFormat(sent);
+	if (!isWrapped) return jsonSchemaFormat(sent, "response_format.json_schema");
+	refuseTooLarge(schema, "response_format.json_schema");
 	return {
 		type: "json_schema",
 		json_schema: {
@@ -36,10 +37,15 @@ export function readResponseFormat(format: {
 
 const isWrapperKey = (key: string): boolean => ["name", "description", "strict"].includes(key);
 
-export const jsonSchemaFormat = (schema: Record<string, unknown>): ResponseFormat => ({
-	type: "json_schema",
-	json_schema: { name: SCHEMA_NAME, schema },
-});
+/** Throws 8001; `field` is where the schema came from. */
+export function jsonSchemaFormat(schema: Record<string, unknown>, field = "guided_json"): ResponseFormat {
+	refuseTooLarge(schema, field);
+	return { type: "json_schema", json_schema: { name: SCHEMA_NAME, schema } };
+}
+
+function refuseTooLarge(schema: unknown, field: string): void {
+	if (isTooLarge(schema)) throw invalidInput(`${field} is too large or too deep`);
+}
 
 /**
  * The document that a reply is. Throws 5024 when it is not JSON, not an object where only "JSON" was asked for, or not
@@ -58,18 +64,20 @@ export function parseJsonReply(text: string, format: Exclude<ResponseFormat, { t
 }
 
 function obeys(document: unknown, schema: unknown): boolean {
-	if (!isRecord(schema)) return true;
-	// A copy: the validator writes into the schema it is given.
-	const copy = structuredClone(schema) as Schema;
-	return new Validator(copy, draftOf(schema.$schema)).validate(document).valid;
+	return !isRecord(schema) || new GuardedSchema(schema, longestIn(document)).accepts(document);
 }
 
-const DRAFTS: readonly [part: string, draft: SchemaDraft][] = [
-	["draft-04", "4"],
-	["draft-06", "7"],
-	["draft-07", "7"],
-	["2019-09", "2019-09"],
-];
-
-const draftOf = (named: unknown): SchemaDraft =>
-	DRAFTS.find(([part]) => typeof named === "string" && named.includes(part))?.[1] ?? "2020-12";
+/** Of what is anywhere in a document, names of properties included. */
+function longestIn(document: unknown): Longest {
+	const longest = { characters: 0, items: 0 };
+	const left = [document];
+	while (left.length > 0) {
+		const value = left.pop();
+		if (typeof value === "string") longest.characters = Math.max(longest.characters, value.length);
+		if (typeof value !== "object" || value === null) continue;
+		if (Array.isArray(value)) longest.items = Math.max(longest.items, value.length);
+		else for (const key of Object.keys(value)) left.push(key);
+		for (const part of Object.values(value)) left.push(part);
+	}
+	return longest;
+}
