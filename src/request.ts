@@ -9,10 +9,12 @@ import type { Target, World } from "./backends/backend.ts";
 import type { Dialect, Rendered } from "./dialects/dialect.ts";
 import type { AiError } from "./errors.ts";
 import type { Catalog } from "./models/catalog.ts";
-import type { Model } from "./models/model.ts";
+import type { Model, TaskTitle } from "./models/model.ts";
+import type { Credential, Ledgers } from "./objects/admission.ts";
 
 export interface Caller {
 	account: string;
+	credential: Credential;
 }
 
 export interface InferenceRequest {
@@ -53,6 +55,11 @@ export interface Services extends World {
 	random(): number;
 	/** Tells the operator of a failure, without a word of what was asked. */
 	log(error: AiError, requestId: string): void;
+	ledgers: Ledgers;
+	/** Keeps the request's context alive until the promise is settled, also after the caller has gone. */
+	waitUntil(promise: Promise<unknown>): void;
+	/** Resolves after so many milliseconds; rejects with the signal's reason when it fires first. */
+	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
 export interface Routing {
@@ -73,4 +80,18 @@ export interface Limits {
 	uploadBytes: number;
 	/** Deepest nesting of a JSON body. */
 	jsonDepth: number;
+	/** `free`: stops at `dailyNeurons`, and has no models that need the paid plan. */
+	plan: "free" | "paid";
+	/** Neurons a UTC day, of one account. Absent: without end. */
+	dailyNeurons?: number;
+	/** Requests a minute of one account, by task; a task that is not here has no limit. */
+	requestsPerMinute: Partial<Record<TaskTitle, number>>;
+	/** Of one account, by model: instead of the task's rate, and within the account's budget. */
+	models: Readonly<Record<string, ModelLimits>>;
+}
+
+export interface ModelLimits {
+	requestsPerMinute?: number;
+	/** Neurons a UTC day. */
+	dailyNeurons?: number;
 }

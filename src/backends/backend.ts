@@ -33,7 +33,17 @@ export interface Target {
 	timeouts: Timeouts;
 }
 
-export type BackendKind = "simulator" | "openai";
+export const BACKEND_KINDS = [
+	"simulator",
+	"openai",
+	"anthropic",
+	"gemini",
+	"tei",
+	"ollama",
+	"workers-ai",
+	"cog",
+] as const;
+export type BackendKind = (typeof BACKEND_KINDS)[number];
 
 /** What a backend is given of the world. */
 export interface World {

@@ -13,8 +13,11 @@ import { createParser } from "eventsource-parser";
 import { AiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
 import { DONE, isDone } from "../sse.ts";
+import type { ChatDelta } from "../tasks/text-generation.ts";
+import { SentUsage, usageOf } from "../tasks/usage.ts";
 import type { Deadline } from "./deadline.ts";
 import { EventSplitter } from "./event-splitter.ts";
+import { StreamProgress } from "./progress.ts";
 import { type Call, failureOfBody, failureOfCut, failureOfShape } from "./upstream-failure.ts";
 
 /** Room for one event. The largest are images in base64. */
@@ -43,7 +46,7 @@ export async function watchEvents(
 	source: ReadableStream<Uint8Array>,
 	deadline: Deadline,
 	choices: number,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<{ events: ReadableStream<Uint8Array>; progress: StreamProgress }> {
 	const { idleMs } = call.target.timeouts;
 	const reader = source.getReader();
 	const splitter = new EventSplitter();
@@ -124,7 +127,7 @@ export async function watchEvents(
 		const reason: AiError = deadline.signal.reason;
 		give(output, reason.key === "aborted" ? fail(reason) : stop(reason));
 	};
-	return new ReadableStream<Uint8Array>(
+	const events = new ReadableStream<Uint8Array>(
 		{
 			start(output) {
 				deadline.signal.addEventListener("abort", () => timeOut(output));
@@ -141,11 +144,20 @@ export async function watchEvents(
 		},
 		{ highWaterMark: 0 },
 	);
+	return { events, progress: watch.progress };
 }
 
 const NOTHING = new Uint8Array();
 const DONE_BYTES = new TextEncoder().encode(DONE);
 const BLANK_LINE = new TextEncoder().encode("\n\n");
+
+/** As far as it is read; `text` is how `/completions` says what a chat has in `delta`. */
+interface SentChoice {
+	index?: unknown;
+	finish_reason?: unknown;
+	delta?: ChatDelta | null;
+	text?: string | null;
+}
 
 /** What the events have told so far. */
 class Watch {
@@ -153,6 +165,7 @@ class Watch {
 	done = false;
 	/** The last bytes seen were an event, not a comment or half a line. */
 	sawEvent = false;
+	readonly progress = new StreamProgress();
 	readonly #call: Call;
 	readonly #choices: number;
 	readonly #finished = new Set<number>();
@@ -198,14 +211,18 @@ class Watch {
 		}
 		if (typeof chunk !== "object" || chunk === null) return this.#ifMalformed(this.#call);
 		// `object: "error"` is how older vLLM marks the body of an error.
-		const { error, object, choices } = chunk as Record<string, unknown>;
+		const { error, object, choices, usage } = chunk as Record<string, unknown>;
 		if (name === "error" || object === "error" || (error !== undefined && error !== null))
 			return failureOfBody(this.#call, chunk);
 		if (Array.isArray(choices)) for (const choice of choices) this.#note(choice);
+		const counted = SentUsage.safeParse(usage);
+		if (counted.success) this.progress.count(usageOf(counted.data));
 		return undefined;
 	}
 
-	#note(choice: { index?: unknown; finish_reason?: unknown } | null): void {
+	#note(choice: SentChoice | null): void {
+		const said = choice?.delta ?? { content: choice?.text };
+		this.progress.pass(said);
 		// Some engines send "" for as long as there is none.
 		if (!choice?.finish_reason || typeof choice.finish_reason !== "string") return;
 		this.#finished.add(typeof choice.index === "number" ? choice.index : 0);

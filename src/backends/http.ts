@@ -7,6 +7,7 @@ import type { z } from "zod";
 import type { AiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
 import type { Media } from "../tasks/media.ts";
+import type { Progress } from "../tasks/task.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { watchEvents } from "./event-stream.ts";
 import {
@@ -52,7 +53,7 @@ export async function postBytes(call: Call, path: string, body: RequestBody): Pr
 
 export type StreamReply<Value> =
 	/** Ends after `data: [DONE]`, or errors with an `AiError`. */
-	| { kind: "stream"; events: ReadableStream<Uint8Array> }
+	| { kind: "stream"; events: ReadableStream<Uint8Array>; progress: Progress }
 	/** The upstream answered at once, although a stream was asked for. */
 	| { kind: "value"; value: Value };
 
@@ -69,7 +70,7 @@ export async function postStream<Schema extends z.ZodType>(
 	const exchange = await open(call, path, body, "text/event-stream, application/json");
 	const { response, deadline } = exchange;
 	if (mediaType(response) === "text/event-stream" && response.body)
-		return { kind: "stream", events: await watchEvents(call, response.body, deadline, choices) };
+		return { kind: "stream", ...(await watchEvents(call, response.body, deadline, choices)) };
 	return { kind: "value", value: await readValue(exchange, schema) };
 }
 

@@ -1,6 +1,6 @@
 /** `BACKENDS`: the engines that routes name. */
 import * as z from "zod";
-import type { BackendKind } from "../backends/backend.ts";
+import { BACKEND_KINDS, type BackendKind } from "../backends/backend.ts";
 import type { WeightedTarget } from "../request.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { expectedName, type Path, type Problems } from "./problems.ts";
@@ -48,18 +48,21 @@ const EngineUrl = z.string().transform((text, context) => {
 
 const BackendName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** What a backend of each kind is configured with, beside `kind`. */
-const settings = (env: Env) =>
-	({
-		simulator: z.strictObject({}),
-		openai: z.strictObject({
-			url: EngineUrl.optional(),
-			urls: z.array(EngineUrl).min(1).optional(),
-			key: secret(env).optional(),
-			headers: headers(env).optional(),
-			timeouts: Timeouts.optional(),
-		}),
-	}) satisfies Record<BackendKind, z.ZodType>;
+/** What an engine is configured with, beside `kind`. */
+const engineSettings = (env: Env) =>
+	z.strictObject({
+		url: EngineUrl.optional(),
+		urls: z.array(EngineUrl).min(1).optional(),
+		key: secret(env).optional(),
+		headers: headers(env).optional(),
+		timeouts: Timeouts.optional(),
+	});
+
+/** Services that have one address for everybody. */
+const HOSTED: Partial<Record<BackendKind, string>> = {
+	anthropic: "https://api.anthropic.com",
+	gemini: "https://generativelanguage.googleapis.com",
+};
 
 /** Every backend whose description is right, and the simulator. */
 export function readBackends(
@@ -87,7 +90,6 @@ function readBackend(
 	const fields = problems.parse(z.looseObject({}), entry, path);
 	if (!fields) return undefined;
 	const { kind, ...rest } = fields;
-	const schemas = settings(env);
 
 	if (name === SIMULATOR && kind !== "simulator") {
 		problems.add(
@@ -96,23 +98,27 @@ function readBackend(
 		);
 		return undefined;
 	}
-	if (kind === "simulator") return problems.parse(schemas.simulator, rest, path) && simulator(name);
-	if (kind !== "openai") problems.add([...path, "kind"], expectedName(Object.keys(schemas), kind));
+	if (kind === "simulator") return problems.parse(z.strictObject({}), rest, path) && simulator(name);
+	const known = BACKEND_KINDS.find((one) => one === kind);
+	if (!known) problems.add([...path, "kind"], expectedName(BACKEND_KINDS, kind));
 
 	// Also where the kind is not known: the rest is likelier to be meant for this one than for the simulator.
-	if ((rest.url === undefined) === (rest.urls === undefined))
-		problems.add(path, `expected either url or urls, found ${rest.url === undefined ? "neither" : "both"}`);
+	const hosted = known && HOSTED[known];
+	const both = rest.url !== undefined && rest.urls !== undefined;
+	if (both || (rest.url === undefined && rest.urls === undefined && !hosted))
+		problems.add(path, `expected either url or urls, found ${both ? "both" : "neither"}`);
 	refuseSecondKey(rest.headers, rest.key, [...path, "headers"], problems);
-	const openai = problems.parse(schemas.openai, rest, path);
-	const [first, ...others] = openai?.urls ?? (openai?.url === undefined ? [] : [openai.url]);
-	if (!openai || first === undefined) return undefined;
+	const engine = problems.parse(engineSettings(env), rest, path);
+	const url = engine?.url ?? hosted;
+	const [first, ...others] = engine?.urls ?? (url === undefined ? [] : [url]);
+	if (!engine || !known || first === undefined) return undefined;
 	return {
 		backend: name,
-		kind: "openai",
+		kind: known,
 		urls: [first, ...others],
-		...(openai.key !== undefined && { key: openai.key }),
-		headers: openai.headers ?? {},
-		timeouts: openai.timeouts ?? DEFAULT_TIMEOUTS,
+		...(engine.key !== undefined && { key: engine.key }),
+		headers: engine.headers ?? {},
+		timeouts: engine.timeouts ?? DEFAULT_TIMEOUTS,
 	};
 }
 

@@ -1,9 +1,9 @@
 /** Whether a call can fit its model, before anything is spent on it. Token counts here are estimates, and low ones. */
 import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
-import { approximateTokens } from "../models/tokens.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { textOf } from "../tasks/text-generation.ts";
+import { approximateTokens } from "../tokens.ts";
 
 export function fitContext(call: TaskCall, model: Model): void {
 	if (call.task === "text-generation" && model.contextWindow !== undefined) {

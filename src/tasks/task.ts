@@ -16,7 +16,7 @@ import type { LiveTranscription, LiveTranscriptionInput } from "./live-transcrip
 import type { Media } from "./media.ts";
 import type { RerankingInput, RerankingOutput } from "./reranking.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "./text-embeddings.ts";
-import type { ChatCompletion, ChatInput } from "./text-generation.ts";
+import type { ChatCompletion, ChatInput, Usage } from "./text-generation.ts";
 import type {
 	ClassifyTextInput,
 	LabelsOutput,
@@ -64,7 +64,18 @@ export type TaskCall<Name extends TaskName = TaskName> = {
  */
 export type Answer<Name extends TaskName = TaskName> =
 	| { kind: "value"; output: TaskOutput<Name> }
-	| { kind: "stream"; events: ReadableStream<Uint8Array> };
+	| { kind: "stream"; events: ReadableStream<Uint8Array>; progress: Progress };
+
+/**
+ * What of a stream has passed to its reader. Whoever makes the stream keeps it up to date, so that it is true whenever
+ * the stream ends: at `[DONE]`, cut, or left.
+ */
+export interface Progress {
+	/** The engine's own counts, the latest that it gave. */
+	readonly usage: Usage | undefined;
+	/** Output tokens by our own count, for a stream whose engine gave none. */
+	readonly outputTokens: number;
+}
 
 /** An answer together with the task that it answers. */
 export type TaskAnswer<Name extends TaskName = TaskName> = {

@@ -13,6 +13,10 @@ export function productModel(id: string): Model {
 	return model;
 }
 
+/** Writers read the events alone. */
+export const streamAnswer = (events: ReadableStream<Uint8Array>) =>
+	({ kind: "stream", events, progress: { usage: undefined, outputTokens: 0 } }) as const;
+
 export interface Read {
 	model: Model;
 	inputs: unknown;

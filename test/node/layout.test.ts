@@ -12,10 +12,10 @@ const ROOMS: readonly (readonly string[])[] = [
 	["config.ts"],
 	["config"],
 	["request.ts"],
-	["backends", "dialects", "markdown"],
+	["backends", "dialects", "markdown", "objects"],
 	["models"],
 	["tasks"],
-	["sse.ts", "log.ts", "schemas"],
+	["sse.ts", "log.ts", "schemas", "tokens.ts"],
 	["errors.ts"],
 	["media"],
 ];

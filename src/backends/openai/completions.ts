@@ -57,7 +57,7 @@ export async function completeRawPrompt(
 	const reply = await postStream(call, PATH, body, { schema: WholeReply, choices: input.n ?? 1 });
 	return reply.kind === "value"
 		? { kind: "value", output: chatCompletion(reply.value, call) }
-		: { kind: "stream", events: chatChunks(reply.events, call) };
+		: { ...reply, events: chatChunks(reply.events, call) };
 }
 
 function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {

@@ -30,8 +30,7 @@ export async function textGeneration(
 		system_fingerprint: FINGERPRINT,
 	};
 	const usage = usageOf(input, choices);
-	if (input.stream)
-		return { kind: "stream", events: eventStream(chunks(head, choices, usage, input), signal) };
+	if (input.stream) return { kind: "stream", ...eventStream(chunks(head, choices, usage, input), signal) };
 	return {
 		kind: "value",
 		output: {

@@ -4,7 +4,9 @@
  */
 import { AiError } from "../../errors.ts";
 import { DONE, frame } from "../../sse.ts";
+import type { Progress } from "../../tasks/task.ts";
 import type { ChatChunk, ChatDelta, ChatInput, Usage } from "../../tasks/text-generation.ts";
+import { StreamProgress } from "../progress.ts";
 import type { Generated } from "./generation.ts";
 import { logprobsOf } from "./logprobs.ts";
 
@@ -44,25 +46,31 @@ export function* chunks(
 }
 
 /** One event a pull. The reader may leave at any time; a fired `signal` ends the stream in an error. */
-export function eventStream(events: Generator<ChatChunk>, signal: AbortSignal): ReadableStream<Uint8Array> {
+export function eventStream(
+	chunks: Generator<ChatChunk>,
+	signal: AbortSignal,
+): { events: ReadableStream<Uint8Array>; progress: Progress } {
 	const encoder = new TextEncoder();
+	const progress = new StreamProgress();
 	let done = false;
-	return new ReadableStream<Uint8Array>(
+	const events = new ReadableStream<Uint8Array>(
 		{
 			pull(controller) {
 				if (signal.aborted) {
-					events.return(undefined);
+					chunks.return(undefined);
 					return controller.error(new AiError("aborted"));
 				}
 				if (done) return controller.close();
-				const next = events.next();
+				const next = chunks.next();
 				done = next.done === true;
+				if (!next.done) progress.see(next.value);
 				controller.enqueue(encoder.encode(next.done ? DONE : frame(next.value)));
 			},
 			cancel() {
-				events.return(undefined);
+				chunks.return(undefined);
 			},
 		},
 		{ highWaterMark: 0 },
 	);
+	return { events, progress };
 }

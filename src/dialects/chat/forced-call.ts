@@ -29,7 +29,7 @@ export function mendForcedCall(
 	if (forced === undefined) return answer;
 	const callIn = (text: string) => readCall(text, forced, uuid);
 	return answer.kind === "stream"
-		? { kind: "stream", events: mendEvents(answer.events, callIn) }
+		? { ...answer, events: mendEvents(answer.events, callIn) }
 		: { kind: "value", output: mendCompletion(answer.output, callIn) };
 }
 

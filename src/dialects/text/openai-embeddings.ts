@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
-import { approximateTokens } from "../../models/tokens.ts";
+import { approximateTokens } from "../../tokens.ts";
 import type { Dialect } from "../dialect.ts";
 import { encodeBase64 } from "../media/media.ts";
 import { outcomeOf } from "../outcome.ts";

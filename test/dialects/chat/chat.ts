@@ -8,6 +8,7 @@ import type { Model } from "../../../src/models/model.ts";
 import { DONE, frame } from "../../../src/sse.ts";
 import type { Answer } from "../../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput, Usage } from "../../../src/tasks/text-generation.ts";
+import { streamAnswer } from "../exchange.ts";
 
 export const NOW = 1_776_784_307_643;
 
@@ -76,7 +77,7 @@ export async function writtenEvents(
 	dialect?: Dialect,
 ): Promise<string> {
 	const answer: Answer<"text-generation"> =
-		events instanceof ReadableStream ? { kind: "stream", events } : { kind: "value", output: events };
+		events instanceof ReadableStream ? streamAnswer(events) : { kind: "value", output: events };
 	const rendered = write(asked, { ...sent, stream: true }, answer, dialect ?? nativeDialect(asked));
 	if (rendered.kind !== "events") throw new Error(`${rendered.kind} instead of events`);
 	return new Response(rendered.events).text();

@@ -6,6 +6,7 @@ import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-
 import { responses } from "../../../src/dialects/responses/responses.ts";
 import { AiError } from "../../../src/errors.ts";
 import type { ChatChunk, ChatCompletion, ChatInput } from "../../../src/tasks/text-generation.ts";
+import { streamAnswer } from "../exchange.ts";
 import {
 	CHAT_MODEL,
 	completion,
@@ -46,7 +47,7 @@ function mend(output: ChatCompletion, input = FORCED, model = GPT_OSS): ChatComp
 
 function mendEvents(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
 	const input = inputOf({ ...FORCED, stream: true });
-	const answer = mendForcedCall({ kind: "stream", events }, input, { model: GPT_OSS, uuid });
+	const answer = mendForcedCall(streamAnswer(events), input, { model: GPT_OSS, uuid });
 	if (answer.kind !== "stream") throw new Error("not a stream");
 	return answer.events;
 }
@@ -219,10 +220,7 @@ describe("a forced call is the same on every route", () => {
 		called(JSON.stringify(value.value));
 		for (const answer of [
 			{ kind: "value", output } as const,
-			{
-				kind: "stream",
-				events: streamOf([hubText([delta({ content: '{"at":1}' }), delta({}, "stop")])]),
-			} as const,
+			streamAnswer(streamOf([hubText([delta({ content: '{"at":1}' }), delta({}, "stop")])])),
 		]) {
 			const events = write(asked, { ...sent, stream: true }, answer, dialect);
 			if (events.kind !== "events") throw new Error(`${events.kind} instead of events`);

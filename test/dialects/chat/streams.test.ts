@@ -8,6 +8,7 @@ import { nativeDialect } from "../../../src/dialects/index.ts";
 import { AiError } from "../../../src/errors.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { DONE } from "../../../src/sse.ts";
+import { streamAnswer } from "../exchange.ts";
 import {
 	anyCuts,
 	delta,
@@ -45,7 +46,7 @@ const HUB = [
 
 describe.each(WRITERS)("a stream written for %s", (_, asked, sent, dialect) => {
 	const written = (events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
-		const rendered = write(asked, { ...sent, stream: true }, { kind: "stream", events }, dialect);
+		const rendered = write(asked, { ...sent, stream: true }, streamAnswer(events), dialect);
 		if (rendered.kind !== "events") throw new Error(`${rendered.kind} instead of events`);
 		return rendered.events;
 	};

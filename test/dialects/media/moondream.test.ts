@@ -7,7 +7,7 @@ import {
 } from "../../../src/dialects/media/moondream.ts";
 import { AiError } from "../../../src/errors.ts";
 import type { ChatCompletion } from "../../../src/tasks/text-generation.ts";
-import { productModel, type Read, read, refusal, write } from "../exchange.ts";
+import { productModel, type Read, read, refusal, streamAnswer, write } from "../exchange.ts";
 import { base64, png } from "../samples.ts";
 
 const model = productModel("@cf/moondream/moondream3.1-9B-A2B");
@@ -192,7 +192,7 @@ describe("streams", () => {
 	const asked = (inputs: object = {}): Read => read(reader, model, { image: uri, ...inputs });
 	const stream = (exchange: Read, source: ReadableStream<Uint8Array>): Rendered =>
 		writer.write(
-			{ task: "text-generation", answer: { kind: "stream", events: source } },
+			{ task: "text-generation", answer: streamAnswer(source) },
 			{ ...exchange, now: 0, requestId: "r", uuid: () => "u" },
 		);
 	const textOf = (rendered: Rendered): Promise<string> => {

@@ -5,6 +5,7 @@ import { validate } from "../../../src/dialects/validation/validation.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { TaskAnswer } from "../../../src/tasks/task.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../../src/tasks/text-generation.ts";
+import { streamAnswer } from "../exchange.ts";
 
 export const CHAT_MODEL: Model = {
 	id: "@cf/test/chat",
@@ -110,7 +111,7 @@ export function streamOf(pieces: (string | Uint8Array)[], error?: Error): Readab
 
 export const streamed = (events: ReadableStream<Uint8Array>): TaskAnswer => ({
 	task: "text-generation",
-	answer: { kind: "stream", events },
+	answer: streamAnswer(events),
 });
 export const answered = (output: ChatCompletion): TaskAnswer => ({
 	task: "text-generation",

@@ -1,0 +1,51 @@
+/** Counts what of a chat stream has passed, for whoever must bill it when it ends early. */
+import type { Progress } from "../tasks/task.ts";
+import type { ChatChunk, ChatDelta, Usage } from "../tasks/text-generation.ts";
+import { TokenCount } from "../tokens.ts";
+
+/** Engines that stream token by token stay below this many characters an event, on average. */
+const MAX_CHARACTERS_OF_A_TOKEN = 8;
+
+export class StreamProgress implements Progress {
+	#usage: Usage | undefined;
+	#deltas = 0;
+	#characters = 0;
+	readonly #count = new TokenCount();
+
+	get usage(): Usage | undefined {
+		return this.#usage;
+	}
+
+	/** An event a token, where that can be; else what the text is worth. */
+	get outputTokens(): number {
+		const tokenByToken = this.#characters <= this.#deltas * MAX_CHARACTERS_OF_A_TOKEN;
+		return tokenByToken ? this.#deltas : this.#count.tokens;
+	}
+
+	/** A whole event. */
+	see({ choices, usage }: Pick<ChatChunk, "choices" | "usage">): void {
+		for (const { delta } of choices) this.pass(delta);
+		this.count(usage);
+	}
+
+	/** Engines count up on every event or once at the end, and some follow the truth with zeros. */
+	count(usage: Usage | null | undefined): void {
+		if (!usage) return;
+		const { prompt_tokens, completion_tokens } = this.#usage ?? { prompt_tokens: 0, completion_tokens: 0 };
+		if (usage.prompt_tokens + usage.completion_tokens >= prompt_tokens + completion_tokens)
+			this.#usage = usage;
+	}
+
+	/** One delta of one choice. */
+	pass(delta: ChatDelta): void {
+		const { content, reasoning_content, reasoning, refusal, tool_calls } = delta;
+		const calls = tool_calls?.map(
+			({ function: called }) => `${called?.name ?? ""}${called?.arguments ?? ""}`,
+		);
+		const text = [content, reasoning_content ?? reasoning, refusal, ...(calls ?? [])].join("");
+		if (text === "") return;
+		this.#deltas++;
+		this.#characters += text.length;
+		this.#count.add(text);
+	}
+}

@@ -1,0 +1,3 @@
+import type { Backend } from "../backend.ts";
+
+export const workersAi: Backend = () => ({});
