@@ -54,7 +54,16 @@ export const FAILURES = {
 	requestTooLarge: inference(3006, 413, "Request too large", "Request is too large"),
 	timeout: inference(3007, 408, "Timeout", "Request timeout", true),
 	aborted: inference(3008, 408, "Aborted", "Request was aborted"),
+	rateLimited: inference(3021, 429, "AiError", "rate limiting: inference request per min rate reached"),
 	refusedByModel: inference(3030, 400, "AiError", "The model refused the request"),
+	accountLimited: inference(
+		3036,
+		429,
+		"Account limited",
+		"You have used up your daily free allocation of 10,000 neurons",
+	),
+	/** A budget that the operator set, of an account, a token or a model: the description names it. */
+	budgetExceeded: inference(3036, 429, "Account limited", "A daily budget of neurons is used up"),
 	outOfCapacity: inference(
 		3040,
 		429,
@@ -63,6 +72,13 @@ export const FAILURES = {
 		true,
 	),
 	modelTimeout: inference(3046, 408, "AiError", "Request timeout", true),
+	/** What production sends, instead of the documented 3036. */
+	freeAllocationUsed: inference(
+		4006,
+		429,
+		"AiError",
+		"you have used up your daily free allocation of 10,000 neurons, please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
+	),
 	executionFailed: inference(5001, 500, "AiError", "Model execution failed", true),
 	invalidData: inference(5004, 400, "Invalid data", "Invalid data type for base64 input"),
 	loraUnsupported: inference(5005, 405, "LoRa unsupported", "The model does not support LoRA inference"),
@@ -82,11 +98,23 @@ export const FAILURES = {
 	),
 	jsonModeUnmet: inference(5024, 400, "AiError", "JSON Model couldn't be met"),
 	deprecatedModel: inference(5028, 410, "Model has been deprecated", "Model has been deprecated"),
+	paidPlanRequired: inference(
+		5035,
+		403,
+		"Model requires Workers Paid plan",
+		"This model is not available on the Workers Free plan",
+	),
 	invalidInput: inference(8001, 400, "AiError", "Invalid input"),
 	engineRefused: inference(8007, 400, "AiError", "The engine refused the request"),
 	/** The upstream cannot be reached, or refuses the gateway's own credentials: the operator's to mend. */
 	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
 	authentication: edge(10000, 401, "Authentication error"),
+	/** A token that is known, but may not do this. */
+	forbidden: edge(10000, 403, "Authentication error"),
+	/** The account's own object cannot be asked: nothing is served that cannot be counted. */
+	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
+	/** A body or query of the account's own routes: tokens, usage. The description names the field. */
+	invalidRequest: edge(1001, 400, "Invalid request"),
 	noRoute: edge(7000, 400, "No route for that URI"),
 	notFound: edge(7002, 404, "Not found"),
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),

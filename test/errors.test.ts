@@ -27,8 +27,24 @@ describe("AiError", () => {
 		});
 	});
 
-	it("has one failure for each code of the inference plane", () => {
-		const codes = Object.values(FAILURES).map(({ code }) => code);
+	it("has one failure for each code of a plane, but for what differs in status or in whose budget it is", () => {
+		const { budgetExceeded: _budget, forbidden: _forbidden, ...others } = FAILURES;
+		const codes = Object.values(others).map(({ code, plane }) => `${plane} ${code}`);
 		expect(new Set(codes).size).toBe(codes.length);
+	});
+
+	it("has the product's words for what an account may not", () => {
+		expect(new AiError("freeAllocationUsed")).toMatchObject({
+			message:
+				"4006: you have used up your daily free allocation of 10,000 neurons, please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
+			status: 429,
+			retryable: false,
+		});
+		expect(new AiError("rateLimited")).toMatchObject({
+			message: "3021: rate limiting: inference request per min rate reached",
+			status: 429,
+			retryable: false,
+		});
+		expect(new AiError("forbidden")).toMatchObject({ message: "10000: Authentication error", status: 403 });
 	});
 });
