@@ -20,7 +20,7 @@ const MAX_PATHS_CHARACTERS = 4_000_000;
 /** Each member is compared with each other. */
 const MAX_UNIQUE_ITEMS = 2_000;
 /** Different expressions that are looked into; of others nobody can say what they cost. */
-const MAX_PATTERNS = 200;
+const MAX_PATTERNS = 100;
 /** Steps for all values together, each some nanoseconds. */
 const MAX_STEPS = 50_000_000;
 

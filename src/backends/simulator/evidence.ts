@@ -3,14 +3,13 @@
  * two objects gets "Alice" and 30, the second "Bob" and 25. One instance serves one document.
  */
 import { sentiment } from "./classification.ts";
-import { expressionIn, operationsIn } from "./expression.ts";
+import { type Effort, fullEffort } from "./effort.ts";
 import { type Hint, keyWords, kindOf } from "./kinds.ts";
 import { labelled } from "./labels.ts";
-import { after, enumeration, listIn, names, numbers, objectOf, quoted } from "./phrases.ts";
-import { fold, legible, literally, term, terms, within, words } from "./text.ts";
+import { enumeration, listIn, quoted } from "./phrases.ts";
+import { Source } from "./source.ts";
+import { fold, literally, term, terms, words } from "./text.ts";
 
-/** What is read of one source. */
-const MAX_SOURCE_CHARACTERS = 8_000;
 /** How far from its property's name a number may stand. */
 const NEAR_CHARACTERS = 30;
 /** From here a lean of the words counts as an opinion. */
@@ -23,23 +22,24 @@ export interface Sources {
 	others: string[];
 	/** Epoch milliseconds: what "tomorrow" is. */
 	now: number;
+	/** Shared by all documents of a reply. Without any left the texts have nothing. */
+	effort?: Effort;
 }
 
 export class Evidence {
 	readonly now: number;
-	readonly #primary: string;
-	readonly #all: string[];
+	readonly effort: Effort;
+	readonly #primary: Source;
+	readonly #all: Source[];
 	/** What each source has for each property: members of a long array ask for the same again and again. */
 	readonly #candidates = new Map<string, string[]>();
-	/** The operands of each source's arithmetic, in its order: "subtract 17 from 42" has 42 first. */
-	readonly #operands = new Map<string, number[]>();
 	#used = new Set<string>();
 
-	constructor({ primary, others, now }: Sources) {
+	constructor({ primary, others, now, effort = fullEffort() }: Sources) {
 		this.now = now;
-		const read = (text: string) => within(legible(text), MAX_SOURCE_CHARACTERS);
-		this.#primary = read(primary);
-		this.#all = [this.#primary, ...others.map(read)];
+		this.effort = effort;
+		this.#primary = new Source(primary);
+		this.#all = [this.#primary, ...others.map((other) => new Source(other))];
 	}
 
 	/** What was given out so far, to go back to. */
@@ -51,20 +51,27 @@ export class Evidence {
 		this.#used = new Set(used);
 	}
 
-	#sources(needed: boolean): string[] {
-		return needed ? this.#all : [this.#primary];
+	/** The sources to read, as long as there is time. */
+	*#sources(needed: boolean): Generator<[place: number, source: Source]> {
+		for (const [place, source] of (needed ? this.#all : [this.#primary]).entries())
+			if (this.#affords(source)) yield [place, source];
+	}
+
+	#affords({ text }: Source): boolean {
+		this.effort.characters -= text.length;
+		return this.effort.characters > 0;
 	}
 
 	/** A string for the property. `guess`: take any quotation or name rather than none. */
 	text(hint: Hint, accept: (value: string) => boolean, needed: boolean, guess: boolean): string | undefined {
-		for (const place of this.#sources(needed).keys()) {
+		for (const [place, source] of (needed ? this.#all : [this.#primary]).entries()) {
 			const mode = [place, needed, guess, hint.key, hint.about].join("\n");
 			let candidates = this.#candidates.get(mode);
-			if (!candidates) {
-				candidates = candidatesIn(this.#all[place] ?? "", hint, { needed, guess, now: this.now });
+			if (!candidates && this.#affords(source)) {
+				candidates = candidatesIn(source, hint, { needed, guess, now: this.now });
 				this.#candidates.set(mode, candidates);
 			}
-			const value = candidates.find((candidate) => !this.#used.has(candidate) && accept(candidate));
+			const value = candidates?.find((candidate) => !this.#used.has(candidate) && accept(candidate));
 			if (value === undefined) continue;
 			this.#used.add(value);
 			return value;
@@ -78,8 +85,8 @@ export class Evidence {
 		accept: (value: string) => boolean,
 		needed: boolean,
 	): string | undefined {
-		for (const source of this.#sources(needed)) {
-			const value = find(source).find((candidate) => !this.#used.has(candidate) && accept(candidate));
+		for (const [, { text }] of this.#sources(needed)) {
+			const value = find(text).find((candidate) => !this.#used.has(candidate) && accept(candidate));
 			if (value === undefined) continue;
 			this.#used.add(value);
 			return value;
@@ -93,16 +100,17 @@ export class Evidence {
 			...keyTerms(hint),
 			...UNIT_TERMS.filter((unit) => hint.about.includes(unit)).map(term),
 		]);
-		for (const [place, source] of this.#sources(needed).entries()) {
-			const distance = distances(mentions(source, wanted));
-			const free = numbers(source)
+		for (const [place, source] of this.#sources(needed)) {
+			const distance = distances(source.mentions(wanted));
+			const free = source.numbers
 				.map((found) => ({ ...found, mark: `${place}@${found.index}`, distance: distance(found.index) }))
 				.filter(({ number, mark }) => !this.#used.has(mark) && accept(number));
 			const nearest = free
 				.filter((found) => found.distance <= NEAR_CHARACTERS)
 				.sort((a, b) => a.distance - b.distance)[0];
 			const next = () => {
-				const operand = this.#operandsOf(source).find((one) => free.some(({ number }) => number === one));
+				const left = new Set(free.map(({ number }) => number));
+				const operand = source.operands.find((one) => left.has(one));
 				return free.find(({ number }) => operand === undefined || number === operand);
 			};
 			const chosen = nearest ?? (needed || COUNTS.test(hint.key) ? next() : undefined);
@@ -113,29 +121,19 @@ export class Evidence {
 		return undefined;
 	}
 
-	#operandsOf(source: string): number[] {
-		let operands = this.#operands.get(source);
-		if (!operands) {
-			operands = numbers(expressionIn(source) ?? "").map(({ number }) => number);
-			this.#operands.set(source, operands);
-		}
-		return operands;
-	}
-
 	/** Members of an enumeration that the text names, in the order in which it does. */
 	mentioned(members: readonly unknown[], needed: boolean): unknown[] {
-		for (const source of this.#sources(needed)) {
+		for (const [, source] of this.#sources(needed)) {
 			const found = members
-				.map((member) => ({ member, at: placeOf(source, String(member)) }))
+				.map((member) => ({ member, at: this.#placeOf(source, String(member)) }))
 				.filter(({ at }) => at >= 0)
 				.sort((a, b) => a.at - b.at);
 			if (found.length > 0) return found.map(({ member }) => member);
-			const operations = operationsIn(source);
-			const operation = members.filter((member) => operations.includes(fold(String(member))));
+			const operation = members.filter((member) => source.operations.includes(fold(String(member))));
 			if (operation.length > 0) return operation;
 			// Members that lean both ways are a scale of opinions: the text's own lean chooses.
 			const leans = members.map((member) => Math.sign(sentiment(String(member))));
-			const opinion = leans.includes(1) && leans.includes(-1) ? sentiment(source) : 0;
+			const opinion = leans.includes(1) && leans.includes(-1) ? source.lean : 0;
 			const felt = members.filter(
 				(_, index) => Math.abs(opinion) > OPINION && leans[index] === Math.sign(opinion),
 			);
@@ -144,13 +142,36 @@ export class Evidence {
 		return [];
 	}
 
+	/** Where the text has the words of an enumeration's member, whatever joins them; -1 where it does not. */
+	#placeOf(source: Source, member: string): number {
+		const { text } = source;
+		const parts = words(member.replace(/[_-]/g, " "));
+		if (parts.length === 0) {
+			// A sign, such as "+".
+			return member.trim() === "" ? -1 : text.indexOf(member);
+		}
+		if (/[^\p{ASCII}]/u.test(member)) return fold(text).indexOf(fold(member));
+		if (!parts.every((part) => source.has(part)) || !this.#affords(source)) return -1;
+		const pattern = new RegExp(
+			String.raw`(?<![\p{L}\p{N}])${parts.map((part) => literally(part)).join(String.raw`[\s_-]*`)}(?:s|es|ed|d|ing|ly)?(?![\p{L}\p{N}])`,
+			"iu",
+		);
+		// One letter says something only as a capital: the "a" of a sentence is no grade.
+		if (member.length === 1 && /[a-z]/i.test(member))
+			return text.search(
+				new RegExp(String.raw`(?<![\p{L}\p{N}'’])${member.toUpperCase()}(?![\p{L}\p{N}'’])`, "u"),
+			);
+		return text.search(pattern);
+	}
+
 	/** Whether the text wants the property; undefined where it does not speak of it. */
 	truth(hint: Hint): boolean | undefined {
-		const named = mentions(this.#primary, new Set(keyTerms(hint)));
-		const at = named[0];
+		if (!this.#affords(this.#primary)) return undefined;
+		const { text } = this.#primary;
+		const [at] = this.#primary.mentions(new Set(keyTerms(hint)));
 		if (at === undefined) return undefined;
-		const before = this.#primary.slice(Math.max(0, at - 25), at);
-		const behind = this.#primary.slice(at, at + 40);
+		const before = text.slice(Math.max(0, at - 25), at);
+		const behind = text.slice(at, at + 40);
 		if (/\b(?:no|not|without|don['’]?t|disable|exclude|skip|never|except)\b[^.,;]*$/i.test(before))
 			return false;
 		return !/^[\p{L}_-]+\s*(?:is|=|:|to|should be)?\s*(?:false|no|off|disabled|not)\b/iu.test(behind);
@@ -159,10 +180,14 @@ export class Evidence {
 	/** Several strings for one property: an enumeration after its name, quotations, or names. */
 	texts(hint: Hint, accept: (value: string) => boolean, needed: boolean): string[] {
 		const kind = kindOf(hint, needed);
-		for (const source of this.#sources(needed)) {
-			const label = labelled(source, hint, true)[0];
+		for (const [, source] of this.#sources(needed)) {
+			const label = labelled(source.text, hint, true)[0];
 			const found =
-				label !== undefined ? enumeration(label) : (kind?.find(source, hint, this.now) ?? listed(source));
+				label !== undefined
+					? enumeration(label)
+					: kind
+						? source.ofKind(kind, hint, this.now)
+						: listed(source.text);
 			const unique = [...new Set(found)].filter(accept);
 			// A list without a name belongs to the first property that may have it.
 			const mark = `list ${JSON.stringify(unique)}`;
@@ -176,9 +201,7 @@ export class Evidence {
 
 	/** Every number of what asks, in order. */
 	numbers(accept: (value: number) => boolean): number[] {
-		return numbers(this.#primary)
-			.map(({ number }) => number)
-			.filter(accept);
+		return this.#primary.numbers.map(({ number }) => number).filter(accept);
 	}
 }
 
@@ -189,21 +212,14 @@ const listed = (source: string): string[] => {
 
 /** Strings of a source for a property, the likeliest first. */
 function candidatesIn(
-	source: string,
+	source: Source,
 	hint: Hint,
 	{ needed, guess, now }: { needed: boolean; guess: boolean; now: number },
 ): string[] {
 	const kind = kindOf(hint, needed);
-	const found = [...labelled(source, hint), ...(kind?.find(source, hint, now) ?? [])];
+	const found = [...labelled(source.text, hint), ...(kind ? source.ofKind(kind, hint, now) : [])];
 	if (!needed || !guess) return found;
-	if (kind) return [...found, ...(kind.guess?.(source) ?? [])];
-	const phrases = [
-		...quoted(source),
-		...objectOf(source),
-		...after(source, "about|for|of|in|with|to|on"),
-		...names(source),
-	];
-	return [...found, ...phrases.map(({ value }) => value)];
+	return [...found, ...(kind ? (kind.guess?.(source.text) ?? []) : source.phrases)];
 }
 
 /** "Add 3 apples" gives a quantity without naming it. */
@@ -222,13 +238,6 @@ const keyTerms = ({ key }: Hint): string[] => {
 	return telling.length > 0 ? telling : all;
 };
 
-/** Where the text has one of the terms. */
-function mentions(source: string, wanted: Set<string>): number[] {
-	return Array.from(source.matchAll(/[\p{L}\p{M}]+/gu))
-		.filter(([word]) => wanted.has(term(word)))
-		.map(({ index }) => index);
-}
-
 /** How far a place is from the nearest of these; asked for rising places only. */
 function distances(rising: number[]): (index: number) => number {
 	let passed = 0;
@@ -240,24 +249,4 @@ function distances(rising: number[]): (index: number) => number {
 		];
 		return Math.min(index - before, behind - index);
 	};
-}
-
-/** Where the text has the words of an enumeration's member, whatever joins them; -1 where it does not. */
-function placeOf(source: string, member: string): number {
-	const parts = words(member.replace(/[_-]/g, " "));
-	if (parts.length === 0) {
-		// A sign, such as "+".
-		return member.trim() === "" ? -1 : source.indexOf(member);
-	}
-	if (/[^\p{ASCII}]/u.test(member)) return fold(source).indexOf(fold(member));
-	const pattern = new RegExp(
-		String.raw`(?<![\p{L}\p{N}])${parts.map((part) => literally(part)).join(String.raw`[\s_-]*`)}(?:s|es|ed|d|ing|ly)?(?![\p{L}\p{N}])`,
-		"iu",
-	);
-	// One letter says something only as a capital: the "a" of a sentence is no grade.
-	if (member.length === 1 && /[a-z]/i.test(member))
-		return source.search(
-			new RegExp(String.raw`(?<![\p{L}\p{N}'’])${member.toUpperCase()}(?![\p{L}\p{N}'’])`, "u"),
-		);
-	return source.search(pattern);
 }

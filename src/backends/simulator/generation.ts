@@ -23,6 +23,8 @@ export interface Generated {
 
 /** A longer result of a tool is not repeated whole. */
 const MAX_RESULT_CHARACTERS = 1_000;
+/** Results that a reply passes on, the last ones. */
+const MAX_RESULTS = 16;
 
 export interface Scene {
 	model: Model;
@@ -57,7 +59,7 @@ const calling = (calls: Call[]): Said => ({
 });
 
 function reply(input: ChatInput, conversation: Conversation, modelId: string): Said {
-	const { results } = progress(input);
+	const results = progress(input).results.slice(-MAX_RESULTS);
 	if (results.length > 0 && input.messages.at(-1)?.role === "tool")
 		return {
 			text: results.map((result) => resultSaid(result, conversation, modelId)).join(" "),

@@ -15,7 +15,7 @@ const FULL_DEPTH = 6;
 const MAX_DEPTH = 32;
 /** Values built for one document, tries included; then only the first way is taken. */
 const MAX_STEPS = 2_000;
-/** And after these, nothing more. */
+/** And after these, nothing more; nor when there is no effort left. */
 const LAST_STEP = 20_000;
 /** Members of an array that the text fills. */
 const MAX_FOUND_ITEMS = 24;
@@ -26,7 +26,8 @@ const MAX_FOUND_ITEMS = 24;
  */
 export function instanceOf(schema: unknown, filling: Filling): { value: unknown } | undefined {
 	const document = new SchemaDocument(schema);
-	const nothing = new Evidence({ primary: "", others: [], now: filling.evidence.now });
+	const { now, effort } = filling.evidence;
+	const nothing = new Evidence({ primary: "", others: [], now, effort });
 	const tries: Filling[] = [
 		filling,
 		{ ...filling, optional: "found" },
@@ -64,7 +65,8 @@ class Builder {
 
 	build(schema: JsonSchema, place: Place): Built {
 		const nothing = { value: undefined, found: 0, missing: 0 };
-		if (place.depth > MAX_DEPTH || this.#steps > LAST_STEP) return nothing;
+		const { effort } = this.#filling.evidence;
+		if (place.depth > MAX_DEPTH || this.#steps > LAST_STEP || effort.values <= 0) return nothing;
 		const alternatives = this.#document.alternatives(schema);
 		// What does not come round again first: it is what ends a recursion.
 		const round = (one: Alternative) => one.refs.filter((ref) => place.refs.includes(ref)).length;
@@ -76,6 +78,7 @@ class Builder {
 		for (const alternative of alternatives) {
 			if (best && (this.#steps > MAX_STEPS || (round(alternative) > 0 && place.depth > FULL_DEPTH))) break;
 			this.#steps++;
+			effort.values--;
 			evidence.restore(before);
 			const built = this.#plain(alternative, { ...place, whole: schema });
 			if (built.value === undefined || !this.#document.accepts(built.value, schema)) continue;

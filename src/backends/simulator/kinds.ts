@@ -14,6 +14,8 @@ export interface Kind {
 	says: Set<string>;
 	/** Values in the text, the likeliest first. */
 	find(text: string, hint: Hint, now: number): string[];
+	/** Whether `find` reads the hint's description. */
+	readsAbout?: true;
 	/** Whether a description that has one of the words does not say the kind: everything has a name or a text. */
 	vague?: true;
 	/** What to take for a property that must be there and that nothing was found for. */
@@ -77,6 +79,7 @@ export const KINDS: Record<string, Kind> = {
 		find: (text) => [expressionIn(text) ?? ""].filter(Boolean),
 	},
 	date: {
+		readsAbout: true,
 		says: list("date day when deadline due birthday birthdate dob date_time datetime"),
 		find: (text, { about }, now) =>
 			dates(text, now).map(({ value, iso }) => (/yyyy|iso[\s-]?8601/i.test(about) ? iso : value)),

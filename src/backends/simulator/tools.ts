@@ -5,6 +5,7 @@
  */
 import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
 import { type Conversation, spelledOut } from "./conversation.ts";
+import { type Effort, fullEffort } from "./effort.ts";
 import { Evidence } from "./evidence.ts";
 import { instanceOf } from "./instance.ts";
 import { SchemaDocument } from "./json-schema.ts";
@@ -20,6 +21,8 @@ const MAX_CALLS = 8;
 /** Clauses read of one message. */
 const MAX_PIECES = 32;
 const MAX_CHARACTERS = 4_000;
+/** Of a clause that is an argument for want of a better. */
+const MAX_FALLBACK_CHARACTERS = 500;
 /** Earlier turns that arguments may come from. */
 const MAX_TURNS = 6;
 
@@ -57,11 +60,12 @@ export function callsFor(input: ChatInput, conversation: Conversation, now: numb
 	for (const { name } of done.results) taken.set(name, (taken.get(name) ?? 0) + 1);
 	const made = new Set(done.made.map((call) => `${call.name} ${call.arguments}`));
 	const calls: Call[] = [];
+	const effort = fullEffort();
 	for (const { tool, clause, waits } of steps) {
 		if ((waits && calls.length > 0) || calls.length >= MAX_CALLS) break;
 		const beside = steps.length > 1 ? message.replace(clause, " ") : "";
 		const others = [...results, beside, ...earlier.map(({ text }) => text)];
-		for (const call of fill(tool, clause, { others, result: results[0], forced, now })) {
+		for (const call of fill(tool, clause, { others, result: results[0], forced, now, effort })) {
 			// A result that does not say whose it is answers the next step, whichever that is.
 			const name = (taken.get(call.name) ?? 0) > 0 ? call.name : "";
 			const left = taken.get(name) ?? 0;
@@ -151,19 +155,22 @@ interface Material {
 	result: string | undefined;
 	forced: boolean;
 	now: number;
+	effort: Effort;
 }
 
 /** One call, or one for each place or person that the clause enumerates for a property that takes one. */
 function fill({ function: { name, parameters } }: ChatTool, clause: string, material: Material): Call[] {
 	const schema = parameters ?? { type: "object", properties: {} };
-	const evidence = new Evidence({ primary: clause, others: material.others, now: material.now });
+	const { others, now, effort } = material;
+	const evidence = new Evidence({ primary: clause, others, now, effort });
 	const filled = instanceOf(schema, {
 		evidence,
 		optional: "found",
 		guess: true,
 		written: () => undefined,
 		fallback: (hint) =>
-			(kindOf(hint, true) === KINDS.message ? material.result : exampleIn(hint.about)) ?? clause.trim(),
+			(kindOf(hint, true) === KINDS.message ? material.result : exampleIn(hint.about)) ??
+			within(clause.trim(), MAX_FALLBACK_CHARACTERS),
 	});
 	if (!isRecord(filled?.value)) return material.forced ? [{ name, arguments: {} }] : [];
 	const first: Call = { name, arguments: filled.value };
