@@ -1,0 +1,21 @@
+/** `/predict`: every label of the model with its probability, best first. A text that is too long is judged by its beginning. */
+import * as z from "zod";
+import type { Answer } from "../../tasks/task.ts";
+import type { ClassifyTextInput } from "../../tasks/text-transforms.ts";
+import { postJson } from "../http.ts";
+import type { Call } from "../upstream-failure.ts";
+
+const PredictReply = z.array(z.looseObject({ label: z.string(), score: z.number() })).min(1);
+
+export async function classifyText(
+	{ text }: ClassifyTextInput,
+	call: Call,
+): Promise<Answer<"text-classification">> {
+	const predictions = await postJson(
+		call,
+		"/predict",
+		{ inputs: text, raw_scores: false, truncate: true },
+		PredictReply,
+	);
+	return { kind: "value", output: { labels: predictions.map(({ label, score }) => ({ label, score })) } };
+}

@@ -1,0 +1,36 @@
+/**
+ * `/rerank`. The server has no limit of its own on how many it ranks. A pair that is too long is judged by its
+ * beginning, as rerankers usually do, rather than failing all the others.
+ */
+import * as z from "zod";
+import type { RerankingInput } from "../../tasks/reranking.ts";
+import type { Answer } from "../../tasks/task.ts";
+import { postJson } from "../http.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { inBatches } from "./batches.ts";
+
+const RerankReply = z.array(z.looseObject({ index: z.int().nonnegative(), score: z.number() }));
+
+export async function rerank(
+	{ query, contexts, top_k }: RerankingInput,
+	call: Call,
+): Promise<Answer<"reranking">> {
+	const parts = await inBatches(contexts, async (texts, start) => {
+		const ranks = await postJson(
+			call,
+			"/rerank",
+			// Probabilities, each of its own pair: what one call says can be compared with what another does.
+			{ query, texts, raw_scores: false, truncate: true },
+			RerankReply,
+		);
+		const places = new Set(ranks.map(({ index }) => index).filter((index) => index < texts.length));
+		if (ranks.length !== texts.length || places.size !== texts.length)
+			throw failureOfShape(call, `a ranking of ${texts.length} contexts`);
+		return ranks.map(({ index, score }) => ({ id: start + index, score }));
+	});
+	const ranks = parts
+		.flat()
+		.sort((a, b) => b.score - a.score)
+		.slice(0, top_k);
+	return { kind: "value", output: { ranks } };
+}

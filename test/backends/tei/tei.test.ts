@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import { tei } from "../../../src/backends/tei/index.ts";
+import type { Answer, TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
+import embed from "../../fixtures/tei/embed.json?raw";
+import backendError from "../../fixtures/tei/error-backend.json?raw";
+import batchError from "../../fixtures/tei/error-batch.json?raw";
+import emptyError from "../../fixtures/tei/error-empty.json?raw";
+import overloadedError from "../../fixtures/tei/error-overloaded.json?raw";
+import unhealthyError from "../../fixtures/tei/error-unhealthy.json?raw";
+import validationError from "../../fixtures/tei/error-validation.json?raw";
+import predict from "../../fixtures/tei/predict.json?raw";
+import rerank from "../../fixtures/tei/rerank.json?raw";
+import { callOf, failureOf, json, KEY, type Responder, type TestCall } from "../upstream.ts";
+
+interface Asking<Name extends TaskName> {
+	call: TestCall;
+	answer: Promise<Answer<Name>>;
+}
+
+function ask<Name extends TaskName>(task: Name, input: TaskInput<Name>, respond: Responder): Asking<Name> {
+	const call = callOf(respond, { target: { kind: "tei", url: "http://tei.test" } });
+	const entry = tei(call.target, call.world)[task];
+	if (!entry) throw new Error(`no ${task}`);
+	return { call, answer: entry(input, call) };
+}
+
+async function outputOf<Name extends TaskName>({ answer }: Asking<Name>): Promise<TaskOutput<Name>> {
+	const answered = await answer;
+	if (answered.kind !== "value") throw new Error("a stream");
+	return answered.output;
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, place) => String(place));
+/** One vector for each text: the number that it is. */
+const embedNumbers: Responder = ({ json: { inputs } }) =>
+	json((inputs as string[]).map((text) => [Number(text)]));
+
+describe("embeddings", () => {
+	it("are asked for at unit length, cut and shortened as the caller said", async () => {
+		const asking = ask("text-embeddings", { texts: ["a", "b"], truncate: true, dimensions: 3 }, () =>
+			json(embed),
+		);
+		expect(await outputOf(asking)).toEqual({
+			vectors: [
+				[0.6, 0.8, 0],
+				[0, -0.28, 0.96],
+			],
+		});
+		const [asked] = asking.call.asked;
+		expect(asked?.url).toBe("http://tei.test/embed");
+		expect(asked?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
+		expect(asked?.json).toEqual({ inputs: ["a", "b"], normalize: true, truncate: true, dimensions: 3 });
+	});
+
+	it("leave to the server what the caller left open", async () => {
+		const asking = ask("text-embeddings", { texts: ["a", "b"] }, () => json(embed));
+		await asking.answer;
+		expect(asking.call.asked[0]?.json).toEqual({ inputs: ["a", "b"], normalize: true });
+	});
+
+	it("of many texts are asked for 32 at a time, and keep their order", async () => {
+		const asking = ask("text-embeddings", { texts: numbers(70) }, embedNumbers);
+		expect(await outputOf(asking)).toEqual({ vectors: numbers(70).map((text) => [Number(text)]) });
+		expect(asking.call.asked.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([32, 32, 6]);
+	});
+
+	it("go on with the number that a server allows, and lose nothing", async () => {
+		const asking = ask("text-embeddings", { texts: numbers(33) }, (asked) =>
+			(asked.json.inputs as string[]).length > 8 ? json(batchError, 422) : embedNumbers(asked),
+		);
+		expect(await outputOf(asking)).toEqual({ vectors: numbers(33).map((text) => [Number(text)]) });
+		expect(asking.call.asked.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([
+			32, 8, 8, 8, 8, 1,
+		]);
+	});
+
+	it("are not asked for again with a number that was already kept to", async () => {
+		const asking = ask("text-embeddings", { texts: numbers(8) }, () => json(batchError, 422));
+		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused", retryable: false });
+		expect(asking.call.asked).toHaveLength(1);
+	});
+
+	it("are not asked for further once a part has failed", async () => {
+		const asking = ask("text-embeddings", { texts: numbers(70) }, (asked) =>
+			(asked.json.inputs as string[])[0] === "32" ? json(overloadedError, 429) : embedNumbers(asked),
+		);
+		expect(await failureOf(asking.answer)).toMatchObject({ key: "outOfCapacity", retryable: true });
+		expect(asking.call.asked).toHaveLength(2);
+	});
+
+	it.each([
+		["too few", [[1]]],
+		["too many", [[1], [2], [3]]],
+		["empty", [[1], []]],
+		["an OpenAI reply", { data: [] }],
+	])("that are %s are refused", async (_, reply) => {
+		const { answer } = ask("text-embeddings", { texts: ["a", "b"] }, () => json(reply));
+		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
+	});
+});
+
+describe("a ranking", () => {
+	it("is of probabilities, best first", async () => {
+		const asking = ask("reranking", { query: "cats", contexts: ["dogs", "cats"] }, () => json(rerank));
+		expect(await outputOf(asking)).toEqual({
+			ranks: [
+				{ id: 1, score: 0.9987814 },
+				{ id: 0, score: 0.0005899119 },
+			],
+		});
+		expect(asking.call.asked[0]?.url).toBe("http://tei.test/rerank");
+		expect(asking.call.asked[0]?.json).toEqual({
+			query: "cats",
+			texts: ["dogs", "cats"],
+			raw_scores: false,
+			truncate: true,
+		});
+	});
+
+	it("is no longer than asked", async () => {
+		const asking = ask("reranking", { query: "q", contexts: ["a", "b"], top_k: 1 }, () => json(rerank));
+		expect(await outputOf(asking)).toEqual({ ranks: [{ id: 1, score: 0.9987814 }] });
+	});
+
+	it("of more contexts than fit into one call is one ranking", async () => {
+		// The later a context, the better it fits.
+		const asking = ask("reranking", { query: "q", contexts: numbers(40), top_k: 3 }, ({ json: { texts } }) =>
+			json((texts as string[]).map((text, index) => ({ index, score: Number(text) / 100 })).reverse()),
+		);
+		expect(await outputOf(asking)).toEqual({
+			ranks: [
+				{ id: 39, score: 0.39 },
+				{ id: 38, score: 0.38 },
+				{ id: 37, score: 0.37 },
+			],
+		});
+		expect(asking.call.asked).toHaveLength(2);
+	});
+
+	it.each([
+		[
+			"has a place that is none",
+			[
+				{ index: 0, score: 0.1 },
+				{ index: 2, score: 0.2 },
+			],
+		],
+		[
+			"has a place twice",
+			[
+				{ index: 0, score: 0.1 },
+				{ index: 0, score: 0.2 },
+			],
+		],
+		["misses a context", [{ index: 0, score: 0.1 }]],
+	])("that %s is refused", async (_, reply) => {
+		const { answer } = ask("reranking", { query: "q", contexts: ["a", "b"] }, () => json(reply));
+		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
+	});
+});
+
+describe("a classification", () => {
+	it("has every label with its probability", async () => {
+		const asking = ask("text-classification", { text: "I love it." }, () => json(predict));
+		expect(await outputOf(asking)).toEqual({
+			labels: [
+				{ label: "POSITIVE", score: 0.99988544 },
+				{ label: "NEGATIVE", score: 0.00011457326 },
+			],
+		});
+		expect(asking.call.asked[0]?.url).toBe("http://tei.test/predict");
+		expect(asking.call.asked[0]?.json).toEqual({
+			inputs: "I love it.",
+			raw_scores: false,
+			truncate: true,
+		});
+	});
+});
+
+describe("a refusal", () => {
+	it.each([
+		["a text that is too long", 422, validationError, { key: "engineRefused", retryable: false }],
+		["a body that is too large", 413, validationError, { key: "requestTooLarge", retryable: false }],
+		["an empty text", 400, emptyError, { key: "engineRefused", retryable: false }],
+		["a task that the model lacks", 424, backendError, { key: "executionFailed", retryable: true }],
+		["too many callers", 429, overloadedError, { key: "outOfCapacity", retryable: true }],
+		["a server that is not well", 503, unhealthyError, { key: "outOfCapacity", retryable: true }],
+	])("of %s (%i) is told as one", async (_, status, body, expected) => {
+		const { answer } = ask("text-embeddings", { texts: ["a"] }, () => json(body, status));
+		expect(await failureOf(answer)).toMatchObject(expected);
+	});
+
+	it("of an input says why", async () => {
+		const { answer } = ask("text-embeddings", { texts: ["a"] }, () => json(validationError, 422));
+		expect(await failureOf(answer)).toMatchObject({
+			description: "`inputs` must have less than 512 tokens. Given: 600",
+		});
+	});
+});
