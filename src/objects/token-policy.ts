@@ -1,0 +1,85 @@
+/**
+ * Cloudflare's permission groups as far as they concern this gateway, and what a token with policies may do.
+ *
+ * Ids and names of the first four are the product's, so that what creates tokens there creates them here. The product
+ * has no group that only runs models, or only reads the catalogue: ours are narrower.
+ */
+import type { Permission } from "./admission.ts";
+
+export interface PermissionGroup {
+	id: string;
+	name: string;
+	category: "ai_and_machine_learning" | "account_and_billing";
+	grants: readonly Permission[];
+}
+
+export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
+	{
+		id: "a92d2450e05d4e7bb7d0a64968f83d11",
+		name: "Workers AI Read",
+		category: "ai_and_machine_learning",
+		// In the product too: reading is enough to run a model.
+		grants: ["read", "run"],
+	},
+	{
+		id: "bacc64e0f6c34fc0883a1223f938a104",
+		name: "Workers AI Write",
+		category: "ai_and_machine_learning",
+		grants: ["read", "run", "write"],
+	},
+	{
+		id: "eb56a6953c034b9d97dd838155666f06",
+		name: "Account API Tokens Read",
+		category: "account_and_billing",
+		grants: ["tokens-read"],
+	},
+	{
+		id: "5bc3f8b21c554832afc660159ab75fa4",
+		name: "Account API Tokens Write",
+		category: "account_and_billing",
+		grants: ["tokens-read", "tokens-write"],
+	},
+	{
+		id: "d3ab162cd977454484c09407d166146a",
+		name: "Workers AI Run",
+		category: "ai_and_machine_learning",
+		grants: ["run"],
+	},
+	{
+		id: "b2ac9e7c9e4a4df98eeba1c4c94eb381",
+		name: "Workers AI Metadata Read",
+		category: "ai_and_machine_learning",
+		grants: ["read"],
+	},
+];
+
+const GROUPS: ReadonlyMap<string, PermissionGroup> = new Map(
+	PERMISSION_GROUPS.map((group) => [group.id, group]),
+);
+
+export const groupById = (id: string): PermissionGroup | undefined => GROUPS.get(id);
+
+/** One of a token's policies, in Cloudflare's words. Every one of them is about the token's own account. */
+export interface TokenPolicy {
+	id: string;
+	effect: "allow" | "deny";
+	permission_groups: { id: string; name: string }[];
+	resources: Record<string, string>;
+}
+
+/** What is allowed by any policy and denied by none. */
+export function permissionsOf(policies: readonly TokenPolicy[]): ReadonlySet<Permission> {
+	const named = (effect: TokenPolicy["effect"]): Set<Permission> =>
+		new Set(
+			policies
+				.filter((policy) => policy.effect === effect)
+				.flatMap((policy) => policy.permission_groups)
+				.flatMap(({ id }) => groupById(id)?.grants ?? []),
+		);
+	const denied = named("deny");
+	return new Set([...named("allow")].filter((permission) => !denied.has(permission)));
+}
+
+/** The groups that give a permission, for telling who lacks it. */
+export const groupsGranting = (permission: Permission): string[] =>
+	PERMISSION_GROUPS.filter(({ grants }) => grants.includes(permission)).map(({ name }) => name);
