@@ -1,4 +1,4 @@
-/** Cuts the bytes of an event stream where its events end, wherever the network cut them. Decodes nothing. */
+/** Cuts the bytes of a stream where its events end, wherever the network cut them. Decodes nothing. */
 import { concat } from "../media/bytes.ts";
 
 const LF = 10;
@@ -15,9 +15,12 @@ const grow = (line: Line, chunk: Uint8Array, from: number, to: number): Line =>
 
 const isBlank = ({ length, first }: Line): boolean => length === 0 || (length === 1 && first === CR);
 
+/** What ends an event: a blank line (server-sent events), or any line (JSON lines). */
+export type EventFormat = "sse" | "ndjson";
+
 export interface WholeEvents {
 	bytes: Uint8Array;
-	/** Where in `bytes` each event ends, behind its blank line; the last is the end of `bytes`. */
+	/** Where in `bytes` each event ends, behind the line that ends it; the last is the end of `bytes`. */
 	ends: number[];
 }
 
@@ -27,6 +30,11 @@ export class EventSplitter {
 	/** Of the line that the held pieces end in. */
 	#line = EMPTY_LINE;
 	#heldBytes = 0;
+	readonly #format: EventFormat;
+
+	constructor(format: EventFormat = "sse") {
+		this.#format = format;
+	}
 
 	get heldBytes(): number {
 		return this.#heldBytes;
@@ -38,7 +46,8 @@ export class EventSplitter {
 		const ends: number[] = [];
 		let lineStart = 0;
 		for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, lineStart)) {
-			if (isBlank(grow(this.#line, chunk, lineStart, at))) ends.push(heldBytes + at + 1);
+			const ended = this.#format === "ndjson" || isBlank(grow(this.#line, chunk, lineStart, at));
+			if (ended) ends.push(heldBytes + at + 1);
 			this.#line = EMPTY_LINE;
 			lineStart = at + 1;
 		}

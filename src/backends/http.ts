@@ -1,5 +1,5 @@
 /**
- * The only fetch of the gateway: one POST to one target, its reply read with a bound on time and on bytes, and
+ * The only fetch of the gateway: one request to one target, its reply read with a bound on time and on bytes, and
  * whatever goes wrong as an `AiError` (`upstream-failure.ts` has the table). Redirects are refused: the credentials
  * and the prompt are meant for the configured host.
  */
@@ -10,6 +10,7 @@ import type { Media } from "../tasks/media.ts";
 import type { Progress } from "../tasks/task.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { watchEvents } from "./event-stream.ts";
+import type { Relayed } from "./relay.ts";
 import {
 	type Call,
 	failureOfBody,
@@ -27,19 +28,40 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** What is sent: a value as JSON, or a form. */
 export type RequestBody = FormData | Record<string, unknown>;
 
+export interface RequestOptions {
+	/** Of this request alone, over the target's. Their values are no secrets: those are the target's. */
+	headers?: Record<string, string>;
+}
+
 /** Asks for JSON. `schema` names the fields that the caller reads. */
 export async function postJson<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
 	schema: Schema,
+	{ headers }: RequestOptions = {},
 ): Promise<z.output<Schema>> {
-	return readValue(await open(call, path, body, "application/json"), schema);
+	return readValue(await open(call, { path, body, accept: "application/json", headers }), schema);
+}
+
+/** Asks for JSON by a GET: what an upstream says of itself. */
+export async function getJson<Schema extends z.ZodType>(
+	call: Call,
+	path: string,
+	schema: Schema,
+	{ headers }: RequestOptions = {},
+): Promise<z.output<Schema>> {
+	return readValue(await open(call, { path, accept: "application/json", headers }), schema);
 }
 
 /** Asks for a file. */
-export async function postBytes(call: Call, path: string, body: RequestBody): Promise<Media> {
-	const exchange = await open(call, path, body, "*/*");
+export async function postBytes(
+	call: Call,
+	path: string,
+	body: RequestBody,
+	{ headers }: RequestOptions = {},
+): Promise<Media> {
+	const exchange = await open(call, { path, body, accept: "*/*", headers });
 	const { response } = exchange;
 	const bytes = await readWhole(exchange);
 	if (mediaType(response) === "application/json") {
@@ -65,13 +87,44 @@ export async function postStream<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
-	{ schema, choices }: { schema: Schema; choices: number },
+	{ schema, choices, headers }: RequestOptions & { schema: Schema; choices: number },
 ): Promise<StreamReply<z.output<Schema>>> {
-	const exchange = await open(call, path, body, "text/event-stream, application/json");
+	return postForStream(call, {
+		path,
+		body,
+		accept: "text/event-stream, application/json",
+		headers,
+		types: ["text/event-stream"],
+		schema,
+		take: (source, deadline) => watchEvents(call, source, deadline, choices),
+	});
+}
+
+interface StreamRequest<Schema> extends Request {
+	/** Media types of a stream; anything else is a value. */
+	types: readonly string[];
+	schema: Schema;
+	/** Takes over the source and the deadline. */
+	take(source: ReadableStream<Uint8Array>, deadline: Deadline): Promise<Relayed>;
+}
+
+/** Asks for a stream of whatever events. */
+export async function postForStream<Schema extends z.ZodType>(
+	call: Call,
+	{ types, schema, take, ...request }: StreamRequest<Schema>,
+): Promise<StreamReply<z.output<Schema>>> {
+	const exchange = await open(call, request);
 	const { response, deadline } = exchange;
-	if (mediaType(response) === "text/event-stream" && response.body)
-		return { kind: "stream", ...(await watchEvents(call, response.body, deadline, choices)) };
+	if (types.includes(mediaType(response) ?? "") && response.body)
+		return { kind: "stream", ...(await take(response.body, deadline)) };
 	return { kind: "value", value: await readValue(exchange, schema) };
+}
+
+interface Request extends RequestOptions {
+	path: string;
+	/** Absent: a GET. */
+	body?: RequestBody;
+	accept: string;
 }
 
 /** An answer whose body has not been read. Reading it closes the deadline. */
@@ -82,12 +135,13 @@ interface Exchange {
 	deadline: Deadline;
 }
 
-async function open(call: Call, path: string, body: RequestBody, accept: string): Promise<Exchange> {
+async function open(call: Call, request: Request): Promise<Exchange> {
 	const { target, world } = call;
-	const headers = new Headers(target.headers);
-	headers.set("accept", accept);
+	const { path, body } = request;
+	const headers = new Headers({ ...target.headers, ...request.headers });
+	headers.set("accept", request.accept);
 	if (target.key !== undefined) headers.set("authorization", `Bearer ${target.key}`);
-	if (!(body instanceof FormData)) headers.set("content-type", "application/json");
+	if (body && !(body instanceof FormData)) headers.set("content-type", "application/json");
 
 	const deadline = startDeadline(target, world.now, call.signal);
 	try {
@@ -96,9 +150,9 @@ async function open(call: Call, path: string, body: RequestBody, accept: string)
 		const { fetch } = world;
 		const response = await deadline.race(
 			fetch(target.url + path, {
-				method: "POST",
+				method: body ? "POST" : "GET",
 				headers,
-				body: body instanceof FormData ? body : JSON.stringify(body),
+				body: body instanceof FormData ? body : body && JSON.stringify(body),
 				redirect: "manual",
 				signal: deadline.signal,
 			}).catch((error: unknown) => {

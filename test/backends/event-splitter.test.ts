@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EventSplitter } from "../../src/backends/event-splitter.ts";
+import { type EventFormat, EventSplitter } from "../../src/backends/event-splitter.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 /** The events that come out for the pieces that go in. */
-function split(pieces: Uint8Array[]): { events: string[]; rest: string } {
-	const splitter = new EventSplitter();
+function split(pieces: Uint8Array[], format: EventFormat = "sse"): { events: string[]; rest: string } {
+	const splitter = new EventSplitter(format);
 	const events: string[] = [];
 	for (const piece of pieces) {
 		const { bytes, ends } = splitter.push(piece);
@@ -40,7 +40,12 @@ describe("events", () => {
 		expect(split([encode(text)])).toEqual({ events, rest });
 	});
 
-	it("are the same wherever the network cut them", () => {
+	it("are lines where the format says so", () => {
+		const pieces = ["{}\n", '{"a":', '1}\n\n{"b"', ":2}"].map(encode);
+		expect(split(pieces, "ndjson")).toEqual({ events: ["{}\n", '{"a":1}\n', "\n"], rest: '{"b":2}' });
+	});
+
+	it.each(["sse", "ndjson"] as const)("of %s are the same wherever the network cut them", (format) => {
 		const line = fc.constantFrom("data: {}", "data: é€😀", ": x", "\r", "a\rb");
 		const text = fc
 			.array(fc.tuple(line, fc.constantFrom("\n", "\r\n", "\n\n", "\r\n\r\n")))
@@ -52,7 +57,7 @@ describe("events", () => {
 					(a, b) => a - b,
 				);
 				const pieces = cuts.slice(1).map((end, place) => bytes.slice(cuts[place], end));
-				expect(split(pieces)).toEqual(split([bytes]));
+				expect(split(pieces, format)).toEqual(split([bytes], format));
 			}),
 			{ numRuns: 500 },
 		);

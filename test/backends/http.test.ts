@@ -1,8 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { postBytes, postJson, postStream } from "../../src/backends/http.ts";
+import { getJson, postBytes, postJson, postStream } from "../../src/backends/http.ts";
 import { AiError } from "../../src/errors.ts";
-import { callOf, eventStream, failureOf, json, KEY, neverAnswers, TARGET, tap } from "./upstream.ts";
+import {
+	callOf,
+	eventStream,
+	failureOf,
+	json,
+	KEY,
+	neverAnswers,
+	TARGET,
+	type TestCall,
+	tap,
+} from "./upstream.ts";
 
 const Reply = z.looseObject({ answer: z.number() });
 const MiB = 1024 * 1024;
@@ -49,6 +59,37 @@ describe("what is sent", () => {
 		await postJson(call, "/route", form, Reply);
 		expect(call.asked[0]?.headers.has("content-type")).toBe(false);
 		expect(call.asked[0]?.form.get("model")).toBe("m");
+	});
+
+	it("may be a GET, with headers of its own", async () => {
+		const call = callOf(() => json({ answer: 1 }));
+		const headers = { "x-version": "2", "x-tenant": "another" };
+		expect(await getJson(call, "/route", Reply, { headers })).toEqual({ answer: 1 });
+		const [asked] = call.asked;
+		expect(asked?.init.method).toBe("GET");
+		expect(asked?.init.body).toBeUndefined();
+		expect(Object.fromEntries(asked?.headers ?? [])).toEqual({
+			accept: "application/json",
+			authorization: `Bearer ${KEY}`,
+			"x-tenant": "another",
+			"x-version": "2",
+		});
+	});
+
+	it("has the headers of one request beside the target's", async () => {
+		const headers = { "x-version": "2" };
+		const asks = [
+			async (call: TestCall) => void (await postJson(call, "/route", {}, Reply, { headers })),
+			async (call: TestCall) => void (await postBytes(call, "/route", {}, { headers }).catch(() => {})),
+			async (call: TestCall) =>
+				void (await postStream(call, "/route", {}, { schema: Reply, choices: 1, headers })),
+		];
+		for (const ask of asks) {
+			const call = callOf(() => json({ answer: 1 }));
+			await ask(call);
+			expect(call.asked[0]?.headers.get("x-version")).toBe("2");
+			expect(call.asked[0]?.headers.get("x-tenant")).toBe("tenant-secret-value");
+		}
 	});
 
 	it("calls fetch without an object, as the runtime demands", async () => {
