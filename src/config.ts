@@ -1,13 +1,13 @@
 /**
  * The variables of the deployment, parsed once at the start: `BACKENDS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `DEFAULT_BACKEND` and `ALLOW_ANONYMOUS`, each as JSON or as its text. Any mistake stops the start, and all of them
+ * `DEFAULT_BACKEND`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`, each as JSON or as its text. Any mistake stops the start, and all of them
  * are told at once. Secrets are variables of their own, which `BACKENDS` and `ROUTES` name.
  *
  * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
  */
-import * as z from "zod";
 import { type ConfiguredBackend, readBackends } from "./config/backends.ts";
 import type { Env } from "./config/headers.ts";
+import { LimitsSchema } from "./config/limits.ts";
 import { readModels } from "./config/models.ts";
 import { ConfigError, expectedName, kindOf, Problems } from "./config/problems.ts";
 import { isExact, RouteTable, type RouteTarget, readDefaultBackend, readRoutes } from "./config/routes.ts";
@@ -26,27 +26,9 @@ export interface Config {
 	/** Ids of the last. */
 	adHoc: readonly string[];
 	allowAnonymous: boolean;
+	/** A secret whose bearer may do everything, for every account. */
+	adminToken?: string;
 }
-
-const DEFAULT_JSON_BYTES = 10_000_000;
-const DEFAULT_UPLOAD_BYTES = 25 * 1024 * 1024;
-const DEFAULT_JSON_DEPTH = 64;
-
-const count = z.int().min(1);
-
-const LimitsSchema = z
-	.strictObject({
-		json_bytes: count.default(DEFAULT_JSON_BYTES),
-		upload_bytes: count.default(DEFAULT_UPLOAD_BYTES),
-		json_depth: count.default(DEFAULT_JSON_DEPTH),
-	})
-	.transform(
-		({ json_bytes, upload_bytes, json_depth }): Limits => ({
-			jsonBytes: json_bytes,
-			uploadBytes: upload_bytes,
-			jsonDepth: json_depth,
-		}),
-	);
 
 /** Throws a `ConfigError` that lists every mistake. */
 export function configure(variables: object): Config {
@@ -64,6 +46,7 @@ export function configure(variables: object): Config {
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, world);
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
+	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	problems.throwIfAny();
 
 	const known = product.with(models);
@@ -77,6 +60,7 @@ export function configure(variables: object): Config {
 		catalog: known.with(adHoc.map(adHocModel)),
 		adHoc,
 		allowAnonymous,
+		...(adminToken !== undefined && { adminToken }),
 	};
 }
 
@@ -104,6 +88,22 @@ function readFlag(name: string, env: Env, problems: Problems): boolean {
 	if (value !== undefined && value !== "" && value !== false && value !== "false")
 		problems.add([name], expectedName(["true", "false"], value));
 	return false;
+}
+
+/** Shorter ones can be guessed. */
+const MIN_ADMIN_TOKEN_CHARACTERS = 32;
+
+/** The value is repeated nowhere. */
+function readAdminToken(value: unknown, problems: Problems): string | undefined {
+	if (value === undefined || value === "") return undefined;
+	const text = typeof value === "string" ? value.trim() : "";
+	if (text.length >= MIN_ADMIN_TOKEN_CHARACTERS) return text;
+	const found = typeof value === "string" ? "a shorter one" : kindOf(value);
+	problems.add(
+		["ADMIN_TOKEN"],
+		`expected a secret of ${MIN_ADMIN_TOKEN_CHARACTERS} characters or more, found ${found}`,
+	);
+	return undefined;
 }
 
 /** What serves which models, a line each, for the banner of a start. Never a secret: names, addresses, models. */

@@ -15,6 +15,11 @@ import type { Credential, Ledgers } from "./objects/admission.ts";
 export interface Caller {
 	account: string;
 	credential: Credential;
+	/**
+	 * Set once the account has been asked about the credential, or nobody need ask. Before that nothing is told of what
+	 * else is wrong with a request.
+	 */
+	known?: boolean;
 }
 
 export interface InferenceRequest {
@@ -39,9 +44,20 @@ export interface Inputs {
 
 export interface Reply {
 	model: Model;
-	/** Name of the backend that answered: `x-ganglion-backend`. */
-	backend: string;
+	served: Served;
+	/** `cf-ai-neurons`. Absent of streams and sockets, which tell it at their end. */
+	neurons?: number;
 	body: Rendered;
+}
+
+/** Who answered, and after how many calls of engines. Of a stream it is final when the stream has ended. */
+export interface Served {
+	/** Name in `BACKENDS`: `x-ganglion-backend`. */
+	backend: string;
+	/** The engine's name of the model. */
+	model: string;
+	/** `x-ganglion-attempts` */
+	attempts: number;
 }
 
 export type Plan = readonly [Target, ...Target[]];
@@ -73,21 +89,34 @@ export interface WeightedTarget extends Omit<Target, "url"> {
 	weight?: number;
 }
 
-export interface Limits {
+/** Of one request. */
+export interface SizeLimits {
 	/** Largest JSON body. */
 	jsonBytes: number;
 	/** Largest audio, image or form. */
 	uploadBytes: number;
 	/** Deepest nesting of a JSON body. */
 	jsonDepth: number;
-	/** `free`: stops at `dailyNeurons`, and has no models that need the paid plan. */
+}
+
+export interface Limits extends SizeLimits {
+	/** Of every account that is not in `accounts`. */
+	everyone: AccountLimits;
+	accounts: ReadonlyMap<string, AccountLimits>;
+}
+
+/** What one account may ask for. */
+export interface AccountLimits {
+	/** `free`: has no models that need the paid plan. */
 	plan: "free" | "paid";
-	/** Neurons a UTC day, of one account. Absent: without end. */
+	/** Neurons a UTC day. Absent: without end. */
 	dailyNeurons?: number;
-	/** Requests a minute of one account, by task; a task that is not here has no limit. */
+	/** By task; a task that is not here has no limit. */
 	requestsPerMinute: Partial<Record<TaskTitle, number>>;
-	/** Of one account, by model: instead of the task's rate, and within the account's budget. */
-	models: Readonly<Record<string, ModelLimits>>;
+	/** Whether the models that have a rate of their own in the product have it here. */
+	productRates: boolean;
+	/** By model: instead of the task's rate, and within the account's budget. */
+	models: ReadonlyMap<string, ModelLimits>;
 }
 
 export interface ModelLimits {

@@ -7,6 +7,7 @@ import type { z } from "zod";
 import type { Model } from "../models/model.ts";
 import type { Media } from "../tasks/media.ts";
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
+import type { Usage } from "../tasks/text-generation.ts";
 
 export interface Reader {
 	/**
@@ -52,6 +53,10 @@ export interface WriteContext {
 	requestId: string;
 	/** A new random id, for the ids inside replies. */
 	uuid(): string;
+	/** Counts of a chat together with what they cost, where the model has a price. */
+	priced(usage: Usage): Usage & { neurons?: number };
+	/** What a whole answer cost, two decimals. */
+	neurons?: number;
 }
 
 export interface Writer {

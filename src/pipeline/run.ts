@@ -2,22 +2,33 @@
  * The path of one request, top to bottom: each step is one call, and this file alone knows their order. A failing
  * step throws an `AiError`; the surface renders it.
  */
+import { toAiError } from "../errors.ts";
 import type { InferenceRequest, Reply, Services } from "../request.ts";
+import { admit } from "./admit.ts";
 import { authorize } from "./authorize.ts";
 import { dispatch } from "./dispatch.ts";
 import { fitContext } from "./fit.ts";
+import { meter, priced } from "./meter.ts";
 import { parse } from "./parse.ts";
 import { route } from "./route.ts";
 
 export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
 	const model = authorize(request.model, services); // first: the model names the dialect
 	const { reader, writer } = request.dialect(model);
-	const { inputs, call } = await parse(request.inputs, reader, model);
-	fitContext(call, model);
-	const plan = route(model.id, services);
-	const context = { model, signal: request.signal, requestId: request.id };
-	const { answer, backend } = await dispatch(plan, call, context, services);
-	const { now, uuid } = services;
-	const body = writer.write(answer, { model, inputs, call, now: now(), requestId: request.id, uuid });
-	return { model, backend, body };
+	const { inputs, call: asked } = await parse(request.inputs, reader, model);
+	fitContext(asked, model);
+	const { call, ticket } = await admit(request, model, asked, services);
+	try {
+		const plan = route(model.id, services);
+		const asking = { model, signal: request.signal, requestId: request.id };
+		const { answer: given, served } = await dispatch(plan, call, asking, services);
+		const { answer, neurons } = await meter(given, call, model, ticket, served);
+		const { now, uuid } = services;
+		const cost = neurons === undefined ? {} : { neurons };
+		const context = { model, inputs, call, now: now(), requestId: request.id, uuid, priced: priced(model) };
+		return { model, served, ...cost, body: writer.write(answer, { ...context, ...cost }) };
+	} catch (thrown) {
+		ticket.fail(toAiError(thrown));
+		throw thrown;
+	}
 }

@@ -1,7 +1,7 @@
 /** A request's body, whole and bounded, as the inputs of a call. Everything wrong with it is the caller's to mend. */
 import { AiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
-import type { Inputs, Limits } from "../request.ts";
+import type { Inputs, SizeLimits } from "../request.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 /** What curl and some clients say when nobody told them what they send. */
@@ -11,7 +11,7 @@ const OPENING_BRACE = 0x7b;
 const BEFORE_JSON = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 /** A JSON body gives fields; any other stays bytes, for the dialect to know what they are. */
-export async function readInputs(request: Request, limits: Limits): Promise<Inputs> {
+export async function readInputs(request: Request, limits: SizeLimits): Promise<Inputs> {
 	const contentType = request.headers.get("content-type")?.trim() ?? "";
 	if (JSON_TYPE.test(contentType))
 		return { fields: parseJson(await readBody(request, limits.jsonBytes), limits) };
@@ -24,7 +24,7 @@ export async function readInputs(request: Request, limits: Limits): Promise<Inpu
 }
 
 /** A body that has to be JSON, whatever its content type says. */
-export async function readJson(request: Request, limits: Limits): Promise<unknown> {
+export async function readJson(request: Request, limits: SizeLimits): Promise<unknown> {
 	return parseJson(await readBody(request, limits.jsonBytes), limits);
 }
 
@@ -72,7 +72,7 @@ export async function readWhole(
 	return concat(chunks);
 }
 
-export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<Limits, "jsonDepth">): unknown {
+export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<SizeLimits, "jsonDepth">): unknown {
 	let text: string;
 	try {
 		text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);

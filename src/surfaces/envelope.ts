@@ -46,13 +46,15 @@ export function failureHeaders({ retryAfter }: AiError, requestId: string): Head
 
 /** A reply as a response: bytes, events and websockets as they are, JSON as `wrap` has it. */
 export function replyResponse(
-	{ backend, body }: Reply,
+	{ served, neurons, body }: Reply,
 	requestId: string,
 	wrap: (value: unknown) => Response,
 ): Response {
 	const response = bodyResponse(body, requestId, wrap);
 	response.headers.set("cf-ai-req-id", requestId);
-	response.headers.set("x-ganglion-backend", backend);
+	response.headers.set("x-ganglion-backend", served.backend);
+	response.headers.set("x-ganglion-attempts", String(served.attempts));
+	if (neurons !== undefined) response.headers.set("cf-ai-neurons", neurons.toFixed(2));
 	return response;
 }
 

@@ -47,5 +47,11 @@ export function write<Name extends TaskName>(
 	output: TaskOutput<Name>,
 ): Rendered {
 	const answer = { task, answer: { kind: "value", output } } as TaskAnswer;
-	return writer.write(answer, { ...exchange, now: 0, requestId: "request", uuid: () => "uuid" });
+	return writer.write(answer, {
+		...exchange,
+		now: 0,
+		requestId: "request",
+		uuid: () => "uuid",
+		priced: (usage) => usage,
+	});
 }

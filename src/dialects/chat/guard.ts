@@ -52,7 +52,7 @@ export const guardWriter: Writer = {
 			kind: "json",
 			value: {
 				response: asked === "json_object" ? judgement(text) : text,
-				...(usage && { usage: nativeUsage(usage) }),
+				...(usage && { usage: nativeUsage(context.priced(usage)) }),
 			},
 		};
 	},

@@ -17,7 +17,7 @@ import { laterUsage, usageFrame } from "./usage.ts";
 /** Takes over `events`, a hub stream. */
 export function nativeEvents(
 	events: ReadableStream<Uint8Array>,
-	{ model, uuid }: Pick<WriteContext, "model" | "uuid">,
+	{ model, uuid, priced }: Pick<WriteContext, "model" | "uuid" | "priced">,
 ): ReadableStream<Uint8Array> {
 	const textOf = speech(model);
 	const pieceOf = toolCallPieces(() => `chatcmpl-tool-${uuid().replaceAll("-", "")}`);
@@ -43,7 +43,7 @@ export function nativeEvents(
 			}
 			return out;
 		},
-		onDone: () => endCall() + (usage ? usageFrame(usage) : "") + DONE,
+		onDone: () => endCall() + (usage ? usageFrame(priced(usage)) : "") + DONE,
 	});
 }
 

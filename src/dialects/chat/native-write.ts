@@ -7,9 +7,8 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
-import type { Model } from "../../models/model.ts";
 import type { AssistantMessage, ChatCompletion, ChatInput, ToolCall } from "../../tasks/text-generation.ts";
-import type { Writer } from "../dialect.ts";
+import type { WriteContext, Writer } from "../dialect.ts";
 import { parseJson } from "../json.ts";
 import { chatReply } from "./call.ts";
 import { parseJsonReply } from "./json-mode.ts";
@@ -49,18 +48,18 @@ export const textResponseWriter = (form: TextResponseForm = {}): Writer => ({
 	write(answer, context) {
 		const reply = chatReply(answer, context);
 		if (reply.kind === "stream") return { kind: "events", events: nativeEvents(reply.events, context) };
-		return { kind: "json", value: textResponse(reply.completion, reply.input, context.model, form) };
+		return { kind: "json", value: textResponse(reply.completion, reply.input, context, form) };
 	},
 });
 
 function textResponse(
 	completion: ChatCompletion,
 	{ response_format }: ChatInput,
-	model: Model,
+	{ model, priced }: WriteContext,
 	{ calls = "flat", noCalls = "empty" }: TextResponseForm,
 ): TextResponse {
 	const message = firstMessage(completion);
-	const usage = completion.usage ? { usage: nativeUsage(completion.usage) } : {};
+	const usage = completion.usage ? { usage: nativeUsage(priced(completion.usage)) } : {};
 	if (message.tool_calls?.length) {
 		const text = spoken(message, model) || null;
 		if (calls === "flat") return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };

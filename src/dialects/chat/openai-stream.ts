@@ -21,7 +21,7 @@ export type UsageEnding = "native" | "chunk" | "none";
 /** Takes over `events`, a hub stream. */
 export function openAiEvents(
 	events: ReadableStream<Uint8Array>,
-	context: Pick<WriteContext, "model" | "now">,
+	context: Pick<WriteContext, "model" | "now" | "priced">,
 	ending: UsageEnding,
 ): ReadableStream<Uint8Array> {
 	const pass = passChunks(context);
@@ -40,12 +40,14 @@ export function openAiEvents(
 			// Zeros after the true totals: OpenAI's clients would believe them, the product's look at the frame after.
 			if (ending === "chunk" && isUsageChunk && usage !== chunk.usage) return "";
 			told ||= isUsageChunk;
-			return `data: ${text}\n\n`;
+			return ending === "chunk" && isUsageChunk
+				? frame({ ...chunk, usage: context.priced(usage ?? chunk.usage) })
+				: `data: ${text}\n\n`;
 		},
 		onDone() {
 			if (!usage || !last || ending === "none") return DONE;
-			if (ending === "native") return usageFrame(usage) + DONE;
-			return told ? DONE : frame({ ...last, choices: [], usage }) + DONE;
+			if (ending === "native") return usageFrame(context.priced(usage)) + DONE;
+			return told ? DONE : frame({ ...last, choices: [], usage: context.priced(usage) }) + DONE;
 		},
 	});
 }

@@ -73,7 +73,7 @@ const hasPrompt = (inputs: unknown): boolean =>
 /** Everything the engine said stays; what OpenAI's form must have and the engine left out is added. */
 export function openAiCompletion(
 	completion: ChatCompletion,
-	{ model, now }: Pick<WriteContext, "model" | "now">,
+	{ model, now, priced }: Pick<WriteContext, "model" | "now" | "priced">,
 ): ChatCompletion {
 	const { id, object: _object, created, model: _model, choices, ...rest } = completion;
 	return {
@@ -94,5 +94,6 @@ export function openAiCompletion(
 			logprobs: choice.logprobs ?? null,
 		})),
 		...rest,
+		...(rest.usage && { usage: priced(rest.usage) }),
 	};
 }

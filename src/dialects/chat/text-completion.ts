@@ -26,7 +26,7 @@ export const TextCompletion = z.object({
 	usage: NativeUsage.nullish(),
 });
 
-type Context = Pick<WriteContext, "model" | "now" | "uuid">;
+type Context = Pick<WriteContext, "model" | "now" | "uuid" | "priced">;
 
 /** `echo`: text that is said before the reply. */
 export function textCompletion(completion: ChatCompletion, context: Context, echo = ""): object {
@@ -41,7 +41,7 @@ export function textCompletion(completion: ChatCompletion, context: Context, ech
 				logprobs: logprobsOf(choice.logprobs),
 			}),
 		),
-		...(usage && { usage }),
+		...(usage && { usage: context.priced(usage) }),
 	};
 }
 
@@ -85,7 +85,10 @@ export function textCompletionEvents(
 		},
 		onDone() {
 			if (!usage || ending === "none") return DONE;
-			return (ending === "native" ? usageFrame(usage) : frame({ ...first, choices: [], usage })) + DONE;
+			const priced = context.priced(usage);
+			return (
+				(ending === "native" ? usageFrame(priced) : frame({ ...first, choices: [], usage: priced })) + DONE
+			);
 		},
 	});
 }

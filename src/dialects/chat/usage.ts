@@ -12,6 +12,7 @@ export const NativeUsage = z.object({
 	completion_tokens: z.number(),
 	total_tokens: z.number(),
 	...details,
+	neurons: z.number().optional(),
 });
 
 /**

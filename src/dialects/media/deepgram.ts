@@ -74,14 +74,16 @@ export function alternativeOf(transcript: string, words: readonly Word[]): z.out
 
 const DeepgramResults = z.object({
 	results: z.object({ channels: z.array(z.object({ alternatives: z.array(Alternative) })) }),
+	usage: z.object({ neurons: z.number() }).optional(),
 });
 
 const deepgramResults: Writer = {
 	schema: DeepgramResults,
-	write(answer) {
+	write(answer, { neurons }) {
 		const { text, words = [] } = outcomeOf("speech-recognition", answer);
 		const value: z.output<typeof DeepgramResults> = {
 			results: { channels: [{ alternatives: [alternativeOf(text, words)] }] },
+			...(neurons !== undefined && { usage: { neurons } }),
 		};
 		return { kind: "json", value };
 	},

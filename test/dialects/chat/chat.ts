@@ -57,6 +57,7 @@ export function write(
 		inputs,
 		call: { task: "text-generation", input },
 		now: NOW,
+		priced: (usage) => usage,
 		requestId: "request",
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 	};

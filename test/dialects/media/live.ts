@@ -60,6 +60,7 @@ export function framesFor(
 		{
 			...read(reader, productModel(model), inputs),
 			now: Date.UTC(2026, 10, 21, 12),
+			priced: (usage) => usage,
 			requestId: "request",
 			uuid: () => "uuid",
 		},

@@ -193,7 +193,7 @@ describe("streams", () => {
 	const stream = (exchange: Read, source: ReadableStream<Uint8Array>): Rendered =>
 		writer.write(
 			{ task: "text-generation", answer: streamAnswer(source) },
-			{ ...exchange, now: 0, requestId: "r", uuid: () => "u" },
+			{ ...exchange, now: 0, requestId: "r", uuid: () => "u", priced: (usage) => usage },
 		);
 	const textOf = (rendered: Rendered): Promise<string> => {
 		if (rendered.kind !== "events") throw new Error(rendered.kind);

@@ -80,7 +80,13 @@ describe("images/generations", () => {
 			answer: { kind: "value", output: { bytes: png(2, 2) } },
 		} as const;
 		expect(
-			writer.write(answer, { ...asked({}), now: 1_795_258_412_999, requestId: "r", uuid: () => "u" }),
+			writer.write(answer, {
+				...asked({}),
+				now: 1_795_258_412_999,
+				requestId: "r",
+				uuid: () => "u",
+				priced: (usage) => usage,
+			}),
 		).toEqual({
 			kind: "json",
 			value: { created: 1_795_258_412, data: [{ b64_json: base64(png(2, 2)) }] },

@@ -49,6 +49,7 @@ export function contextOf(body: object, model = CHAT_MODEL): WriteContext {
 		inputs: validate(responses.reader.schema(model), body),
 		call: { task: "text-generation", input: readChat(body, model) },
 		now: NOW,
+		priced: (usage) => usage,
 		requestId: "req-1",
 		uuid: () => `0-${++ids}`,
 	};

@@ -26,7 +26,16 @@ function contextOf(body: unknown): WriteContext & { input: ChatInput } {
 	const inputs = validate(gptOssReader.schema(GPT_OSS), body);
 	const call = gptOssReader.read(inputs as never, GPT_OSS);
 	if (call.task !== "text-generation") throw new Error(`read as ${call.task}`);
-	return { model: GPT_OSS, inputs, call, input: call.input, now: NOW, requestId: "req-1", uuid: () => "0-1" };
+	return {
+		model: GPT_OSS,
+		inputs,
+		call,
+		input: call.input,
+		now: NOW,
+		requestId: "req-1",
+		uuid: () => "0-1",
+		priced: <T>(usage: T) => usage,
+	};
 }
 const read = (body: unknown): ChatInput => contextOf(body).input;
 const write = (answer: TaskAnswer, body: unknown) => gptOssWriter.write(answer, contextOf(body));

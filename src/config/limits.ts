@@ -1,0 +1,82 @@
+/** `LIMITS`: what one request may be, and what one account may ask for. */
+import * as z from "zod";
+import { TASK_TITLES, type TaskTitle } from "../models/model.ts";
+import { TASK_RATES } from "../models/rates.ts";
+import type { AccountLimits, Limits, ModelLimits } from "../request.ts";
+import { kindOf } from "./problems.ts";
+
+const DEFAULT_JSON_BYTES = 10_000_000;
+const DEFAULT_UPLOAD_BYTES = 25 * 1024 * 1024;
+const DEFAULT_JSON_DEPTH = 64;
+/** Of the product's Free plan. */
+const FREE_DAILY_NEURONS = 10_000;
+
+const count = z.int().min(1);
+const neurons = z.number().min(0);
+
+const ModelEntry = z.strictObject({
+	requests_per_minute: count.optional(),
+	daily_neurons: neurons.optional(),
+});
+
+/** `product`: as Cloudflare has them. Or some tasks' own, the others without a limit. */
+const Rates = z.union([z.enum(["product", "none"]), z.partialRecord(z.enum(TASK_TITLES), count)], {
+	error: ({ input }) =>
+		`expected "product", "none" or requests a minute by the name of a task, found ${kindOf(input)}`,
+});
+
+const AccountEntry = z.strictObject({
+	plan: z.enum(["free", "paid"]).optional(),
+	daily_neurons: neurons.optional(),
+	requests_per_minute: Rates.optional(),
+	models: z.record(z.string(), ModelEntry).optional(),
+});
+type AccountEntry = z.output<typeof AccountEntry>;
+
+export const LimitsSchema = AccountEntry.extend({
+	json_bytes: count.default(DEFAULT_JSON_BYTES),
+	upload_bytes: count.default(DEFAULT_UPLOAD_BYTES),
+	json_depth: count.default(DEFAULT_JSON_DEPTH),
+	accounts: z.record(z.string(), AccountEntry).optional(),
+}).transform(({ json_bytes, upload_bytes, json_depth, accounts = {}, ...everyone }): Limits => {
+	const table = Object.entries(accounts).map(
+		([account, own]) =>
+			[
+				account,
+				accountLimits({ ...everyone, ...own, models: { ...everyone.models, ...own.models } }),
+			] as const,
+	);
+	return {
+		jsonBytes: json_bytes,
+		uploadBytes: upload_bytes,
+		jsonDepth: json_depth,
+		everyone: accountLimits(everyone),
+		accounts: new Map(table),
+	};
+});
+
+function accountLimits({
+	plan = "paid",
+	daily_neurons,
+	requests_per_minute = "product",
+	models,
+}: AccountEntry): AccountLimits {
+	const dailyNeurons = daily_neurons ?? (plan === "free" ? FREE_DAILY_NEURONS : undefined);
+	return {
+		plan,
+		...(dailyNeurons !== undefined && { dailyNeurons }),
+		requestsPerMinute: rates(requests_per_minute),
+		productRates: requests_per_minute === "product",
+		models: new Map(Object.entries(models ?? {}).map(([id, entry]) => [id, modelLimits(entry)])),
+	};
+}
+
+function rates(chosen: z.output<typeof Rates>): Partial<Record<TaskTitle, number>> {
+	if (chosen === "product") return TASK_RATES;
+	return chosen === "none" ? {} : chosen;
+}
+
+const modelLimits = ({ requests_per_minute, daily_neurons }: z.output<typeof ModelEntry>): ModelLimits => ({
+	...(requests_per_minute !== undefined && { requestsPerMinute: requests_per_minute }),
+	...(daily_neurons !== undefined && { dailyNeurons: daily_neurons }),
+});

@@ -1,0 +1,36 @@
+/**
+ * How many requests a minute the product lets one account make
+ * (developers.cloudflare.com/workers-ai/platform/limits, 2026-08). Text-to-speech is not listed there: no limit.
+ */
+import { can, type Model, type TaskTitle } from "./model.ts";
+
+export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = {
+	"Automatic Speech Recognition": 720,
+	"Image Classification": 3000,
+	"Image-to-Text": 720,
+	"Object Detection": 3000,
+	Summarization: 1500,
+	"Text Classification": 2000,
+	"Text Embeddings": 3000,
+	"Text Generation": 300,
+	"Text-to-Image": 720,
+	Translation: 720,
+};
+
+/** Of models with a window of their own. */
+const MODEL_RATES: Readonly<Record<string, number>> = {
+	"@cf/baai/bge-large-en-v1.5": 1500,
+	"@hf/thebloke/mistral-7b-instruct-v0.1-awq": 400,
+	"@cf/microsoft/phi-2": 720,
+	"@cf/qwen/qwen1.5-0.5b-chat": 1500,
+	"@cf/qwen/qwen1.5-1.8b-chat": 720,
+	"@cf/qwen/qwen1.5-14b-chat-awq": 150,
+	"@cf/tinyllama/tinyllama-1.1b-chat-v1.0": 720,
+	"@cf/runwayml/stable-diffusion-v1-5-img2img": 1500,
+};
+
+/** Of every model that needs the paid plan, billed as usual. */
+const FRONTIER_RATE = 20;
+
+export const modelRate = (model: Model): number | undefined =>
+	MODEL_RATES[model.id] ?? (can(model, "require_workers_paid") ? FRONTIER_RATE : undefined);

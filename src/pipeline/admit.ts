@@ -1,0 +1,113 @@
+/**
+ * Lets a request in: one call of the account's object looks at the credential, counts the request against its rates
+ * and reserves what it may cost. What comes back is the ticket, which whoever holds it must settle; a ticket that
+ * nobody settles becomes a bill of its whole reservation, some time after `HOLD_MS`.
+ */
+import { AiError } from "../errors.ts";
+import { estimate } from "../metering/estimate.ts";
+import { can, type Model } from "../models/model.ts";
+import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
+import { modelRate } from "../models/rates.ts";
+import {
+	type Admission,
+	type Budget,
+	MICRO_NEURONS,
+	type RateLimit,
+	type Worth,
+} from "../objects/admission.ts";
+import type { AccountLimits, InferenceRequest, Limits, Services } from "../request.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import { Ticket } from "./ticket.ts";
+
+/** Longer than the answer of any route takes (`total_ms` is 10 minutes unless configured, and a live session longer). */
+const HOLD_MS = 60 * 60 * 1000;
+
+export type AdmitServices = Pick<Services, "ledgers" | "limits" | "now" | "waitUntil">;
+
+/** Gives the ticket, and the call as it may be asked: with less output where a budget has no room for more. */
+export async function admit(
+	{ id, caller }: Pick<InferenceRequest, "id" | "caller">,
+	model: Model,
+	call: TaskCall,
+	services: AdmitServices,
+): Promise<{ ticket: Ticket; call: TaskCall }> {
+	const limits = limitsOf(services.limits, caller.account);
+	const startedAt = services.now();
+	const ledger = services.ledgers.of(caller.account);
+	// Whatever the object says of the request, it has looked at the credential first.
+	const admitted = ledger.admit(admission(id, caller.credential, model, call, limits));
+	const { outputTokens } = await admitted.finally(() => {
+		caller.known = true;
+	});
+	const ticket = new Ticket({ id, model, startedAt, ledger, services });
+	return { ticket, call: bounded(call, outputTokens) };
+}
+
+export const limitsOf = ({ accounts, everyone }: Limits, account: string): AccountLimits =>
+	accounts.get(account) ?? everyone;
+
+/** Pure: what a request asks of its account. */
+export function admission(
+	ticket: string,
+	credential: Admission["credential"],
+	model: Model,
+	call: TaskCall,
+	limits: AccountLimits,
+): Admission {
+	return {
+		ticket,
+		credential,
+		model: model.id,
+		task: model.task,
+		rates: ratesOf(model, limits),
+		budgets: budgetsOf(model, limits),
+		worth: worthOf(model, call),
+		holdMs: HOLD_MS,
+	};
+}
+
+/** Refuses a model that the account's plan does not have. */
+export function checkPlan(model: Model, { plan }: AccountLimits): void {
+	if (plan === "free" && can(model, "require_workers_paid"))
+		throw new AiError(
+			"paidPlanRequired",
+			`Model ${model.id} is not available on the Workers Free plan. Upgrade to access this model: LIMITS.plan`,
+		);
+}
+
+/** A model with a rate of its own does not count against its task's. */
+function ratesOf(model: Model, { requestsPerMinute, productRates, models }: AccountLimits): RateLimit[] {
+	const own = models.get(model.id)?.requestsPerMinute ?? (productRates ? modelRate(model) : undefined);
+	if (own !== undefined) return [{ key: `model:${model.id}`, perMinute: own }];
+	const shared = requestsPerMinute[model.task];
+	return shared === undefined ? [] : [{ key: `task:${model.task}`, perMinute: shared }];
+}
+
+function budgetsOf({ id }: Model, { plan, dailyNeurons, models }: AccountLimits): Budget[] {
+	const budgets: Budget[] = [];
+	const add = (key: string, neurons: number | undefined, failure: Budget["failure"]) => {
+		if (neurons !== undefined)
+			budgets.push({ key, microNeurons: Math.floor(neurons * MICRO_NEURONS), failure });
+	};
+	add("account", dailyNeurons, plan === "free" ? "freeAllocationUsed" : "budgetExceeded");
+	add(`model:${id}`, models.get(id)?.dailyNeurons, "budgetExceeded");
+	return budgets;
+}
+
+function worthOf(model: Model, call: TaskCall): Worth {
+	const { fixed, outputTokens, open } = estimate(call, model);
+	return {
+		fixedMicroNeurons: microNeurons(model.prices, fixed),
+		microNeuronsPerOutputToken: microNeuronsPerOutputToken(model.prices),
+		outputTokens,
+		open,
+	};
+}
+
+/** An engine that is told how much may be said cannot cost more than was reserved. */
+function bounded(call: TaskCall, outputTokens: number | undefined): TaskCall {
+	if (outputTokens === undefined || call.task !== "text-generation") return call;
+	const each = Math.max(1, Math.floor(outputTokens / (call.input.n ?? 1)));
+	const { max_tokens = each } = call.input;
+	return { ...call, input: { ...call.input, max_tokens: Math.min(max_tokens, each) } };
+}

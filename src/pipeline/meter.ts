@@ -1,0 +1,108 @@
+/** Reads what an answer used while it passes, and settles its ticket when it has. */
+import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
+import type { Model } from "../models/model.ts";
+import { microNeurons, shownNeurons } from "../models/neurons.ts";
+import type { Served } from "../request.ts";
+import type { HeardEvent, LiveTranscription } from "../tasks/live-transcription.ts";
+import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
+import type { Usage } from "../tasks/text-generation.ts";
+import type { Ticket } from "./ticket.ts";
+
+export interface Metered {
+	answer: TaskAnswer;
+	/** What it cost, two decimals. Absent of what has only begun. */
+	neurons?: number;
+}
+
+type Passing = "ok" | "cut" | "left";
+
+/** Takes over `answered` and the ticket. */
+export async function meter(
+	answered: TaskAnswer,
+	call: TaskCall,
+	model: Model,
+	ticket: Ticket,
+	served: Served,
+): Promise<Metered> {
+	if (answered.answer.kind === "stream") {
+		const { events, progress } = answered.answer;
+		const passing = watched(events, ticket, (how) =>
+			ticket.settle(how, measureStream(call, progress, model), served),
+		);
+		const answer: Answer = { kind: "stream", events: passing, progress };
+		return { answer: { task: answered.task, answer } as TaskAnswer };
+	}
+	if (answered.task === "live-transcription" && answered.answer.kind === "value") {
+		const output = heard(answered.answer.output, ticket, (how, measured) =>
+			ticket.settle(how, measured, served),
+		);
+		return { answer: { task: answered.task, answer: { kind: "value", output } } };
+	}
+	const cost = ticket.settle("ok", await measure(call, answered, model), served);
+	return { answer: answered, neurons: shownNeurons(cost) };
+}
+
+/** What chat usage is worth, for replies that tell it. Models without a price say nothing of one. */
+export const priced =
+	({ prices }: Model) =>
+	(usage: Usage): Usage & { neurons?: number } => {
+		if (prices.length === 0) return usage;
+		const cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? 0;
+		const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage;
+		return {
+			...usage,
+			neurons: shownNeurons(microNeurons(prices, { inputTokens, cachedTokens, outputTokens })),
+		};
+	};
+
+/** Passes everything on as it is asked for. Called once, with how it ended. */
+function watched<T>(
+	source: ReadableStream<T>,
+	ticket: Ticket,
+	ended: (how: Passing) => void,
+	see: (piece: T) => void = () => {},
+): ReadableStream<T> {
+	const reader = source.getReader();
+	return new ReadableStream<T>(
+		{
+			async pull(controller) {
+				try {
+					const { done, value } = await reader.read();
+					if (done) {
+						ended("ok");
+						return controller.close();
+					}
+					ticket.begin();
+					see(value);
+					controller.enqueue(value);
+				} catch (error) {
+					ended("cut");
+					controller.error(error);
+				}
+			},
+			cancel(reason) {
+				ended("left");
+				return reader.cancel(reason);
+			},
+		},
+		{ highWaterMark: 0 },
+	);
+}
+
+/** A session is paid by the sound that it heard, which its last event tells; one that is left, by the last word. */
+function heard(
+	{ readable, writable }: LiveTranscription,
+	ticket: Ticket,
+	ended: (how: Passing, measured: Measured) => void,
+): LiveTranscription {
+	let seconds = 0;
+	let told = false;
+	const see = (event: HeardEvent) => {
+		if (event.kind === "ended") {
+			told = true;
+			seconds = event.duration * event.channels;
+		} else if ("end" in event) seconds = Math.max(seconds, event.end);
+	};
+	const finish = (how: Passing) => ended(how, measureLive(seconds, !told));
+	return { writable, readable: watched(readable, ticket, finish, see) };
+}

@@ -1,0 +1,98 @@
+/**
+ * What was reserved for one request, and the duty to say what became of it. The first settlement counts; later ones
+ * are ignored, so that whoever learns of an end may report it without asking who else has.
+ */
+import type { AiError } from "../errors.ts";
+import type { Measured } from "../metering/measure.ts";
+import type { Model } from "../models/model.ts";
+import { microNeurons } from "../models/neurons.ts";
+import type { AccountLedger, Outcome } from "../objects/admission.ts";
+import type { Served, Services } from "../request.ts";
+
+export interface Holding {
+	id: string;
+	model: Model;
+	/** Epoch milliseconds. */
+	startedAt: number;
+	ledger: AccountLedger;
+	services: Pick<Services, "now" | "waitUntil">;
+}
+
+export class Ticket {
+	readonly #holding: Holding;
+	#firstAt: number | undefined;
+	#settled = false;
+	#release: () => void = () => {};
+
+	constructor(holding: Holding) {
+		this.#holding = holding;
+		// A caller who leaves ends the request's context, unless something waits in it.
+		holding.services.waitUntil(
+			new Promise<void>((resolve) => {
+				this.#release = resolve;
+			}),
+		);
+	}
+
+	/** The first piece of an answer has been passed on. */
+	begin(): void {
+		this.#firstAt ??= this.#holding.services.now();
+	}
+
+	/** @returns what it cost, in micro-neurons. */
+	settle(
+		outcome: Exclude<Outcome, "failed" | "expired">,
+		measured: Measured,
+		served: Served,
+		wasted = 0,
+	): number {
+		const { model } = this.#holding;
+		const { quantities, estimated } = measured;
+		const cost = microNeurons(model.prices, quantities) + wasted;
+		this.#record(outcome, cost, {
+			inputTokens: quantities.inputTokens ?? 0,
+			cachedTokens: quantities.cachedTokens ?? 0,
+			outputTokens: quantities.outputTokens ?? 0,
+			estimated,
+			backend: served.backend,
+			attempts: served.attempts,
+		});
+		return cost;
+	}
+
+	/** There is no answer, and nothing to pay. */
+	fail({ code }: AiError, { backend, attempts }: Pick<Served, "backend" | "attempts">): void {
+		this.#record("failed", 0, {
+			inputTokens: 0,
+			cachedTokens: 0,
+			outputTokens: 0,
+			estimated: false,
+			backend,
+			attempts,
+			code,
+		});
+	}
+
+	#record(
+		outcome: Outcome,
+		cost: number,
+		facts: Omit<
+			Parameters<AccountLedger["settle"]>[0],
+			"ticket" | "outcome" | "microNeurons" | "latencyMs" | "firstTokenMs"
+		>,
+	): void {
+		if (this.#settled) return;
+		this.#settled = true;
+		const { id, startedAt, ledger, services } = this.#holding;
+		const now = services.now();
+		ledger.settle({
+			ticket: id,
+			outcome,
+			microNeurons: cost,
+			...facts,
+			latencyMs: now - startedAt,
+			firstTokenMs: (this.#firstAt ?? now) - startedAt,
+		});
+		this.#release();
+	}
+}
