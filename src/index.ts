@@ -6,9 +6,11 @@ import { createServices } from "./services.ts";
 import { entrypoint } from "./surfaces/entrypoint.ts";
 
 const config = configure(env);
-const services = createServices(config);
-const app = createApp(services, config.allowAnonymous);
+const services = createServices(config, env);
+const app = createApp(services, config);
 
 export default { fetch: (request: Request) => app.fetch(request) } satisfies ExportedHandler;
 
 export class AI extends entrypoint(services, config.allowAnonymous) {}
+
+export { Account } from "./objects/account.ts";

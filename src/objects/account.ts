@@ -1,0 +1,113 @@
+/**
+ * An account: its tokens, its limits and its ledger, in one Durable Object by the account's id. Every method is one
+ * short synchronous step, so no two requests see the same room.
+ *
+ * Methods trust their caller, which is the Worker itself: who may read usage was asked with `verify`.
+ */
+import { DurableObject } from "cloudflare:workers";
+import type { Admission, Admitted, Credential, Permission, Settlement } from "./admission.ts";
+import { type Bearer, Ledger } from "./ledger.ts";
+import type { RequestsPage, RequestsQuery } from "./requests.ts";
+import type { Standing, StandingQuery } from "./standing.ts";
+import type { TokenCommand, TokenResult } from "./token-command.ts";
+import { type Refusal, Tokens } from "./tokens.ts";
+import type { UsageQuery, UsageReport } from "./usage.ts";
+
+export type Verified = { ok: true } | Refusal;
+type Checked = { ok: true; bearer?: Bearer } | Refusal;
+
+/** An alarm so late is taken for lost: the runtime gives one up that fails again and again. */
+const ALARM_LOST_MS = 60_000;
+
+const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
+
+export class Account extends DurableObject {
+	#parts: { ledger: Ledger; tokens: Tokens } | undefined;
+	/** Not known after a start, until it is set anew. */
+	#alarmAt: number | undefined;
+
+	/** Settlements that waited for a call are booked first, whatever becomes of the request. */
+	admit(admission: Admission, settled: readonly Settlement[]): Admitted {
+		if (settled.length > 0) this.settle(settled);
+		const checked = this.#check(admission.credential, "run");
+		if (!checked.ok) return checked;
+		const { ledger } = this.#open();
+		const admitted = ledger.admit(admission, checked.bearer);
+		if (admitted.ok) this.#expect(ledger, admission);
+		return admitted;
+	}
+
+	settle(settled: readonly Settlement[]): void {
+		if (!this.#isNew()) this.#open().ledger.settle(settled);
+	}
+
+	verify(credential: Credential, permission: Permission): Verified {
+		const checked = this.#check(credential, permission);
+		return checked.ok ? { ok: true } : checked;
+	}
+
+	tokens(command: TokenCommand): TokenResult {
+		const byToken = command.kind === "verify" || command.maker.kind === "token";
+		return byToken && this.#isNew() ? UNKNOWN : this.#open().tokens.run(command);
+	}
+
+	usage(query: UsageQuery): UsageReport {
+		return this.#open().ledger.usage(query);
+	}
+
+	requests(query: RequestsQuery): RequestsPage {
+		return this.#open().ledger.requests(query);
+	}
+
+	/** Of a token that does not hold: how the account stands without it. */
+	standing(query: StandingQuery): Standing {
+		const checked = this.#check(query.credential, "run");
+		return this.#open().ledger.standing(query, checked.ok ? checked.bearer : undefined);
+	}
+
+	override alarm(): void {
+		const { ledger } = this.#open();
+		ledger.expire();
+		const next = ledger.sweep();
+		this.#alarmAt = undefined;
+		if (next !== undefined) this.#wakeAt(next);
+	}
+
+	#check(credential: Credential, permission: Permission): Checked {
+		if (credential.kind === "operator") return { ok: true };
+		if (this.#isNew()) return UNKNOWN;
+		const checked = this.#open().tokens.check(credential.hash, permission);
+		return checked.ok ? { ok: true, bearer: checked } : checked;
+	}
+
+	/** Nobody has used the account. A stranger's guess then leaves no trace: where there are no tables is no token. */
+	#isNew(): boolean {
+		if (this.#parts) return false;
+		const { tables } = this.ctx.storage.sql
+			.exec<{ tables: number }>("SELECT count(*) AS tables FROM sqlite_master WHERE name = 'requests'")
+			.one();
+		return tables === 0;
+	}
+
+	#open(): { ledger: Ledger; tokens: Tokens } {
+		const { storage } = this.ctx;
+		const clock = () => Date.now();
+		this.#parts ??= { ledger: new Ledger(storage, clock), tokens: new Tokens(storage.sql, clock) };
+		return this.#parts;
+	}
+
+	/** One alarm, for the first of the open requests to expire: setting it is a write, and most admissions do without. */
+	#expect(ledger: Ledger, { ticket }: Admission): void {
+		const expiresAt = ledger.expiryOf(ticket);
+		if (expiresAt === undefined) return;
+		const lost = this.#alarmAt === undefined || this.#alarmAt + ALARM_LOST_MS < Date.now();
+		if (lost) this.#wakeAt(ledger.nextExpiry() ?? expiresAt);
+		else if (this.#alarmAt !== undefined && expiresAt < this.#alarmAt) this.#wakeAt(expiresAt);
+	}
+
+	#wakeAt(time: number): void {
+		this.#alarmAt = time;
+		// Not awaited: the answer leaves only when all writes are kept, this one among them.
+		void this.ctx.storage.setAlarm(time);
+	}
+}

@@ -1,0 +1,117 @@
+/**
+ * Neurons of one UTC day, by budget: what is spent, what is reserved, and whether a request still fits. In memory; the
+ * ledger rebuilds it from the usage of the day and the open requests.
+ *
+ * Spent and reserved together never pass a budget, as long as no fact passes its reservation. An engine that gives more
+ * than it was asked for breaks that: its fact is booked all the same, because the ledger tells the truth, and the day's
+ * room is then none.
+ */
+import { type Budget, MICRO_NEURONS, type Worth } from "./admission.ts";
+
+/** Micro-neurons. */
+export interface Balance {
+	spent: number;
+	reserved: number;
+}
+
+/** Micro-neurons to reserve, and the output that they pay for; `refused` where some budget has not the room. */
+export type Grant =
+	| { kind: "granted"; microNeurons: number; outputTokens?: number }
+	| { kind: "refused"; budget: Budget; room: number; needed: number };
+
+/** The budgets that a request is booked in. */
+export function budgetKeys(model: string, token: string): string[] {
+	const keys = ["account", `model:${model}`];
+	if (token) keys.push(`token:${token}`);
+	return keys;
+}
+
+export class Budgets {
+	#day: string;
+	#balances = new Map<string, Balance>();
+
+	constructor(day: string) {
+		this.#day = day;
+	}
+
+	get day(): string {
+		return this.#day;
+	}
+
+	/** A new day begins with nothing spent. What is still reserved belongs to the day before. */
+	turnTo(day: string): void {
+		if (day === this.#day) return;
+		this.#day = day;
+		this.#balances = new Map();
+	}
+
+	balance(key: string): Readonly<Balance> {
+		return this.#balances.get(key) ?? { spent: 0, reserved: 0 };
+	}
+
+	room({ key, microNeurons }: Pick<Budget, "key" | "microNeurons">): number {
+		const { spent, reserved } = this.balance(key);
+		return Math.max(0, microNeurons - spent - reserved);
+	}
+
+	/** What may be reserved for a request; reserves nothing yet. */
+	grant(worth: Worth, budgets: readonly Budget[]): Grant {
+		const full = price(worth, worth.outputTokens);
+		const [first, ...others] = budgets;
+		if (!first) return { kind: "granted", microNeurons: full };
+		let budget = first;
+		for (const other of others) if (this.room(other) < this.room(budget)) budget = other;
+		const room = this.room(budget);
+		const outputTokens = affordable(worth, room);
+		const enough = outputTokens >= worth.outputTokens || (worth.open && outputTokens > 0);
+		if (!enough) {
+			const least = worth.open ? Math.min(1, worth.outputTokens) : worth.outputTokens;
+			return { kind: "refused", budget, room, needed: price(worth, least) };
+		}
+		return {
+			kind: "granted",
+			microNeurons: price(worth, outputTokens),
+			// Output that costs nothing needs no bound.
+			...(outputTokens > 0 && worth.microNeuronsPerOutputToken > 0 && { outputTokens }),
+		};
+	}
+
+	/** Moves both; negative amounts take away. Amounts of an earlier day are its own affair. */
+	book(day: string, keys: readonly string[], { spent, reserved }: Balance): void {
+		if (day !== this.#day) return;
+		for (const key of keys) {
+			const balance = this.#balances.get(key);
+			if (!balance) this.#balances.set(key, { spent, reserved });
+			else {
+				balance.spent += spent;
+				balance.reserved += reserved;
+			}
+		}
+	}
+}
+
+/** Whole micro-neurons, rounded up so that no fact of so many tokens passes it. */
+const price = ({ fixedMicroNeurons, microNeuronsPerOutputToken }: Worth, outputTokens: number): number =>
+	Math.ceil(fixedMicroNeurons + microNeuronsPerOutputToken * outputTokens);
+
+/** Output tokens, at most those asked for, that the room pays for; -1 where it does not even pay for the rest. */
+function affordable(worth: Worth, room: number): number {
+	if (price(worth, worth.outputTokens) <= room) return worth.outputTokens;
+	let tokens = Math.floor((room - worth.fixedMicroNeurons) / worth.microNeuronsPerOutputToken);
+	// Prices may have fractions, and a quotient of them may be off by one.
+	while (tokens >= 0 && price(worth, tokens) > room) tokens--;
+	return Math.max(-1, Math.min(tokens, worth.outputTokens - 1));
+}
+
+/** `This request may cost 12.5 neurons; the daily budget of model @cf/… is 10, of which 3.25 are left` */
+export function describeRefusal({ budget, room, needed }: Extract<Grant, { kind: "refused" }>): string {
+	const [kind = "", id = ""] = splitKey(budget.key);
+	const owner = kind === "model" ? `model ${id}` : `this ${kind}`;
+	const [cost, daily, left] = [needed, budget.microNeurons, room].map((n) => String(n / MICRO_NEURONS));
+	return `This request may cost ${cost} neurons; the daily budget of ${owner} is ${daily}, of which ${left} are left`;
+}
+
+function splitKey(key: string): [kind: string, id: string] {
+	const colon = key.indexOf(":");
+	return colon < 0 ? [key, ""] : [key.slice(0, colon), key.slice(colon + 1)];
+}

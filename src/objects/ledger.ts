@@ -1,0 +1,260 @@
+/**
+ * An account's requests and neurons: reserve, settle, expire.
+ *
+ * The ledger is the only writer of its tables, so what an admission must know (rate windows, what is spent and reserved
+ * today, which requests are open) is in memory, exact, and rebuilt from the tables when the object starts. An admission
+ * writes one row, a settlement writes it again and adds to the day's usage.
+ *
+ * A reservation belongs to the UTC day of its admission, and is settled on that day whatever the day is then.
+ */
+import type { FailureKey } from "../errors.ts";
+import type { Admission, Admitted, Budget, RateLimit, Settlement } from "./admission.ts";
+import { Budgets, budgetKeys, describeRefusal } from "./budgets.ts";
+import { ForwardClock, type Instant, nextMidnight, utcDay } from "./clock.ts";
+import { type OpenRequest, Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
+import type { Standing, StandingQuery } from "./standing.ts";
+import type { TokenLimits } from "./token-command.ts";
+import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
+import { Windows } from "./windows.ts";
+
+/** A token that holds, and its own limits. */
+export interface Bearer {
+	id: string;
+	limits: TokenLimits;
+}
+
+interface Refusal {
+	failure: FailureKey;
+	description?: string;
+	/** When the same request would pass; infinite where it never does. */
+	until: number;
+}
+
+export class Ledger {
+	readonly #storage: Pick<DurableObjectStorage, "sql" | "transactionSync">;
+	readonly #clock: ForwardClock;
+	readonly #requests: Requests;
+	readonly #usage: Usage;
+	readonly #windows = new Windows();
+	readonly #budgets: Budgets;
+	/** By ticket. */
+	readonly #open = new Map<string, OpenRequest>();
+
+	/** `clock`: milliseconds since the epoch. */
+	constructor(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">, clock: () => number) {
+		this.#storage = storage;
+		Requests.create(storage.sql);
+		Usage.create(storage.sql);
+		this.#requests = new Requests(storage.sql);
+		this.#usage = new Usage(storage.sql);
+		this.#clock = new ForwardClock(clock, Math.max(this.#requests.latest(), this.#usage.latest()));
+		const { now } = this.#clock.read();
+		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
+			this.#windows.count(rateKeys, admittedAt);
+		this.#budgets = new Budgets(utcDay(now));
+		for (const { model, token, microNeurons } of this.#usage.spent(this.#budgets.day))
+			this.#budgets.book(this.#budgets.day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
+		for (const request of this.#requests.open()) this.#hold(request);
+	}
+
+	/** Lets a request in and reserves what it may cost, or says why not: then nothing is written or counted. */
+	admit(admission: Admission, bearer?: Bearer): Admitted {
+		const { model, task, ticket, worth } = admission;
+		const instant = this.#read();
+		const { now } = instant;
+		const { budgets, rates } = withOwnLimits(admission, bearer);
+		const opens = this.#windows.opensAt(rates, now);
+		const grant = this.#budgets.grant(worth, budgets);
+		if (opens > now || grant.kind === "refused") {
+			const refusals: Refusal[] = [];
+			if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
+			if (grant.kind === "refused") {
+				const { failure, microNeurons } = grant.budget;
+				refusals.push({
+					failure,
+					...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
+					until: grant.needed > microNeurons ? Number.POSITIVE_INFINITY : nextMidnight(now),
+				});
+			}
+			return refuse(refusals, instant);
+		}
+		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is open already`);
+		const rateKeys = rates.map(({ key }) => key);
+		const request = this.#requests.insert({
+			ticket,
+			admittedAt: now,
+			expiresAt: now + admission.holdMs,
+			model,
+			task,
+			token: bearer?.id ?? "",
+			rateKeys,
+			reserved: grant.microNeurons,
+		});
+		this.#windows.count(rateKeys, now);
+		this.#hold(request);
+		return {
+			ok: true,
+			...(grant.outputTokens !== undefined && { outputTokens: grant.outputTokens }),
+		};
+	}
+
+	/** The first settlement of an open ticket counts. All of the batch is written, or, where that throws, nothing. */
+	settle(settlements: readonly Settlement[]): void {
+		const settled = new Map<string, readonly [OpenRequest, Settlement]>();
+		for (const settlement of settlements) {
+			const request = this.#open.get(settlement.ticket);
+			if (request && !settled.has(settlement.ticket))
+				settled.set(settlement.ticket, [request, sound(settlement, request)]);
+		}
+		if (settled.size === 0) return;
+		const { now } = this.#read();
+		this.#storage.transactionSync(() => {
+			for (const [request, settlement] of settled.values())
+				this.#requests.settle(request.id, now, settlement);
+			this.#usage.add([...settled.values()]);
+		});
+		for (const [request, { microNeurons }] of settled.values()) {
+			this.#open.delete(request.ticket);
+			this.#book(request, { spent: microNeurons, reserved: -request.reserved });
+		}
+	}
+
+	/** Settles, at their estimate, the requests that nobody will settle any more. */
+	expire(): void {
+		const { now } = this.#read();
+		const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
+		this.settle(expired.map(atEstimate));
+	}
+
+	/** Deletes rows that have died. Returns when there will be something to expire or to delete. */
+	sweep(): number | undefined {
+		const { now } = this.#read();
+		this.#windows.forget(now);
+		this.#usage.forget(now);
+		if (this.#requests.forget(now)) return now;
+		const due = [this.nextExpiry(), this.#requests.nextDeath(), this.#usage.nextDeath()].filter(
+			(time) => time !== undefined,
+		);
+		return due.length > 0 ? Math.min(...due) : undefined;
+	}
+
+	expiryOf(ticket: string): number | undefined {
+		return this.#open.get(ticket)?.expiresAt;
+	}
+
+	/** When the first of the open requests expires. */
+	nextExpiry(): number | undefined {
+		let next: number | undefined;
+		for (const { expiresAt } of this.#open.values()) next = Math.min(next ?? expiresAt, expiresAt);
+		return next;
+	}
+
+	usage(query: UsageQuery): UsageReport {
+		return this.#usage.report(query);
+	}
+
+	requests(query: RequestsQuery): RequestsPage {
+		return this.#requests.page(query);
+	}
+
+	standing(query: StandingQuery, bearer?: Bearer): Standing {
+		const { now } = this.#read();
+		const { budgets, rates } = withOwnLimits(query, bearer);
+		return {
+			day: this.#budgets.day,
+			open: this.#open.size,
+			budgets: budgets.map((budget) => {
+				const { spent, reserved } = this.#budgets.balance(budget.key);
+				return {
+					...budget,
+					spentMicroNeurons: spent,
+					reservedMicroNeurons: reserved,
+					roomMicroNeurons: this.#budgets.room(budget),
+				};
+			}),
+			rates: rates.map((rate) => {
+				const used = this.#windows.used(rate.key, now);
+				return { ...rate, used, room: Math.max(0, rate.perMinute - used) };
+			}),
+		};
+	}
+
+	#read(): Instant {
+		const instant = this.#clock.read();
+		this.#budgets.turnTo(utcDay(instant.now));
+		return instant;
+	}
+
+	#hold(request: OpenRequest): void {
+		this.#open.set(request.ticket, request);
+		this.#book(request, { spent: 0, reserved: request.reserved });
+	}
+
+	#book({ admittedAt, model, token }: OpenRequest, amount: { spent: number; reserved: number }): void {
+		this.#budgets.book(utcDay(admittedAt), budgetKeys(model, token), amount);
+	}
+}
+
+/** A token's own limits, beside those of the account and the model. */
+function withOwnLimits(
+	{ budgets, rates }: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
+	bearer: Bearer | undefined,
+): { budgets: readonly Budget[]; rates: readonly RateLimit[] } {
+	if (!bearer) return { budgets, rates };
+	const { id, limits } = bearer;
+	const key = `token:${id}`;
+	const { dailyMicroNeurons: microNeurons, requestsPerMinute: perMinute } = limits;
+	return {
+		budgets:
+			microNeurons === undefined ? budgets : [...budgets, { key, microNeurons, failure: "budgetExceeded" }],
+		rates: perMinute === undefined ? rates : [...rates, { key, perMinute }],
+	};
+}
+
+/** Of several reasons the one that lasts longest: after it, the request passes. */
+function refuse(refusals: readonly Refusal[], { clock }: Instant): Admitted {
+	const { failure, description, until } = refusals.reduce((a, b) => (b.until > a.until ? b : a));
+	return {
+		ok: false,
+		failure,
+		...(description !== undefined && { description }),
+		...(Number.isFinite(until) && { retryAfter: Math.ceil((until - clock) / 1000) }),
+	};
+}
+
+const atEstimate = ({ ticket, reserved }: OpenRequest): Settlement => ({
+	ticket,
+	outcome: "expired",
+	microNeurons: reserved,
+	inputTokens: 0,
+	cachedTokens: 0,
+	outputTokens: 0,
+	estimated: true,
+	backend: "",
+	attempts: 0,
+	latencyMs: 0,
+});
+
+/**
+ * What can be booked: one count that is no count would keep its whole batch from ever being written. A price that is
+ * none is the reservation's.
+ */
+function sound(settlement: Settlement, { reserved }: OpenRequest): Settlement {
+	const { outcome, microNeurons } = settlement;
+	return {
+		...settlement,
+		microNeurons: outcome === "failed" ? 0 : isCount(microNeurons) ? microNeurons : reserved,
+		inputTokens: countOf(settlement.inputTokens),
+		cachedTokens: countOf(settlement.cachedTokens),
+		outputTokens: countOf(settlement.outputTokens),
+		attempts: countOf(settlement.attempts),
+		latencyMs: countOf(Math.round(settlement.latencyMs)),
+		...(settlement.firstTokenMs !== undefined && {
+			firstTokenMs: countOf(Math.round(settlement.firstTokenMs)),
+		}),
+	};
+}
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+
+const countOf = (value: number): number => (isCount(value) ? value : 0);

@@ -1,0 +1,289 @@
+/** The table of an account's requests: those under way, and the recent ones as they ended. */
+import type { Outcome, Settlement } from "./admission.ts";
+import { DAY_MS } from "./clock.ts";
+import { WINDOW_MS } from "./windows.ts";
+
+/**
+ * Written twice: by the admission of a request, open, and by its settlement, with an outcome. Dies by the alarm, never
+ * open: when 10,000 newer ones are there, or after 7 days, but not while a rate window may need it.
+ *
+ * No index but the id: one is a second write for each admission, and only the rebuilding reads otherwise than by id.
+ * Ids and times ascend together.
+ */
+const REQUESTS = `CREATE TABLE IF NOT EXISTS requests (
+	id INTEGER PRIMARY KEY,
+	ticket TEXT NOT NULL,
+	admitted_at INTEGER NOT NULL,
+	expires_at INTEGER NOT NULL,
+	model TEXT NOT NULL,
+	task TEXT NOT NULL,
+	token TEXT NOT NULL,
+	rate_keys TEXT NOT NULL,
+	reserved INTEGER NOT NULL,
+	outcome TEXT,
+	settled_at INTEGER,
+	micro_neurons INTEGER,
+	input_tokens INTEGER,
+	cached_tokens INTEGER,
+	output_tokens INTEGER,
+	estimated INTEGER,
+	backend TEXT,
+	attempts INTEGER,
+	latency_ms INTEGER,
+	first_token_ms INTEGER,
+	code INTEGER
+)`;
+
+const KEPT_REQUESTS = 10_000;
+const KEPT_MS = 7 * DAY_MS;
+/** What one alarm deletes at most, so that it holds no admission up for long. */
+const DELETED_AT_ONCE = 10_000;
+
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 100;
+
+/** Parts rate keys, which have none. */
+const KEY_SEPARATOR = "\n";
+
+/** A request under way. */
+export interface OpenRequest {
+	id: number;
+	ticket: string;
+	admittedAt: number;
+	expiresAt: number;
+	model: string;
+	task: string;
+	/** Id of the token; empty for the operator. */
+	token: string;
+	rateKeys: readonly string[];
+	/** Micro-neurons. */
+	reserved: number;
+}
+
+/** A request, for who may see it. Times are milliseconds. */
+export interface RequestRecord extends Omit<Settlement, "outcome"> {
+	outcome: Outcome | "open";
+	admittedAt: number;
+	/** Absent while it is open. */
+	settledAt?: number;
+	model: string;
+	task: string;
+	token: string;
+	reservedMicroNeurons: number;
+}
+
+export interface RequestsQuery {
+	/** 1 to 100; 50. */
+	limit?: number;
+	/** As the page before gave it. */
+	cursor?: number;
+	model?: string;
+	task?: string;
+	token?: string;
+	outcome?: RequestRecord["outcome"];
+}
+
+/** Newest first. */
+export interface RequestsPage {
+	requests: RequestRecord[];
+	/** Where the next page begins; absent after the last. */
+	cursor?: number;
+}
+
+type OpenRow = {
+	id: number;
+	ticket: string;
+	admitted_at: number;
+	expires_at: number;
+	model: string;
+	task: string;
+	token: string;
+	rate_keys: string;
+	reserved: number;
+};
+
+type Row = OpenRow & {
+	outcome: Outcome | null;
+	settled_at: number | null;
+	micro_neurons: number | null;
+	input_tokens: number | null;
+	cached_tokens: number | null;
+	output_tokens: number | null;
+	estimated: number | null;
+	backend: string | null;
+	attempts: number | null;
+	latency_ms: number | null;
+	first_token_ms: number | null;
+	code: number | null;
+};
+
+export class Requests {
+	readonly #sql: SqlStorage;
+	#nextId: number;
+
+	/** The table must be there. */
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		const { last } = sql.exec<{ last: number | null }>("SELECT max(id) AS last FROM requests").one();
+		this.#nextId = (last ?? 0) + 1;
+	}
+
+	static create(sql: SqlStorage): void {
+		sql.exec(REQUESTS);
+	}
+
+	insert(request: Omit<OpenRequest, "id">): OpenRequest {
+		const { ticket, admittedAt, expiresAt, model, task, token, rateKeys, reserved } = request;
+		const id = this.#nextId;
+		this.#sql.exec(
+			`INSERT INTO requests (id, ticket, admitted_at, expires_at, model, task, token, rate_keys, reserved)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id,
+			ticket,
+			admittedAt,
+			expiresAt,
+			model,
+			task,
+			token,
+			rateKeys.join(KEY_SEPARATOR),
+			reserved,
+		);
+		this.#nextId++;
+		return { id, ...request };
+	}
+
+	settle(id: number, settledAt: number, settlement: Settlement): void {
+		this.#sql.exec(
+			`UPDATE requests SET outcome = ?, settled_at = ?, micro_neurons = ?, input_tokens = ?, cached_tokens = ?,
+				output_tokens = ?, estimated = ?, backend = ?, attempts = ?, latency_ms = ?, first_token_ms = ?, code = ?
+			WHERE id = ?`,
+			settlement.outcome,
+			settledAt,
+			settlement.microNeurons,
+			settlement.inputTokens,
+			settlement.cachedTokens,
+			settlement.outputTokens,
+			settlement.estimated ? 1 : 0,
+			settlement.backend,
+			settlement.attempts,
+			settlement.latencyMs,
+			settlement.firstTokenMs ?? null,
+			settlement.code ?? null,
+			id,
+		);
+	}
+
+	/** Those under way, in the order of their admission. */
+	open(): OpenRequest[] {
+		return this.#sql
+			.exec<OpenRow>("SELECT * FROM requests WHERE outcome IS NULL ORDER BY id")
+			.toArray()
+			.map(openRequest);
+	}
+
+	/** When each of the last minute was let in, and the rates that it counts for, oldest first. */
+	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
+		const recent = [];
+		for (const row of this.#sql.exec<OpenRow>("SELECT * FROM requests ORDER BY id DESC")) {
+			if (row.admitted_at <= now - WINDOW_MS) break;
+			recent.push(openRequest(row));
+		}
+		return recent.reverse();
+	}
+
+	/** The latest moment that a row knows of; 0 where there is none. */
+	latest(): number {
+		const row = this.#sql
+			.exec<{ latest: number | null }>(
+				"SELECT max(max(admitted_at), coalesce(max(settled_at), 0)) AS latest FROM requests",
+			)
+			.one();
+		return row.latest ?? 0;
+	}
+
+	page({ limit = DEFAULT_PAGE, cursor, model, task, token, outcome }: RequestsQuery): RequestsPage {
+		const size = Math.min(Math.max(1, Math.floor(limit)), MAX_PAGE);
+		const conditions: string[] = [];
+		const values: (string | number)[] = [];
+		const where = (condition: string, value: string | number | undefined) => {
+			if (value === undefined) return;
+			conditions.push(condition);
+			values.push(value);
+		};
+		where("id < ?", cursor);
+		where("model = ?", model);
+		where("task = ?", task);
+		where("token = ?", token);
+		where("coalesce(outcome, 'open') = ?", outcome);
+		const rows = this.#sql
+			.exec<Row>(
+				`SELECT * FROM requests WHERE ${["true", ...conditions].join(" AND ")} ORDER BY id DESC LIMIT ?`,
+				...values,
+				size + 1,
+			)
+			.toArray();
+		const last = rows.length > size ? rows[size - 1] : undefined;
+		return {
+			requests: rows.slice(0, size).map(requestRecord),
+			...(last && { cursor: last.id }),
+		};
+	}
+
+	/** Deletes what has died. Whether more may have. */
+	forget(now: number): boolean {
+		const { rowsWritten } = this.#sql.exec(
+			`DELETE FROM requests WHERE id IN (
+				SELECT id FROM requests
+				WHERE outcome IS NOT NULL AND (id < ? AND admitted_at <= ? OR admitted_at <= ?) ORDER BY id LIMIT ?
+			)`,
+			this.#nextId - KEPT_REQUESTS,
+			now - WINDOW_MS,
+			now - KEPT_MS,
+			DELETED_AT_ONCE,
+		);
+		return rowsWritten >= DELETED_AT_ONCE;
+	}
+
+	/** When the oldest settled row dies of age. */
+	nextDeath(): number | undefined {
+		const [oldest] = this.#sql
+			.exec<{ admitted_at: number }>(
+				"SELECT admitted_at FROM requests WHERE outcome IS NOT NULL ORDER BY id LIMIT 1",
+			)
+			.toArray();
+		return oldest && oldest.admitted_at + KEPT_MS;
+	}
+}
+
+const openRequest = (row: OpenRow): OpenRequest => ({
+	id: row.id,
+	ticket: row.ticket,
+	admittedAt: row.admitted_at,
+	expiresAt: row.expires_at,
+	model: row.model,
+	task: row.task,
+	token: row.token,
+	rateKeys: row.rate_keys === "" ? [] : row.rate_keys.split(KEY_SEPARATOR),
+	reserved: row.reserved,
+});
+
+const requestRecord = (row: Row): RequestRecord => ({
+	ticket: row.ticket,
+	outcome: row.outcome ?? "open",
+	admittedAt: row.admitted_at,
+	...(row.settled_at !== null && { settledAt: row.settled_at }),
+	model: row.model,
+	task: row.task,
+	token: row.token,
+	reservedMicroNeurons: row.reserved,
+	microNeurons: row.micro_neurons ?? 0,
+	inputTokens: row.input_tokens ?? 0,
+	cachedTokens: row.cached_tokens ?? 0,
+	outputTokens: row.output_tokens ?? 0,
+	estimated: row.estimated === 1,
+	backend: row.backend ?? "",
+	attempts: row.attempts ?? 0,
+	latencyMs: row.latency_ms ?? 0,
+	...(row.first_token_ms !== null && { firstTokenMs: row.first_token_ms }),
+	...(row.code !== null && { code: row.code }),
+});

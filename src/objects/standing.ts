@@ -1,0 +1,19 @@
+/** How an account stands against its limits now: for `explain`, and for metrics. Changes nothing. */
+import type { Budget, Credential, RateLimit } from "./admission.ts";
+
+export interface StandingQuery {
+	/** A token's own limits are added. */
+	credential: Credential;
+	rates: readonly RateLimit[];
+	budgets: readonly Budget[];
+}
+
+export interface Standing {
+	/** UTC, `2026-11-21`. */
+	day: string;
+	/** Requests under way. */
+	open: number;
+	budgets: (Budget & { spentMicroNeurons: number; reservedMicroNeurons: number; roomMicroNeurons: number })[];
+	/** `used`: let in during the last minute. */
+	rates: (RateLimit & { used: number; room: number })[];
+}

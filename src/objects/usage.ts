@@ -1,0 +1,191 @@
+/** The table of what an account used, by UTC day. */
+import type { Settlement } from "./admission.ts";
+import { DAY_MS, startOfDay, utcDay } from "./clock.ts";
+import type { OpenRequest } from "./requests.ts";
+
+/** What usage can be told apart by. `token`: its id, empty for the operator. `backend`: empty where none answered. */
+export const DIMENSIONS = ["day", "model", "task", "token", "backend"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+/**
+ * A row is written by the settlements of its key, which add to it: many settled at once write it once. The day is that
+ * of the request's admission. Dies by the alarm, 400 days after its day. `overruns`: requests whose fact was above
+ * their reservation.
+ */
+const USAGE = `CREATE TABLE IF NOT EXISTS usage (
+	day TEXT NOT NULL,
+	model TEXT NOT NULL,
+	task TEXT NOT NULL,
+	token TEXT NOT NULL,
+	backend TEXT NOT NULL,
+	requests INTEGER NOT NULL,
+	failed INTEGER NOT NULL,
+	overruns INTEGER NOT NULL,
+	input_tokens INTEGER NOT NULL,
+	cached_tokens INTEGER NOT NULL,
+	output_tokens INTEGER NOT NULL,
+	micro_neurons INTEGER NOT NULL,
+	PRIMARY KEY (day, model, task, token, backend)
+) WITHOUT ROWID`;
+
+const KEPT_DAYS = 400;
+/** Rows of one report; of more, the first ones. */
+const MAX_ROWS = 10_000;
+
+export interface UsageCounts {
+	/** Settled ones, the failed among them. */
+	requests: number;
+	failed: number;
+	overruns: number;
+	inputTokens: number;
+	cachedTokens: number;
+	outputTokens: number;
+	microNeurons: number;
+}
+
+/** Days are `2026-11-21`, both ends included. */
+export interface UsageQuery {
+	from?: string;
+	to?: string;
+	model?: string;
+	task?: string;
+	token?: string;
+	backend?: string;
+	/** Dimensions of the rows; none: a single row. */
+	by: readonly Dimension[];
+}
+
+export type UsageRow = UsageCounts & Partial<Record<Dimension, string>>;
+
+export interface UsageReport {
+	/** Ordered by their dimensions, in the order of {@link DIMENSIONS}. */
+	rows: UsageRow[];
+	/** Of all that the query names, also of rows that were left out. */
+	total: UsageCounts;
+	/** Whether there were more rows than a report holds. */
+	truncated: boolean;
+}
+
+const NOTHING: UsageCounts = {
+	requests: 0,
+	failed: 0,
+	overruns: 0,
+	inputTokens: 0,
+	cachedTokens: 0,
+	outputTokens: 0,
+	microNeurons: 0,
+};
+
+const SUMS = `coalesce(sum(requests), 0) AS requests, coalesce(sum(failed), 0) AS failed,
+	coalesce(sum(overruns), 0) AS overruns, coalesce(sum(input_tokens), 0) AS inputTokens,
+	coalesce(sum(cached_tokens), 0) AS cachedTokens, coalesce(sum(output_tokens), 0) AS outputTokens,
+	coalesce(sum(micro_neurons), 0) AS microNeurons`;
+
+export class Usage {
+	readonly #sql: SqlStorage;
+
+	/** The table must be there. */
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+	}
+
+	static create(sql: SqlStorage): void {
+		sql.exec(USAGE);
+	}
+
+	/** Writes one row for each key among the settlements. */
+	add(settled: readonly (readonly [OpenRequest, Settlement])[]): void {
+		const rows = new Map<string, { key: string[]; counts: UsageCounts }>();
+		for (const [request, settlement] of settled) {
+			const { model, task, token } = request;
+			const key = [utcDay(request.admittedAt), model, task, token, settlement.backend];
+			const id = JSON.stringify(key);
+			const row = rows.get(id) ?? { key, counts: { ...NOTHING } };
+			rows.set(id, row);
+			row.counts.requests++;
+			if (settlement.outcome === "failed") row.counts.failed++;
+			if (settlement.microNeurons > request.reserved) row.counts.overruns++;
+			row.counts.inputTokens += settlement.inputTokens;
+			row.counts.cachedTokens += settlement.cachedTokens;
+			row.counts.outputTokens += settlement.outputTokens;
+			row.counts.microNeurons += settlement.microNeurons;
+		}
+		for (const { key, counts } of rows.values())
+			this.#sql.exec(
+				`INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT DO UPDATE SET
+					requests = requests + excluded.requests,
+					failed = failed + excluded.failed,
+					overruns = overruns + excluded.overruns,
+					input_tokens = input_tokens + excluded.input_tokens,
+					cached_tokens = cached_tokens + excluded.cached_tokens,
+					output_tokens = output_tokens + excluded.output_tokens,
+					micro_neurons = micro_neurons + excluded.micro_neurons`,
+				...key,
+				counts.requests,
+				counts.failed,
+				counts.overruns,
+				counts.inputTokens,
+				counts.cachedTokens,
+				counts.outputTokens,
+				counts.microNeurons,
+			);
+	}
+
+	report({ from, to, by, ...filters }: UsageQuery): UsageReport {
+		const columns = DIMENSIONS.filter((dimension) => by.includes(dimension));
+		const conditions = ["true"];
+		const values: string[] = [];
+		const where = (condition: string, value: string | undefined) => {
+			if (value === undefined) return;
+			conditions.push(condition);
+			values.push(value);
+		};
+		where("day >= ?", from);
+		where("day <= ?", to);
+		where("model = ?", filters.model);
+		where("task = ?", filters.task);
+		where("token = ?", filters.token);
+		where("backend = ?", filters.backend);
+		const source = `FROM usage WHERE ${conditions.join(" AND ")}`;
+		const total = this.#sql
+			.exec<UsageCounts & Record<string, number>>(`SELECT ${SUMS} ${source}`, ...values)
+			.one();
+		if (columns.length === 0) return { rows: [total], total, truncated: false };
+		const list = columns.join(", ");
+		const rows = this.#sql
+			.exec<UsageRow & Record<string, SqlStorageValue>>(
+				`SELECT ${list}, ${SUMS} ${source} GROUP BY ${list} ORDER BY ${list} LIMIT ?`,
+				...values,
+				MAX_ROWS + 1,
+			)
+			.toArray();
+		return { rows: rows.slice(0, MAX_ROWS), total, truncated: rows.length > MAX_ROWS };
+	}
+
+	/** What a day cost, by model and token. */
+	spent(day: string): { model: string; token: string; microNeurons: number }[] {
+		return this.#sql
+			.exec<{ model: string; token: string; microNeurons: number }>(
+				"SELECT model, token, sum(micro_neurons) AS microNeurons FROM usage WHERE day = ? GROUP BY model, token",
+				day,
+			)
+			.toArray();
+	}
+
+	/** The beginning of the latest day that a row knows of; 0 where there is none. */
+	latest(): number {
+		const { day } = this.#sql.exec<{ day: string | null }>("SELECT max(day) AS day FROM usage").one();
+		return day === null ? 0 : startOfDay(day);
+	}
+
+	forget(now: number): void {
+		this.#sql.exec("DELETE FROM usage WHERE day < ?", utcDay(now - KEPT_DAYS * DAY_MS));
+	}
+
+	/** When the oldest row dies. */
+	nextDeath(): number | undefined {
+		const { day } = this.#sql.exec<{ day: string | null }>("SELECT min(day) AS day FROM usage").one();
+		return day === null ? undefined : startOfDay(day) + (KEPT_DAYS + 1) * DAY_MS;
+	}
+}
