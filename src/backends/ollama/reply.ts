@@ -1,0 +1,147 @@
+/** Ollama's replies and the lines of its streams, of `/api/chat` and `/api/generate` alike, in OpenAI's words. */
+import * as z from "zod";
+import type { AssistantMessage, ChatChunk, ChatCompletion, Usage } from "../../tasks/text-generation.ts";
+import type { Translator, UpstreamEvent } from "../translated-stream.ts";
+import { type Call, failureOfBody } from "../upstream-failure.ts";
+
+const count = z.number().nullish();
+
+const ToolCallReply = z.looseObject({
+	id: z.string().nullish(),
+	function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
+});
+
+const MessageReply = z.looseObject({
+	content: z.string().nullish(),
+	thinking: z.string().nullish(),
+	tool_calls: z.array(ToolCallReply).nullish(),
+});
+
+/** A whole reply, or one line of a stream; the last line of a chat may have no message. */
+const Line = z.looseObject({
+	created_at: z.string().nullish(),
+	model: z.string().nullish(),
+	message: MessageReply.nullish(),
+	response: z.string().nullish(),
+	thinking: z.string().nullish(),
+	logprobs: z.array(z.unknown()).nullish(),
+	done: z.boolean(),
+	done_reason: z.string().nullish(),
+	prompt_eval_count: count,
+	eval_count: count,
+});
+type Line = z.output<typeof Line>;
+type Message = z.output<typeof MessageReply>;
+
+export const Reply = Line.refine(({ message, response }) => message != null || response != null);
+
+export function completionOf(reply: Line, call: Call): ChatCompletion {
+	const { content, thinking, tool_calls } = saidIn(reply);
+	const calls = tool_calls?.map((made) => toolCall(made, call));
+	const message: AssistantMessage = {
+		role: "assistant",
+		content: content || (calls?.length ? null : ""),
+		...(thinking && { reasoning_content: thinking }),
+		...(calls?.length && { tool_calls: calls }),
+	};
+	const logprobs = logprobsOf(reply);
+	const usage = usageOf(reply);
+	return {
+		...heading(reply, call),
+		object: "chat.completion",
+		choices: [
+			{
+				index: 0,
+				message,
+				...(logprobs && { logprobs }),
+				finish_reason: finishReason(reply, (calls?.length ?? 0) > 0),
+			},
+		],
+		...(usage && { usage }),
+	};
+}
+
+/** The usage comes with the last line, which is also the end. */
+export class LineTranslator implements Translator {
+	done = false;
+	readonly #call: Call;
+	#heading: ReturnType<typeof heading> | undefined;
+	#calls = 0;
+	#last: Line | undefined;
+
+	constructor(call: Call) {
+		this.#call = call;
+	}
+
+	take({ data }: UpstreamEvent): ChatChunk[] {
+		const value: unknown = JSON.parse(data);
+		if (typeof value === "object" && value !== null && "error" in value)
+			throw failureOfBody(this.#call, value);
+		const line = Line.parse(value);
+		const chunks: ChatChunk[] = [];
+		if (!this.#heading) {
+			this.#heading = heading(line, this.#call);
+			chunks.push(this.#chunk({ role: "assistant", content: "" }));
+		}
+		const { content, thinking, tool_calls } = saidIn(line);
+		const logprobs = logprobsOf(line);
+		if (thinking) chunks.push(this.#chunk({ reasoning_content: thinking }));
+		if (content || logprobs) chunks.push(this.#chunk({ content: content ?? "" }, logprobs));
+		for (const made of tool_calls ?? [])
+			chunks.push(this.#chunk({ tool_calls: [{ index: this.#calls++, ...toolCall(made, this.#call) }] }));
+		if (line.done) {
+			this.#last = line;
+			this.done = true;
+		}
+		return chunks;
+	}
+
+	end(): ChatChunk[] | undefined {
+		if (!this.#last) return undefined;
+		const finish = this.#chunk({});
+		const [choice] = finish.choices;
+		if (choice) choice.finish_reason = finishReason(this.#last, this.#calls > 0);
+		const usage = usageOf(this.#last);
+		return usage ? [finish, { ...this.#chunk({}), choices: [], usage }] : [finish];
+	}
+
+	#chunk(delta: ChatChunk["choices"][number]["delta"], logprobs?: object): ChatChunk {
+		const head = this.#heading ?? heading({ done: false }, this.#call);
+		const choice = { index: 0, delta, finish_reason: null, ...(logprobs && { logprobs }) };
+		return { ...head, object: "chat.completion.chunk", choices: [choice] };
+	}
+}
+
+const saidIn = ({ message, response, thinking }: Line): Message => message ?? { content: response, thinking };
+
+function heading({ created_at, model }: Line, { target, world }: Call) {
+	const created = Date.parse(created_at ?? "");
+	return {
+		id: `chatcmpl-${world.uuid()}`,
+		created: Math.floor((Number.isNaN(created) ? world.now() : created) / 1000),
+		model: model || target.model,
+	};
+}
+
+const toolCall = ({ id, function: called }: z.output<typeof ToolCallReply>, { world }: Call) => ({
+	id: id || `call_${world.uuid()}`,
+	type: "function" as const,
+	function: { name: called.name, arguments: JSON.stringify(called.arguments ?? {}) },
+});
+
+/** OpenAI's own shape, but for what holds the list. */
+const logprobsOf = ({ logprobs }: Line) => (logprobs?.length ? { content: logprobs } : undefined);
+
+/** `load` and `unload` are ends without an answer. */
+function finishReason({ done_reason }: Line, called: boolean): string {
+	if (called) return "tool_calls";
+	return done_reason === "length" ? "length" : "stop";
+}
+
+/** Older servers leave out the count of a prompt that was still in the cache. */
+export function usageOf({ prompt_eval_count, eval_count }: Partial<Line>): Usage | undefined {
+	if (prompt_eval_count == null && eval_count == null) return undefined;
+	const prompt_tokens = prompt_eval_count ?? 0;
+	const completion_tokens = eval_count ?? 0;
+	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}

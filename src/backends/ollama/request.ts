@@ -1,0 +1,127 @@
+/** A chat input in Ollama's words. Pure. */
+import { AiError } from "../../errors.ts";
+import { splitDataUrl } from "../../media/base64.ts";
+import type { ChatInput, ChatMessage, ChatTool, ContentPart } from "../../tasks/text-generation.ts";
+import { textOf } from "../../tasks/text-generation.ts";
+import type { Call } from "../upstream-failure.ts";
+
+/** `/api/chat` */
+export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
+	refuseUnknown(input, call);
+	const toolNames = new Map(
+		input.messages.flatMap(({ tool_calls = [] }) => tool_calls.map((made) => [made.id, made.function.name])),
+	);
+	return {
+		...common(input, call),
+		messages: input.messages.map((message) => messageOf(message, toolNames, call)),
+		tools: offered(input),
+		think: thinkOf(input),
+	};
+}
+
+/** `/api/generate`. With a suffix the model's own template joins the two; without, the prompt is all that it sees. */
+export function generateBody(input: ChatInput, prompt: string, call: Call): Record<string, unknown> {
+	refuseUnknown(input, call);
+	const { suffix } = input;
+	return { ...common(input, call), prompt, ...(suffix === undefined ? { raw: true } : { suffix }) };
+}
+
+const common = (input: ChatInput, { target }: Call): Record<string, unknown> => ({
+	model: target.model,
+	stream: input.stream,
+	format: formatOf(input),
+	logprobs: input.logprobs,
+	top_logprobs: input.top_logprobs,
+	options: {
+		num_predict: input.max_tokens,
+		temperature: input.temperature,
+		top_p: input.top_p,
+		top_k: input.top_k,
+		seed: input.seed,
+		repeat_penalty: input.repetition_penalty,
+		frequency_penalty: input.frequency_penalty,
+		presence_penalty: input.presence_penalty,
+		stop: input.stop,
+	},
+});
+
+/** What would otherwise be answered as if it had not been asked. */
+function refuseUnknown({ n = 1, lora }: ChatInput, { target, model }: Call): void {
+	if (lora !== undefined)
+		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+	if (n > 1) throw refused(target.backend, "gives one answer a request");
+}
+
+/** Of this engine alone: another may do it. */
+const refused = (backend: string, what: string): AiError =>
+	new AiError("engineRefused", `The backend '${backend}' ${what}`, { retryable: true });
+
+function formatOf({ response_format: format }: ChatInput): unknown {
+	switch (format?.type) {
+		case "json_object":
+			return "json";
+		case "json_schema":
+			return format.json_schema.schema ?? "json";
+		default:
+			return undefined;
+	}
+}
+
+/** Levels are for models that have them; the others take any for yes. Without a word the model does as it usually does. */
+function thinkOf({ reasoning_effort: effort, chat_template_kwargs: kwargs }: ChatInput): unknown {
+	if (effort === null) return false;
+	if (effort !== undefined) return effort === "minimal" ? "low" : effort;
+	return typeof kwargs?.enable_thinking === "boolean" ? kwargs.enable_thinking : undefined;
+}
+
+/** No choice can be told, so what may not be called is not shown. */
+function offered({ tools, tool_choice: choice }: ChatInput): ChatTool[] | undefined {
+	if (choice === "none") return undefined;
+	if (typeof choice !== "object") return tools;
+	if (choice.type === "function") return tools?.filter((tool) => tool.function.name === choice.function.name);
+	const allowed = new Set(choice.allowed_tools.tools.map(nameOf));
+	return tools?.filter((tool) => allowed.has(tool.function.name));
+}
+
+function nameOf(tool: unknown): unknown {
+	const { function: named } = (tool ?? {}) as { function?: { name?: unknown } | null };
+	return named?.name;
+}
+
+function messageOf(message: ChatMessage, toolNames: Map<string, string>, call: Call): object {
+	const { role, content, reasoning_content, tool_calls, tool_call_id } = message;
+	const images = Array.isArray(content) ? content.flatMap((part) => imageOf(part, call)) : [];
+	const toolName = tool_call_id === undefined ? message.name : toolNames.get(tool_call_id);
+	return {
+		role: role === "developer" ? "system" : role,
+		content: textOf(content),
+		...(images.length > 0 && { images }),
+		...(reasoning_content && { thinking: reasoning_content }),
+		...(tool_calls && {
+			tool_calls: tool_calls.map(({ id, function: { name, arguments: text } }) => ({
+				id,
+				function: { name, arguments: argumentsOf(text) },
+			})),
+		}),
+		...(role === "tool" && { tool_name: toolName, tool_call_id }),
+	};
+}
+
+/** Nothing is fetched by the server, so what is not in the message cannot be seen. */
+function imageOf({ type, image_url }: ContentPart, { target }: Call): string[] {
+	if (type === "text" || type === "refusal") return [];
+	if (type !== "image_url") throw refused(target.backend, `takes no ${type} among the messages`);
+	const embedded = splitDataUrl(image_url?.url ?? "");
+	if (!embedded) throw refused(target.backend, "takes images as data URLs alone");
+	return [embedded.base64];
+}
+
+/** Calls of earlier turns; what a model once wrote that is no object cannot be said here. */
+function argumentsOf(text: string): object {
+	try {
+		const value: unknown = JSON.parse(text || "{}");
+		return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+	} catch {
+		return {};
+	}
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import embed from "../../fixtures/ollama/embed.json?raw";
+import embedTwo from "../../fixtures/ollama/embed-two.json?raw";
+import { failureOf, json } from "../upstream.ts";
+import { ask, outputOf } from "./ask.ts";
+
+describe("embeddings", () => {
+	it("come with the count of their tokens", async () => {
+		const asking = ask("text-embeddings", { texts: ["Why?"], truncate: false, dimensions: 10 }, () =>
+			json(embed),
+		);
+		expect(await outputOf(asking)).toEqual({
+			vectors: JSON.parse(embed).embeddings,
+			usage: { prompt_tokens: 8, total_tokens: 8 },
+		});
+		expect(asking.call.asked[0]).toMatchObject({
+			url: "http://localhost:11434/api/embed",
+			json: { model: "llama3.2", input: ["Why?"], truncate: false, dimensions: 10 },
+		});
+	});
+
+	it("of two texts are two, in their order", async () => {
+		const { vectors, usage } = await outputOf(
+			ask("text-embeddings", { texts: ["a", "b"] }, () => json(embedTwo)),
+		);
+		expect(vectors).toEqual(JSON.parse(embedTwo).embeddings);
+		expect(usage).toBeUndefined();
+	});
+
+	it.each([embed, '{"embeddings":[[],[]]}', '{"embedding":[1]}'])(
+		"that are not two are refused: %s",
+		async (text) => {
+			const { answer } = ask("text-embeddings", { texts: ["a", "b"] }, () => json(text));
+			expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
+		},
+	);
+});
