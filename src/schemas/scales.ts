@@ -91,4 +91,5 @@ const isSchema = (value: unknown): value is Schema =>
 const partsOf = (parts: unknown): unknown[] =>
 	typeof parts === "object" && parts !== null ? Object.values(parts) : [];
 
-const sizeOf = (parts: unknown): number => partsOf(parts).length;
+const sizeOf = (parts: unknown): number =>
+	Array.isArray(parts) ? parts.length : isSchema(parts) ? Object.keys(parts).length : 0;

@@ -8,18 +8,23 @@ import { type Hint, keyWords, kindOf } from "./kinds.ts";
 import { labelled } from "./labels.ts";
 import { enumeration, listIn, quoted } from "./phrases.ts";
 import { Source } from "./source.ts";
-import { fold, literally, term, terms, words } from "./text.ts";
+import { fold, term, terms } from "./text.ts";
 
 /** How far from its property's name a number may stand. */
 const NEAR_CHARACTERS = 30;
 /** From here a lean of the words counts as an opinion. */
 const OPINION = 0.5;
 
+/** What looking into a text costs beside its length, in characters. */
+const LOOK = 100;
+/** Looking for one member of an enumeration is so many times as fast as reading. */
+const MEMBER_SHARE = 8;
+
 export interface Sources {
 	/** What asks. Only this decides about what may be left out. */
 	primary: string;
-	/** Where else to look for what must be there, the likeliest first. */
-	others: string[];
+	/** Where else to look for what must be there, the likeliest first. Several documents may share them. */
+	others: readonly Source[];
 	/** Epoch milliseconds: what "tomorrow" is. */
 	now: number;
 	/** Shared by all documents of a reply. Without any left the texts have nothing. */
@@ -39,7 +44,7 @@ export class Evidence {
 		this.now = now;
 		this.effort = effort;
 		this.#primary = new Source(primary);
-		this.#all = [this.#primary, ...others.map((other) => new Source(other))];
+		this.#all = [this.#primary, ...others];
 	}
 
 	/** What was given out so far, to go back to. */
@@ -52,13 +57,14 @@ export class Evidence {
 	}
 
 	/** The sources to read, as long as there is time. */
-	*#sources(needed: boolean): Generator<[place: number, source: Source]> {
+	*#sources(needed: boolean, members = 0): Generator<[place: number, source: Source]> {
 		for (const [place, source] of (needed ? this.#all : [this.#primary]).entries())
-			if (this.#affords(source)) yield [place, source];
+			if (this.#affords(source, members)) yield [place, source];
 	}
 
-	#affords({ text }: Source): boolean {
-		this.effort.characters -= text.length;
+	/** `members` are looked for beside. */
+	#affords({ text }: Source, members = 0): boolean {
+		this.effort.characters -= LOOK + text.length + members * (LOOK + text.length / MEMBER_SHARE);
 		return this.effort.characters > 0;
 	}
 
@@ -104,14 +110,16 @@ export class Evidence {
 			const distance = distances(source.mentions(wanted));
 			const free = source.numbers
 				.map((found) => ({ ...found, mark: `${place}@${found.index}`, distance: distance(found.index) }))
-				.filter(({ number, mark }) => !this.#used.has(mark) && accept(number));
+				.filter(({ mark }) => !this.#used.has(mark));
+			const fits = ({ number }: { number: number }) => accept(number);
 			const nearest = free
 				.filter((found) => found.distance <= NEAR_CHARACTERS)
-				.sort((a, b) => a.distance - b.distance)[0];
+				.sort((a, b) => a.distance - b.distance)
+				.find(fits);
 			const next = () => {
 				const left = new Set(free.map(({ number }) => number));
-				const operand = source.operands.find((one) => left.has(one));
-				return free.find(({ number }) => operand === undefined || number === operand);
+				const operand = source.operands.find((one) => left.has(one) && accept(one));
+				return free.find(({ number }) => number === operand) ?? free.find(fits);
 			};
 			const chosen = nearest ?? (needed || COUNTS.test(hint.key) ? next() : undefined);
 			if (!chosen) continue;
@@ -123,9 +131,9 @@ export class Evidence {
 
 	/** Members of an enumeration that the text names, in the order in which it does. */
 	mentioned(members: readonly unknown[], needed: boolean): unknown[] {
-		for (const [, source] of this.#sources(needed)) {
+		for (const [, source] of this.#sources(needed, members.length)) {
 			const found = members
-				.map((member) => ({ member, at: this.#placeOf(source, String(member)) }))
+				.map((member) => ({ member, at: source.placeOf(String(member)) }))
 				.filter(({ at }) => at >= 0)
 				.sort((a, b) => a.at - b.at);
 			if (found.length > 0) return found.map(({ member }) => member);
@@ -140,28 +148,6 @@ export class Evidence {
 			if (felt.length > 0) return felt;
 		}
 		return [];
-	}
-
-	/** Where the text has the words of an enumeration's member, whatever joins them; -1 where it does not. */
-	#placeOf(source: Source, member: string): number {
-		const { text } = source;
-		const parts = words(member.replace(/[_-]/g, " "));
-		if (parts.length === 0) {
-			// A sign, such as "+".
-			return member.trim() === "" ? -1 : text.indexOf(member);
-		}
-		if (/[^\p{ASCII}]/u.test(member)) return fold(text).indexOf(fold(member));
-		if (!parts.every((part) => source.has(part)) || !this.#affords(source)) return -1;
-		const pattern = new RegExp(
-			String.raw`(?<![\p{L}\p{N}])${parts.map((part) => literally(part)).join(String.raw`[\s_-]*`)}(?:s|es|ed|d|ing|ly)?(?![\p{L}\p{N}])`,
-			"iu",
-		);
-		// One letter says something only as a capital: the "a" of a sentence is no grade.
-		if (member.length === 1 && /[a-z]/i.test(member))
-			return text.search(
-				new RegExp(String.raw`(?<![\p{L}\p{N}'’])${member.toUpperCase()}(?![\p{L}\p{N}'’])`, "u"),
-			);
-		return text.search(pattern);
 	}
 
 	/** Whether the text wants the property; undefined where it does not speak of it. */
@@ -181,7 +167,7 @@ export class Evidence {
 	texts(hint: Hint, accept: (value: string) => boolean, needed: boolean): string[] {
 		const kind = kindOf(hint, needed);
 		for (const [, source] of this.#sources(needed)) {
-			const label = labelled(source.text, hint, true)[0];
+			const label = labelled(source, hint, true)[0];
 			const found =
 				label !== undefined
 					? enumeration(label)
@@ -199,9 +185,15 @@ export class Evidence {
 		return [];
 	}
 
-	/** Every number of what asks, in order. */
-	numbers(accept: (value: number) => boolean): number[] {
-		return this.#primary.numbers.map(({ number }) => number).filter(accept);
+	/** The first numbers of what asks, in order. */
+	numbers(accept: (value: number) => boolean, most: number): number[] {
+		const found: number[] = [];
+		if (!this.#affords(this.#primary)) return found;
+		for (const { number } of this.#primary.numbers) {
+			if (found.length >= most) break;
+			if (accept(number)) found.push(number);
+		}
+		return found;
 	}
 }
 
@@ -217,7 +209,7 @@ function candidatesIn(
 	{ needed, guess, now }: { needed: boolean; guess: boolean; now: number },
 ): string[] {
 	const kind = kindOf(hint, needed);
-	const found = [...labelled(source.text, hint), ...(kind ? source.ofKind(kind, hint, now) : [])];
+	const found = [...labelled(source, hint), ...(kind ? source.ofKind(kind, hint, now) : [])];
 	if (!needed || !guess) return found;
 	return [...found, ...(kind ? (kind.guess?.(source.text) ?? []) : source.phrases)];
 }

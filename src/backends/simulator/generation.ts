@@ -4,6 +4,7 @@ import { can, type Model } from "../../models/model.ts";
 import type { ChatInput, ToolCall, Usage } from "../../tasks/text-generation.ts";
 import { answer, type Said } from "./answer.ts";
 import { type Conversation, read } from "./conversation.ts";
+import { fullEffort } from "./effort.ts";
 import { verdict } from "./guard.ts";
 import { jsonFor } from "./json.ts";
 import { progress, type Result } from "./progress.ts";
@@ -38,12 +39,13 @@ export function generate(input: ChatInput, scene: Scene): Generated {
 	if (model.input === "chat-guard")
 		return cut(input, { reasoning: undefined, content: verdict(input), calls: [] });
 	const conversation = read(input);
-	const calls = callsFor(input, conversation, now);
+	const budget = { now, effort: fullEffort() };
+	const calls = callsFor(input, conversation, budget);
 	const said = calls.length > 0 ? calling(calls) : reply(input, conversation, model.id);
 	const json = calls.length === 0 && (input.response_format?.type ?? "text") !== "text";
 	return cut(input, {
 		reasoning: thinks(input, model) ? thoughts(said, input) : undefined,
-		content: calls.length > 0 ? "" : json ? jsonFor(input, conversation, said.text, now) : said.text,
+		content: calls.length > 0 ? "" : json ? jsonFor(input, conversation, said.text, budget) : said.text,
 		calls: calls.map(({ name, arguments: given }) => ({
 			// As vLLM numbers them, which is what the product shows.
 			id: `chatcmpl-tool-${scene.uuid().replaceAll("-", "")}`,
@@ -60,23 +62,26 @@ const calling = (calls: Call[]): Said => ({
 
 function reply(input: ChatInput, conversation: Conversation, modelId: string): Said {
 	const results = progress(input).results.slice(-MAX_RESULTS);
-	if (results.length > 0 && input.messages.at(-1)?.role === "tool")
+	if (results.length > 0 && input.messages.at(-1)?.role === "tool") {
+		const isLong = results.some(({ content }) => content.trim().length > MAX_RESULT_CHARACTERS);
+		const bearing = isLong ? answer(conversation, modelId).text : "";
 		return {
-			text: results.map((result) => resultSaid(result, conversation, modelId)).join(" "),
+			text: results.map((result) => resultSaid(result, bearing)).join(" "),
 			because: "The tools have answered, so I pass their results on.",
 		};
+	}
 	const asked = input.messages.findLast(({ role }) => role === "user");
 	const seen = asked ? imageFacts(asked) : [];
 	const said = answer(conversation, modelId);
 	return { text: [...seen, said.text].join(" "), because: said.because };
 }
 
-function resultSaid({ name, content }: Result, conversation: Conversation, modelId: string): string {
+/** `bearing`: what the results have for the question. */
+function resultSaid({ name, content }: Result, bearing: string): string {
 	const whose = name ? `The result of ${name}` : "The tool's result";
 	const text = content.trim();
 	if (text === "") return `${whose} is empty.`;
-	if (text.length > MAX_RESULT_CHARACTERS)
-		return `${whose} is long; what bears on the question: ${answer(conversation, modelId).text}`;
+	if (text.length > MAX_RESULT_CHARACTERS) return `${whose} is long; what bears on the question: ${bearing}`;
 	const isProse = /\p{L}\s+\p{L}/u.test(text) && !/^[{["]/.test(text);
 	return `${whose}${isProse ? ":" : " is"} ${text}${/[.!?。！？]$/.test(text) ? "" : "."}`;
 }

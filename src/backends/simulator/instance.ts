@@ -6,7 +6,7 @@
 import type { Schema } from "@cfworker/json-schema";
 import { COSTLY_PATTERN, type JsonSchema } from "../../schemas/guarded-schema.ts";
 import { Evidence } from "./evidence.ts";
-import { type Alternative, MAX_ITEMS, SchemaDocument } from "./json-schema.ts";
+import { type Alternative, MAX_ITEMS, type SchemaDocument } from "./json-schema.ts";
 import { type Built, type Filling, Leaves, type Place } from "./leaves.ts";
 import { extraKey } from "./plain-values.ts";
 
@@ -24,8 +24,7 @@ const MAX_FOUND_ITEMS = 24;
  * A valid document; undefined where none was found, because there is none or the schema is beyond this. With what the
  * text has and all there is room for; else with less; else from the schema alone.
  */
-export function instanceOf(schema: unknown, filling: Filling): { value: unknown } | undefined {
-	const document = new SchemaDocument(schema);
+export function instanceOf(document: SchemaDocument, filling: Filling): { value: unknown } | undefined {
 	const { now, effort } = filling.evidence;
 	const nothing = new Evidence({ primary: "", others: [], now, effort });
 	const tries: Filling[] = [
@@ -67,10 +66,11 @@ class Builder {
 		const nothing = { value: undefined, found: 0, missing: 0 };
 		const { effort } = this.#filling.evidence;
 		if (place.depth > MAX_DEPTH || this.#steps > LAST_STEP || effort.values <= 0) return nothing;
-		const alternatives = this.#document.alternatives(schema);
+		let alternatives = this.#document.alternatives(schema);
 		// What does not come round again first: it is what ends a recursion.
 		const round = (one: Alternative) => one.refs.filter((ref) => place.refs.includes(ref)).length;
-		if (alternatives.some((one) => round(one) > 0)) alternatives.sort((a, b) => round(a) - round(b));
+		if (alternatives.some((one) => round(one) > 0))
+			alternatives = alternatives.toSorted((a, b) => round(a) - round(b));
 
 		const { evidence } = this.#filling;
 		const before = evidence.used;
@@ -254,13 +254,14 @@ class Builder {
 		if (!alternative || typeof part === "boolean" || COSTLY_PATTERN in alternative.schema) return [];
 		const accept = (value: unknown) => this.#document.accepts(value, part);
 		const { schema, type } = alternative;
+		const wanted = Math.min(most, MAX_FOUND_ITEMS);
 		const found = Array.isArray(schema.enum)
 			? evidence.mentioned(schema.enum, required).filter(accept)
 			: type === "string"
 				? evidence.texts(hint, accept, required)
 				: type === "number" || type === "integer"
-					? evidence.numbers(accept)
+					? evidence.numbers(accept, wanted)
 					: [];
-		return found.slice(0, Math.min(most, MAX_FOUND_ITEMS));
+		return found.slice(0, wanted);
 	}
 }

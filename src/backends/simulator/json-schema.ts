@@ -26,12 +26,17 @@ export const MAX_ITEMS = 1_000;
 const MAX_ALTERNATIVES = 24;
 /** Schemas looked into for one place: references that lead to many others multiply. */
 const MAX_OPENED = 2_000;
+/** Properties copied from one schema to another for one document, and what looking into a schema counts for. */
+const MAX_MERGED = 2_000_000;
+const OPENED = 5;
 const TYPES: readonly Type[] = ["object", "array", "string", "number", "boolean", "null"];
 
 export class SchemaDocument {
 	readonly root: JsonSchema;
 	/** Undefined for a schema that cannot be used: nothing is valid then. */
 	readonly #guarded: GuardedSchema | undefined;
+	readonly #alternatives = new Map<JsonSchema, readonly Alternative[]>();
+	#left = MAX_MERGED;
 
 	/** Throws 5006 for a schema that is too large. */
 	constructor(schema: unknown) {
@@ -66,9 +71,11 @@ export class SchemaDocument {
 		);
 	}
 
-	/** Every way to satisfy a schema, in its order; empty where there is none. */
-	alternatives(schema: JsonSchema): Alternative[] {
-		return this.#open(schema, [], { left: MAX_OPENED }).flatMap(({ schema, refs }) =>
+	/** Every way to satisfy a schema, in its order; empty where there is none, or where finding them takes too long. */
+	alternatives(schema: JsonSchema): readonly Alternative[] {
+		const known = this.#alternatives.get(schema);
+		if (known) return known;
+		const found = this.#open(schema, [], { left: MAX_OPENED }).flatMap(({ schema, refs }) =>
 			typesOf(schema).map((type) => ({
 				schema: { ...schema, type },
 				type,
@@ -76,22 +83,18 @@ export class SchemaDocument {
 				refs,
 			})),
 		);
+		this.#alternatives.set(schema, found);
+		return found;
 	}
 
-	#open(schema: JsonSchema, refs: string[], budget: { left: number }): { schema: Schema; refs: string[] }[] {
+	#open(schema: JsonSchema, refs: string[], budget: { left: number }): Opened[] {
 		if (schema === true) return [{ schema: {}, refs }];
-		if (schema === false || budget.left-- <= 0) return [];
+		this.#left -= OPENED;
+		if (schema === false || budget.left-- <= 0 || this.#left <= 0) return [];
 		const { $ref, allOf, anyOf, oneOf, if: condition, then, else: otherwise, ...rest } = schema;
-		let found = [{ schema: rest as Schema, refs }];
-		const both = (others: { schema: Schema; refs: string[] }[]) => {
-			found = found
-				.flatMap((one) =>
-					others.map((other) => ({
-						schema: merge(one.schema, other.schema),
-						refs: [...new Set([...one.refs, ...other.refs])],
-					})),
-				)
-				.slice(0, MAX_ALTERNATIVES);
+		let found: Opened[] = [{ schema: rest as Schema, refs }];
+		const both = (others: Opened[]) => {
+			found = this.#merged(found, others);
 		};
 		if (typeof $ref === "string") {
 			// A reference that leads back to itself, with no part of a document in between, says nothing.
@@ -107,7 +110,30 @@ export class SchemaDocument {
 		}
 		return found;
 	}
+
+	/** Each with each, as many as are tried. */
+	#merged(some: Opened[], others: Opened[]): Opened[] {
+		const found: Opened[] = [];
+		for (const one of some)
+			for (const other of others) {
+				this.#left -= sizeOf(one.schema) + sizeOf(other.schema);
+				if (this.#left <= 0) return [];
+				const schema = merge(one.schema, other.schema);
+				found.push({ schema, refs: [...new Set([...one.refs, ...other.refs])] });
+				if (found.length === MAX_ALTERNATIVES) return found;
+			}
+		return found;
+	}
 }
+
+interface Opened {
+	schema: Schema;
+	refs: string[];
+}
+
+/** What of it is copied one by one. */
+const sizeOf = ({ properties = {}, required = [], enum: members = [] }: Schema): number =>
+	Object.keys(properties).length + required.length + members.length;
 
 /** The types that a schema allows, the one that its other words speak of first. */
 function typesOf(schema: Schema): Type[] {
@@ -133,8 +159,6 @@ export function typeOf(value: unknown): Type {
 	return typeof value === "object" ? "object" : "string";
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-
 /** Both at once. What cannot be joined (two patterns, two formats) keeps the first; the validator has the last word. */
 function merge(a: Schema, b: Schema): Schema {
 	const merged: Schema = { ...b, ...a };
@@ -147,7 +171,10 @@ function merge(a: Schema, b: Schema): Schema {
 				: []),
 		];
 	}
-	if (a.enum && b.enum) merged.enum = a.enum.filter((value) => b.enum?.some((other) => same(value, other)));
+	if (a.enum && b.enum) {
+		const others = new Set(b.enum.map((value: unknown) => JSON.stringify(value)));
+		merged.enum = a.enum.filter((value) => others.has(JSON.stringify(value)));
+	}
 	if (a.required && b.required) merged.required = [...new Set([...a.required, ...b.required])];
 	if (a.properties && b.properties) merged.properties = mergeParts(a.properties, b.properties);
 	if (a.items && b.items && !Array.isArray(a.items) && !Array.isArray(b.items))

@@ -2,11 +2,14 @@
 import { AiError } from "../../errors.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation.ts";
 import { type Conversation, spelledOut } from "./conversation.ts";
+import type { Effort } from "./effort.ts";
 import { Evidence } from "./evidence.ts";
 import { instanceOf } from "./instance.ts";
+import { SchemaDocument } from "./json-schema.ts";
 import { KINDS, keyWords, kindOf } from "./kinds.ts";
 import { enumeration } from "./phrases.ts";
 import { progress } from "./progress.ts";
+import { Source } from "./source.ts";
 
 /** Earlier turns that values may come from. */
 const MAX_TURNS = 8;
@@ -16,7 +19,12 @@ const WRITTEN =
 	/^(?:answer|response|reply|summary|explanation|explain|reason|reasoning|rationale|description|result|output|analysis|thought|thoughts|conclusion|justification|story|joke)$/;
 
 /** The document as text. `said` is what the simulator would say without JSON mode. */
-export function jsonFor(input: ChatInput, conversation: Conversation, said: string, now: number): string {
+export function jsonFor(
+	input: ChatInput,
+	conversation: Conversation,
+	said: string,
+	{ now, effort }: { now: number; effort: Effort },
+): string {
 	const format: ResponseFormat = input.response_format ?? { type: "text" };
 	const given = format.type === "json_schema" ? format.json_schema.schema : undefined;
 	const named = given === undefined ? schemaFromText(conversation) : { schema: given, shown: "" };
@@ -30,10 +38,13 @@ export function jsonFor(input: ChatInput, conversation: Conversation, said: stri
 		.slice(0, MAX_TURNS);
 	const evidence = new Evidence({
 		primary: [...results, lastMessage.replace(named.shown, " ")].join("\n"),
-		others: others.filter(({ role }) => role === "user" || role === "assistant").map(({ text }) => text),
+		others: others
+			.filter(({ role }) => role === "user" || role === "assistant")
+			.map(({ text }) => new Source(text)),
 		now,
+		effort,
 	});
-	const document = instanceOf(named.schema, {
+	const document = instanceOf(new SchemaDocument(named.schema), {
 		evidence,
 		optional: "all",
 		guess: false,

@@ -51,11 +51,15 @@ export class Leaves {
 	}
 
 	member(schema: Schema, { required, nth, whole }: Place): Built {
-		const members = (schema.enum ?? []).filter((member) => this.#document.accepts(member, whole));
-		const chosen = this.#filling.evidence.mentioned(members, required)[nth];
+		const members = schema.enum ?? [];
+		const fits = (member: unknown) => this.#document.accepts(member, whole);
+		const chosen = this.#filling.evidence.mentioned(members, required).filter(fits)[nth];
 		if (chosen !== undefined) return { value: chosen, found: 1, missing: 0 };
-		const fallback = Object.hasOwn(schema, "default") ? schema.default : members[0];
-		return { value: nth > 0 ? members[nth % members.length] : fallback, found: 0, missing: 0 };
+		if (nth === 0 && Object.hasOwn(schema, "default")) return { value: schema.default, found: 0, missing: 0 };
+		// From the one whose turn it is, round to the one before it.
+		const from = members.length > 0 ? nth % members.length : 0;
+		const value = [...members.slice(from), ...members.slice(0, from)].find(fits);
+		return { value, found: 0, missing: 0 };
 	}
 
 	truth(schema: Schema, { hint, nth }: Place): Built {

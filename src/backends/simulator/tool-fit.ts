@@ -2,12 +2,14 @@
 import type { ChatTool } from "../../tasks/text-generation.ts";
 import { expressionIn, operationsIn } from "./expression.ts";
 import { keyWords } from "./kinds.ts";
-import { isStopWord, term, terms } from "./text.ts";
+import { isStopWord, literally, term, terms } from "./text.ts";
 
 /** What a word in common is worth: in a name, as what a description begins with, in it, in a parameter. */
 export const WORTH = { mentioned: 6, name: 3, head: 2, about: 1, parameter: 0.5, verb: 1 };
 /** What a word is worth that only goes with another: "umbrella" with "weather". */
 const RELATED = 0.6;
+/** Longer names are not mentioned in a text. */
+const MAX_NAME_CHARACTERS = 200;
 /** From here a tool is what the text asks for. */
 export const ENOUGH = 1.5;
 
@@ -44,11 +46,13 @@ const GOES_WITH: [RegExp, string][] = [
 /** A tool by its words. */
 export interface Profile {
 	tool: ChatTool;
-	named: string[];
-	about: string[];
+	named: Set<string>;
+	/** What its description begins with. */
+	head: string | undefined;
+	about: Set<string>;
 	inputs: Set<string>;
-	/** "use the get_weather tool" */
-	mentioned: RegExp;
+	/** The words of its name. */
+	spoken: string[];
 }
 
 export function profile(tool: ChatTool): Profile {
@@ -56,24 +60,25 @@ export function profile(tool: ChatTool): Profile {
 	const named = keyWords(name)
 		.filter((word) => !isStopWord(word))
 		.map(term);
-	const spoken = keyWords(name).join(String.raw`[\s_-]*`);
+	// What follows "e.g." are values, not what the tool is about.
+	const about = telling(description.replace(/\(?\b(?:e\.g\.|for example|such as|like)[^.)]*\)?/gi, " "));
 	const properties = typeof parameters.properties === "object" ? (parameters.properties ?? {}) : {};
 	return {
 		tool,
-		named: named.some((word) => !GENERIC.has(word)) ? named.filter((word) => !GENERIC.has(word)) : named,
-		// What follows "e.g." are values, not what the tool is about.
-		about: telling(description.replace(/\(?\b(?:e\.g\.|for example|such as|like)[^.)]*\)?/gi, " ")),
-		inputs: new Set(Object.keys(properties).flatMap((key) => telling(keyWords(key).join(" ")))),
-		mentioned: new RegExp(
-			String.raw`\b(?:use|call|run|with|using|invoke)\s+(?:the\s+|your\s+)?["'\`]?${spoken}\b|\b${spoken}\s+(?:tool|function)\b`,
-			"i",
+		named: new Set(
+			named.some((word) => !GENERIC.has(word)) ? named.filter((word) => !GENERIC.has(word)) : named,
 		),
+		head: about[0],
+		about: new Set(about),
+		inputs: new Set(Object.keys(properties).flatMap((key) => telling(keyWords(key).join(" ")))),
+		spoken: name.length > MAX_NAME_CHARACTERS ? [] : keyWords(name),
 	};
 }
 
 /** A piece of text by its words. */
 export interface Reading {
 	text: string;
+	lowered: string;
 	own: Set<string>;
 	/** What goes with them. */
 	related: Set<string>;
@@ -91,20 +96,32 @@ export function reading(text: string): Reading {
 			.map(term)
 			.filter((word) => !own.has(word)),
 	);
-	return { text, own, related };
+	return { text, lowered: text.toLowerCase(), own, related };
 }
 
 /** What the text is worth to the tool; 0 where they share nothing. */
-export function worth({ named, about, inputs, mentioned }: Profile, { text, own, related }: Reading): number {
+export function worth(profile: Profile, read: Reading): number {
+	const { named, head, about, inputs } = profile;
 	const value = (word: string): number => {
-		const isVerb = VERBS.has(word) && named.length > 1;
-		if (named.includes(word)) return isVerb ? WORTH.verb : WORTH.name;
+		const isVerb = VERBS.has(word) && named.size > 1;
+		if (named.has(word)) return isVerb ? WORTH.verb : WORTH.name;
 		if (GENERIC.has(word)) return 0;
-		if (VERBS.has(word)) return about.includes(word) ? WORTH.parameter : 0;
-		if (about[0] === word) return WORTH.head;
-		if (about.includes(word)) return WORTH.about;
+		if (VERBS.has(word)) return about.has(word) ? WORTH.parameter : 0;
+		if (head === word) return WORTH.head;
+		if (about.has(word)) return WORTH.about;
 		return inputs.has(word) ? WORTH.parameter : 0;
 	};
 	const sum = (words: Set<string>) => [...words].reduce((total, word) => total + value(word), 0);
-	return (mentioned.test(text) ? WORTH.mentioned : 0) + sum(own) + RELATED * sum(related);
+	return (isMentioned(profile, read) ? WORTH.mentioned : 0) + sum(read.own) + RELATED * sum(read.related);
+}
+
+/** "use the get_weather tool" */
+function isMentioned({ spoken }: Profile, { text, lowered }: Reading): boolean {
+	// Most tools are not, and an expression takes long to make.
+	if (spoken.length === 0 || !spoken.every((word) => lowered.includes(word))) return false;
+	const name = spoken.map(literally).join(String.raw`[\s_-]*`);
+	return new RegExp(
+		String.raw`\b(?:use|call|run|with|using|invoke)\s+(?:the\s+|your\s+)?["'\`]?${name}\b|\b${name}\s+(?:tool|function)\b`,
+		"i",
+	).test(text);
 }

@@ -5,13 +5,14 @@
  */
 import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
 import { type Conversation, spelledOut } from "./conversation.ts";
-import { type Effort, fullEffort } from "./effort.ts";
+import type { Effort } from "./effort.ts";
 import { Evidence } from "./evidence.ts";
 import { instanceOf } from "./instance.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { KINDS, kindOf } from "./kinds.ts";
 import { after, names, quoted } from "./phrases.ts";
 import { canonical, isRecord, progress } from "./progress.ts";
+import { Source } from "./source.ts";
 import { sentences, within } from "./text.ts";
 import { ENOUGH, type Profile, profile, reading, WORTH, worth } from "./tool-fit.ts";
 
@@ -23,8 +24,10 @@ const MAX_PIECES = 32;
 const MAX_CHARACTERS = 4_000;
 /** Of a clause that is an argument for want of a better. */
 const MAX_FALLBACK_CHARACTERS = 500;
-/** Earlier turns that arguments may come from. */
+/** Earlier turns, and results of tools, that arguments may come from. */
 const MAX_TURNS = 6;
+const MAX_RESULTS = 16;
+const NO_PARAMETERS = { type: "object", properties: {} };
 
 export interface Call {
 	name: string;
@@ -39,7 +42,11 @@ interface Step {
 }
 
 /** The calls to make now; empty for an answer in words. */
-export function callsFor(input: ChatInput, conversation: Conversation, now: number): Call[] {
+export function callsFor(
+	input: ChatInput,
+	conversation: Conversation,
+	{ now, effort }: { now: number; effort: Effort },
+): Call[] {
 	const { tools, forced } = offered(input);
 	const done = progress(input);
 	if (tools.length === 0 || done.rounds >= MAX_ROUNDS) return [];
@@ -56,16 +63,27 @@ export function callsFor(input: ChatInput, conversation: Conversation, now: numb
 		.reverse()
 		.slice(0, MAX_TURNS);
 	const results = done.results.map(({ content }) => spelledOut(content)).reverse();
+	const found = results.slice(0, MAX_RESULTS).map((text) => new Source(text));
+	const told = earlier.map(({ text }) => new Source(text));
 	const taken = new Map<string, number>();
 	for (const { name } of done.results) taken.set(name, (taken.get(name) ?? 0) + 1);
 	const made = new Set(done.made.map((call) => `${call.name} ${call.arguments}`));
 	const calls: Call[] = [];
-	const effort = fullEffort();
+	const documents = new Map<ChatTool, SchemaDocument>();
 	for (const { tool, clause, waits } of steps) {
 		if ((waits && calls.length > 0) || calls.length >= MAX_CALLS) break;
-		const beside = steps.length > 1 ? message.replace(clause, " ") : "";
-		const others = [...results, beside, ...earlier.map(({ text }) => text)];
-		for (const call of fill(tool, clause, { others, result: results[0], forced, now, effort })) {
+		const beside = new Source(steps.length > 1 ? message.replace(clause, " ") : "");
+		const document = documents.get(tool) ?? new SchemaDocument(tool.function.parameters ?? NO_PARAMETERS);
+		documents.set(tool, document);
+		const material = {
+			document,
+			others: [...found, beside, ...told],
+			result: results[0],
+			forced,
+			now,
+			effort,
+		};
+		for (const call of fill(tool, clause, material)) {
 			// A result that does not say whose it is answers the next step, whichever that is.
 			const name = (taken.get(call.name) ?? 0) > 0 ? call.name : "";
 			const left = taken.get(name) ?? 0;
@@ -150,7 +168,9 @@ function stepsOf(message: string, profiles: Profile[]): Step[] {
 }
 
 interface Material {
-	others: string[];
+	/** The tool's parameters. */
+	document: SchemaDocument;
+	others: Source[];
 	/** The newest result of a tool. */
 	result: string | undefined;
 	forced: boolean;
@@ -159,11 +179,10 @@ interface Material {
 }
 
 /** One call, or one for each place or person that the clause enumerates for a property that takes one. */
-function fill({ function: { name, parameters } }: ChatTool, clause: string, material: Material): Call[] {
-	const schema = parameters ?? { type: "object", properties: {} };
-	const { others, now, effort } = material;
+function fill({ function: { name } }: ChatTool, clause: string, material: Material): Call[] {
+	const { document, others, now, effort } = material;
 	const evidence = new Evidence({ primary: clause, others, now, effort });
-	const filled = instanceOf(schema, {
+	const filled = instanceOf(document, {
 		evidence,
 		optional: "found",
 		guess: true,
@@ -174,7 +193,6 @@ function fill({ function: { name, parameters } }: ChatTool, clause: string, mate
 	});
 	if (!isRecord(filled?.value)) return material.forced ? [{ name, arguments: {} }] : [];
 	const first: Call = { name, arguments: filled.value };
-	const document = new SchemaDocument(schema);
 	for (const [key, value] of Object.entries(filled.value)) {
 		const kind = kindOf({ key, about: "" }, false);
 		if (typeof value !== "string" || (kind !== KINDS.place && kind !== KINDS.recipient)) continue;

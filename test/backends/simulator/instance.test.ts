@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Evidence } from "../../../src/backends/simulator/evidence.ts";
 import { instanceOf } from "../../../src/backends/simulator/instance.ts";
+import { SchemaDocument } from "../../../src/backends/simulator/json-schema.ts";
 import type { Filling } from "../../../src/backends/simulator/leaves.ts";
 import { callsOf, contentOf, NOW, tool } from "./fixture.ts";
 
@@ -15,7 +16,7 @@ const filling = (text: string, optional: Filling["optional"] = "all"): Filling =
 });
 
 const made = (schema: unknown, text = ""): unknown => {
-	const found = instanceOf(schema, filling(text));
+	const found = instanceOf(new SchemaDocument(schema), filling(text));
 	expect(new Validator(structuredClone(schema) as object, "2020-12").validate(found?.value).errors).toEqual(
 		[],
 	);
@@ -99,9 +100,9 @@ it("gives up on references that lead in circles, at once", () => {
 		names.map((name) => [name, { anyOf: names.map((other) => ({ $ref: `#/$defs/${other}` })) }]),
 	);
 	const started = performance.now();
-	expect(instanceOf({ $defs, $ref: "#/$defs/n0" }, filling(""))).toBeUndefined();
-	expect(instanceOf({ $ref: "#" }, filling(""))).toBeUndefined();
-	expect(instanceOf({ $ref: "#/nowhere" }, filling(""))).toBeUndefined();
+	expect(instanceOf(new SchemaDocument({ $defs, $ref: "#/$defs/n0" }), filling(""))).toBeUndefined();
+	expect(instanceOf(new SchemaDocument({ $ref: "#" }), filling(""))).toBeUndefined();
+	expect(instanceOf(new SchemaDocument({ $ref: "#/nowhere" }), filling(""))).toBeUndefined();
 	expect(performance.now() - started).toBeLessThan(1000);
 });
 
@@ -231,7 +232,7 @@ describe("any schema", () => {
 				texts,
 				fc.constantFrom("all" as const, "found" as const),
 				(schema, text, optional) => {
-					const found = instanceOf(schema, filling(text, optional));
+					const found = instanceOf(new SchemaDocument(schema), filling(text, optional));
 					expect(new Validator(structuredClone(schema), "2020-12").validate(found?.value).errors).toEqual([]);
 				},
 			),
