@@ -13,6 +13,18 @@ import type { CallContext, Target, World } from "./backend.ts";
 export interface Call extends CallContext {
 	target: Target;
 	world: World;
+	/** Of an upstream whose refusals have codes of their own: what one means, where the code says. */
+	refusal?(refusal: Refusal): AiError | undefined;
+}
+
+/** An upstream's no. */
+export interface Refusal {
+	/** Absent: told inside an answer that had begun well. */
+	status?: number;
+	/** `undefined` where it is not JSON. */
+	body: unknown;
+	/** Seconds. */
+	retryAfter?: number | undefined;
 }
 
 const MAX_MESSAGE_CHARS = 500;
@@ -65,11 +77,15 @@ export function failureOfStatus(
 	{ status, headers }: { status: number; headers: Headers },
 	text: string,
 ): AiError {
-	return failureOf(call, status, errorIn(text), retryAfterSeconds(headers, call.world.now()));
+	const body = parseJson(text);
+	const retryAfter = retryAfterSeconds(headers, call.world.now());
+	return call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, readError(body), retryAfter);
 }
 
 /** An error told inside an answer that had begun well: an event of a stream, or a 200 with nothing but an error. */
 export function failureOfBody(call: Call, error: unknown): AiError {
+	const refused = call.refusal?.({ body: error });
+	if (refused) return refused;
 	const told = readError(error);
 	const code = Number(told.code);
 	const isStatus = Number.isInteger(code) && code >= 400 && code <= 599;
@@ -121,7 +137,7 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 		KEY_OF_CODE.get(told.code) ??
 		KEY_OF_STATUS[status] ??
 		(redirects ? "upstreamUnavailable" : "executionFailed");
-	const message = told.message === undefined ? undefined : shorten(withoutSecrets(target, told.message));
+	const message = told.message === undefined ? undefined : sentenceFor(target, told.message);
 	const fail = (description?: string, retryable?: boolean) =>
 		new AiError(key, description, { upstream: { backend: target.backend, status }, retryAfter, retryable });
 	if (redirects) return fail(`${name} redirects, which is not followed`);
@@ -148,11 +164,11 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 	}
 }
 
-function errorIn(text: string): ToldError {
+function parseJson(text: string): unknown {
 	try {
-		return readError(JSON.parse(text));
+		return JSON.parse(text);
 	} catch {
-		return {};
+		return undefined;
 	}
 }
 
@@ -174,6 +190,9 @@ function readError(body: unknown): ToldError {
 
 const detailMessage = (item: unknown): string =>
 	typeof item === "object" && item !== null && "msg" in item ? String(item.msg) : String(item);
+
+/** An upstream's sentence as a caller may see it. */
+export const sentenceFor = (target: Target, text: string): string => shorten(withoutSecrets(target, text));
 
 const shorten = (text: string): string =>
 	text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)}…`;

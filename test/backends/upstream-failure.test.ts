@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { postJson } from "../../src/backends/http.ts";
 import { failureOfBody, withoutSecrets } from "../../src/backends/upstream-failure.ts";
-import type { AiError } from "../../src/errors.ts";
+import { AiError } from "../../src/errors.ts";
 import contextExceeded from "../fixtures/openai/llama-cpp/error-context.json?raw";
 import noEmbeddings from "../fixtures/openai/llama-cpp/error-no-embeddings.json?raw";
 import noMessages from "../fixtures/openai/llama-cpp/error-no-messages.json?raw";
@@ -31,6 +31,38 @@ const noSuch = "No such model @cf/lab/model or task: the backend 'lab' has no mo
 const capacity = "Capacity temporarily exceeded, please try again.";
 const unreachable = "The backend 'lab' cannot be reached";
 const outOfTime = "The backend 'lab' ran out of time";
+
+describe("a dialect's own reading of a refusal", () => {
+	const seen: unknown[] = [];
+	const asking = (text: string, status: number) => {
+		const call = callOf(() => json(text, status, { "retry-after": "7" }));
+		call.refusal = (refused) => {
+			seen.push(refused);
+			return (refused.body as { code?: number } | undefined)?.code === 1
+				? new AiError("deprecatedModel")
+				: undefined;
+		};
+		return { call, failure: failureOf(postJson(call, "/route", {}, z.object({ fine: z.literal(true) }))) };
+	};
+
+	it("comes before the table, and is told of the body, the status and the wait", async () => {
+		seen.length = 0;
+		expect(await asking('{"code":1}', 429).failure).toMatchObject({ key: "deprecatedModel" });
+		expect(await asking("no JSON", 404).failure).toMatchObject({ key: "noSuchModel" });
+		expect(await asking('{"code":2}', 500).failure).toMatchObject({ key: "executionFailed", retryAfter: 7 });
+		expect(seen).toEqual([
+			{ status: 429, body: { code: 1 }, retryAfter: 7 },
+			{ status: 404, body: undefined, retryAfter: 7 },
+			{ status: 500, body: { code: 2 }, retryAfter: 7 },
+		]);
+	});
+
+	it("is asked, too, about an answer that had begun well", async () => {
+		seen.length = 0;
+		expect(await asking('{"error":{},"code":1}', 200).failure).toMatchObject({ key: "deprecatedModel" });
+		expect(seen).toEqual([{ body: { error: {}, code: 1 } }]);
+	});
+});
 
 describe("a status", () => {
 	it.each([
