@@ -183,12 +183,10 @@ export class Requests {
 
 	/** When each of the last minute was let in, and the rates that it counts for, oldest first. */
 	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
-		const recent = [];
-		for (const row of this.#sql.exec<OpenRow>("SELECT * FROM requests ORDER BY id DESC")) {
-			if (row.admitted_at <= now - WINDOW_MS) break;
-			recent.push(openRequest(row));
-		}
-		return recent.reverse();
+		return this.#sql
+			.exec<OpenRow>("SELECT * FROM requests WHERE admitted_at > ? ORDER BY id", now - WINDOW_MS)
+			.toArray()
+			.map(openRequest);
 	}
 
 	/** The latest moment that a row knows of; 0 where there is none. */

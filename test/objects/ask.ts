@@ -1,7 +1,9 @@
 /** Messages to an account, with what most tests do not care about filled in. */
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Account } from "../../src/objects/account.ts";
 import type { Admission, Settlement } from "../../src/objects/admission.ts";
+import { Ledger } from "../../src/objects/ledger.ts";
 
 export const MODEL = "@cf/meta/llama-3.1-8b-instruct";
 export const TASK = "Text Generation";
@@ -48,3 +50,36 @@ export const settlement = (ticket: string, fields: Partial<Settlement> = {}): Se
 	firstTokenMs: 4,
 	...fields,
 });
+
+export const MIDNIGHT = Date.parse("2026-11-22T00:00:00Z");
+export const NOON = Date.parse("2026-11-21T12:00:00Z");
+
+/** A ledger on the tables of an account of its own, with a clock that the test sets. */
+export interface Bench {
+	ledger: Ledger;
+	/** Milliseconds since the epoch. */
+	time: number;
+	storage: DurableObjectStorage;
+	/** As after an eviction: only the tables are left. */
+	restart(): void;
+}
+
+export const onBench = <T>(test: (bench: Bench) => T): Promise<T> =>
+	runInDurableObject(stubOf(newAccount()), (_: Account, { storage }) => {
+		const open = (): Ledger => new Ledger(storage, () => bench.time);
+		const bench: Bench = {
+			time: NOON,
+			storage,
+			get ledger() {
+				ledger ??= open();
+				return ledger;
+			},
+			restart: () => {
+				ledger = open();
+			},
+		};
+		let ledger: Ledger | undefined;
+		return test(bench);
+	});
+
+export const SECOND = 1000;
