@@ -1,0 +1,42 @@
+/**
+ * Embeddings: https://ai.google.dev/api/embeddings, up to 100 texts a call. A text that is too long is cut, always; the
+ * tokens are not counted.
+ */
+import * as z from "zod";
+import type { Answer } from "../../tasks/task.ts";
+import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
+import { postJson } from "../http.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { pathOf, resourceOf } from "./service.ts";
+
+const MAX_BATCH = 100;
+
+const EmbedReply = z.looseObject({
+	embeddings: z.array(z.looseObject({ values: z.array(z.number()).min(1) })),
+});
+
+export async function embedTexts(
+	{ texts, dimensions }: EmbeddingsInput,
+	call: Call,
+): Promise<Answer<"text-embeddings">> {
+	const model = resourceOf(call.target.model);
+	const vectors: number[][] = [];
+	for (let start = 0; start < texts.length; start += MAX_BATCH) {
+		const part = texts.slice(start, start + MAX_BATCH);
+		const { embeddings } = await postJson(
+			call,
+			pathOf(call, "batchEmbedContents"),
+			{
+				requests: part.map((text) => ({
+					model,
+					content: { parts: [{ text }] },
+					outputDimensionality: dimensions,
+				})),
+			},
+			EmbedReply,
+		);
+		if (embeddings.length !== part.length) throw failureOfShape(call, `${part.length} embeddings`);
+		vectors.push(...embeddings.map(({ values }) => values));
+	}
+	return { kind: "value", output: { vectors } };
+}

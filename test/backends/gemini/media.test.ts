@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import blocked from "../../fixtures/gemini/blocked.json?raw";
+import embeddings from "../../fixtures/gemini/embeddings.json?raw";
+import image from "../../fixtures/gemini/image.json?raw";
+import imagen from "../../fixtures/gemini/imagen.json?raw";
+import safety from "../../fixtures/gemini/safety.json?raw";
+import { failureOf, json } from "../upstream.ts";
+import { ask, GOOGLE, outputOf } from "./ask.ts";
+
+describe("embeddings", () => {
+	it("are asked for in one batch", async () => {
+		const asking = ask(
+			"text-embeddings",
+			{ texts: ["a", "b"], dimensions: 3, truncate: true },
+			() => json(embeddings),
+			{ model: "gemini-embedding-001" },
+		);
+		expect(await outputOf(asking)).toEqual({
+			vectors: [
+				[0.013168523, -0.008711934, -0.046782676],
+				[0.023109, 0.004, -0.0561],
+			],
+		});
+		const [asked] = asking.call.asked;
+		expect(asked?.url).toBe(`${GOOGLE}/v1beta/models/gemini-embedding-001:batchEmbedContents`);
+		expect(asked?.json).toEqual({
+			requests: ["a", "b"].map((text) => ({
+				model: "models/gemini-embedding-001",
+				content: { parts: [{ text }] },
+				outputDimensionality: 3,
+			})),
+		});
+	});
+
+	it("of more than a hundred texts take several, and keep their order", async () => {
+		const texts = Array.from({ length: 201 }, (_, place) => String(place));
+		const asking = ask("text-embeddings", { texts }, ({ json: body }) =>
+			json({
+				embeddings: (body.requests as { content: { parts: { text: string }[] } }[]).map((request) => ({
+					values: [Number(request.content.parts[0]?.text)],
+				})),
+			}),
+		);
+		expect(await outputOf(asking)).toEqual({ vectors: texts.map((text) => [Number(text)]) });
+		expect(asking.call.asked).toHaveLength(3);
+	});
+
+	it("that are too few are refused", async () => {
+		const { answer } = ask("text-embeddings", { texts: ["a", "b", "c"] }, () => json(embeddings));
+		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
+	});
+});
+
+describe("an image", () => {
+	const INPUT = { prompt: "a cat", width: 1024, height: 768, images: [], format: "png" as const };
+	const PNG = Uint8Array.of(137, 80, 78, 71, 13, 10, 26, 10);
+
+	it("is asked for in the nearest shape, with the images to start from", async () => {
+		const input = { ...INPUT, seed: 7, images: [{ bytes: PNG }] };
+		const asking = ask("text-to-image", input, () => json(image), { model: "gemini-2.5-flash-image" });
+		const { bytes, contentType } = await outputOf(asking);
+		expect(contentType).toBe("image/png");
+		expect([...bytes.subarray(0, 8)]).toEqual([...PNG]);
+		const [asked] = asking.call.asked;
+		expect(asked?.url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash-image:generateContent`);
+		expect(asked?.json).toEqual({
+			contents: [
+				{
+					role: "user",
+					parts: [{ text: "a cat" }, { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }],
+				},
+			],
+			generationConfig: {
+				responseModalities: ["TEXT", "IMAGE"],
+				seed: 7,
+				imageConfig: { aspectRatio: "4:3" },
+			},
+		});
+	});
+
+	const imagenTarget = { model: "imagen-4.0-generate-001" };
+
+	it("of Imagen is predicted", async () => {
+		const asking = ask(
+			"text-to-image",
+			{ ...INPUT, width: 700, height: 1024 },
+			() => json(imagen),
+			imagenTarget,
+		);
+		expect((await outputOf(asking)).contentType).toBe("image/png");
+		const [asked] = asking.call.asked;
+		expect(asked?.url).toBe(`${GOOGLE}/v1beta/models/imagen-4.0-generate-001:predict`);
+		expect(asked?.json).toEqual({
+			instances: [{ prompt: "a cat" }],
+			parameters: { sampleCount: 1, aspectRatio: "3:4" },
+		});
+	});
+
+	it("of Imagen has no images to start from, and none has masks", async () => {
+		const started = { ...INPUT, images: [{ bytes: PNG }] };
+		const { answer } = ask("text-to-image", started, () => json(imagen), imagenTarget);
+		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });
+		const masked = ask("text-to-image", { ...started, mask: { bytes: PNG } }, () => json(image));
+		expect(await failureOf(masked.answer)).toMatchObject({ key: "engineRefused", retryable: true });
+	});
+
+	it.each([
+		["the prompt", blocked, {}],
+		["the image", safety, {}],
+		["Imagen's image", {}, imagenTarget],
+	])("is refused for good when %s is", async (_, body, target) => {
+		const { answer } = ask("text-to-image", INPUT, () => json(body), target);
+		expect(await failureOf(answer)).toMatchObject({ key: "refusedByModel", retryable: false });
+	});
+
+	it.each([
+		["a text alone", { candidates: [{ content: { parts: [{ text: "no" }] }, finishReason: "STOP" }] }],
+		["what is no image", { candidates: [{ content: { parts: [{ inlineData: { data: "AAAA" } }] } }] }],
+	])("that is %s is none", async (_, body) => {
+		const { answer } = ask("text-to-image", INPUT, () => json(body));
+		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed", retryable: true });
+	});
+});

@@ -1,0 +1,330 @@
+import { describe, expect, it } from "vitest";
+import type { ChatInput, ChatMessage, ChatTool } from "../../../src/tasks/text-generation.ts";
+import chatJson from "../../fixtures/gemini/chat.json?raw";
+import { failureOf, json } from "../upstream.ts";
+import { ask, GOOGLE, HELLO, KEY } from "./ask.ts";
+
+async function asked(input: Partial<ChatInput>, model = "gemini-2.5-flash") {
+	const asking = ask("text-generation", { ...HELLO, ...input }, () => json(chatJson), { model });
+	await asking.answer;
+	const [request] = asking.call.asked;
+	if (!request) throw new Error("nothing was asked");
+	return request;
+}
+const body = async (input: Partial<ChatInput>, model?: string) => (await asked(input, model)).json;
+const contents = async (messages: ChatMessage[], model?: string) =>
+	(await body({ messages }, model)).contents;
+
+describe("where it is asked", () => {
+	it("is the model's method, with the key in Google's header alone", async () => {
+		const { url, headers } = await asked({});
+		expect(url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash:generateContent`);
+		expect(headers.get("x-goog-api-key")).toBe(KEY);
+		expect(headers.has("authorization")).toBe(false);
+	});
+
+	it.each([
+		["models/gemini-2.5-pro", "models/gemini-2.5-pro:generateContent"],
+		["../files/x:download?alt=media#", "models/..%2Ffiles%2Fx%3Adownload%3Falt%3Dmedia%23:generateContent"],
+	])("is one segment for a model named %s", async (model, path) => {
+		expect((await asked({}, model)).url).toBe(`${GOOGLE}/v1beta/${path}`);
+	});
+
+	it("has the version of the address, where that names one", async () => {
+		const url = "https://gateway.test/google-ai-studio/v1";
+		const asking = ask("text-generation", HELLO, () => json(chatJson), { url });
+		await asking.answer;
+		expect(asking.call.asked[0]?.url).toBe(`${url}/models/gemini-2.5-flash:generateContent`);
+	});
+});
+
+describe("a conversation", () => {
+	it("has its instructions apart, and turns of two roles", async () => {
+		const sent = await body({
+			messages: [
+				{ role: "system", content: "Be brief." },
+				{ role: "user", content: "I am Alice." },
+				{ role: "assistant", content: "Hello, Alice.", reasoning_content: "a greeting" },
+				{ role: "developer", content: "Be polite." },
+				{ role: "user", content: "What is my name?" },
+			],
+		});
+		expect(sent).toEqual({
+			systemInstruction: { parts: [{ text: "Be brief." }, { text: "Be polite." }] },
+			contents: [
+				{ role: "user", parts: [{ text: "I am Alice." }] },
+				{ role: "model", parts: [{ text: "Hello, Alice." }] },
+				{ role: "user", parts: [{ text: "What is my name?" }] },
+			],
+			generationConfig: {},
+		});
+	});
+
+	it("of instructions alone is asked all the same", async () => {
+		expect(await body({ messages: [{ role: "system", content: "Say hello." }] })).toEqual({
+			contents: [{ role: "user", parts: [{ text: "Say hello." }] }],
+			generationConfig: {},
+		});
+	});
+
+	it("has files inline, or by their address", async () => {
+		const image = (url: string) => ({ type: "image_url" as const, image_url: { url } });
+		expect(
+			await contents([
+				{
+					role: "user",
+					content: [
+						{ type: "text", text: "What is this?" },
+						image("data:image/png;base64,AAAA"),
+						image("https://pictures.test/cat.JPG?size=2"),
+						image("https://pictures.test/cat"),
+						{ type: "input_audio", input_audio: { data: "BBBB", format: "mp3" } },
+						{ type: "file", file: { file_data: "data:application/pdf;base64,CCCC", filename: "a.pdf" } },
+					],
+				},
+			]),
+		).toEqual([
+			{
+				role: "user",
+				parts: [
+					{ text: "What is this?" },
+					{ inlineData: { mimeType: "image/png", data: "AAAA" } },
+					{ fileData: { fileUri: "https://pictures.test/cat.JPG?size=2", mimeType: "image/jpeg" } },
+					{ fileData: { fileUri: "https://pictures.test/cat" } },
+					{ inlineData: { mimeType: "audio/mp3", data: "BBBB" } },
+					{ inlineData: { mimeType: "application/pdf", data: "CCCC" } },
+				],
+			},
+		]);
+	});
+
+	const calls: ChatMessage = {
+		role: "assistant",
+		content: null,
+		tool_calls: [
+			{ id: "a", type: "function", function: { name: "weather", arguments: '{"city":"Paris"}' } },
+			{ id: "b", type: "function", function: { name: "time", arguments: "not JSON" } },
+		],
+	};
+	const results: ChatMessage[] = [
+		{ role: "tool", tool_call_id: "b", content: "noon" },
+		{ role: "tool", tool_call_id: "a", content: '{"degrees":21}' },
+	];
+
+	it("has calls and their results, all results of a turn in one, by the names of the calls", async () => {
+		expect(
+			await contents([
+				{ role: "user", content: "Weather?" },
+				calls,
+				...results,
+				{ role: "user", content: "So?" },
+			]),
+		).toEqual([
+			{ role: "user", parts: [{ text: "Weather?" }] },
+			{
+				role: "model",
+				parts: [
+					{ functionCall: { id: "a", name: "weather", args: { city: "Paris" } } },
+					{ functionCall: { id: "b", name: "time", args: { arguments: "not JSON" } } },
+				],
+			},
+			{
+				role: "user",
+				parts: [
+					{ functionResponse: { id: "b", name: "time", response: { output: "noon" } } },
+					{ functionResponse: { id: "a", name: "weather", response: { degrees: 21 } } },
+				],
+			},
+			{ role: "user", parts: [{ text: "So?" }] },
+		]);
+	});
+
+	it("gives a signature back with its call, and says where one is missing", async () => {
+		const [first, second] = calls.tool_calls ?? [];
+		const signed = { ...first, extra_content: { google: { thought_signature: "SIGNED" } } };
+		const turn = (tool_calls: unknown[]) =>
+			contents(
+				[{ role: "user", content: "?" }, { ...calls, tool_calls } as ChatMessage, ...results],
+				"gemini-3-pro-preview",
+			);
+		expect(await turn([signed, second])).toMatchObject([
+			{},
+			{ parts: [{ thoughtSignature: "SIGNED" }, { functionCall: { name: "time" } }] },
+			{},
+		]);
+		const unsigned = (await turn([first, second])) as { parts: object[] }[];
+		expect(unsigned[1]?.parts.map((part) => "thoughtSignature" in part && part.thoughtSignature)).toEqual([
+			"skip_thought_signature_validator",
+			false,
+		]);
+	});
+
+	it("refuses a result of no call", async () => {
+		const messages: ChatMessage[] = [{ role: "tool", tool_call_id: "z", content: "1" }];
+		expect(
+			await failureOf(ask("text-generation", { ...HELLO, messages }, () => json(chatJson)).answer),
+		).toMatchObject({
+			key: "badInput",
+			description: "Error: messages[0].tool_call_id names no call before it",
+		});
+	});
+
+	it.each([
+		["a raw prompt", { messages: [], prompt: "Once" }],
+		[
+			"a file by its id",
+			{ messages: [{ role: "user", content: [{ type: "file", file: { file_id: "file-1" } }] }] },
+		],
+		[
+			"a file that is neither a data: nor an http(s): URL",
+			{
+				messages: [
+					{ role: "user", content: [{ type: "image_url", image_url: { url: "file:///etc/passwd" } }] },
+				],
+			},
+		],
+	] as [string, Partial<ChatInput>][])("refuses %s, which another target may take", async (what, input) => {
+		const asking = ask("text-generation", { ...HELLO, ...input }, () => json(chatJson));
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "engineRefused",
+			description: `The backend 'lab' has no input for ${what}`,
+			retryable: true,
+		});
+		expect(asking.call.asked).toEqual([]);
+	});
+
+	it("refuses an adapter", async () => {
+		const { answer } = ask("text-generation", { ...HELLO, lora: "mine" }, () => json(chatJson));
+		expect(await failureOf(answer)).toMatchObject({ key: "loraUnsupported" });
+	});
+});
+
+describe("sampling", () => {
+	it("goes by Gemini's names", async () => {
+		const { generationConfig } = await body({
+			temperature: 0.2,
+			top_p: 0.9,
+			top_k: 40,
+			max_tokens: 100,
+			stop: ["END"],
+			seed: 7,
+			n: 2,
+			presence_penalty: 0.1,
+			frequency_penalty: -0.1,
+			repetition_penalty: 1.1,
+			logit_bias: { 5: 1 },
+			logprobs: true,
+			top_logprobs: 2,
+			user: "u",
+			passthrough: { store: true },
+		});
+		expect(generationConfig).toEqual({
+			temperature: 0.2,
+			topP: 0.9,
+			topK: 40,
+			maxOutputTokens: 100,
+			stopSequences: ["END"],
+			seed: 7,
+			candidateCount: 2,
+			presencePenalty: 0.1,
+			frequencyPenalty: -0.1,
+			responseLogprobs: true,
+			logprobs: 2,
+		});
+	});
+
+	const schema = { type: "object", properties: { known: { type: "boolean" } }, required: ["known"] };
+	it.each([
+		[{ type: "text" }, {}],
+		[{ type: "json_object" }, { responseMimeType: "application/json" }],
+		[
+			{ type: "json_schema", json_schema: { name: "person", schema, strict: true } },
+			{ responseMimeType: "application/json", responseJsonSchema: schema },
+		],
+	] as [ChatInput["response_format"], object][])("of the format %o", async (response_format, expected) => {
+		expect((await body({ response_format })).generationConfig).toEqual(expected);
+	});
+
+	it.each([
+		["gemini-2.5-flash", "low", { thinkingBudget: 1024, includeThoughts: true }],
+		["gemini-2.5-flash", "high", { thinkingBudget: 24_576, includeThoughts: true }],
+		["gemini-2.5-flash", null, { thinkingBudget: 0 }],
+		["gemini-2.5-pro", null, { thinkingBudget: 128 }],
+		["gemini-3-flash-preview", "minimal", { thinkingLevel: "minimal", includeThoughts: true }],
+		["gemini-3.6-flash", null, { thinkingLevel: "minimal" }],
+		["gemini-3.8-flash", null, { thinkingLevel: "low" }],
+		["gemini-3.5-flash-lite", null, { thinkingLevel: "minimal" }],
+		["gemini-3-pro-preview", "minimal", { thinkingLevel: "low", includeThoughts: true }],
+		["gemini-3.1-pro-preview", "medium", { thinkingLevel: "medium", includeThoughts: true }],
+		["models/gemini-flash-latest", "high", { thinkingLevel: "high", includeThoughts: true }],
+		["gemma-3-27b-it", "high", undefined],
+		["gemini-3-pro-preview", undefined, undefined],
+	] as [string, ChatInput["reasoning_effort"], unknown][])(
+		"of %s with an effort of %s",
+		async (model, reasoning_effort, expected) => {
+			const { generationConfig } = await body({ reasoning_effort }, model);
+			expect((generationConfig as { thinkingConfig?: unknown }).thinkingConfig).toEqual(expected);
+		},
+	);
+});
+
+describe("tools", () => {
+	const parameters = {
+		type: "object",
+		properties: { city: { type: "string" } },
+		additionalProperties: false,
+	};
+	const tool = (name: string, strict?: boolean): ChatTool => ({
+		type: "function",
+		function: { name, description: `${name}!`, parameters, ...(strict !== undefined && { strict }) },
+	});
+	const declared = (name: string) => ({ name, description: `${name}!`, parametersJsonSchema: parameters });
+	const tools = [tool("weather"), tool("time")];
+
+	it("are declared with their JSON schemas", async () => {
+		const sent = await body({ tools });
+		expect(sent.tools).toEqual([{ functionDeclarations: [declared("weather"), declared("time")] }]);
+		expect(sent.toolConfig).toEqual({ functionCallingConfig: { mode: "AUTO" } });
+	});
+
+	it.each([
+		["none", { mode: "NONE" }],
+		["auto", { mode: "AUTO" }],
+		["required", { mode: "ANY" }],
+		[
+			{ type: "function", function: { name: "time" } },
+			{ mode: "ANY", allowedFunctionNames: ["time"] },
+		],
+	] as [ChatInput["tool_choice"], object][])(
+		"are chosen by %o",
+		async (tool_choice, functionCallingConfig) => {
+			expect((await body({ tools, tool_choice })).toolConfig).toEqual({ functionCallingConfig });
+		},
+	);
+
+	it("are shown where they are allowed", async () => {
+		const sent = await body({
+			tools,
+			tool_choice: {
+				type: "allowed_tools",
+				allowed_tools: { mode: "required", tools: [{ type: "function", function: { name: "time" } }] },
+			},
+		});
+		expect(sent.tools).toEqual([{ functionDeclarations: [declared("time")] }]);
+		expect(sent.toolConfig).toEqual({ functionCallingConfig: { mode: "ANY" } });
+	});
+
+	it("that are strict are validated, where the model may speak instead", async () => {
+		const strict = [tool("weather", true)];
+		expect((await body({ tools: strict })).toolConfig).toEqual({
+			functionCallingConfig: { mode: "VALIDATED" },
+		});
+		expect((await body({ tools: strict, tool_choice: "required" })).toolConfig).toEqual({
+			functionCallingConfig: { mode: "ANY" },
+		});
+	});
+
+	it("that are none leave no choice", async () => {
+		expect(await body({ tools: [], tool_choice: "required" })).not.toHaveProperty("toolConfig");
+	});
+});

@@ -1,0 +1,190 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/errors.ts";
+import blockedSse from "../../fixtures/gemini/blocked.sse?raw";
+import chatJson from "../../fixtures/gemini/chat.json?raw";
+import chatSse from "../../fixtures/gemini/chat.sse?raw";
+import twoSse from "../../fixtures/gemini/chat-two.sse?raw";
+import safetySse from "../../fixtures/gemini/safety.sse?raw";
+import brokenSse from "../../fixtures/gemini/stream-error.sse?raw";
+import thoughtsSse from "../../fixtures/gemini/thoughts.sse?raw";
+import toolsSse from "../../fixtures/gemini/tools.sse?raw";
+import { drain, eventStream, failureOf, inPieces, json, tap } from "../upstream.ts";
+import { ask, chunksIn, GOOGLE, HELLO } from "./ask.ts";
+
+const asking = (body: ReadableStream<Uint8Array> | string, n?: number) =>
+	ask("text-generation", { ...HELLO, stream: true, ...(n && { n }) }, () => eventStream(body));
+
+async function streamOf(body: ReadableStream<Uint8Array> | string, n?: number) {
+	const answer = await asking(body, n).answer;
+	if (answer.kind !== "stream") throw new Error("a value");
+	return answer;
+}
+
+async function chunksOf(body: string, n?: number) {
+	const { text, error } = await drain((await streamOf(body, n)).events);
+	expect(error).toBeUndefined();
+	return chunksIn(text);
+}
+
+const counted = (completion_tokens: number, prompt_tokens = 12, thoughts = 31) => ({
+	prompt_tokens,
+	completion_tokens,
+	total_tokens: prompt_tokens + completion_tokens,
+	completion_tokens_details: { reasoning_tokens: thoughts },
+});
+
+describe("a stream", () => {
+	it("is asked for as events, and becomes chunks with the counts so far", async () => {
+		const { call, answer } = asking(chatSse);
+		await answer;
+		expect(call.asked[0]?.url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse`);
+		const heading = {
+			id: "chat-response-2",
+			object: "chat.completion.chunk",
+			created: expect.any(Number),
+			model: "gemini-2.5-flash",
+		};
+		expect(await chunksOf(chatSse)).toEqual([
+			{
+				...heading,
+				choices: [{ index: 0, delta: { role: "assistant", content: "Your name" }, finish_reason: null }],
+				usage: counted(33),
+			},
+			{
+				...heading,
+				choices: [{ index: 0, delta: { content: " is Alice" }, finish_reason: null }],
+				usage: counted(35),
+			},
+			{
+				...heading,
+				choices: [{ index: 0, delta: { content: "." }, finish_reason: "stop" }],
+				usage: counted(36),
+			},
+			{ ...heading, choices: [], usage: counted(36) },
+		]);
+	});
+
+	it("is the same however the network cuts it", async () => {
+		const bytes = new TextEncoder().encode(thoughtsSse);
+		const { text: whole } = await drain((await streamOf(thoughtsSse)).events);
+		const shape = (text: string) => chunksIn(text).map(({ created: _, ...chunk }) => chunk);
+		await fc.assert(
+			fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 8 }), async (cuts) => {
+				const { text } = await drain((await streamOf(inPieces(bytes, cuts))).events);
+				expect(shape(text)).toEqual(shape(whole));
+			}),
+			{ numRuns: 30 },
+		);
+	});
+
+	it("has its thoughts apart, and no chunk for a signature alone", async () => {
+		const chunks = await chunksOf(thoughtsSse);
+		expect(chunks.flatMap(({ choices }) => choices)).toEqual([
+			{
+				index: 0,
+				delta: { role: "assistant", reasoning_content: "**Recalling**\n\n" },
+				finish_reason: null,
+			},
+			{ index: 0, delta: { reasoning_content: "The user said so." }, finish_reason: null },
+			{ index: 0, delta: { content: "Alice." }, finish_reason: null },
+			{ index: 0, delta: {}, finish_reason: "stop" },
+		]);
+		expect(chunks.at(-1)?.usage).toEqual(counted(42, 12, 40));
+	});
+
+	it("has its calls whole, one after the other, and ends with them", async () => {
+		const choices = (await chunksOf(toolsSse)).flatMap((chunk) => chunk.choices);
+		expect(choices).toEqual([
+			{ index: 0, delta: { role: "assistant", content: "I will look." }, finish_reason: null },
+			{
+				index: 0,
+				delta: {
+					tool_calls: [
+						{
+							index: 0,
+							id: "k7m2x9qd",
+							type: "function",
+							function: { name: "get_weather", arguments: '{"city":"Paris"}' },
+							extra_content: { google: { thought_signature: "CtoBAb4+9vtzaWduYXR1cmUtb25l" } },
+						},
+					],
+				},
+				finish_reason: null,
+			},
+			{
+				index: 0,
+				delta: {
+					tool_calls: [
+						{
+							index: 1,
+							id: expect.stringMatching(/^call_/),
+							type: "function",
+							function: { name: "get_weather", arguments: '{"city":"London"}' },
+						},
+					],
+				},
+				finish_reason: null,
+			},
+			{ index: 0, delta: {}, finish_reason: "tool_calls" },
+		]);
+	});
+
+	it("of several answers keeps them apart", async () => {
+		const choices = (await chunksOf(twoSse, 2)).flatMap((chunk) => chunk.choices);
+		const textOf = (wanted: number) =>
+			choices.flatMap(({ index, delta }) => (index === wanted ? [delta.content] : [])).join("");
+		expect([textOf(0), textOf(1)]).toEqual(["Alice.", "It is Alice."]);
+		expect(choices.filter(({ delta }) => delta.role).map(({ index }) => index)).toEqual([0, 1]);
+		expect(choices.filter(({ finish_reason }) => finish_reason).map(({ index }) => index)).toEqual([0, 1]);
+	});
+
+	it("that was stopped ends so", async () => {
+		const choices = (await chunksOf(safetySse)).flatMap((chunk) => chunk.choices);
+		expect(choices.map(({ finish_reason }) => finish_reason)).toEqual([null, "content_filter"]);
+	});
+
+	it("that ends before its time is cut", async () => {
+		const upTo = chatSse.indexOf('{"text":"."}');
+		const cut = chatSse.slice(0, chatSse.lastIndexOf("data:", upTo));
+		const { text, error } = await drain((await streamOf(cut)).events);
+		expect(text).toContain(" is Alice");
+		expect(text).not.toContain("[DONE]");
+		expect(error).toMatchObject({ key: "executionFailed", retryable: true });
+	});
+
+	it("of two answers with one end is cut", async () => {
+		const { error } = await drain((await streamOf(chatSse, 2)).events);
+		expect(error).toBeInstanceOf(AiError);
+	});
+
+	it("that fails amid its answer says what happened", async () => {
+		const { text, error } = await drain((await streamOf(brokenSse)).events);
+		expect(text).toContain("Your name");
+		expect(error).toMatchObject({ key: "outOfCapacity", retryable: true });
+	});
+
+	it("of nothing but a block never begins", async () => {
+		expect(await failureOf(asking(blockedSse).answer)).toMatchObject({
+			key: "refusedByModel",
+			retryable: false,
+		});
+	});
+
+	it("that is no stream is a value", async () => {
+		const { answer } = ask("text-generation", { ...HELLO, stream: true }, () => json(chatJson));
+		expect(await answer).toMatchObject({ kind: "value", output: { id: "chat-response-1" } });
+	});
+
+	it("tells what was used when the caller leaves", async () => {
+		const source = tap();
+		const answering = streamOf(source.body);
+		source.push(chatSse.slice(0, chatSse.indexOf("data:", 10)));
+		const { events, progress } = await answering;
+		const reader = events.getReader();
+		await reader.read();
+		await reader.cancel();
+		expect(source.cancelled).toBe(true);
+		expect(progress.usage).toEqual(counted(33));
+	});
+});
