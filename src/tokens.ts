@@ -15,6 +15,9 @@ export class TokenCount {
 		return Math.ceil(this.#latin / LATIN_CHARACTERS_PER_TOKEN + this.#dense / DENSE_CHARACTERS_PER_TOKEN);
 	}
 
+	/** The text ends here: what is added next is another. */
+	end(): void {}
+
 	add(text: string): void {
 		for (let i = 0; i < text.length; i++) {
 			if (text.charCodeAt(i) < DENSE_SCRIPTS_START) this.#latin++;

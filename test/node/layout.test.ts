@@ -12,7 +12,7 @@ const ROOMS: readonly (readonly string[])[] = [
 	["config.ts"],
 	["config"],
 	["request.ts"],
-	["backends", "dialects", "markdown", "objects"],
+	["backends", "dialects", "markdown", "metering", "objects"],
 	["models"],
 	["tasks"],
 	["sse.ts", "log.ts", "schemas", "tokens.ts"],

@@ -1,0 +1,83 @@
+/** The parts of a prompt, for a tally. */
+import type { DecisionInput } from "../tasks/decision.ts";
+import type { AssistantMessage, ChatCompletion, ChatInput, ContentPart } from "../tasks/text-generation.ts";
+import { bytesOfBase64, sizeOfUrl } from "./pictures.ts";
+import type { Tally } from "./tally.ts";
+
+/** Formats of `input_audio` that are not compressed. */
+const SAMPLES = new Set(["wav", "pcm16", "pcm"]);
+const WAV_URL = /^data:audio\/(x-|vnd\.)?wave?[;,]/i;
+/** Templates introduce the tools and say how to call them. */
+const TOOLS_INTRODUCTION_PARTS = 12;
+
+export function tallyPrompt(input: ChatInput, tally: Tally): void {
+	const { messages, prompt, suffix, tools } = input;
+	if (suffix !== undefined) tally.text(suffix);
+	if (prompt !== undefined) tally.text(prompt);
+	else tally.opening();
+	tally.marks(messages.length);
+	for (const { content, name, tool_calls, reasoning_content } of messages) {
+		tallyContent(content, tally);
+		if (name) tally.text(name);
+		if (reasoning_content) tally.text(reasoning_content);
+		for (const { function: called } of tool_calls ?? []) {
+			tally.marks(2);
+			tally.text(called.name);
+			tally.text(called.arguments);
+		}
+	}
+	if (!tools?.length) return;
+	tally.marks(TOOLS_INTRODUCTION_PARTS);
+	for (const tool of tools) tally.json(tool);
+}
+
+function tallyContent(content: string | ContentPart[] | null, tally: Tally): void {
+	if (content === null) return;
+	if (typeof content === "string") {
+		tally.text(content);
+		return;
+	}
+	for (const { text, refusal, image_url, input_audio, file } of content) {
+		if (text) tally.text(text);
+		if (refusal) tally.text(refusal);
+		if (image_url) tally.image(sizeOfUrl(image_url.url));
+		if (input_audio)
+			tally.sound(
+				bytesOfBase64(input_audio.data),
+				SAMPLES.has(input_audio.format) ? "samples" : "compressed",
+			);
+		if (file?.file_data) tally.file(bytesOfBase64(file.file_data));
+	}
+}
+
+/** What the model wrote, thoughts and calls included. */
+export function tallyReply({ choices }: Pick<ChatCompletion, "choices">, tally: Tally): void {
+	for (const { message } of choices) tallyMessage(message, tally);
+}
+
+function tallyMessage(message: AssistantMessage, tally: Tally): void {
+	const { content, reasoning_content, reasoning, refusal, tool_calls } = message;
+	const thoughts = reasoning_content ?? reasoning;
+	for (const text of [content, thoughts, refusal]) if (text) tally.text(text);
+	for (const { function: called } of tool_calls ?? []) {
+		tally.marks(1);
+		tally.text(called.name);
+		tally.text(called.arguments);
+	}
+}
+
+export function tallyDecision(
+	{ state, questions, images, audio, videos }: DecisionInput,
+	tally: Tally,
+): void {
+	tally.opening();
+	tally.marks(2);
+	tally.json(state);
+	for (const question of Object.values(questions)) {
+		tally.marks(2);
+		tally.json(question);
+	}
+	for (const url of images) tally.image(sizeOfUrl(url));
+	for (const url of audio) tally.sound(bytesOfBase64(url), WAV_URL.test(url) ? "samples" : "compressed");
+	for (const url of videos) tally.video(bytesOfBase64(url));
+}

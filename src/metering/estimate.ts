@@ -1,0 +1,127 @@
+/**
+ * What a call may cost at most, before it is made: what is reserved for it. A token is at most a byte of text (see
+ * {@link AtMost}), sound is as long as its file says, and images are as many and as large as was asked.
+ *
+ * Not bounds, because nothing before the call is one: an output whose caller set no limit (`open`: the engine can be
+ * told one), the questions' answers of a decision, and a sound file that lies about its length.
+ */
+import type { Model } from "../models/model.ts";
+import type { Quantities } from "../models/neurons.ts";
+import type { TurnInput } from "../tasks/audio.ts";
+import type { Media } from "../tasks/media.ts";
+import type { TaskCall, TaskInput, TaskName } from "../tasks/task.ts";
+import { tallyDecision, tallyPrompt } from "./chat.ts";
+import { painted, seen, sizeOf } from "./pictures.ts";
+import { type Seconds, secondsOf } from "./sound.ts";
+import { AtMost } from "./tally.ts";
+import { codePoints, utf8Length } from "./text.ts";
+
+export interface Estimate {
+	/** Everything but output tokens. */
+	fixed: Quantities;
+	/** Tokens; all choices of a reply together. */
+	outputTokens: number;
+	/** Nobody set a limit of output: `outputTokens` is what such a call usually stays below. */
+	open: boolean;
+}
+
+/** Of a reply whose caller set no limit. */
+const USUAL_MOST_OUTPUT_TOKENS = 4_096;
+/** Of a description, as the product's schema has it. */
+const DESCRIPTION_TOKENS = 512;
+/** Of the answers to a decision's question, written out with their probabilities. */
+const ANSWER_TOKENS = 256;
+/** The marks that an encoder puts around a text, or between two. */
+const TEXT_MARKS = 4;
+/** A translation of a word may be many; the marks of its language. */
+const TRANSLATION_EXTRA_TOKENS = 32;
+/** Slow speech, in any script: Latin letters are a byte, and the syllables of other scripts two or three. */
+const SPEECH_BYTES_PER_SECOND = 4;
+const SHORTEST_SPEECH_SECONDS = 2;
+const SLOWEST_SPEED = 0.25;
+/** 8 kbit/s: sound whose file does not say how long it is. */
+const LEAST_SOUND_BYTES_PER_SECOND = 1_000;
+/** A session's end is not known at its start. Whoever holds it may end it here, or go on and reserve again. */
+export const LIVE_SESSION_SECONDS = 300;
+
+type Estimates = {
+	[Name in TaskName]: (input: TaskInput<Name>, model: Model) => Estimate | Promise<Estimate>;
+};
+
+const ESTIMATES: Estimates = {
+	"text-generation": (input, { contextWindow = Number.POSITIVE_INFINITY }) => {
+		const tally = new AtMost();
+		tallyPrompt(input, tally);
+		// Some engines show the model what it must keep to.
+		if (input.response_format) tally.json(input.response_format);
+		const { max_tokens, n = 1 } = input;
+		const outputTokens = (max_tokens ?? Math.min(USUAL_MOST_OUTPUT_TOKENS, contextWindow)) * n;
+		return { ...inputOf(tally.tokens, outputTokens), open: max_tokens === undefined };
+	},
+	decision: (input) => {
+		const tally = new AtMost();
+		tallyDecision(input, tally);
+		return inputOf(tally.tokens, (Object.keys(input.questions).length + 1) * ANSWER_TOKENS);
+	},
+	"text-embeddings": ({ texts }) => inputOf(most(texts)),
+	// The query is read again with every context.
+	reranking: ({ query, contexts }) =>
+		inputOf(most(contexts) + contexts.length * (utf8Length(query) + TEXT_MARKS)),
+	"text-classification": ({ text }) => inputOf(most([text])),
+	translation: ({ texts }) => {
+		const tokens = most(texts);
+		return inputOf(tokens, tokens + texts.length * TRANSLATION_EXTRA_TOKENS);
+	},
+	summarization: ({ text, max_length }) => inputOf(most([text]), max_length),
+	"speech-recognition": ({ audio }) => heard(audio),
+	"live-transcription": () => only({ liveAudioSeconds: LIVE_SESSION_SECONDS }),
+	"text-to-speech": ({ text, speed = 1 }) => {
+		const seconds = utf8Length(text) / SPEECH_BYTES_PER_SECOND / Math.max(SLOWEST_SPEED, speed);
+		return only({ characters: codePoints(text), audioSeconds: SHORTEST_SPEECH_SECONDS + seconds });
+	},
+	"text-to-image": (input, model) => only(painted(input, model)),
+	"image-to-text": ({ image, prompt = "", max_tokens }) => {
+		const tally = new AtMost();
+		tally.opening();
+		tally.marks(2);
+		tally.text(prompt);
+		tally.image(sizeOf(image.bytes));
+		const { fixed, ...rest } = inputOf(tally.tokens, max_tokens ?? DESCRIPTION_TOKENS);
+		return { fixed: { ...fixed, ...seen(image) }, ...rest };
+	},
+	"image-classification": ({ image }) => only(seen(image)),
+	"object-detection": ({ image }) => only(seen(image)),
+	"turn-detection": ({ audio, dtype }) => heard(audio, dtype),
+};
+
+/** At once, but for sound whose file has to be read. */
+export function estimate<Name extends TaskName>(
+	call: TaskCall<Name>,
+	model: Model,
+): Estimate | Promise<Estimate> {
+	// The compiler cannot see that a task's entry takes that task's input: the table's type says it.
+	const entry = ESTIMATES[call.task] as (input: unknown, model: Model) => Estimate | Promise<Estimate>;
+	return entry(call.input, model);
+}
+
+const only = (quantities: Quantities): Estimate => ({
+	fixed: { ...quantities, requests: 1 },
+	outputTokens: 0,
+	open: false,
+});
+
+const inputOf = (inputTokens: number, outputTokens = 0): Estimate => ({
+	fixed: { inputTokens, requests: 1 },
+	outputTokens,
+	open: false,
+});
+
+const most = (texts: readonly string[]): number =>
+	texts.reduce((total, text) => total + utf8Length(text) + TEXT_MARKS, 0);
+
+function heard(audio: Media, dtype?: TurnInput["dtype"]): Estimate | Promise<Estimate> {
+	const said = (seconds: Seconds): Estimate =>
+		only({ audioSeconds: seconds ?? audio.bytes.length / LEAST_SOUND_BYTES_PER_SECOND });
+	const seconds = secondsOf(audio, dtype);
+	return seconds instanceof Promise ? seconds.then(said) : said(seconds);
+}

@@ -1,0 +1,163 @@
+/**
+ * What a call used, by its answer: what is billed for it. The engine's counts are the truth. Where it gave none, we
+ * count, and say so. Of an answer that has no counts to give (images, sound) the sizes are known, not estimated.
+ */
+import type { Model } from "../models/model.ts";
+import type { Quantities } from "../models/neurons.ts";
+import type { TurnInput } from "../tasks/audio.ts";
+import type { Media } from "../tasks/media.ts";
+import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
+import type { Usage } from "../tasks/text-generation.ts";
+import { approximateTokens } from "../tokens.ts";
+import { tallyPrompt, tallyReply } from "./chat.ts";
+import { painted, seen, sizeOf } from "./pictures.ts";
+import { type Seconds, secondsOf } from "./sound.ts";
+import { About } from "./tally.ts";
+import { codePoints } from "./text.ts";
+
+export interface Measured {
+	quantities: Quantities;
+	/** Whether any of them is our own guess. */
+	estimated: boolean;
+}
+
+/** `<s>` … `</s>`. */
+const TEXT_MARKS = 2;
+/** Between a query and a context. */
+const PAIR_MARKS = 2;
+/** Sound of which neither engine nor file says how long it is: 64 kbit/s. */
+const USUAL_SOUND_BYTES_PER_SECOND = 8_000;
+
+type Meters = {
+	[Name in TaskName]: (
+		input: TaskInput<Name>,
+		output: TaskOutput<Name>,
+		model: Model,
+	) => Measured | Promise<Measured>;
+};
+
+const METERS: Meters = {
+	"text-generation": (input, output) => {
+		if (isCounted(output.usage)) return byUsage(output.usage);
+		const reply = new About();
+		tallyReply(output, reply);
+		return guessed(promptTokens(input), reply.tokens);
+	},
+	decision: (_, { usage }) => known({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
+	"text-embeddings": ({ texts }, { usage }, model) => {
+		const tokens = usage?.prompt_tokens || usage?.total_tokens;
+		return tokens ? known({ inputTokens: tokens }) : guessed(eachRead(texts, model));
+	},
+	// The query is read again with every context.
+	reranking: ({ query, contexts }, _, model) =>
+		guessed(eachRead(contexts, model, approximateTokens([query]) + PAIR_MARKS)),
+	"text-classification": ({ text }, _, model) => guessed(eachRead([text], model)),
+	translation: ({ texts }, { texts: translated, usage }, model) =>
+		isCounted(usage) ? byUsage(usage) : guessed(eachRead(texts, model), eachRead(translated, model)),
+	summarization: ({ text }, { summary, usage }, model) =>
+		isCounted(usage) ? byUsage(usage) : guessed(eachRead([text], model), approximateTokens([summary])),
+	"speech-recognition": ({ audio }, { duration }) =>
+		duration ? known({ audioSeconds: duration }) : heard(audio),
+	// A session is paid when it ends: `measureLive`.
+	"live-transcription": () => known({}),
+	"text-to-speech": ({ text }, audio, { prices }) => {
+		const characters = codePoints(text);
+		return prices.some(({ unit }) => unit === "per audio minute")
+			? heard(audio, { characters })
+			: known({ characters });
+	},
+	"text-to-image": (input, _, model) => known(painted(input, model)),
+	"image-to-text": ({ image, prompt }, { description, usage }) => {
+		if (isCounted(usage)) return byUsage(usage, seen(image));
+		const tally = new About();
+		tally.opening();
+		tally.marks(1);
+		if (prompt) tally.text(prompt);
+		tally.image(sizeOf(image.bytes));
+		return guessed(tally.tokens, approximateTokens([description]), seen(image));
+	},
+	"image-classification": ({ image }) => known(seen(image)),
+	"object-detection": ({ image }) => known(seen(image)),
+	"turn-detection": ({ audio, dtype }) => heard(audio, {}, dtype),
+};
+
+/**
+ * Of an answer that is whole: nothing of a session, which has only begun. At once, but for sound whose length no engine
+ * told and whose file has to be read.
+ */
+export function measure<Name extends TaskName>(
+	{ task, input }: TaskCall<Name>,
+	output: TaskOutput<Name>,
+	model: Model,
+): Measured | Promise<Measured> {
+	// The compiler cannot see that a task's entry takes that task's input and output: the table's type says it.
+	const entry = METERS[task] as (
+		input: unknown,
+		output: unknown,
+		model: Model,
+	) => Measured | Promise<Measured>;
+	return entry(input, output, model);
+}
+
+/** Of a stream, wherever it ended: what of it has passed. */
+export function measureStream(call: TaskCall, { usage, outputTokens }: Progress): Measured {
+	if (isCounted(usage)) return byUsage(usage);
+	return guessed(call.task === "text-generation" ? promptTokens(call.input) : 0, outputTokens);
+}
+
+/** Of a session of live transcription that has ended: seconds, and each channel is listened to for itself. */
+export const measureLive = ({ duration, channels }: { duration: number; channels: number }): Measured =>
+	known({ liveAudioSeconds: duration * channels });
+
+const known = (quantities: Quantities): Measured => ({
+	quantities: { ...quantities, requests: 1 },
+	estimated: false,
+});
+
+const guessed = (inputTokens: number, outputTokens = 0, more: Quantities = {}): Measured => ({
+	quantities: { inputTokens, outputTokens, ...more, requests: 1 },
+	estimated: true,
+});
+
+/** Nothing at all, of a reply that is there, is a count that was not kept. */
+const isCounted = (usage: Usage | null | undefined): usage is Usage =>
+	!!usage && usage.prompt_tokens + usage.completion_tokens > 0;
+
+function byUsage(usage: Usage, more: Quantities = {}): Measured {
+	const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
+	const cachedTokens = prompt_tokens_details?.cached_tokens;
+	return known({
+		inputTokens: prompt_tokens,
+		outputTokens: completion_tokens,
+		...(cachedTokens && { cachedTokens }),
+		...more,
+	});
+}
+
+function promptTokens(input: TaskInput<"text-generation">): number {
+	const tally = new About();
+	tallyPrompt(input, tally);
+	return tally.tokens;
+}
+
+/** Encoders read a text at a time, and of a long one the beginning. */
+function eachRead(texts: readonly string[], { maxInputTokens }: Model, besides = 0): number {
+	const most = maxInputTokens ?? Number.POSITIVE_INFINITY;
+	return texts.reduce(
+		(total, text) => total + Math.min(most, approximateTokens([text]) + TEXT_MARKS + besides),
+		0,
+	);
+}
+
+function heard(
+	audio: Media,
+	more: Quantities = {},
+	dtype?: TurnInput["dtype"],
+): Measured | Promise<Measured> {
+	const said = (seconds: Seconds): Measured => {
+		const audioSeconds = seconds ?? audio.bytes.length / USUAL_SOUND_BYTES_PER_SECOND;
+		return { ...known({ ...more, audioSeconds }), estimated: seconds === undefined };
+	};
+	const seconds = secondsOf(audio, dtype);
+	return seconds instanceof Promise ? seconds.then(said) : said(seconds);
+}

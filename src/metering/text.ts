@@ -1,0 +1,52 @@
+/** Sizes of texts, found without making another text. */
+
+/** Bytes of the text in UTF-8. */
+export function utf8Length(text: string): number {
+	let bytes = text.length;
+	for (let i = 0; i < text.length; i++) {
+		const unit = text.charCodeAt(i);
+		if (unit < 0x80) continue;
+		// Either half of a pair stands for two bytes of four.
+		bytes += unit < 0x800 || isHalfOfPair(unit) ? 1 : 2;
+	}
+	return bytes;
+}
+
+/** Unicode code points: what is meant by the characters of a text to speak. */
+export function codePoints(text: string): number {
+	let points = text.length;
+	for (let i = 0; i < text.length; i++) if (isSecondHalf(text.charCodeAt(i))) points--;
+	return points;
+}
+
+const isHalfOfPair = (unit: number): boolean => (unit & 0xf800) === 0xd800;
+const isSecondHalf = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
+
+/** A plain value as compact JSON, in pieces; nothing is escaped, and what JSON has no word for is left out. */
+export function writeJson(value: unknown, write: (piece: string) => void): void {
+	if (typeof value === "string") {
+		write('"');
+		write(value);
+		write('"');
+	} else if (Array.isArray(value)) {
+		write("[");
+		for (let i = 0; i < value.length; i++) {
+			if (i > 0) write(", ");
+			writeJson(value[i], write);
+		}
+		write("]");
+	} else if (typeof value === "object" && value !== null) {
+		let first = true;
+		for (const [key, member] of Object.entries(value)) {
+			if (member === undefined) continue;
+			write(first ? '{"' : ', "');
+			write(key);
+			write('": ');
+			writeJson(member, write);
+			first = false;
+		}
+		write(first ? "{}" : "}");
+	} else if (value !== undefined) {
+		write(String(value));
+	}
+}
