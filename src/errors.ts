@@ -9,7 +9,7 @@
 export interface Failure {
 	/** The product's internal code. */
 	code: number;
-	status: 400 | 401 | 403 | 404 | 405 | 408 | 410 | 413 | 429 | 500 | 502;
+	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 429 | 500 | 502;
 	/** First segment of the REST message: `AiError: {name}: {description}`. */
 	name: string;
 	/** The description when the thrower has nothing more exact to say. */
@@ -125,6 +125,9 @@ export const FAILURES = {
 	),
 	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
+	/** Of an `author/model` whose author is known: the operator has no key for it, and nobody sells credits here. */
+	missingProviderKey: gateway(2021, 402, "Insufficient AI Gateway credits"),
+	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),
 } as const satisfies Record<string, Failure>;
 
 export type FailureKey = keyof typeof FAILURES;

@@ -47,4 +47,17 @@ describe("AiError", () => {
 		});
 		expect(new AiError("forbidden")).toMatchObject({ message: "10000: Authentication error", status: 403 });
 	});
+
+	it("has AI Gateway's words for a third party's model", () => {
+		expect(new AiError("missingProviderKey")).toMatchObject({
+			message: "2021: Insufficient AI Gateway credits",
+			status: 402,
+			retryable: false,
+		});
+		expect(new AiError("unknownThirdPartyModel", "Model not found: openai/gpt-0")).toMatchObject({
+			message: "7003: Model not found: openai/gpt-0",
+			status: 404,
+			retryable: false,
+		});
+	});
 });
