@@ -138,7 +138,8 @@ interface Exchange {
 async function open(call: Call, request: Request): Promise<Exchange> {
 	const { target, world } = call;
 	const { path, body } = request;
-	const headers = new Headers({ ...target.headers, ...request.headers });
+	const headers = new Headers(target.headers);
+	for (const [name, value] of Object.entries(request.headers ?? {})) headers.set(name, value);
 	headers.set("accept", request.accept);
 	if (target.key !== undefined) headers.set("authorization", `Bearer ${target.key}`);
 	if (body && !(body instanceof FormData)) headers.set("content-type", "application/json");

@@ -1,0 +1,23 @@
+/** Text generation: one `POST /v1/messages`. */
+import type { Answer } from "../../tasks/task.ts";
+import type { ChatInput } from "../../tasks/text-generation.ts";
+import { postJson } from "../http.ts";
+import { postTranslated } from "../translated-stream.ts";
+import type { Call } from "../upstream-failure.ts";
+import { completionOf, MessageReply } from "./reply.ts";
+import { requestOf } from "./request.ts";
+import { MessageTranslator } from "./stream.ts";
+
+const PATH = "/v1/messages";
+
+export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
+	const { body, answerTool } = requestOf(input, call);
+	if (!input.stream) {
+		const reply = await postJson(call, PATH, body, MessageReply);
+		return { kind: "value", output: completionOf(reply, answerTool, call) };
+	}
+	const translator = new MessageTranslator(call, answerTool);
+	const reply = await postTranslated(call, PATH, body, { schema: MessageReply, translator });
+	if (reply.kind === "stream") return reply;
+	return { kind: "value", output: completionOf(reply.value, answerTool, call) };
+}

@@ -1,0 +1,70 @@
+/**
+ * The form of the answer: a grammar where the model has one that fits, else one tool that takes the answer and must be
+ * called, else words. A tool cannot be forced beside the caller's own.
+ */
+import type { ChatInput, ResponseFormat } from "../../tasks/text-generation.ts";
+import { grammarOf } from "./grammar.ts";
+import type { AnthropicTool } from "./tools.ts";
+import type { Traits } from "./traits.ts";
+
+/** A tool whose call is the answer. */
+export interface AnswerTool extends AnthropicTool {
+	/** The answer is this field of the arguments: arguments are objects, and answers need not be. */
+	field?: string;
+}
+
+export type Format =
+	| { kind: "text" }
+	| { kind: "grammar"; schema: Record<string, unknown> }
+	| { kind: "tool"; tool: AnswerTool }
+	| { kind: "instruction"; text: string };
+
+const FIELD = "answer";
+const MAX_NAME_CHARS = 64;
+
+export function formatOf({ response_format, tools }: ChatInput, traits: Traits): Format {
+	if (!response_format || response_format.type === "text") return { kind: "text" };
+	const schema = schemaOf(response_format);
+	if (!schema)
+		return {
+			kind: "instruction",
+			text: "Answer with one JSON object and nothing else: no words around it, no code fence.",
+		};
+	const grammar = traits.grammar ? grammarOf(schema) : undefined;
+	if (grammar) return { kind: "grammar", schema: grammar };
+	if (!tools?.length) return { kind: "tool", tool: answerTool(response_format, schema) };
+	const text = `Unless you call a tool, answer with JSON that is valid for this JSON Schema and nothing else: no words around it, no code fence.\n${JSON.stringify(schema)}`;
+	return { kind: "instruction", text };
+}
+
+function schemaOf(format: ResponseFormat): Record<string, unknown> | undefined {
+	const schema = format.type === "json_schema" ? format.json_schema.schema : undefined;
+	return typeof schema === "object" && schema !== null && !Array.isArray(schema) ? { ...schema } : undefined;
+}
+
+function answerTool(format: ResponseFormat, schema: Record<string, unknown>): AnswerTool {
+	const { name, description } = format.type === "json_schema" ? format.json_schema : { name: "" };
+	const tool = {
+		name: name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_CHARS) || "answer",
+		description: description ?? "Gives the answer to the user, in the form that is wanted.",
+	};
+	if (schema.type === "object") return { ...tool, input_schema: schema };
+	// References are to the root of the schema.
+	const { $defs, definitions, ...inner } = schema;
+	return {
+		...tool,
+		input_schema: {
+			type: "object",
+			properties: { [FIELD]: inner },
+			required: [FIELD],
+			...($defs !== undefined && { $defs }),
+			...(definitions !== undefined && { definitions }),
+		},
+		field: FIELD,
+	};
+}
+
+/** The answer as JSON text, out of the arguments of the tool's call. */
+export function answerIn({ field }: AnswerTool, input: Record<string, unknown>): string {
+	return JSON.stringify((field === undefined ? input : input[field]) ?? null);
+}

@@ -1,0 +1,10 @@
+/** What this API cannot do and another may. */
+import { AiError } from "../../errors.ts";
+import type { Call } from "../upstream-failure.ts";
+
+/** `what` goes on where "The backend 'x'" has begun. */
+export const unable = ({ target: { backend } }: Call, what: string): AiError =>
+	new AiError("engineRefused", `The backend '${backend}' ${what}`, {
+		retryable: true,
+		upstream: { backend },
+	});

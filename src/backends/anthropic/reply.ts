@@ -1,0 +1,119 @@
+/** A `message` to a chat completion. */
+import * as z from "zod";
+import type { AssistantMessage, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
+import type { Call } from "../upstream-failure.ts";
+import { type AnswerTool, answerIn } from "./format.ts";
+
+const count = z.number().nullish();
+
+export const SentUsage = z.looseObject({
+	input_tokens: count,
+	output_tokens: count,
+	cache_creation_input_tokens: count,
+	cache_read_input_tokens: count,
+	output_tokens_details: z.looseObject({ thinking_tokens: count }).nullish(),
+});
+export type SentUsage = z.output<typeof SentUsage>;
+
+/** Of any type; types that are not known are of tools that were not offered. */
+export const SentBlock = z.looseObject({
+	type: z.string(),
+	text: z.string().nullish(),
+	thinking: z.string().nullish(),
+	id: z.string().nullish(),
+	name: z.string().nullish(),
+	input: z.record(z.string(), z.unknown()).nullish(),
+});
+
+export const MessageReply = z.looseObject({
+	type: z.literal("message"),
+	id: z.string().nullish(),
+	model: z.string().nullish(),
+	content: z.array(SentBlock),
+	stop_reason: z.string().nullish(),
+	usage: SentUsage.nullish(),
+});
+
+const FINISH_REASONS = new Map([
+	["max_tokens", "length"],
+	["model_context_window_exceeded", "length"],
+	["tool_use", "tool_calls"],
+	["refusal", "content_filter"],
+]);
+
+/** `end_turn`, `stop_sequence` and `pause_turn` are ends like any other; so is one that has no name yet. */
+export function finishReason(
+	stopReason: string | null | undefined,
+	answerTool: AnswerTool | undefined,
+): string {
+	const reason = FINISH_REASONS.get(stopReason ?? "") ?? "stop";
+	return answerTool && reason === "tool_calls" ? "stop" : reason;
+}
+
+/** What the cache gave and took is part of the prompt. `undefined` where nothing was counted. */
+export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
+	if (!sent || (sent.input_tokens == null && sent.output_tokens == null)) return undefined;
+	const cached_tokens = sent.cache_read_input_tokens ?? 0;
+	const cache_creation_tokens = sent.cache_creation_input_tokens ?? 0;
+	const prompt_tokens = (sent.input_tokens ?? 0) + cached_tokens + cache_creation_tokens;
+	const completion_tokens = sent.output_tokens ?? 0;
+	const reasoning_tokens = sent.output_tokens_details?.thinking_tokens;
+	// `cache_creation_tokens` is nobody's standard; whoever speaks Anthropic's dialect can tell it on.
+	const prompt_tokens_details = { cached_tokens, cache_creation_tokens };
+	return {
+		prompt_tokens,
+		completion_tokens,
+		total_tokens: prompt_tokens + completion_tokens,
+		prompt_tokens_details,
+		...(reasoning_tokens != null && { completion_tokens_details: { reasoning_tokens } }),
+	};
+}
+
+export function completionOf(
+	reply: z.output<typeof MessageReply>,
+	answerTool: AnswerTool | undefined,
+	{ target, world }: Call,
+): ChatCompletion {
+	const usage = usageOf(reply.usage);
+	return {
+		id: reply.id || `chatcmpl-${world.uuid()}`,
+		object: "chat.completion",
+		created: Math.floor(world.now() / 1000),
+		model: reply.model || target.model,
+		choices: [
+			{
+				index: 0,
+				message: messageOf(reply.content, answerTool),
+				finish_reason: finishReason(reply.stop_reason, answerTool),
+			},
+		],
+		...(usage && { usage }),
+	};
+}
+
+function messageOf(
+	blocks: z.output<typeof SentBlock>[],
+	answerTool: AnswerTool | undefined,
+): AssistantMessage {
+	const texts: string[] = [];
+	const thoughts: string[] = [];
+	const calls: ToolCall[] = [];
+	for (const { type, text, thinking, id, name, input } of blocks) {
+		if (type === "text" && text) texts.push(text);
+		if (type === "thinking" && thinking) thoughts.push(thinking);
+		if (type !== "tool_use") continue;
+		if (answerTool) texts.splice(0, texts.length, answerIn(answerTool, input ?? {}));
+		else
+			calls.push({
+				id: id ?? "",
+				type: "function",
+				function: { name: name ?? "", arguments: JSON.stringify(input ?? {}) },
+			});
+	}
+	return {
+		role: "assistant",
+		content: texts.length > 0 || calls.length === 0 ? texts.join("") : null,
+		...(thoughts.length > 0 && { reasoning_content: thoughts.join("") }),
+		...(calls.length > 0 && { tool_calls: calls }),
+	};
+}

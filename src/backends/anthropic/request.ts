@@ -1,0 +1,77 @@
+/** A chat input to the body of `POST /v1/messages`. */
+import { AiError } from "../../errors.ts";
+import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { Call } from "../upstream-failure.ts";
+import { type AnswerTool, formatOf } from "./format.ts";
+import { unable } from "./refusals.ts";
+import { type Thinking, thinkingOf } from "./thinking.ts";
+import { isForced, type Offer, offerOf } from "./tools.ts";
+import { type Traits, traitsOf } from "./traits.ts";
+import { isAmidCalls, isPrefilled, readConversation } from "./turns.ts";
+
+export interface Request {
+	body: Record<string, unknown>;
+	/** Its call is the answer. */
+	answerTool?: AnswerTool;
+}
+
+export function requestOf(input: ChatInput, call: Call): Request {
+	refuse(input, call);
+	const { target } = call;
+	const traits = traitsOf(target.model);
+	const conversation = readConversation(input.messages, call);
+	const format = formatOf(input, traits);
+	const answerTool = format.kind === "tool" ? format.tool : undefined;
+	const offer = answerTool ? forcing(answerTool) : offerOf(input, traits);
+	const { max_tokens, thinking, effort } = thinkingOf(input, traits, {
+		forced: offer !== undefined && isForced(offer),
+		prefilled: isPrefilled(conversation),
+		amidCalls: isAmidCalls(conversation),
+	});
+	const instruction = format.kind === "instruction" ? format.text : undefined;
+	const system = [conversation.system, instruction].filter((text) => text !== undefined);
+	const output_config = {
+		...(effort && { effort }),
+		...(format.kind === "grammar" && { format: { type: "json_schema", schema: format.schema } }),
+	};
+	const body = {
+		model: target.model,
+		max_tokens,
+		...(system.length > 0 && { system: system.join("\n\n") }),
+		messages: conversation.messages,
+		...(offer && { tools: offer.tools, tool_choice: offer.choice }),
+		...sampling(input, traits, thinking),
+		...(input.stop?.length && { stop_sequences: input.stop }),
+		...(input.user && { metadata: { user_id: input.user } }),
+		...(thinking && { thinking }),
+		...(Object.keys(output_config).length > 0 && { output_config }),
+		stream: input.stream,
+	};
+	return answerTool ? { body, answerTool } : { body };
+}
+
+function forcing({ field: _, ...tool }: AnswerTool): Offer {
+	return { tools: [tool], choice: { type: "tool", name: tool.name, disable_parallel_tool_use: true } };
+}
+
+function refuse(input: ChatInput, call: Call): void {
+	if (input.prompt !== undefined) throw unable(call, "continues no text without a conversation");
+	if ((input.n ?? 1) > 1) throw unable(call, "gives one answer at a time");
+	if (input.lora !== undefined)
+		throw new AiError("loraUnsupported", `The model ${call.model.id} does not support LoRA inference`);
+}
+
+/** The API's own temperatures end at 1, and models take one of temperature and `top_p`; none while they think. */
+function sampling(
+	{ temperature, top_p, top_k }: ChatInput,
+	traits: Traits,
+	thinking: Thinking["thinking"],
+): Record<string, unknown> {
+	if (!traits.sampling || (thinking && thinking.type !== "disabled")) return {};
+	return {
+		...(temperature !== undefined
+			? { temperature: Math.min(temperature, 1) }
+			: top_p !== undefined && { top_p }),
+		...(top_k !== undefined && top_k > 0 && { top_k }),
+	};
+}

@@ -1,0 +1,176 @@
+/**
+ * The events of a stream to chunks: https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+ *
+ * Nothing is said before the model has said something: an upstream that is overloaded tells so after it has begun, and
+ * then another can still be asked. Counts in `message_delta` are totals.
+ */
+import * as z from "zod";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
+import type { Translator, UpstreamEvent } from "../translated-stream.ts";
+import { type Call, failureOfBody } from "../upstream-failure.ts";
+import { type AnswerTool, answerIn } from "./format.ts";
+import { finishReason, SentBlock, SentUsage, usageOf } from "./reply.ts";
+
+const text = z.string().nullish();
+
+const Event = z.looseObject({
+	type: z.string(),
+	index: z.number().nullish(),
+	message: z.looseObject({ id: text, model: text, usage: SentUsage.nullish() }).nullish(),
+	content_block: SentBlock.nullish(),
+	delta: z.looseObject({ type: text, text, thinking: text, partial_json: text, stop_reason: text }).nullish(),
+	usage: SentUsage.nullish(),
+});
+type Event = z.output<typeof Event>;
+
+/** A call whose arguments are coming. */
+interface OpenCall {
+	/** Among the calls. */
+	index: number;
+	/** Sent whole, by servers that do not send them in pieces. */
+	input: Record<string, unknown>;
+	arguments: string;
+}
+
+export class MessageTranslator implements Translator {
+	done = false;
+	readonly #call: Call;
+	readonly #answerTool: AnswerTool | undefined;
+	readonly #created: number;
+	#id = "";
+	#model: string;
+	#spoke = false;
+	#calls = 0;
+	/** By the index of their block. */
+	readonly #open = new Map<number, OpenCall>();
+	#usage: SentUsage | undefined;
+	#stopReason: string | undefined;
+	/** Words around an answer that is a call: they are the answer only where the call never comes. */
+	#aside = "";
+
+	constructor(call: Call, answerTool: AnswerTool | undefined) {
+		this.#call = call;
+		this.#answerTool = answerTool;
+		this.#created = Math.floor(call.world.now() / 1000);
+		this.#model = call.target.model;
+	}
+
+	take({ event: name, data }: UpstreamEvent): ChatChunk[] {
+		const sent: unknown = JSON.parse(data);
+		const event = Event.parse(sent);
+		switch (event.type) {
+			case "error":
+				throw failureOfBody(this.#call, sent);
+			case "message_start":
+				this.#id = event.message?.id || "";
+				this.#model = event.message?.model || this.#model;
+				this.#count(event.message?.usage);
+				return [];
+			case "content_block_start":
+				return this.#begin(event);
+			case "content_block_delta":
+				return this.#go(event);
+			case "content_block_stop":
+				return this.#close(event);
+			case "message_delta":
+				this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
+				this.#count(event.usage);
+				return [];
+			case "message_stop":
+				this.done = true;
+				return [];
+			default:
+				// `ping`, and what will be added one day.
+				if (name === "error") throw failureOfBody(this.#call, sent);
+				return [];
+		}
+	}
+
+	end(): ChatChunk[] | undefined {
+		if (this.#stopReason === undefined) return undefined;
+		const finish_reason = finishReason(this.#stopReason, this.#answerTool);
+		const usage = usageOf(this.#usage);
+		const aside = this.#calls === 0 && this.#aside ? this.#say({ content: this.#aside }) : [];
+		return [...aside, ...this.#say({}, finish_reason), ...(usage ? [{ ...this.#chunk([]), usage }] : [])];
+	}
+
+	#begin({ index, content_block: block }: Event): ChatChunk[] {
+		if (block?.type === "text") return this.#text(block.text);
+		if (block?.type === "thinking")
+			return block.thinking ? this.#say({ reasoning_content: block.thinking }) : [];
+		if (block?.type !== "tool_use") return [];
+		const opened = { index: this.#calls++, input: block.input ?? {}, arguments: "" };
+		this.#open.set(index ?? 0, opened);
+		if (this.#answerTool) return [];
+		const called = { name: block.name ?? "", arguments: "" };
+		const start = { index: opened.index, id: block.id ?? "", type: "function", function: called };
+		return this.#say({ tool_calls: [start] });
+	}
+
+	#go({ index, delta }: Event): ChatChunk[] {
+		switch (delta?.type) {
+			case "text_delta":
+				return this.#text(delta.text);
+			case "thinking_delta":
+				return delta.thinking ? this.#say({ reasoning_content: delta.thinking }) : [];
+			case "input_json_delta": {
+				const call = this.#open.get(index ?? 0);
+				if (!call || !delta.partial_json) return [];
+				call.arguments += delta.partial_json;
+				return this.#pass(call, delta.partial_json);
+			}
+			default:
+				return [];
+		}
+	}
+
+	#text(content: string | null | undefined): ChatChunk[] {
+		if (!content) return [];
+		if (!this.#answerTool) return this.#say({ content });
+		this.#aside += content;
+		return [];
+	}
+
+	#close({ index }: Event): ChatChunk[] {
+		const call = this.#open.get(index ?? 0);
+		this.#open.delete(index ?? 0);
+		if (!call) return [];
+		if (this.#answerTool?.field !== undefined) {
+			const input = call.arguments
+				? z.record(z.string(), z.unknown()).parse(JSON.parse(call.arguments))
+				: call.input;
+			return this.#say({ content: answerIn(this.#answerTool, input) });
+		}
+		// A call without arguments has no pieces of them.
+		return call.arguments ? [] : this.#pass(call, JSON.stringify(call.input));
+	}
+
+	/** A piece of arguments, which may be the answer. */
+	#pass({ index }: OpenCall, piece: string): ChatChunk[] {
+		if (!this.#answerTool) return this.#say({ tool_calls: [{ index, function: { arguments: piece } }] });
+		return this.#answerTool.field === undefined ? this.#say({ content: piece }) : [];
+	}
+
+	#say(delta: ChatDelta, finish_reason: string | null = null): ChatChunk[] {
+		const said: ChatDelta = this.#spoke ? delta : { role: "assistant", content: "", ...delta };
+		this.#spoke = true;
+		return [this.#chunk([{ index: 0, delta: said, finish_reason }])];
+	}
+
+	#chunk(choices: ChatChunk["choices"]): ChatChunk {
+		this.#id ||= `chatcmpl-${this.#call.world.uuid()}`;
+		return {
+			id: this.#id,
+			object: "chat.completion.chunk",
+			created: this.#created,
+			model: this.#model,
+			choices,
+		};
+	}
+
+	/** Totals; what an event leaves out is as it was. */
+	#count(sent: SentUsage | null | undefined): void {
+		const told = Object.entries(sent ?? {}).filter(([, value]) => value !== null && value !== undefined);
+		if (told.length > 0) this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+	}
+}

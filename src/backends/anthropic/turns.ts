@@ -1,0 +1,98 @@
+/**
+ * A conversation to Anthropic's: instructions apart from it, turns of two roles that alternate, calls and their results
+ * as content.
+ *
+ * Thoughts of earlier turns are left out: the API takes only those that it signed. A conversation that ends with what
+ * the assistant has said is to be continued from there ("prefill"), which not every model does.
+ */
+import type { ChatMessage, ToolCall } from "../../tasks/text-generation.ts";
+import type { Call } from "../upstream-failure.ts";
+import { type Block, blocksOf } from "./content.ts";
+
+export interface Turn {
+	role: "user" | "assistant";
+	content: Block[];
+}
+
+export interface Conversation {
+	system: string | undefined;
+	messages: Turn[];
+}
+
+export function readConversation(sent: readonly ChatMessage[], call: Call): Conversation {
+	const system: string[] = [];
+	const turns: Turn[] = [];
+	for (const message of sent) {
+		const content = contentOf(message, call);
+		if (message.role === "system" || message.role === "developer") {
+			system.push(...content.flatMap(({ text }) => (typeof text === "string" ? [text] : [])));
+			continue;
+		}
+		const role = message.role === "assistant" ? "assistant" : "user";
+		const last = turns.at(-1);
+		if (last?.role === role) last.content.push(...content);
+		else if (content.length > 0) turns.push({ role, content });
+	}
+	const messages = withoutTrailingSpace(turns.map(resultsFirst));
+	const instructions = system.join("\n\n");
+	// There must be a turn to answer.
+	if (messages.length === 0 && instructions)
+		return {
+			system: undefined,
+			messages: [{ role: "user", content: [{ type: "text", text: instructions }] }],
+		};
+	return { system: instructions || undefined, messages };
+}
+
+function contentOf(message: ChatMessage, call: Call): Block[] {
+	const blocks = blocksOf(message.content, call);
+	if (message.role === "tool") {
+		const [only] = blocks;
+		const content = blocks.length === 1 && only?.type === "text" ? only.text : blocks;
+		const result = { type: "tool_result", tool_use_id: toolId(message.tool_call_id ?? "") };
+		return [blocks.length === 0 ? result : { ...result, content }];
+	}
+	return message.role === "assistant" ? [...blocks, ...(message.tool_calls ?? []).map(toolUse)] : blocks;
+}
+
+const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): Block => ({
+	type: "tool_use",
+	id: toolId(id),
+	name,
+	input: objectIn(text),
+});
+
+/** The API takes letters, digits, `_` and `-`; the same of a call and of its result. */
+const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "_";
+
+/** Arguments must be an object; a call that was cut off has none that could be told. */
+function objectIn(text: string): object {
+	try {
+		const value: unknown = JSON.parse(text);
+		return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+	} catch {
+		return {};
+	}
+}
+
+/** Results must come before anything else that the user says. */
+function resultsFirst({ role, content }: Turn): Turn {
+	const isResult = ({ type }: Block) => type === "tool_result";
+	return { role, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
+}
+
+/** The API refuses to continue from white space. */
+function withoutTrailingSpace(turns: Turn[]): Turn[] {
+	const last = turns.at(-1);
+	const block = last?.content.at(-1);
+	if (last?.role !== "assistant" || typeof block?.text !== "string") return turns;
+	const content = [...last.content.slice(0, -1), { ...block, text: block.text.trimEnd() }];
+	return [...turns.slice(0, -1), { ...last, content }];
+}
+
+/** Whether the answer goes on where the assistant stopped. */
+export const isPrefilled = ({ messages }: Conversation): boolean => messages.at(-1)?.role === "assistant";
+
+/** Whether the assistant is amid calling tools: it has not yet answered what the user last said. */
+export const isAmidCalls = ({ messages }: Conversation): boolean =>
+	messages.at(-1)?.content.some(({ type }) => type === "tool_result") ?? false;

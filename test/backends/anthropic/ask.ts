@@ -1,0 +1,54 @@
+/** One chat of the backend against an upstream of the test's own. */
+import { anthropic } from "../../../src/backends/anthropic/index.ts";
+import type { Target } from "../../../src/backends/backend.ts";
+import type { Answer } from "../../../src/tasks/task.ts";
+import type { ChatCompletion, ChatInput } from "../../../src/tasks/text-generation.ts";
+import messageJson from "../../fixtures/anthropic/message.json?raw";
+import { callOf, json, type Responder, type TestCall } from "../upstream.ts";
+
+export const CLAUDE: Partial<Target> = {
+	kind: "anthropic",
+	url: "https://api.anthropic.test",
+	model: "claude-sonnet-4-5-20250929",
+	headers: {},
+};
+export const named = (model: string): Partial<Target> => ({ model });
+
+export interface Asking {
+	call: TestCall;
+	answer: Promise<Answer<"text-generation">>;
+}
+
+export function ask(
+	input: Partial<ChatInput>,
+	respond: Responder = () => json(messageJson),
+	target: Partial<Target> = {},
+): Asking {
+	const call = callOf(respond, { target: { ...CLAUDE, ...target } });
+	const entry = anthropic(call.target, call.world)["text-generation"];
+	if (!entry) throw new Error("no chat");
+	const whole = { messages: [{ role: "user" as const, content: "hi" }], stream: false, ...input };
+	return { call, answer: entry(whole, call) };
+}
+
+/** What the upstream was asked. */
+export async function bodyOf(
+	input: Partial<ChatInput>,
+	target?: Partial<Target>,
+): Promise<Record<string, unknown>> {
+	const { call, answer } = ask(input, undefined, target);
+	await answer;
+	return call.asked[0]?.json ?? {};
+}
+
+export async function outputOf({ answer }: Asking): Promise<ChatCompletion> {
+	const given = await answer;
+	if (given.kind !== "value") throw new Error("a stream");
+	return given.output;
+}
+
+export async function eventsOf({ answer }: Asking): Promise<ReadableStream<Uint8Array>> {
+	const given = await answer;
+	if (given.kind !== "stream") throw new Error("a value");
+	return given.events;
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { grammarOf } from "../../../src/backends/anthropic/grammar.ts";
+
+const object = (properties: Record<string, unknown>, more: object = {}) => ({
+	type: "object",
+	properties,
+	...more,
+});
+const closed = (properties: Record<string, unknown>, more: object = {}) => ({
+	...object(properties, more),
+	additionalProperties: false,
+});
+const TEXT = { type: "string" };
+
+describe("a schema as a grammar", () => {
+	it("has its objects closed, at every depth", () => {
+		expect(
+			grammarOf(
+				object(
+					{
+						a: object({ b: TEXT }),
+						c: { type: "array", items: object({ d: TEXT }) },
+						e: { anyOf: [object({ f: TEXT })] },
+					},
+					{ required: ["a"], additionalProperties: true },
+				),
+			),
+		).toEqual(
+			closed(
+				{
+					a: closed({ b: TEXT }),
+					c: { type: "array", items: closed({ d: TEXT }) },
+					e: { anyOf: [closed({ f: TEXT })] },
+				},
+				{ required: ["a"] },
+			),
+		);
+	});
+
+	it("tells the bounds instead of keeping to them", () => {
+		const bounded = object({
+			a: { type: "integer", minimum: 1, maximum: 5, description: "A number." },
+			b: { type: "string", format: "uuid", pattern: "^a" },
+			c: { type: "string", format: "phone" },
+			d: { type: "array", items: TEXT, minItems: 1, maxItems: 3 },
+			e: { type: "array", items: TEXT, minItems: 2 },
+		});
+		expect(grammarOf(bounded)).toEqual(
+			closed({
+				a: { type: "integer", description: "A number. (minimum: 1, maximum: 5)" },
+				b: { type: "string", format: "uuid", description: '(pattern: "^a")' },
+				c: { type: "string", description: "(format: phone)" },
+				d: { type: "array", items: TEXT, minItems: 1, description: "(maxItems: 3)" },
+				e: { type: "array", items: TEXT, description: "(minItems: 2)" },
+			}),
+		);
+	});
+
+	it("keeps references, and what means nothing it leaves out", () => {
+		expect(
+			grammarOf({
+				$schema: "https://json-schema.org/draft/2020-12/schema",
+				...object({
+					a: { $ref: "#/$defs/A" },
+					b: { $ref: "#/$defs/A" },
+					c: { oneOf: [TEXT, { type: "null" }] },
+				}),
+				$defs: { A: object({ d: { enum: ["x", 1] } }) },
+			}),
+		).toEqual({
+			...closed({
+				a: { $ref: "#/$defs/A" },
+				b: { $ref: "#/$defs/A" },
+				c: { anyOf: [TEXT, { type: "null" }] },
+			}),
+			$defs: { A: closed({ d: { enum: ["x", 1] } }) },
+		});
+	});
+
+	it.each([
+		["no object", { type: "array", items: TEXT }],
+		["nothing", undefined],
+		["true", true],
+		["an object of any fields", { type: "object" }],
+		["a map", object({ a: { type: "object", additionalProperties: TEXT } })],
+		["an object that is also a map", object({ a: TEXT }, { additionalProperties: TEXT })],
+		["a schema that says true", object({ a: true })],
+		["one that excludes", object({ a: { not: TEXT } })],
+		["a condition", object({ a: TEXT }, { if: {}, else: {} })],
+		["a tuple", object({ a: { type: "array", prefixItems: [TEXT] } })],
+		["a reference elsewhere", object({ a: { $ref: "https://a.test/b" } })],
+		["the root within itself", object({ a: { $ref: "#" } })],
+		[
+			"a definition within itself",
+			{ ...object({ a: { $ref: "#/$defs/A" } }), $defs: { A: object({ b: { $ref: "#/$defs/A" } }) } },
+		],
+		[
+			"two within each other",
+			{
+				...object({ a: { $ref: "#/$defs/A" } }),
+				$defs: {
+					A: object({ b: { $ref: "#/$defs/B" } }),
+					B: object({ c: { anyOf: [{ $ref: "#/$defs/A" }] } }),
+				},
+			},
+		],
+	])("cannot be made of %s", (_, schema) => {
+		expect(grammarOf(schema)).toBeUndefined();
+	});
+});

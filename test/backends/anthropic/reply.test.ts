@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import context from "../../fixtures/anthropic/error-400-context.json?raw";
+import unauthorized from "../../fixtures/anthropic/error-401.json?raw";
+import unknown from "../../fixtures/anthropic/error-404.json?raw";
+import tooLarge from "../../fixtures/anthropic/error-413.json?raw";
+import limited from "../../fixtures/anthropic/error-429.json?raw";
+import broken from "../../fixtures/anthropic/error-500.json?raw";
+import overloaded from "../../fixtures/anthropic/error-529.json?raw";
+import message from "../../fixtures/anthropic/message.json?raw";
+import refusal from "../../fixtures/anthropic/message-refusal.json?raw";
+import thinking from "../../fixtures/anthropic/message-thinking.json?raw";
+import tools from "../../fixtures/anthropic/message-tools.json?raw";
+import { failureOf, json, neverAnswers } from "../upstream.ts";
+import { ask, outputOf } from "./ask.ts";
+
+const read = (reply: string | object, input: Partial<ChatInput> = {}) =>
+	outputOf(ask(input, () => json(reply)));
+
+describe("a message", () => {
+	it("is a completion", async () => {
+		expect(await read(message)).toEqual({
+			id: "msg_01TestMessageEeeeeeeeeee",
+			object: "chat.completion",
+			created: expect.any(Number),
+			model: "claude-sonnet-4-5-20250929",
+			choices: [
+				{ index: 0, message: { role: "assistant", content: "Your name is Alice." }, finish_reason: "stop" },
+			],
+			usage: {
+				prompt_tokens: 126,
+				completion_tokens: 9,
+				total_tokens: 135,
+				prompt_tokens_details: { cached_tokens: 100, cache_creation_tokens: 5 },
+			},
+		});
+	});
+
+	it("has calls, their arguments as text", async () => {
+		expect((await read(tools)).choices[0]).toEqual({
+			index: 0,
+			message: {
+				role: "assistant",
+				content: "I look it up:",
+				tool_calls: [
+					{
+						id: "toolu_01TestWeather",
+						type: "function",
+						function: { name: "get_weather", arguments: '{"city":"Paris"}' },
+					},
+					{ id: "toolu_01TestClock", type: "function", function: { name: "get_time", arguments: "{}" } },
+				],
+			},
+			finish_reason: "tool_calls",
+		});
+	});
+
+	it("has thoughts apart, and counts them where the API did", async () => {
+		const { choices, usage } = await read(thinking);
+		expect(choices).toEqual([
+			{
+				index: 0,
+				message: { role: "assistant", content: "It is 42.", reasoning_content: "40 + 2 is 42" },
+				finish_reason: "length",
+			},
+		]);
+		expect(usage?.completion_tokens_details).toEqual({ reasoning_tokens: 25 });
+	});
+
+	it("that is refused was filtered", async () => {
+		expect((await read(refusal)).choices).toEqual([
+			{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "content_filter" },
+		]);
+	});
+
+	it.each([
+		["end_turn", "stop"],
+		["stop_sequence", "stop"],
+		["pause_turn", "stop"],
+		["max_tokens", "length"],
+		["model_context_window_exceeded", "length"],
+		["something_new", "stop"],
+		[null, "stop"],
+	])("that stopped for %s ended with %s", async (stop_reason, finish_reason) => {
+		const { choices } = await read({ ...JSON.parse(message), stop_reason });
+		expect(choices[0]?.finish_reason).toBe(finish_reason);
+	});
+
+	it("of another server may lack all but its content", async () => {
+		expect(await read({ type: "message", content: [{ type: "text", text: "hi" }] })).toEqual({
+			id: "chatcmpl-uuid-1",
+			object: "chat.completion",
+			created: expect.any(Number),
+			model: "claude-sonnet-4-5-20250929",
+			choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+		});
+	});
+
+	it("is the arguments of a call where the answer was to be one", async () => {
+		const answering = (schema: object, input: object) =>
+			read(
+				{
+					...JSON.parse(message),
+					content: [{ type: "tool_use", id: "t", name: "x", input }],
+					stop_reason: "tool_use",
+				},
+				{ response_format: { type: "json_schema", json_schema: { name: "x", schema } } },
+			);
+		const { choices } = await answering({ type: "object" }, { a: 1 });
+		expect(choices).toEqual([
+			{ index: 0, message: { role: "assistant", content: '{"a":1}' }, finish_reason: "stop" },
+		]);
+		const list = await answering({ type: "array" }, { answer: [1, 2] });
+		expect(list.choices[0]?.message.content).toBe("[1,2]");
+	});
+});
+
+describe("a refusal", () => {
+	it.each([
+		[
+			400,
+			context,
+			{
+				key: "engineRefused",
+				retryable: false,
+				description: "prompt is too long: 210413 tokens > 200000 maximum",
+			},
+		],
+		[401, unauthorized, { key: "upstreamUnavailable", retryable: true }],
+		[404, unknown, { key: "noSuchModel", retryable: true }],
+		[413, tooLarge, { key: "requestTooLarge", retryable: false }],
+		[429, limited, { key: "outOfCapacity", retryable: true, retryAfter: 7 }],
+		[500, broken, { key: "executionFailed", retryable: true }],
+		[529, overloaded, { key: "outOfCapacity", retryable: true }],
+	])("of %s", async (status, body, failure) => {
+		for (const stream of [false, true]) {
+			const asking = ask({ stream }, () => json(body, status, { "retry-after": "7" }));
+			expect(await failureOf(asking.answer)).toMatchObject({
+				...failure,
+				upstream: { backend: "lab", status },
+			});
+		}
+	});
+
+	it("has no secrets", async () => {
+		const leaked = {
+			type: "error",
+			error: { type: "invalid_request_error", message: "key sk-the-secret-of-the-target" },
+		};
+		const error = await failureOf(ask({}, () => json(leaked, 400)).answer);
+		expect(error).toMatchObject({ description: "key [redacted]" });
+	});
+
+	it("to a caller who leaves ends the upstream's fetch", async () => {
+		const { call, answer } = ask({}, neverAnswers);
+		const failure = failureOf(answer);
+		call.leave();
+		expect(await failure).toMatchObject({ key: "aborted" });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+	});
+});

@@ -1,0 +1,226 @@
+import { describe, expect, it } from "vitest";
+import type { ChatChunk, ChatInput } from "../../../src/tasks/text-generation.ts";
+import message from "../../fixtures/anthropic/message.json?raw";
+import overloaded from "../../fixtures/anthropic/overloaded.sse?raw";
+import text from "../../fixtures/anthropic/text.sse?raw";
+import thinking from "../../fixtures/anthropic/thinking.sse?raw";
+import tools from "../../fixtures/anthropic/tools.sse?raw";
+import { drain, eventStream, failureOf, json, tap } from "../upstream.ts";
+import { ask, eventsOf, outputOf } from "./ask.ts";
+
+const stream = (body: ReadableStream<Uint8Array> | string, input: Partial<ChatInput> = {}) =>
+	ask({ stream: true, ...input }, () => eventStream(body));
+
+async function chunksOf(sse: string, input?: Partial<ChatInput>): Promise<ChatChunk[]> {
+	const { text: sent, error } = await drain(await eventsOf(stream(sse, input)));
+	expect(error).toBeUndefined();
+	const events = sent.split("\n\n");
+	expect(events.slice(-2)).toEqual(["data: [DONE]", ""]);
+	return events.slice(0, -2).map((event) => JSON.parse(event.replace("data: ", "")));
+}
+
+const deltasOf = (chunks: ChatChunk[]) => chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));
+const event = (type: string, fields: object = {}) =>
+	`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+const START = event("message_start", {
+	message: { id: "msg_1", usage: { input_tokens: 3, output_tokens: 1 } },
+});
+const STOP = (stop_reason: string) =>
+	event("message_delta", { delta: { stop_reason }, usage: { output_tokens: 5 } }) + event("message_stop");
+const use = (index: number, input: object = {}) =>
+	event("content_block_start", { index, content_block: { type: "tool_use", id: "t1", name: "x", input } });
+const piece = (index: number, partial_json: string) =>
+	event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json } });
+const close = (index: number) => event("content_block_stop", { index });
+
+describe("a stream", () => {
+	it("of text is a role, the text, one finish and the usage", async () => {
+		const base = {
+			id: "msg_01TestTextAaaaaaaaaaaaaa",
+			object: "chat.completion.chunk",
+			created: expect.any(Number),
+			model: "claude-sonnet-4-5-20250929",
+		};
+		const choice = (delta: object, finish_reason: string | null = null) => [
+			{ index: 0, delta, finish_reason },
+		];
+		expect(await chunksOf(text)).toEqual([
+			{ ...base, choices: choice({ role: "assistant", content: "Your name" }) },
+			{ ...base, choices: choice({ content: " is Alice." }) },
+			{ ...base, choices: choice({}, "stop") },
+			{
+				...base,
+				choices: [],
+				usage: {
+					prompt_tokens: 126,
+					completion_tokens: 9,
+					total_tokens: 135,
+					prompt_tokens_details: { cached_tokens: 100, cache_creation_tokens: 5 },
+				},
+			},
+		]);
+	});
+
+	it("of calls counts them from 0, and gives each arguments", async () => {
+		const chunks = await chunksOf(tools);
+		expect(deltasOf(chunks)).toEqual([
+			{ role: "assistant", content: "I" },
+			{ content: " look it up:" },
+			{
+				tool_calls: [
+					{
+						index: 0,
+						id: "toolu_01TestWeather",
+						type: "function",
+						function: { name: "get_weather", arguments: "" },
+					},
+				],
+			},
+			{ tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] },
+			{ tool_calls: [{ index: 0, function: { arguments: ' "Paris"}' } }] },
+			{
+				tool_calls: [
+					{
+						index: 1,
+						id: "toolu_01TestClock",
+						type: "function",
+						function: { name: "get_time", arguments: "" },
+					},
+				],
+			},
+			{ tool_calls: [{ index: 1, function: { arguments: "{}" } }] },
+			{},
+		]);
+		expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("tool_calls");
+		expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 372, completion_tokens: 89 });
+	});
+
+	it("of thoughts has them apart, and no usage where none was told", async () => {
+		const chunks = await chunksOf(thinking);
+		expect(deltasOf(chunks)).toEqual([
+			{ role: "assistant", content: "", reasoning_content: "I have to add:\n\n1. 40 + 2" },
+			{ reasoning_content: "\n2. That is 42" },
+			{ content: "40 + 2 = 42" },
+			{},
+		]);
+		expect(chunks.some(({ usage }) => usage)).toBe(false);
+	});
+
+	it("has a call's arguments that were sent whole", async () => {
+		const chunks = await chunksOf(START + use(0, { a: 1 }) + close(0) + STOP("tool_use"));
+		expect(deltasOf(chunks).slice(1)).toEqual([
+			{ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
+			{},
+		]);
+	});
+
+	it("passes over what it does not know", async () => {
+		const odd =
+			START +
+			event("new_event", { delta: { type: "x" } }) +
+			event("content_block_start", { index: 0, content_block: { type: "server_tool_use", id: "s" } }) +
+			piece(0, "{}") +
+			close(0) +
+			STOP("end_turn");
+		expect(deltasOf(await chunksOf(odd))).toEqual([{ role: "assistant", content: "" }]);
+	});
+
+	it("may say nothing", async () => {
+		const chunks = await chunksOf(START + STOP("end_turn"));
+		expect(chunks.map(({ choices }) => choices)).toEqual([
+			[{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: "stop" }],
+			[],
+		]);
+		expect(chunks[1]?.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 });
+	});
+
+	it("has ended with its reason, whether or not the last event came", async () => {
+		const unfinished = text.slice(0, text.indexOf("event: message_stop"));
+		expect(await chunksOf(unfinished)).toHaveLength(4);
+	});
+
+	it("that was answered whole is a value", async () => {
+		const { choices } = await outputOf(ask({ stream: true }, () => json(message)));
+		expect(choices[0]?.message.content).toBe("Your name is Alice.");
+	});
+});
+
+describe("an answer that is a call", () => {
+	const formed = (schema: object): Partial<ChatInput> => ({
+		response_format: { type: "json_schema", json_schema: { name: "x", schema } },
+	});
+	const called = START + use(0) + piece(0, '{"answer":') + piece(0, "[1, 2]}") + close(0) + STOP("tool_use");
+
+	it("is its arguments, as they come", async () => {
+		const chunks = await chunksOf(called, formed({ type: "object" }));
+		expect(deltasOf(chunks)).toEqual([
+			{ role: "assistant", content: '{"answer":' },
+			{ content: "[1, 2]}" },
+			{},
+		]);
+		expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("stop");
+	});
+
+	it("is one field of them, where it is no object", async () => {
+		const chunks = await chunksOf(called, formed({ type: "array" }));
+		expect(deltasOf(chunks)).toEqual([{ role: "assistant", content: "[1,2]" }, {}]);
+	});
+
+	it("is what was said where the call was never made", async () => {
+		const said =
+			START +
+			event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "I will not." } }) +
+			STOP("refusal");
+		expect(deltasOf(await chunksOf(said, formed({ type: "object" })))).toEqual([
+			{ role: "assistant", content: "I will not." },
+			{},
+		]);
+	});
+});
+
+describe("a stream that fails", () => {
+	it("before it has said anything fails the call, while another target can be asked", async () => {
+		const { call, answer } = stream(overloaded);
+		expect(await failureOf(answer)).toMatchObject({ key: "outOfCapacity", retryable: true });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+	});
+
+	it("after that ends in the failure, behind what was said", async () => {
+		const begun = text.slice(0, text.indexOf("event: content_block_stop"));
+		const failed = begun + overloaded.slice(overloaded.indexOf("event: error"));
+		const { text: sent, error } = await drain(await eventsOf(stream(failed)));
+		expect(sent).toContain('" is Alice."');
+		expect(sent).not.toContain("[DONE]");
+		expect(error).toMatchObject({ key: "outOfCapacity", retryable: true });
+	});
+
+	it("by being cut is cut wherever it was before its reason to stop", async () => {
+		const reason = text.indexOf("event: message_delta");
+		for (let length = 0; length < reason; length += 7) {
+			const outcome = await eventsOf(stream(text.slice(0, length))).then(drain, (error: unknown) => ({
+				error,
+			}));
+			expect(outcome.error).toMatchObject({ description: "The backend 'lab' was cut off mid-answer" });
+		}
+	});
+
+	it.each(["data: {", "data: []", 'data: {"type":"content_block_delta","delta":{"text":5}}'])(
+		"by %s is malformed",
+		async (event) => {
+			const { answer } = stream(`${START}${event}\n\n`);
+			expect(await failureOf(answer)).toMatchObject({
+				key: "executionFailed",
+				description: "The backend 'lab' answered with something that is not a chat stream",
+			});
+		},
+	);
+
+	it("because the reader left stops the upstream", async () => {
+		const upstream = tap();
+		upstream.push(text.slice(0, text.indexOf("event: content_block_stop")));
+		const asking = stream(upstream.body);
+		await (await eventsOf(asking)).cancel();
+		expect(asking.call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+});
