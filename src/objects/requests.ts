@@ -184,9 +184,12 @@ export class Requests {
 	/** When each of the last minute was let in, and the rates that it counts for, oldest first. */
 	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
 		return this.#sql
-			.exec<OpenRow>("SELECT * FROM requests WHERE admitted_at > ? ORDER BY id", now - WINDOW_MS)
+			.exec<Pick<OpenRow, "admitted_at" | "rate_keys">>(
+				"SELECT admitted_at, rate_keys FROM requests WHERE admitted_at > ? ORDER BY id",
+				now - WINDOW_MS,
+			)
 			.toArray()
-			.map(openRequest);
+			.map((row) => ({ admittedAt: row.admitted_at, rateKeys: rateKeys(row) }));
 	}
 
 	/** The latest moment that a row knows of; 0 where there is none. */
@@ -253,6 +256,9 @@ export class Requests {
 	}
 }
 
+const rateKeys = ({ rate_keys }: Pick<OpenRow, "rate_keys">): string[] =>
+	rate_keys === "" ? [] : rate_keys.split(KEY_SEPARATOR);
+
 const openRequest = (row: OpenRow): OpenRequest => ({
 	id: row.id,
 	ticket: row.ticket,
@@ -261,7 +267,7 @@ const openRequest = (row: OpenRow): OpenRequest => ({
 	model: row.model,
 	task: row.task,
 	token: row.token,
-	rateKeys: row.rate_keys === "" ? [] : row.rate_keys.split(KEY_SEPARATOR),
+	rateKeys: rateKeys(row),
 	reserved: row.reserved,
 });
 

@@ -1,0 +1,387 @@
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AiError } from "../../src/errors.ts";
+import type { Account } from "../../src/objects/account.ts";
+import { type Accounts, createLedgers } from "../../src/objects/accounts.ts";
+import type { Admission, Settlement } from "../../src/objects/admission.ts";
+import { admission, newAccount, settlement, stubOf, worth } from "./ask.ts";
+
+/** What befalls a call: it does not arrive, or its answer does not come back. */
+type Fault = "none" | "lost" | "unanswered";
+
+interface Isolate {
+	accounts: Accounts;
+	/** Calls of objects, in order: the method and how many settlements it took along. */
+	calls: [method: string, settlements: number][];
+	fault: Fault;
+	logged: AiError[];
+	/** Waits that have begun and not ended, in milliseconds. */
+	waits: number[];
+	/** Lets so much time pass, and what then runs come to rest. */
+	pass(milliseconds: number): Promise<void>;
+	/** Ends every context that a request kept alive: nothing that waits there goes on. */
+	endContexts(): void;
+}
+
+/** The Worker's side in front of the real objects, in a world whose time the test lets pass. */
+function isolate(): Isolate {
+	let now = 1_000_000;
+	let timers: { at: number; ring(): void }[] = [];
+	const running = new Set<Promise<unknown>>();
+	const calls: Isolate["calls"] = [];
+	const logged: AiError[] = [];
+
+	const faulty = async <T>(method: string, settlements: number, ask: () => Promise<T>): Promise<T> => {
+		calls.push([method, settlements]);
+		const { fault } = self;
+		if (fault === "lost") throw new Error("overloaded");
+		const answer = await ask();
+		if (fault === "unanswered") throw new Error("network connection lost");
+		return answer;
+	};
+	const namespace = {
+		getByName: (name: string) => {
+			const stub = env.ACCOUNT.getByName(name);
+			return {
+				admit: (asked: Admission, settled: Settlement[]) =>
+					faulty("admit", settled.length, async () => stub.admit(asked, settled)),
+				settle: (settled: Settlement[]) => faulty("settle", settled.length, async () => stub.settle(settled)),
+				verify: (...asked: Parameters<Account["verify"]>) =>
+					faulty("verify", 0, async () => stub.verify(...asked)),
+			};
+		},
+	} as unknown as DurableObjectNamespace<Account>;
+
+	const self: Isolate = {
+		accounts: createLedgers({
+			namespace,
+			now: () => now,
+			wait: (milliseconds) =>
+				new Promise((resolve) => {
+					timers.push({ at: now + milliseconds, ring: resolve });
+				}),
+			waitUntil: (promise) => {
+				running.add(promise);
+				promise.finally(() => running.delete(promise));
+			},
+			log: (error) => {
+				logged.push(error);
+			},
+		}),
+		calls,
+		fault: "none",
+		logged,
+		get waits() {
+			return timers.map(({ at }) => at - now);
+		},
+		pass: async (milliseconds) => {
+			const end = now + milliseconds;
+			while (true) {
+				await settled();
+				const [next] = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+				if (!next) break;
+				now = next.at;
+				timers = timers.filter((timer) => timer !== next);
+				next.ring();
+			}
+			now = end;
+		},
+		endContexts: () => {
+			timers = [];
+			running.clear();
+		},
+	};
+
+	/** Resolves when all that runs waits for a timer, or has ended. */
+	async function settled(): Promise<void> {
+		let before: string;
+		do {
+			before = `${running.size} ${timers.length} ${calls.length}`;
+			// A call of the real object takes a few turns; it answers before one that is made after it.
+			await stubOf(PACER).verify({ kind: "operator" }, "read");
+		} while (before !== `${running.size} ${timers.length} ${calls.length}`);
+	}
+	return self;
+}
+
+const PACER = "pacer";
+
+const settledOf = async (
+	account: string,
+): Promise<{ requests: number; microNeurons: number; open: number }> => {
+	const { requests, microNeurons } = (await stubOf(account).usage({ by: [] })).total;
+	const { open } = await stubOf(account).standing({
+		credential: { kind: "operator" },
+		rates: [],
+		budgets: [],
+	});
+	return { requests, microNeurons, open };
+};
+
+describe("gathered settlements", () => {
+	it("make N requests N calls, and one more after the last", async () => {
+		const account = newAccount();
+		const { accounts, calls, pass } = isolate();
+		for (let i = 0; i < 20; i++) {
+			const asked = admission({ worth: worth(10) });
+			await accounts.of(account).admit(asked);
+			await pass(4);
+			accounts.of(account).settle(settlement(asked.ticket, { microNeurons: 3 }));
+		}
+		expect(calls).toEqual([["admit", 0], ...Array.from({ length: 19 }, () => ["admit", 1])]);
+		expect(await settledOf(account)).toEqual({ requests: 19, microNeurons: 57, open: 1 });
+		await pass(100);
+		expect(calls.slice(20)).toEqual([["settle", 1]]);
+		expect(await settledOf(account)).toEqual({ requests: 20, microNeurons: 60, open: 0 });
+		await pass(60_000);
+		expect(calls).toHaveLength(21);
+	});
+
+	it("wait 100 ms at most, and have one flush for all", async () => {
+		const account = newAccount();
+		const world = isolate();
+		for (const ticket of await admitted(world.accounts, account, 3)) {
+			world.accounts.of(account).settle(settlement(ticket));
+			expect(world.waits).toHaveLength(1);
+			await world.pass(30);
+		}
+		expect(world.calls.filter(([method]) => method === "settle")).toEqual([]);
+		await world.pass(10);
+		expect(world.calls.at(-1)).toEqual(["settle", 3]);
+		expect(world.waits).toEqual([]);
+	});
+
+	it("go at once when 100 wait", async () => {
+		const account = newAccount();
+		const { accounts, calls, pass } = isolate();
+		const tickets = await admitted(accounts, account, 105);
+		for (const ticket of tickets) accounts.of(account).settle(settlement(ticket));
+		await pass(0);
+		expect(calls.at(-1)).toEqual(["settle", 100]);
+		await pass(100);
+		expect(calls.at(-1)).toEqual(["settle", 5]);
+		expect(await settledOf(account)).toMatchObject({ requests: 105, open: 0 });
+	});
+
+	it("are their own account's", async () => {
+		const [a, b] = [newAccount(), newAccount()];
+		const { accounts, calls, pass } = isolate();
+		const [ticket = ""] = await admitted(accounts, a, 1);
+		accounts.of(a).settle(settlement(ticket));
+		await accounts.of(b).admit(admission());
+		expect(calls.at(-1)).toEqual(["admit", 0]);
+		await pass(100);
+		expect(await settledOf(a)).toMatchObject({ requests: 1, open: 0 });
+	});
+});
+
+describe("an object that cannot be asked", () => {
+	it("admits nobody, and keeps every settlement until it can", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const [first = "", second = ""] = await admitted(world.accounts, account, 2);
+		world.fault = "lost";
+		world.accounts.of(account).settle(settlement(first, { microNeurons: 1 }));
+		const refused = await world.accounts
+			.of(account)
+			.admit(admission())
+			.catch((error: unknown) => error);
+		expect(refused).toBeInstanceOf(AiError);
+		expect(refused).toMatchObject({ key: "ledgerUnavailable", status: 502, retryable: false });
+		await expect(
+			world.accounts.of(account).verify({ kind: "token", hash: "00" }, "run"),
+		).rejects.toMatchObject({ key: "ledgerUnavailable" });
+		world.accounts.of(account).settle(settlement(second, { microNeurons: 2 }));
+		await world.pass(100);
+		world.fault = "none";
+		await world.pass(400);
+		expect(world.calls.at(-1)).toEqual(["settle", 3]);
+		expect(await settledOf(account)).toEqual({ requests: 2, microNeurons: 3, open: 0 });
+	});
+
+	it("is tried four times with growing waits, then by whoever comes next", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const [ticket = ""] = await admitted(world.accounts, account, 1);
+		world.fault = "lost";
+		world.accounts.of(account).settle(settlement(ticket, { microNeurons: 7 }));
+		const times: number[] = [];
+		for (let time = 0; time < 9_000; time += 100) {
+			const before = world.calls.length;
+			await world.pass(100);
+			if (world.calls.length > before) times.push(time + 100);
+		}
+		expect(times).toEqual([100, 500, 2_100, 8_500]);
+		await world.pass(600_000);
+		expect(world.calls).toHaveLength(5);
+		expect(world.logged.map(({ key }) => key)).toEqual(["ledgerUnavailable"]);
+		world.fault = "none";
+		await world.accounts.of(account).admit(admission());
+		expect(world.calls.at(-1)).toEqual(["admit", 1]);
+		expect(await settledOf(account)).toEqual({ requests: 1, microNeurons: 7, open: 1 });
+	});
+
+	it("is not asked at every settlement while it fails", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const tickets = await admitted(world.accounts, account, 300);
+		world.fault = "lost";
+		const before = world.calls.length;
+		for (const ticket of tickets) world.accounts.of(account).settle(settlement(ticket));
+		await world.pass(0);
+		expect(world.calls.length - before).toBeLessThanOrEqual(2);
+		world.fault = "none";
+		await world.pass(10_000);
+		expect(await settledOf(account)).toMatchObject({ requests: 300, open: 0 });
+	});
+
+	it("that booked what it could not answer for books nothing twice, and frees what nobody got", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const [ticket = ""] = await admitted(world.accounts, account, 1);
+		world.fault = "unanswered";
+		world.accounts.of(account).settle(settlement(ticket, { microNeurons: 7 }));
+		await expect(world.accounts.of(account).admit(admission({ worth: worth(50) }))).rejects.toMatchObject({
+			key: "ledgerUnavailable",
+		});
+		expect(await settledOf(account)).toEqual({ requests: 1, microNeurons: 7, open: 1 });
+		world.fault = "none";
+		await world.pass(500);
+		expect(await settledOf(account)).toEqual({ requests: 2, microNeurons: 7, open: 0 });
+	});
+});
+
+describe("a flush whose context has ended", () => {
+	it("holds nothing up: the next admission takes its settlements", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const [ticket = ""] = await admitted(world.accounts, account, 1);
+		world.accounts.of(account).settle(settlement(ticket));
+		world.endContexts();
+		await world.accounts.of(account).admit(admission());
+		expect(world.calls.at(-1)).toEqual(["admit", 1]);
+	});
+
+	it("is replaced by the next settlement, after 10 seconds", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const tickets = await admitted(world.accounts, account, 2);
+		const [first = "", second = ""] = tickets;
+		world.accounts.of(account).settle(settlement(first));
+		world.endContexts();
+		await world.pass(10_000);
+		world.accounts.of(account).settle(settlement(second));
+		await world.pass(100);
+		expect(world.calls.at(-1)).toEqual(["settle", 2]);
+	});
+});
+
+describe("what the object answers", () => {
+	it("is an error that says why not and when again", async () => {
+		const account = newAccount();
+		const { accounts } = isolate();
+		const rates = [{ key: "task:x", perMinute: 1 }];
+		expect(await accounts.of(account).admit(admission({ rates }))).toEqual({});
+		const refused = await accounts
+			.of(account)
+			.admit(admission({ rates }))
+			.catch((error: unknown) => error);
+		expect(refused).toMatchObject({ key: "rateLimited", code: 3021, retryAfter: 60 });
+		expect(refused).toBeInstanceOf(AiError);
+	});
+
+	it("is the output that the budget pays for", async () => {
+		const { accounts } = isolate();
+		const asked = admission({
+			budgets: [{ key: "account", microNeurons: 70, failure: "accountLimited" }],
+			worth: { fixedMicroNeurons: 10, microNeuronsPerOutputToken: 20, outputTokens: 9, open: true },
+		});
+		expect(await accounts.of(newAccount()).admit(asked)).toEqual({ outputTokens: 3 });
+	});
+
+	it("is not asked for the operator's permission", async () => {
+		const { accounts, calls } = isolate();
+		await accounts.of(newAccount()).verify({ kind: "operator" }, "tokens-write");
+		expect(calls).toEqual([]);
+		await expect(
+			accounts.of(newAccount()).verify({ kind: "token", hash: "00" }, "read"),
+		).rejects.toMatchObject({ key: "authentication", status: 401 });
+	});
+});
+
+it("settles every request once, whatever befalls the calls", { timeout: 60_000 }, async () => {
+	const step = fc.oneof(
+		{ weight: 4, arbitrary: fc.record({ kind: fc.constant("admit" as const) }) },
+		{ weight: 4, arbitrary: fc.record({ kind: fc.constant("settle" as const), which: fc.nat() }) },
+		{
+			weight: 3,
+			arbitrary: fc.record({
+				kind: fc.constant("pass" as const),
+				ms: fc.constantFrom(1, 60, 100, 700, 11_000),
+			}),
+		},
+		{
+			weight: 2,
+			arbitrary: fc.record({
+				kind: fc.constant("fault" as const),
+				fault: fc.constantFrom<Fault>("none", "lost", "unanswered"),
+			}),
+		},
+		{ weight: 1, arbitrary: fc.record({ kind: fc.constant("end" as const) }) },
+	);
+	await fc.assert(
+		fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+			const account = newAccount();
+			const world = isolate();
+			const open: string[] = [];
+			let served = 0;
+			for (const step of steps) {
+				switch (step.kind) {
+					case "admit": {
+						const asked = admission({ worth: worth(100) });
+						const admitted = await world.accounts
+							.of(account)
+							.admit(asked)
+							.catch(() => undefined);
+						if (admitted) open.push(asked.ticket);
+						break;
+					}
+					case "settle": {
+						const [ticket] = open.splice(step.which % Math.max(1, open.length), 1);
+						if (ticket === undefined) break;
+						world.accounts.of(account).settle(settlement(ticket, { microNeurons: 7 }));
+						served += 7;
+						break;
+					}
+					case "pass":
+						await world.pass(step.ms);
+						break;
+					case "fault":
+						world.fault = step.fault;
+						break;
+					case "end":
+						world.endContexts();
+						break;
+					default:
+						step satisfies never;
+				}
+			}
+			world.fault = "none";
+			await world.pass(11_000);
+			const last = admission();
+			await world.accounts.of(account).admit(last);
+			world.accounts.of(account).settle(settlement(last.ticket));
+			await world.pass(1_000);
+			const { microNeurons, open: left } = await settledOf(account);
+			expect({ microNeurons, left }).toEqual({ microNeurons: served, left: open.length });
+		}),
+		{ numRuns: 40 },
+	);
+});
+
+async function admitted(accounts: Accounts, account: string, count: number): Promise<string[]> {
+	const asked = Array.from({ length: count }, () => admission({ worth: worth(100) }));
+	await Promise.all(asked.map((one) => accounts.of(account).admit(one)));
+	return asked.map(({ ticket }) => ticket);
+}
