@@ -2,10 +2,13 @@
 import { Hono } from "hono";
 import { AiError, toAiError } from "./errors.ts";
 import type { Services } from "./request.ts";
-import { authenticate, checkAccount } from "./surfaces/authenticate.ts";
+import { type Access, authenticate } from "./surfaces/authenticate.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
+import { metrics } from "./surfaces/metrics.ts";
 import { openai } from "./surfaces/openai.ts";
 import { rest } from "./surfaces/rest.ts";
+import { tokens, userTokens } from "./surfaces/tokens.ts";
+import { usage } from "./surfaces/usage.ts";
 
 const WELCOME = `Ganglion: Workers AI that anyone can run.
 
@@ -14,14 +17,21 @@ POST /client/v4/accounts/{account}/ai/v1/chat/completions     OpenAI-compatible
 GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
 `;
 
-export function createApp(services: Services, allowAnonymous: boolean): Hono {
+export function createApp(services: Services, access: Access): Hono {
 	const app = new Hono({ strict: false });
-	app.use(authenticate(allowAnonymous));
+	app.use(authenticate(access, services.ledgers));
 	app.get("/", (c) => c.text(WELCOME));
-	app.use("/client/v4/accounts/:account/*", checkAccount);
+	app.route("/client/v4/accounts/:account/tokens", tokens(services));
+	app.route("/client/v4/user/tokens", userTokens(services));
+	app.route("/metrics", metrics(services));
+	app.route("/client/v4/accounts/:account/ai/usage", usage(services));
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));
 	app.route("/client/v4/accounts/:account/ai", rest(services));
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
-	app.onError((error) => failureEnvelope(toAiError(error), ""));
+	app.onError((thrown) => {
+		const error = toAiError(thrown);
+		services.log(error, "");
+		return failureEnvelope(error, "");
+	});
 	return app;
 }

@@ -1,36 +1,117 @@
 /**
- * Who is calling, on every route that is not open. Accounts and their tokens do not exist yet: every caller is
- * refused, unless the operator's `ALLOW_ANONYMOUS` lets all of them in, as `npm run dev` does.
+ * Who is calling, and whether he may, on every route that is not open. A credential is `Authorization: Bearer` with a
+ * token of the account, or with the operator's `ADMIN_TOKEN`, which is good for every account.
+ *
+ * A text that cannot be a token is refused without asking anybody, and so is a token of another account than the
+ * path's: with 403, because a token names its account and is no use for another, valid or not.
+ *
+ * Differences from the product: there are no global API keys, so `X-Auth-Key` and `X-Auth-Email` are no credentials;
+ * nor is AI Gateway's `cf-aig-authorization`. A missing or malformed header is 10000 like a wrong one, not 9106 or 6003.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { AiError } from "../errors.ts";
+import type { Credential, Ledgers } from "../objects/admission.ts";
+import { accountOfToken, digest, hexadecimal } from "../objects/token-text.ts";
 import type { Caller } from "../request.ts";
+import { permissionTable } from "./permissions.ts";
 
 /** The only paths that answer without a credential. */
 export const OPEN_PATHS: ReadonlySet<string> = new Set(["/"]);
 
-const ACCOUNT = /^[\w-]{1,64}$/;
+export interface Access {
+	/**
+	 * Lets everyone in as the operator, whatever credential he sends or does not send: clients on a laptop send a
+	 * placeholder, or the token of another deployment.
+	 */
+	allowAnonymous: boolean;
+	/** At least 32 characters. */
+	adminToken?: string;
+}
 
-export const authenticate =
-	(allowAnonymous: boolean): MiddlewareHandler =>
-	async (c, next) => {
-		if (!OPEN_PATHS.has(c.req.path) && !allowAnonymous) throw new AiError("authentication");
-		await next();
+/** A credential, not verified yet unless it is the operator's. */
+export interface Bearer {
+	credential: Credential;
+	/** The account that a token is for. The operator's is for all. */
+	account?: string;
+}
+
+export const ACCOUNT_ID = /^[\w-]{1,64}$/;
+const BEARER = /^Bearer +([!-~]+)$/i;
+const OPERATOR: Bearer = { credential: { kind: "operator" } };
+
+/** Context variables of a request that has been let in. */
+const BEARER_KEY = "bearer";
+const KNOWN_KEY = "known";
+
+export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandler {
+	const bearerFrom = bearerReader(access);
+	const match = permissionTable();
+	return async (c, next) => {
+		const { method, path } = c.req;
+		if (OPEN_PATHS.has(path)) return next();
+		const bearer = await bearerFrom(c.req.header("authorization"));
+		c.set(BEARER_KEY, bearer);
+		const matched = match(method, path);
+		if (!matched) throw new AiError("noRoute");
+		const { account, requirement } = matched;
+		const caller = account === undefined ? undefined : callerFrom(bearer, account, path);
+		if (!requirement) throw new AiError("methodNotAllowed", `${method} not supported for requested URI.`);
+		if (caller && requirement !== "deferred" && bearer !== OPERATOR) {
+			await ledgers.of(caller.account).verify(caller.credential, requirement);
+			c.set(KNOWN_KEY, true);
+		}
+		return next();
 	};
+}
 
-/** Refuses an account id that cannot be one, before anything is read. */
-export const checkAccount: MiddlewareHandler = async (c, next) => {
-	callerOf(c);
-	await next();
-};
+/** Who sent this header. Throws 401 where nobody can have. */
+function bearerReader({
+	allowAnonymous,
+	adminToken,
+}: Access): (header: string | undefined) => Promise<Bearer> {
+	let admin: Promise<Uint8Array> | undefined;
+	return async (header) => {
+		if (allowAnonymous) return OPERATOR;
+		const text = bearerText(header);
+		if (text === undefined) throw new AiError("authentication");
+		const hash = await digest(text);
+		if (adminToken !== undefined) {
+			admin ??= digest(adminToken);
+			if (crypto.subtle.timingSafeEqual(hash, await admin)) return OPERATOR;
+		}
+		const account = accountOfToken(text);
+		if (account === undefined) throw new AiError("authentication");
+		return { credential: { kind: "token", hash: hexadecimal(hash) }, account };
+	};
+}
 
-/** The caller of an account's route, authenticated above. */
+const bearerText = (header: string | undefined): string | undefined => BEARER.exec(header ?? "")?.[1];
+
+/** The credential of a request that has been let in. */
+export function bearerOf(c: Context): Bearer {
+	const bearer: Bearer | undefined = c.get(BEARER_KEY);
+	if (!bearer) throw new AiError("authentication");
+	return bearer;
+}
+
+/** The caller of an account's route. */
 export function callerOf(c: Context): Caller {
-	const account = c.req.param("account") ?? "";
-	if (!ACCOUNT.test(account))
+	const caller = callerFrom(bearerOf(c), c.req.param("account") ?? "", c.req.path);
+	const known: boolean = c.get(KNOWN_KEY) === true || caller.credential.kind === "operator";
+	return { ...caller, ...(known && { known }) };
+}
+
+function callerFrom(
+	{ account: own, credential }: Bearer,
+	account: string,
+	path: string,
+): Pick<Caller, "account" | "credential"> {
+	if (!ACCOUNT_ID.test(account))
 		throw new AiError(
 			"unroutableAccount",
-			`Could not route to ${c.req.path.replace(/^\/client\/v4/, "")}, perhaps your object identifier is invalid?`,
+			`Could not route to ${path.replace(/^\/client\/v4/, "")}, perhaps your object identifier is invalid?`,
 		);
-	return { account };
+	if (own !== undefined && own !== account)
+		throw new AiError("forbidden", "Authentication error: the token is for another account");
+	return { account, credential };
 }

@@ -1,76 +1,345 @@
+import fc from "fast-check";
+import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { configure } from "../../src/config.ts";
-import { createServices } from "../../src/services.ts";
-import { OPEN_PATHS } from "../../src/surfaces/authenticate.ts";
+import { AiError, toAiError } from "../../src/errors.ts";
+import type { Credential, Permission } from "../../src/objects/admission.ts";
+import { PERMISSION_GROUPS } from "../../src/objects/token-policy.ts";
+import { digest, hexadecimal, newTokenText } from "../../src/objects/token-text.ts";
+import type { Services } from "../../src/request.ts";
+import { type Access, authenticate, callerOf, OPEN_PATHS } from "../../src/surfaces/authenticate.ts";
+import { failureEnvelope } from "../../src/surfaces/envelope.ts";
+import { permissionTable, ROUTE_PERMISSIONS } from "../../src/surfaces/permissions.ts";
+import { testServices } from "../gateway.ts";
+import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "./access.ts";
 
-const appFor = (vars: Record<string, unknown>) => {
-	const config = configure({ DEFAULT_BACKEND: "simulator", ...vars });
-	return createApp(createServices(config), config.allowAnonymous);
-};
-const CHAT = "/client/v4/accounts/local/ai/v1/chat/completions";
+const REFUSED =
+	'{"result":null,"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"messages":[]}';
+const SEARCH = `${V4}/accounts/local/ai/models/search`;
+const CHAT = `${V4}/accounts/local/ai/v1/chat/completions`;
 
-describe("a gateway without ALLOW_ANONYMOUS", () => {
-	const app = appFor({});
+interface Asked {
+	account: string;
+	credential: Credential;
+	permission: Permission;
+}
 
-	it("refuses every route of the app, and every unknown one, with 401 and 10000", async () => {
-		const paths = new Set(
-			app.routes.map(({ path }) => path.replaceAll("*", "x").replace(/\/:\w+(\{[^}]+\})?/g, "/x")),
-		);
-		expect(paths.size).toBeGreaterThan(15);
-		for (const path of [...paths, "/nothing", "/client/v4/accounts/x"])
-			for (const method of ["GET", "POST"]) {
-				if (OPEN_PATHS.has(path)) continue;
-				const response = await app.request(path, { method });
-				expect(response.status, `${method} ${path}`).toBe(401);
-				expect(response.headers.has("cf-ai-req-id")).toBe(false);
-				expect(await response.text()).toBe(
-					'{"result":null,"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"messages":[]}',
-				);
-			}
+/** The middleware before routes that tell who called. `knows`: hashes of tokens that may do everything. */
+function door(access: Access, knows: readonly string[] = []) {
+	const asked: Asked[] = [];
+	const ledgers = {
+		of: (account: string) => ({
+			verify: async (credential: Credential, permission: Permission) => {
+				asked.push({ account, credential, permission });
+				if (credential.kind === "token" && !knows.includes(credential.hash))
+					throw new AiError("authentication");
+			},
+		}),
+	};
+	const app = new Hono({ strict: false });
+	app.use(authenticate(access, ledgers as unknown as Services["ledgers"]));
+	app.all("/client/v4/accounts/:account/*", (c) => c.json(callerOf(c)));
+	app.onError((error) => failureEnvelope(toAiError(error), ""));
+	const ask = async (url: string, authorization?: string, method = "GET") =>
+		app.request(url, { method, headers: authorization === undefined ? {} : { authorization } });
+	return { ask, asked };
+}
+
+const hashOf = async (text: string) => hexadecimal(await digest(text));
+
+describe("a credential", () => {
+	const token = newTokenText("local");
+
+	it.each([
+		["none", undefined],
+		["empty", ""],
+		["another scheme", `Basic ${token}`],
+		["no text", "Bearer"],
+		["two", `Bearer ${token}, Bearer ${token}`],
+		["any text", "Bearer sk-local"],
+		["a text that is almost a token", `Bearer ${token.slice(0, -1)}`],
+		["almost the operator's", `Bearer ${ADMIN}x`],
+		["the operator's, shorter", `Bearer ${ADMIN.slice(0, -1)}`],
+	])("is refused without asking anybody: %s", async (_, authorization) => {
+		const { ask, asked } = door({ allowAnonymous: false, adminToken: ADMIN });
+		for (const url of [SEARCH, CHAT]) {
+			const response = await ask(url, authorization);
+			expect(response.status).toBe(401);
+			expect(await response.text()).toBe(REFUSED);
+		}
+		expect(asked).toEqual([]);
 	});
 
-	it("is not opened by a token, since none exists yet", async () => {
-		const response = await app.request(CHAT, {
-			method: "POST",
-			headers: { authorization: "Bearer anything" },
+	it("is no key of Cloudflare's or of a gateway", async () => {
+		const app = createApp(testServices(), { allowAnonymous: false, adminToken: ADMIN });
+		for (const headers of [
+			{ "x-auth-key": ADMIN, "x-auth-email": "a@b.c" },
+			{ "x-api-key": ADMIN },
+			{ "cf-aig-authorization": `Bearer ${ADMIN}` },
+		] as Record<string, string>[])
+			expect((await app.request(SEARCH, { headers })).status).toBe(401);
+	});
+
+	it("is the operator's, for every account, without asking anybody", async () => {
+		const { ask, asked } = door({ allowAnonymous: false, adminToken: ADMIN });
+		for (const account of ["local", "other"]) {
+			const response = await ask(SEARCH.replace("local", account), `bearer  ${ADMIN}`);
+			expect(await response.json()).toEqual({
+				account,
+				credential: { kind: "operator" },
+				known: true,
+			});
+		}
+		expect(asked).toEqual([]);
+	});
+
+	it("is asked about once, by its hash", async () => {
+		const hash = await hashOf(token);
+		const { ask, asked } = door({ allowAnonymous: false }, [hash]);
+		const credential = { kind: "token", hash };
+		expect(await (await ask(SEARCH, `Bearer ${token}`)).json()).toEqual({
+			account: "local",
+			credential,
+			known: true,
 		});
-		expect(response.status).toBe(401);
+		expect(asked).toEqual([{ account: "local", credential, permission: "read" }]);
 	});
 
-	it("is opened by no other value", async () => {
-		expect((await appFor({ ALLOW_ANONYMOUS: "false" }).request(CHAT, { method: "POST" })).status).toBe(401);
+	it("is not asked about where the route's own call does", async () => {
+		const { ask, asked } = door({ allowAnonymous: false });
+		const response = await ask(CHAT, `Bearer ${token}`, "POST");
+		expect(await response.json()).toEqual({
+			account: "local",
+			credential: { kind: "token", hash: await hashOf(token) },
+		});
+		expect(asked).toEqual([]);
 	});
 
-	it("says at its root what it is", async () => {
-		expect(await (await app.request("/")).text()).toContain("Ganglion");
+	it("opens no account but its own, and nobody is asked", async () => {
+		const { ask, asked } = door({ allowAnonymous: false });
+		for (const url of [SEARCH, CHAT])
+			expect(await failureOf(await ask(url.replace("local", "other"), `Bearer ${token}`))).toBe(
+				"403 10000: Authentication error: the token is for another account",
+			);
+		expect(asked).toEqual([]);
+	});
+
+	it("of an account with underscores is not one of a shorter name", async () => {
+		const { ask } = door({ allowAnonymous: false });
+		const sly = newTokenText("local_x");
+		expect((await ask(CHAT, `Bearer ${sly}`, "POST")).status).toBe(403);
+	});
+
+	it.each([undefined, "Bearer sk-placeholder", `Bearer ${newTokenText("other")}`, "nonsense"])(
+		"of any kind will do with ALLOW_ANONYMOUS: %s",
+		async (authorization) => {
+			const { ask, asked } = door({ allowAnonymous: true });
+			expect(await (await ask(SEARCH, authorization)).json()).toMatchObject({
+				credential: { kind: "operator" },
+			});
+			expect(asked).toEqual([]);
+		},
+	);
+
+	it.each(["a%20b", "!!", "%20", "a".repeat(65)])(
+		"is not for an account that cannot be one: %s",
+		async (id) => {
+			const { ask } = door({ allowAnonymous: true });
+			expect(await failureOf(await ask(SEARCH.replace("local", id)))).toMatch(
+				/^404 7003: Could not route to \/accounts\/.*, perhaps your object identifier is invalid\?; 7000: No route for that URI$/,
+			);
+		},
+	);
+});
+
+describe("the table of permissions", () => {
+	const match = permissionTable();
+	const ai = "/client/v4/accounts/local/ai";
+
+	it.each([
+		["POST", `${ai}/run/@cf/meta/llama-3.1-8b-instruct`, "deferred"],
+		["POST", `${ai}/run/@cf%2Fmeta%2Fllama-3.1-8b-instruct`, "deferred"],
+		["POST", `${ai}/run/proxy`, "run"],
+		["POST", `${ai}/v1/chat/completions`, "deferred"],
+		["POST", `${ai}/v1/messages`, "deferred"],
+		["POST", `${ai}/explain/@cf/meta/llama-3.1-8b-instruct`, "read"],
+		["POST", `${ai}/tomarkdown`, "run"],
+		["HEAD", `${ai}/models/search`, "read"],
+		["GET", `${ai}/finetunes`, "read"],
+		["POST", `${ai}/finetunes`, "write"],
+		["GET", `${ai}/usage`, "read"],
+		["DELETE", "/client/v4/accounts/local/tokens/abc", "tokens-write"],
+		["GET", "/client/v4/accounts/local/tokens/verify", "deferred"],
+		["DELETE", "/client/v4/accounts/local/tokens/verify", undefined],
+		["PATCH", `${ai}/models/search`, undefined],
+	])("%s %s", (method, path, requirement) => {
+		expect(match(method, path)).toEqual({ account: "local", ...(requirement && { requirement }) });
+	});
+
+	it("denies what it does not name", () => {
+		for (const path of ["/nothing", `${ai}/nothing`, "/client/v4/accounts/local", `${ai}/v1/nothing`])
+			expect(match("GET", path)).toBeUndefined();
 	});
 });
 
-describe("a gateway with ALLOW_ANONYMOUS", () => {
-	it("lets everyone in", async () => {
-		const response = await appFor({ ALLOW_ANONYMOUS: "true" }).request(CHAT, { method: "POST" });
-		expect(response.status).toBe(400);
+const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
+/** Every method and path of the app, and those that only middleware has. */
+function routesOf(app: Hono, account: string): [method: string, path: string][] {
+	const walked = app.routes.flatMap(({ method, path }): [string, string][] => {
+		const concrete = path
+			.replace(":account", account)
+			.replace(/:model(\{[^}]+\})?/, MODEL)
+			.replace(/:\w+(\{[^}]+\})?/g, "x")
+			.replaceAll("*", "x");
+		const methods = method === "ALL" ? ["GET", "POST", "PUT", "PATCH", "DELETE"] : [method];
+		return methods.map((each) => [each, concrete]);
+	});
+	const unique = new Map(walked.map((route) => [route.join(" "), route]));
+	return [...unique.values()].filter(([, path]) => !OPEN_PATHS.has(path));
+}
+
+/** Nothing was told, and nothing done: not known, not allowed, or no such route. */
+async function expectRefusal(response: Response, route: string): Promise<void> {
+	const { success, result, errors } = await response.json<{
+		success: boolean;
+		result: unknown;
+		errors: { code: number }[];
+	}>();
+	const told = `${route}: ${response.status} ${JSON.stringify(errors)}`;
+	expect(success, told).toBe(false);
+	expect(result, told).toBeNull();
+	const [code] = errors.map((error) => error.code);
+	if (response.status === 401 || response.status === 403) expect(code, told).toBe(10000);
+	else if (response.status === 405) expect(code, told).toBe(7001);
+	else expect(code, told).toBe(7000);
+}
+
+describe("every route of the app", () => {
+	const gateway = closedGateway();
+	const { account, app, ask } = gateway;
+	const routes = routesOf(app, account);
+	const url = (path: string) => `http://gateway${path}`;
+
+	it("has a row in the table", () => {
+		const match = permissionTable();
+		const named = app.routes.filter(({ method, path }) => method !== "ALL" && !OPEN_PATHS.has(path));
+		expect(named.length).toBeGreaterThan(25);
+		for (const { method, path } of named) {
+			const concrete = routesOf({ routes: [{ method, path }] } as Hono, account)[0]?.[1] ?? "";
+			expect(match(method, concrete)?.requirement, `${method} ${path}`).toBeDefined();
+		}
 	});
 
-	it.each([
-		["POST", "/client/v4/accounts/a%20b/ai/run/@cf/meta/llama-3.1-8b-instruct-fp8"],
-		["GET", "/client/v4/accounts/!!/ai/models/search"],
-		["GET", "/client/v4/accounts/%20/ai/v1/models"],
-	])("refuses an account id that cannot be one: %s %s", async (method, path) => {
-		const response = await appFor({ ALLOW_ANONYMOUS: "true" }).request(path, { method });
-		expect(response.status).toBe(404);
-		expect(await response.json()).toMatchObject({
-			result: null,
-			errors: [
-				{
-					code: 7003,
-					message: expect.stringMatching(
-						/^Could not route to \/accounts\/.*, perhaps your object identifier is invalid\?$/,
-					),
+	it("refuses who sends no credential, in the same words", async () => {
+		for (const [method, path] of [...routes, ["GET", "/nothing"], ["GET", "/client/v4"]] as const) {
+			const response = await ask(url(path), undefined, { method });
+			expect(response.status, `${method} ${path}`).toBe(401);
+			expect(response.headers.has("cf-ai-req-id")).toBe(false);
+			expect(await response.text()).toBe(REFUSED);
+		}
+	});
+
+	it("refuses whatever credential is not good for it", async () => {
+		const dead = async (change: object) => {
+			const response = await ask("/tokens", ADMIN, json("POST", tokenBody(account, ALL_GROUPS)));
+			const { id, value } = (await response.json<{ result: { id: string; value: string } }>()).result;
+			await ask(`/tokens/${id}`, ADMIN, json("PUT", { ...tokenBody(account, ALL_GROUPS), ...change }));
+			return value;
+		};
+		const texts = [
+			newTokenText(account),
+			await closedGateway().give(ALL_GROUPS),
+			await dead({ expires_on: "2020-01-01T00:00:00Z" }),
+			await dead({ not_before: "2099-01-01T00:00:00Z" }),
+			await dead({ status: "disabled" }),
+		];
+		const body = fc.oneof(
+			fc.constant(undefined),
+			fc.string(),
+			fc.json(),
+			fc.constant(JSON.stringify({ model: MODEL, prompt: "Hi" })),
+			fc.constant(JSON.stringify(tokenBody(account, ["Workers AI Run"]))),
+		);
+		await fc.assert(
+			fc.asyncProperty(
+				fc.constantFrom(...routes),
+				fc.oneof(
+					fc.constantFrom(...texts),
+					fc.string(),
+					fc.base64String().map((text) => `glt_${text}`),
+				),
+				body,
+				async ([method, path], text, sent) => {
+					const init = method === "GET" || sent === undefined ? { method } : { method, body: sent };
+					let authorization: Headers;
+					try {
+						authorization = new Headers({ authorization: `Bearer ${text}` });
+					} catch {
+						return; // Not even a header.
+					}
+					const response = await app.request(url(path), { ...init, headers: authorization });
+					await expectRefusal(response, `${method} ${path} with ${text}`);
 				},
-				{ code: 7000, message: "No route for that URI" },
-			],
-		});
+			),
+			{ numRuns: 400 },
+		);
+	}, 60_000);
+
+	it("refuses a token that may do everything but what it asks", async () => {
+		const without = new Map<Permission, string>();
+		for (const permission of ["read", "run", "write", "tokens-read", "tokens-write"] as const)
+			without.set(permission, await gateway.give([...(EVERYTHING_BUT.get(permission) ?? [])]));
+		const match = permissionTable();
+		let refused = 0;
+		for (const [method, path] of routes) {
+			const requirement = match(method, path)?.requirement;
+			const needed = requirement === "deferred" ? DEFERRED(path) : requirement;
+			if (!needed) continue;
+			const token = without.get(needed) ?? "";
+			for (const init of [
+				{ method },
+				...(method === "GET" ? [] : [json(method, { model: MODEL }), { method, body: "{" }]),
+			]) {
+				const response = await ask(url(path), token, init);
+				const told = await failureOf(response);
+				// No websocket without an upgrade, and no model of that name: not even that there is a route.
+				if ((method === "GET" && told.startsWith("405 7001")) || told.startsWith("400 7000")) continue;
+				expect(told, `${method} ${path}`).toMatch(
+					/^403 10000: Authentication error: the token needs the permission group /,
+				);
+				refused++;
+			}
+		}
+		expect(refused).toBeGreaterThan(40);
+	}, 60_000);
+
+	it("lets a token in that has no more than the permission", async () => {
+		const token = await gateway.give(["Workers AI Metadata Read"]);
+		for (const path of ["/ai/models/search", "/ai/v1/models", "/ai/usage", "/ai/usage/requests"])
+			expect((await ask(path, token)).status, path).toBe(200);
+		const runner = await gateway.give(["Workers AI Run"]);
+		const run = await ask(`/ai/run/${MODEL}`, runner, json("POST", { prompt: "Hi" }));
+		expect(run.status).toBe(200);
+	});
+});
+
+const ALL_GROUPS = PERMISSION_GROUPS.map(({ name }) => name);
+/** Names of the groups that do not give a permission. */
+const EVERYTHING_BUT = new Map(
+	(["read", "run", "write", "tokens-read", "tokens-write"] as const).map((permission) => [
+		permission,
+		PERMISSION_GROUPS.filter(({ grants }) => !grants.includes(permission)).map(({ name }) => name),
+	]),
+);
+/** What a route's own call asks for; a valid token is enough for `verify`. */
+const DEFERRED = (path: string): Permission | undefined =>
+	path.endsWith("/verify") ? undefined : path === "/metrics" ? "read" : "run";
+
+describe("the open path", () => {
+	it("says what this is", async () => {
+		const { app } = closedGateway();
+		expect(await (await app.request("http://gateway/")).text()).toContain("Ganglion");
+		expect([...OPEN_PATHS]).toEqual(["/"]);
+		expect(Object.keys(ROUTE_PERMISSIONS)).not.toContain("/");
 	});
 });

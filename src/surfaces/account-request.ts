@@ -1,0 +1,28 @@
+/** Bodies and queries of an account's own routes. What is wrong with one is told by its field, as 1001. */
+import type * as z from "zod";
+import { AiError } from "../errors.ts";
+import type { Limits } from "../request.ts";
+import { readJson } from "./body.ts";
+
+/** Of what such a route is sent, which is never a document. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** `policies[0].effect: Invalid option: …`. Never repeats a value. */
+export function parseFields<T>(schema: z.ZodType<T>, fields: unknown): T {
+	const result = schema.safeParse(fields);
+	if (result.success) return result.data;
+	const { path, message } = result.error.issues[0] ?? { path: [], message: "Invalid request" };
+	const field = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+	throw new AiError("invalidRequest", `${field.replace(/^\./, "") || "body"}: ${message}`);
+}
+
+export async function readFields(request: Request, limits: Limits): Promise<unknown> {
+	try {
+		return await readJson(request, { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) });
+	} catch (error) {
+		// Of these routes, nothing is inference.
+		if (error instanceof AiError && error.failure.plane === "inference" && error.status < 500)
+			throw new AiError("invalidRequest", error.description);
+		throw error;
+	}
+}

@@ -1,0 +1,92 @@
+/**
+ * What each route asks of its caller. A route that has no row here is refused, whatever handler it has.
+ *
+ * Cloudflare's permission groups are wider than these permissions: "Workers AI Read" may also run models.
+ */
+import { TrieRouter } from "hono/router/trie-router";
+import type { Permission } from "../objects/admission.ts";
+
+/** `deferred`: the one call that the route makes of the account's object verifies the credential, before it tells anything. */
+export type Requirement = Permission | "deferred";
+
+type Row = Readonly<Record<string, Requirement>>;
+
+const INFERS: Row = { POST: "deferred" };
+const READS: Row = { GET: "read" };
+
+const V4 = "/client/v4";
+const ACCOUNT = `${V4}/accounts/:account`;
+const AI = `${ACCOUNT}/ai`;
+
+/** Of several patterns that a path matches, the first counts. */
+export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
+	[`${AI}/run`]: INFERS,
+	// The binding's whole wire, of which not all is inference: verified here once more than need be.
+	[`${AI}/run/proxy`]: {
+		GET: "run",
+		POST: "run",
+		PUT: "run",
+		PATCH: "run",
+		DELETE: "run",
+	},
+	// GET: a websocket.
+	[`${AI}/run/:model{.+}`]: { POST: "deferred", GET: "deferred" },
+
+	[`${AI}/v1/chat/completions`]: INFERS,
+	[`${AI}/v1/completions`]: INFERS,
+	[`${AI}/v1/responses`]: INFERS,
+	[`${AI}/v1/embeddings`]: INFERS,
+	[`${AI}/v1/images/generations`]: INFERS,
+	[`${AI}/v1/audio/speech`]: INFERS,
+	[`${AI}/v1/audio/transcriptions`]: INFERS,
+	[`${AI}/v1/messages`]: INFERS,
+	// Where an Anthropic SDK arrives that was given `…/ai/v1` as its base.
+	[`${AI}/v1/v1/messages`]: INFERS,
+	[`${AI}/v1/models`]: READS,
+	[`${AI}/v1/models/:model{.+}`]: READS,
+
+	[`${AI}/models/search`]: READS,
+	[`${AI}/models/schema`]: READS,
+	[`${AI}/tasks/search`]: READS,
+	[`${AI}/authors/search`]: READS,
+	[`${AI}/explain/:model{.+}`]: { POST: "read" },
+	[`${AI}/tomarkdown`]: { POST: "run" },
+	[`${AI}/tomarkdown/supported`]: READS,
+	[`${AI}/finetunes`]: { GET: "read", POST: "write" },
+	[`${AI}/finetunes/public`]: READS,
+	[`${AI}/finetunes/:finetune/finetune-assets`]: { POST: "write" },
+
+	[`${AI}/usage`]: READS,
+	[`${AI}/usage/requests`]: READS,
+	"/metrics": { GET: "deferred" },
+
+	[`${ACCOUNT}/tokens`]: { GET: "tokens-read", POST: "tokens-write" },
+	[`${ACCOUNT}/tokens/verify`]: { GET: "deferred" },
+	[`${ACCOUNT}/tokens/permission_groups`]: { GET: "tokens-read" },
+	[`${ACCOUNT}/tokens/:token`]: { GET: "tokens-read", PUT: "tokens-write", DELETE: "tokens-write" },
+	[`${ACCOUNT}/tokens/:token/value`]: { PUT: "tokens-write" },
+	[`${V4}/user/tokens/verify`]: { GET: "deferred" },
+};
+
+/** `account`: as the path has it, for routes that have one. `requirement`: absent for a method that the path has not. */
+export interface Matched {
+	account?: string;
+	requirement?: Requirement;
+}
+
+/** Matches as the app's own router does: the first pattern wins. Nothing for a path without a row. */
+export function permissionTable(
+	rows: Readonly<Record<string, Row>> = ROUTE_PERMISSIONS,
+): (method: string, path: string) => Matched | undefined {
+	const router = new TrieRouter<Row>();
+	for (const [pattern, row] of Object.entries(rows)) router.add("ALL", pattern, row);
+	return (method, path) => {
+		const [first] = router.match("ALL", path)[0];
+		if (!first) return undefined;
+		const [row, params] = first;
+		// Answered as a GET without its body.
+		const requirement = row[method === "HEAD" ? "GET" : method];
+		const account = "account" in params ? String(params.account) : undefined;
+		return { ...(account !== undefined && { account }), ...(requirement && { requirement }) };
+	};
+}

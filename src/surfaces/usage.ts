@@ -1,0 +1,165 @@
+/**
+ * What an account used and what it paid: `GET …/ai/usage` by day, model, task, token or backend, as JSON or CSV, and
+ * `GET …/ai/usage/requests`, the recent requests one by one. Ours: the product has no such routes. Neurons are exact.
+ */
+import { Hono } from "hono";
+import Papa from "papaparse";
+import * as z from "zod";
+import { MICRO_NEURONS, OUTCOMES } from "../objects/admission.ts";
+import { DAY_MS, utcDay } from "../objects/clock.ts";
+import type { RequestRecord } from "../objects/requests.ts";
+import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../objects/usage.ts";
+import type { Services } from "../request.ts";
+import { parseFields } from "./account-request.ts";
+import { callerOf } from "./authenticate.ts";
+import { envelope } from "./envelope.ts";
+import { methodNotAllowed } from "./routes.ts";
+
+/** Reported where nobody says which, today among them. */
+const DEFAULT_DAYS = 30;
+const MAX_LIMIT = 100;
+
+/**
+ * What a spreadsheet might run: callers can name models. A model of the catalogue begins with `@` and is none of that,
+ * as long as it has nothing but what such ids have.
+ */
+const FORMULA = /^(?:[=+\-\t\r\n]|@(?!(?:cf|hf)\/[\w./-]+$))/;
+
+const filters = {
+	model: z.string().optional(),
+	task: z.string().optional(),
+	/** A token's id; empty for the operator. */
+	token: z.string().optional(),
+};
+
+const dimensions = z
+	.string()
+	.transform((text) => text.split(",").map((name) => name.trim()))
+	.pipe(z.array(z.enum(DIMENSIONS)).min(1));
+
+const day = z.iso.date("expected a UTC day, like 2026-11-21");
+
+const usageQuery = (today: string) =>
+	z
+		.strictObject({
+			...filters,
+			backend: z.string().optional(),
+			from: day.optional(),
+			to: day.default(today),
+			group_by: dimensions.default(["day"]),
+			format: z.enum(["json", "csv"]).default("json"),
+		})
+		.transform(({ from, ...query }) => ({
+			...query,
+			from: from ?? utcDay(Date.parse(query.to) - (DEFAULT_DAYS - 1) * DAY_MS),
+		}))
+		.refine(({ from, to }) => from <= to, { path: ["from"], message: "is after to" });
+
+const whole = z
+	.string()
+	.regex(/^\d{1,15}$/, "expected a whole number")
+	.transform(Number);
+
+const RequestsQuery = z.strictObject({
+	...filters,
+	limit: whole.pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
+	cursor: whole.optional(),
+	outcome: z.enum([...OUTCOMES, "open"]).optional(),
+});
+
+export function usage({ ledgers, now }: Services): Hono {
+	const app = new Hono({ strict: false });
+
+	app.get("/", async (c) => {
+		const { account } = callerOf(c);
+		const query = parseFields(usageQuery(utcDay(now())), c.req.query());
+		const { from, to, group_by, format, ...only } = query;
+		const report = await ledgers.of(account).usage({ from, to, by: group_by, ...said(only) });
+		const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+		const rows = report.rows.map((row) => rowJson(row, columns));
+		if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
+		const totals = countsJson(report.total);
+		const { truncated } = report;
+		return envelope(rows, {
+			result_info: { from, to, group_by: columns, count: rows.length, truncated, totals },
+		});
+	});
+
+	app.get("/requests", async (c) => {
+		const query = parseFields(RequestsQuery, c.req.query());
+		const { requests, cursor } = await ledgers.of(callerOf(c).account).requests(said(query));
+		return envelope(requests.map(requestJson), {
+			result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
+		});
+	});
+
+	methodNotAllowed(app, ["/", "/requests"]);
+	return app;
+}
+
+const countsJson = (counts: UsageCounts) => ({
+	requests: counts.requests,
+	failed: counts.failed,
+	input_tokens: counts.inputTokens,
+	cached_tokens: counts.cachedTokens,
+	output_tokens: counts.outputTokens,
+	neurons: counts.microNeurons / MICRO_NEURONS,
+});
+
+const COUNTS: readonly (keyof ReturnType<typeof countsJson>)[] = [
+	"requests",
+	"failed",
+	"input_tokens",
+	"cached_tokens",
+	"output_tokens",
+	"neurons",
+];
+
+const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, unknown> => ({
+	...Object.fromEntries(columns.map((column) => [column, named(row[column])])),
+	...countsJson(row),
+});
+
+const requestJson = (record: RequestRecord): object => ({
+	id: record.ticket,
+	outcome: record.outcome,
+	...(record.code !== undefined && { code: record.code }),
+	model: record.model,
+	task: record.task,
+	token: named(record.token),
+	backend: named(record.backend),
+	attempts: record.attempts,
+	started_at: instant(record.admittedAt),
+	...(record.settledAt !== undefined && { settled_at: instant(record.settledAt) }),
+	latency_ms: record.latencyMs,
+	...(record.firstTokenMs !== undefined && { time_to_first_token_ms: record.firstTokenMs }),
+	input_tokens: record.inputTokens,
+	cached_tokens: record.cachedTokens,
+	output_tokens: record.outputTokens,
+	neurons: record.microNeurons / MICRO_NEURONS,
+	reserved_neurons: record.reservedMicroNeurons / MICRO_NEURONS,
+	estimated: record.estimated,
+});
+
+/** RFC 4180. */
+function csv(rows: readonly object[], columns: readonly string[], filename: string): Response {
+	const text = Papa.unparse([...rows], { columns: [...columns], escapeFormulae: FORMULA });
+	const lines = rows.length > 0 ? text : columns.join(",");
+	return new Response(`${lines}\r\n`, {
+		headers: {
+			"content-type": "text/csv; charset=utf-8; header=present",
+			"content-disposition": `attachment; filename="${filename}"`,
+		},
+	});
+}
+
+/** The operator has no token, and where no engine answered there is no backend. */
+const named = (name: string | undefined): string | null => name || null;
+
+const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** Without what is not there. */
+const said = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+	Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+		[K in keyof T]: Exclude<T[K], undefined>;
+	};
