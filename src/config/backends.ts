@@ -58,7 +58,7 @@ const engineSettings = (env: Env) =>
 		timeouts: Timeouts.optional(),
 	});
 
-/** Services that have one address for everybody. */
+/** Kinds of services that have one address for everybody. */
 const HOSTED: Partial<Record<BackendKind, string>> = {
 	anthropic: "https://api.anthropic.com",
 	gemini: "https://generativelanguage.googleapis.com",
@@ -139,3 +139,10 @@ const simulator = (name: string): ConfiguredBackend => ({
 	headers: {},
 	timeouts: DEFAULT_TIMEOUTS,
 });
+
+/** A service that needs nothing but its key. */
+export const keyedBackend = (
+	backend: string,
+	{ kind, url }: { kind: BackendKind; url: string },
+	key: string,
+): ConfiguredBackend => ({ backend, kind, urls: [url], key, headers: {}, timeouts: DEFAULT_TIMEOUTS });

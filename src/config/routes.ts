@@ -9,6 +9,8 @@ export interface RouteTarget {
 	backend: ConfiguredBackend;
 	/** The engine's name of the model; absent: the caller's. */
 	model?: string;
+	/** The engine's name of the model that the caller named, for a route of many. */
+	rename?(modelId: string): string;
 	weight?: number;
 	headers: Record<string, string>;
 }
@@ -49,11 +51,11 @@ export class RouteTable implements Routing {
 }
 
 const weightedTarget = (
-	{ backend, model, weight, headers }: RouteTarget,
+	{ backend, model, rename, weight, headers }: RouteTarget,
 	modelId: string,
 ): WeightedTarget => ({
 	...backend,
-	model: model ?? modelId,
+	model: model ?? rename?.(modelId) ?? modelId,
 	headers: { ...backend.headers, ...headers },
 	...(weight !== undefined && { weight }),
 });

@@ -4,9 +4,12 @@
  */
 import catalog from "./catalog.json" with { type: "json" };
 import type { Model } from "./model.ts";
+import { THIRD_PARTY_MODELS } from "./third-party.ts";
 import { nameUuid } from "./uuid.ts";
 
 export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
+
+const THIRD_PARTY: ReadonlyMap<string, Model> = new Map(THIRD_PARTY_MODELS.map((model) => [model.id, model]));
 
 /** Ad hoc models that one catalogue remembers; a pattern may let callers name any number of them. */
 const REMEMBERED_AD_HOC = 1000;
@@ -15,6 +18,7 @@ const REMEMBERED_AD_HOC = 1000;
 const DEPRECATED_SHOWN_MONTHS = 3;
 
 export class Catalog {
+	/** Without the models of others, which are found by their ids: whoever serves some adds them. */
 	readonly all: readonly Model[];
 	readonly #byId: ReadonlyMap<string, Model>;
 	readonly #adHoc = new Map<string, Model>();
@@ -28,7 +32,7 @@ export class Catalog {
 	}
 
 	find(id: string): Model | undefined {
-		return this.#byId.get(id);
+		return this.#byId.get(id) ?? THIRD_PARTY.get(id);
 	}
 
 	/** The same object each time, so that what is derived from a model once (its schema) is not derived again. */

@@ -147,7 +147,7 @@ export const Model = z.strictObject({
 	/** `@cf/author/model` */
 	id: z.string().min(1),
 	uuid: z.string(),
-	/** 1: Cloudflare's own, 2: `@hf/`, 0: the operator's. */
+	/** 1: Cloudflare's own, 2: `@hf/`, 3: a third party's, 0: the operator's. */
 	source: z.number().int(),
 	task: z.enum(TASK_TITLES),
 	/** Empty where the id names none (`llama3.2`). */

@@ -1,6 +1,14 @@
 /** The model a caller named, or the reason why not. */
+import { AUTHORS } from "../config/authors.ts";
 import { AiError } from "../errors.ts";
+import { authorOf } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
+import {
+	isThirdPartyId,
+	THIRD_PARTY_AUTHORS,
+	THIRD_PARTY_SOURCE,
+	unservedTask,
+} from "../models/third-party.ts";
 import type { Services } from "../request.ts";
 
 export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
@@ -11,15 +19,38 @@ export function authorize(id: string, services: AuthorizeServices): Model {
 	const served = routing.find(id);
 	const model = catalog.find(id);
 	if (!model) {
-		if (served?.named) return catalog.adHoc(id);
-		throw new AiError("noSuchModel", `No such model ${id} or task`);
+		if (served?.named && unservedTask(id) === undefined) return catalog.adHoc(id);
+		throw unknown(id, served !== undefined);
 	}
+	if (!served && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);
 	if (hasEnded(model, services))
 		throw new AiError(
 			"deprecatedModel",
 			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives`,
 		);
 	return model;
+}
+
+/** Whose id it is decides the words: the product's own model, or AI Gateway's of a third party. */
+function unknown(id: string, isServed: boolean): AiError {
+	if (!isThirdPartyId(id)) return new AiError("noSuchModel", `No such model ${id} or task`);
+	const task = unservedTask(id);
+	if (task !== undefined)
+		return new AiError("unknownThirdPartyModel", `Model not found: ${id} (${task} is not available here)`);
+	const author = authorOf(id);
+	const isKnown = THIRD_PARTY_AUTHORS.has(author) || Object.hasOwn(AUTHORS, author);
+	// Without the author's key nobody can say whether the author has the model.
+	if (isKnown && !isServed) return missingKey(id);
+	return new AiError("unknownThirdPartyModel", `Model not found: ${id}`);
+}
+
+function missingKey(id: string): AiError {
+	const author = authorOf(id);
+	const where = Object.hasOwn(AUTHORS, author) ? "PROVIDER_KEYS" : "ROUTES";
+	return new AiError(
+		"missingProviderKey",
+		`Insufficient AI Gateway credits: nothing is set up here for ${author} (see ${where})`,
+	);
 }
 
 /** Whether a model of the catalogue answers here, as far as can be told without asking it anything. */

@@ -22,8 +22,12 @@ describe("authorize", () => {
 	});
 
 	it("refuses an id that neither the catalogue nor a route knows", () => {
-		expect(() => authorize("acme/x", byDefault)).toThrow("5007: No such model acme/x or task");
-		expect(() => authorize("acme/x", unserved)).toThrow("5007");
+		for (const which of [byDefault, unserved]) {
+			expect(() => authorize("@cf/acme/x", which)).toThrow("5007: No such model @cf/acme/x or task");
+			expect(() => authorize("llama3.2", which)).toThrow("5007: No such model llama3.2 or task");
+			// AI Gateway's words: the product's own models begin with @cf.
+			expect(() => authorize("acme/x", which)).toThrow("7003: Model not found: acme/x");
+		}
 	});
 
 	it("makes a model of an id that a route names, and the same one each time", () => {
@@ -60,5 +64,41 @@ describe("isServed", () => {
 				const model = catalog.find(id);
 				expect(model && isServed(model, which), id).toBe(answer);
 			}
+	});
+});
+
+describe("a third party's model", () => {
+	const CLAUDE = "anthropic/claude-haiku-4.5";
+
+	it("is found where something serves it", () => {
+		for (const which of [byRoute, byDefault]) expect(authorize(CLAUDE, which).id).toBe(CLAUDE);
+	});
+
+	it("that nothing serves wants its author's key, or a route where there is no such key", () => {
+		expect(() => authorize(CLAUDE, unserved)).toThrow(
+			"2021: Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS)",
+		);
+		expect(() => authorize("recraft/recraftv4", unserved)).toThrow(
+			"2021: Insufficient AI Gateway credits: nothing is set up here for recraft (see ROUTES)",
+		);
+	});
+
+	it("that the catalogue lacks may be its author's", () => {
+		expect(authorize("openai/gpt-99", byRoute)).toMatchObject({ status: "adhoc" });
+		expect(() => authorize("openai/gpt-99", unserved)).toThrow("2021");
+		expect(() => authorize("groq/llama-3.3-70b-versatile", unserved)).toThrow("2021");
+		// The default backend has no other ids than the catalogue.
+		expect(() => authorize("openai/gpt-99", byDefault)).toThrow("7003: Model not found: openai/gpt-99");
+	});
+
+	it("that asks for what nothing here can do is refused, whatever serves its author", () => {
+		for (const which of [byRoute, byDefault, unserved])
+			expect(() => authorize("google/veo-3", which)).toThrow(
+				"7003: Model not found: google/veo-3 (Text-to-Video is not available here)",
+			);
+	});
+
+	it.each(["constructor/x", "toString/x", "__proto__/x"])("is not %s", (id) => {
+		expect(() => authorize(id, unserved)).toThrow("7003");
 	});
 });

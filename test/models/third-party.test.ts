@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { authorOf, Catalog, PRODUCT_MODELS } from "../../src/models/catalog.ts";
+import { Model } from "../../src/models/model.ts";
+import { search } from "../../src/models/search.ts";
+import { INPUTS_OF, OUTPUTS_OF } from "../../src/models/shapes.ts";
+import rows from "../../src/models/third-party.json" with { type: "json" };
+import {
+	isThirdPartyId,
+	THIRD_PARTY_AUTHORS,
+	THIRD_PARTY_MODELS,
+	THIRD_PARTY_SOURCE,
+	unservedTask,
+} from "../../src/models/third-party.ts";
+import unserved from "../../src/models/third-party-unserved.json" with { type: "json" };
+import { nameUuid } from "../../src/models/uuid.ts";
+
+const found = (id: string): Model => {
+	const model = new Catalog().find(id);
+	if (!model) throw new Error(`${id} is not in the catalogue`);
+	return model;
+};
+
+describe("third-party.json", () => {
+	it.each(rows.map((row) => [row.id, row]))("%s satisfies the schema", (_, row) => {
+		expect(Model.parse(row)).toEqual(row);
+	});
+
+	it("has each id once, by its author, and shapes that fit its task", () => {
+		expect(rows).toHaveLength(126);
+		expect(new Set(rows.map(({ id }) => id)).size).toBe(126);
+		for (const model of THIRD_PARTY_MODELS) {
+			expect(isThirdPartyId(model.id), model.id).toBe(true);
+			expect(model).toMatchObject({
+				uuid: nameUuid(model.id),
+				author: authorOf(model.id),
+				source: THIRD_PARTY_SOURCE,
+			});
+			expect(INPUTS_OF[model.task], model.id).toContain(model.input);
+			expect(OUTPUTS_OF[model.input], model.id).toContain(model.output);
+		}
+	});
+
+	it("has the tasks of the product's list", () => {
+		const counts: Record<string, number> = {};
+		for (const { task } of THIRD_PARTY_MODELS) counts[task] = (counts[task] ?? 0) + 1;
+		expect(counts).toEqual({
+			"Text Generation": 67,
+			"Text-to-Image": 40,
+			"Text-to-Speech": 15,
+			"Automatic Speech Recognition": 4,
+		});
+	});
+
+	it("bills dollars in neurons, at 0.011 a thousand", () => {
+		expect(found("anthropic/claude-haiku-4.5")).toMatchObject({
+			contextWindow: 200_000,
+			prices: [
+				{ unit: "per M input tokens", neurons: 90_909.090909, usd: 1 },
+				{ unit: "per M cached input tokens", neurons: 9_090.909091, usd: 0.1 },
+				{ unit: "per M output tokens", neurons: 454_545.454545, usd: 5 },
+			],
+		});
+		const priced = THIRD_PARTY_MODELS.filter(({ prices }) => prices.length > 0);
+		expect(priced).toHaveLength(12);
+		for (const { id, prices } of priced)
+			for (const { neurons, usd } of prices) expect((neurons * 0.011) / 1000, id).toBeCloseTo(usd, 9);
+	});
+
+	it("keeps apart what nothing here can do", () => {
+		expect(unservedTask("google/veo-3")).toBe("Text-to-Video");
+		expect(unservedTask("openai/gpt-5")).toBeUndefined();
+		for (const id of Object.keys(unserved)) expect(new Catalog().find(id), id).toBeUndefined();
+		expect(THIRD_PARTY_AUTHORS.has("vidu")).toBe(true);
+		expect(THIRD_PARTY_AUTHORS.has("meta")).toBe(false);
+	});
+});
+
+describe("the catalogue", () => {
+	it("finds models of others, and lists none by itself", () => {
+		const catalog = new Catalog();
+		expect(found("openai/gpt-5").author).toBe("openai");
+		expect(catalog.all).toHaveLength(PRODUCT_MODELS.length);
+		expect(search(catalog, { search: "gpt-5" }, 0).result).toEqual([]);
+	});
+
+	it("lists those that were added, and takes what an operator says of one", () => {
+		const model = { ...found("openai/gpt-5"), contextWindow: 5 };
+		const catalog = new Catalog().with([model]);
+		expect(catalog.find("openai/gpt-5")).toBe(model);
+		expect(search(catalog, { search: "gpt-5" }, 0).result.map(({ name }) => name)).toEqual(["openai/gpt-5"]);
+	});
+});
+
+describe("isThirdPartyId", () => {
+	it.each([
+		["openai/gpt-5", true],
+		["openrouter/meta-llama/llama-4", true],
+		["@cf/meta/llama", false],
+		["@hf/x/y", false],
+		["llama3.2", false],
+		["/x", false],
+		["x/", false],
+		["", false],
+	])("of %s is %s", (id, expected) => {
+		expect(isThirdPartyId(id)).toBe(expected);
+	});
+});
