@@ -31,6 +31,13 @@ export interface Target {
 	key?: string;
 	headers: Record<string, string>;
 	timeouts: Timeouts;
+	/** Asked instead of an address, which is then empty. */
+	binding?: AiBinding;
+}
+
+/** What of the runtime's `Ai` is used. With `returnRawResponse` it gives the answer as it came, refusals included. */
+export interface AiBinding {
+	run(model: string, inputs: Record<string, unknown>, options: Record<string, unknown>): Promise<Response>;
 }
 
 export const BACKEND_KINDS = [

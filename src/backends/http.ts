@@ -25,8 +25,8 @@ const MAX_VALUE_BYTES = 64 * 1024 * 1024;
 /** As much of an error as is read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** What is sent: a value as JSON, or a form. */
-export type RequestBody = FormData | Record<string, unknown>;
+/** What is sent: a value as JSON, a form, or a file of a type of its own. */
+export type RequestBody = FormData | Blob | Record<string, unknown>;
 
 export interface RequestOptions {
 	/** Of this request alone, over the target's. Their values are no secrets: those are the target's. */
@@ -142,7 +142,9 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 	for (const [name, value] of Object.entries(request.headers ?? {})) headers.set(name, value);
 	headers.set("accept", request.accept);
 	if (target.key !== undefined) headers.set("authorization", `Bearer ${target.key}`);
-	if (body && !(body instanceof FormData)) headers.set("content-type", "application/json");
+	// Of a form and of a file, the runtime knows the type.
+	const isRaw = body instanceof FormData || body instanceof Blob;
+	if (body && !isRaw) headers.set("content-type", "application/json");
 
 	const deadline = startDeadline(target, world.now, call.signal);
 	try {
@@ -153,7 +155,7 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 			fetch(target.url + path, {
 				method: body ? "POST" : "GET",
 				headers,
-				body: body instanceof FormData ? body : body && JSON.stringify(body),
+				body: isRaw ? body : body && JSON.stringify(body),
 				redirect: "manual",
 				signal: deadline.signal,
 			}).catch((error: unknown) => {

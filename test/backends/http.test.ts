@@ -61,6 +61,15 @@ describe("what is sent", () => {
 		expect(call.asked[0]?.form.get("model")).toBe("m");
 	});
 
+	it("has the type of the file that it is", async () => {
+		const call = callOf(() => json({ answer: 1 }));
+		await postJson(call, "/route", new Blob(["ID3"], { type: "audio/mpeg" }), Reply);
+		const { url = "", init } = call.asked[0] ?? {};
+		const sent = new Request(url, init);
+		expect(sent.headers.get("content-type")).toBe("audio/mpeg");
+		expect(await sent.text()).toBe("ID3");
+	});
+
 	it("may be a GET, with headers of its own", async () => {
 		const call = callOf(() => json({ answer: 1 }));
 		const headers = { "x-version": "2", "x-tenant": "another" };
