@@ -117,7 +117,7 @@ const ToolReference = z.object({ function: z.object({ name: z.string() }) });
 const toolName = (tool: unknown): string | undefined => ToolReference.safeParse(tool).data?.function.name;
 
 /** What every reply has, where the engine left it out; all else as it came. */
-function completion(reply: z.output<typeof ChatReply>, { target, world }: Call): ChatCompletion {
+export function completion(reply: z.output<typeof ChatReply>, { target, world }: Call): ChatCompletion {
 	return {
 		...reply,
 		id: reply.id ?? `chatcmpl-${world.uuid()}`,

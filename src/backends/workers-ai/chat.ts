@@ -1,0 +1,66 @@
+/** Text generation: over the OpenAI route where it can be, else by `run`. */
+import type { InputShape } from "../../models/model.ts";
+import type { Answer } from "../../tasks/task.ts";
+import type { ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
+import { postJson, postStream } from "../http.ts";
+import { ChatReply, completion } from "../openai/chat.ts";
+import { completeRawPrompt } from "../openai/completions.ts";
+import type { Call } from "../upstream-failure.ts";
+import { askMoondream } from "./moondream.ts";
+import { runChat } from "./native-chat.ts";
+import { upstreamModel } from "./run.ts";
+
+const PATH = "/v1/chat/completions";
+
+/** Models whose own inputs are OpenAI's. */
+const SPEAKS_OPENAI: ReadonlySet<InputShape> = new Set(["chat-openai", "chat-gpt-oss"]);
+
+export const speaksOpenAi = (call: Call): boolean => SPEAKS_OPENAI.has(upstreamModel(call).input);
+
+export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
+	const { input: shape } = upstreamModel(call);
+	if (shape === "moondream") return askMoondream(input, call);
+	if (call.target.binding) return runChat(input, call);
+	const { prompt } = input;
+	// A model whose inputs are OpenAI's has no raw prompt of its own. Unverified that the hosted service has this route.
+	if (prompt !== undefined && shape === "chat-openai")
+		return completeRawPrompt(input, prompt, { ...call, target: openAiTarget(call) });
+	const inJson = input.response_format !== undefined && input.response_format.type !== "text";
+	if (prompt !== undefined || (inJson && !speaksOpenAi(call))) return runChat(input, call);
+	return chat(input, call);
+}
+
+const openAiTarget = ({ target }: Call) => ({ ...target, url: `${target.url}/v1` });
+
+async function chat(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
+	const body = chatBody(input, call);
+	if (!input.stream)
+		return { kind: "value", output: completion(await postJson(call, PATH, body, ChatReply), call) };
+	const reply = await postStream(call, PATH, body, { schema: ChatReply, choices: input.n ?? 1 });
+	return reply.kind === "stream" ? reply : { kind: "value", output: completion(reply.value, call) };
+}
+
+/** OpenAI's body, with what the product's own models know beside it. */
+export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
+	const { messages, prompt: _p, suffix: _s, passthrough, reasoning_effort, stream, ...fields } = input;
+	const speaks = speaksOpenAi(call);
+	return {
+		...passthrough,
+		...fields,
+		model: call.target.model,
+		messages: messages.map((message) => messageOf(message, speaks)),
+		// Of OpenAI's four levels, Cloudflare's models have three; `null` turns thinking off.
+		reasoning_effort: reasoning_effort === "minimal" ? "low" : reasoning_effort,
+		stream,
+		stream_options: stream ? { include_usage: true } : undefined,
+	};
+}
+
+/** The older models have no role `developer`; thoughts of earlier turns are `reasoning` here. */
+function messageOf({ reasoning_content, role, ...message }: ChatMessage, speaks: boolean): object {
+	return {
+		role: role === "developer" && !speaks ? "system" : role,
+		...message,
+		...(reasoning_content !== undefined && { reasoning: reasoning_content }),
+	};
+}

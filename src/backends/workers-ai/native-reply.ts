@@ -1,0 +1,260 @@
+/**
+ * What chat models answer to `run`, in OpenAI's words: `{response}` of the older models, `chat.completion` of the newer,
+ * `text_completion` for a prompt; and the frames of each. In a stream of the newer ones the last frame, which is native,
+ * has the true usage: the chunk before it may be all zeros.
+ *
+ * The older models do not say why they ended: `length` is told where as many tokens came as were asked for. Thoughts stay
+ * in the text, as they are there.
+ */
+import * as z from "zod";
+import { isDone } from "../../sse.ts";
+import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput, Usage } from "../../tasks/text-generation.ts";
+import { SentUsage, usageOf } from "../../tasks/usage.ts";
+import { ChatReply, completion } from "../openai/chat.ts";
+import type { Translator, UpstreamEvent } from "../translated-stream.ts";
+import { type Call, failureOfBody } from "../upstream-failure.ts";
+
+const TextCompletionReply = z.looseObject({
+	choices: z
+		.array(
+			z.looseObject({
+				index: z.number().nullish(),
+				text: z.string(),
+				finish_reason: z.string().nullish(),
+			}),
+		)
+		.min(1),
+	usage: SentUsage.nullish(),
+});
+
+/** `{name, arguments}` or OpenAI's form; arguments are text or an object. In a stream, parts of it. */
+const SentCall = z.looseObject({
+	index: z.number().nullish(),
+	id: z.string().nullish(),
+	name: z.string().nullish(),
+	arguments: z.unknown().optional(),
+	function: z.looseObject({ name: z.string().nullish(), arguments: z.unknown().optional() }).nullish(),
+});
+type SentCall = z.output<typeof SentCall>;
+
+const TextResponse = z
+	.looseObject({
+		/** Text; an object in JSON mode; `null` or nothing beside calls. */
+		response: z.unknown().optional(),
+		tool_calls: z.array(SentCall).nullish(),
+		usage: SentUsage.nullish(),
+	})
+	.refine((reply) => "response" in reply || reply.tool_calls?.length);
+
+export const NativeReply = z.union([ChatReply, TextCompletionReply, TextResponse]);
+type NativeReply = z.output<typeof NativeReply>;
+
+export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Call): ChatCompletion {
+	const usage = pricelessUsage(reply.usage as z.output<typeof SentUsage> | null | undefined);
+	if (isChat(reply)) return { ...completion(reply, call), ...(usage && { usage }) };
+	const head = heading(call);
+	if (isTextCompletion(reply))
+		return {
+			...head,
+			object: "chat.completion",
+			choices: reply.choices.map(({ index, text, finish_reason }, place) => ({
+				index: index ?? place,
+				message: { role: "assistant", content: text },
+				finish_reason: finish_reason || "stop",
+			})),
+			...(usage && { usage }),
+		};
+	const { response, tool_calls } = reply as z.output<typeof TextResponse>;
+	const calls = (tool_calls ?? []).map((sent) => ({
+		id: sent.id || `call_${call.world.uuid()}`,
+		type: "function" as const,
+		function: { name: nameOf(sent) ?? "", arguments: argumentsOf(sent) || "{}" },
+	}));
+	return {
+		...head,
+		object: "chat.completion",
+		choices: [
+			{
+				index: 0,
+				message: {
+					role: "assistant",
+					content: contentOf(response) || (calls.length > 0 ? null : ""),
+					...(calls.length > 0 && { tool_calls: calls }),
+				},
+				finish_reason: finishReason(calls.length > 0, usage, input),
+			},
+		],
+		...(usage && { usage }),
+	};
+}
+
+const isChat = (reply: NativeReply): reply is z.output<typeof ChatReply> =>
+	Array.isArray(reply.choices) &&
+	typeof reply.choices[0] === "object" &&
+	"message" in (reply.choices[0] ?? {});
+
+const isTextCompletion = (reply: NativeReply): reply is z.output<typeof TextCompletionReply> =>
+	Array.isArray(reply.choices);
+
+const contentOf = (response: unknown): string =>
+	typeof response === "string" ? response : response == null ? "" : JSON.stringify(response);
+
+const nameOf = (sent: SentCall): string | undefined => sent.function?.name ?? sent.name ?? undefined;
+
+function argumentsOf(sent: SentCall): string {
+	const value = sent.function ? sent.function.arguments : sent.arguments;
+	return typeof value === "string" ? value : value == null ? "" : JSON.stringify(value);
+}
+
+function finishReason(called: boolean, usage: Usage | undefined, { max_tokens }: ChatInput): string {
+	if (called) return "tool_calls";
+	const full = max_tokens !== undefined && usage !== undefined && usage.completion_tokens >= max_tokens;
+	return full ? "length" : "stop";
+}
+
+/** Without what the upstream took for it: the caller's account pays another price. */
+function pricelessUsage(sent: z.output<typeof SentUsage> | null | undefined): Usage | undefined {
+	const usage = usageOf(sent);
+	if (!usage) return undefined;
+	const { neurons: _, ...counts } = usage as Usage & { neurons?: unknown };
+	return counts;
+}
+
+const heading = ({ target, world }: Call) => ({
+	id: `chatcmpl-${world.uuid()}`,
+	created: Math.floor(world.now() / 1000),
+	model: target.model,
+});
+
+const Frame = z.looseObject({
+	id: z.string().nullish(),
+	created: z.number().nullish(),
+	model: z.string().nullish(),
+	choices: z
+		.array(
+			z.looseObject({
+				index: z.number().nullish(),
+				delta: z.looseObject({}).nullish(),
+				text: z.string().nullish(),
+				finish_reason: z.string().nullish(),
+			}),
+		)
+		.nullish(),
+	response: z.unknown().optional(),
+	tool_calls: z.array(SentCall).nullish(),
+	usage: SentUsage.nullish(),
+});
+type Frame = z.output<typeof Frame>;
+
+export class NativeTranslator implements Translator {
+	done = false;
+	readonly #input: ChatInput;
+	readonly #call: Call;
+	#heading: ReturnType<typeof heading> | undefined;
+	#usage: Usage | undefined;
+	readonly #begun = new Set<number>();
+	readonly #finished = new Set<number>();
+	/** Index that the upstream gives a call, to ours. */
+	readonly #calls = new Map<number, number>();
+
+	constructor(input: ChatInput, call: Call) {
+		this.#input = input;
+		this.#call = call;
+	}
+
+	take({ data }: UpstreamEvent): ChatChunk[] {
+		if (isDone(data)) {
+			this.done = true;
+			return [];
+		}
+		const sent: unknown = JSON.parse(data);
+		if (typeof sent === "object" && sent !== null && ("error" in sent || "errors" in sent))
+			throw failureOfBody(this.#call, sent);
+		const frame = Frame.parse(sent);
+		this.#count(frame.usage);
+		this.#heading ??= headingOf(frame, this.#call);
+		if (frame.choices) return frame.choices.map((choice, place) => this.#pass(choice, place));
+		return this.#say(frame);
+	}
+
+	end(): ChatChunk[] | undefined {
+		const choices = this.#input.n ?? 1;
+		if (!this.done && this.#finished.size < choices) return undefined;
+		const chunks: ChatChunk[] = [];
+		if (this.#finished.size === 0) {
+			if (!this.#begun.has(0)) chunks.push(this.#role());
+			chunks.push(this.#chunk({}, finishReason(this.#calls.size > 0, this.#usage, this.#input)));
+		}
+		if (this.#usage) chunks.push({ ...this.#chunk({}), choices: [], usage: this.#usage });
+		return chunks;
+	}
+
+	/** A choice in OpenAI's words already. */
+	#pass(
+		{ index, delta, text, finish_reason, ...choice }: NonNullable<Frame["choices"]>[number],
+		place: number,
+	): ChatChunk {
+		const at = index ?? place;
+		if (finish_reason) this.#finished.add(at);
+		const role = text != null && !this.#begun.has(at) ? { role: "assistant" } : {};
+		this.#begun.add(at);
+		const said: ChatDelta = text == null ? { ...delta } : { ...role, content: text };
+		const head = this.#heading ?? heading(this.#call);
+		return {
+			...head,
+			object: "chat.completion.chunk",
+			choices: [{ ...choice, index: at, delta: said, finish_reason: finish_reason || null }],
+		};
+	}
+
+	#say({ response, tool_calls }: Frame): ChatChunk[] {
+		const chunks: ChatChunk[] = [];
+		const text = contentOf(response);
+		if (text) chunks.push(this.#chunk({ content: text }));
+		for (const [place, sent] of (tool_calls ?? []).entries()) {
+			const delta = this.#callDelta(sent, place);
+			if (delta) chunks.push(this.#chunk(delta));
+		}
+		if (chunks.length === 0 || this.#begun.has(0)) return chunks;
+		return [this.#role(), ...chunks];
+	}
+
+	/** The element that closes a call says nothing. */
+	#callDelta(sent: SentCall, place: number): ChatDelta | undefined {
+		const name = nameOf(sent);
+		const fragment = argumentsOf(sent);
+		if (!name && !fragment) return undefined;
+		const theirs = sent.index ?? (name ? this.#calls.size + place : Math.max(0, ...this.#calls.keys()));
+		if (!name) {
+			const index = this.#calls.get(theirs) ?? 0;
+			return { tool_calls: [{ index, function: { arguments: fragment } }] };
+		}
+		const index = this.#calls.size;
+		this.#calls.set(theirs, index);
+		const id = sent.id || `call_${this.#call.world.uuid()}`;
+		return { tool_calls: [{ index, id, type: "function", function: { name, arguments: fragment } }] };
+	}
+
+	#role(): ChatChunk {
+		this.#begun.add(0);
+		return this.#chunk({ role: "assistant", content: "" });
+	}
+
+	/** The later, unless it says less. */
+	#count(sent: Frame["usage"]): void {
+		const usage = pricelessUsage(sent);
+		if (!usage) return;
+		const said = (counts: Usage): number => counts.prompt_tokens + counts.completion_tokens;
+		if (!this.#usage || said(usage) >= said(this.#usage)) this.#usage = usage;
+	}
+
+	#chunk(delta: ChatDelta, finish_reason: string | null = null): ChatChunk {
+		const head = this.#heading ?? heading(this.#call);
+		return { ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] };
+	}
+}
+
+function headingOf({ id, created, model }: Frame, call: Call): ReturnType<typeof heading> {
+	const usual = heading(call);
+	return { id: id || usual.id, created: created || usual.created, model: model || usual.model };
+}

@@ -1,0 +1,73 @@
+/**
+ * `run` of Workers AI: by REST, `POST {url}/run/{model}` with the result in an envelope; or by an `Ai` binding, which
+ * takes the same inputs and gives the result bare. Both are one exchange of `http.ts`: a binding is a `fetch` of its own.
+ */
+import * as z from "zod";
+import { PRODUCT_MODELS } from "../../models/catalog.ts";
+import type { Model } from "../../models/model.ts";
+import type { Media } from "../../tasks/media.ts";
+import { postBytes, postJson, type RequestBody } from "../http.ts";
+import { type Call, failureOfShape, failureOfTarget } from "../upstream-failure.ts";
+
+export type Inputs =
+	| Record<string, unknown>
+	| FormData
+	/** A file as the body, other inputs beside it. */
+	| { file: Blob; fields: Record<string, string | undefined> };
+
+/** Asks for JSON; `schema` is the result's. */
+export async function runJson<Schema extends z.ZodType>(
+	call: Call,
+	inputs: Inputs,
+	schema: Schema,
+): Promise<z.output<Schema>> {
+	const { path, body } = requestOf(call, inputs);
+	return resultOf(await postJson(call, path, body, z.unknown()), schema, call);
+}
+
+/** What is in a reply: by REST in an envelope, by a binding bare. */
+export function resultOf<Schema extends z.ZodType>(
+	sent: unknown,
+	schema: Schema,
+	call: Call,
+): z.output<Schema> {
+	const result = call.target.binding ? sent : Envelope.safeParse(sent).data?.result;
+	const parsed = schema.safeParse(result);
+	if (parsed.success) return parsed.data;
+	throw call.refusal?.({ body: sent }) ?? failureOfShape(call, `a result of ${call.target.model}`);
+}
+
+const Envelope = z.looseObject({ result: z.unknown() });
+
+/** Asks for a file. */
+export async function runBytes(call: Call, inputs: Inputs): Promise<Media> {
+	const { path, body } = requestOf(call, inputs);
+	return postBytes(call, path, body);
+}
+
+/** The request of a `run`, for those that read its reply otherwise. */
+export function requestOf(call: Call, inputs: Inputs): { path: string; body: RequestBody } {
+	const path = runPath(call);
+	if (inputs instanceof FormData || !(inputs.file instanceof Blob)) return { path, body: inputs };
+	const query = new URLSearchParams();
+	for (const [name, value] of Object.entries(inputs.fields ?? {}))
+		if (value !== undefined) query.append(name, String(value));
+	return { path: query.size > 0 ? `${path}?${query}` : path, body: inputs.file };
+}
+
+/** A pattern may let the caller name the model, who must not get to any other path by it. */
+function runPath({ target }: Call): string {
+	const segments = target.model.split("/");
+	if (segments.some((segment) => /^\.{0,2}$/.test(segment)))
+		throw failureOfTarget(target, "noSuchModel", `has no model '${target.model}'`, { retryable: true });
+	return `/run/${segments.map((segment) => encodeURIComponent(segment).replace(/^%40/, "@")).join("/")}`;
+}
+
+/** The model as the upstream has it: a route may send one model's callers to another. */
+export const upstreamModel = ({ target, model }: Call): Model =>
+	target.model === model.id ? model : (PRODUCT_MODELS.find(({ id }) => id === target.model) ?? model);
+
+export const value = <Output>(output: Output) => ({ kind: "value" as const, output });
+
+/** A file in JSON: what the older models take. */
+export const byteList = ({ bytes }: Media): number[] => Array.from(bytes);

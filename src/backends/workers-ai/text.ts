@@ -1,0 +1,121 @@
+/** Tasks with text on both sides, each in the words of the model's shape. */
+import * as z from "zod";
+import type { RerankingInput } from "../../tasks/reranking.ts";
+import type { Answer } from "../../tasks/task.ts";
+import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
+import type { ClassifyTextInput, SummarizationInput, TranslationInput } from "../../tasks/text-transforms.ts";
+import { SentUsage, usageOf } from "../../tasks/usage.ts";
+import { embedTexts as embedByOpenAi } from "../openai/embeddings.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { runJson, upstreamModel, value } from "./run.ts";
+
+/** Of one request. bge-m3 takes more as contexts. */
+const MAX_TEXTS = 100;
+
+const Vectors = z.array(z.array(z.number()).min(1));
+const EmbeddingsReply = z
+	.looseObject({ data: Vectors.nullish(), response: Vectors.nullish(), usage: SentUsage.nullish() })
+	.refine(({ data, response }) => data ?? response);
+
+export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
+	// Only the OpenAI route can be told of a length.
+	if (input.dimensions !== undefined && !call.target.binding)
+		return embedByOpenAi(input, { ...call, target: { ...call.target, url: `${call.target.url}/v1` } });
+	const reply = await runJson(call, embeddingsInputs(input, call), EmbeddingsReply);
+	const vectors = reply.data ?? reply.response ?? [];
+	if (vectors.length !== input.texts.length) throw failureOfShape(call, `${input.texts.length} embeddings`);
+	const usage = usageOf(reply.usage);
+	return value({
+		vectors,
+		...(usage && { usage: { prompt_tokens: usage.prompt_tokens, total_tokens: usage.total_tokens } }),
+	});
+}
+
+function embeddingsInputs(
+	{ texts, pooling, truncate }: EmbeddingsInput,
+	call: Call,
+): Record<string, unknown> {
+	switch (upstreamModel(call).input) {
+		case "embeddings-bge":
+			return { text: texts, pooling };
+		case "embeddings-m3":
+			return {
+				...(texts.length > MAX_TEXTS ? { contexts: texts.map((text) => ({ text })) } : { text: texts }),
+				truncate_inputs: truncate,
+			};
+		default:
+			// qwen3's instruction is in its texts by now: what it calls text, it takes as it is.
+			return { text: texts };
+	}
+}
+
+const RanksReply = z.looseObject({
+	response: z.array(z.looseObject({ id: z.int().nonnegative(), score: z.number() })),
+});
+
+export async function rerank(
+	{ query, contexts, top_k }: RerankingInput,
+	call: Call,
+): Promise<Answer<"reranking">> {
+	const { response } = await runJson(
+		call,
+		{ query, contexts: contexts.map((text) => ({ text })), top_k },
+		RanksReply,
+	);
+	const places = new Set(response.map(({ id }) => id).filter((id) => id < contexts.length));
+	if (places.size !== response.length) throw failureOfShape(call, `a ranking of ${contexts.length} contexts`);
+	const ranks = response.map(({ id, score }) => ({ id, score })).sort((a, b) => b.score - a.score);
+	return value({ ranks: ranks.slice(0, top_k) });
+}
+
+export const LabelsReply = z.array(z.looseObject({ label: z.string(), score: z.number() }));
+
+export async function classifyText(
+	{ text }: ClassifyTextInput,
+	call: Call,
+): Promise<Answer<"text-classification">> {
+	const labels = await runJson(call, { text }, LabelsReply);
+	return value({ labels: labels.map(({ label, score }) => ({ label, score })) });
+}
+
+const SummaryReply = z.looseObject({ summary: z.string() });
+
+export async function summarize(
+	{ text, max_length }: SummarizationInput,
+	call: Call,
+): Promise<Answer<"summarization">> {
+	const { summary } = await runJson(call, { input_text: text, max_length }, SummaryReply);
+	return value({ summary });
+}
+
+const TranslationReply = z.looseObject({ translated_text: z.string(), usage: SentUsage.nullish() });
+const TranslationsReply = z.looseObject({ translations: z.array(z.string()) });
+
+/** IndicTrans takes all texts at once, and English alone to translate from; M2M takes one. */
+export async function translate(
+	{ texts, source_lang, target_lang }: TranslationInput,
+	call: Call,
+): Promise<Answer<"translation">> {
+	if (upstreamModel(call).input === "translation-indic") {
+		const inputs = { text: texts, target_language: target_lang };
+		const { translations } = await runJson(call, inputs, TranslationsReply);
+		if (translations.length !== texts.length) throw failureOfShape(call, `${texts.length} translations`);
+		return value({ texts: translations });
+	}
+	const replies = await Promise.all(
+		texts.map((text) => runJson(call, { text, source_lang, target_lang }, TranslationReply)),
+	);
+	const counts = replies.flatMap(({ usage }) => usageOf(usage) ?? []);
+	const sum = (count: (usage: (typeof counts)[number]) => number): number =>
+		counts.reduce((total, usage) => total + count(usage), 0);
+	return value({
+		texts: replies.map(({ translated_text }) => translated_text),
+		...(counts.length > 0 && {
+			usage: {
+				prompt_tokens: sum((usage) => usage.prompt_tokens),
+				completion_tokens: sum((usage) => usage.completion_tokens),
+				total_tokens: sum((usage) => usage.total_tokens),
+			},
+		}),
+	});
+}

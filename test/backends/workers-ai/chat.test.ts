@@ -1,0 +1,398 @@
+import { describe, expect, it } from "vitest";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import chatCompletion from "../../fixtures/workers-ai/chat-completion.json?raw";
+import jsonMode from "../../fixtures/workers-ai/json-mode.json?raw";
+import nativeSse from "../../fixtures/workers-ai/native.sse?raw";
+import nativeToolsSse from "../../fixtures/workers-ai/native-tools.sse?raw";
+import openaiSse from "../../fixtures/workers-ai/openai.sse?raw";
+import textCompletion from "../../fixtures/workers-ai/text-completion.json?raw";
+import toolCall from "../../fixtures/workers-ai/tool-call.json?raw";
+import toolCallScout from "../../fixtures/workers-ai/tool-call-scout.json?raw";
+import { says } from "../openai/ask.ts";
+import { eventStream, failureOf, json } from "../upstream.ts";
+import { ask, chunksOf, outputOf, URL } from "./ask.ts";
+import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, MOONDREAM, QWEN, SCOUT } from "./models.ts";
+
+const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };
+const RAW: ChatInput = { messages: [], prompt: "Once", stream: false };
+const SCHEMA = { type: "object", properties: { name: { type: "string" } } };
+const FORMAT = { type: "json_schema" as const, json_schema: { name: "a", schema: SCHEMA } };
+
+async function asked(model: string, input: ChatInput, reply = jsonMode) {
+	const { call, answer } = ask("text-generation", model, input, ({ url }) =>
+		url.includes("/v1/") ? says("hello") : json(reply),
+	);
+	await answer;
+	expect(call.asked).toHaveLength(1);
+	const { url, json: body } = call.asked[0] ?? { url: "", json: {} };
+	return { path: url.replace(URL, ""), body };
+}
+
+describe("a chat", () => {
+	it.each([LLAMA, SCOUT, KIMI, QWEN, GUARD, LEGACY, "@cf/openai/gpt-oss-20b"])(
+		"goes over the OpenAI route: %s",
+		async (model) => {
+			expect(await asked(model, HI)).toEqual({
+				path: "/v1/chat/completions",
+				body: { model, messages: [{ role: "user", content: "hi" }], stream: false },
+			});
+		},
+	);
+
+	it("has what the product's models know beside OpenAI's fields", async () => {
+		const input: ChatInput = {
+			...HI,
+			messages: [
+				{ role: "developer", content: "Be short." },
+				{ role: "assistant", content: "ok", reasoning_content: "hm" },
+			],
+			stream: false,
+			top_k: 3,
+			repetition_penalty: 1.1,
+			lora: "mine",
+			reasoning_effort: "minimal",
+			passthrough: { metadata: { a: "b" }, model: "another" },
+		};
+		const body = {
+			model: LLAMA,
+			messages: [
+				{ role: "system", content: "Be short." },
+				{ role: "assistant", content: "ok", reasoning: "hm" },
+			],
+			stream: false,
+			top_k: 3,
+			repetition_penalty: 1.1,
+			lora: "mine",
+			reasoning_effort: "low",
+			metadata: { a: "b" },
+		};
+		expect((await asked(LLAMA, input)).body).toEqual(body);
+		expect((await asked(KIMI, { ...input, reasoning_effort: null })).body).toMatchObject({
+			messages: [{ role: "developer" }, {}],
+			reasoning_effort: null,
+		});
+	});
+
+	it("streams as it came, byte for byte, its usage asked for", async () => {
+		const bytes = openaiSse.split("\n\n").toSpliced(4, 2).join("\n\n");
+		const asking = ask("text-generation", KIMI, { ...HI, stream: true }, () => eventStream(bytes));
+		expect((await chunksOf(asking)).text).toBe(bytes);
+		expect(asking.call.asked[0]?.json.stream_options).toEqual({ include_usage: true });
+	});
+});
+
+describe("what the OpenAI route cannot say", () => {
+	it.each([LLAMA, LEGACY, MISTRAL])("is asked natively: a raw prompt of %s", async (model) => {
+		expect(await asked(model, { ...RAW, max_tokens: 5, lora: "mine" })).toEqual({
+			path: `/run/${model}`,
+			body: { prompt: "Once", raw: true, stream: false, max_tokens: 5, lora: "mine" },
+		});
+	});
+
+	it("is asked of the completions route: a raw prompt of a model whose inputs are OpenAI's", async () => {
+		const completion = { choices: [{ index: 0, text: " upon", finish_reason: "stop" }] };
+		const asking = ask("text-generation", KIMI, RAW, () => json(completion));
+		expect((await outputOf(asking)).choices[0]?.message.content).toBe(" upon");
+		expect(asking.call.asked[0]?.url).toBe(`${URL}/v1/completions`);
+	});
+
+	it.each([
+		[LLAMA, { response_format: { type: "json_schema", json_schema: SCHEMA } }],
+		[MISTRAL, { guided_json: SCHEMA }],
+	])("is asked natively: JSON of %s, by the schema alone", async (model, format) => {
+		const { path, body } = await asked(model, { ...HI, response_format: FORMAT });
+		expect(path).toBe(`/run/${model}`);
+		expect(body).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false, ...format });
+	});
+
+	it("is not JSON of a newer model, nor no JSON at all", async () => {
+		expect(await asked(KIMI, { ...HI, response_format: FORMAT })).toMatchObject({
+			path: "/v1/chat/completions",
+			body: { response_format: FORMAT },
+		});
+		expect((await asked(LLAMA, { ...HI, response_format: { type: "text" } })).path).toBe(
+			"/v1/chat/completions",
+		);
+	});
+
+	it("a suffix, is for another engine", async () => {
+		const { answer } = ask("text-generation", LLAMA, { ...RAW, suffix: "end" }, () => json(jsonMode));
+		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });
+	});
+});
+
+describe("a route to another model", () => {
+	it("asks in the words of the one that answers", async () => {
+		const asking = ask(
+			"text-generation",
+			KIMI,
+			{ ...HI, response_format: FORMAT },
+			() => json(jsonMode),
+			LLAMA,
+		);
+		await asking.answer;
+		expect(asking.call.asked[0]?.url).toBe(`${URL}/run/${LLAMA}`);
+	});
+
+	it.each(["../../../../user/tokens", "@cf/../x", "@cf//x", ".", ""])(
+		"leads to no other path: '%s'",
+		async (model) => {
+			const asking = ask("text-classification", LLAMA, { text: "a" }, () => json([]), model);
+			expect(await failureOf(asking.answer)).toMatchObject({ key: "noSuchModel", retryable: true });
+			expect(asking.call.asked).toHaveLength(0);
+		},
+	);
+
+	it("keeps the rest of a name in its place", async () => {
+		const asking = ask(
+			"text-classification",
+			LLAMA,
+			{ text: "a" },
+			() => json({ result: [] }),
+			"@cf/a?b#c/d%2F",
+		);
+		await asking.answer;
+		expect(asking.call.asked[0]?.url).toBe(`${URL}/run/@cf/a%3Fb%23c/d%252F`);
+	});
+});
+
+describe("a native reply", () => {
+	const output = async (reply: string, input: Partial<ChatInput> = {}) =>
+		outputOf(ask("text-generation", LLAMA, { ...RAW, ...input }, () => json(reply)));
+
+	it.each([
+		["flat", toolCall, "call_uuid-2", '{"city":"Berlin"}'],
+		["OpenAI's", toolCallScout, "chatcmpl-tool-6f1d", '{"city": "Berlin"}'],
+	])("calls tools, in a form that is %s", async (_, reply, id, text) => {
+		expect((await output(reply)).choices).toEqual([
+			{
+				index: 0,
+				message: {
+					role: "assistant",
+					content: null,
+					tool_calls: [{ id, type: "function", function: { name: "get_weather", arguments: text } }],
+				},
+				finish_reason: "tool_calls",
+			},
+		]);
+	});
+
+	it("has no price of the upstream's", async () => {
+		expect((await output(toolCall)).usage).toEqual({
+			prompt_tokens: 20,
+			completion_tokens: 9,
+			total_tokens: 29,
+		});
+	});
+
+	it("of JSON mode is its text", async () => {
+		expect((await output(jsonMode)).choices[0]?.message.content).toBe(
+			'{"name":"India","capital":"New Delhi"}',
+		);
+	});
+
+	it.each([
+		[9, "length"],
+		[10, "stop"],
+		[undefined, "stop"],
+	])("of 9 tokens, where %s were asked for, ended with %s", async (max_tokens, reason) => {
+		expect((await output(jsonMode, { max_tokens })).choices[0]?.finish_reason).toBe(reason);
+	});
+
+	it("in OpenAI's words is kept", async () => {
+		expect(await output(chatCompletion)).toEqual({
+			...JSON.parse(chatCompletion).result,
+			choices: [
+				{
+					finish_reason: "stop",
+					index: 0,
+					logprobs: null,
+					matched_stop: 163586,
+					message: { content: "Hi", reasoning_content: "Hm.", role: "assistant", tool_calls: null },
+				},
+			],
+		});
+	});
+
+	it("to a prompt may be a text completion", async () => {
+		expect((await output(textCompletion)).choices).toEqual([
+			{ index: 0, message: { role: "assistant", content: " upon a time" }, finish_reason: "length" },
+		]);
+	});
+
+	it.each(['{"result":{}}', '{"response":"bare"}', '{"result":{"tool_calls":[]}}', "[]", "null"])(
+		"of another shape is refused: %s",
+		async (reply) => {
+			expect(await failureOf(output(reply))).toMatchObject({ key: "executionFailed" });
+		},
+	);
+});
+
+describe("a native stream", () => {
+	const stream = (text: string, input: Partial<ChatInput> = {}) =>
+		chunksOf(ask("text-generation", LLAMA, { ...RAW, ...input, stream: true }, () => eventStream(text)));
+	const choice = (delta: object, finish_reason: string | null = null) => [{ index: 0, delta, finish_reason }];
+
+	it("is told in OpenAI's chunks", async () => {
+		const { chunks, done } = await stream(nativeSse);
+		expect(done).toBe(true);
+		expect(chunks.map(({ choices }) => choices)).toEqual([
+			choice({ role: "assistant", content: "" }),
+			choice({ content: "Hello" }),
+			choice({ content: "!" }),
+			choice({}, "stop"),
+			[],
+		]);
+		expect(chunks.at(-1)?.usage).toEqual({ prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 });
+		expect(new Set(chunks.map(({ id, model }) => `${id} ${model}`))).toEqual(
+			new Set([`chatcmpl-uuid-1 ${LLAMA}`]),
+		);
+	});
+
+	it("ends in length where as many tokens came as were asked for", async () => {
+		const { chunks } = await stream(nativeSse, { max_tokens: 50 });
+		expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("length");
+	});
+
+	it("calls tools in parts", async () => {
+		const { chunks } = await stream(nativeToolsSse);
+		const part = (more: object) => choice({ tool_calls: [{ index: 0, ...more }] });
+		expect(chunks.map(({ choices }) => choices)).toEqual([
+			choice({ role: "assistant", content: "" }),
+			part({ id: "chatcmpl-tool-1", type: "function", function: { name: "get_weather", arguments: "" } }),
+			part({ function: { arguments: '{"city":' } }),
+			part({ function: { arguments: '"Berlin"}' } }),
+			choice({}, "tool_calls"),
+			[],
+		]);
+		expect(chunks.at(-1)?.usage).not.toHaveProperty("neurons");
+	});
+
+	it("calls flat tools, two of them, whole", async () => {
+		const calls = ["a", "b"].map((name) => ({ name, arguments: { x: name } }));
+		const { chunks } = await stream(`data: ${JSON.stringify({ tool_calls: calls })}\n\ndata: [DONE]\n\n`);
+		expect(
+			chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.tool_calls ?? [])),
+		).toMatchObject([
+			{ index: 0, function: { name: "a", arguments: '{"x":"a"}' } },
+			{ index: 1, function: { name: "b", arguments: '{"x":"b"}' } },
+		]);
+	});
+
+	it("in OpenAI's words is passed on, with the counts of its last frame", async () => {
+		const { chunks, done } = await stream(openaiSse);
+		expect(done).toBe(true);
+		expect(chunks.map(({ choices }) => choices)).toEqual([
+			choice({ content: "", role: "assistant" }),
+			choice({ reasoning: "Hm." }),
+			choice({ content: "Hi" }),
+			choice({}, "stop"),
+			[],
+		]);
+		expect(chunks.at(-1)).toEqual({
+			id: "id-1776784307643",
+			object: "chat.completion.chunk",
+			created: 1776784307,
+			model: "@cf/moonshotai/kimi-k2.6",
+			choices: [],
+			usage: { prompt_tokens: 57, completion_tokens: 28, total_tokens: 85 },
+		});
+	});
+
+	it("of a text completion has a role", async () => {
+		const frame = (text: string, finish_reason: string | null) =>
+			`data: ${JSON.stringify({ id: "cmpl-1", choices: [{ index: 0, text, finish_reason }] })}\n\n`;
+		const { chunks } = await stream(`${frame(" upon", null)}${frame("", "length")}data: [DONE]\n\n`);
+		expect(chunks.map(({ choices }) => choices)).toEqual([
+			choice({ role: "assistant", content: " upon" }),
+			choice({ content: "" }, "length"),
+		]);
+	});
+
+	it.each([
+		["without its end", nativeSse.replace("data: [DONE]\n\n", "")],
+		["amid a frame", nativeSse.slice(0, 90)],
+		["with a frame that is none", `${nativeSse.split("\n\n")[0]}\n\ndata: 7\n\n`],
+	])("that stops %s was cut", async (_, text) => {
+		const { done, error } = await stream(text);
+		expect(done).toBe(false);
+		expect(error).toMatchObject({ key: "executionFailed" });
+	});
+
+	it("that fails says why, by its code", async () => {
+		const error = { message: "AiError: Out of capacity: full", type: "rate_limit_exceeded", code: 3040 };
+		const first = nativeSse.split("\n\n")[0];
+		const ended = await stream(`${first}\n\ndata: ${JSON.stringify({ error })}\n\n`);
+		expect(ended.error).toMatchObject({ key: "outOfCapacity", description: "full" });
+	});
+
+	it("may be answered at once", async () => {
+		const asking = ask("text-generation", LLAMA, { ...RAW, stream: true }, () => json(toolCall));
+		expect((await outputOf(asking)).choices[0]?.finish_reason).toBe("tool_calls");
+	});
+});
+
+describe("Moondream", () => {
+	const LOOK: ChatInput = {
+		messages: [
+			{
+				role: "user",
+				content: [
+					{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+					{ type: "text", text: "What?" },
+				],
+			},
+		],
+		stream: false,
+		max_tokens: 9,
+		reasoning_effort: null,
+	};
+	const reply = {
+		finish_reason: "stop",
+		metrics: { input_tokens: 3, output_tokens: 2 },
+		answer: "A cat.",
+		reasoning: { text: "Ears.", grounding: [] },
+	};
+
+	it("is asked about one image", async () => {
+		const asking = ask("text-generation", MOONDREAM, LOOK, () => json({ result: reply }));
+		expect(await outputOf(asking)).toMatchObject({
+			choices: [{ message: { content: "A cat.", reasoning_content: "Ears." }, finish_reason: "stop" }],
+			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+		});
+		expect(asking.call.asked[0]).toMatchObject({
+			url: `${URL}/run/${MOONDREAM}`,
+			json: {
+				task: "query",
+				question: "What?",
+				image: "data:image/png;base64,AAAA",
+				reasoning: false,
+				max_tokens: 9,
+				stream: false,
+			},
+		});
+	});
+
+	it("streams what it says", async () => {
+		const frames = [
+			{ reasoning: { text: "Ears." } },
+			{ answer: "A " },
+			{ answer: "cat." },
+			{ ...reply, answer: "", reasoning: undefined },
+		];
+		const text = `${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")}data: [DONE]\n\n`;
+		const { chunks, done } = await chunksOf(
+			ask("text-generation", MOONDREAM, { ...LOOK, stream: true }, () => eventStream(text)),
+		);
+		expect(done).toBe(true);
+		expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([
+			{ role: "assistant", content: "" },
+			{ reasoning_content: "Ears." },
+			{ content: "A " },
+			{ content: "cat." },
+			{},
+			undefined,
+		]);
+		expect(chunks.at(-1)?.usage?.total_tokens).toBe(5);
+	});
+});
