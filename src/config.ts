@@ -1,17 +1,28 @@
 /**
- * The variables of the deployment, parsed once at the start: `BACKENDS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `DEFAULT_BACKEND`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`, each as JSON or as its text. Any mistake stops the start, and all of them
- * are told at once. Secrets are variables of their own, which `BACKENDS` and `ROUTES` name.
+ * The variables of the deployment, parsed once at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
+ * `DEFAULT_BACKEND`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`, each as JSON or as its text. Any mistake stops the start, and
+ * all of them are told at once. Secrets are variables of their own, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
  * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
  */
+import { readProviderKeys } from "./config/authors.ts";
 import { type ConfiguredBackend, readBackends } from "./config/backends.ts";
 import type { Env } from "./config/headers.ts";
 import { LimitsSchema } from "./config/limits.ts";
 import { readModels } from "./config/models.ts";
 import { ConfigError, expectedName, kindOf, Problems } from "./config/problems.ts";
-import { isExact, RouteTable, type RouteTarget, readDefaultBackend, readRoutes } from "./config/routes.ts";
+import {
+	isExact,
+	matches,
+	type Route,
+	RouteTable,
+	type RouteTarget,
+	readDefaultBackend,
+	readRoutes,
+} from "./config/routes.ts";
 import { adHocModel, Catalog } from "./models/catalog.ts";
+import type { Model } from "./models/model.ts";
+import { THIRD_PARTY_MODELS } from "./models/third-party.ts";
 import type { Limits } from "./request.ts";
 
 export { ConfigError };
@@ -37,8 +48,17 @@ export function configure(variables: object): Config {
 	const problems = new Problems();
 	const backendEntries = new Map(readEntries("BACKENDS", env, problems));
 	const backends = readBackends(backendEntries, env, problems);
+	const keyEntries = readEntries("PROVIDER_KEYS", env, problems);
+	const providers = readProviderKeys(keyEntries, { env, taken: new Set(backendEntries.keys()), problems });
+	for (const { backend } of providers) {
+		backends.set(backend.backend, backend);
+		backendEntries.set(backend.backend, { key: backend.backend });
+	}
 	const world = { env, backends, backendEntries, problems };
-	const routes = readRoutes(readEntries("ROUTES", env, problems), world);
+	const routes = [
+		...readRoutes(readEntries("ROUTES", env, problems), world),
+		...providers.map(({ route }) => route),
+	];
 	const limits = problems.parse(LimitsSchema, Object.fromEntries(readEntries("LIMITS", env, problems)), [
 		"LIMITS",
 	]);
@@ -49,7 +69,7 @@ export function configure(variables: object): Config {
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	problems.throwIfAny();
 
-	const known = product.with(models);
+	const known = product.with(servedThirdParties(routes)).with(models);
 	const adHoc = routes
 		.filter((route) => isExact(route) && !known.find(route.pattern))
 		.map(({ pattern }) => pattern);
@@ -63,6 +83,12 @@ export function configure(variables: object): Config {
 		...(adminToken !== undefined && { adminToken }),
 	};
 }
+
+/** Those that a route was meant for: a pattern that names the author, or the id. */
+const servedThirdParties = (routes: readonly Route[]): Model[] =>
+	THIRD_PARTY_MODELS.filter(({ id, author }) =>
+		routes.some(({ pattern }) => pattern.startsWith(`${author}/`) && matches(pattern, id)),
+	);
 
 /** The entries of a variable that holds an object, as JSON or as its text; none where it is not set. */
 function readEntries(name: string, env: Env, problems: Problems): [string, unknown][] {

@@ -247,10 +247,13 @@ describe("ConfigError", () => {
 
 	it.each([
 		["text", "BACKENDS.a: expected an object, found text"],
-		[{ url: OLLAMA.url }, 'BACKENDS.a.kind: expected "simulator" or "openai", found nothing'],
+		[
+			{ url: OLLAMA.url },
+			'BACKENDS.a.kind: expected "simulator", "openai", "anthropic", "gemini", "tei", "ollama", "workers-ai" or "cog", found nothing',
+		],
 		[
 			{ ...OLLAMA, kind: "opnai" },
-			'BACKENDS.a.kind: expected "simulator" or "openai", found "opnai"; did you mean "openai"?',
+			'BACKENDS.a.kind: expected one of 8 names, found "opnai"; did you mean "openai"?',
 		],
 		[{ kind: "openai" }, "BACKENDS.a: expected either url or urls, found neither"],
 		[{ ...OLLAMA, urls: [OLLAMA.url] }, "BACKENDS.a: expected either url or urls, found both"],

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AUTHORS, readProviderKeys } from "../../src/config/authors.ts";
 import { ConfigError, Problems } from "../../src/config/problems.ts";
 import { RouteTable } from "../../src/config/routes.ts";
+import { configure, describeRouting } from "../../src/config.ts";
 import { THIRD_PARTY_MODELS } from "../../src/models/third-party.ts";
 
 const ENV = { ANTHROPIC_API_KEY: "sk-ant-secret\n", GEMINI_API_KEY: "AIza-secret", EMPTY: " " };
@@ -109,5 +110,78 @@ describe("PROVIDER_KEYS", () => {
 			"PROVIDER_KEYS.openai: expected an author whose name no backend has, found one that BACKENDS has too",
 		]);
 		expect(problemsOf({ constructor: "GEMINI_API_KEY" })[0]).toContain("expected ");
+	});
+});
+
+describe("a configuration with provider keys", () => {
+	const keys = { PROVIDER_KEYS: { openai: "OPENAI_API_KEY", groq: "GROQ_API_KEY" } };
+	const env = { OPENAI_API_KEY: "sk-1", GROQ_API_KEY: "gsk-1", ...keys };
+
+	it("serves the authors' models, also those that no catalogue has", () => {
+		const { routing } = configure(env);
+		expect(routing.find("openai/gpt-5")).toMatchObject({
+			named: true,
+			targets: [{ backend: "openai", urls: ["https://api.openai.com/v1"], key: "sk-1", model: "gpt-5" }],
+		});
+		expect(routing.find("groq/llama-3.3-70b-versatile")).toMatchObject({
+			targets: [{ backend: "groq", key: "gsk-1", model: "llama-3.3-70b-versatile" }],
+		});
+		expect(routing.find("anthropic/claude-opus-5")).toBeUndefined();
+	});
+
+	it("lets routes name the providers as backends", () => {
+		const { routing } = configure({
+			...env,
+			ROUTES: { "@cf/meta/*": [{ backend: "groq", model: "llama-3.3-70b-versatile" }] },
+		});
+		expect(routing.find("@cf/meta/llama-3.2-1b-instruct")).toMatchObject({
+			targets: [{ backend: "groq", key: "gsk-1", model: "llama-3.3-70b-versatile" }],
+		});
+	});
+
+	it("refuses a header beside a provider's key", () => {
+		const route = { backend: "groq", headers: { authorization: "Bearer mine" } };
+		expect(() => configure({ ...env, ROUTES: { x: [route] } })).toThrow(
+			"ROUTES.x[0].headers.authorization: expected no such header beside a key, found both",
+		);
+	});
+
+	it("lists the models that a key or a route was meant for, and no others", () => {
+		const listed = (variables: object) =>
+			configure(variables)
+				.catalog.all.filter(({ source }) => source === 3)
+				.map(({ id }) => id);
+		const openai = listed(env);
+		expect(openai).toContain("openai/gpt-5");
+		expect(new Set(openai.map((id) => id.split("/")[0]))).toEqual(new Set(["openai"]));
+		expect(listed({})).toEqual([]);
+		expect(listed({ DEFAULT_BACKEND: "simulator", ROUTES: { "*": [{ backend: "simulator" }] } })).toEqual([]);
+		expect(listed({ ROUTES: { "xai/grok-4.5": [{ backend: "simulator" }] } })).toEqual(["xai/grok-4.5"]);
+		expect(listed({ ROUTES: { "anthropic/claude-opus*": [{ backend: "simulator" }] } })).toContain(
+			"anthropic/claude-opus-5",
+		);
+	});
+
+	it("takes an operator's prices of an author's model", () => {
+		const prices = [{ unit: "per M input tokens", neurons: 100 }];
+		const { catalog } = configure({ ...env, MODELS: { "openai/gpt-5": { prices } } });
+		expect(catalog.find("openai/gpt-5")).toMatchObject({
+			contextWindow: 128_000,
+			prices: [{ neurons: 100 }],
+		});
+		expect(catalog.all.filter(({ id }) => id === "openai/gpt-5")).toHaveLength(1);
+	});
+
+	it("says in the banner what goes where, and no key", () => {
+		expect(describeRouting(configure(env))).toEqual([
+			"openai/*         ->  openai (https://api.openai.com/v1)",
+			"groq/*           ->  groq (https://api.groq.com/openai/v1)",
+			"everything else  ->  nothing",
+		]);
+	});
+
+	it("takes the keys as text, too", () => {
+		const asText = { ...env, PROVIDER_KEYS: JSON.stringify(keys.PROVIDER_KEYS) };
+		expect(configure(asText).routing.find("openai/x")).toEqual(configure(env).routing.find("openai/x"));
 	});
 });
