@@ -1,7 +1,10 @@
 /** A gateway that lets nobody in but its operator and whom he gives a token. */
+import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../../src/app.ts";
+import { configure } from "../../src/config.ts";
 import type { Services } from "../../src/request.ts";
+import { createServices } from "../../src/services.ts";
 import { type TestOptions, testServices } from "../gateway.ts";
 import { newAccount } from "../objects/ask.ts";
 
@@ -20,7 +23,13 @@ export interface ClosedGateway {
 }
 
 export function closedGateway(options: TestOptions = {}, account = newAccount()): ClosedGateway {
-	const services = { ...testServices(options), uuid: () => crypto.randomUUID(), now: () => Date.now() };
+	const services = {
+		...testServices(options),
+		// The account's own object, time and ids, which tests ask behind the gateway's back.
+		ledgers: createServices(configure({}), env).ledgers,
+		uuid: () => crypto.randomUUID(),
+		now: () => Date.now(),
+	};
 	const app = createApp(services, { allowAnonymous: false, adminToken: ADMIN });
 	const ask: ClosedGateway["ask"] = async (path, token, init = {}) => {
 		const url = path.startsWith("http") ? path : `${V4}/accounts/${account}${path}`;

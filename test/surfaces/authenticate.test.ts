@@ -246,9 +246,10 @@ describe("every route of the app", () => {
 			await ask(`/tokens/${id}`, ADMIN, json("PUT", { ...tokenBody(account, ALL_GROUPS), ...change }));
 			return value;
 		};
+		const other = await closedGateway().give(ALL_GROUPS);
 		const texts = [
 			newTokenText(account),
-			await closedGateway().give(ALL_GROUPS),
+			other,
 			await dead({ expires_on: "2020-01-01T00:00:00Z" }),
 			await dead({ not_before: "2099-01-01T00:00:00Z" }),
 			await dead({ status: "disabled" }),
@@ -270,6 +271,8 @@ describe("every route of the app", () => {
 				),
 				body,
 				async ([method, path], text, sent) => {
+					// Of these, a token says itself which account it asks about.
+					if (text === other && !path.includes(account)) return;
 					const init = method === "GET" || sent === undefined ? { method } : { method, body: sent };
 					let authorization: Headers;
 					try {

@@ -1,0 +1,199 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Standing } from "../../src/objects/standing.ts";
+import type { UsageReport } from "../../src/objects/usage.ts";
+import { metricsText } from "../../src/surfaces/metrics.ts";
+import { admission, settlement, stubOf, worth } from "../objects/ask.ts";
+import { ADMIN, closedGateway, failureOf } from "./access.ts";
+
+const METRICS = "http://gateway/metrics";
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+
+interface Family {
+	type: string;
+	help: string;
+	samples: { labels: Record<string, string>; value: number }[];
+}
+
+/** The text format 0.0.4, strictly: HELP, TYPE, then the family's samples, no family and no series twice. */
+function parse(text: string): Map<string, Family> {
+	const families = new Map<string, Family>();
+	const series = new Set<string>();
+	expect(text.endsWith("\n")).toBe(true);
+	let help: [string, string] | undefined;
+	let current: [string, Family] | undefined;
+	for (const line of text.slice(0, -1).split("\n")) {
+		const helpLine = /^# HELP ([a-zA-Z_:][\w:]*) ((?:[^\\]|\\\\|\\n)*)$/.exec(line);
+		const typeLine = /^# TYPE ([a-zA-Z_:][\w:]*) (counter|gauge|histogram|summary|untyped)$/.exec(line);
+		const sample = /^([a-zA-Z_:][\w:]*)\{(.*)\} (\S+)$/.exec(line);
+		if (helpLine) {
+			help = [helpLine[1] ?? "", helpLine[2] ?? ""];
+		} else if (typeLine) {
+			const [, name = "", type = ""] = typeLine;
+			expect(help?.[0], "TYPE after its own HELP").toBe(name);
+			expect(families.has(name), `${name} once`).toBe(false);
+			current = [name, { type, help: help?.[1] ?? "", samples: [] }];
+			families.set(...current);
+		} else if (sample) {
+			const [, name = "", labels = "", value = ""] = sample;
+			expect(name).toBe(current?.[0]);
+			expect(series.has(`${name}{${labels}}`), `${line} once`).toBe(false);
+			series.add(`${name}{${labels}}`);
+			expect(value).toMatch(/^(?:[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|Inf)|NaN)$/);
+			current?.[1].samples.push({ labels: parseLabels(labels), value: Number(value) });
+		} else expect.fail(`not a line of the format: ${line}`);
+	}
+	return families;
+}
+
+function parseLabels(text: string): Record<string, string> {
+	const labels: Record<string, string> = {};
+	let rest = text;
+	while (rest) {
+		const label = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(?:,(?=.)|$)/.exec(rest);
+		if (!label) expect.fail(`not labels: ${rest}`);
+		const [all, name = "", value = ""] = label;
+		expect(Object.hasOwn(labels, name)).toBe(false);
+		labels[name] = value.replace(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
+		rest = rest.slice(all.length);
+	}
+	return labels;
+}
+
+const counts = {
+	requests: 5,
+	failed: 2,
+	overruns: 1,
+	inputTokens: 30,
+	cachedTokens: 10,
+	outputTokens: 7,
+	microNeurons: 1_500_001,
+};
+const report = (model: string): UsageReport => ({
+	rows: [{ ...counts, model, task: "Text Generation", backend: "engine" }],
+	total: counts,
+	truncated: false,
+});
+const STANDING: Standing = {
+	day: "2026-11-21",
+	open: 3,
+	budgets: [
+		{
+			key: "account",
+			microNeurons: 10_000_000_000,
+			failure: "freeAllocationUsed",
+			spentMicroNeurons: 1_500_001,
+			reservedMicroNeurons: 250_000,
+			roomMicroNeurons: 0,
+		},
+	],
+	rates: [],
+};
+
+describe("the text of metrics", () => {
+	it("has every number under its name and labels", () => {
+		const families = parse(metricsText("local", report(LLAMA), STANDING));
+		const common = { account: "local", model: LLAMA, task: "Text Generation", backend: "engine" };
+		const told = Object.fromEntries(
+			[...families].map(([name, { type, samples }]) => [
+				name,
+				[type, ...samples.map(({ labels, value }) => [labels, value])],
+			]),
+		);
+		const budget = { account: "local", budget: "account" };
+		expect(told).toEqual({
+			ganglion_requests_total: [
+				"counter",
+				[{ ...common, outcome: "served" }, 3],
+				[{ ...common, outcome: "failed" }, 2],
+			],
+			ganglion_tokens_total: [
+				"counter",
+				[{ ...common, kind: "input" }, 30],
+				[{ ...common, kind: "cached" }, 10],
+				[{ ...common, kind: "output" }, 7],
+			],
+			ganglion_neurons_total: ["counter", [common, 1.500001]],
+			ganglion_overruns_total: ["counter", [common, 1]],
+			ganglion_usage_truncated: ["gauge", [{ account: "local" }, 0]],
+			ganglion_open_requests: ["gauge", [{ account: "local" }, 3]],
+			ganglion_daily_budget_neurons: ["gauge", [budget, 10_000]],
+			ganglion_daily_spent_neurons: ["gauge", [budget, 1.500001]],
+			ganglion_daily_reserved_neurons: ["gauge", [budget, 0.25]],
+		});
+		expect([...families.values()].every(({ help }) => help.endsWith("."))).toBe(true);
+	});
+
+	it("escapes whatever a model is called", () => {
+		fc.assert(
+			fc.property(
+				fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", '"', "\n", "n", "}") })),
+				(model) => {
+					const samples = parse(metricsText("local", report(model), STANDING)).get(
+						"ganglion_neurons_total",
+					)?.samples;
+					expect(samples?.map(({ labels }) => labels.model)).toEqual([model]);
+				},
+			),
+		);
+	});
+
+	it("leaves out families without samples, and budgets without end", () => {
+		const [budget] = STANDING.budgets;
+		const endless = budget ? [{ ...budget, microNeurons: Number.POSITIVE_INFINITY }] : [];
+		const families = parse(
+			metricsText("local", { ...report(""), rows: [] }, { ...STANDING, budgets: endless }),
+		);
+		expect([...families.keys()]).toEqual([
+			"ganglion_usage_truncated",
+			"ganglion_open_requests",
+			"ganglion_daily_spent_neurons",
+			"ganglion_daily_reserved_neurons",
+		]);
+	});
+});
+
+describe("GET /metrics", () => {
+	it("is of the token's account", async () => {
+		const { account, ask, give } = closedGateway({
+			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { plan: "free", daily_neurons: 100 } },
+		});
+		const stub = stubOf(account);
+		await stub.admit(admission({ ticket: "one", model: LLAMA, worth: worth(2_000_000) }), []);
+		await stub.settle([settlement("one", { microNeurons: 1_500_000, inputTokens: 3 })]);
+		await stub.admit(admission({ ticket: "two", model: LLAMA, worth: worth(500_000) }), []);
+		const response = await ask(METRICS, await give(["Workers AI Metadata Read"]));
+		expect(response.status).toBe(200);
+		expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+		const families = parse(await response.text());
+		const value = (name: string) => families.get(`ganglion_${name}`)?.samples.map((sample) => sample.value);
+		expect(value("requests_total")).toEqual([1, 0]);
+		expect(value("neurons_total")).toEqual([1.5]);
+		expect(value("tokens_total")).toEqual([3, 0, 0]);
+		expect(value("open_requests")).toEqual([1]);
+		expect(value("daily_budget_neurons")).toEqual([100]);
+		expect(value("daily_spent_neurons")).toEqual([1.5]);
+		expect(value("daily_reserved_neurons")).toEqual([0.5]);
+	});
+
+	it("is of any account for the operator, who says which", async () => {
+		const { account, ask } = closedGateway();
+		expect(await (await ask(`${METRICS}?account=${account}`, ADMIN)).text()).toContain(
+			`ganglion_open_requests{account="${account}"} 0\n`,
+		);
+		expect(await failureOf(await ask(METRICS, ADMIN))).toBe("400 1001: account: say which, as ?account=");
+		expect(await failureOf(await ask(`${METRICS}?account=a%20b`, ADMIN))).toBe(
+			"400 1001: account: is no id of an account",
+		);
+	});
+
+	it("is closed to other accounts' tokens, and to those that may not read", async () => {
+		const { ask, give } = closedGateway();
+		const token = await give(["Workers AI Metadata Read"]);
+		expect(await failureOf(await ask(`${METRICS}?account=other`, token))).toBe(
+			"403 10000: Authentication error: the token is for another account",
+		);
+		expect((await ask(METRICS, await give(["Workers AI Run"]))).status).toBe(403);
+		expect((await ask(METRICS)).status).toBe(401);
+	});
+});
