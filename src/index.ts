@@ -14,3 +14,4 @@ export default { fetch: (request: Request) => app.fetch(request) } satisfies Exp
 export class AI extends entrypoint(services, config.allowAnonymous) {}
 
 export { Account } from "./objects/account.ts";
+export { Fleet } from "./objects/fleet.ts";

@@ -10,7 +10,11 @@ import type { Dialect, Rendered } from "./dialects/dialect.ts";
 import type { AiError } from "./errors.ts";
 import type { Catalog } from "./models/catalog.ts";
 import type { Model, TaskTitle } from "./models/model.ts";
-import type { Credential, Ledgers } from "./objects/admission.ts";
+import type { Accounts } from "./objects/accounts.ts";
+import type { Credential } from "./objects/admission.ts";
+import type { Standing } from "./objects/breaker.ts";
+import type { Health } from "./objects/health.ts";
+import type { Progress } from "./tasks/task.ts";
 
 export interface Caller {
 	account: string;
@@ -34,6 +38,14 @@ export interface InferenceRequest {
 	inputs: Inputs;
 	/** Fires when the caller has left. */
 	signal: AbortSignal;
+	/** `x-session-affinity`: what belongs together goes to one engine, where its route or its replicas allow a choice. */
+	session?: string;
+	options?: RequestOptions;
+}
+
+export interface RequestOptions {
+	/** `x-ganglion-single-flight`: an identical request that is being answered may answer this one, too. */
+	singleFlight?: boolean;
 }
 
 export interface Inputs {
@@ -58,20 +70,61 @@ export interface Served {
 	model: string;
 	/** `x-ganglion-attempts` */
 	attempts: number;
+	/** What engines did beside the answer: a hedge that lost, a stream that was cut and said again by another. */
+	wasted: Wasted[];
+	/** The answer is another request's, who asked the same at the same time: these calls are that one's. */
+	shared?: true;
 }
 
-export type Plan = readonly [Target, ...Target[]];
+export interface Wasted {
+	backend: string;
+	model: string;
+	progress: Progress;
+}
+
+/** Who may answer, in the order to ask them, and how hard to try. */
+export interface Plan {
+	targets: readonly [PlannedTarget, ...PlannedTarget[]];
+	/** Milliseconds for all calls of engines together. Absent: only each target's own time ends it. */
+	totalMs?: number;
+	retries: Retries;
+	/** Milliseconds without the beginning of an answer, after which a second target is asked, too. */
+	hedgeMs?: number;
+}
+
+export interface PlannedTarget extends Target {
+	continues?: Continuation;
+	/** Of its circuit breaker, when the plan was made. */
+	standing: Standing;
+}
+
+/**
+ * How an engine is made to go on with an assistant message that has begun. `prefill`: the message comes last. `vllm`:
+ * so, with `continue_final_message` and without the template's generation prompt, as vLLM and SGLang want it.
+ */
+export type Continuation = "prefill" | "vllm";
+
+export interface Retries {
+	/** Calls of one target, the first included. */
+	attempts: number;
+	/** Longest pause before the second call; it doubles with each further one. */
+	baseMs: number;
+	/** Longest pause, an engine's `Retry-After` included. */
+	maxMs: number;
+}
 
 /** What the pipeline is given: configuration parsed once, and the world it runs in. */
 export interface Services extends World {
 	catalog: Catalog;
 	routing: Routing;
 	limits: Limits;
+	/** What is known of the engines: which are left alone for a while. */
+	health: Health;
 	/** 0 to 1. */
 	random(): number;
 	/** Tells the operator of a failure, without a word of what was asked. */
 	log(error: AiError, requestId: string): void;
-	ledgers: Ledgers;
+	ledgers: Accounts;
 	/** Keeps the request's context alive until the promise is settled, also after the caller has gone. */
 	waitUntil(promise: Promise<unknown>): void;
 	/** Resolves after so many milliseconds; rejects with the signal's reason when it fires first. */
@@ -80,13 +133,20 @@ export interface Services extends World {
 
 export interface Routing {
 	/** Targets for a model id; `named` where a route names it (exactly or by pattern), not the default backend. */
-	find(modelId: string): { targets: WeightedTarget[]; named: boolean } | undefined;
+	find(modelId: string): { targets: WeightedTarget[]; named: boolean; settings?: RouteSettings } | undefined;
+}
+
+/** Of one route. */
+export interface RouteSettings extends Partial<Omit<Plan, "targets">> {
+	/** Weights hold for sessions, not for requests. */
+	sticky?: "session";
 }
 
 export interface WeightedTarget extends Omit<Target, "url"> {
 	/** Replicas of one engine. */
 	urls: [string, ...string[]];
 	weight?: number;
+	continues?: Continuation;
 }
 
 /** Of one request. */

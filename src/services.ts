@@ -1,16 +1,47 @@
 /** Configuration and the world, as the pipeline takes them. */
+import { waitUntil } from "cloudflare:workers";
 import type { Config } from "./config.ts";
 import { logFailure } from "./log.ts";
+import type { Account } from "./objects/account.ts";
+import { createLedgers } from "./objects/accounts.ts";
+import { FLEET_NAME, type Fleet } from "./objects/fleet.ts";
+import { IsolateHealth } from "./objects/health.ts";
 import type { Services } from "./request.ts";
 
-export const createServices = ({ catalog, routing, limits }: Config): Services => ({
-	catalog,
-	routing,
-	limits,
-	// Called through a closure: workerd's fetch insists on its own `this`.
-	fetch: (input, init) => fetch(input, init),
-	now: () => Date.now(),
-	uuid: () => crypto.randomUUID(),
-	random: () => Math.random(),
-	log: logFailure,
-});
+/** What a deployment binds, beside its variables. */
+export interface Bindings {
+	ACCOUNT: DurableObjectNamespace<Account>;
+	/** Without it every isolate has its own view of the engines. */
+	FLEET?: DurableObjectNamespace<Fleet>;
+}
+
+export function createServices({ catalog, routing, limits }: Config, bindings: Bindings): Services {
+	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
+		scheduler.wait(milliseconds, signal ? { signal } : {});
+	const { FLEET } = bindings;
+	return {
+		catalog,
+		routing,
+		limits,
+		// Called through a closure: workerd's fetch insists on its own `this`.
+		fetch: (input, init) => fetch(input, init),
+		now: () => Date.now(),
+		uuid: () => crypto.randomUUID(),
+		random: () => Math.random(),
+		log: logFailure,
+		ledgers: createLedgers({
+			namespace: bindings.ACCOUNT,
+			now: () => Date.now(),
+			waitUntil,
+			wait,
+			log: logFailure,
+		}),
+		health: new IsolateHealth({
+			now: () => Date.now(),
+			waitUntil,
+			...(FLEET && { exchange: (news) => FLEET.getByName(FLEET_NAME).exchange(news) }),
+		}),
+		waitUntil,
+		wait,
+	};
+}

@@ -1,0 +1,177 @@
+/**
+ * What this isolate knows of the engines: a breaker for each target, fed by its own calls and, seconds late, by those of
+ * other isolates through the `Fleet` object.
+ *
+ * The object is told and asked in one call, in the background of some request, at most every `EXCHANGE_MS`. When it
+ * cannot be reached the isolate goes on with its own view; what it had heard ends by itself, since every rest has an end.
+ */
+import { Breaker, type Standing } from "./breaker.ts";
+import type { News, View } from "./fleet.ts";
+
+/** The parts of a target that fail together. */
+export interface Addressed {
+	backend: string;
+	url: string;
+	model: string;
+}
+
+export interface Health {
+	standing(target: Addressed): Standing;
+	/** A call of a target starts. Whoever makes it says how it ends, once. */
+	ask(target: Addressed): Trial;
+}
+
+/** One call of a target. What is said after its end is ignored. */
+export interface Trial {
+	/** The answer has begun. */
+	begin(): void;
+	/** It ended well. */
+	succeed(): void;
+	/** `restMs`: the engine asked to be left alone for so long. */
+	fail(restMs?: number): void;
+	/** Its caller left: nothing was learned. */
+	leave(): void;
+}
+
+/** News wait so long, that more can go with them. */
+const NEWS_MS = 500;
+/** A view older than this is asked for again: well within the first rest of a circuit. */
+const VIEW_MS = 2_000;
+/** An exchange that has taken so long belongs to a request that is gone. */
+const EXCHANGE_MS = 10_000;
+const MAX_TARGETS = 2_000;
+
+export interface HealthWorld {
+	now(): number;
+	waitUntil(promise: Promise<unknown>): void;
+	/** Of the `Fleet` object; absent where there is none. */
+	exchange?(news: News[]): Promise<View>;
+}
+
+interface Watched {
+	breaker: Breaker;
+	/** Not told yet. */
+	failures: number;
+	failedAt: number;
+	changed: boolean;
+}
+
+export class IsolateHealth implements Health {
+	readonly #world: HealthWorld;
+	readonly #watched = new Map<string, Watched>();
+	#exchangedAt = Number.NEGATIVE_INFINITY;
+	#exchangingSince = Number.NEGATIVE_INFINITY;
+	#news = false;
+
+	constructor(world: HealthWorld) {
+		this.#world = world;
+	}
+
+	standing(target: Addressed): Standing {
+		return this.#watched.get(keyOf(target))?.breaker.standing(this.#world.now()) ?? "closed";
+	}
+
+	ask(target: Addressed): Trial {
+		const { now } = this.#world;
+		const watched = this.#watch(keyOf(target));
+		const { breaker } = watched;
+		const since = now();
+		breaker.ask(since);
+		this.#exchange();
+
+		let ended = false;
+		const end = (learn: () => void) => {
+			if (ended) return;
+			ended = true;
+			this.#note(watched, learn);
+		};
+		return {
+			begin: () => {
+				if (!ended) this.#note(watched, () => breaker.begin(now(), since));
+			},
+			succeed: () =>
+				end(() => {
+					breaker.succeed(now(), since);
+					watched.failures = 0;
+				}),
+			fail: (restMs) =>
+				end(() => {
+					breaker.fail(now(), since, restMs);
+					watched.failures++;
+					watched.failedAt = now();
+					watched.changed = true;
+				}),
+			leave: () => end(() => breaker.leave(since)),
+		};
+	}
+
+	/** Good news are told only of a circuit that had been open: all others are healthy in everybody's eyes. */
+	#note(watched: Watched, learn: () => void): void {
+		const { breaker } = watched;
+		const before = breaker.circuit;
+		learn();
+		const after = breaker.circuit;
+		const reopened = after.openedAt !== before.openedAt;
+		const closed =
+			before.workedAt <= before.openedAt && after.workedAt > after.openedAt && after.openedAt > 0;
+		watched.changed ||= reopened || closed;
+		this.#news ||= watched.changed;
+		this.#exchange();
+	}
+
+	#watch(key: string): Watched {
+		const known = this.#watched.get(key);
+		if (known) return known;
+		const [oldest] = this.#watched.keys();
+		if (oldest !== undefined && this.#watched.size >= MAX_TARGETS) this.#watched.delete(oldest);
+		const watched = { breaker: new Breaker(), failures: 0, failedAt: 0, changed: false };
+		this.#watched.set(key, watched);
+		return watched;
+	}
+
+	#exchange(): void {
+		const { exchange, now, waitUntil } = this.#world;
+		const at = now();
+		const age = at - this.#exchangedAt;
+		const due = this.#news ? age >= NEWS_MS : age >= VIEW_MS;
+		if (!exchange || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
+		this.#exchangingSince = at;
+		const news = [...this.#watched]
+			.filter(([, { changed }]) => changed)
+			.map(
+				([key, { breaker, failures, failedAt }]): News => ({
+					key,
+					failures,
+					failedAt,
+					circuit: breaker.circuit,
+				}),
+			);
+		this.#news = false;
+		for (const watched of this.#watched.values()) {
+			watched.changed = false;
+			watched.failures = 0;
+		}
+		waitUntil(
+			exchange(news).then(
+				(view) => this.#learn(view),
+				// The next exchange has news of its own; this one's are a few failures that nobody else hears of.
+				() => this.#over(),
+			),
+		);
+	}
+
+	#learn(view: View): void {
+		this.#over();
+		for (const [key, circuit] of Object.entries(view)) {
+			const isOpen = circuit.openedAt > circuit.workedAt;
+			(isOpen ? this.#watch(key) : this.#watched.get(key))?.breaker.learn(circuit);
+		}
+	}
+
+	#over(): void {
+		this.#exchangedAt = this.#world.now();
+		this.#exchangingSince = Number.NEGATIVE_INFINITY;
+	}
+}
+
+const keyOf = ({ backend, url, model }: Addressed): string => `${backend} ${url} ${model}`;

@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import { FAILURES_TO_OPEN, FIRST_REST_MS } from "../../src/objects/breaker.ts";
+import { FleetView, type News, type View } from "../../src/objects/fleet.ts";
+import { IsolateHealth } from "../../src/objects/health.ts";
+
+const TARGET = { backend: "a", url: "http://a/v1", model: "m" };
+const OTHER = { ...TARGET, backend: "b" };
+
+/** Isolates around one fleet, with one clock. */
+function world(exchange?: (news: News[]) => Promise<View>) {
+	const clock = { now: 1_000_000 };
+	const fleet = new FleetView();
+	const told: News[][] = [];
+	const background: Promise<unknown>[] = [];
+	const isolate = () =>
+		new IsolateHealth({
+			now: () => clock.now,
+			waitUntil: (promise) => background.push(promise),
+			exchange:
+				exchange ??
+				(async (news) => {
+					told.push(news);
+					return structuredClone(fleet.exchange(news, clock.now));
+				}),
+		});
+	const settle = async () => {
+		await Promise.all(background.splice(0));
+	};
+	return { clock, told, isolate, settle, background };
+}
+
+const fail = (health: IsolateHealth, times: number) => {
+	for (let i = 0; i < times; i++) health.ask(TARGET).fail();
+};
+
+describe("IsolateHealth", () => {
+	it("holds each target's circuit apart", () => {
+		const health = world().isolate();
+		fail(health, FAILURES_TO_OPEN);
+		expect(health.standing(TARGET)).toBe("open");
+		expect(health.standing(OTHER)).toBe("closed");
+		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
+	});
+
+	it("tells the others of an open circuit, and that it closed", async () => {
+		const { clock, isolate, settle } = world();
+		const [first, second] = [isolate(), isolate()];
+		const later = async (ms: number, health: IsolateHealth) => {
+			clock.now += ms;
+			health.ask(OTHER).succeed();
+			await settle();
+		};
+		await later(0, second);
+		fail(first, FAILURES_TO_OPEN);
+		await settle();
+		await later(500, first);
+		await later(1000, second);
+		expect(second.standing(TARGET)).toBe("closed");
+		await later(500, second);
+		expect(second.standing(TARGET)).toBe("open");
+		clock.now += FIRST_REST_MS - 2000;
+		expect(second.standing(TARGET)).toBe("probe");
+
+		first.ask(TARGET).begin();
+		await settle();
+		await later(500, first);
+		await later(2000, second);
+		expect(second.standing(TARGET)).toBe("closed");
+	});
+
+	it("adds up the failures that no isolate alone would open its circuit for", async () => {
+		const { clock, isolate, settle } = world();
+		const isolates = Array.from({ length: FAILURES_TO_OPEN }, isolate);
+		for (const health of isolates) {
+			fail(health, 1);
+			await settle();
+			clock.now += 100;
+			health.ask(OTHER).succeed();
+			clock.now += 500;
+			health.ask(OTHER).succeed();
+			await settle();
+		}
+		expect(isolates.at(-1)?.standing(TARGET)).toBe("open");
+	});
+
+	it("says nothing of engines that are well, and asks no more than every two seconds", async () => {
+		const { clock, told, isolate, settle } = world();
+		const health = isolate();
+		for (let i = 0; i < 100; i++) {
+			health.ask(TARGET).succeed();
+			clock.now += 100;
+			await settle();
+		}
+		expect(told).toEqual([[], [], [], [], []]);
+	});
+
+	it("goes on alone when the fleet fails or never answers, and what it had heard ends by itself", async () => {
+		for (const exchange of [
+			async () => Promise.reject(new Error("gone")),
+			() => new Promise<View>(() => {}),
+		]) {
+			const { clock, isolate, background } = world(exchange);
+			const health = isolate();
+			fail(health, FAILURES_TO_OPEN);
+			await Promise.race([Promise.all(background), Promise.resolve()]);
+			expect(health.standing(TARGET)).toBe("open");
+			clock.now += FIRST_REST_MS;
+			expect(health.standing(TARGET)).toBe("probe");
+			const before = background.length;
+			clock.now += 20_000;
+			health.ask(TARGET).succeed();
+			expect(background.length).toBeGreaterThan(before);
+			expect(health.standing(TARGET)).toBe("closed");
+		}
+	});
+
+	it("believes its own later success, not an old view", async () => {
+		const { clock, isolate, settle } = world();
+		const [first, second] = [isolate(), isolate()];
+		fail(first, FAILURES_TO_OPEN);
+		clock.now += 600;
+		first.ask(OTHER).succeed();
+		await settle();
+		clock.now += 600;
+		second.ask(TARGET).succeed();
+		await settle();
+		expect(second.standing(TARGET)).toBe("closed");
+	});
+
+	it("counts a trial's end once", () => {
+		const health = world().isolate();
+		for (let i = 0; i < FAILURES_TO_OPEN - 1; i++) {
+			const trial = health.ask(TARGET);
+			trial.fail();
+			trial.fail();
+		}
+		expect(health.standing(TARGET)).toBe("closed");
+	});
+});
+
+describe("FleetView", () => {
+	it("forgets whom nobody has told of for five minutes, and holds a bounded number", () => {
+		const fleet = new FleetView();
+		const circuit = { openedAt: 1, restsUntil: 2, workedAt: 0 };
+		const news = (key: string): News => ({ key, failures: 1, failedAt: 1, circuit });
+		fleet.exchange([news("old")], 0);
+		expect(Object.keys(fleet.exchange([news("new")], 5 * 60_000))).toEqual(["old", "new"]);
+		expect(Object.keys(fleet.exchange([], 5 * 60_000 + 1))).toEqual(["new"]);
+		const many = Array.from({ length: 5000 }, (_, i) => news(`k${i}`));
+		expect(Object.keys(fleet.exchange(many, 6 * 60_000)).length).toBeLessThanOrEqual(2000);
+	});
+});
