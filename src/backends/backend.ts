@@ -12,7 +12,9 @@ import type { Answer, TaskInput, TaskName } from "../tasks/task.ts";
 export interface Timeouts {
 	/** Milliseconds from the request to the upstream's status line. */
 	headerMs: number;
-	/** Milliseconds to the first piece of a body, and between two. */
+	/** Milliseconds from there to the first piece of the body; absent: as between two. */
+	firstTokenMs?: number;
+	/** Milliseconds between two pieces of a body. */
 	idleMs: number;
 	/** Milliseconds for the whole. */
 	totalMs: number;

@@ -1,52 +1,35 @@
-/** Walks a plan to the first target that answers. What fails for good ends the walk; what another may do better goes on. */
-import type { BackendTasks, CallContext, Target, World } from "../backends/backend.ts";
-import { BACKENDS } from "../backends/index.ts";
-import { AiError, toAiError } from "../errors.ts";
-import type { Plan, Services } from "../request.ts";
-import type { Answer, TaskAnswer, TaskCall, TaskInput, TaskName } from "../tasks/task.ts";
+/**
+ * Walks a plan to the first target that answers, and goes on with the next where a stream is cut (`dispatch/`). What
+ * fails for good ends the walk; what another may do better goes on.
+ */
+import type { Plan, Served } from "../request.ts";
+import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
+import { begin } from "./dispatch/begin.ts";
+import { type DispatchContext, type DispatchServices, Journey } from "./dispatch/journey.ts";
+import { splice } from "./dispatch/splice.ts";
 
-export type DispatchServices = World & Pick<Services, "log">;
+export type { DispatchContext, DispatchServices };
 
 export interface Dispatched {
 	answer: TaskAnswer;
-	backend: string;
+	/** Changes while a stream is read. */
+	served: Served;
 }
 
 export async function dispatch(
 	plan: Plan,
 	call: TaskCall,
-	context: CallContext & { requestId: string },
+	context: DispatchContext,
 	services: DispatchServices,
 ): Promise<Dispatched> {
-	let failure: AiError | undefined;
-	for (const target of plan) {
-		if (context.signal.aborted) throw new AiError("aborted");
-		const ask = handler(target, call, services);
-		if (!ask) {
-			failure ??= new AiError(
-				"noSuchModel",
-				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) has no ${call.task}`,
-			);
-			continue;
-		}
-		try {
-			const answer = await ask(call.input, context);
-			return { answer: { task: call.task, answer } as TaskAnswer, backend: target.backend };
-		} catch (error) {
-			if (context.signal.aborted) throw new AiError("aborted", undefined, { cause: error });
-			failure = toAiError(error);
-			if (!failure.retryable) throw failure;
-			// The last one is the caller's to see, and its surface's to log.
-			if (target !== plan.at(-1)) services.log(failure, context.requestId);
-		}
-	}
-	throw failure ?? new AiError("executionFailed");
-}
-
-type Handler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
-
-/** The compiler cannot see that a task's handler takes that task's input: the table's type says it. */
-function handler(target: Target, call: TaskCall, services: World): Handler | undefined {
-	const tasks: BackendTasks = BACKENDS[target.kind](target, services);
-	return tasks[call.task] as Handler | undefined;
+	const journey = new Journey(plan, call, context, services);
+	const begun = await begin(journey);
+	const { answer } = begun;
+	const { served } = journey;
+	journey.settleOn(begun.target);
+	// A lone target's stream passes as it is: nobody could go on.
+	const passes = answer.kind === "value" || call.task !== "text-generation" || !journey.goesOn;
+	if (passes) begun.trial.succeed();
+	const given = passes ? answer : splice(begun, answer, call.input, journey);
+	return { answer: { task: call.task, answer: given } as TaskAnswer, served };
 }

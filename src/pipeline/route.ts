@@ -1,34 +1,66 @@
-/** Which targets may answer for a model, in the order to ask them. Pure: chance comes in. */
+/**
+ * Which targets may answer for a model, in the order to ask them. Pure: chance, the session and what is known of the
+ * engines come in.
+ *
+ * An engine whose circuit is open comes after all others, but is not left out: where nobody else is there, asking it is
+ * better than not to ask.
+ */
 import type { Target } from "../backends/backend.ts";
 import { AiError } from "../errors.ts";
-import type { Plan, Routing, WeightedTarget } from "../request.ts";
+import type { Health } from "../objects/health.ts";
+import type { Plan, PlannedTarget, Retries, RouteSettings, Routing, WeightedTarget } from "../request.ts";
+import { drawAt, rankFor } from "./draw.ts";
+
+export const DEFAULT_RETRIES: Retries = { attempts: 2, baseMs: 250, maxMs: 5_000 };
 
 export interface RouteServices {
 	routing: Routing;
+	health: Pick<Health, "standing">;
 	/** 0 to 1. */
 	random(): number;
 }
 
-export function route(modelId: string, { routing, random }: RouteServices): Plan {
+export function route(modelId: string, services: RouteServices, session?: string): Plan {
+	const { routing, health, random } = services;
 	const served = routing.find(modelId);
 	if (!served)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
-	const [first, ...rest] = drawFirst(served.targets, random).flatMap((target) => replicas(target, random));
+	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = served.settings ?? {};
+	const ordered = drawFirst(served.targets, random, sticky && session)
+		.flatMap((target) => replicas(target, random, session))
+		.map((target): PlannedTarget => ({ ...target, standing: health.standing(target) }));
+	const [first, ...rest] = [
+		...ordered.filter(({ standing }) => standing !== "open"),
+		...ordered.filter(({ standing }) => standing === "open"),
+	];
 	if (!first) throw new AiError("noSuchModel", `No such model ${modelId} or task: its route is empty`);
-	return [first, ...rest];
+	return { targets: [first, ...rest], retries, ...settings };
 }
 
 /** Weighted targets share the first place by their weights; those without a weight only stand in, in order. */
-function drawFirst(targets: WeightedTarget[], random: () => number): WeightedTarget[] {
-	let total = 0;
-	const upTo = targets.map(({ weight = 0 }) => (total += weight));
-	const at = random() * total;
-	const drawn = targets.find((_, i) => at < (upTo[i] ?? 0));
-	return drawn ? [drawn, ...targets.filter((target) => target !== drawn)] : targets;
+function drawFirst(targets: WeightedTarget[], random: () => number, session?: string): WeightedTarget[] {
+	const shares = targets.flatMap((target) => {
+		const { backend, model, weight } = target;
+		return weight === undefined ? [] : [{ name: `${backend} ${model}`, weight, target }];
+	});
+	const drawn = session === undefined ? drawAt(shares, random()) : rankFor(session, shares)[0];
+	if (!drawn) return targets;
+	return [drawn.target, ...targets.filter((target) => target !== drawn.target)];
 }
 
-/** One target for each replica of an engine, from a random one on. */
-function replicas({ urls, weight: _, ...target }: WeightedTarget, random: () => number): Target[] {
-	const start = Math.floor(random() * urls.length);
-	return [...urls.slice(start), ...urls.slice(0, start)].map((url) => ({ ...target, url }));
+/** One target for each replica of an engine: from a random one on, or in the session's own order. */
+function replicas(
+	{ urls, weight: _, ...target }: WeightedTarget,
+	random: () => number,
+	session?: string,
+): Target[] {
+	const start = session === undefined ? Math.floor(random() * urls.length) : 0;
+	const ordered =
+		session === undefined
+			? [...urls.slice(start), ...urls.slice(0, start)]
+			: rankFor(
+					session,
+					urls.map((name) => ({ name, weight: 1 })),
+				).map(({ name }) => name);
+	return ordered.map((url) => ({ ...target, url }));
 }

@@ -1,96 +1,348 @@
 import { describe, expect, it } from "vitest";
-import type { Target } from "../../src/backends/backend.ts";
-import type { AiError } from "../../src/errors.ts";
-import { adHocModel } from "../../src/models/catalog.ts";
-import { dispatch } from "../../src/pipeline/dispatch.ts";
-import type { Plan } from "../../src/request.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import { completion } from "../gateway.ts";
+import { CHAT, type Reply, silent, status, target, world } from "./dispatch/world.ts";
 
-const target = (backend: string): Target => ({
-	backend,
-	kind: "openai",
-	url: `http://${backend}/v1`,
-	model: "m",
-	headers: {},
-	timeouts: { headerMs: 1000, idleMs: 1000, totalMs: 1000 },
-});
-const CHAT: TaskCall = {
-	task: "text-generation",
-	input: { messages: [{ role: "user", content: "Hi" }], stream: false },
-};
+const ok: Reply = ({ engine }) => Response.json(completion(engine));
+const RETRIES = { attempts: 3, baseMs: 100, maxMs: 5_000 };
 
-/** Asks backends by name, each answering with a status; tells who was asked and what was logged. */
-async function walk(replies: Record<string, number>, call = CHAT, leaving = new AbortController()) {
-	const asked: string[] = [];
-	const logged: [string, number][] = [];
-	const [first = target("none"), ...rest] = Object.keys(replies).map(target);
-	const plan: Plan = [first, ...rest];
-	const result = await dispatch(
-		plan,
-		call,
-		{ model: adHocModel("m"), signal: leaving.signal, requestId: "id" },
-		{
-			fetch: async (input) => {
-				const name = new URL(String(input)).hostname;
-				asked.push(name);
-				const status = replies[name] ?? 500;
-				return status === 200 ? Response.json(completion(name)) : new Response("no", { status });
-			},
-			now: () => 0,
-			uuid: () => "id",
-			log: ({ code }, id) => logged.push([id, code]),
-		},
-	).catch((error: AiError) => error);
-	return { asked, logged, result };
-}
+/** A turn of the event loop lets everything settle that can. */
+const settle = () => new Promise((resolve) => setTimeout(resolve));
 
 describe("dispatch", () => {
 	it("stops at the first that answers", async () => {
-		const { asked, logged, result } = await walk({ a: 200, b: 200 });
-		expect(asked).toEqual(["a"]);
+		const { engines, logged, run } = world({ replies: { a: ok, b: ok } });
+		const { answer, served } = await run();
+		expect(engines()).toEqual(["a"]);
 		expect(logged).toEqual([]);
-		expect(result).toMatchObject({ backend: "a", answer: { task: "text-generation" } });
+		expect(answer).toMatchObject({ task: "text-generation", answer: { kind: "value" } });
+		expect(served).toEqual({ backend: "a", model: "a-model", attempts: 1, wasted: [] });
 	});
 
 	it("goes on from what another may do better, and leaves a trace of each", async () => {
-		const { asked, logged, result } = await walk({ a: 503, b: 404, c: 500, d: 200 });
-		expect(asked).toEqual(["a", "b", "c", "d"]);
+		const replies = { a: status(503), b: status(404), c: status(500), d: ok };
+		const { engines, logged, run } = world({ replies });
+		expect((await run()).served).toEqual({ backend: "d", model: "d-model", attempts: 4, wasted: [] });
+		expect(engines()).toEqual(["a", "b", "c", "d"]);
 		expect(logged).toEqual([
 			["id", 3040],
 			["id", 5007],
 			["id", 5001],
 		]);
-		expect(result).toMatchObject({ backend: "d" });
 	});
 
 	it("ends with the last failure when nobody answers", async () => {
-		const { logged, result } = await walk({ a: 500, b: 429 });
-		expect(result).toMatchObject({ code: 3040 });
+		const { logged, failure } = world({ replies: { a: status(500), b: status(429) } });
+		expect(await failure()).toMatchObject({ code: 3040 });
 		expect(logged).toEqual([["id", 5001]]);
 	});
 
-	it("ends at once with what another would only repeat", async () => {
-		const { asked, result } = await walk({ a: 400, b: 200 });
-		expect(asked).toEqual(["a"]);
-		expect(result).toMatchObject({ code: 8007 });
+	it("ends with what another time may mend, not with that the last one lacks the model", async () => {
+		const { failure } = world({ replies: { a: status(429, { "retry-after": "60" }), b: status(404) } });
+		expect(await failure()).toMatchObject({ code: 3040, retryAfter: 60 });
+	});
+
+	it.each([
+		["a bad request", 400, 8007],
+		["a request that is too large", 413, 3006],
+		["an unprocessable one", 422, 8007],
+	])("ends at once with %s", async (_, code, expected) => {
+		const { engines, failure } = world({ replies: { a: status(code), b: ok }, plan: { retries: RETRIES } });
+		expect(await failure()).toMatchObject({ code: expected });
+		expect(engines()).toEqual(["a"]);
 	});
 
 	it("says which backend lacks the task, when all do", async () => {
 		const audio = { bytes: new Uint8Array(1) };
-		const { asked, result } = await walk({ a: 200 }, { task: "turn-detection", input: { audio } });
-		expect(asked).toEqual([]);
-		expect(result).toMatchObject({
+		const { engines, failure } = world({ replies: { a: ok } });
+		expect(await failure({ task: "turn-detection", input: { audio } })).toMatchObject({
 			code: 5007,
 			description: "No such model m or task: backend 'a' (openai) has no turn-detection",
 		});
+		expect(engines()).toEqual([]);
 	});
 
 	it("asks nobody for a caller who has left", async () => {
-		const leaving = new AbortController();
-		leaving.abort();
-		const { asked, result } = await walk({ a: 200 }, CHAT, leaving);
-		expect(asked).toEqual([]);
-		expect(result).toMatchObject({ code: 3008 });
+		const { caller, engines, failure } = world({ replies: { a: ok } });
+		caller.abort();
+		expect(await failure()).toMatchObject({ code: 3008 });
+		expect(engines()).toEqual([]);
 	});
+});
+
+describe("retries", () => {
+	it("asks the same again after a pause that doubles, with full jitter", async () => {
+		const { asked, waits, run } = world({
+			replies: { a: [status(500), status(500), ok], b: ok },
+			plan: { retries: RETRIES },
+			random: 0.5,
+		});
+		expect((await run()).served).toMatchObject({ backend: "a", attempts: 3 });
+		expect(waits.map(({ ms }) => ms)).toEqual([50, 100]);
+		expect(asked.map(({ at }) => at)).toEqual([0, 50, 150]);
+	});
+
+	it("waits at least as long as the engine asks for", async () => {
+		const { asked, run } = world({
+			replies: { a: [status(429, { "retry-after": "2" }), ok] },
+			plan: { retries: RETRIES },
+			random: 0.5,
+		});
+		await run();
+		expect(asked.map(({ at }) => at)).toEqual([0, 2050]);
+	});
+
+	it("moves on at once where that is longer than anybody waits, and passes it on where nobody is left", async () => {
+		const busy = status(503, { "retry-after": "6" });
+		const two = world({ replies: { a: busy, b: ok }, plan: { retries: RETRIES } });
+		expect((await two.run()).served).toMatchObject({ backend: "b", attempts: 2 });
+		expect(two.waits).toEqual([]);
+		const one = world({ replies: { a: busy }, plan: { retries: RETRIES } });
+		expect(await one.failure()).toMatchObject({ code: 3040, retryAfter: 6 });
+		expect(one.engines()).toEqual(["a"]);
+	});
+
+	it.each([
+		["lacks the model", status(404)],
+		["refuses the key", status(401)],
+		["redirects", status(307, { location: "http://elsewhere/" })],
+		["does not know the route", status(405)],
+		["cannot do it", status(501)],
+		["had its time", status(504)],
+	])("does not ask an engine again that %s", async (_, reply) => {
+		const { engines, run } = world({ replies: { a: reply, b: ok }, plan: { retries: RETRIES } });
+		await run();
+		expect(engines()).toEqual(["a", "b"]);
+	});
+
+	it("does not ask one again that was silent", async () => {
+		const { engines, run } = world({
+			replies: { a: silent, b: ok },
+			plan: { retries: RETRIES },
+			targets: { a: { timeouts: { headerMs: 5, idleMs: 5, totalMs: 1000 } } },
+		});
+		await run();
+		expect(engines()).toEqual(["a", "b"]);
+	});
+
+	it("stops waiting when the caller leaves", async () => {
+		const { caller, engines, failure, holdWaits, waits } = world({
+			replies: { a: status(500), b: ok },
+			plan: { retries: RETRIES },
+		});
+		holdWaits();
+		const failed = failure();
+		while (waits.length === 0) await settle();
+		caller.abort();
+		expect(await failed).toMatchObject({ code: 3008 });
+		expect(engines()).toEqual(["a"]);
+	});
+});
+
+describe("the time of a route", () => {
+	it("bounds all calls together", async () => {
+		const { asked, clock, failure } = world({
+			replies: {
+				a: () => {
+					clock.now += 700;
+					return new Response("", { status: 500 });
+				},
+			},
+			plan: { totalMs: 1_000, retries: { attempts: 9, baseMs: 200, maxMs: 200 } },
+			random: 1,
+		});
+		expect(await failure()).toMatchObject({ code: 5001 });
+		expect(asked.map(({ at }) => at)).toEqual([0, 900]);
+	});
+
+	it("is over before the next target is asked", async () => {
+		const slow: Reply = () => {
+			clock.now += 1_000;
+			return new Response("", { status: 500 });
+		};
+		const { clock, engines, failure } = world({ replies: { a: slow, b: ok }, plan: { totalMs: 1_000 } });
+		expect(await failure()).toMatchObject({
+			code: 3046,
+			description: "No engine answered within 1000 ms",
+		});
+		expect(engines()).toEqual(["a"]);
+	});
+
+	it("ends a call that would take longer", async () => {
+		const { asked, failure } = world({ replies: { a: silent }, plan: { totalMs: 20 } });
+		expect(await failure()).toMatchObject({ code: 3046 });
+		expect(asked[0]?.signal.aborted).toBe(true);
+	});
+});
+
+describe("circuits", () => {
+	it("stop asking an engine that keeps failing, and start again with one probe", async () => {
+		const down = { now: true };
+		const { clock, engines, run, asked } = world({
+			replies: { a: (one) => (down.now ? new Response("", { status: 503 }) : ok(one)), b: ok },
+		});
+		for (let i = 0; i < 10; i++) await run();
+		expect(engines().filter((engine) => engine === "a")).toHaveLength(5);
+		down.now = false;
+		clock.now += 5_000;
+		asked.length = 0;
+		expect((await run()).served).toMatchObject({ backend: "a", attempts: 1 });
+		expect((await run()).served).toMatchObject({ backend: "a", attempts: 1 });
+	});
+
+	it("let a second caller pass by while one probes", async () => {
+		const { clock, run, services } = world({ replies: { a: ok, b: ok } });
+		for (let i = 0; i < 5; i++) services.health.ask(target("a")).fail();
+		clock.now += 5_000;
+		const [first, second] = await Promise.all([run(), run()]);
+		expect([first.served.backend, second.served.backend]).toEqual(["a", "b"]);
+	});
+
+	it("are no reason to ask nobody: the last one is asked, once", async () => {
+		const { engines, failure, services } = world({
+			replies: { a: status(500) },
+			plan: { retries: RETRIES },
+		});
+		for (let i = 0; i < 5; i++) services.health.ask(target("a")).fail();
+		expect(await failure()).toMatchObject({ code: 5001 });
+		expect(engines()).toEqual(["a"]);
+	});
+
+	it("learn nothing bad from a refusal", async () => {
+		const { failure, services } = world({ replies: { a: status(400) } });
+		for (let i = 0; i < 10; i++) await failure();
+		expect(services.health.standing(target("a"))).toBe("closed");
+	});
+
+	it("S15: an engine that was away for a minute is asked again within 30 seconds of its return", async () => {
+		const { clock, run } = world({
+			replies: {
+				a: (one) => (clock.now - 1_000_000 < 60_000 ? new Response("", { status: 503 }) : ok(one)),
+				b: ok,
+			},
+		});
+		let back: number | undefined;
+		let asked = 0;
+		for (let at = 0; at < 100_000; at += 250) {
+			clock.now = 1_000_000 + at;
+			const { served } = await run();
+			if (at < 60_000) asked += served.attempts - 1;
+			else if (served.backend === "a") back ??= at - 60_000;
+		}
+		expect(back).toBeLessThanOrEqual(30_000);
+		// Five to open, and a probe at each rest's end: not 240.
+		expect(asked).toBeLessThanOrEqual(10);
+	});
+});
+
+describe("hedging", () => {
+	const HEDGED = { hedgeMs: 200 };
+	/** Answers when it is let. */
+	const held = () => {
+		const gate = Promise.withResolvers<void>();
+		const reply: Reply = async (one) => {
+			const left = new Promise<never>((_, reject) =>
+				one.signal.addEventListener("abort", () => reject(new Error("aborted"))),
+			);
+			await Promise.race([gate.promise, left]);
+			return ok(one);
+		};
+		return { reply, answer: () => gate.resolve() };
+	};
+
+	it("asks nobody else when the first begins in time", async () => {
+		const a = held();
+		const { engines, holdWaits, run, waits } = world({ replies: { a: a.reply, b: ok }, plan: HEDGED });
+		holdWaits();
+		const answered = run();
+		await settle();
+		a.answer();
+		expect((await answered).served).toMatchObject({ backend: "a", attempts: 1 });
+		expect(engines()).toEqual(["a"]);
+		expect(waits.map(({ ms, signal }) => [ms, signal?.aborted])).toEqual([[200, true]]);
+	});
+
+	it("asks the second after the delay; the first to begin wins and the other is stopped", async () => {
+		const { asked, run } = world({ replies: { a: silent, b: ok }, plan: HEDGED });
+		expect((await run()).served).toEqual({ backend: "b", model: "b-model", attempts: 2, wasted: [] });
+		expect(asked.map(({ engine, signal }) => [engine, signal.aborted])).toEqual([
+			["a", true],
+			["b", false],
+		]);
+	});
+
+	it("lets the first win, too", async () => {
+		const a = held();
+		const { asked, run } = world({ replies: { a: a.reply, b: silent }, plan: HEDGED });
+		const answered = run();
+		while (asked.length < 2) await settle();
+		a.answer();
+		expect((await answered).served).toMatchObject({ backend: "a", attempts: 2 });
+		expect(asked.map(({ signal }) => signal.aborted)).toEqual([false, true]);
+	});
+
+	it("does not wait for one that is deaf to being stopped", async () => {
+		const a = held();
+		const deaf: Reply = async (one) => {
+			await new Promise((resolve) => one.signal.addEventListener("abort", resolve));
+			return ok(one);
+		};
+		const { asked, run } = world({ replies: { a: a.reply, b: deaf }, plan: HEDGED });
+		const answered = run();
+		while (asked.length < 2) await settle();
+		a.answer();
+		const { served } = await answered;
+		await settle();
+		expect(served).toMatchObject({ backend: "a", attempts: 2, wasted: [] });
+	});
+
+	it("ends with a refusal, and stops the other", async () => {
+		const { asked, failure } = world({ replies: { a: silent, b: status(400) }, plan: HEDGED });
+		expect(await failure()).toMatchObject({ code: 8007 });
+		expect(asked[0]?.signal.aborted).toBe(true);
+	});
+
+	it("goes on in the other lane when one has nobody left", async () => {
+		const a = held();
+		const { asked, run } = world({ replies: { a: a.reply, b: status(500) }, plan: HEDGED });
+		const answered = run();
+		while (asked.length < 2) await settle();
+		a.answer();
+		expect((await answered).served).toMatchObject({ backend: "a", attempts: 2 });
+	});
+
+	it("hedges with none whose circuit is open", async () => {
+		const a = held();
+		const { engines, run, services } = world({ replies: { a: a.reply, b: ok }, plan: HEDGED });
+		for (let i = 0; i < 5; i++) services.health.ask(target("b")).fail();
+		const answered = run();
+		await settle();
+		a.answer();
+		expect((await answered).served).toMatchObject({ backend: "a", attempts: 1 });
+		expect(engines()).toEqual(["a"]);
+	});
+
+	it("stops both when the caller leaves", async () => {
+		const { asked, caller, failure } = world({ replies: { a: silent, b: silent }, plan: HEDGED });
+		const failed = failure();
+		while (asked.length < 2) await settle();
+		caller.abort();
+		expect(await failed).toMatchObject({ code: 3008 });
+		expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+	});
+
+	it("opens no second session", async () => {
+		const call = {
+			task: "live-transcription",
+			input: { encoding: "linear16", sample_rate: 16000 },
+		} as unknown as TaskCall;
+		const { waits, failure } = world({ replies: { a: ok, b: ok }, plan: HEDGED });
+		expect(await failure(call)).toMatchObject({ code: 5007 });
+		expect(waits).toEqual([]);
+	});
+});
+
+it("counts a call of each engine, not of each target it passes by", async () => {
+	const { run } = world({ replies: { a: status(500), b: ok } });
+	expect((await run(CHAT)).served.attempts).toBe(2);
 });

@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { route } from "../../src/pipeline/route.ts";
-import type { WeightedTarget } from "../../src/request.ts";
+import type { Standing } from "../../src/objects/breaker.ts";
+import { drawAt, rankFor } from "../../src/pipeline/draw.ts";
+import { DEFAULT_RETRIES, type RouteServices, route } from "../../src/pipeline/route.ts";
+import type { RouteSettings, WeightedTarget } from "../../src/request.ts";
 
 const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTarget => ({
 	backend,
@@ -12,14 +15,25 @@ const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTa
 	...more,
 });
 
-const plan = (targets: WeightedTarget[], random = 0) =>
-	route("id", { routing: { find: () => ({ targets, named: true }) }, random: () => random }).map(
-		({ url }) => url,
-	);
+interface World {
+	random?: number;
+	settings?: RouteSettings;
+	standing?: Record<string, Standing>;
+}
+
+const services = (targets: WeightedTarget[], { random = 0, settings = {}, standing = {} }: World) =>
+	({
+		routing: { find: () => ({ targets, named: true, settings }) },
+		random: () => random,
+		health: { standing: ({ backend }) => standing[backend] ?? "closed" },
+	}) satisfies RouteServices;
+
+const plan = (targets: WeightedTarget[], world: World = {}, session?: string) =>
+	route("id", services(targets, world), session).targets.map(({ url }) => url);
 
 describe("route", () => {
 	it("keeps the order of targets without weights", () => {
-		expect(plan([target("a"), target("b"), target("c")], 0.99)).toEqual([
+		expect(plan([target("a"), target("b"), target("c")], { random: 0.99 })).toEqual([
 			"http://a/v1",
 			"http://b/v1",
 			"http://c/v1",
@@ -28,25 +42,126 @@ describe("route", () => {
 
 	it("draws the first by weight; the others stand in, in order", () => {
 		const targets = [target("a", { weight: 9 }), target("b", { weight: 1 }), target("c")];
-		expect(plan(targets, 0.89)).toEqual(["http://a/v1", "http://b/v1", "http://c/v1"]);
-		expect(plan(targets, 0.91)).toEqual(["http://b/v1", "http://a/v1", "http://c/v1"]);
+		expect(plan(targets, { random: 0.89 })).toEqual(["http://a/v1", "http://b/v1", "http://c/v1"]);
+		expect(plan(targets, { random: 0.91 })).toEqual(["http://b/v1", "http://a/v1", "http://c/v1"]);
 	});
 
 	it("gives weights their share", () => {
 		const targets = [target("a", { weight: 3 }), target("b", { weight: 1 })];
-		const firsts = Array.from({ length: 100 }, (_, i) => plan(targets, i / 100)[0]);
+		const firsts = Array.from({ length: 100 }, (_, i) => plan(targets, { random: i / 100 })[0]);
 		expect(firsts.filter((url) => url === "http://a/v1")).toHaveLength(75);
 	});
 
 	it("makes a target of each replica, from a random one on", () => {
 		const targets = [target("a", { urls: ["http://1", "http://2", "http://3"] })];
-		expect(plan(targets, 0)).toEqual(["http://1", "http://2", "http://3"]);
-		expect(plan(targets, 0.5)).toEqual(["http://2", "http://3", "http://1"]);
+		expect(plan(targets, { random: 0 })).toEqual(["http://1", "http://2", "http://3"]);
+		expect(plan(targets, { random: 0.5 })).toEqual(["http://2", "http://3", "http://1"]);
+	});
+
+	it("sends a session to the same replica, and to the same others after it", () => {
+		const targets = [target("a", { urls: ["http://1", "http://2", "http://3"] })];
+		const firsts = new Set<string | undefined>();
+		for (let i = 0; i < 20; i++) {
+			const once = plan(targets, { random: 0.1 }, `s${i}`);
+			expect(plan(targets, { random: 0.9 }, `s${i}`)).toEqual(once);
+			firsts.add(once[0]);
+		}
+		expect(firsts.size).toBe(3);
+	});
+
+	it("holds a session to its share of the weights only where the route is sticky", () => {
+		const targets = [target("a", { weight: 1 }), target("b", { weight: 1 })];
+		const sticky = { settings: { sticky: "session" as const } };
+		const once = plan(targets, { ...sticky, random: 0 }, "s");
+		expect(plan(targets, { ...sticky, random: 0.9 }, "s")).toEqual(once);
+		expect(plan(targets, { random: 0 }, "s")).not.toEqual(plan(targets, { random: 0.9 }, "s"));
+		expect(plan(targets, { ...sticky, random: 0.9 })[0]).toBe("http://b/v1");
+	});
+
+	it("asks whose circuit is open after all others, and a probe in its place", () => {
+		const targets = [target("a"), target("b"), target("c")];
+		expect(plan(targets, { standing: { a: "open" } })).toEqual(["http://b/v1", "http://c/v1", "http://a/v1"]);
+		expect(plan(targets, { standing: { a: "probe" } })[0]).toBe("http://a/v1");
+		expect(plan(targets, { standing: { a: "open", b: "open", c: "open" } })).toHaveLength(3);
+	});
+
+	it("passes the route's settings on, with retries where it says nothing", () => {
+		const settings: RouteSettings = { totalMs: 1000, hedgeMs: 50, sticky: "session" };
+		expect(route("id", services([target("a")], { settings }))).toEqual({
+			targets: [
+				{
+					backend: "a",
+					kind: "openai",
+					url: "http://a/v1",
+					model: "m",
+					headers: {},
+					timeouts: { headerMs: 1, idleMs: 1, totalMs: 1 },
+					standing: "closed",
+				},
+			],
+			retries: DEFAULT_RETRIES,
+			totalMs: 1000,
+			hedgeMs: 50,
+		});
 	});
 
 	it("says so when nothing serves the model", () => {
-		expect(() => route("@cf/a/b", { routing: { find: () => undefined }, random: () => 0 })).toThrow(
+		const nowhere = { ...services([], {}), routing: { find: () => undefined } };
+		expect(() => route("@cf/a/b", nowhere)).toThrow(
 			"5007: No such model @cf/a/b or task: nothing serves it here (see ROUTES)",
 		);
+	});
+});
+
+describe("rankFor", () => {
+	const SESSIONS = Array.from({ length: 10_000 }, (_, i) => `session-${i}`);
+	const firstsOf = (shares: { name: string; weight: number }[]) =>
+		SESSIONS.map((session) => rankFor(session, shares)[0]?.name);
+	const counted = (names: (string | undefined)[], name: string) => names.filter((n) => n === name).length;
+
+	it("gives weights their share of the sessions, to within two hundredths", () => {
+		const firsts = firstsOf([
+			{ name: "a", weight: 90 },
+			{ name: "b", weight: 9 },
+			{ name: "c", weight: 1 },
+		]);
+		for (const [name, share] of [
+			["a", 0.9],
+			["b", 0.09],
+			["c", 0.01],
+		] as const)
+			expect(Math.abs(counted(firsts, name) / SESSIONS.length - share)).toBeLessThan(0.02);
+	});
+
+	it("moves sessions only to whose weight grew, and about as many as it grew by", () => {
+		const before = firstsOf([
+			{ name: "a", weight: 9 },
+			{ name: "b", weight: 1 },
+		]);
+		const after = firstsOf([
+			{ name: "a", weight: 9 },
+			{ name: "b", weight: 3 },
+		]);
+		const moved = before.flatMap((name, i) => (name === after[i] ? [] : [`${name}>${after[i]}`]));
+		expect(new Set(moved)).toEqual(new Set(["a>b"]));
+		expect(Math.abs(moved.length / SESSIONS.length - 0.15)).toBeLessThan(0.02);
+	});
+
+	it("keeps everybody, whatever the weights", () => {
+		const weight = fc.double({ min: 1e-6, max: 1e6, noNaN: true });
+		fc.assert(
+			fc.property(fc.string(), fc.array(weight, { maxLength: 8 }), (session, weights) => {
+				const shares = weights.map((weight, i) => ({ name: `${i}`, weight }));
+				const names = rankFor(session, shares).map(({ name }) => name);
+				expect([...names].sort()).toEqual(shares.map(({ name }) => name).sort());
+			}),
+		);
+	});
+});
+
+describe("drawAt", () => {
+	it("gives nothing of nothing, and the last at the very end", () => {
+		expect(drawAt([], 0.5)).toBeUndefined();
+		expect(drawAt([{ name: "a", weight: 1 }], 0.999)).toEqual({ name: "a", weight: 1 });
 	});
 });

@@ -1,0 +1,159 @@
+/**
+ * One request on its way through its plan: who has been asked, what came of it, what time is left. The lanes of a hedge
+ * and whoever goes on after a cut share one journey, so no two of them ask the same target at once.
+ */
+import type { BackendTasks, CallContext, Target, World } from "../../backends/backend.ts";
+import { BACKENDS } from "../../backends/index.ts";
+import { AiError, toAiError } from "../../errors.ts";
+import type { Trial } from "../../objects/health.ts";
+import type { Plan, PlannedTarget, Served, Services } from "../../request.ts";
+import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
+import type { ChatCompletion } from "../../tasks/text-generation.ts";
+import { isHealthy } from "./verdict.ts";
+
+export type DispatchServices = World & Pick<Services, "health" | "log" | "random" | "wait">;
+export type DispatchContext = CallContext & { requestId: string };
+
+/** An answer that has begun. Whoever holds it ends its trial, and reads or cancels its stream. */
+export interface Begun {
+	target: PlannedTarget;
+	answer: Answer;
+	trial: Trial;
+}
+
+type Handler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
+
+export class Journey {
+	readonly plan: Plan;
+	readonly call: TaskCall;
+	readonly context: DispatchContext;
+	readonly services: DispatchServices;
+	readonly served: Served = { backend: "", model: "", attempts: 0, wasted: [] };
+	readonly #waiting: PlannedTarget[];
+	readonly #calls = new Map<PlannedTarget, number>();
+	readonly #endsAt: number;
+	#failure: AiError | undefined;
+	#unlogged: AiError | undefined;
+
+	constructor(plan: Plan, call: TaskCall, context: DispatchContext, services: DispatchServices) {
+		this.plan = plan;
+		this.call = call;
+		this.context = context;
+		this.services = services;
+		this.#waiting = [...plan.targets];
+		this.#endsAt = services.now() + (plan.totalMs ?? Number.POSITIVE_INFINITY);
+	}
+
+	/** For the caller, where nobody answers. */
+	get failure(): AiError {
+		return this.#failure ?? new AiError("executionFailed");
+	}
+
+	get leftMs(): number {
+		return this.#endsAt - this.services.now();
+	}
+
+	/** Whether somebody is left to ask. */
+	get goesOn(): boolean {
+		return this.#waiting.length > 0;
+	}
+
+	callsOf(target: PlannedTarget): number {
+		return this.#calls.get(target) ?? 0;
+	}
+
+	/**
+	 * The next target to ask: one whose circuit is open only after all others. `spare`: nobody needs to be asked, so
+	 * none with an open circuit.
+	 */
+	take(spare = false): PlannedTarget | undefined {
+		const { health } = this.services;
+		const ready = this.#waiting.find((target) => health.standing(target) !== "open");
+		const taken = ready ?? (spare ? undefined : this.#waiting[0]);
+		if (taken) this.#waiting.splice(this.#waiting.indexOf(taken), 1);
+		return taken;
+	}
+
+	/** It was asked, but not to the end: it may be asked again. */
+	putBack(target: PlannedTarget): void {
+		this.#waiting.unshift(target);
+	}
+
+	/** One call. Throws its failure, of which the target's health has learned. */
+	async ask(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<Begun> {
+		signal.throwIfAborted();
+		const { context, leftMs, services } = this;
+		if (leftMs <= 0)
+			throw new AiError("modelTimeout", `No engine answered within ${this.plan.totalMs} ms`, {
+				retryable: false,
+			});
+		const handler = handlerOf(target, call, services, leftMs);
+		if (!handler)
+			throw new AiError(
+				"noSuchModel",
+				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) has no ${call.task}`,
+				{ retryable: true },
+			);
+		const trial = services.health.ask(target);
+		this.served.attempts++;
+		this.#calls.set(target, this.callsOf(target) + 1);
+		try {
+			const answer = await handler(call.input, { model: context.model, signal });
+			trial.begin();
+			return { target, answer, trial };
+		} catch (error) {
+			const failure = toAiError(error);
+			conclude(trial, signal.aborted ? undefined : failure);
+			throw failure;
+		}
+	}
+
+	/** Keeps the failure for the caller, unless it says less than an earlier one: that one engine lacks the model. */
+	note(failure: AiError): void {
+		this.tell();
+		// That a target cannot do the task is a matter of configuration; it was not asked.
+		this.#unlogged = failure.upstream ? failure : undefined;
+		if (!this.#failure || failure.key !== "noSuchModel") this.#failure = failure;
+	}
+
+	/** The log has every failure that no surface tells of: all but the one that a request ends with. */
+	tell(): void {
+		if (this.#unlogged) this.services.log(this.#unlogged, this.context.requestId);
+		this.#unlogged = undefined;
+	}
+
+	/** This one answers. */
+	settleOn({ backend, model }: Target): void {
+		this.tell();
+		this.served.backend = backend;
+		this.served.model = model;
+	}
+
+	/** Nobody reads this answer. */
+	discard({ answer, target: { backend, model }, trial }: Begun): void {
+		trial.leave();
+		if (answer.kind === "stream") {
+			this.served.wasted.push({ backend, model, progress: answer.progress });
+			answer.events.cancel().catch(() => {});
+		} else if (this.call.task === "text-generation") {
+			const { usage } = answer.output as ChatCompletion;
+			if (usage) this.served.wasted.push({ backend, model, progress: { usage, outputTokens: 0 } });
+		}
+	}
+}
+
+/** `undefined`: the caller has left. */
+export function conclude(trial: Trial, failure: AiError | undefined): void {
+	const healthy = failure && isHealthy(failure);
+	if (healthy === undefined) trial.leave();
+	else if (healthy) trial.succeed();
+	else trial.fail(failure?.retryAfter === undefined ? undefined : failure.retryAfter * 1000);
+}
+
+/** The compiler cannot see that a task's handler takes that task's input: the table's type says it. */
+function handlerOf(target: PlannedTarget, call: TaskCall, world: World, leftMs: number): Handler | undefined {
+	const { timeouts } = target;
+	const within = { ...target, timeouts: { ...timeouts, totalMs: Math.min(timeouts.totalMs, leftMs) } };
+	const tasks: BackendTasks = BACKENDS[target.kind](within, world);
+	return tasks[call.task] as Handler | undefined;
+}

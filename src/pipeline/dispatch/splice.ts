@@ -1,0 +1,231 @@
+/**
+ * A stream that goes on when its engine does not: cut, silent or broken after its first event, the rest comes from the
+ * next target, joined to the byte (`continuation.ts` asks, `rejoin.ts` joins).
+ *
+ * While all is well the bytes pass untouched, and are kept unread: only a failure makes them texts. Where nobody can go
+ * on, the stream errors with the failure that cut it. `: ganglion backend=… attempts=…` before the end tells of a change.
+ */
+import { failureOfTarget } from "../../backends/upstream-failure.ts";
+import { completionToChunks, parseChunk } from "../../dialects/chat/chunks.ts";
+import { AiError, toAiError } from "../../errors.ts";
+import { DONE, frame, isDone, mapEvents } from "../../sse.ts";
+import type { Answer, Progress } from "../../tasks/task.ts";
+import type { ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
+import { isJoinable, type Question, questionsFor } from "./continuation.ts";
+import { type Begun, conclude, type Journey } from "./journey.ts";
+import { Mismatch, Rejoin } from "./rejoin.ts";
+import { Said } from "./said.ts";
+import { verdictOf } from "./verdict.ts";
+
+type StreamAnswer = Extract<Answer, { kind: "stream" }>;
+
+/** Of events that are kept for a failure. A longer answer is not joined to another. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+/** Takes over `begun`, whose answer is a stream. */
+export function splice(begun: Begun, answer: StreamAnswer, input: ChatInput, journey: Journey): StreamAnswer {
+	const spliced = new Splice(begun, answer, input, journey);
+	const events = new ReadableStream<Uint8Array>(
+		{
+			pull: (controller) => spliced.pull(controller),
+			cancel: (reason) => spliced.cancel(reason),
+		},
+		{ highWaterMark: 0 },
+	);
+	return { kind: "stream", events, progress: spliced };
+}
+
+class Splice implements Progress {
+	readonly #journey: Journey;
+	readonly #input: ChatInput;
+	readonly #left = new AbortController();
+	readonly #signal: AbortSignal;
+	#current: Begun;
+	#reader: ReadableStreamDefaultReader<Uint8Array>;
+	#progress: Progress;
+	/** Tokens that were said before the current engine's own count begins: it was told them, or repeats them. */
+	#before: { tokens: number; repeated: boolean } | undefined;
+	#kept: Uint8Array[] | undefined;
+	#keptBytes = 0;
+	#said: Said | undefined;
+	/** What cut the answer first. It is the caller's to see, whatever those say who were asked to go on. */
+	#failure: AiError | undefined;
+	#over = false;
+
+	constructor(begun: Begun, answer: StreamAnswer, input: ChatInput, journey: Journey) {
+		this.#journey = journey;
+		this.#input = input;
+		this.#signal = AbortSignal.any([journey.context.signal, this.#left.signal]);
+		this.#current = begun;
+		this.#reader = answer.events.getReader();
+		this.#progress = answer.progress;
+		if (isJoinable(input)) this.#kept = [];
+	}
+
+	get usage(): Usage | undefined {
+		const { usage } = this.#progress;
+		return usage && this.#wholeUsage(usage);
+	}
+
+	get outputTokens(): number {
+		const { outputTokens } = this.#progress;
+		if (!this.#before) return outputTokens;
+		const { repeated, tokens } = this.#before;
+		return repeated ? Math.max(tokens, outputTokens) : tokens + outputTokens;
+	}
+
+	async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+		for (;;) {
+			try {
+				const { done, value } = await this.#reader.read();
+				if (this.#over) return;
+				if (!done) {
+					this.#keep(value);
+					return controller.enqueue(value);
+				}
+				this.#over = true;
+				this.#current.trial.succeed();
+				return controller.close();
+			} catch (error) {
+				if (this.#over) return;
+				const failure = await this.#goOn(error);
+				if (!failure) continue;
+				if (this.#over) return;
+				this.#over = true;
+				return controller.error(failure);
+			}
+		}
+	}
+
+	async cancel(reason: unknown): Promise<void> {
+		this.#over = true;
+		this.#current.trial.leave();
+		this.#left.abort(reason);
+		await this.#reader.cancel(reason);
+	}
+
+	#keep(bytes: Uint8Array): void {
+		if (!this.#kept) return;
+		this.#keptBytes += bytes.length;
+		if (this.#keptBytes > MAX_KEPT_BYTES) this.#kept = undefined;
+		else this.#kept.push(bytes);
+	}
+
+	/** Finds somebody to go on. The failure that ends the stream, where there is nobody. */
+	async #goOn(error: unknown): Promise<AiError | undefined> {
+		const journey = this.#journey;
+		const said = this.#signal.aborted ? undefined : this.#readSaid();
+		const otherwise = error instanceof Mismatch;
+		const failure = otherwise ? this.#dropCurrent() : toAiError(error);
+		if (!otherwise) conclude(this.#current.trial, this.#signal.aborted ? undefined : failure);
+		const verdict = verdictOf(failure);
+		if (this.#signal.aborted || verdict === "stop") return failure;
+		this.#failure ??= failure;
+		if (!said) return this.#failure;
+		journey.note(failure);
+
+		const { target: cut } = this.#current;
+		const { outputTokens } = this;
+		for (let target = journey.take(); target; target = journey.take())
+			if (await this.#askToGoOn(target, said, outputTokens)) return undefined;
+		// The one that was cut comes last: who failed once is likelier to fail again.
+		const again = !otherwise && verdict === "again" && journey.callsOf(cut) < journey.plan.retries.attempts;
+		if (again && (await this.#askToGoOn(cut, said, outputTokens))) return undefined;
+		journey.tell();
+		return this.#signal.aborted ? new AiError("aborted") : this.#failure;
+	}
+
+	/** The engine is well, but what it says is no continuation of what was said. */
+	#dropCurrent(): AiError {
+		const { target, trial } = this.#current;
+		trial.succeed();
+		this.#waste();
+		this.#progress = { usage: undefined, outputTokens: this.#before?.tokens ?? 0 };
+		this.#before = undefined;
+		return failureOfTarget(target, "executionFailed", "answered otherwise than the one before it");
+	}
+
+	#waste(): void {
+		const { backend, model } = this.#current.target;
+		const { usage, outputTokens } = this.#progress;
+		this.#journey.served.wasted.push({ backend, model, progress: { usage, outputTokens } });
+	}
+
+	/** `undefined`: nobody can go on from there. */
+	#readSaid(): Said | undefined {
+		if (this.#said) return this.#said;
+		if (!this.#kept) return undefined;
+		const said = new Said(this.#journey.services.uuid);
+		try {
+			said.addEvents(this.#kept);
+		} catch {
+			return undefined;
+		}
+		this.#kept = undefined;
+		this.#said = said;
+		return said;
+	}
+
+	async #askToGoOn(target: Begun["target"], said: Said, saidTokens: number): Promise<boolean> {
+		const journey = this.#journey;
+		for (const question of questionsFor(target, this.#input, said, saidTokens)) {
+			const call = { task: "text-generation", input: question.input } as const;
+			try {
+				const begun = await journey.ask(target, call, this.#signal);
+				if (this.#over) journey.discard(begun);
+				else this.#switchTo(begun, question, said, saidTokens);
+				return true;
+			} catch (error) {
+				if (this.#signal.aborted) return false;
+				const refused = toAiError(error);
+				journey.note(refused);
+				// It refuses what was begun by another: it may still answer the question itself.
+				if (!(question.continues && verdictOf(refused) === "stop")) return false;
+			}
+		}
+		return false;
+	}
+
+	#switchTo(begun: Begun, question: Question, said: Said, saidTokens: number): void {
+		const { services, served } = this.#journey;
+		const { answer } = begun;
+		// What another says again is paid to that one; what it goes on from is part of the answer.
+		if (!question.continues && saidTokens > 0) this.#waste();
+		this.#current = begun;
+		this.#before = { tokens: saidTokens, repeated: !question.continues };
+		this.#journey.settleOn(begun.target);
+		const rejoin = new Rejoin(said, question.expected, services.uuid);
+		const source =
+			answer.kind === "stream" ? answer.events : completionToChunks(answer.output as ChatCompletion);
+		this.#progress =
+			answer.kind === "stream" ? answer.progress : wholeProgress(answer.output as ChatCompletion);
+		const events = mapEvents(source, {
+			onData: (data) => {
+				if (isDone(data))
+					return `: ganglion backend=${served.backend} attempts=${served.attempts}\n\n${DONE}`;
+				const sent = parseChunk(data);
+				const fresh = sent === "done" ? undefined : rejoin.take(sent);
+				if (!fresh) return "";
+				said.add(fresh);
+				return frame(fresh.usage ? { ...fresh, usage: this.#wholeUsage(fresh.usage) } : fresh);
+			},
+		});
+		this.#reader = events.getReader();
+	}
+
+	/** As if the current engine had said everything: one that went on counts what it was told as its prompt. */
+	#wholeUsage(usage: Usage): Usage {
+		if (!this.#before || this.#before.repeated) return usage;
+		const told = Math.min(this.#before.tokens, usage.prompt_tokens);
+		return {
+			...usage,
+			prompt_tokens: usage.prompt_tokens - told,
+			completion_tokens: usage.completion_tokens + told,
+		};
+	}
+}
+
+const wholeProgress = ({ usage }: ChatCompletion): Progress => ({
+	usage: usage ?? undefined,
+	outputTokens: usage?.completion_tokens ?? 0,
+});

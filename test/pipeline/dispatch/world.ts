@@ -1,0 +1,126 @@
+/** Engines that a test scripts, call by call, under a clock that moves only when somebody waits. */
+import type { AiError } from "../../../src/errors.ts";
+import { adHocModel } from "../../../src/models/catalog.ts";
+import { IsolateHealth } from "../../../src/objects/health.ts";
+import { dispatch } from "../../../src/pipeline/dispatch.ts";
+import type { Plan, PlannedTarget } from "../../../src/request.ts";
+import type { TaskCall } from "../../../src/tasks/task.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+
+export interface AskedOf {
+	engine: string;
+	at: number;
+	body: Record<string, unknown>;
+	signal: AbortSignal;
+}
+
+export type Reply = (asked: AskedOf) => Response | Promise<Response>;
+
+export const target = (backend: string, more: Partial<PlannedTarget> = {}): PlannedTarget => ({
+	backend,
+	kind: "openai",
+	url: `http://${backend}/v1`,
+	model: `${backend}-model`,
+	headers: {},
+	timeouts: { headerMs: 10_000, idleMs: 10_000, totalMs: 60_000 },
+	standing: "closed",
+	...more,
+});
+
+export const CHAT: TaskCall = {
+	task: "text-generation",
+	input: { messages: [{ role: "user", content: "Hi" }], stream: false },
+};
+export const streamed = (more: Partial<ChatInput> = {}): TaskCall => ({
+	task: "text-generation",
+	input: { messages: [{ role: "user", content: "Hi" }], stream: true, seed: 7, ...more },
+});
+
+export interface WorldOptions {
+	plan?: Partial<Plan>;
+	/** What each engine answers to its first call, its second, …; the last one stays. */
+	replies: Record<string, Reply | Reply[]>;
+	targets?: Partial<Record<string, Partial<PlannedTarget>>>;
+	random?: number;
+}
+
+export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOptions) {
+	const START = 1_000_000;
+	const clock = { now: START };
+	const asked: AskedOf[] = [];
+	const logged: [string, number][] = [];
+	const waits: { ms: number; signal: AbortSignal | undefined; ring(): void }[] = [];
+	const caller = new AbortController();
+	const calls = new Map<string, number>();
+	let ids = 0;
+	let manual = false;
+
+	const services = {
+		fetch: async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+			const engine = new URL(String(input)).hostname;
+			const call = calls.get(engine) ?? 0;
+			calls.set(engine, call + 1);
+			const { signal } = init;
+			if (!signal) throw new Error("a fetch without a signal cannot be stopped");
+			const one = { engine, at: clock.now - START, body: JSON.parse(String(init.body)), signal };
+			asked.push(one);
+			const script = replies[engine] ?? (() => new Response("no", { status: 500 }));
+			const reply = Array.isArray(script) ? script[Math.min(call, script.length - 1)] : script;
+			if (!reply) throw new Error(`${engine} has no reply`);
+			return reply(one);
+		},
+		now: () => clock.now,
+		uuid: () => `id-${++ids}`,
+		random: () => random,
+		log: ({ code }: AiError, id: string) => logged.push([id, code]),
+		health: new IsolateHealth({ now: () => clock.now, waitUntil: () => {} }),
+		/** The clock jumps, unless the test rings itself. */
+		wait: (ms: number, signal?: AbortSignal) =>
+			new Promise<void>((resolve, reject) => {
+				signal?.throwIfAborted();
+				const ring = () => {
+					clock.now += ms;
+					resolve();
+				};
+				waits.push({ ms, signal, ring });
+				signal?.addEventListener("abort", () => reject(signal.reason));
+				if (!manual) ring();
+			}),
+	};
+	const [first = target("none"), ...rest] = Object.keys(replies).map((name) => target(name, targets[name]));
+	const whole: Plan = {
+		targets: [first, ...rest],
+		retries: { attempts: 1, baseMs: 100, maxMs: 5_000 },
+		...plan,
+	};
+	const run = (call: TaskCall = CHAT) =>
+		dispatch(whole, call, { model: adHocModel("m"), signal: caller.signal, requestId: "id" }, services);
+	return {
+		services,
+		clock,
+		asked,
+		logged,
+		waits,
+		caller,
+		/** Waits last until the test rings them. */
+		holdWaits() {
+			manual = true;
+		},
+		engines: () => asked.map(({ engine }) => engine),
+		run,
+		failure: (call: TaskCall = CHAT): Promise<AiError> =>
+			run(call).then(
+				() => Promise.reject(new Error("it was answered")),
+				(error) => error,
+			),
+	};
+}
+
+export const status =
+	(code: number, headers: Record<string, string> = {}): Reply =>
+	() =>
+		new Response("{}", { status: code, headers });
+
+/** Until its signal fires, as a real one. */
+export const silent: Reply = ({ signal }) =>
+	new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
