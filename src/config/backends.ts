@@ -1,9 +1,9 @@
 /** `BACKENDS`: the engines that routes name. */
 import * as z from "zod";
-import { BACKEND_KINDS, type BackendKind } from "../backends/backend.ts";
+import { type AiBinding, BACKEND_KINDS, type BackendKind } from "../backends/backend.ts";
 import type { WeightedTarget } from "../request.ts";
 import { type Env, headers, secret } from "./headers.ts";
-import { expectedName, type Path, type Problems } from "./problems.ts";
+import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
 
 /** A backend as its entry describes it: a target but for the model that it is asked for. */
 export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
@@ -58,6 +58,36 @@ const engineSettings = (env: Env) =>
 		timeouts: Timeouts.optional(),
 	});
 
+/** The name of an `Ai` binding of this Worker, to the binding. */
+const aiBinding = (env: Env) =>
+	z.unknown().transform((name, context): AiBinding => {
+		const bound = typeof name === "string" ? env[name] : undefined;
+		if (isAiBinding(bound)) return bound;
+		const found = typeof name === "string" ? "the name of none" : kindOf(name);
+		context.addIssue(`expected the name of an Ai binding of this Worker, found ${found}`);
+		return z.NEVER;
+	});
+
+/** The runtime's own class, or a service binding to another gateway's entrypoint. */
+const isAiBinding = (bound: unknown): bound is AiBinding =>
+	typeof bound === "object" && bound !== null && "run" in bound && typeof bound.run === "function";
+
+/** What speaks through a binding has no address, and no credentials of its own. */
+const boundSettings = (env: Env) =>
+	z.strictObject({ binding: aiBinding(env), timeouts: Timeouts.optional() });
+
+function boundBackend(
+	name: string,
+	settings: unknown,
+	env: Env,
+	problems: Problems,
+): ConfiguredBackend | undefined {
+	const parsed = problems.parse(boundSettings(env), settings, ["BACKENDS", name]);
+	if (!parsed) return undefined;
+	const { binding, timeouts = DEFAULT_TIMEOUTS } = parsed;
+	return { backend: name, kind: "workers-ai", urls: [""], binding, headers: {}, timeouts };
+}
+
 /** Kinds of services that have one address for everybody. */
 const HOSTED: Partial<Record<BackendKind, string>> = {
 	anthropic: "https://api.anthropic.com",
@@ -101,6 +131,8 @@ function readBackend(
 	if (kind === "simulator") return problems.parse(z.strictObject({}), rest, path) && simulator(name);
 	const known = BACKEND_KINDS.find((one) => one === kind);
 	if (!known) problems.add([...path, "kind"], expectedName(BACKEND_KINDS, kind));
+
+	if (known === "workers-ai" && rest.binding !== undefined) return boundBackend(name, rest, env, problems);
 
 	// Also where the kind is not known: the rest is likelier to be meant for this one than for the simulator.
 	const hosted = known && HOSTED[known];

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { ConfigError, configure } from "../../src/config.ts";
+
+const AI = { run: async () => new Response() };
+
+function mistakes(entry: object, env: object = { AI }): readonly string[] {
+	try {
+		configure({ BACKENDS: { cf: entry }, ...env });
+		return [];
+	} catch (error) {
+		if (error instanceof ConfigError) return error.problems;
+		throw error;
+	}
+}
+
+describe("Workers AI by a binding", () => {
+	it("is the binding, with no address, under the timeouts that it is given", () => {
+		const { routing } = configure({
+			AI,
+			BACKENDS: { cf: { kind: "workers-ai", binding: "AI", timeouts: { header_ms: 5 } } },
+			ROUTES: { "@cf/*": [{ backend: "cf" }] },
+		});
+		const [target] = routing.find("@cf/meta/llama-3.2-1b-instruct")?.targets ?? [];
+		expect(target).toMatchObject({
+			backend: "cf",
+			kind: "workers-ai",
+			urls: [""],
+			model: "@cf/meta/llama-3.2-1b-instruct",
+			headers: {},
+			timeouts: { headerMs: 5 },
+		});
+		expect(target?.binding).toBe(AI);
+		expect(target).not.toHaveProperty("key");
+	});
+
+	const expected = "BACKENDS.cf.binding: expected the name of an Ai binding of this Worker";
+
+	it.each([
+		["AJ", "the name of none"],
+		["KEY", "the name of none"],
+		[7, "a number"],
+	])("named %j is told what it is", (binding, found) => {
+		expect(mistakes({ kind: "workers-ai", binding }, { AI, KEY: "sk-secret" })).toEqual([
+			`${expected}, found ${found}`,
+		]);
+	});
+
+	it("has no address and no key", () => {
+		const lines = mistakes(
+			{ kind: "workers-ai", binding: "AI", url: "https://a.test", key: "KEY" },
+			{ AI, KEY: "k" },
+		);
+		expect(lines).toHaveLength(2);
+		expect(lines[0]).toMatch(/^BACKENDS\.cf\.url: expected no such field/);
+		expect(lines[1]).toMatch(/^BACKENDS\.cf\.key: expected no such field/);
+	});
+
+	it("is of that kind alone", () => {
+		const lines = mistakes({ kind: "openai", binding: "AI", url: "http://a.test" });
+		expect(lines).toHaveLength(1);
+		expect(lines[0]).toMatch(/^BACKENDS\.cf\.binding: expected no such field/);
+	});
+});
