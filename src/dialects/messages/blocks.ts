@@ -1,0 +1,134 @@
+/** The content blocks of a Messages request, one at a time, so that a fault names its block. */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import type { ContentPart } from "../../tasks/text-generation.ts";
+import type { ContentRules } from "../chat/content-rules.ts";
+import { checkImageUrl } from "../media/image-url.ts";
+import { parseAt, pointerTo } from "../responses/parse.ts";
+
+export const Loose = z.looseObject({ type: z.string() });
+/** A text stands for a block of it. */
+export const Content = z.union([z.string(), z.array(Loose)]);
+export type Content = z.output<typeof Content>;
+
+/** A block as it was sent, and where. */
+export interface Placed {
+	block: z.output<typeof Loose>;
+	/** `messages[1].content[0]` */
+	at: string;
+}
+
+/** One by one. */
+export function place(content: Content, at: string): Placed[] {
+	if (typeof content === "string") return [{ block: { type: "text", text: content }, at }];
+	return content.map((block, index) => ({ block, at: `${at}[${index}]` }));
+}
+
+const Text = z.object({ type: z.literal("text"), text: z.string() });
+
+const Base64 = z.object({ type: z.literal("base64"), media_type: z.string().min(1), data: z.string() });
+const Address = z.object({ type: z.literal("url"), url: z.string() });
+const Image = z.object({
+	type: z.literal("image"),
+	source: z.discriminatedUnion("type", [Base64, Address]),
+});
+
+const Document = z.object({
+	type: z.literal("document"),
+	title: z.string().nullish(),
+	source: z.discriminatedUnion("type", [
+		Base64,
+		z.object({ type: z.literal("text"), data: z.string() }),
+		z.object({ type: z.literal("content"), content: Content }),
+	]),
+});
+
+const ToolResult = z.object({
+	type: z.literal("tool_result"),
+	tool_use_id: z.string().min(1),
+	content: Content.nullish(),
+	is_error: z.boolean().nullish(),
+});
+
+const ToolUse = z.object({
+	type: z.literal("tool_use"),
+	id: z.string().min(1),
+	name: z.string().min(1),
+	input: z.record(z.string(), z.unknown()),
+});
+const Thinking = z.object({ type: z.literal("thinking"), thinking: z.string() });
+/** For Anthropic's own models to read, and no others. */
+const RedactedThinking = z.object({ type: z.literal("redacted_thinking") });
+
+const PartBlock = z.discriminatedUnion("type", [Text, Image, Document]);
+type PartBlock = z.output<typeof PartBlock>;
+const UserBlock = z.discriminatedUnion("type", [...PartBlock.options, ToolResult]);
+export type UserBlock = z.output<typeof UserBlock>;
+const AssistantBlock = z.discriminatedUnion("type", [Text, Thinking, RedactedThinking, ToolUse]);
+export type AssistantBlock = z.output<typeof AssistantBlock>;
+
+/** Throws 8001, like all of these. */
+export const readUserBlock = ({ block, at }: Placed): UserBlock => parseAt(UserBlock, block, at);
+export const readAssistantBlock = ({ block, at }: Placed): AssistantBlock =>
+	parseAt(AssistantBlock, block, at);
+
+const TextBlock = z.discriminatedUnion("type", [Text]);
+
+/** The texts of blocks that may be nothing else, without empty ones. */
+export const readTexts = (blocks: Placed[]): string[] =>
+	blocks.map(({ block, at }) => parseAt(TextBlock, block, at).text).filter((text) => text.trim() !== "");
+
+/** What a tool gave. */
+export const readResult = (content: Content, at: string, rules: ContentRules): ContentPart[] =>
+	place(content, at).flatMap(({ block, at: here }) => partsOf(parseAt(PartBlock, block, here), here, rules));
+
+/** What chat engines take for it; nothing for an empty text. Throws 5006 for what the model does not take. */
+export function partsOf(block: PartBlock, at: string, rules: ContentRules): ContentPart[] {
+	switch (block.type) {
+		case "text":
+			return textParts(block.text);
+		case "image": {
+			const { source } = block;
+			refuseIfTextOnly(at, rules);
+			const url = source.type === "url" ? source.url : dataUrl(source);
+			checkImageUrl(url, pointerTo(`${at}.source`), rules);
+			return [{ type: "image_url", image_url: { url } }];
+		}
+		case "document":
+			return documentParts(block, at, rules);
+		default:
+			return block satisfies never;
+	}
+}
+
+/** A text under its title, or a file that the engine is to read. */
+function documentParts(
+	{ title, source }: z.output<typeof Document>,
+	at: string,
+	rules: ContentRules,
+): ContentPart[] {
+	const heading = textParts(title ?? "");
+	switch (source.type) {
+		case "text":
+			return [...heading, ...textParts(source.data)];
+		case "content":
+			return [...heading, ...readResult(source.content, `${at}.source.content`, rules)];
+		case "base64": {
+			refuseIfTextOnly(at, rules);
+			const file = { file_data: dataUrl(source), ...(title && { filename: title }) };
+			return [{ type: "file", file }];
+		}
+		default:
+			return source satisfies never;
+	}
+}
+
+const textParts = (text: string): ContentPart[] => (text.trim() === "" ? [] : [{ type: "text", text }]);
+
+const dataUrl = ({ media_type, data }: z.output<typeof Base64>): string =>
+	`data:${media_type};base64,${data}`;
+
+function refuseIfTextOnly(at: string, rules: ContentRules): void {
+	if (rules.textOnly)
+		throw new AiError("badInput", `Error: '${pointerTo(at)}' must be text: the model takes no other`);
+}

@@ -1,0 +1,27 @@
+/**
+ * Anthropic's Messages dialect, for `POST /ai/v1/messages` on every chat model. The product has the route for
+ * third-party models alone.
+ */
+import { AiError } from "../../errors.ts";
+import { chatCall, chatReply } from "../chat/call.ts";
+import type { Dialect } from "../dialect.ts";
+import { Message, messageOf } from "./reply.ts";
+import { type MessagesRequest, messagesSchema, readRequest } from "./request.ts";
+import { messageEvents, UNFINISHED } from "./stream.ts";
+
+export const anthropicMessages: Dialect = {
+	reader: {
+		schema: messagesSchema,
+		read: (request: MessagesRequest, model) => chatCall(readRequest(request, model)),
+	},
+	writer: {
+		schema: Message,
+		write(answer, context) {
+			const reply = chatReply(answer, context);
+			if (reply.kind === "stream") return { kind: "events", events: messageEvents(reply.events, context) };
+			if (reply.completion.choices[0]?.finish_reason === "error")
+				throw new AiError("executionFailed", UNFINISHED);
+			return { kind: "json", value: messageOf(reply.completion, context) };
+		},
+	},
+};

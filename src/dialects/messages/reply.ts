@@ -1,0 +1,124 @@
+/**
+ * Chat completions to Anthropic's `message` objects.
+ *
+ * Known differences: which stop sequence was met is not known, and so it is an `end_turn`; thoughts have an empty
+ * `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
+ */
+import * as z from "zod";
+import type { ChatChoice, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
+import { reasoningOf } from "../chat/chunks.ts";
+import { isRecord } from "../chat/tools.ts";
+import type { WriteContext } from "../dialect.ts";
+import { parseJson } from "../json.ts";
+import { type MessagesRequest, showsThoughts } from "./request.ts";
+
+const ThinkingBlock = z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() });
+const TextBlock = z.object({ type: z.literal("text"), text: z.string() });
+const ToolUseBlock = z.object({
+	type: z.literal("tool_use"),
+	id: z.string(),
+	name: z.string(),
+	input: z.record(z.string(), z.unknown()),
+});
+const Block = z.discriminatedUnion("type", [ThinkingBlock, TextBlock, ToolUseBlock]);
+export type Block = z.output<typeof Block>;
+
+const StopReason = z.enum(["end_turn", "max_tokens", "tool_use", "refusal"]);
+type StopReason = z.output<typeof StopReason>;
+
+const MessageUsage = z.object({
+	input_tokens: z.number(),
+	cache_creation_input_tokens: z.number(),
+	cache_read_input_tokens: z.number(),
+	output_tokens: z.number(),
+	neurons: z.number().optional(),
+});
+export type MessageUsage = z.output<typeof MessageUsage>;
+
+export const Message = z.object({
+	id: z.string(),
+	type: z.literal("message"),
+	role: z.literal("assistant"),
+	model: z.string(),
+	content: z.array(Block),
+	stop_reason: StopReason.nullable(),
+	stop_sequence: z.null(),
+	usage: MessageUsage,
+});
+export type Message = z.output<typeof Message>;
+
+/** What the API calls an engine's own id is kept. */
+export const messageId = (id: string, uuid: () => string): string =>
+	id.startsWith("msg_") ? id : `msg_${uuid().replaceAll("-", "")}`;
+
+/** For a call that the engine gave no id, which its result could not name otherwise. */
+export const newToolId = (uuid: () => string): string => `toolu_${uuid().replaceAll("-", "")}`;
+
+export function stopReason(finishReason: string | null | undefined, calls: boolean): StopReason {
+	if (finishReason === "length" || finishReason === "model_length") return "max_tokens";
+	if (finishReason === "content_filter") return "refusal";
+	// Not every engine tells a call by its own name.
+	return calls ? "tool_use" : "end_turn";
+}
+
+/** Not `undefined`: clients add them up. */
+export function messageUsage(usage: Usage | null | undefined, { priced }: WriteContext): MessageUsage {
+	if (!usage)
+		return {
+			input_tokens: 0,
+			cache_creation_input_tokens: 0,
+			cache_read_input_tokens: 0,
+			output_tokens: 0,
+		};
+	const { cached_tokens, cache_creation_tokens } = CacheCounts.parse(usage.prompt_tokens_details ?? {});
+	const { neurons } = priced(usage);
+	return {
+		input_tokens: Math.max(0, usage.prompt_tokens - cached_tokens - cache_creation_tokens),
+		cache_creation_input_tokens: cache_creation_tokens,
+		cache_read_input_tokens: cached_tokens,
+		output_tokens: usage.completion_tokens,
+		...(neurons !== undefined && { neurons }),
+	};
+}
+
+const count = z.number().nonnegative().catch(0);
+/** The second is told by Anthropic's own models alone. */
+const CacheCounts = z.object({ cached_tokens: count, cache_creation_tokens: count });
+
+export function messageOf(completion: ChatCompletion, context: WriteContext): Message {
+	const [choice] = completion.choices;
+	return {
+		id: messageId(completion.id, context.uuid),
+		type: "message",
+		role: "assistant",
+		model: context.model.id,
+		content: choice ? blocksOf(choice, context) : [],
+		stop_reason: stopReason(choice?.finish_reason, (choice?.message.tool_calls?.length ?? 0) > 0),
+		stop_sequence: null,
+		usage: messageUsage(completion.usage, context),
+	};
+}
+
+/** In the order in which a model says them. */
+function blocksOf({ message }: ChatChoice, { inputs, uuid }: WriteContext): Block[] {
+	const thoughts = showsThoughts(inputs as MessagesRequest) ? reasoningOf(message) : "";
+	const text = [message.content, message.refusal].filter(Boolean).join("\n");
+	return [
+		...(thoughts ? [{ type: "thinking", thinking: thoughts, signature: "" } as const] : []),
+		...(text ? [{ type: "text", text } as const] : []),
+		...(message.tool_calls ?? []).map((call) => toolUse(call, uuid)),
+	];
+}
+
+const toolUse = ({ id, function: called }: ToolCall, uuid: () => string): Block => ({
+	type: "tool_use",
+	id: id || newToolId(uuid),
+	name: called.name,
+	input: inputOf(called.arguments),
+});
+
+/** Arguments that are no object are wrapped, as Anthropic's documentation has it of those that are not valid JSON. */
+function inputOf(text: string): Record<string, unknown> {
+	const value = text.trim() === "" ? {} : parseJson(text);
+	return isRecord(value) ? value : { INVALID_JSON: text };
+}

@@ -1,0 +1,109 @@
+/**
+ * Messages requests (https://docs.anthropic.com/en/api/messages) to a chat input, for any chat model.
+ *
+ * Known differences: tools are the caller's own; nothing is stored, so `container` and files by id are not known;
+ * `cache_control`, `service_tier` and `inference_geo` are accepted and do nothing; the signatures of thoughts are neither
+ * made nor looked at.
+ */
+import * as z from "zod";
+import type { Model } from "../../models/model.ts";
+import type { ChatInput } from "../../tasks/text-generation.ts";
+import { contentRules } from "../chat/content-rules.ts";
+import { invalidInput } from "../chat/errors.ts";
+import { jsonSchemaFormat } from "../chat/json-mode.ts";
+import { defaulted, perModel, present } from "../fields.ts";
+import { Content } from "./blocks.ts";
+import { Messages, readMessages } from "./input.ts";
+import { Choice, readToolFields, Tools } from "./tools.ts";
+
+const MIN_BUDGET_TOKENS = 1024;
+
+const display = z.enum(["summarized", "omitted"]).nullish();
+const Thinking = z.discriminatedUnion("type", [
+	z.object({ type: z.literal("enabled"), budget_tokens: z.number().int().min(MIN_BUDGET_TOKENS), display }),
+	z.object({ type: z.literal("adaptive"), display }),
+	z.object({ type: z.literal("disabled") }),
+]);
+
+const JsonFormat = z.object({ type: z.literal("json_schema"), schema: z.record(z.string(), z.unknown()) });
+
+export const MessagesRequest = z.object({
+	messages: Messages,
+	max_tokens: z.number().int().min(1),
+	system: Content.nullish(),
+	stream: z.boolean().nullish(),
+	temperature: z.number().min(0).max(1).nullish(),
+	top_p: z.number().min(0).max(1).nullish(),
+	top_k: z.number().int().min(0).nullish(),
+	stop_sequences: z.array(z.string()).nullish(),
+	tools: Tools.nullish(),
+	tool_choice: Choice.nullish(),
+	thinking: Thinking.nullish(),
+	output_config: z
+		.object({
+			effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
+			format: JsonFormat.nullish(),
+		})
+		.nullish(),
+	/** Its name before it went to `output_config`. */
+	output_format: JsonFormat.nullish(),
+	metadata: z.object({ user_id: z.string().nullish() }).nullish(),
+	mcp_servers: z.array(z.unknown()).nullish(),
+});
+export type MessagesRequest = z.output<typeof MessagesRequest>;
+
+/** With the model's defaults, but for the limit, which must be said. */
+export const messagesSchema = perModel((model): z.ZodType<MessagesRequest> => {
+	const { stream, temperature, top_p, top_k } = MessagesRequest.shape;
+	return MessagesRequest.extend({
+		stream: defaulted(model, "stream", stream),
+		temperature: defaulted(model, "temperature", temperature),
+		top_p: defaulted(model, "top_p", top_p),
+		top_k: defaulted(model, "top_k", top_k),
+	});
+});
+
+/** Throws 5006 for content that the model does not take, 8001 for what is not supported here. */
+export function readRequest(request: MessagesRequest, model: Model): ChatInput {
+	if (request.mcp_servers?.length) throw invalidInput("mcp_servers: not supported, no servers are called");
+	const { max_tokens, temperature, top_p, top_k, stop_sequences, metadata } = request;
+	const format = request.output_config?.format ?? request.output_format;
+	const effort = effortOf(request);
+	return {
+		messages: readMessages(request.messages, request.system, contentRules(model)),
+		stream: request.stream ?? false,
+		max_tokens,
+		...present({ temperature, top_p }),
+		// 0 says: of all tokens.
+		...(top_k && { top_k }),
+		...(stop_sequences?.length && { stop: stop_sequences }),
+		...readToolFields(request.tools, request.tool_choice),
+		...(format && { response_format: jsonSchemaFormat(format.schema, "output_config.format.schema") }),
+		...(effort !== undefined && { reasoning_effort: effort }),
+		...(metadata?.user_id && { user: metadata.user_id }),
+	};
+}
+
+type Effort = ChatInput["reasoning_effort"];
+
+/** The least budget of each effort. */
+const EFFORTS_BY_BUDGET: readonly [number, Effort][] = [
+	[16_384, "high"],
+	[8192, "medium"],
+	[2048, "low"],
+	[MIN_BUDGET_TOKENS, "minimal"],
+];
+
+/** Unasked, a model thinks as it likes. */
+function effortOf({ thinking, output_config }: MessagesRequest): Effort {
+	const { effort } = output_config ?? {};
+	if (thinking?.type === "disabled") return null;
+	if (thinking?.type === "enabled")
+		return EFFORTS_BY_BUDGET.find(([least]) => thinking.budget_tokens >= least)?.[1] ?? "minimal";
+	if (!effort) return thinking ? "high" : undefined;
+	return effort === "low" || effort === "medium" ? effort : "high";
+}
+
+/** Whether the caller expects to see thoughts: many look at the first block for the answer. */
+export const showsThoughts = ({ thinking }: MessagesRequest): boolean =>
+	thinking != null && thinking.type !== "disabled" && thinking.display !== "omitted";

@@ -1,0 +1,203 @@
+/**
+ * Chat streams to the events of a message: https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+ *
+ * One block is open at a time, as Anthropic has it. Engines may go to and fro between calls: a call is closed when its
+ * arguments are whole, and what comes of another before that waits. `message_start` cannot know the prompt's tokens
+ * yet; all counts are in `message_delta`, where clients look for them last.
+ */
+import { AiError } from "../../errors.ts";
+import { mapEvents, namedFrame } from "../../sse.ts";
+import type { ChatChunk, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
+import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
+import { isRecord } from "../chat/tools.ts";
+import { laterUsage } from "../chat/usage.ts";
+import type { WriteContext } from "../dialect.ts";
+import { parseJson } from "../json.ts";
+import { messagesError } from "./errors.ts";
+import { type Block, type Message, messageId, messageUsage, newToolId, stopReason } from "./reply.ts";
+import { type MessagesRequest, showsThoughts } from "./request.ts";
+
+/** Takes over `source`, a hub stream. */
+export function messageEvents(
+	source: ReadableStream<Uint8Array>,
+	context: WriteContext,
+): ReadableStream<Uint8Array> {
+	const events = new MessageEvents(context);
+	return mapEvents(source, {
+		onData: (data) => {
+			const chunk = parseChunk(data);
+			return chunk === "done" ? events.finish() : events.add(chunk);
+		},
+		onEnd: () => events.end(),
+		onError: (error) => events.fail(error),
+	});
+}
+
+export const UNFINISHED = "The model could not finish its answer";
+
+interface OpenCall {
+	id: string;
+	name: string;
+	arguments: string;
+	closed: boolean;
+}
+
+type Open = { type: "text" | "thinking" } | { type: "tool_use"; call: OpenCall };
+
+/** The message so far. Each method takes what has come and returns the events that it makes. */
+class MessageEvents {
+	readonly #context: WriteContext;
+	readonly #shows: boolean;
+	readonly #calls: OpenCall[] = [];
+	/** Calls that have begun while another was open. */
+	readonly #waiting: OpenCall[] = [];
+	readonly #pieceOf: ReturnType<typeof toolCallPieces>;
+	#open: Open | undefined;
+	#blocks = 0;
+	#begun = false;
+	#ended = false;
+	#finishReason: string | undefined;
+	#usage: Usage | undefined;
+
+	constructor(context: WriteContext) {
+		this.#context = context;
+		this.#shows = showsThoughts(context.inputs as MessagesRequest);
+		this.#pieceOf = toolCallPieces(() => newToolId(context.uuid));
+	}
+
+	add(chunk: ChatChunk): string {
+		if (this.#ended) return "";
+		this.#usage = laterUsage(this.#usage, chunk.usage);
+		const choice = firstChoice(chunk);
+		let out = this.#begin(chunk.id);
+		if (!choice) return out;
+		const { delta, finish_reason } = choice;
+		const thoughts = reasoningOf(delta);
+		if (thoughts && this.#shows) out += this.#write("thinking", thoughts);
+		if (delta.content) out += this.#write("text", delta.content);
+		if (delta.refusal) out += this.#write("text", delta.refusal);
+		for (const call of delta.tool_calls ?? []) out += this.#call(call);
+		if (finish_reason === "error") return out + this.end();
+		this.#finishReason = finish_reason ?? this.#finishReason;
+		return out;
+	}
+
+	finish(): string {
+		if (this.#ended) return "";
+		const stop_reason = stopReason(this.#finishReason, this.#calls.length > 0);
+		const usage = messageUsage(this.#usage, this.#context);
+		const out = this.#begin("") + this.#closeAll();
+		this.#ended = true;
+		return (
+			out +
+			event("message_delta", { delta: { stop_reason, stop_sequence: null }, usage }) +
+			event("message_stop")
+		);
+	}
+
+	/** Nothing more will come. If that is before {@link finish}, what was said must not look whole. */
+	end(): string {
+		return this.fail(new AiError("executionFailed", UNFINISHED));
+	}
+
+	/** As Anthropic does it: the error is the last event, and nothing is closed. */
+	fail(failure: AiError): string {
+		if (this.#ended) return "";
+		this.#ended = true;
+		const { type, ...error } = messagesError(failure, this.#context.requestId);
+		return event(type, error);
+	}
+
+	#begin(id: string): string {
+		if (this.#begun) return "";
+		this.#begun = true;
+		const message: Message = {
+			id: messageId(id, this.#context.uuid),
+			type: "message",
+			role: "assistant",
+			model: this.#context.model.id,
+			content: [],
+			stop_reason: null,
+			stop_sequence: null,
+			usage: messageUsage(undefined, this.#context),
+		};
+		return event("message_start", { message });
+	}
+
+	#write(type: "text" | "thinking", said: string): string {
+		let out = "";
+		if (this.#open?.type !== type) {
+			out += this.#closeAll();
+			const empty: Block = type === "text" ? { type, text: "" } : { type, thinking: "", signature: "" };
+			out += this.#start({ type }, empty);
+		}
+		const delta =
+			type === "text" ? { type: "text_delta", text: said } : { type: "thinking_delta", thinking: said };
+		return out + this.#delta(delta);
+	}
+
+	#call(sent: ToolCallDelta): string {
+		// Some engines end a call with a delta of nothing.
+		if (!sent.function?.name && !sent.function?.arguments) return "";
+		const { index, start, arguments: piece } = this.#pieceOf(sent);
+		if (start) {
+			const begun = { ...start, arguments: piece, closed: false };
+			this.#calls[index] = begun;
+			this.#waiting.push(begun);
+			return this.#advance();
+		}
+		const call = this.#calls[index];
+		if (!call || !piece) return "";
+		if (call.closed) throw new AiError("executionFailed", "The engine went on with a call that had ended");
+		call.arguments += piece;
+		if (this.#open?.type !== "tool_use" || this.#open.call !== call) return "";
+		return this.#delta({ type: "input_json_delta", partial_json: piece }) + this.#advance();
+	}
+
+	/** Begins the calls that wait, as far as those before them are whole. */
+	#advance(): string {
+		let out = "";
+		while (this.#waiting.length > 0) {
+			if (this.#open?.type === "tool_use" && !isRecord(parseJson(this.#open.call.arguments))) break;
+			out += this.#startNext();
+		}
+		return out;
+	}
+
+	#startNext(): string {
+		const call = this.#waiting.shift();
+		if (!call) return "";
+		const { id, name } = call;
+		const out =
+			this.#close() + this.#start({ type: "tool_use", call }, { type: "tool_use", id, name, input: {} });
+		const said = { type: "input_json_delta", partial_json: call.arguments };
+		return call.arguments ? out + this.#delta(said) : out;
+	}
+
+	#closeAll(): string {
+		let out = "";
+		while (this.#waiting.length > 0) out += this.#startNext();
+		return out + this.#close();
+	}
+
+	#start(open: Open, content_block: Block): string {
+		this.#open = open;
+		const index = this.#blocks++;
+		// Anthropic's own streams have one here.
+		const ping = index === 0 ? event("ping") : "";
+		return event("content_block_start", { index, content_block }) + ping;
+	}
+
+	#delta(delta: object): string {
+		return event("content_block_delta", { index: this.#blocks - 1, delta });
+	}
+
+	#close(): string {
+		if (!this.#open) return "";
+		if (this.#open.type === "tool_use") this.#open.call.closed = true;
+		this.#open = undefined;
+		return event("content_block_stop", { index: this.#blocks - 1 });
+	}
+}
+
+const event = (type: string, fields: object = {}): string => namedFrame(type, { type, ...fields });

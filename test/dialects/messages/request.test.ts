@@ -1,0 +1,296 @@
+import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/errors.ts";
+import type { Model } from "../../../src/models/model.ts";
+import { CHAT_MODEL } from "../responses/fixtures.ts";
+import { ASKED, readChat } from "./fixtures.ts";
+
+const messagesOf = (messages: unknown[], more: object = {}, model?: Model) =>
+	readChat({ ...ASKED, messages, ...more }, model).messages;
+const user = (...content: object[]) => ({ role: "user", content });
+const assistant = (...content: object[]) => ({ role: "assistant", content });
+const text = (said: string) => ({ type: "text", text: said });
+
+function refusal(body: object, model?: Model): { key: string; description: string } {
+	try {
+		readChat({ ...ASKED, ...body }, model);
+	} catch (error) {
+		if (!(error instanceof AiError)) throw error;
+		return { key: error.key, description: error.description };
+	}
+	throw new Error("the request was accepted");
+}
+
+describe("a request", () => {
+	it("of the least is a limit and a message", () => {
+		expect(readChat(ASKED)).toEqual({
+			messages: [{ role: "user", content: "hi" }],
+			stream: false,
+			max_tokens: 100,
+		});
+	});
+
+	it("has every field under chat's name, and passes over those that do nothing", () => {
+		expect(
+			readChat({
+				...ASKED,
+				model: "@cf/test/chat",
+				system: "Be short.",
+				stream: true,
+				temperature: 0.5,
+				top_p: 0.9,
+				top_k: 40,
+				stop_sequences: ["END"],
+				tools: [
+					{
+						name: "look",
+						description: "Looks",
+						input_schema: { type: "object" },
+						cache_control: { type: "ephemeral" },
+					},
+				],
+				tool_choice: { type: "tool", name: "look", disable_parallel_tool_use: true },
+				thinking: { type: "enabled", budget_tokens: 2048 },
+				output_config: { format: { type: "json_schema", schema: { type: "object" } } },
+				metadata: { user_id: "u1" },
+				service_tier: "auto",
+				betas: ["a"],
+			}),
+		).toEqual({
+			messages: [
+				{ role: "system", content: "Be short." },
+				{ role: "user", content: "hi" },
+			],
+			stream: true,
+			max_tokens: 100,
+			temperature: 0.5,
+			top_p: 0.9,
+			top_k: 40,
+			stop: ["END"],
+			tools: [
+				{
+					type: "function",
+					function: { name: "look", description: "Looks", parameters: { type: "object" } },
+				},
+			],
+			tool_choice: { type: "function", function: { name: "look" } },
+			parallel_tool_calls: false,
+			reasoning_effort: "low",
+			response_format: {
+				type: "json_schema",
+				json_schema: { name: "response", schema: { type: "object" } },
+			},
+			user: "u1",
+		});
+	});
+
+	it("has the model's defaults, but for the limit", () => {
+		const model = { ...CHAT_MODEL, defaults: { max_tokens: 256, temperature: 0.6, top_k: 5, stream: true } };
+		expect(readChat(ASKED, model)).toMatchObject({
+			max_tokens: 100,
+			temperature: 0.6,
+			top_k: 5,
+			stream: true,
+		});
+		expect(refusal({ max_tokens: undefined }, model)).toEqual({
+			key: "badInput",
+			description: "Error: required properties at '/' are 'messages,max_tokens'",
+		});
+	});
+
+	it.each([
+		[{ type: "disabled" }, undefined, null],
+		[{ type: "enabled", budget_tokens: 1024 }, undefined, "minimal"],
+		[{ type: "enabled", budget_tokens: 2047 }, undefined, "minimal"],
+		[{ type: "enabled", budget_tokens: 8191 }, undefined, "low"],
+		[{ type: "enabled", budget_tokens: 8192 }, undefined, "medium"],
+		[{ type: "enabled", budget_tokens: 64_000 }, "low", "high"],
+		[{ type: "adaptive" }, undefined, "high"],
+		[{ type: "adaptive", display: "omitted" }, "medium", "medium"],
+		[{ type: "adaptive" }, "max", "high"],
+		[undefined, "low", "low"],
+		[undefined, undefined, undefined],
+	])("that has thinking %j and effort %s is one of effort %s", (thinking, effort, expected) => {
+		expect(readChat({ ...ASKED, thinking, output_config: { effort } }).reasoning_effort).toBe(expected);
+	});
+
+	it.each([
+		[{ max_tokens: 0 }, "badInput", "'/max_tokens' must be >= 1"],
+		[{ temperature: 1.5 }, "badInput", "'/temperature' must be <= 1"],
+		[{ messages: [] }, "badInput", "/messages"],
+		[{ messages: [{ role: "tool", content: "a" }] }, "badInput", "/messages/0/role"],
+		[{ messages: [user({})] }, "badInput", "/messages/0/content"],
+		[{ thinking: { type: "enabled" } }, "badInput", "budget_tokens"],
+		[
+			{ messages: [user(text(" "))] },
+			"invalidInput",
+			"Invalid input: messages: there is nothing said in them",
+		],
+		[
+			{ mcp_servers: [{}] },
+			"invalidInput",
+			"Invalid input: mcp_servers: not supported, no servers are called",
+		],
+		[
+			{ tools: [{ type: "web_search_20250305", name: "web_search" }] },
+			"invalidInput",
+			'Invalid input: tools[0].type: "web_search_20250305" is not supported',
+		],
+		[{ tools: [{ name: "a" }] }, "invalidInput", "Invalid input: tools[0].input_schema: "],
+		[{ tool_choice: { type: "any" } }, "invalidInput", "Invalid input: tool_choice needs tools"],
+		[
+			{ tools: [{ name: "a", input_schema: {} }], tool_choice: { type: "tool", name: "b" } },
+			"invalidInput",
+			"Invalid input: tool_choice names a function that is not among the tools",
+		],
+		[
+			{ messages: [user({ type: "search_result" })] },
+			"invalidInput",
+			'Invalid input: messages[0].content[0].type: "search_result" is not supported',
+		],
+		[
+			{ messages: [user(text("a")), assistant({ type: "server_tool_use" })] },
+			"invalidInput",
+			'Invalid input: messages[1].content[0].type: "server_tool_use" is not supported',
+		],
+		[
+			{ messages: [user({ type: "image", source: { type: "file", file_id: "f" } })] },
+			"invalidInput",
+			"Invalid input: messages[0].content[0].source.type: ",
+		],
+		[
+			{ messages: [user({ type: "image", source: { type: "url", url: "http://a.test/b" } })] },
+			"badInput",
+			"Error: '/messages/0/content/0/source' must be an https URL or a data URI",
+		],
+	])("that has %j is refused", (body, key, sentence) => {
+		const refused = refusal(body);
+		expect(refused.key).toBe(key);
+		expect(refused.description).toContain(sentence);
+	});
+});
+
+describe("the turns", () => {
+	it("have instructions as text or as blocks, and one role at a time", () => {
+		expect(
+			messagesOf(
+				[
+					{ role: "user", content: "a" },
+					user(text("b"), text("c")),
+					{ role: "assistant", content: "d" },
+					assistant(text("e"), text("f")),
+					{ role: "system", content: "g" },
+					{ role: "user", content: "h" },
+				],
+				{ system: [text("One."), { ...text("Two."), cache_control: { type: "ephemeral" } }] },
+			),
+		).toEqual([
+			{ role: "system", content: "One.\n\nTwo." },
+			{ role: "user", content: "a\nb\nc" },
+			{ role: "assistant", content: "def" },
+			{ role: "system", content: "g" },
+			{ role: "user", content: "h" },
+		]);
+	});
+
+	it("have thoughts, calls and results as chat has them", () => {
+		expect(
+			messagesOf([
+				{ role: "user", content: "weather?" },
+				assistant(
+					{ type: "thinking", thinking: "Hm.", signature: "s" },
+					{ type: "redacted_thinking", data: "x" },
+					text("Looking."),
+					{ type: "tool_use", id: "t1", name: "get_weather", input: { city: "Paris" } },
+					{ type: "tool_use", id: "t2", name: "get_time", input: {} },
+				),
+				user(
+					text("There:"),
+					{ type: "tool_result", tool_use_id: "t1", content: "18 degrees" },
+					{ type: "tool_result", tool_use_id: "t2", content: [text("no clock")], is_error: true },
+				),
+				assistant({ type: "tool_use", id: "t3", name: "get_time", input: {} }),
+				user({ type: "tool_result", tool_use_id: "t3" }),
+			]),
+		).toEqual([
+			{ role: "user", content: "weather?" },
+			{
+				role: "assistant",
+				content: "Looking.",
+				reasoning_content: "Hm.",
+				tool_calls: [
+					{ id: "t1", type: "function", function: { name: "get_weather", arguments: '{"city":"Paris"}' } },
+					{ id: "t2", type: "function", function: { name: "get_time", arguments: "{}" } },
+				],
+			},
+			{ role: "tool", tool_call_id: "t1", content: "18 degrees" },
+			{ role: "tool", tool_call_id: "t2", content: "The tool failed:\nno clock" },
+			{ role: "user", content: "There:" },
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [{ id: "t3", type: "function", function: { name: "get_time", arguments: "{}" } }],
+			},
+			{ role: "tool", tool_call_id: "t3", content: "" },
+		]);
+	});
+
+	it("may end with what the assistant is to go on from", () => {
+		expect(
+			messagesOf([
+				{ role: "user", content: "a" },
+				{ role: "assistant", content: "The" },
+			]).at(-1),
+		).toEqual({
+			role: "assistant",
+			content: "The",
+		});
+	});
+
+	it("have pictures and files as parts", () => {
+		const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
+		expect(
+			messagesOf([
+				user(
+					image,
+					{ type: "image", source: { type: "url", url: "https://a.test/b.png" } },
+					{
+						type: "document",
+						title: "a.pdf",
+						source: { type: "base64", media_type: "application/pdf", data: "JVBERi0=" },
+					},
+					{
+						type: "document",
+						title: "Notes",
+						source: { type: "text", media_type: "text/plain", data: "# A" },
+					},
+					{ type: "document", source: { type: "content", content: [text("b"), image] } },
+					text("?"),
+				),
+			]),
+		).toEqual([
+			{
+				role: "user",
+				content: [
+					{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+					{ type: "image_url", image_url: { url: "https://a.test/b.png" } },
+					{ type: "file", file: { file_data: "data:application/pdf;base64,JVBERi0=", filename: "a.pdf" } },
+					text("Notes"),
+					text("# A"),
+					text("b"),
+					{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+					text("?"),
+				],
+			},
+		]);
+	});
+
+	it("are text alone for a model that takes no other", () => {
+		const model: Model = { ...CHAT_MODEL, input: "chat-legacy" };
+		const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
+		expect(messagesOf([user(text("a"), text("b"))], {}, model)).toEqual([{ role: "user", content: "a\nb" }]);
+		expect(refusal({ messages: [user(text("a"), image)] }, model)).toEqual({
+			key: "badInput",
+			description: "Error: '/messages/0/content/1' must be text: the model takes no other",
+		});
+	});
+});

@@ -1,0 +1,269 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anthropicMessages } from "../../../src/dialects/messages/messages.ts";
+import { AiError } from "../../../src/errors.ts";
+import type { ChatChunk } from "../../../src/tasks/text-generation.ts";
+import {
+	answered,
+	completion,
+	delta,
+	eventsOf,
+	hubText,
+	streamed,
+	streamOf,
+	USAGE_CHUNK,
+} from "../responses/fixtures.ts";
+import { contextOf } from "./fixtures.ts";
+
+const THINKS = { stream: true, thinking: { type: "adaptive" } };
+
+interface Event {
+	type: string;
+	[field: string]: unknown;
+}
+
+const rendered = (source: ReadableStream<Uint8Array>, more: object = THINKS) =>
+	eventsOf(anthropicMessages.writer.write(streamed(source), contextOf(more)));
+const textOf = (events: ReadableStream<Uint8Array>) => new Response(events).text();
+
+/** The events of a stream, checked on the way: each is named as it is typed. */
+const parseEvents = (text: string): Event[] =>
+	text
+		.split("\n\n")
+		.filter(Boolean)
+		.map((block) => {
+			const [, name, data] = /^event: (\S+)\ndata: (.*)$/.exec(block) ?? [];
+			const event: Event = JSON.parse(data ?? "");
+			expect(event.type).toBe(name);
+			return event;
+		});
+
+const written = async (chunks: ChatChunk[], more?: object) =>
+	parseEvents(await textOf(rendered(streamOf([hubText(chunks)]), more)));
+
+const piece = (index: number, args: string, start?: { id: string; name: string }) =>
+	delta({
+		tool_calls: [
+			{
+				index,
+				...(start && { id: start.id }),
+				function: { ...(start && { name: start.name }), arguments: args },
+			},
+		],
+	});
+const start = (index: number, content_block: object) => ({
+	type: "content_block_start",
+	index,
+	content_block,
+});
+const go = (index: number, said: object) => ({ type: "content_block_delta", index, delta: said });
+const stop = (index: number) => ({ type: "content_block_stop", index });
+const textBlock = { type: "text", text: "" };
+const toolBlock = (id: string, name: string) => ({ type: "tool_use", id, name, input: {} });
+const json = (partial_json: string) => ({ type: "input_json_delta", partial_json });
+const USED = {
+	input_tokens: 2,
+	cache_creation_input_tokens: 0,
+	cache_read_input_tokens: 3,
+	output_tokens: 2,
+};
+const end = (stop_reason: string, usage: object = USED) => [
+	{ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
+	{ type: "message_stop" },
+];
+const PING = { type: "ping" };
+
+const TURN = [
+	delta({ role: "assistant", content: "" }),
+	delta({ reasoning_content: "H" }),
+	delta({ reasoning_content: "m" }),
+	delta({ content: "Look" }),
+	delta({ content: "ing." }),
+	piece(0, "", { id: "a", name: "look" }),
+	piece(0, '{"at"'),
+	piece(0, ":1}"),
+	piece(1, "{}", { id: "b", name: "nod" }),
+	delta({}, "tool_calls"),
+	USAGE_CHUNK,
+];
+
+describe("a stream", () => {
+	it("of text is Anthropic's, byte for byte", async () => {
+		const chunks = [
+			delta({ role: "assistant", content: "" }),
+			delta({ content: "he" }),
+			delta({ content: "llo" }, "stop"),
+			USAGE_CHUNK,
+		];
+		expect(await textOf(rendered(streamOf([hubText(chunks)])))).toBe(
+			[
+				'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"@cf/test/chat","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}',
+				'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+				'event: ping\ndata: {"type":"ping"}',
+				'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"he"}}',
+				'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"llo"}}',
+				'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}',
+				'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":2,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":2}}',
+				'event: message_stop\ndata: {"type":"message_stop"}',
+				"",
+			].join("\n\n"),
+		);
+	});
+
+	it("of thoughts, text and calls has a block for each, one after the other", async () => {
+		expect((await written(TURN)).slice(1)).toEqual([
+			start(0, { type: "thinking", thinking: "", signature: "" }),
+			PING,
+			go(0, { type: "thinking_delta", thinking: "H" }),
+			go(0, { type: "thinking_delta", thinking: "m" }),
+			stop(0),
+			start(1, textBlock),
+			go(1, { type: "text_delta", text: "Look" }),
+			go(1, { type: "text_delta", text: "ing." }),
+			stop(1),
+			start(2, toolBlock("a", "look")),
+			go(2, json('{"at"')),
+			go(2, json(":1}")),
+			stop(2),
+			start(3, toolBlock("b", "nod")),
+			go(3, json("{}")),
+			stop(3),
+			...end("tool_use"),
+		]);
+	});
+
+	it("leaves out thoughts that nobody asked for", async () => {
+		expect((await written(TURN, { stream: true })).slice(1, 3)).toEqual([start(0, textBlock), PING]);
+	});
+
+	it("is the same wherever the network cuts it", async () => {
+		const bytes = new TextEncoder().encode(hubText(TURN));
+		const whole = await textOf(rendered(streamOf([bytes])));
+		await fc.assert(
+			fc.asyncProperty(fc.array(fc.nat(bytes.length)), async (places) => {
+				const cuts = [0, ...places, bytes.length].sort((a, b) => a - b);
+				const pieces = cuts.slice(1).map((cut, index) => bytes.slice(cuts[index], cut));
+				expect(await textOf(rendered(streamOf(pieces)))).toBe(whole);
+			}),
+			{ numRuns: 50 },
+		);
+	});
+
+	it("has one call after the other, also of engines that go to and fro", async () => {
+		const chunks = [
+			piece(0, "{", { id: "a", name: "look" }),
+			piece(1, "{", { id: "b", name: "nod" }),
+			piece(1, '"x":1}'),
+			piece(0, "}"),
+			piece(2, "{}", { id: "c", name: "blink" }),
+			delta({ content: "Done." }, "tool_calls"),
+		];
+		expect((await written(chunks)).slice(1)).toEqual([
+			start(0, toolBlock("a", "look")),
+			PING,
+			go(0, json("{")),
+			go(0, json("}")),
+			stop(0),
+			start(1, toolBlock("b", "nod")),
+			go(1, json('{"x":1}')),
+			stop(1),
+			start(2, toolBlock("c", "blink")),
+			go(2, json("{}")),
+			stop(2),
+			start(3, textBlock),
+			go(3, { type: "text_delta", text: "Done." }),
+			stop(3),
+			...end("tool_use", { ...USED, input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }),
+		]);
+	});
+
+	it("gives calls that were cut off as far as they came", async () => {
+		const chunks = [
+			piece(0, '{"a', { id: "a", name: "look" }),
+			piece(1, '{"b', { id: "b", name: "nod" }),
+			delta({}, "length"),
+			USAGE_CHUNK,
+		];
+		expect((await written(chunks)).slice(1)).toEqual([
+			start(0, toolBlock("a", "look")),
+			PING,
+			go(0, json('{"a')),
+			stop(0),
+			start(1, toolBlock("b", "nod")),
+			go(1, json('{"b')),
+			stop(1),
+			...end("max_tokens"),
+		]);
+	});
+
+	it("may say nothing", async () => {
+		expect((await written([delta({}, "stop"), USAGE_CHUNK])).slice(1)).toEqual(end("end_turn"));
+	});
+
+	it("is written for an engine that answered whole", async () => {
+		const answer = answered(completion({ content: "hello" }));
+		const events = eventsOf(anthropicMessages.writer.write(answer, contextOf({ stream: true })));
+		expect(parseEvents(await textOf(events)).map(({ type }) => type)).toEqual([
+			"message_start",
+			"content_block_start",
+			"ping",
+			"content_block_delta",
+			"content_block_stop",
+			"message_delta",
+			"message_stop",
+		]);
+	});
+});
+
+describe("a stream that fails", () => {
+	const begun = hubText([delta({ content: "he" })]).replace("data: [DONE]\n\n", "");
+	const failure = (type: string, message: string) => ({
+		type: "error",
+		error: { type, message },
+		request_id: "req-1",
+	});
+
+	it("ends in one error, and closes nothing", async () => {
+		const error = new AiError("outOfCapacity", "Busy");
+		const events = parseEvents(await textOf(rendered(streamOf([begun], error))));
+		expect(events.map(({ type }) => type)).toEqual([
+			"message_start",
+			"content_block_start",
+			"ping",
+			"content_block_delta",
+			"error",
+		]);
+		expect(events.at(-1)).toEqual(failure("overloaded_error", "Busy"));
+	});
+
+	it.each([
+		["that stops", streamOf([begun])],
+		["whose engine gave up", streamOf([hubText([delta({ content: "he" }, "error"), USAGE_CHUNK])])],
+	])("%s was not finished", async (_, source) => {
+		const events = parseEvents(await textOf(rendered(source)));
+		expect(events.at(-1)).toEqual(failure("api_error", "The model could not finish its answer"));
+	});
+
+	it("by a malformed chunk, or by a call that goes on after its end, is an error", async () => {
+		const goesOn = [piece(0, "{}", { id: "a", name: "look" }), delta({ content: "x" }), piece(0, "}")];
+		for (const source of [streamOf([`${begun}data: oops\n\n`]), streamOf([hubText(goesOn)])])
+			expect(parseEvents(await textOf(rendered(source))).at(-1)).toMatchObject({
+				type: "error",
+				error: { type: "api_error" },
+			});
+	});
+
+	it("because the reader left stops its source", async () => {
+		let cancelled = false;
+		const source = new ReadableStream<Uint8Array>({
+			start: (output) => output.enqueue(new TextEncoder().encode(begun)),
+			cancel() {
+				cancelled = true;
+			},
+		});
+		const reader = rendered(source).getReader();
+		await reader.read();
+		await reader.cancel();
+		expect(cancelled).toBe(true);
+	});
+});
