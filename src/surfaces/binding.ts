@@ -17,6 +17,7 @@ import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { boundDepth, parseText, readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { gatewayFailure } from "./gateway.ts";
 import { gatewayWire } from "./gateway-wire.ts";
 import { wireMarkdown } from "./markdown.ts";
 import { methodNotAllowed } from "./routes.ts";
@@ -44,7 +45,9 @@ export function binding(services: Services): Hono<BindingEnv> {
 		const error = toAiError(thrown);
 		const id = c.get("requestId");
 		services.log(error, id);
-		const isRun = c.req.path.endsWith("/run") && error.failure.plane === "inference";
+		const { plane } = error.failure;
+		if (plane === "gateway") return gatewayFailure(error, id);
+		const isRun = c.req.path.endsWith("/run") && plane === "inference";
 		return isRun ? wireFailure(error, id) : failureEnvelope(error, id);
 	});
 

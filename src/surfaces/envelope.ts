@@ -2,7 +2,7 @@
  * Cloudflare's v4 envelope, around results and around failures.
  *
  * Observed of the product: an inference failure has `errors` first and an empty object as `result`; a failure at the
- * API's edge has `result: null`. The request's id ends the message, but not a 5006's.
+ * API's edge, or of AI Gateway's, has `result: null`. The request's id ends the message, but not a 5006's.
  */
 import { type AiError, FAILURES } from "../errors.ts";
 import type { Reply } from "../request.ts";
@@ -17,7 +17,7 @@ const NO_ROUTE = { code: FAILURES.noRoute.code as number, message: FAILURES.noRo
 
 export function failureEnvelope(error: AiError, requestId: string): Response {
 	const { code, description, failure, status } = error;
-	if (failure.plane === "edge") {
+	if (failure.plane !== "inference") {
 		const errors = [{ code, message: description }];
 		if (error.key === "unroutableAccount") errors.push(NO_ROUTE);
 		return Response.json({ result: null, success: false, errors, messages: [] }, { status });

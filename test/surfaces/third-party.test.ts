@@ -1,0 +1,165 @@
+/** `author/model` at every door: a key is all that a provider needs, and what is missing is told as the product tells it. */
+import { describe, expect, it } from "vitest";
+import { AiError } from "../../src/errors.ts";
+import { binding } from "../../src/surfaces/binding.ts";
+import { crossing } from "../../src/surfaces/crossing.ts";
+import chatJson from "../fixtures/gemini/chat.json?raw";
+import chatSse from "../fixtures/gemini/chat.sse?raw";
+import { CALLER, completion, testGateway, testServices, upstream } from "../gateway.ts";
+
+const VARS = {
+	OPENAI_API_KEY: "sk-openai",
+	GEMINI_API_KEY: "AIza-google",
+	PROVIDER_KEYS: { openai: "OPENAI_API_KEY", google: "GEMINI_API_KEY" },
+};
+const MESSAGES = [{ role: "user", content: "What is my name?" }];
+
+const sent = (body: string, type = "application/json"): Response =>
+	new Response(body, { headers: { "content-type": type } });
+
+describe("a model of OpenAI's", () => {
+	it("is asked of OpenAI by its own name, and billed by its price", async () => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Alice.")));
+		const response = await testGateway({ vars: VARS, fetch }).post("/run/openai/gpt-5", {
+			messages: MESSAGES,
+		});
+		expect(response.status).toBe(200);
+		expect(response.headers.get("x-ganglion-backend")).toBe("openai");
+		expect(await response.json()).toMatchObject({
+			success: true,
+			result: {
+				object: "chat.completion",
+				model: "openai/gpt-5",
+				choices: [{ message: { content: "Alice." } }],
+			},
+		});
+		const [request] = requests;
+		expect(request?.url).toBe("https://api.openai.com/v1/chat/completions");
+		expect(request?.headers.get("authorization")).toBe("Bearer sk-openai");
+		expect(await request?.json()).toMatchObject({ model: "gpt-5" });
+		// 3 tokens in at $1.25 a million, 2 out at $10, at $0.011 a thousand neurons: 2.159, which is cut.
+		expect(response.headers.get("cf-ai-neurons")).toBe("2.15");
+	});
+});
+
+describe("a model of Google's", () => {
+	const google = () => upstream(({ url }) => sent(...(url.includes("stream") ? STREAM : WHOLE)));
+	const WHOLE: [string] = [chatJson];
+	const STREAM: [string, string] = [chatSse, "text/event-stream"];
+
+	it("answers as OpenAI's chat does, on its own route and on OpenAI's", async () => {
+		const { fetch, requests } = google();
+		const gateway = testGateway({ vars: VARS, fetch });
+		for (const [path, body] of [
+			["/run/google/gemini-3-flash", { messages: MESSAGES }],
+			["/run", { model: "google/gemini-3-flash", input: { messages: MESSAGES } }],
+		] as const)
+			expect(await (await gateway.post(path, body)).json()).toMatchObject({
+				result: {
+					model: "google/gemini-3-flash",
+					choices: [{ message: { content: "Your name is Alice." } }],
+				},
+			});
+		const chat = await gateway.post("/v1/chat/completions", {
+			model: "google/gemini-3-flash",
+			messages: MESSAGES,
+		});
+		expect(await chat.json()).toMatchObject({ choices: [{ message: { content: "Your name is Alice." } }] });
+		for (const { url, headers } of requests) {
+			expect(url).toBe(
+				"https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:generateContent",
+			);
+			expect(headers.get("x-goog-api-key")).toBe("AIza-google");
+		}
+	});
+
+	it("streams to the binding", async () => {
+		const app = binding(testServices({ vars: VARS, fetch: google().fetch }));
+		const request = new Request("https://workers-binding.ai/run?version=3", {
+			method: "POST",
+			headers: { "content-type": "application/json", "cf-consn-model-id": "google/gemini-3-flash" },
+			body: JSON.stringify({ inputs: { messages: MESSAGES, stream: true }, options: {} }),
+		});
+		const text = await (await app.fetch(request, { caller: CALLER })).text();
+		const words = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word);
+		expect(words.join("")).toBe("Your name is Alice.");
+		expect(text).toMatch(/data: \[DONE\]\n\n$/);
+	});
+
+	it("is listed where there is a key, and no other author's is", async () => {
+		const { get } = testGateway({ vars: VARS });
+		const names = async (path: string) => {
+			const { result } = await (await get(path)).json<{ result: { name: string }[] }>();
+			return result.map(({ name }) => name);
+		};
+		expect(await names("/models/search?author=google&search=gemini")).toContain("google/gemini-2.5-pro");
+		expect(await names("/models/search?author=anthropic")).toEqual([]);
+		const { data } = await (await get("/v1/models")).json<{ data: { id: string }[] }>();
+		expect(data.map(({ id }) => id)).toContain("google/gemini-2.5-pro");
+	});
+});
+
+describe("a failure about a third party's model", () => {
+	const MISSING = "Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS)";
+	const cases: [string, number, number, string][] = [
+		["anthropic/claude-haiku-4.5", 402, 2021, MISSING],
+		["nobody/nothing", 404, 7003, "Model not found: nobody/nothing"],
+	];
+
+	it.each(cases)("of %s is v4's on the REST API", async (model, status, code, message) => {
+		const { post } = testGateway({ vars: VARS });
+		for (const response of [
+			await post("/run", { model, input: { messages: MESSAGES } }),
+			await post("/v1/chat/completions", { model, messages: MESSAGES }),
+		]) {
+			expect(response.status).toBe(status);
+			expect(await response.text()).toBe(
+				JSON.stringify({ result: null, success: false, errors: [{ code, message }], messages: [] }),
+			);
+		}
+	});
+
+	it("of an address that names no known model is the API's own", async () => {
+		const { post } = testGateway({ vars: VARS });
+		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES })).status).toBe(402);
+		const response = await post("/run/nobody/nothing", { messages: MESSAGES });
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({ errors: [{ code: 7000 }] });
+	});
+
+	it.each(cases)("of %s is AI Gateway's on the binding", async (model, status, code, message) => {
+		const app = binding(testServices({ vars: VARS }));
+		const response = await app.fetch(
+			new Request("https://workers-binding.ai/run?version=3", {
+				method: "POST",
+				headers: { "content-type": "application/json", "cf-consn-model-id": model },
+				body: JSON.stringify({ inputs: { messages: MESSAGES }, options: {} }),
+			}),
+			{ caller: CALLER },
+		);
+		expect(response.status).toBe(status);
+		expect(await response.text()).toBe(
+			JSON.stringify({
+				success: false,
+				result: [],
+				messages: [],
+				error: [{ code, message }],
+				name: "AiGatewayError",
+				httpCode: status,
+				internalCode: code,
+				message,
+				description: message,
+			}),
+		);
+	});
+
+	it("crosses RPC under AI Gateway's name", () => {
+		expect(crossing(new AiError("missingProviderKey"))).toMatchObject({
+			name: "AiGatewayError",
+			message: "2021: Insufficient AI Gateway credits",
+			internalCode: 2021,
+			httpCode: 402,
+		});
+		expect(crossing(new AiError("badInput"))).toMatchObject({ name: "AiError" });
+	});
+});
