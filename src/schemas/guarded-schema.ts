@@ -48,13 +48,19 @@ export class GuardedSchema {
 		this.#lookup = dereference(this.root);
 	}
 
+	/** Whether there is no time for any further value. */
+	get isSpent(): boolean {
+		return this.#left < 0;
+	}
+
 	/** Whether `value` is valid against `schema`, the root or a part of it. Throws where there is no telling. */
 	accepts(value: unknown, schema: JsonSchema = this.root): boolean {
-		this.#left -= new Scales({
-			target: (part) => this.target(part),
-			pattern: (source, text) => this.#pattern(source).steps(text.length),
-		}).weigh(value, schema);
-		if (this.#left < 0) throw new RangeError("Holding values against the schema takes too long");
+		if (!this.isSpent)
+			this.#left -= new Scales({
+				target: (part) => this.target(part),
+				pattern: (source, text) => this.#pattern(source).steps(text.length),
+			}).weigh(value, schema);
+		if (this.isSpent) throw new RangeError("Holding values against the schema takes too long");
 		return validate(value, schema, this.#draft, this.#lookup).valid;
 	}
 

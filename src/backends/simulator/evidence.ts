@@ -38,7 +38,9 @@ export class Evidence {
 	readonly #all: Source[];
 	/** What each source has for each property: members of a long array ask for the same again and again. */
 	readonly #candidates = new Map<string, string[]>();
-	#used = new Set<string>();
+	/** What was given out, in that order. */
+	readonly #given: string[] = [];
+	readonly #used = new Set<string>();
 
 	constructor({ primary, others, now, effort = fullEffort() }: Sources) {
 		this.now = now;
@@ -47,13 +49,25 @@ export class Evidence {
 		this.#all = [this.#primary, ...others];
 	}
 
-	/** What was given out so far, to go back to. */
-	get used(): Set<string> {
-		return new Set(this.#used);
+	/** How much was given out so far, to go back to. */
+	get given(): number {
+		return this.#given.length;
 	}
 
-	restore(used: Set<string>): void {
-		this.#used = new Set(used);
+	/** What was given out since. */
+	since(given: number): string[] {
+		return this.#given.slice(given);
+	}
+
+	/** Takes back what was given out since, and gives out `instead`. */
+	restore(given: number, instead: readonly string[] = []): void {
+		for (const taken of this.#given.splice(given)) this.#used.delete(taken);
+		for (const mark of instead) this.#give(mark);
+	}
+
+	#give(mark: string): void {
+		if (!this.#used.has(mark)) this.#given.push(mark);
+		this.#used.add(mark);
 	}
 
 	/** The sources to read, as long as there is time. */
@@ -64,8 +78,10 @@ export class Evidence {
 
 	/** `members` are looked for beside. */
 	#affords({ text }: Source, members = 0): boolean {
-		this.effort.characters -= LOOK + text.length + members * (LOOK + text.length / MEMBER_SHARE);
-		return this.effort.characters > 0;
+		const characters = LOOK + text.length + members * (LOOK + Math.ceil(text.length / MEMBER_SHARE));
+		if (characters > this.effort.characters) return false;
+		this.effort.characters -= characters;
+		return true;
 	}
 
 	/** A string for the property. `guess`: take any quotation or name rather than none. */
@@ -79,7 +95,7 @@ export class Evidence {
 			}
 			const value = candidates?.find((candidate) => !this.#used.has(candidate) && accept(candidate));
 			if (value === undefined) continue;
-			this.#used.add(value);
+			this.#give(value);
 			return value;
 		}
 		return undefined;
@@ -94,7 +110,7 @@ export class Evidence {
 		for (const [, { text }] of this.#sources(needed)) {
 			const value = find(text).find((candidate) => !this.#used.has(candidate) && accept(candidate));
 			if (value === undefined) continue;
-			this.#used.add(value);
+			this.#give(value);
 			return value;
 		}
 		return undefined;
@@ -108,11 +124,11 @@ export class Evidence {
 		]);
 		for (const [place, source] of this.#sources(needed)) {
 			const distance = distances(source.mentions(wanted));
-			const free = source.numbers
-				.map((found) => ({ ...found, mark: `${place}@${found.index}`, distance: distance(found.index) }))
-				.filter(({ mark }) => !this.#used.has(mark));
+			const markOf = (index: number) => `${place}@${index}`;
+			const free = source.numbers.filter(({ index }) => !this.#used.has(markOf(index)));
 			const fits = ({ number }: { number: number }) => accept(number);
 			const nearest = free
+				.map((found) => ({ ...found, distance: distance(found.index) }))
 				.filter((found) => found.distance <= NEAR_CHARACTERS)
 				.sort((a, b) => a.distance - b.distance)
 				.find(fits);
@@ -123,7 +139,7 @@ export class Evidence {
 			};
 			const chosen = nearest ?? (needed || COUNTS.test(hint.key) ? next() : undefined);
 			if (!chosen) continue;
-			this.#used.add(chosen.mark);
+			this.#give(markOf(chosen.index));
 			return chosen.number;
 		}
 		return undefined;
@@ -179,7 +195,7 @@ export class Evidence {
 			const mark = `list ${JSON.stringify(unique)}`;
 			if (unique.length === 0 || (label === undefined && kind === undefined && this.#used.has(mark)))
 				continue;
-			this.#used.add(mark);
+			this.#give(mark);
 			return unique;
 		}
 		return [];

@@ -33,7 +33,7 @@ export function instanceOf(document: SchemaDocument, filling: Filling): { value:
 		{ ...filling, optional: "found", evidence: nothing },
 	];
 	for (const one of tries) {
-		one.evidence.restore(new Set());
+		one.evidence.restore(0);
 		const { value } = new Builder(document, one).build(document.root, ROOT);
 		if (value !== undefined && document.accepts(value)) return { value };
 	}
@@ -65,6 +65,7 @@ class Builder {
 	build(schema: JsonSchema, place: Place): Built {
 		const nothing = { value: undefined, found: 0, missing: 0 };
 		const { effort } = this.#filling.evidence;
+		if (this.#document.isSpent) return nothing;
 		if (place.depth > MAX_DEPTH || this.#steps > LAST_STEP || effort.values <= 0) return nothing;
 		let alternatives = this.#document.alternatives(schema);
 		// What does not come round again first: it is what ends a recursion.
@@ -73,10 +74,11 @@ class Builder {
 			alternatives = alternatives.toSorted((a, b) => round(a) - round(b));
 
 		const { evidence } = this.#filling;
-		const before = evidence.used;
-		let best: (Built & { used: Set<string>; isNull: boolean }) | undefined;
+		const before = evidence.given;
+		let best: (Built & { given: string[]; isNull: boolean }) | undefined;
 		for (const alternative of alternatives) {
 			if (best && (this.#steps > MAX_STEPS || (round(alternative) > 0 && place.depth > FULL_DEPTH))) break;
+			if (effort.values <= 0) break;
 			this.#steps++;
 			effort.values--;
 			evidence.restore(before);
@@ -88,9 +90,9 @@ class Builder {
 				!best ||
 				built.found > best.found ||
 				(built.found === 0 && best.found === 0 && isNull && !best.isNull);
-			if (better) best = { ...built, used: evidence.used, isNull };
+			if (better) best = { ...built, given: evidence.since(before), isNull };
 		}
-		evidence.restore(best?.used ?? before);
+		evidence.restore(before, best?.given);
 		return best ?? nothing;
 	}
 
@@ -135,7 +137,7 @@ class Builder {
 		const most = schema.maxProperties ?? Number.POSITIVE_INFINITY;
 		const least = schema.minProperties ?? 0;
 		const fill = (key: string, part: JsonSchema, must: boolean): boolean => {
-			const before = this.#filling.evidence.used;
+			const before = this.#filling.evidence.given;
 			const built = this.build(part, {
 				...place,
 				hint: { key, about: "" },
@@ -163,7 +165,8 @@ class Builder {
 		for (const [key, part] of properties) if (values.size < least && !values.has(key)) fill(key, part, true);
 		for (let nth = 1; values.size < least && nth <= least && nth <= MAX_ITEMS; nth++) {
 			const key = extraKey(schema, nth);
-			if (!values.has(key)) fill(key, this.#document.partOf(schema, key), true);
+			// Where one cannot be filled the others cannot, either: trying them would try every way to fail.
+			if (!values.has(key) && !fill(key, this.#document.partOf(schema, key), true)) break;
 		}
 		// In the schema's order, whatever order they were filled in.
 		const order = [...new Set([...properties.map(([key]) => key), ...values.keys()])];
@@ -217,9 +220,9 @@ class Builder {
 			if (!again) for (const value of this.#list(rest, place, most)) add({ value, found: 1, missing: 0 });
 			// Objects come one by one, as long as the text still has something for another.
 			while (!again && items.length < Math.min(most, MAX_FOUND_ITEMS) && this.#steps < MAX_STEPS) {
-				const before = this.#filling.evidence.used;
+				const before = this.#filling.evidence.given;
 				const built = this.#isObject(rest) ? item(rest, 0) : undefined;
-				const fresh = this.#filling.evidence.used.size > before.size;
+				const fresh = this.#filling.evidence.given > before;
 				// The first may lack something; a further one with a gap is more likely no one at all.
 				const enough = built && fresh && built.found > 0 && (items.length === 0 || built.missing === 0);
 				if (enough && add(built)) continue;
@@ -231,7 +234,9 @@ class Builder {
 					? Math.min(Math.max(least, 1), most)
 					: least;
 			for (let nth = 0; items.length < wanted && nth < wanted + MAX_FOUND_ITEMS; nth++) {
-				add(item(rest, nth));
+				const built = item(rest, nth);
+				if (built.value === undefined) break;
+				add(built);
 			}
 		}
 		return { value: items, found, missing };

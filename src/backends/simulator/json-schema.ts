@@ -47,8 +47,15 @@ export class SchemaDocument {
 		this.root = this.#guarded?.root ?? false;
 	}
 
+	/** Whether there is no time for any further value: nothing is valid from here. */
+	get isSpent(): boolean {
+		return this.#guarded?.isSpent ?? true;
+	}
+
 	/** Whether `value` is valid against `schema`, which is the root or a part of it. */
 	accepts(value: unknown, schema: JsonSchema = this.root): boolean {
+		// Not left to the exception: one costs more than the comparison.
+		if (this.isSpent) return false;
 		try {
 			return this.#guarded?.accepts(value, schema) ?? false;
 		} catch (cause) {
