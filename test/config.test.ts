@@ -25,7 +25,7 @@ describe("configure", () => {
 		const config = configure({});
 		expect([...config.backends.keys()]).toEqual(["simulator"]);
 		expect(config.routing.find("@cf/meta/llama-3.2-1b-instruct")).toBeUndefined();
-		expect(config.limits).toEqual({ jsonBytes: 10_000_000, uploadBytes: 26_214_400, jsonDepth: 64 });
+		expect(config.limits).toMatchObject({ jsonBytes: 10_000_000, uploadBytes: 26_214_400, jsonDepth: 64 });
 		expect(config.catalog.all).toHaveLength(114);
 		expect(config.allowAnonymous).toBe(false);
 	});
@@ -216,10 +216,10 @@ describe("ConfigError", () => {
 			new ConfigError([
 				"BACKENDS.ollama.url: expected the http or https address of an engine, found another kind of address (it begins with http:// or https://)",
 				'ROUTES["@cf/meta/*"][0].backend: expected "ollama" or "simulator", found "olama"; did you mean "ollama"?',
+				'ALLOW_ANONYMOUS: expected "true" or "false", found "yes"',
 				'LIMITS.json_byte: expected no such field; did you mean "json_bytes"?',
 				"MODELS: expected JSON, found text that is not JSON",
 				'DEFAULT_BACKEND: expected "ollama" or "simulator", found "cloud"',
-				'ALLOW_ANONYMOUS: expected "true" or "false", found "yes"',
 			]),
 		);
 		expect(new ConfigError(["A: x", "B: y"]).message).toBe(
@@ -334,7 +334,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ ...OLLAMA, timeouts: { idle: 5 } },
-			"BACKENDS.a.timeouts.idle: expected no such field, only header_ms, idle_ms and total_ms",
+			"BACKENDS.a.timeouts.idle: expected no such field, only header_ms, first_token_ms, idle_ms and total_ms",
 		],
 	])("BACKENDS: %j", (entry, line) => {
 		expect(backend(entry, { OPENAI_KEY: "sk-1", EMPTY: " ", TWO_LINES: "a\nb" })).toEqual([line]);
@@ -362,8 +362,40 @@ describe("ConfigError", () => {
 
 	it.each([
 		[[], "ROUTES.m: expected one or more, found none"],
-		["ollama", "ROUTES.m: expected a list, found text"],
-		[{ backend: "ollama" }, "ROUTES.m: expected a list, found an object"],
+		["ollama", 'ROUTES.m: expected a list of targets, or an object with "targets", found text'],
+		[
+			{ backend: "ollama" },
+			'ROUTES.m: expected a list of targets, or an object with "targets", found an object without',
+		],
+		[{ targets: [] }, "ROUTES.m.targets: expected one or more, found none"],
+		[
+			{ targets: [{ backend: "olama" }] },
+			'ROUTES.m.targets[0].backend: expected "ollama", "broken" or "simulator", found "olama"; did you mean "ollama"?',
+		],
+		[
+			{ targets: [{ backend: "ollama" }], hedge_m: 1 },
+			'ROUTES.m.hedge_m: expected no such field; did you mean "hedge_ms"?',
+		],
+		[
+			{ targets: [{ backend: "ollama" }], timeouts: { total_ms: 0 } },
+			"ROUTES.m.timeouts.total_ms: expected at least 1, found 0",
+		],
+		[
+			{ targets: [{ backend: "ollama" }], retries: { attempts: 11 } },
+			"ROUTES.m.retries.attempts: expected at most 10, found 11",
+		],
+		[
+			{ targets: [{ backend: "ollama" }], sticky: "user" },
+			'ROUTES.m.sticky: expected "session", found "user"',
+		],
+		[
+			[{ backend: "ollama", continues: "yes" }],
+			'ROUTES.m[0].continues: expected "true", "prefill" or "vllm", found "yes"',
+		],
+		[
+			[{ backend: "ollama", timeouts: { first_ms: 5 } }],
+			"ROUTES.m[0].timeouts.first_ms: expected no such field, only header_ms, first_token_ms, idle_ms and total_ms",
+		],
 		[["ollama"], "ROUTES.m[0]: expected an object, found text"],
 		[[{ model: "x" }], 'ROUTES.m[0].backend: expected "ollama", "broken" or "simulator", found nothing'],
 		[

@@ -60,7 +60,11 @@ export async function relay(
 	deadline: Deadline,
 	watch: EventReader,
 ): Promise<Relayed> {
-	const { idleMs } = call.target.timeouts;
+	const { now } = call.world;
+	const { idleMs, firstTokenMs } = call.target.timeouts;
+	/** Whatever the upstream sends to keep its caller waiting. */
+	const firstBy = firstTokenMs === undefined ? undefined : now() + firstTokenMs;
+	let begun = false;
 	const reader = source.getReader();
 	const splitter = new EventSplitter(watch.format);
 	let over = false;
@@ -111,7 +115,8 @@ export async function relay(
 		// A read that gives nothing to pass on must be followed by another, or the puller would wait for ever.
 		while (!over) {
 			if (failure) return fail(failure);
-			deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs);
+			const limitMs = begun || firstBy === undefined ? idleMs : Math.max(1, firstBy - now());
+			deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : limitMs);
 			const read = await reader.read().catch((error: unknown) => ({ error }));
 			if (over) break;
 			deadline.rest();
@@ -136,6 +141,7 @@ export async function relay(
 	/** Read, but not yet asked for. */
 	let first: Step | undefined = await deadline.race(advance()).catch((error: AiError) => fail(error));
 	if (first.error) throw first.error;
+	begun = true;
 
 	const timeOut = (output: Output) => {
 		if (over) return;

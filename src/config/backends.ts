@@ -4,6 +4,7 @@ import { type AiBinding, BACKEND_KINDS, type BackendKind } from "../backends/bac
 import type { WeightedTarget } from "../request.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
+import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
 
 /** A backend as its entry describes it: a target but for the model that it is asked for. */
 export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
@@ -11,24 +12,7 @@ export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
 /** Always there, by this name. */
 export const SIMULATOR = "simulator";
 
-const DEFAULT_HEADER_MS = 60_000;
-const DEFAULT_IDLE_MS = 60_000;
-const DEFAULT_TOTAL_MS = 600_000;
-const MAX_MS = 24 * 60 * 60 * 1000;
-
-const milliseconds = z.int().min(1).max(MAX_MS);
-
-const Timeouts = z
-	.strictObject({
-		header_ms: milliseconds.default(DEFAULT_HEADER_MS),
-		idle_ms: milliseconds.default(DEFAULT_IDLE_MS),
-		total_ms: milliseconds.default(DEFAULT_TOTAL_MS),
-	})
-	.transform(({ header_ms, idle_ms, total_ms }) => ({
-		headerMs: header_ms,
-		idleMs: idle_ms,
-		totalMs: total_ms,
-	}));
+const WholeTimeouts = SetTimeouts.transform((set) => ({ ...DEFAULT_TIMEOUTS, ...set }));
 
 /** The base address of an engine, without the slash at its end. What is wrong with one is told without showing it. */
 const EngineUrl = z.string().transform((text, context) => {
@@ -55,7 +39,7 @@ const engineSettings = (env: Env) =>
 		urls: z.array(EngineUrl).min(1).optional(),
 		key: secret(env).optional(),
 		headers: headers(env).optional(),
-		timeouts: Timeouts.optional(),
+		timeouts: WholeTimeouts.optional(),
 	});
 
 /** The name of an `Ai` binding of this Worker, to the binding. */
@@ -74,7 +58,7 @@ const isAiBinding = (bound: unknown): bound is AiBinding =>
 
 /** What speaks through a binding has no address, and no credentials of its own. */
 const boundSettings = (env: Env) =>
-	z.strictObject({ binding: aiBinding(env), timeouts: Timeouts.optional() });
+	z.strictObject({ binding: aiBinding(env), timeouts: WholeTimeouts.optional() });
 
 function boundBackend(
 	name: string,
@@ -161,8 +145,6 @@ export function refuseSecondKey(headers: unknown, key: unknown, path: Path, prob
 		if (name.toLowerCase() === "authorization")
 			problems.add([...path, name], "expected no such header beside a key, found both");
 }
-
-const DEFAULT_TIMEOUTS = Timeouts.parse({});
 
 const simulator = (name: string): ConfiguredBackend => ({
 	backend: name,

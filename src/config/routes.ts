@@ -1,9 +1,12 @@
 /** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
 import * as z from "zod";
-import type { Routing, WeightedTarget } from "../request.ts";
+import type { Timeouts } from "../backends/backend.ts";
+import type { Continuation, RouteSettings, Routing, WeightedTarget } from "../request.ts";
 import { type ConfiguredBackend, refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";
-import { expectedName, type Path, type Problems } from "./problems.ts";
+import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
+import { type ReadSettings, Settings } from "./route-settings.ts";
+import { SetTimeouts } from "./timeouts.ts";
 
 export interface RouteTarget {
 	backend: ConfiguredBackend;
@@ -12,13 +15,17 @@ export interface RouteTarget {
 	/** The engine's name of the model that the caller named, for a route of many. */
 	rename?(modelId: string): string;
 	weight?: number;
+	continues?: Continuation;
 	headers: Record<string, string>;
+	/** What the route or the target sets, instead of the backend's. */
+	timeouts?: Partial<Timeouts>;
 }
 
 export interface Route {
 	/** A model id; `*` in it stands for any text, none and slashes included. */
 	pattern: string;
 	targets: RouteTarget[];
+	settings?: RouteSettings;
 }
 
 /** An exact id comes first, then the pattern with the most literal characters, then the one written first. */
@@ -38,10 +45,14 @@ export class RouteTable implements Routing {
 			.sort((a, b) => literalLength(b.pattern) - literalLength(a.pattern));
 	}
 
-	find(modelId: string): { targets: WeightedTarget[]; named: boolean } | undefined {
+	find(modelId: string): ReturnType<Routing["find"]> {
 		const route = this.#exact.get(modelId) ?? this.#patterns.find(({ pattern }) => matches(pattern, modelId));
 		if (route)
-			return { targets: route.targets.map((target) => weightedTarget(target, modelId)), named: true };
+			return {
+				targets: route.targets.map((target) => weightedTarget(target, modelId)),
+				named: true,
+				...(route.settings && { settings: route.settings }),
+			};
 		if (!this.defaultBackend) return undefined;
 		return {
 			targets: [weightedTarget({ backend: this.defaultBackend, headers: {} }, modelId)],
@@ -51,13 +62,15 @@ export class RouteTable implements Routing {
 }
 
 const weightedTarget = (
-	{ backend, model, rename, weight, headers }: RouteTarget,
+	{ backend, model, rename, weight, continues, headers, timeouts }: RouteTarget,
 	modelId: string,
 ): WeightedTarget => ({
 	...backend,
 	model: model ?? rename?.(modelId) ?? modelId,
 	headers: { ...backend.headers, ...headers },
+	timeouts: { ...backend.timeouts, ...timeouts },
 	...(weight !== undefined && { weight }),
+	...(continues && { continues }),
 });
 
 export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");
@@ -93,6 +106,8 @@ const targets = (env: Env) =>
 					.optional(),
 				weight: z.number().positive().optional(),
 				headers: headers(env).optional(),
+				timeouts: SetTimeouts.optional(),
+				continues: z.literal([true, "prefill", "vllm"]).optional(),
 			}),
 		)
 		.min(1);
@@ -111,18 +126,52 @@ export function readRoutes(entries: [string, unknown][], world: RouteWorld): Rou
 		const path: Path = ["ROUTES", pattern];
 		if (!/^\S+$/.test(pattern))
 			world.problems.add(path, "expected a model id or a pattern, found spaces or nothing");
-		if (Array.isArray(entry))
-			for (const [i, target] of entry.entries()) checkBackend(target, [...path, i], world);
-		const parsed = world.problems.parse(schema, entry, path) ?? [];
+		const { list, listPath, settings, timeouts } = readEntry(entry, path, world.problems);
+		if (Array.isArray(list))
+			for (const [i, target] of list.entries()) checkBackend(target, [...listPath, i], world);
+		const parsed = list === undefined ? undefined : world.problems.parse(schema, list, listPath);
 		return {
 			pattern,
-			targets: parsed.flatMap(({ backend: name, headers = {}, ...target }) => {
+			...(settings && { settings }),
+			targets: (parsed ?? []).flatMap(({ backend: name, headers = {}, continues, ...target }) => {
 				const backend = world.backends.get(String(name));
-				return backend ? [{ ...target, backend, headers }] : [];
+				if (!backend) return [];
+				return [
+					{
+						...target,
+						backend,
+						headers,
+						timeouts: { ...timeouts, ...target.timeouts },
+						...(continues && { continues: continuationOf(backend, continues) }),
+					},
+				];
 			}),
 		};
 	});
 }
+
+interface Entry extends ReadSettings {
+	/** Targets, as they were written; `undefined` where that has been told. */
+	list: unknown;
+	listPath: Path;
+}
+
+/** A list of targets, or an object with one and with settings. */
+function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
+	const plain = { timeouts: {} };
+	if (Array.isArray(entry)) return { list: entry, listPath: path, ...plain };
+	const listPath: Path = [...path, "targets"];
+	if (!isRecord(entry) || !("targets" in entry)) {
+		const found = isRecord(entry) ? "an object without" : kindOf(entry);
+		problems.add(path, `expected a list of targets, or an object with "targets", found ${found}`);
+		return { list: undefined, listPath, ...plain };
+	}
+	return { list: entry.targets, listPath, ...(problems.parse(Settings, entry, path) ?? plain) };
+}
+
+/** Engines that copied OpenAI's API begin a new message unless they are told not to; the others go on by themselves. */
+const continuationOf = ({ kind }: ConfiguredBackend, set: true | Continuation): Continuation =>
+	set !== true ? set : kind === "openai" ? "vllm" : "prefill";
 
 function checkBackend(target: unknown, path: Path, world: RouteWorld): void {
 	if (!isRecord(target)) return;

@@ -6,12 +6,11 @@
  * better than not to ask.
  */
 import type { Target } from "../backends/backend.ts";
+import { DEFAULT_RETRIES } from "../config/route-settings.ts";
 import { AiError } from "../errors.ts";
 import type { Health } from "../objects/health.ts";
-import type { Plan, PlannedTarget, Retries, RouteSettings, Routing, WeightedTarget } from "../request.ts";
+import type { Plan, PlannedTarget, RouteSettings, Routing, WeightedTarget } from "../request.ts";
 import { drawAt, rankFor } from "./draw.ts";
-
-export const DEFAULT_RETRIES: Retries = { attempts: 2, baseMs: 250, maxMs: 5_000 };
 
 export interface RouteServices {
 	routing: Routing;

@@ -31,6 +31,66 @@ describe("RouteTable", () => {
 		expect(routing.find("@cf/meta/x")?.targets.map(({ model }) => model)).toEqual(["big", "@cf/meta/x"]);
 	});
 
+	it("takes timeouts from the target, else from its route, else from its backend; the total is the route's", () => {
+		const { routing } = configure({
+			BACKENDS: {
+				a: { kind: "openai", url: "http://a/v1", timeouts: { header_ms: 1, idle_ms: 2, total_ms: 3 } },
+			},
+			ROUTES: {
+				m: {
+					targets: [{ backend: "a", timeouts: { first_token_ms: 30 } }, { backend: "simulator" }],
+					timeouts: { header_ms: 10, first_token_ms: 20, total_ms: 40 },
+				},
+				plain: [{ backend: "a" }],
+			},
+		});
+		expect(routing.find("m")?.targets.map(({ timeouts }) => timeouts)).toEqual([
+			{ headerMs: 10, firstTokenMs: 30, idleMs: 2, totalMs: 3 },
+			{ headerMs: 10, firstTokenMs: 20, idleMs: 60_000, totalMs: 600_000 },
+		]);
+		expect(routing.find("m")?.settings).toEqual({ totalMs: 40 });
+		expect(routing.find("plain")?.targets[0]?.timeouts).toEqual({ headerMs: 1, idleMs: 2, totalMs: 3 });
+		expect(routing.find("plain")).not.toHaveProperty("settings");
+	});
+
+	it("reads retries, hedging and stickiness", () => {
+		const { routing } = configure({
+			ROUTES: {
+				m: {
+					targets: [{ backend: "simulator" }],
+					retries: { attempts: 3 },
+					hedge_ms: 800,
+					sticky: "session",
+				},
+			},
+		});
+		expect(routing.find("m")?.settings).toEqual({
+			retries: { attempts: 3, baseMs: 250, maxMs: 5000 },
+			hedgeMs: 800,
+			sticky: "session",
+		});
+	});
+
+	it("knows how each kind of engine goes on with a message, unless it is told", () => {
+		const BACKENDS = {
+			vllm: { kind: "openai", url: "http://vllm/v1" },
+			claude: { kind: "anthropic", key: "KEY" },
+		};
+		const m = [
+			{ backend: "vllm", continues: true },
+			{ backend: "claude", continues: true },
+			{ backend: "vllm", continues: "prefill" },
+			{ backend: "vllm" },
+		];
+		const { routing } = configure({ BACKENDS, KEY: "k", ROUTES: { m } });
+		expect(routing.find("m")?.targets.map(({ continues }) => continues)).toEqual([
+			"vllm",
+			"prefill",
+			"prefill",
+			undefined,
+		]);
+	});
+
 	it("finds no route by a name that objects inherit", () => {
 		expect(configure({}).routing.find("constructor")).toBeUndefined();
 	});

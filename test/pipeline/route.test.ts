@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_RETRIES } from "../../src/config/route-settings.ts";
 import type { Standing } from "../../src/objects/breaker.ts";
 import { drawAt, rankFor } from "../../src/pipeline/draw.ts";
-import { DEFAULT_RETRIES, type RouteServices, route } from "../../src/pipeline/route.ts";
+import { type RouteServices, route } from "../../src/pipeline/route.ts";
 import type { RouteSettings, WeightedTarget } from "../../src/request.ts";
 
 const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTarget => ({

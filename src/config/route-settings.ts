@@ -1,0 +1,45 @@
+/** What a route says beside its targets: how long, how often and how stubbornly to ask them. */
+import * as z from "zod";
+import type { Timeouts } from "../backends/backend.ts";
+import type { Retries, RouteSettings } from "../request.ts";
+import { milliseconds, SetTimeouts } from "./timeouts.ts";
+
+export const DEFAULT_RETRIES: Retries = { attempts: 2, baseMs: 250, maxMs: 5_000 };
+
+const MAX_ATTEMPTS = 10;
+
+const RetriesSetting = z
+	.strictObject({
+		attempts: z.int().min(1).max(MAX_ATTEMPTS).default(DEFAULT_RETRIES.attempts),
+		base_ms: milliseconds.default(DEFAULT_RETRIES.baseMs),
+		max_ms: milliseconds.default(DEFAULT_RETRIES.maxMs),
+	})
+	.transform(({ attempts, base_ms, max_ms }): Retries => ({ attempts, baseMs: base_ms, maxMs: max_ms }));
+
+export interface ReadSettings {
+	settings?: RouteSettings;
+	/** Of each call, where its target has none of its own. */
+	timeouts: Partial<Timeouts>;
+}
+
+export const Settings = z
+	.strictObject({
+		// Read apart from the rest.
+		targets: z.unknown(),
+		timeouts: SetTimeouts.optional(),
+		retries: RetriesSetting.optional(),
+		hedge_ms: milliseconds.optional(),
+		sticky: z.literal("session").optional(),
+	})
+	.transform(({ timeouts = {}, retries, hedge_ms, sticky }): ReadSettings => {
+		const { totalMs, ...ofEachCall } = timeouts;
+		return {
+			timeouts: ofEachCall,
+			settings: {
+				...(totalMs !== undefined && { totalMs }),
+				...(retries && { retries }),
+				...(hedge_ms !== undefined && { hedgeMs: hedge_ms }),
+				...(sticky && { sticky }),
+			},
+		};
+	});

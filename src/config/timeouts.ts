@@ -1,0 +1,24 @@
+/** `timeouts` of a backend, a route or a target: what is not set is the next wider one's. */
+import * as z from "zod";
+import type { Timeouts } from "../backends/backend.ts";
+
+export const DEFAULT_TIMEOUTS: Timeouts = { headerMs: 60_000, idleMs: 60_000, totalMs: 600_000 };
+const MAX_MS = 24 * 60 * 60 * 1000;
+
+export const milliseconds = z.int().min(1).max(MAX_MS);
+
+export const SetTimeouts = z
+	.strictObject({
+		header_ms: milliseconds.optional(),
+		first_token_ms: milliseconds.optional(),
+		idle_ms: milliseconds.optional(),
+		total_ms: milliseconds.optional(),
+	})
+	.transform(
+		({ header_ms, first_token_ms, idle_ms, total_ms }): Partial<Timeouts> => ({
+			...(header_ms !== undefined && { headerMs: header_ms }),
+			...(first_token_ms !== undefined && { firstTokenMs: first_token_ms }),
+			...(idle_ms !== undefined && { idleMs: idle_ms }),
+			...(total_ms !== undefined && { totalMs: total_ms }),
+		}),
+	);
