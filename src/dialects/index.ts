@@ -11,6 +11,7 @@ import { textToImageReaders, textToImageWriters } from "./media/text-to-image.ts
 import { textToSpeechReaders, textToSpeechWriters } from "./media/text-to-speech.ts";
 import { turnReader, turnWriter } from "./media/turn-detection.ts";
 import { visionReaders, visionWriters } from "./media/vision.ts";
+import { anthropicMessages } from "./messages/messages.ts";
 import { gptOssReader, gptOssWriter } from "./responses/gpt-oss.ts";
 import { decisionReader, decisionWriter } from "./text/decision.ts";
 import { embeddingsReaders, embeddingsWriters } from "./text/embeddings.ts";
@@ -26,6 +27,7 @@ const READERS: Record<InputShape, Reader> = {
 	...textToImageReaders,
 	...visionReaders,
 	"chat-gpt-oss": gptOssReader,
+	messages: anthropicMessages.reader,
 	"decision-clef": decisionReader,
 	rerank: rerankReader,
 	moondream: moondreamReader,
@@ -41,6 +43,7 @@ const WRITERS: Record<OutputShape, Writer> = {
 	...textToImageWriters,
 	...visionWriters,
 	"gpt-oss": gptOssWriter,
+	messages: anthropicMessages.writer,
 	"decision-answers": decisionWriter,
 	"rerank-scores": rerankWriter,
 	"moondream-result": moondreamWriter,

@@ -4,7 +4,7 @@
  */
 import catalog from "./catalog.json" with { type: "json" };
 import type { Model } from "./model.ts";
-import { THIRD_PARTY_MODELS } from "./third-party.ts";
+import { chatShapesOf, THIRD_PARTY_MODELS } from "./third-party.ts";
 import { nameUuid } from "./uuid.ts";
 
 export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
@@ -52,7 +52,7 @@ export class Catalog {
 
 /**
  * A model that only a route knows: whatever an OpenAI-compatible engine serves under that name. Its native routes are
- * chat's; an OpenAI route takes it for what that route asks.
+ * chat's, or its author's; an OpenAI route takes it for what that route asks.
  */
 export const adHocModel = (id: string): Model => ({
 	id,
@@ -63,8 +63,7 @@ export const adHocModel = (id: string): Model => ({
 	created: "",
 	description: "",
 	status: "adhoc",
-	input: "chat-openai",
-	output: "openai-chat-completion",
+	...chatShapesOf(id),
 	// None: what the caller leaves open is the engine's to decide.
 	defaults: {},
 	// What such engines can commonly do.

@@ -19,6 +19,13 @@ export const THIRD_PARTY_AUTHORS: ReadonlySet<string> = new Set(
 	[...THIRD_PARTY_MODELS.map(({ id }) => id), ...UNSERVED.keys()].map((id) => id.slice(0, id.indexOf("/"))),
 );
 
+const OPENAI: Pick<Model, "input" | "output"> = { input: "chat-openai", output: "openai-chat-completion" };
+const MESSAGES: Pick<Model, "input" | "output"> = { input: "messages", output: "messages" };
+
+/** How a text model is asked on its native routes: as OpenAI's chat has it, but for the author who has a form of its own. */
+export const chatShapesOf = (id: string): Pick<Model, "input" | "output"> =>
+	id.startsWith("anthropic/") ? MESSAGES : OPENAI;
+
 /** `source` of a model of the product's list of others. */
 export const THIRD_PARTY_SOURCE = 3;
 

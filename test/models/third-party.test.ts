@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { authorOf, Catalog, PRODUCT_MODELS } from "../../src/models/catalog.ts";
+import { adHocModel, authorOf, Catalog, PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import { Model } from "../../src/models/model.ts";
 import { search } from "../../src/models/search.ts";
 import { INPUTS_OF, OUTPUTS_OF } from "../../src/models/shapes.ts";
 import rows from "../../src/models/third-party.json" with { type: "json" };
 import {
+	chatShapesOf,
 	isThirdPartyId,
 	THIRD_PARTY_AUTHORS,
 	THIRD_PARTY_MODELS,
@@ -37,6 +38,7 @@ describe("third-party.json", () => {
 			});
 			expect(INPUTS_OF[model.task], model.id).toContain(model.input);
 			expect(OUTPUTS_OF[model.input], model.id).toContain(model.output);
+			if (model.task === "Text Generation") expect(model).toMatchObject(chatShapesOf(model.id));
 		}
 	});
 
@@ -88,6 +90,16 @@ describe("the catalogue", () => {
 		const catalog = new Catalog().with([model]);
 		expect(catalog.find("openai/gpt-5")).toBe(model);
 		expect(search(catalog, { search: "gpt-5" }, 0).result.map(({ name }) => name)).toEqual(["openai/gpt-5"]);
+	});
+});
+
+describe("a model that only a route knows", () => {
+	it.each([
+		["anthropic/claude-99", "messages"],
+		["openai/gpt-99", "chat-openai"],
+		["@cf/anthropic/claude", "chat-openai"],
+	])("%s is asked by %s", (id, input) => {
+		expect(adHocModel(id).input).toBe(input);
 	});
 });
 

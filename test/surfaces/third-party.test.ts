@@ -12,6 +12,7 @@ const VARS = {
 	GEMINI_API_KEY: "AIza-google",
 	PROVIDER_KEYS: { openai: "OPENAI_API_KEY", google: "GEMINI_API_KEY" },
 };
+const ANTHROPIC_VARS = { ANTHROPIC_API_KEY: "sk-ant-key", PROVIDER_KEYS: { anthropic: "ANTHROPIC_API_KEY" } };
 const MESSAGES = [{ role: "user", content: "What is my name?" }];
 
 const sent = (body: string, type = "application/json"): Response =>
@@ -43,9 +44,8 @@ describe("a model of OpenAI's", () => {
 });
 
 describe("a model of Google's", () => {
-	const google = () => upstream(({ url }) => sent(...(url.includes("stream") ? STREAM : WHOLE)));
-	const WHOLE: [string] = [chatJson];
-	const STREAM: [string, string] = [chatSse, "text/event-stream"];
+	const google = () =>
+		upstream(({ url }) => (url.includes("stream") ? sent(chatSse, "text/event-stream") : sent(chatJson)));
 
 	it("answers as OpenAI's chat does, on its own route and on OpenAI's", async () => {
 		const { fetch, requests } = google();
@@ -96,6 +96,60 @@ describe("a model of Google's", () => {
 		expect(await names("/models/search?author=anthropic")).toEqual([]);
 		const { data } = await (await get("/v1/models")).json<{ data: { id: string }[] }>();
 		expect(data.map(({ id }) => id)).toContain("google/gemini-2.5-pro");
+	});
+});
+
+describe("a model of Anthropic's", () => {
+	const anthropic = () =>
+		upstream(() =>
+			Response.json({
+				id: "msg_1",
+				type: "message",
+				role: "assistant",
+				model: "claude-haiku-4-5-20251001",
+				content: [{ type: "text", text: "Alice." }],
+				stop_reason: "end_turn",
+				stop_sequence: null,
+				usage: { input_tokens: 11, output_tokens: 3 },
+			}),
+		);
+
+	it("is asked and answers in Anthropic's own form on its own route", async () => {
+		const { fetch, requests } = anthropic();
+		const { post } = testGateway({ vars: ANTHROPIC_VARS, fetch });
+		const response = await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES, max_tokens: 64 });
+		expect(await response.json()).toMatchObject({
+			success: true,
+			result: {
+				type: "message",
+				role: "assistant",
+				model: "anthropic/claude-haiku-4.5",
+				content: [{ type: "text", text: "Alice." }],
+				stop_reason: "end_turn",
+			},
+		});
+		const [request] = requests;
+		expect(request?.url).toBe("https://api.anthropic.com/v1/messages");
+		expect(request?.headers.get("x-api-key")).toBe("sk-ant-key");
+		expect(await request?.json()).toMatchObject({ model: "claude-haiku-4-5", max_tokens: 64 });
+		// 11 tokens in at $1 a million, 3 out at $5.
+		expect(response.headers.get("cf-ai-neurons")).toBe("2.36");
+	});
+
+	it("is told to say how long the answer may be, as Anthropic does", async () => {
+		const { post } = testGateway({ vars: ANTHROPIC_VARS, fetch: anthropic().fetch });
+		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES })).status).toBe(400);
+	});
+
+	it("answers as OpenAI's chat does on OpenAI's route", async () => {
+		const { post } = testGateway({ vars: ANTHROPIC_VARS, fetch: anthropic().fetch });
+		const model = "anthropic/claude-haiku-4.5";
+		const response = await post("/v1/chat/completions", { model, messages: MESSAGES });
+		expect(await response.json()).toMatchObject({
+			object: "chat.completion",
+			model,
+			choices: [{ message: { content: "Alice." }, finish_reason: "stop" }],
+		});
 	});
 });
 
