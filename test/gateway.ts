@@ -1,12 +1,19 @@
 /** A gateway inside the test's own Worker: real configuration, a set clock, counted ids, and an upstream of choice. */
+import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../src/app.ts";
 import { configure } from "../src/config.ts";
-import type { Services } from "../src/request.ts";
+import type { Caller, Services } from "../src/request.ts";
 import { createServices } from "../src/services.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
+
+/** Tests ask one account more often than a minute has room for. */
+const UNLIMITED = { requests_per_minute: "none" };
+
+/** Somebody whom nobody need ask about, at the doors that are told who calls. */
+export const CALLER: Caller = { account: "local", credential: { kind: "operator" }, known: true };
 
 export interface TestGateway {
 	app: Hono;
@@ -23,20 +30,29 @@ export interface TestOptions {
 
 export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }: TestOptions = {}): Services {
 	let ids = 0;
+	// The ids repeat from test to test, and an account knows each once.
+	const own = crypto.randomUUID().slice(0, 8);
+	const services = createServices(
+		configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } }),
+		env,
+	);
 	return {
-		...createServices(configure(vars)),
+		...services,
+		ledgers: { of: (account) => services.ledgers.of(`${account}-${own}`) },
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 		random: () => 0,
 		// Failures are provoked here; what the log says of them is test/log.test.ts's.
 		log: () => {},
+		// A test is no request that could end before its promises.
+		waitUntil: (promise) => void promise.catch(() => {}),
 		...(fetch && { fetch }),
 	};
 }
 
 export function testGateway(options: TestOptions = {}): TestGateway {
 	const services = testServices(options);
-	const app = createApp(services, true);
+	const app = createApp(services, { allowAnonymous: true });
 	return {
 		app,
 		services,

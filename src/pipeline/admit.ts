@@ -35,7 +35,8 @@ export async function admit(
 	const startedAt = services.now();
 	const ledger = services.ledgers.of(caller.account);
 	// Whatever the object says of the request, it has looked at the credential first.
-	const admitted = ledger.admit(admission(id, caller.credential, model, call, limits));
+	const asked = await admission(id, caller.credential, model, call, limits);
+	const admitted = ledger.admit(asked);
 	const { outputTokens } = await admitted.finally(() => {
 		caller.known = true;
 	});
@@ -47,13 +48,13 @@ export const limitsOf = ({ accounts, everyone }: Limits, account: string): Accou
 	accounts.get(account) ?? everyone;
 
 /** Pure: what a request asks of its account. */
-export function admission(
+export async function admission(
 	ticket: string,
 	credential: Admission["credential"],
 	model: Model,
 	call: TaskCall,
 	limits: AccountLimits,
-): Admission {
+): Promise<Admission> {
 	return {
 		ticket,
 		credential,
@@ -61,7 +62,7 @@ export function admission(
 		task: model.task,
 		rates: ratesOf(model, limits),
 		budgets: budgetsOf(model, limits),
-		worth: worthOf(model, call),
+		worth: await worthOf(model, call),
 		holdMs: HOLD_MS,
 	};
 }
@@ -94,8 +95,8 @@ function budgetsOf({ id }: Model, { plan, dailyNeurons, models }: AccountLimits)
 	return budgets;
 }
 
-function worthOf(model: Model, call: TaskCall): Worth {
-	const { fixed, outputTokens, open } = estimate(call, model);
+async function worthOf(model: Model, call: TaskCall): Promise<Worth> {
+	const { fixed, outputTokens, open } = await estimate(call, model);
 	return {
 		fixedMicroNeurons: microNeurons(model.prices, fixed),
 		microNeuronsPerOutputToken: microNeuronsPerOutputToken(model.prices),

@@ -27,7 +27,7 @@ export async function meter(
 	if (answered.answer.kind === "stream") {
 		const { events, progress } = answered.answer;
 		const passing = watched(events, ticket, (how) =>
-			ticket.settle(how, measureStream(call, progress, model), served),
+			ticket.settle(how, measureStream(call, progress), served),
 		);
 		const answer: Answer = { kind: "stream", events: passing, progress };
 		return { answer: { task: answered.task, answer } as TaskAnswer };
@@ -38,7 +38,8 @@ export async function meter(
 		);
 		return { answer: { task: answered.task, answer: { kind: "value", output } } };
 	}
-	const cost = ticket.settle("ok", await measure(call, answered, model), served);
+	const { output } = answered.answer;
+	const cost = ticket.settle("ok", await measure(call, output, model), served);
 	return { answer: answered, neurons: shownNeurons(cost) };
 }
 
@@ -95,14 +96,16 @@ function heard(
 	ticket: Ticket,
 	ended: (how: Passing, measured: Measured) => void,
 ): LiveTranscription {
-	let seconds = 0;
-	let told = false;
+	let said: Pick<Extract<HeardEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
+	let heardSeconds = 0;
 	const see = (event: HeardEvent) => {
-		if (event.kind === "ended") {
-			told = true;
-			seconds = event.duration * event.channels;
-		} else if ("end" in event) seconds = Math.max(seconds, event.end);
+		if (event.kind === "ended") said = event;
+		else if ("end" in event) heardSeconds = Math.max(heardSeconds, event.end);
 	};
-	const finish = (how: Passing) => ended(how, measureLive(seconds, !told));
+	const finish = (how: Passing) =>
+		ended(how, {
+			...measureLive(said ?? { duration: heardSeconds, channels: 1 }),
+			estimated: said === undefined,
+		});
 	return { writable, readable: watched(readable, ticket, finish, see) };
 }

@@ -4,7 +4,7 @@
  */
 import { toAiError } from "../errors.ts";
 import type { InferenceRequest, Reply, Services } from "../request.ts";
-import { admit } from "./admit.ts";
+import { admit, checkPlan, limitsOf } from "./admit.ts";
 import { authorize } from "./authorize.ts";
 import { dispatch } from "./dispatch.ts";
 import { fitContext } from "./fit.ts";
@@ -14,6 +14,7 @@ import { route } from "./route.ts";
 
 export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
 	const model = authorize(request.model, services); // first: the model names the dialect
+	checkPlan(model, limitsOf(services.limits, request.caller.account));
 	const { reader, writer } = request.dialect(model);
 	const { inputs, call: asked } = await parse(request.inputs, reader, model);
 	fitContext(asked, model);
@@ -28,7 +29,8 @@ export async function run(request: InferenceRequest, services: Services): Promis
 		const context = { model, inputs, call, now: now(), requestId: request.id, uuid, priced: priced(model) };
 		return { model, served, ...cost, body: writer.write(answer, { ...context, ...cost }) };
 	} catch (thrown) {
-		ticket.fail(toAiError(thrown));
+		const error = toAiError(thrown);
+		ticket.fail(error, { backend: error.upstream?.backend ?? "", attempts: 0 });
 		throw thrown;
 	}
 }

@@ -69,15 +69,16 @@ function bearerReader({
 	allowAnonymous,
 	adminToken,
 }: Access): (header: string | undefined) => Promise<Bearer> {
-	let admin: Promise<Uint8Array> | undefined;
+	let admin: Uint8Array | undefined;
 	return async (header) => {
 		if (allowAnonymous) return OPERATOR;
 		const text = bearerText(header);
 		if (text === undefined) throw new AiError("authentication");
 		const hash = await digest(text);
 		if (adminToken !== undefined) {
-			admin ??= digest(adminToken);
-			if (crypto.subtle.timingSafeEqual(hash, await admin)) return OPERATOR;
+			// The value, not its promise: that would belong to the request which began it.
+			admin ??= await digest(adminToken);
+			if (crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
 		}
 		const account = accountOfToken(text);
 		if (account === undefined) throw new AiError("authentication");

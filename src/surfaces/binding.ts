@@ -10,7 +10,7 @@ import * as z from "zod";
 import type { Dialect } from "../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../dialects/index.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import { AiError, toAiError } from "../errors.ts";
+import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { search } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
@@ -22,6 +22,7 @@ import { gatewayWire } from "./gateway-wire.ts";
 import { wireMarkdown } from "./markdown.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
+import { tellable } from "./tell.ts";
 
 type BindingEnv = { Bindings: { caller: Caller }; Variables: { requestId: string } };
 
@@ -41,8 +42,8 @@ export function binding(services: Services): Hono<BindingEnv> {
 		c.set("requestId", uuid());
 		await next();
 	});
-	app.onError((thrown, c) => {
-		const error = toAiError(thrown);
+	app.onError(async (thrown, c) => {
+		const error = await tellable(thrown, c.env.caller, services);
 		const id = c.get("requestId");
 		services.log(error, id);
 		const { plane } = error.failure;

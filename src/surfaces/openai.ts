@@ -1,9 +1,10 @@
 /**
  * OpenAI-compatible: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed.
- * Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's own), as the product does.
+ * Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's own, `/messages` Anthropic's), as the
+ * product does.
  *
- * Beyond the product: `GET /models`, streaming `responses` for every chat model, `images/generations`, `audio/speech`
- * and `audio/transcriptions`.
+ * Beyond the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any kind,
+ * `images/generations`, `audio/speech` and `audio/transcriptions`.
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
@@ -12,21 +13,24 @@ import { openaiChat } from "../dialects/chat/openai-route.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { formText, parseMultipart } from "../dialects/media/media.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/media/openai-media.ts";
+import { messagesError } from "../dialects/messages/errors.ts";
+import { anthropicMessages } from "../dialects/messages/messages.ts";
 import { responsesError } from "../dialects/responses/errors.ts";
 import { responses } from "../dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import { AiError, toAiError } from "../errors.ts";
+import { AiError } from "../errors.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
 import { isServed } from "../pipeline/authorize.ts";
 import { run } from "../pipeline/run.ts";
-import type { Inputs, Services } from "../request.ts";
+import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
 import { methodNotAllowed } from "./routes.ts";
+import { tellable } from "./tell.ts";
 
-type Variables = { requestId: string };
+type Variables = { requestId: string; caller: Caller };
 
 const NamesModel = z.looseObject({ model: z.string().min(1) });
 
@@ -41,6 +45,9 @@ export const OPENAI_ROUTES: Readonly<Record<string, Route>> = {
 	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
 	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
 	"/responses": { dialect: responses, task: "Text Generation" },
+	"/messages": { dialect: anthropicMessages, task: "Text Generation" },
+	// An Anthropic SDK adds `/v1` to its base address, also to one that ends with it.
+	"/v1/messages": { dialect: anthropicMessages, task: "Text Generation" },
 	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings" },
 	"/images/generations": { dialect: openaiImages, task: "Text-to-Image" },
 	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
@@ -52,14 +59,18 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 
 	app.use(async (c, next) => {
 		c.set("requestId", services.uuid());
+		c.set("caller", callerOf(c));
 		await next();
 	});
-	app.onError((thrown, c) => {
-		const error = toAiError(thrown);
+	app.onError(async (thrown, c) => {
+		const error = await tellable(thrown, c.get("caller"), services);
 		const id = c.get("requestId");
 		services.log(error, id);
+		if (c.req.path.endsWith("/v1/messages")) return bareFailure(messagesError(error, id), error, id);
 		const isResponses = c.req.path.endsWith("/v1/responses") && error.failure.plane === "inference";
-		return isResponses ? responsesFailure(error, id) : failureEnvelope(error, id);
+		return isResponses
+			? bareFailure({ error: responsesError(error, id) }, error, id)
+			: failureEnvelope(error, id);
 	});
 
 	for (const [path, { dialect, task }] of Object.entries(OPENAI_ROUTES))
@@ -106,7 +117,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		const reply = await run(
 			{
 				id,
-				caller: callerOf(c),
+				caller: c.get("caller"),
 				model: modelId,
 				dialect: onlyFor(route),
 				inputs,
@@ -135,9 +146,5 @@ const listed = ({ id, created, author }: Model): object => ({
 	owned_by: author,
 });
 
-function responsesFailure(error: AiError, requestId: string): Response {
-	return Response.json(
-		{ error: responsesError(error, requestId) },
-		{ status: error.status, headers: failureHeaders(error, requestId) },
-	);
-}
+const bareFailure = (body: object, error: AiError, requestId: string): Response =>
+	Response.json(body, { status: error.status, headers: failureHeaders(error, requestId) });

@@ -5,18 +5,18 @@
  * Differences from the product: the universal `POST /ai/run` takes `@cf/` models without a gateway header; the async
  * queue (`queueRequest`) is refused.
  */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import * as z from "zod";
 import type { Dialect } from "../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../dialects/index.ts";
 import { modelSchema } from "../dialects/schema.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import { AiError, toAiError } from "../errors.ts";
+import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { openRouterList } from "../models/openrouter.ts";
 import { authorList, search, taskList } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
-import type { Inputs, Services } from "../request.ts";
+import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { binding } from "./binding.ts";
 import { readInputs, readJson } from "./body.ts";
@@ -24,6 +24,7 @@ import { envelope, failureEnvelope, replyResponse } from "./envelope.ts";
 import { restMarkdown } from "./markdown.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
+import { tellable } from "./tell.ts";
 
 /** Ids of models that no catalogue and no route knows are unknown *routes* to the product, unless in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -31,22 +32,25 @@ const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
 /** Where the runtime's class sends what it asks. */
 const WIRE_HOST = "workers-binding.ai";
 
+type RestEnv = { Variables: { requestId: string; caller: Caller } };
+
 const UniversalBody = z.object({
 	model: z.string().min(1),
 	input: z.record(z.string(), z.unknown()),
 });
 
-export function rest(services: Services): Hono<{ Variables: { requestId: string } }> {
-	const app = new Hono<{ Variables: { requestId: string } }>({ strict: false });
+export function rest(services: Services): Hono<RestEnv> {
+	const app = new Hono<RestEnv>({ strict: false });
 	const { catalog, limits, now, routing, uuid } = services;
 	const wire = binding(services);
 
 	app.use(async (c, next) => {
 		c.set("requestId", uuid());
+		c.set("caller", callerOf(c));
 		await next();
 	});
-	app.onError((thrown, c) => {
-		const error = toAiError(thrown);
+	app.onError(async (thrown, c) => {
+		const error = await tellable(thrown, c.get("caller"), services);
 		services.log(error, c.get("requestId"));
 		return failureEnvelope(error, c.get("requestId"));
 	});
@@ -58,7 +62,7 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 	// The binding's wire for who cannot bind this Worker: any method, headers and body of the call, and where it went.
 	app.all("/run/proxy", (c) => {
 		const url = forwardedFrom(c.req.header("x-forwarded"));
-		return wire.fetch(new Request(url, c.req.raw), { caller: callerOf(c) });
+		return wire.fetch(new Request(url, c.req.raw), { caller: c.get("caller") });
 	});
 	app.post("/run/:model{.+}", async (c) => {
 		const model = c.req.param("model").replace(/\/$/, "");
@@ -109,13 +113,13 @@ export function rest(services: Services): Hono<{ Variables: { requestId: string 
 	return app;
 
 	async function infer(
-		c: Parameters<typeof callerOf>[0],
+		c: Context<RestEnv>,
 		model: string,
 		inputs: Inputs,
 		dialect: (model: Model) => Dialect = nativeDialect,
 	): Promise<Response> {
 		const id = c.get("requestId");
-		const caller = callerOf(c);
+		const caller = c.get("caller");
 		const signal = c.req.raw.signal;
 		const reply = await run({ id, caller, model, dialect, inputs, signal }, services);
 		return replyResponse(reply, id, envelope);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { binding } from "../../src/surfaces/binding.ts";
 import {
+	CALLER,
 	completion,
 	DONE,
 	delta,
@@ -14,7 +15,6 @@ import {
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const ORIGIN = "https://workers-binding.ai";
-const CALLER = { account: "local" };
 
 /** What the runtime's class puts on every `run`. */
 const headersFor = (model: string): Record<string, string> => ({
@@ -48,7 +48,7 @@ describe("the binding's wire", () => {
 		expect(response.headers.get("content-type")).toBe("application/json");
 		expect(response.headers.get("cf-ai-req-id")).toMatch(/^[0-9a-f-]{36}$/);
 		expect(await response.text()).toBe(
-			'{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}',
+			'{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"neurons":0.09}}',
 		);
 	});
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { binding } from "../../src/surfaces/binding.ts";
 import {
+	CALLER,
 	completion,
 	DONE,
 	delta,
@@ -20,7 +21,7 @@ const UUID = /^[0-9a-f-]{36}$/;
 function gateway(options: TestOptions = {}) {
 	const app = binding(testServices(options));
 	const send = async (path: string, init?: RequestInit): Promise<Response> =>
-		app.fetch(new Request(`${ORIGIN}${path}`, init), { caller: { account: "team a" } });
+		app.fetch(new Request(`${ORIGIN}${path}`, init), { caller: { ...CALLER, account: "team a" } });
 	return {
 		send,
 		run: (steps: unknown, headers: Record<string, string> = {}, id = "my-gateway") =>
@@ -53,7 +54,7 @@ describe("universal run", () => {
 				result: {
 					response: "Hello",
 					tool_calls: [],
-					usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+					usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, neurons: 0.09 },
 				},
 				success: true,
 				errors: [],

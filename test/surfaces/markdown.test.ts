@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { binding } from "../../src/surfaces/binding.ts";
-import { BASE, testGateway, testServices } from "../gateway.ts";
+import { BASE, CALLER, testGateway, testServices } from "../gateway.ts";
 
 const SUPPORTED = [
 	{ extension: ".html", mimeType: "text/html" },
@@ -31,7 +31,7 @@ const transform = (body: unknown): Promise<Response> =>
 				headers: { "content-type": "application/json" },
 				body: typeof body === "string" ? body : JSON.stringify(body),
 			}),
-			{ caller: { account: "local" } },
+			{ caller: CALLER },
 		),
 	);
 
@@ -222,7 +222,7 @@ describe("Markdown on the binding's wire", () => {
 			new Request("https://workers-binding.ai/to-everything/markdown/supported", {
 				headers: { "content-type": "application/json" },
 			}),
-			{ caller: { account: "local" } },
+			{ caller: CALLER },
 		);
 		expect(await response.json()).toEqual({ success: true, result: SUPPORTED });
 	});

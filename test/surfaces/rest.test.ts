@@ -32,7 +32,7 @@ describe("POST /ai/run/{model}", () => {
 		expect(response.headers.get("cf-ai-req-id")).toMatch(UUID);
 		expect(response.headers.get("x-ganglion-backend")).toBe("engine");
 		expect(await response.text()).toBe(
-			'{"result":{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}},"success":true,"errors":[],"messages":[]}',
+			'{"result":{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"neurons":0.09}},"success":true,"errors":[],"messages":[]}',
 		);
 	});
 
@@ -86,7 +86,7 @@ describe("POST /ai/run/{model}", () => {
 		expect(bodies.map(({ response: text }) => text).join("")).toBe("Hello");
 		expect(bodies.at(-1)).toEqual({
 			response: "",
-			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, neurons: 0.09 },
 		});
 	});
 
@@ -97,7 +97,7 @@ describe("POST /ai/run/{model}", () => {
 		).text();
 		const frames = text.split("\n\n").filter(Boolean);
 		expect(frames.slice(-2)).toEqual([
-			'data: {"response":"","usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}',
+			'data: {"response":"","usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"neurons":0.98}}',
 			"data: [DONE]",
 		]);
 		expect(JSON.parse(frames[0]?.slice(6) ?? "")).toMatchObject({
@@ -419,7 +419,7 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 		expect(response.headers.get("content-type")).toBe("application/json");
 		expect(response.headers.get("x-ganglion-backend")).toBe("engine");
 		expect(await response.text()).toBe(
-			'{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}',
+			'{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"neurons":0.09}}',
 		);
 	});
 
@@ -453,7 +453,7 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 
 	it("asks who is calling first", async () => {
 		const { services } = testGateway();
-		const response = await createApp(services, false).request(`${BASE}/run/proxy`, {
+		const response = await createApp(services, { allowAnonymous: false }).request(`${BASE}/run/proxy`, {
 			headers: { "x-forwarded": `${WIRE}/ai-api/models/search` },
 		});
 		expect(response.status).toBe(401);

@@ -6,7 +6,7 @@ import { AiError } from "../../src/errors.ts";
 import { binding } from "../../src/surfaces/binding.ts";
 import { MAX_FRAME_BYTES, MAX_WAITING_BYTES, socketResponse } from "../../src/surfaces/socket.ts";
 import { joined, silence, tone } from "../backends/simulator/live/sound.ts";
-import { BASE, ENGINE_VARS, testGateway, testServices } from "../gateway.ts";
+import { BASE, CALLER, ENGINE_VARS, testGateway, testServices } from "../gateway.ts";
 
 const FLUX = "@cf/deepgram/flux";
 const NOVA = "@cf/deepgram/nova-3";
@@ -29,7 +29,7 @@ function upgrade(model: string, inputs: object, path = "/run"): Request {
 
 const wire = (options: Parameters<typeof testServices>[0] = {}) => {
 	const app = binding(testServices(options));
-	return async (request: Request): Promise<Response> => app.fetch(request, { caller: { account: "local" } });
+	return async (request: Request): Promise<Response> => app.fetch(request, { caller: CALLER });
 };
 
 interface Client {

@@ -40,9 +40,9 @@ export function openAiEvents(
 			// Zeros after the true totals: OpenAI's clients would believe them, the product's look at the frame after.
 			if (ending === "chunk" && isUsageChunk && usage !== chunk.usage) return "";
 			told ||= isUsageChunk;
-			return ending === "chunk" && isUsageChunk
-				? frame({ ...chunk, usage: context.priced(usage ?? chunk.usage) })
-				: `data: ${text}\n\n`;
+			if (!isUsageChunk) return `data: ${text}\n\n`;
+			const priced = context.priced(chunk.usage);
+			return priced === chunk.usage ? `data: ${text}\n\n` : frame({ ...chunk, usage: priced });
 		},
 		onDone() {
 			if (!usage || !last || ending === "none") return DONE;

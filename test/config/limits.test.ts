@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { ConfigError, configure } from "../../src/config.ts";
+
+const limitsOf = (LIMITS: unknown, more: object = {}) => configure({ LIMITS, ...more }).limits;
+
+describe("LIMITS of accounts", () => {
+	it("are the product's on the paid plan, where nothing is said", () => {
+		const { everyone, accounts } = limitsOf({});
+		expect(everyone).toMatchObject({ plan: "paid", productRates: true });
+		expect(everyone.requestsPerMinute).toMatchObject({ "Text Generation": 300, "Text Embeddings": 3000 });
+		expect(everyone.requestsPerMinute).not.toHaveProperty("Text-to-Speech");
+		expect(everyone).not.toHaveProperty("dailyNeurons");
+		expect(accounts.size).toBe(0);
+	});
+
+	it("count no requests of a laptop that is open to everyone, unless told to", () => {
+		const open = { ALLOW_ANONYMOUS: "true" };
+		expect(limitsOf({}, open).everyone).toMatchObject({ requestsPerMinute: {}, productRates: false });
+		const told = limitsOf({ requests_per_minute: "product" }, open).everyone;
+		expect(told.requestsPerMinute).toMatchObject({ Translation: 720 });
+	});
+
+	it("give the free plan its 10,000 neurons a day, or what is said", () => {
+		expect(limitsOf({ plan: "free" }).everyone.dailyNeurons).toBe(10_000);
+		expect(limitsOf({ plan: "free", daily_neurons: 5 }).everyone.dailyNeurons).toBe(5);
+		expect(limitsOf({ daily_neurons: 0 }).everyone.dailyNeurons).toBe(0);
+	});
+
+	it("are one account's own where it has some, and everyone's where it has none", () => {
+		const { accounts } = limitsOf({
+			daily_neurons: 500,
+			requests_per_minute: { "Text Generation": 10 },
+			models: { "@cf/a/b": { requests_per_minute: 1 }, "@cf/a/c": { daily_neurons: 2 } },
+			accounts: {
+				"team-a": { plan: "free", models: { "@cf/a/b": { daily_neurons: 7 } } },
+				"team-b": { requests_per_minute: "none", daily_neurons: 9 },
+			},
+		});
+		expect(accounts.get("team-a")).toEqual({
+			plan: "free",
+			dailyNeurons: 500,
+			requestsPerMinute: { "Text Generation": 10 },
+			productRates: false,
+			models: new Map([
+				["@cf/a/b", { dailyNeurons: 7 }],
+				["@cf/a/c", { dailyNeurons: 2 }],
+			]),
+		});
+		expect(accounts.get("team-b")).toMatchObject({ plan: "paid", dailyNeurons: 9, requestsPerMinute: {} });
+	});
+
+	it.each([
+		[{ plan: "gold" }, 'LIMITS.plan: expected "free" or "paid", found "gold"'],
+		[{ daily_neurons: -1 }, "LIMITS.daily_neurons: expected at least 0, found -1"],
+		[
+			{ requests_per_minute: 5 },
+			'LIMITS.requests_per_minute: expected "product", "none" or requests a minute by the name of a task, found a number',
+		],
+		[
+			{ accounts: { a: { json_bytes: 1 } } },
+			"LIMITS.accounts.a.json_bytes: expected no such field, only plan, daily_neurons, requests_per_minute and models",
+		],
+		[
+			{ models: { m: { requests_per_minute: 0 } } },
+			"LIMITS.models.m.requests_per_minute: expected at least 1, found 0",
+		],
+	])("refuse %j", (entry, line) => {
+		expect(() => limitsOf(entry)).toThrow(new ConfigError([line]));
+	});
+});
+
+describe("ADMIN_TOKEN", () => {
+	it("is long enough, and is not repeated", () => {
+		const secret = "0123456789abcdef0123456789abcdef";
+		expect(configure({ ADMIN_TOKEN: `${secret}\n` }).adminToken).toBe(secret);
+		expect(configure({}).adminToken).toBeUndefined();
+		expect(() => configure({ ADMIN_TOKEN: "short-secret" })).toThrow(
+			new ConfigError(["ADMIN_TOKEN: expected a secret of 32 characters or more, found a shorter one"]),
+		);
+	});
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { configure } from "../../src/config.ts";
+import { Catalog } from "../../src/models/catalog.ts";
+import type { Model } from "../../src/models/model.ts";
+import { admission, checkPlan, limitsOf } from "../../src/pipeline/admit.ts";
+import type { TaskCall } from "../../src/tasks/task.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const KIMI = "@cf/moonshotai/kimi-k2.6";
+const OPERATOR = { kind: "operator" } as const;
+const CHAT: TaskCall = {
+	task: "text-generation",
+	input: { messages: [{ role: "user", content: "Hi" }], stream: false },
+};
+
+function model(id: string): Model {
+	const found = new Catalog().find(id);
+	if (!found) throw new Error(`no ${id}`);
+	return found;
+}
+
+const asked = async (id: string, LIMITS: object = {}, call = CHAT) =>
+	admission("ticket", OPERATOR, model(id), call, limitsOf(configure({ LIMITS }).limits, "team-a"));
+
+describe("admission", () => {
+	it("counts a request against its task's rate, or against its model's own", async () => {
+		expect((await asked(LLAMA)).rates).toEqual([{ key: "task:Text Generation", perMinute: 300 }]);
+		expect((await asked(KIMI)).rates).toEqual([{ key: `model:${KIMI}`, perMinute: 20 }]);
+		expect((await asked("@cf/baai/bge-large-en-v1.5")).rates).toEqual([
+			{ key: "model:@cf/baai/bge-large-en-v1.5", perMinute: 1500 },
+		]);
+		expect((await asked("@cf/deepgram/aura-1")).rates).toEqual([]);
+	});
+
+	it("takes the operator's rates instead", async () => {
+		const rates = { requests_per_minute: { "Text Generation": 7 } };
+		expect((await asked(KIMI, rates)).rates).toEqual([{ key: "task:Text Generation", perMinute: 7 }]);
+		expect((await asked("@cf/baai/bge-m3", rates)).rates).toEqual([]);
+		const own = { models: { [LLAMA]: { requests_per_minute: 2 } } };
+		expect((await asked(LLAMA, own)).rates).toEqual([{ key: `model:${LLAMA}`, perMinute: 2 }]);
+		expect((await asked(LLAMA, { requests_per_minute: "none" })).rates).toEqual([]);
+	});
+
+	it("names the budgets, and what each tells when it is used up", async () => {
+		expect((await asked(LLAMA)).budgets).toEqual([]);
+		expect((await asked(LLAMA, { plan: "free" })).budgets).toEqual([
+			{ key: "account", microNeurons: 10_000_000_000, failure: "freeAllocationUsed" },
+		]);
+		const own = { daily_neurons: 1.5, models: { [LLAMA]: { daily_neurons: 0.000001 } } };
+		expect((await asked(LLAMA, own)).budgets).toEqual([
+			{ key: "account", microNeurons: 1_500_000, failure: "budgetExceeded" },
+			{ key: `model:${LLAMA}`, microNeurons: 1, failure: "budgetExceeded" },
+		]);
+	});
+
+	it("reserves the output that may be asked for, at the model's price", async () => {
+		const bounded = await asked(LLAMA, {}, {
+			...CHAT,
+			input: { ...CHAT.input, max_tokens: 100, n: 2 },
+		} as TaskCall);
+		expect(bounded.worth).toMatchObject({
+			outputTokens: 200,
+			microNeuronsPerOutputToken: 204_805,
+			open: false,
+		});
+		expect(bounded.worth.fixedMicroNeurons).toBeGreaterThan(0);
+		expect((await asked("@cf/moonshotai/kimi-k2.5")).worth.open).toBe(true);
+	});
+
+	it("keeps models of the paid plan from the free one", () => {
+		const limits = (plan: string) => limitsOf(configure({ LIMITS: { plan } }).limits, "a");
+		expect(() => checkPlan(model(KIMI), limits("free"))).toThrow(
+			`5035: Model ${KIMI} is not available on the Workers Free plan`,
+		);
+		expect(() => checkPlan(model(KIMI), limits("paid"))).not.toThrow();
+		expect(() => checkPlan(model(LLAMA), limits("free"))).not.toThrow();
+	});
+});
