@@ -27,9 +27,14 @@ export interface UrlSource {
 	token?: string | undefined;
 }
 
+/** Of a gateway, as the options name them. */
+export const SETTINGS = ["BACKENDS", "ROUTES", "LIMITS", "MODELS", "DEFAULT_BACKEND"] as const;
+
 const PLACE = "dev.options";
 const DEFAULT_ACCOUNT = "local";
 const DEFAULT_BACKEND = "simulator";
+/** A test suite asks more often than the product lets an account. */
+const NO_RATES = { requests_per_minute: "none" };
 
 const Account = z
 	.string()
@@ -94,10 +99,11 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 	const settings = {
 		BACKENDS,
 		ROUTES,
-		LIMITS,
+		LIMITS: withoutRates(LIMITS),
 		MODELS,
 		DEFAULT_BACKEND: fallback,
 		ALLOW_ANONYMOUS: undefined,
+		ADMIN_TOKEN: undefined,
 	};
 	const { seen, read } = recorder({ ...env, ...settings });
 	let config: Config | undefined;
@@ -110,6 +116,12 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 	if (!fields || !config) throw new ConfigError(mistakes);
 	return { kind: "embedded", account: fields.account, variables: read, config };
 }
+
+/** What is no object is told with the other mistakes. */
+const withoutRates = (limits: unknown = {}): unknown =>
+	typeof limits === "object" && limits !== null && !Array.isArray(limits)
+		? { ...NO_RATES, ...limits }
+		: limits;
 
 /** The same variables, and those that were read: a secret that no setting names stays where it is. */
 function recorder(variables: Env): { seen: Env; read: Record<string, unknown> } {

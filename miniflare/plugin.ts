@@ -5,12 +5,13 @@
  * binding does, with Ganglion behind it. An entry of `services` gets what it gets when it is deployed: the gateway's
  * RPC entrypoint. Miniflare calls these functions for every Worker of a session, and again on every reload.
  */
+import { join } from "node:path";
 import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } from "miniflare";
 import * as z from "zod";
 import { ConfigError } from "../src/config.ts";
 import { nodeStub } from "./node-stub.ts";
 import { readOptions, type Source } from "./options.ts";
-import { service, serviceName } from "./services.ts";
+import { serviceName, servicesOf } from "./services.ts";
 
 const PLUGIN_NAME = "ganglion";
 
@@ -28,7 +29,11 @@ export const ganglion: Plugin = {
 		const stubs = localBindings(options).map(async ({ name }) => [name, await nodeStub()] as const);
 		return Object.fromEntries(await Promise.all(stubs));
 	},
-	getServices: ({ options }) => Promise.all(localBindings(options).map(({ source }) => service(source))),
+	async getServices({ options, sharedOptions, tmpPath }) {
+		const root = join(sharedOptions.resourcePersistencePath ?? tmpPath, PLUGIN_NAME);
+		const services = localBindings(options).map(({ source }) => servicesOf(source, root));
+		return (await Promise.all(services)).flat();
+	},
 };
 
 function workerBinding({ name, service, source }: LocalBinding): Worker_Binding {

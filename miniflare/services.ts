@@ -1,12 +1,15 @@
 /** The Workers behind a binding, in the caller's own workerd: a whole gateway, or one that forwards to another. */
-import { createHmac, randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Service, Worker_Binding } from "miniflare";
-import type { EmbeddedSource, Source, UrlSource } from "./options.ts";
+import { type EmbeddedSource, SETTINGS, type Source, type UrlSource } from "./options.ts";
 
 /** Set where the package is built: the flags of the gateway's own `wrangler.jsonc`. */
 declare const GATEWAY_COMPATIBILITY_FLAGS: string[];
+
+/** Likewise: the Durable Objects that it binds. */
+declare const GATEWAY_OBJECTS: { name: string; class_name: string }[];
 
 /** Older than any runtime that can load this plugin, whichever the caller's wrangler brings. */
 const COMPATIBILITY_DATE = "2026-08-01";
@@ -26,30 +29,63 @@ export function serviceName(source: Source): string {
 	return `ganglion:${kind}:${digest.slice(0, 12)}`;
 }
 
-export async function service(source: Source): Promise<Service> {
-	const name = serviceName(source);
+/** @param stateRoot folder for what a gateway keeps: its accounts. */
+export async function servicesOf(source: Source, stateRoot: string): Promise<Service[]> {
 	switch (source.kind) {
 		case "embedded":
-			return { name, worker: await worker(GATEWAY, gatewayBindings(source), GATEWAY_COMPATIBILITY_FLAGS) };
+			return gateway(source, stateRoot);
 		case "url":
-			return { name, worker: await worker(FORWARDER, forwarderBindings(source), []) };
+			return [
+				{
+					name: serviceName(source),
+					worker: await worker(FORWARDER, { bindings: forwarderBindings(source) }),
+				},
+			];
 		default:
 			return source satisfies never;
 	}
 }
 
-async function worker(
-	file: string,
-	bindings: Worker_Binding[],
-	compatibilityFlags: string[],
-): Promise<NonNullable<Extract<Service, { worker?: unknown }>["worker"]>> {
+type WorkerService = NonNullable<Extract<Service, { worker?: unknown }>["worker"]>;
+
+async function worker(file: string, parts: Partial<WorkerService>): Promise<WorkerService> {
 	const esModule = await readFile(file, "utf8");
-	return {
-		modules: [{ name: "index.js", esModule }],
-		bindings,
-		compatibilityDate: COMPATIBILITY_DATE,
-		compatibilityFlags,
+	return { modules: [{ name: "index.js", esModule }], compatibilityDate: COMPATIBILITY_DATE, ...parts };
+}
+
+/** The gateway and the disk of its Durable Objects, which are named as in its `wrangler.jsonc`. */
+async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Service[]> {
+	const name = serviceName(source);
+	const disk = `${name}:state`;
+	const path = join(stateRoot, stateName(source));
+	await mkdir(path, { recursive: true });
+	const parts: Partial<WorkerService> = {
+		bindings: [
+			...gatewayBindings(source),
+			...GATEWAY_OBJECTS.map(({ name, class_name: className }) => ({
+				name,
+				durableObjectNamespace: { className },
+			})),
+		],
+		compatibilityFlags: GATEWAY_COMPATIBILITY_FLAGS,
+		durableObjectNamespaces: GATEWAY_OBJECTS.map(({ class_name: className }) => ({
+			className,
+			uniqueKey: `ganglion-${className}`,
+			enableSql: true,
+		})),
+		durableObjectStorage: { localDisk: disk },
 	};
+	return [
+		{ name, worker: await worker(GATEWAY, parts) },
+		{ name: disk, disk: { path, writable: true } },
+	];
+}
+
+/** Two gateways of one session must not write the same files, and one that is started again finds its own. */
+function stateName({ variables }: EmbeddedSource): string {
+	// None of these holds a secret: they name them.
+	const settings = SETTINGS.map((name) => variables[name] ?? null);
+	return createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 12);
 }
 
 const gatewayBindings = ({ variables }: EmbeddedSource): Worker_Binding[] =>

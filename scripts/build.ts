@@ -48,7 +48,7 @@ try {
 	const unexpected = readdirSync(outdir).filter((file) => !WORKER_FILES.includes(file));
 	if (unexpected.length > 0) throw new Error(`The Worker is more than one file: ${unexpected.join(", ")}`);
 
-	const { compatibility_flags } = readConfig({ config: join(ROOT, "wrangler.jsonc") });
+	const { compatibility_flags, durable_objects } = readConfig({ config: join(ROOT, "wrangler.jsonc") });
 	const plugin = await build({
 		absWorkingDir: ROOT,
 		entryPoints: [
@@ -61,7 +61,10 @@ try {
 		platform: "node",
 		target: "node20",
 		external: ["miniflare"],
-		define: { GATEWAY_COMPATIBILITY_FLAGS: JSON.stringify(compatibility_flags) },
+		define: {
+			GATEWAY_COMPATIBILITY_FLAGS: JSON.stringify(compatibility_flags),
+			GATEWAY_OBJECTS: JSON.stringify(durable_objects.bindings),
+		},
 		minifyWhitespace: true,
 		metafile: true,
 		logLevel: "warning",
