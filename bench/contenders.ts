@@ -1,0 +1,200 @@
+/** What is compared: the floor, the floor again (what the method itself is worth), Ganglion, and Portkey's gateway. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { unstable_readConfig as readConfig } from "wrangler";
+import type { Ask } from "./load.ts";
+import { listening, serve, stop, type WorkerSpec } from "./workerd.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+/** All contenders share one core; the load and the engine have the other. */
+export const CONTENDERS_CPU = 0;
+const LOAD_CPU = 1;
+
+/** What the engine answers: bench/upstream.ts. */
+export type Mode = "json" | "bulk" | "paced" | "slow" | "embeddings";
+const MODES: readonly Mode[] = ["json", "bulk", "paced", "slow", "embeddings"];
+/** A model whose own frames are not OpenAI's. */
+const NATIVE_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+export interface Contender {
+	name: string;
+	pid: number;
+	/** A chat, or embeddings of `texts`; `native`: in Workers AI's own frames, where it has them. */
+	ask(mode: Mode, body: object, dialect?: "openai" | "native"): Ask;
+	stop(): Promise<void>;
+}
+
+export interface Field {
+	folder: string;
+	upstream: { url: string; pid: number };
+	/** Starts one; stop it when it is no longer needed. */
+	start(name: ContenderName): Promise<Contender | undefined>;
+	close(): Promise<void>;
+}
+export type ContenderName = "floor" | "floor again" | "ganglion" | "portkey";
+
+export async function openField(): Promise<Field> {
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-bench-"));
+	const port = await freePort();
+	const child = spawn(process.execPath, [join(import.meta.dirname, "upstream.ts"), String(port)], {
+		stdio: ["ignore", "inherit", "inherit"],
+	});
+	await listening(port, child);
+	if (process.platform === "linux")
+		for (const pid of [process.pid, child.pid ?? 0])
+			spawn("taskset", ["-a", "-c", "-p", String(LOAD_CPU), String(pid)], { stdio: "ignore" });
+	const upstream = { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0 };
+	let started = 0;
+	return {
+		folder,
+		upstream,
+		start(name) {
+			const own = join(folder, String(started++));
+			mkdirSync(own);
+			switch (name) {
+				case "floor":
+				case "floor again":
+					return floor(name, upstream.url, own);
+				case "ganglion":
+					return ganglion(upstream.url, own);
+				case "portkey":
+					return portkey(upstream.url);
+				default:
+					return name satisfies never;
+			}
+		},
+		async close() {
+			await stop(child);
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+const pathOf = (mode: Mode): string =>
+	`/${mode}/v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`;
+
+async function floor(name: string, upstream: string, folder: string): Promise<Contender> {
+	const spec: WorkerSpec = {
+		name,
+		file: join(import.meta.dirname, "floor.js"),
+		vars: { UPSTREAM: upstream },
+		compatibilityDate: "2026-11-01",
+	};
+	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
+	return {
+		...served,
+		ask: (mode, body) => ({
+			url: served.url + pathOf(mode),
+			body: JSON.stringify({ model: "bench", ...body }),
+		}),
+	};
+}
+
+/** With everything on: a token, rates, a budget and the ledger. */
+async function ganglion(upstream: string, folder: string): Promise<Contender> {
+	const {
+		compatibility_date = "",
+		compatibility_flags,
+		durable_objects,
+	} = readConfig({
+		config: join(ROOT, "wrangler.jsonc"),
+	});
+	const admin = "the-admin-token-of-a-bench-on-loopback";
+	const backends = MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]);
+	const spec: WorkerSpec = {
+		name: "ganglion",
+		file: join(ROOT, "dist/worker/index.js"),
+		vars: {
+			BACKENDS: Object.fromEntries(backends),
+			ROUTES: {
+				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode, model: "bench" }]])),
+				[NATIVE_MODEL]: [{ backend: "bulk", model: "bench" }],
+			},
+			MODELS: { "bench/embeddings": { task: "Text Embeddings" } },
+			// In force, and above what a bench can reach.
+			LIMITS: {
+				plan: "paid",
+				daily_neurons: 1e9,
+				requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
+			},
+			ADMIN_TOKEN: admin,
+		},
+		objects: durable_objects.bindings.map(({ name, class_name }) => ({ name, class_name: class_name ?? "" })),
+		compatibilityDate: compatibility_date,
+		compatibilityFlags: compatibility_flags,
+	};
+	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
+	const account = `${served.url}/client/v4/accounts/bench`;
+	const token = await createToken(account, admin);
+	return {
+		...served,
+		ask(mode, body, dialect = "openai") {
+			const path =
+				dialect === "native"
+					? `run/${NATIVE_MODEL}`
+					: `v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`;
+			return {
+				url: `${account}/ai/${path}`,
+				headers: { authorization: `Bearer ${token}` },
+				body: JSON.stringify(dialect === "native" ? body : { model: `bench/${mode}`, ...body }),
+			};
+		},
+	};
+}
+
+async function createToken(account: string, admin: string): Promise<string> {
+	const response = await fetch(`${account}/tokens`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${admin}`, "content-type": "application/json" },
+		body: JSON.stringify({
+			name: "bench",
+			policies: [
+				{
+					effect: "allow",
+					resources: { "com.cloudflare.api.account.bench": "*" },
+					permission_groups: [{ id: "a92d2450e05d4e7bb7d0a64968f83d11" }],
+				},
+			],
+		}),
+	});
+	const { result } = (await response.json()) as { result?: { value?: string } };
+	if (!result?.value) throw new Error(`no token: HTTP ${response.status}`);
+	return result.value;
+}
+
+/** As its package starts it, on Node. Nothing where the package is not installed. */
+async function portkey(upstream: string): Promise<Contender | undefined> {
+	const file = join(ROOT, "node_modules/@portkey-ai/gateway/build/start-server.js");
+	if (!existsSync(file)) return undefined;
+	const port = await freePort();
+	const child: ChildProcess = spawn(
+		"taskset",
+		["-c", String(CONTENDERS_CPU), process.execPath, file, "--headless", `--port=${port}`],
+		{ stdio: "ignore", env: { ...process.env, NODE_ENV: "production" } },
+	);
+	await listening(port, child);
+	const config = (mode: Mode) =>
+		JSON.stringify({ provider: "openai", api_key: "sk-bench", custom_host: `${upstream}/${mode}/v1` });
+	return {
+		name: "portkey",
+		pid: child.pid ?? 0,
+		ask: (mode, body) => ({
+			url: `http://127.0.0.1:${port}/v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`,
+			headers: { "x-portkey-config": config(mode) },
+			body: JSON.stringify({ model: "bench", ...body }),
+		}),
+		stop: () => stop(child),
+	};
+}
+
+export const freePort = (): Promise<number> =>
+	new Promise((resolve, reject) => {
+		const server = createServer().once("error", reject);
+		server.listen(0, "127.0.0.1", () => {
+			const address = server.address();
+			server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+		});
+	});

@@ -1,0 +1,56 @@
+/**
+ * `npm run bench`: what the gateway costs, beside a Worker that passes everything on and beside Portkey's gateway, in
+ * one run and as ratios. docs/performance.md says how to read it.
+ *
+ *     npm run bench -- --only json,stream --seconds 3 --rounds 7 --write
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openField } from "./contenders.ts";
+import { type Context, SCENARIOS, type ScenarioName } from "./scenarios.ts";
+import { document, type Row, rowLine } from "./table.ts";
+
+const { values } = parseArgs({
+	options: {
+		only: { type: "string" },
+		seconds: { type: "string", default: "3" },
+		rounds: { type: "string", default: "5" },
+		write: { type: "boolean", default: false },
+	},
+});
+if (process.platform !== "linux") {
+	console.error("The bench reads CPU times from /proc: it runs on Linux.");
+	process.exit(1);
+}
+
+const names = Object.keys(SCENARIOS) as ScenarioName[];
+const chosen = values.only?.split(",") ?? names;
+const unknown = chosen.filter((name) => !names.some((known) => known === name));
+if (unknown.length > 0) {
+	console.error(`No such scenario: ${unknown.join(", ")}. There are: ${names.join(", ")}`);
+	process.exit(1);
+}
+
+const field = await openField();
+const context: Context = {
+	field,
+	seconds: Number(values.seconds),
+	rounds: Number(values.rounds),
+	say: (text) => console.error(text),
+};
+const rows: Row[] = [];
+try {
+	for (const name of names.filter((each) => chosen.includes(each))) {
+		console.error(`\n${name}`);
+		for (const row of await SCENARIOS[name](context)) {
+			rows.push(row);
+			console.error(`  ${rowLine(row)}`);
+		}
+	}
+} finally {
+	await field.close();
+}
+const text = document(rows);
+console.log(`\n${text}`);
+if (values.write) writeFileSync(join(import.meta.dirname, "RESULTS.md"), text);

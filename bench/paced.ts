@@ -1,0 +1,120 @@
+/** Streams at the pace of an engine: what is added to the first token and to every other. */
+
+import { request } from "node:http";
+import type { Contender } from "./contenders.ts";
+import { type Ask, agentOf } from "./load.ts";
+import { CHAT, type Context, start } from "./scenarios.ts";
+import { quantile, spread } from "./statistics.ts";
+import type { Row } from "./table.ts";
+
+const STREAMS = 24;
+const MANY = 64;
+
+interface Passed {
+	/** Milliseconds from the request to the first event. */
+	firstMs: number;
+	/** Milliseconds that each event was under way from the engine to its reader. */
+	delays: number[];
+}
+
+/** Half of the streams through the floor and half through Ganglion, at once; then floor and floor. */
+export async function paced(context: Context): Promise<Row[]> {
+	const error = await compare(context, "floor again", STREAMS);
+	const own = await compare(context, "ganglion", STREAMS);
+	const many = await compare(context, "ganglion", MANY);
+	const row = (
+		what: string,
+		of: (one: Added) => number,
+		limits: { bar?: number; stretch?: number },
+	): Row => ({
+		what,
+		measured: spread(own.map(of)),
+		unit: "ms",
+		error: spread(error.map(of)),
+		...limits,
+	});
+	return [
+		row(`stream: p99 delay of a chunk, ${STREAMS} streams, above the floor`, ({ delay99 }) => delay99, {
+			bar: 1,
+			stretch: 0.2,
+		}),
+		row("added time to first token, p50, above the floor", ({ first50 }) => first50, {
+			bar: 0.5,
+			stretch: 0.2,
+		}),
+		row("added time to first token, p99, above the floor", ({ first99 }) => first99, { bar: 3, stretch: 1 }),
+		{
+			what: `stream: p99 delay of a chunk, ${MANY} streams, above the floor`,
+			measured: spread(many.map(({ delay99 }) => delay99)),
+			unit: "ms",
+		},
+	];
+}
+
+interface Added {
+	first50: number;
+	first99: number;
+	delay99: number;
+}
+
+async function compare(
+	context: Context,
+	name: "floor again" | "ganglion",
+	streams: number,
+): Promise<Added[]> {
+	const floor = await start(context, "floor");
+	const other = await start(context, name);
+	const rounds: Added[] = [];
+	try {
+		for (let round = 0; round <= context.rounds; round++) {
+			const [a, b] = await Promise.all([passing(floor, streams), passing(other, streams)]);
+			const over = (share: number, of: (one: Passed) => number[]) =>
+				quantile(b.flatMap(of), share) - quantile(a.flatMap(of), share);
+			// The first warms up.
+			if (round > 0)
+				rounds.push({
+					first50: over(0.5, ({ firstMs }) => [firstMs]),
+					first99: over(0.99, ({ firstMs }) => [firstMs]),
+					delay99: over(0.99, ({ delays }) => delays),
+				});
+		}
+	} finally {
+		await Promise.all([floor.stop(), other.stop()]);
+	}
+	return rounds;
+}
+
+async function passing(contender: Contender, streams: number): Promise<Passed[]> {
+	const agent = agentOf(streams);
+	const asked = contender.ask("paced", { ...CHAT, stream: true });
+	const passed = await Promise.all(Array.from({ length: streams }, () => watch(asked, agent)));
+	agent.destroy();
+	return passed;
+}
+
+const DEPARTED = /"@(\d+\.\d+)"/g;
+
+function watch({ url, headers, body }: Ask, agent: ReturnType<typeof agentOf>): Promise<Passed> {
+	const begun = performance.now();
+	return new Promise((resolve, reject) => {
+		const sent = request(
+			url,
+			{ method: "POST", agent, headers: { "content-type": "application/json", ...headers } },
+			(response) => {
+				if (response.statusCode !== 200) reject(new Error(`HTTP ${response.statusCode}`));
+				const delays: number[] = [];
+				let firstMs = 0;
+				response.on("data", (piece: Buffer) => {
+					const now = performance.timeOrigin + performance.now();
+					firstMs ||= performance.now() - begun;
+					for (const [, departed] of piece.toString("latin1").matchAll(DEPARTED))
+						delays.push(now - Number(departed));
+				});
+				response.on("error", reject);
+				response.on("end", () => resolve({ firstMs, delays }));
+			},
+		);
+		sent.on("error", reject);
+		sent.end(body);
+	});
+}

@@ -1,0 +1,275 @@
+/** What is measured. Each scenario starts the contenders that it needs and stops them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Contender, ContenderName, Field } from "./contenders.ts";
+import { type Ask, agentOf, ask, load } from "./load.ts";
+import { openStreams } from "./open-streams.ts";
+import { paced } from "./paced.ts";
+import { cpuMicroseconds } from "./process.ts";
+import { spread } from "./statistics.ts";
+import type { Row } from "./table.ts";
+
+export interface Context {
+	field: Field;
+	seconds: number;
+	rounds: number;
+	say(text: string): void;
+}
+
+export const CHAT = { messages: [{ role: "user", content: "What is the answer to everything?" }] };
+const CONNECTIONS = 16;
+const WARM_UP_MS = 1_500;
+const TURNS = 300;
+/** Chunks of one bulk answer, as far as the engine writes them. */
+const CHUNKS = 204;
+
+export type ScenarioName =
+	| "json"
+	| "peer"
+	| "latency"
+	| "stream"
+	| "native"
+	| "paced"
+	| "prompts"
+	| "embeddings"
+	| "memory"
+	| "start"
+	| "bundle";
+
+type Scenario = (context: Context) => Promise<Row[]>;
+
+export const SCENARIOS: Record<ScenarioName, Scenario> = {
+	json: (context) =>
+		against(context, {
+			what: "small JSON: CPU a request / floor",
+			ask: (contender) => contender.ask("json", CHAT),
+			bar: 2,
+			stretch: 1.6,
+		}),
+	async peer(context) {
+		const peer = await context.field.start("portkey");
+		if (!peer) {
+			context.say("  skipped: @portkey-ai/gateway is not installed");
+			return [];
+		}
+		const own = await start(context, "ganglion");
+		try {
+			const ratios = await cpuRatios(context, [own, peer], (contender) => contender.ask("json", CHAT));
+			return [
+				{
+					what: "small JSON: CPU a request / Portkey on Node",
+					measured: spread(ratios.map(({ ratio }) => ratio)),
+					unit: "x",
+					bar: 0.5,
+					stretch: 0.35,
+					note: noteOf(ratios),
+				},
+			];
+		} finally {
+			await Promise.all([own.stop(), peer.stop()]);
+		}
+	},
+	latency: addedLatency,
+	stream: (context) =>
+		against(context, {
+			what: "stream of 200 events, same dialect: CPU a chunk / floor",
+			ask: (contender) =>
+				contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
+			each: CHUNKS,
+			bar: 1.6,
+			stretch: 1.3,
+		}),
+	native: (context) =>
+		against(context, {
+			what: "stream of 200 events, native frames: CPU a chunk / floor",
+			ask: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "native"),
+			each: CHUNKS,
+			bar: 3.5,
+			stretch: 2.5,
+		}),
+	paced,
+	async prompts(context) {
+		const rows: Row[] = [];
+		for (const [size, bytes, bar, stretch] of [
+			["100 KB", 100_000, undefined, undefined],
+			["1 MB", 1_000_000, 2, 1.3],
+		] as const) {
+			const body = { messages: [{ role: "user", content: "All work and no play. ".repeat(bytes / 22) }] };
+			rows.push(
+				...(await against(context, {
+					what: `${size} prompt: CPU a request / floor`,
+					ask: (contender) => contender.ask("json", body),
+					connections: 4,
+					...(bar !== undefined && { bar, stretch }),
+				})),
+			);
+		}
+		return rows;
+	},
+	embeddings(context) {
+		const input = Array.from({ length: 100 }, (_, i) => `Text number ${i} that wants to be a vector.`);
+		return against(context, {
+			what: "embeddings of 100 texts: CPU a request / floor",
+			ask: (contender) => contender.ask("embeddings", { input, encoding_format: "float" }),
+			connections: 4,
+		});
+	},
+	memory: openStreams,
+	start: coldStart,
+	async bundle() {
+		const bytes = readFileSync(join(import.meta.dirname, "../dist/worker/index.js"));
+		const kilobytes = gzipSync(bytes, { level: 9 }).length / 1024;
+		return [
+			{
+				what: "bundle, gzip",
+				measured: exactly(kilobytes),
+				unit: "KB",
+				bar: 300,
+				stretch: 150,
+				note: `${Math.round(bytes.length / 1024)} KB as it is`,
+			},
+		];
+	},
+};
+
+export const exactly = (value: number) => ({ median: value, low: value, high: value });
+
+export async function start({ field }: Context, name: ContenderName): Promise<Contender> {
+	const contender = await field.start(name);
+	if (!contender) throw new Error(`${name} cannot be started`);
+	return contender;
+}
+
+interface Comparison {
+	what: string;
+	ask(contender: Contender): Ask;
+	/** Pieces of one answer. */
+	each?: number;
+	connections?: number;
+	bar?: number;
+	stretch?: number;
+}
+
+/** CPU of the gateway for one answer, over the floor's; and the floor's over another floor's. */
+async function against(
+	context: Context,
+	{ what, ask, each = 1, connections, bar, stretch }: Comparison,
+): Promise<Row[]> {
+	const ratiosOf = async (names: [ContenderName, ContenderName]): Promise<Ratio[]> => {
+		const pair = [await start(context, names[0]), await start(context, names[1])] as const;
+		try {
+			return await cpuRatios(context, pair, ask, connections);
+		} finally {
+			await Promise.all(pair.map((contender) => contender.stop()));
+		}
+	};
+	const error = await ratiosOf(["floor again", "floor"]);
+	const own = await ratiosOf(["ganglion", "floor"]);
+	return [
+		{
+			what,
+			measured: spread(own.map(({ ratio }) => ratio)),
+			unit: "x",
+			error: spread(error.map(({ ratio }) => ratio)),
+			...(bar !== undefined && { bar }),
+			...(stretch !== undefined && { stretch }),
+			note: noteOf(own, each),
+		},
+	];
+}
+
+interface Ratio {
+	ratio: number;
+	/** Microseconds of CPU an answer, of the first and of the second. */
+	each: [number, number];
+}
+
+const noteOf = (ratios: readonly Ratio[], pieces = 1): string => {
+	const of = (which: 0 | 1) =>
+		(spread(ratios.map(({ each }) => each[which])).median / pieces).toFixed(pieces > 1 ? 1 : 0);
+	return `${of(0)} to ${of(1)} us`;
+};
+
+/** Both under load at once, on one core. */
+async function cpuRatios(
+	{ rounds, seconds }: Context,
+	[first, second]: readonly [Contender, Contender],
+	askOf: (contender: Contender) => Ask,
+	connections = CONNECTIONS,
+): Promise<Ratio[]> {
+	const pair = [first, second] as const;
+	const loops = pair.map((contender) => ({ ask: askOf(contender), connections }));
+	await load(loops, WARM_UP_MS);
+	const ratios: Ratio[] = [];
+	for (let round = 0; round < rounds; round++) {
+		const before = pair.map(({ pid }) => cpuMicroseconds(pid));
+		const counts = await load(loops, seconds * 1000);
+		const [a = Number.NaN, b = Number.NaN] = pair.map(
+			({ pid }, i) => (cpuMicroseconds(pid) - (before[i] ?? 0)) / (counts[i] ?? 0),
+		);
+		ratios.push({ ratio: a / b, each: [a, b] });
+	}
+	return ratios;
+}
+
+/** Request by request in turn, on one connection each. */
+async function addedLatency(context: Context): Promise<Row[]> {
+	const contenders = [
+		await start(context, "floor"),
+		await start(context, "floor again"),
+		await start(context, "ganglion"),
+	];
+	const agents = contenders.map(() => agentOf(1));
+	const rounds: number[][] = [];
+	try {
+		for (let round = 0; round <= context.rounds; round++) {
+			const times: number[][] = contenders.map(() => []);
+			for (let turn = 0; turn < TURNS; turn++)
+				for (const [i, contender] of contenders.entries()) {
+					const agent = agents[i];
+					if (agent) times[i]?.push((await ask(contender.ask("json", CHAT), agent)).totalMs);
+				}
+			// The first warms up.
+			if (round > 0) rounds.push(times.map((each) => spread(each).median));
+		}
+	} finally {
+		for (const agent of agents) agent.destroy();
+		await Promise.all(contenders.map((contender) => contender.stop()));
+	}
+	const over = (which: number) => spread(rounds.map((round) => (round[which] ?? 0) - (round[0] ?? 0)));
+	return [
+		{
+			what: "small JSON: added p50 above the floor, one connection",
+			measured: over(2),
+			unit: "ms",
+			error: over(1),
+			bar: 0.35,
+			stretch: 0.15,
+			note: `floor ${spread(rounds.map(([floor = 0]) => floor)).median.toFixed(2)} ms`,
+		},
+	];
+}
+
+/** From the start of the process to its first answer. */
+async function coldStart(context: Context): Promise<Row[]> {
+	const times: Record<"floor" | "ganglion", number[]> = { floor: [], ganglion: [] };
+	for (let round = 0; round < context.rounds; round++)
+		for (const name of ["floor", "ganglion"] as const) {
+			const begun = performance.now();
+			const contender = await start(context, name);
+			const agent = agentOf(1);
+			await ask(contender.ask("json", CHAT), agent);
+			times[name].push(performance.now() - begun);
+			agent.destroy();
+			await contender.stop();
+		}
+	return [
+		{
+			what: "cold start to the first answer, above the floor",
+			measured: spread(times.ganglion.map((time, i) => time - (times.floor[i] ?? 0))),
+			unit: "ms",
+			note: `floor ${spread(times.floor).median.toFixed(0)} ms; with making a token`,
+		},
+	];
+}

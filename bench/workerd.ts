@@ -1,0 +1,114 @@
+/** A Worker under plain `workerd serve`: no development proxy between it and its load. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { createConnection } from "node:net";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import workerd from "workerd";
+
+export interface WorkerSpec {
+	name: string;
+	/** Its one module. */
+	file: string;
+	/** Given as JSON where they are not text. */
+	vars?: Record<string, unknown>;
+	/** Classes of Durable Objects by the name of their binding. */
+	objects?: { name: string; class_name: string }[];
+	compatibilityDate: string;
+	compatibilityFlags?: string[];
+}
+
+export interface Served {
+	name: string;
+	url: string;
+	pid: number;
+	stop(): Promise<void>;
+}
+
+const START_MS = 20_000;
+const RETRY_MS = 5;
+
+/** Strings of workerd's configuration language are written as JSON's. */
+const text = (value: string): string => JSON.stringify(value);
+
+/** @param folder for the configuration and the state, empty. @param cpu the only core it may use, where that can be set. */
+export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?: number): Promise<Served> {
+	const state = join(folder, "state");
+	mkdirSync(state, { recursive: true });
+	cpSync(spec.file, join(folder, "index.js"));
+	const config = join(folder, "config.capnp");
+	writeFileSync(config, capnp(spec, port, state));
+	const pinned = cpu !== undefined && process.platform === "linux";
+	const command = [workerd, "serve", config];
+	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
+	const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+	await listening(port, child);
+	// taskset becomes what it starts.
+	return {
+		name: spec.name,
+		url: `http://127.0.0.1:${port}`,
+		pid: child.pid ?? 0,
+		stop: () => stop(child),
+	};
+}
+
+function capnp(spec: WorkerSpec, port: number, state: string): string {
+	const { vars = {}, objects = [], compatibilityDate, compatibilityFlags = [] } = spec;
+	const bindings = [
+		...Object.entries(vars).map(([name, value]) =>
+			typeof value === "string"
+				? `(name = ${text(name)}, text = ${text(value)})`
+				: `(name = ${text(name)}, json = ${text(JSON.stringify(value))})`,
+		),
+		...objects.map(
+			({ name, class_name }) => `(name = ${text(name)}, durableObjectNamespace = ${text(class_name)})`,
+		),
+	];
+	const namespaces = objects.map(
+		({ class_name }) =>
+			`(className = ${text(class_name)}, uniqueKey = ${text(class_name)}, enableSql = true)`,
+	);
+	return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+	services = [
+		(name = "main", worker = .main),
+		(name = "internet", network = (allow = ["public", "private"])),
+		(name = "state", disk = (path = ${text(state)}, writable = true)),
+	],
+	sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+);
+const main :Workerd.Worker = (
+	modules = [(name = "index.js", esModule = embed "index.js")],
+	compatibilityDate = ${text(compatibilityDate)},
+	compatibilityFlags = [${compatibilityFlags.map(text).join(", ")}],
+	bindings = [${bindings.join(", ")}],
+	durableObjectNamespaces = [${namespaces.join(", ")}],
+	${objects.length > 0 ? 'durableObjectStorage = (localDisk = "state"),' : ""}
+	globalOutbound = "internet",
+);
+`;
+}
+
+export async function listening(port: number, child: ChildProcess): Promise<void> {
+	const until = performance.now() + START_MS;
+	while (performance.now() < until) {
+		if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} before it listened`);
+		if (await connects(port)) return;
+		await wait(RETRY_MS);
+	}
+	throw new Error(`nothing listens on port ${port}`);
+}
+
+const connects = (port: number): Promise<boolean> =>
+	new Promise((resolve) => {
+		const socket = createConnection({ host: "127.0.0.1", port });
+		socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+		socket.once("connect", () => socket.destroy());
+	});
+
+export async function stop(child: ChildProcess): Promise<void> {
+	if (child.exitCode !== null) return;
+	const ended = new Promise((resolve) => child.once("exit", resolve));
+	child.kill("SIGKILL");
+	await ended;
+}
