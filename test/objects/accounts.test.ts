@@ -7,8 +7,8 @@ import { type Accounts, createLedgers } from "../../src/objects/accounts.ts";
 import type { Admission, Settlement } from "../../src/objects/admission.ts";
 import { admission, newAccount, settlement, stubOf, worth } from "./ask.ts";
 
-/** What befalls a call: it does not arrive, or its answer does not come back. */
-type Fault = "none" | "lost" | "unanswered";
+/** What befalls a call: it does not arrive, or its answer does not come back, or neither is ever known. */
+type Fault = "none" | "lost" | "unanswered" | "hung";
 
 interface Isolate {
 	accounts: Accounts;
@@ -36,6 +36,7 @@ function isolate(): Isolate {
 		calls.push([method, settlements]);
 		const { fault } = self;
 		if (fault === "lost") throw new Error("overloaded");
+		if (fault === "hung") return new Promise(() => {});
 		const answer = await ask();
 		if (fault === "unanswered") throw new Error("network connection lost");
 		return answer;
@@ -225,7 +226,7 @@ describe("an object that cannot be asked", () => {
 	it("is not asked at every settlement while it fails", async () => {
 		const account = newAccount();
 		const world = isolate();
-		const tickets = await admitted(world.accounts, account, 300);
+		const tickets = await admitted(world.accounts, account, 130);
 		world.fault = "lost";
 		const before = world.calls.length;
 		for (const ticket of tickets) world.accounts.of(account).settle(settlement(ticket));
@@ -233,7 +234,7 @@ describe("an object that cannot be asked", () => {
 		expect(world.calls.length - before).toBeLessThanOrEqual(2);
 		world.fault = "none";
 		await world.pass(10_000);
-		expect(await settledOf(account)).toMatchObject({ requests: 300, open: 0 });
+		expect(await settledOf(account)).toMatchObject({ requests: 130, open: 0 });
 	});
 
 	it("that booked what it could not answer for books nothing twice, and frees what nobody got", async () => {
@@ -261,6 +262,26 @@ describe("a flush whose context has ended", () => {
 		world.endContexts();
 		await world.accounts.of(account).admit(admission());
 		expect(world.calls.at(-1)).toEqual(["admit", 1]);
+	});
+
+	it("in the middle of a call loses nothing: another call sends the same again, after 10 seconds", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const [ticket = ""] = await admitted(world.accounts, account, 1);
+		world.accounts.of(account).settle(settlement(ticket, { microNeurons: 7 }));
+		world.fault = "hung";
+		await world.pass(100);
+		world.endContexts();
+		world.fault = "none";
+		await world.accounts.of(account).admit(admission());
+		expect(world.calls.slice(1)).toEqual([
+			["settle", 1],
+			["admit", 0],
+		]);
+		await world.pass(10_000);
+		await world.accounts.of(account).admit(admission());
+		expect(world.calls.at(-1)).toEqual(["admit", 1]);
+		expect(await settledOf(account)).toMatchObject({ requests: 1, microNeurons: 7 });
 	});
 
 	it("is replaced by the next settlement, after 10 seconds", async () => {
