@@ -250,7 +250,11 @@ export class NativeTranslator implements Translator {
 
 	#chunk(delta: ChatDelta, finish_reason: string | null = null): ChatChunk {
 		const head = this.#heading ?? heading(this.#call);
-		return { ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] };
+		return {
+			...head,
+			object: "chat.completion.chunk",
+			choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+		};
 	}
 }
 

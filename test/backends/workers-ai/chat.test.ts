@@ -231,7 +231,11 @@ describe("a native reply", () => {
 describe("a native stream", () => {
 	const stream = (text: string, input: Partial<ChatInput> = {}) =>
 		chunksOf(ask("text-generation", LLAMA, { ...RAW, ...input, stream: true }, () => eventStream(text)));
-	const choice = (delta: object, finish_reason: string | null = null) => [{ index: 0, delta, finish_reason }];
+	/** As they came; ours have `logprobs`, as OpenAI's have. */
+	const passed = (delta: object, finish_reason: string | null = null) => [{ index: 0, delta, finish_reason }];
+	const choice = (delta: object, finish_reason: string | null = null) => [
+		{ index: 0, delta, logprobs: null, finish_reason },
+	];
 
 	it("is told in OpenAI's chunks", async () => {
 		const { chunks, done } = await stream(nativeSse);
@@ -283,10 +287,10 @@ describe("a native stream", () => {
 		const { chunks, done } = await stream(openaiSse);
 		expect(done).toBe(true);
 		expect(chunks.map(({ choices }) => choices)).toEqual([
-			choice({ content: "", role: "assistant" }),
-			choice({ reasoning: "Hm." }),
-			choice({ content: "Hi" }),
-			choice({}, "stop"),
+			passed({ content: "", role: "assistant" }),
+			passed({ reasoning: "Hm." }),
+			passed({ content: "Hi" }),
+			passed({}, "stop"),
 			[],
 		]);
 		expect(chunks.at(-1)).toEqual({
@@ -304,8 +308,8 @@ describe("a native stream", () => {
 			`data: ${JSON.stringify({ id: "cmpl-1", choices: [{ index: 0, text, finish_reason }] })}\n\n`;
 		const { chunks } = await stream(`${frame(" upon", null)}${frame("", "length")}data: [DONE]\n\n`);
 		expect(chunks.map(({ choices }) => choices)).toEqual([
-			choice({ role: "assistant", content: " upon" }),
-			choice({ content: "" }, "length"),
+			passed({ role: "assistant", content: " upon" }),
+			passed({ content: "" }, "length"),
 		]);
 	});
 
