@@ -31,6 +31,7 @@ export const MessageReply = z.looseObject({
 	model: z.string().nullish(),
 	content: z.array(SentBlock),
 	stop_reason: z.string().nullish(),
+	stop_sequence: z.string().nullish(),
 	usage: SentUsage.nullish(),
 });
 
@@ -49,6 +50,10 @@ export function finishReason(
 	const reason = FINISH_REASONS.get(stopReason ?? "") ?? "stop";
 	return answerTool && reason === "tool_calls" ? "stop" : reason;
 }
+
+/** The sequence that it met, under the name that vLLM has for it. */
+export const metStop = (sequence: string | null | undefined): { stop_reason?: string } =>
+	sequence ? { stop_reason: sequence } : {};
 
 /** What the cache gave and took is part of the prompt. `undefined` where nothing was counted. */
 export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
@@ -85,6 +90,7 @@ export function completionOf(
 				index: 0,
 				message: messageOf(reply.content, answerTool),
 				finish_reason: finishReason(reply.stop_reason, answerTool),
+				...metStop(reply.stop_sequence),
 			},
 		],
 		...(usage && { usage }),

@@ -9,7 +9,7 @@ import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
 import type { Translator, UpstreamEvent } from "../translated-stream.ts";
 import { type Call, failureOfBody } from "../upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";
-import { finishReason, SentBlock, SentUsage, usageOf } from "./reply.ts";
+import { finishReason, metStop, SentBlock, SentUsage, usageOf } from "./reply.ts";
 
 const text = z.string().nullish();
 
@@ -18,7 +18,16 @@ const Event = z.looseObject({
 	index: z.number().nullish(),
 	message: z.looseObject({ id: text, model: text, usage: SentUsage.nullish() }).nullish(),
 	content_block: SentBlock.nullish(),
-	delta: z.looseObject({ type: text, text, thinking: text, partial_json: text, stop_reason: text }).nullish(),
+	delta: z
+		.looseObject({
+			type: text,
+			text,
+			thinking: text,
+			partial_json: text,
+			stop_reason: text,
+			stop_sequence: text,
+		})
+		.nullish(),
 	usage: SentUsage.nullish(),
 });
 type Event = z.output<typeof Event>;
@@ -45,6 +54,7 @@ export class MessageTranslator implements Translator {
 	readonly #open = new Map<number, OpenCall>();
 	#usage: SentUsage | undefined;
 	#stopReason: string | undefined;
+	#stopSequence: string | undefined;
 	/** Words around an answer that is a call: they are the answer only where the call never comes. */
 	#aside = "";
 
@@ -74,6 +84,7 @@ export class MessageTranslator implements Translator {
 				return this.#close(event);
 			case "message_delta":
 				this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
+				this.#stopSequence = event.delta?.stop_sequence ?? this.#stopSequence;
 				this.#count(event.usage);
 				return [];
 			case "message_stop":
@@ -154,7 +165,8 @@ export class MessageTranslator implements Translator {
 	#say(delta: ChatDelta, finish_reason: string | null = null): ChatChunk[] {
 		const said: ChatDelta = this.#spoke ? delta : { role: "assistant", content: "", ...delta };
 		this.#spoke = true;
-		return [this.#chunk([{ index: 0, delta: said, finish_reason }])];
+		const stopped = finish_reason === null ? {} : metStop(this.#stopSequence);
+		return [this.#chunk([{ index: 0, delta: said, finish_reason, ...stopped }])];
 	}
 
 	#chunk(choices: ChatChunk["choices"]): ChatChunk {

@@ -1,8 +1,8 @@
 /**
  * Chat completions to Anthropic's `message` objects.
  *
- * Known differences: which stop sequence was met is not known, and so it is an `end_turn`; thoughts have an empty
- * `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
+ * Known differences: not every engine tells which stop sequence was met, and then it is an `end_turn`; thoughts have an
+ * empty `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
  */
 import * as z from "zod";
 import type { ChatChoice, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
@@ -23,8 +23,7 @@ const ToolUseBlock = z.object({
 const Block = z.discriminatedUnion("type", [ThinkingBlock, TextBlock, ToolUseBlock]);
 export type Block = z.output<typeof Block>;
 
-const StopReason = z.enum(["end_turn", "max_tokens", "tool_use", "refusal"]);
-type StopReason = z.output<typeof StopReason>;
+const StopReason = z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal"]);
 
 const MessageUsage = z.object({
 	input_tokens: z.number(),
@@ -42,7 +41,7 @@ export const Message = z.object({
 	model: z.string(),
 	content: z.array(Block),
 	stop_reason: StopReason.nullable(),
-	stop_sequence: z.null(),
+	stop_sequence: z.string().nullable(),
 	usage: MessageUsage,
 });
 export type Message = z.output<typeof Message>;
@@ -54,11 +53,25 @@ export const messageId = (id: string, uuid: () => string): string =>
 /** For a call that the engine gave no id, which its result could not name otherwise. */
 export const newToolId = (uuid: () => string): string => `toolu_${uuid().replaceAll("-", "")}`;
 
-export function stopReason(finishReason: string | null | undefined, calls: boolean): StopReason {
-	if (finishReason === "length" || finishReason === "model_length") return "max_tokens";
-	if (finishReason === "content_filter") return "refusal";
+/** The stop sequence that was met, where the engine tells it (vLLM, and Anthropic's own models here). */
+const MetStop = z.object({ stop_reason: z.string() });
+export const stopSequence = (choice: object | undefined): string | undefined =>
+	MetStop.safeParse(choice).data?.stop_reason;
+
+/** Why it stopped. `calls`: it has called something. */
+export function stopped(
+	finishReason: string | null | undefined,
+	sequence: string | undefined,
+	calls: boolean,
+): Pick<Message, "stop_reason" | "stop_sequence"> {
+	const stop_sequence = null;
+	if (finishReason === "length" || finishReason === "model_length")
+		return { stop_reason: "max_tokens", stop_sequence };
+	if (finishReason === "content_filter") return { stop_reason: "refusal", stop_sequence };
 	// Not every engine tells a call by its own name.
-	return calls ? "tool_use" : "end_turn";
+	if (calls) return { stop_reason: "tool_use", stop_sequence };
+	if (sequence !== undefined) return { stop_reason: "stop_sequence", stop_sequence: sequence };
+	return { stop_reason: "end_turn", stop_sequence };
 }
 
 /** Not `undefined`: clients add them up. */
@@ -93,8 +106,7 @@ export function messageOf(completion: ChatCompletion, context: WriteContext): Me
 		role: "assistant",
 		model: context.model.id,
 		content: choice ? blocksOf(choice, context) : [],
-		stop_reason: stopReason(choice?.finish_reason, (choice?.message.tool_calls?.length ?? 0) > 0),
-		stop_sequence: null,
+		...stopped(choice?.finish_reason, stopSequence(choice), (choice?.message.tool_calls?.length ?? 0) > 0),
 		usage: messageUsage(completion.usage, context),
 	};
 }

@@ -14,7 +14,15 @@ import { laterUsage } from "../chat/usage.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseJson } from "../json.ts";
 import { messagesError } from "./errors.ts";
-import { type Block, type Message, messageId, messageUsage, newToolId, stopReason } from "./reply.ts";
+import {
+	type Block,
+	type Message,
+	messageId,
+	messageUsage,
+	newToolId,
+	stopped,
+	stopSequence,
+} from "./reply.ts";
 import { type MessagesRequest, showsThoughts } from "./request.ts";
 
 /** Takes over `source`, a hub stream. */
@@ -57,6 +65,7 @@ class MessageEvents {
 	#begun = false;
 	#ended = false;
 	#finishReason: string | undefined;
+	#stopSequence: string | undefined;
 	#usage: Usage | undefined;
 
 	constructor(context: WriteContext) {
@@ -79,20 +88,17 @@ class MessageEvents {
 		for (const call of delta.tool_calls ?? []) out += this.#call(call);
 		if (finish_reason === "error") return out + this.end();
 		this.#finishReason = finish_reason ?? this.#finishReason;
+		this.#stopSequence = stopSequence(choice) ?? this.#stopSequence;
 		return out;
 	}
 
 	finish(): string {
 		if (this.#ended) return "";
-		const stop_reason = stopReason(this.#finishReason, this.#calls.length > 0);
+		const delta = stopped(this.#finishReason, this.#stopSequence, this.#calls.length > 0);
 		const usage = messageUsage(this.#usage, this.#context);
 		const out = this.#begin("") + this.#closeAll();
 		this.#ended = true;
-		return (
-			out +
-			event("message_delta", { delta: { stop_reason, stop_sequence: null }, usage }) +
-			event("message_stop")
-		);
+		return out + event("message_delta", { delta, usage }) + event("message_stop");
 	}
 
 	/** Nothing more will come. If that is before {@link finish}, what was said must not look whole. */

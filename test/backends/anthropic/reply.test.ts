@@ -86,6 +86,12 @@ describe("a message", () => {
 		expect(choices[0]?.finish_reason).toBe(finish_reason);
 	});
 
+	it("tells which stop sequence it met", async () => {
+		const met = { stop_reason: "stop_sequence", stop_sequence: "END" };
+		const { choices } = await read({ ...JSON.parse(message), ...met });
+		expect(choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
+	});
+
 	it("of another server may lack all but its content", async () => {
 		expect(await read({ type: "message", content: [{ type: "text", text: "hi" }] })).toEqual({
 			id: "chatcmpl-uuid-1",

@@ -125,6 +125,12 @@ describe("a stream", () => {
 		expect(deltasOf(await chunksOf(odd))).toEqual([{ role: "assistant", content: "" }]);
 	});
 
+	it("tells which stop sequence it met", async () => {
+		const delta = { stop_reason: "stop_sequence", stop_sequence: "END" };
+		const chunks = await chunksOf(START + event("message_delta", { delta }) + event("message_stop"));
+		expect(chunks[0]?.choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
+	});
+
 	it("may say nothing", async () => {
 		const chunks = await chunksOf(START + STOP("end_turn"));
 		expect(chunks.map(({ choices }) => choices)).toEqual([

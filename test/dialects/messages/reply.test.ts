@@ -93,6 +93,24 @@ describe("a completion", () => {
 		expect(written(completion({ content: "a" }, finish))).toMatchObject({ stop_reason });
 	});
 
+	it("that met a stop sequence tells which, where the engine does", () => {
+		const output = completion({ content: "a" });
+		const [choice] = output.choices;
+		if (!choice) throw new Error("no choice");
+		expect(
+			written({ ...output, choices: [{ ...choice, stop_reason: "END" } as typeof choice] }),
+		).toMatchObject({
+			stop_reason: "stop_sequence",
+			stop_sequence: "END",
+		});
+		// vLLM has the number of a token there, or nothing.
+		for (const stop_reason of [128_009, null])
+			expect(written({ ...output, choices: [{ ...choice, stop_reason } as typeof choice] })).toMatchObject({
+				stop_reason: "end_turn",
+				stop_sequence: null,
+			});
+	});
+
 	it("that calls is a tool_use, whatever the engine names it", () => {
 		expect(written(completion({ tool_calls: [call("a", "{}")] }, "stop"))).toMatchObject({
 			stop_reason: "tool_use",

@@ -196,6 +196,15 @@ describe("a stream", () => {
 		]);
 	});
 
+	it("tells which stop sequence was met, where the engine does", async () => {
+		const last = delta({}, "stop");
+		const [choice] = last.choices;
+		const chunks = [{ ...last, choices: [{ ...choice, stop_reason: "END" } as typeof choice & object] }];
+		expect((await written(chunks)).at(-2)).toMatchObject({
+			delta: { stop_reason: "stop_sequence", stop_sequence: "END" },
+		});
+	});
+
 	it("may say nothing", async () => {
 		expect((await written([delta({}, "stop"), USAGE_CHUNK])).slice(1)).toEqual(end("end_turn"));
 	});
