@@ -100,8 +100,9 @@ class Splice implements Progress {
 	async cancel(reason: unknown): Promise<void> {
 		this.#over = true;
 		this.#current.trial.leave();
+		// The current engine's stream may have failed already, and be replaced only now.
+		await this.#reader.cancel(reason).catch(() => {});
 		this.#left.abort(reason);
-		await this.#reader.cancel(reason);
 	}
 
 	#keep(bytes: Uint8Array): void {

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { isJoinable, questionsFor } from "../../../src/pipeline/dispatch/continuation.ts";
+import { Said } from "../../../src/pipeline/dispatch/said.ts";
+import type { Continuation } from "../../../src/request.ts";
+import type { ChatDelta, ChatInput } from "../../../src/tasks/text-generation.ts";
+import { target } from "./world.ts";
+
+const INPUT: ChatInput = {
+	messages: [{ role: "user", content: "Hi" }],
+	stream: true,
+	seed: 7,
+	max_tokens: 60,
+};
+
+function questions(continues: Continuation | undefined, more: Partial<ChatInput>, ...deltas: ChatDelta[]) {
+	const said = new Said(() => "id");
+	for (const delta of deltas)
+		said.add({
+			id: "1",
+			object: "chat.completion.chunk",
+			created: 1,
+			model: "m",
+			choices: [{ index: 0, delta }],
+		});
+	return questionsFor(target("b", continues && { continues }), { ...INPUT, ...more }, said, 40);
+}
+
+describe("questionsFor", () => {
+	const again = { input: INPUT, expected: [{ channel: "content", text: "One two " }], continues: false };
+	const said: ChatDelta = { content: "One two " };
+
+	it("asks the same again, of an engine that cannot go on", () => {
+		expect(questions(undefined, {}, said)).toEqual([again]);
+	});
+
+	it("asks vLLM to go on with the message, within what is left of the limit; then the same again", () => {
+		const messages = [...INPUT.messages, { role: "assistant", content: "One two " }];
+		const passthrough = { continue_final_message: true, add_generation_prompt: false };
+		expect(questions("vllm", {}, said)).toEqual([
+			{ input: { ...INPUT, messages, passthrough, max_tokens: 20 }, expected: [], continues: true },
+			again,
+		]);
+	});
+
+	it("ends a prefill in no white space, which the engine must say instead", () => {
+		const messages = [...INPUT.messages, { role: "assistant", content: "One two" }];
+		expect(questions("prefill", {}, said)[0]).toEqual({
+			input: { ...INPUT, messages, max_tokens: 20 },
+			expected: [{ channel: "content", text: " " }],
+			continues: true,
+		});
+	});
+
+	it("lengthens a raw prompt", () => {
+		const raw = { messages: [], prompt: "Count: " };
+		expect(questions("vllm", raw, said)[0]?.input).toEqual({
+			...INPUT,
+			messages: [],
+			prompt: "Count: One two ",
+			max_tokens: 20,
+		});
+	});
+
+	it("leaves room for one token at least", () => {
+		expect(questions("vllm", { max_tokens: 30 }, said)[0]?.input.max_tokens).toBe(1);
+	});
+
+	it.each<[string, Partial<ChatInput>, ChatDelta[]]>([
+		["thoughts", {}, [{ reasoning: "Hm" }, said]],
+		["calls", {}, [said, { tool_calls: [{ index: 0, function: { name: "f", arguments: "{" } }] }]],
+		["nothing said", {}, [{ role: "assistant", content: "" }]],
+		["a grammar", { response_format: { type: "json_object" } }, [said]],
+		["a text with an end", { messages: [], prompt: "a", suffix: "b" }, [said]],
+	])("has no continuation of %s", (_, more, deltas) => {
+		expect(questions("vllm", more, ...deltas).map(({ continues }) => continues)).toEqual([false]);
+	});
+});
+
+describe("isJoinable", () => {
+	it("is true of one answer in text", () => {
+		expect(isJoinable(INPUT)).toBe(true);
+		expect(isJoinable({ ...INPUT, n: 1, logprobs: false })).toBe(true);
+	});
+
+	it.each<Partial<ChatInput>>([
+		{ n: 2 },
+		{ logprobs: true },
+		{ passthrough: { modalities: ["text", "audio"] } },
+	])("is false of %j", (more) => {
+		expect(isJoinable({ ...INPUT, ...more })).toBe(false);
+	});
+});
