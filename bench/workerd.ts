@@ -1,10 +1,10 @@
 /** A Worker under plain `workerd serve`: no development proxy between it and its load. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import workerd from "workerd";
 
 export interface WorkerSpec {
 	name: string;
@@ -24,6 +24,9 @@ export interface Served {
 	pid: number;
 	stop(): Promise<void>;
 }
+
+/** Its types and its module disagree about what is the default. */
+const { default: workerd }: { default: string } = createRequire(import.meta.url)("workerd");
 
 const START_MS = 20_000;
 const RETRY_MS = 5;

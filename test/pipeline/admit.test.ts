@@ -8,7 +8,7 @@ import type { TaskCall } from "../../src/tasks/task.ts";
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const KIMI = "@cf/moonshotai/kimi-k2.6";
 const OPERATOR = { kind: "operator" } as const;
-const CHAT: TaskCall = {
+const CHAT: TaskCall<"text-generation"> = {
 	task: "text-generation",
 	input: { messages: [{ role: "user", content: "Hi" }], stream: false },
 };
@@ -19,7 +19,7 @@ function model(id: string): Model {
 	return found;
 }
 
-const asked = async (id: string, LIMITS: object = {}, call = CHAT) =>
+const asked = async (id: string, LIMITS: object = {}, call: TaskCall = CHAT) =>
 	admission("ticket", OPERATOR, model(id), call, limitsOf(configure({ LIMITS }).limits, "team-a"));
 
 describe("admission", () => {
@@ -54,10 +54,8 @@ describe("admission", () => {
 	});
 
 	it("reserves the output that may be asked for, at the model's price", async () => {
-		const bounded = await asked(LLAMA, {}, {
-			...CHAT,
-			input: { ...CHAT.input, max_tokens: 100, n: 2 },
-		} as TaskCall);
+		const sent: TaskCall = { ...CHAT, input: { ...CHAT.input, max_tokens: 100, n: 2 } };
+		const bounded = await asked(LLAMA, {}, sent);
 		expect(bounded.worth).toMatchObject({
 			outputTokens: 200,
 			microNeuronsPerOutputToken: 204_805,
