@@ -7,13 +7,13 @@ import { readJson } from "./body.ts";
 /** Of what such a route is sent, which is never a document. */
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** `policies[0].effect: Invalid option: …`. Never repeats a value. */
-export function parseFields<T>(schema: z.ZodType<T>, fields: unknown): T {
+/** `policies[0].effect: Invalid option: …`; `whole` where it is no one field. Never repeats a value. */
+export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, whole: "body" | "query"): T {
 	const result = schema.safeParse(fields);
 	if (result.success) return result.data;
 	const { path, message } = result.error.issues[0] ?? { path: [], message: "Invalid request" };
 	const field = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
-	throw new AiError("invalidRequest", `${field.replace(/^\./, "") || "body"}: ${message}`);
+	throw new AiError("invalidRequest", `${field.replace(/^\./, "") || whole}: ${message}`);
 }
 
 export async function readFields(request: Request, limits: Limits): Promise<unknown> {

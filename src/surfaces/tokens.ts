@@ -50,7 +50,7 @@ export function tokens(services: Services): Hono {
 	});
 
 	app.get("/", async (c) => {
-		const query = parseFields(ListQuery, c.req.query());
+		const query = parseFields(ListQuery, c.req.query(), "query");
 		const { page, per_page, direction } = query;
 		const includeExpired = query.include_expired === "true";
 		const { tokens, total } = await run(c, (maker) => ({
@@ -77,10 +77,8 @@ export function tokens(services: Services): Hono {
 
 	app.post("/", async (c) => {
 		const { account } = callerOf(c);
-		const fields = parseFields(
-			creationOf({ account, now: now(), newId }),
-			await readFields(c.req.raw, limits),
-		);
+		const body = await readFields(c.req.raw, limits);
+		const fields = parseFields(creationOf({ account, now: now(), newId }), body, "body");
 		const value = newTokenText(account);
 		const hash = hexadecimal(await digest(value));
 		const token = await one(c, (maker) => ({ kind: "create", maker, id: newId(), hash, fields }));
@@ -105,7 +103,8 @@ export function tokens(services: Services): Hono {
 	app.put("/:token", async (c) => {
 		const { account } = callerOf(c);
 		const id = c.req.param("token");
-		const fields = parseFields(updateOf({ account, now: now(), newId }), await readFields(c.req.raw, limits));
+		const body = await readFields(c.req.raw, limits);
+		const fields = parseFields(updateOf({ account, now: now(), newId }), body, "body");
 		return envelope(tokenJson(await one(c, (maker) => ({ kind: "update", maker, id, fields })), now()));
 	});
 

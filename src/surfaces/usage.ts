@@ -72,7 +72,7 @@ export function usage({ ledgers, now }: Services): Hono {
 
 	app.get("/", async (c) => {
 		const { account } = callerOf(c);
-		const query = parseFields(usageQuery(utcDay(now())), c.req.query());
+		const query = parseFields(usageQuery(utcDay(now())), c.req.query(), "query");
 		const { from, to, group_by, format, ...only } = query;
 		const report = await ledgers.of(account).usage({ from, to, by: group_by, ...said(only) });
 		const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
@@ -86,7 +86,7 @@ export function usage({ ledgers, now }: Services): Hono {
 	});
 
 	app.get("/requests", async (c) => {
-		const query = parseFields(RequestsQuery, c.req.query());
+		const query = parseFields(RequestsQuery, c.req.query(), "query");
 		const { requests, cursor } = await ledgers.of(callerOf(c).account).requests(said(query));
 		return envelope(requests.map(requestJson), {
 			result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },

@@ -68,8 +68,14 @@ export const tokenBody = (account: string, groups: readonly string[], effect = "
 	],
 });
 
-/** `401 10000: Authentication error` */
+/** `401 10000: Authentication error`; of Anthropic's shape, `401 authentication_error: Authentication error`. */
 export async function failureOf(response: Response): Promise<string> {
-	const { errors } = await response.json<{ errors: { code: number; message: string }[] }>();
-	return `${response.status} ${errors.map(({ code, message }) => `${code}: ${message}`).join("; ")}`;
+	const { errors, error } = await response.json<{
+		errors?: { code: number; message: string }[];
+		error?: { type: string; message: string };
+	}>();
+	const told = errors?.map(({ code, message }) => `${code}: ${message}`) ?? [
+		`${error?.type}: ${error?.message}`,
+	];
+	return `${response.status} ${told.join("; ")}`;
 }

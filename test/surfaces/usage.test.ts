@@ -168,7 +168,7 @@ describe("GET /ai/usage", () => {
 		["group_by=hour", 'group_by[0]: Invalid option: expected one of "day"|"model"|"task"|"token"|"backend"'],
 		["group_by=", 'group_by[0]: Invalid option: expected one of "day"|"model"|"task"|"token"|"backend"'],
 		["format=xml", 'format: Invalid option: expected one of "json"|"csv"'],
-		["days=30", 'body: Unrecognized key: "days"'],
+		["days=30", 'query: Unrecognized key: "days"'],
 	])("refuses %s", async (query, message) => {
 		const { ask } = closedGateway();
 		expect(await failureOf(await ask(`/ai/usage?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
