@@ -54,5 +54,7 @@ export function sizeOfUrl(url: string): Size | undefined {
 /** Bytes of what a data URL, or bare base64, holds; none for an address. */
 export function bytesOfBase64(text: string): number {
 	if (/^https?:/i.test(text)) return 0;
-	return Math.floor(((text.length - (text.startsWith("data:") ? text.indexOf(",") + 1 : 0)) * 3) / 4);
+	const start = text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
+	const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+	return Math.floor(((text.length - start) * 3) / BASE64_OF_THREE_BYTES) - padding;
 }

@@ -14,13 +14,14 @@ export function utf8Length(text: string): number {
 
 /** Unicode code points: what is meant by the characters of a text to speak. */
 export function codePoints(text: string): number {
-	let points = text.length;
-	for (let i = 0; i < text.length; i++) if (isSecondHalf(text.charCodeAt(i))) points--;
+	let points = 0;
+	for (let i = 0; i < text.length; points++) i += isFirstHalf(text, i) && isSecondHalf(text, i + 1) ? 2 : 1;
 	return points;
 }
 
 const isHalfOfPair = (unit: number): boolean => (unit & 0xf800) === 0xd800;
-const isSecondHalf = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
+const isFirstHalf = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800;
+const isSecondHalf = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 
 /** A plain value as compact JSON, in pieces; nothing is escaped, and what JSON has no word for is left out. */
 export function writeJson(value: unknown, write: (piece: string) => void): void {

@@ -1,0 +1,225 @@
+import { describe, expect, it } from "vitest";
+import { dataUrl } from "../../src/media/base64.ts";
+import { type Estimate, estimate, LIVE_SESSION_SECONDS } from "../../src/metering/estimate.ts";
+import type { TaskCall } from "../../src/tasks/task.ts";
+import type { ChatInput } from "../../src/tasks/text-generation.ts";
+import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+const of = (call: TaskCall, id: string): Estimate | Promise<Estimate> => estimate(call, modelOf(id));
+const chat = (input: Partial<ChatInput>, id = LLAMA): Estimate =>
+	of({ task: "text-generation", input: { messages: [], stream: false, ...input } }, id) as Estimate;
+const inputOf = (input: Partial<ChatInput>): number => chat(input).fixed.inputTokens ?? 0;
+const user = (content: ChatInput["messages"][number]["content"]) => ({
+	messages: [{ role: "user" as const, content }],
+});
+
+describe("a chat at most", () => {
+	it("is a token for each byte of text, and what templates add", () => {
+		// 256 that the template opens with, 16 around the message
+		expect(inputOf(user("Hi"))).toBe(256 + 16 + 2);
+		expect(inputOf(user("你好"))).toBe(256 + 16 + 6);
+		expect(inputOf(user([{ type: "text", text: "Hi" }]))).toBe(256 + 16 + 2);
+		expect(inputOf({ prompt: "Hi" })).toBe(2);
+		expect(inputOf({ prompt: "Hi", suffix: "é" })).toBe(4);
+	});
+
+	it("has the tools, written out, and how to call them", () => {
+		const tool = { type: "function" as const, function: { name: "now", parameters: { type: "object" } } };
+		const written = '{"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}';
+		expect(inputOf({ ...user("Hi"), tools: [tool] })).toBe(274 + 12 * 16 + 2 * written.length);
+	});
+
+	it("has the calls of earlier turns, and their thoughts", () => {
+		const call = { id: "1", type: "function" as const, function: { name: "now", arguments: "{}" } };
+		const messages = [
+			{ role: "assistant" as const, content: null, tool_calls: [call], reasoning_content: "abc" },
+		];
+		expect(inputOf({ messages })).toBe(256 + 16 + 2 * 16 + 3 + 2 + 3);
+	});
+
+	it("has images by their size, sound and files by their bytes", () => {
+		const image = (width: number, height: number) => ({
+			type: "image_url" as const,
+			image_url: { url: dataUrl(png(width, height), "image/png") },
+		});
+		const without = 256 + 16;
+		expect(inputOf(user([image(64, 64)]))).toBe(without + 6_500);
+		// 3,000 / 28 is 108 a side
+		expect(inputOf(user([image(3_000, 3_000)]))).toBe(without + 108 * 108);
+		expect(inputOf(user([image(20_000, 20_000)]))).toBe(without + 16_400);
+		const away = { type: "image_url" as const, image_url: { url: "https://example.com/a.png" } };
+		expect(inputOf(user([away]))).toBe(without + 16_400);
+		// 8,000 bytes are at most a second of samples
+		const data = btoa("\0".repeat(8_000));
+		const sound = (format: string) => ({ type: "input_audio" as const, input_audio: { data, format } });
+		expect(inputOf(user([sound("wav")]))).toBe(without + 25);
+		expect(inputOf(user([sound("mp3")]))).toBe(without + 8 * 25);
+		const file = {
+			type: "file" as const,
+			file: { file_data: `data:application/pdf;base64,${btoa("12345678")}` },
+		};
+		expect(inputOf(user([file]))).toBeGreaterThanOrEqual(without + 8);
+	});
+
+	it.each<[string, Partial<ChatInput>, number, boolean]>([
+		["the caller's limit", { max_tokens: 100 }, 100, false],
+		["of each choice", { max_tokens: 100, n: 3 }, 300, false],
+		["4,096 where there is none", {}, 4_096, true],
+		["4,096 of each choice", { n: 2 }, 8_192, true],
+	])("its output is %s", (_, input, outputTokens, open) => {
+		expect(chat({ ...user("Hi"), ...input })).toMatchObject({ outputTokens, open });
+	});
+
+	it("has no more output than its model has room for, unless it was asked for", () => {
+		const small = { ...modelOf(LLAMA), contextWindow: 2_048 };
+		const call: TaskCall = { task: "text-generation", input: { ...user("Hi"), stream: false } };
+		expect(estimate(call, small)).toMatchObject({ outputTokens: 2_048, open: true });
+	});
+});
+
+const audio = { bytes: wav(64_000) };
+const image = { bytes: png(800, 600) };
+const picture = { prompt: "a cat", width: 1024, height: 768, images: [], format: "png" as const };
+const requests = 1;
+
+describe("other tasks at most", () => {
+	it.each<[TaskCall, string, Estimate["fixed"], number]>([
+		[
+			{ task: "text-embeddings", input: { texts: ["Hi", "你好"] } },
+			"@cf/baai/bge-m3",
+			// 4 tokens around each text
+			{ inputTokens: 2 + 6 + 2 * 4, requests },
+			0,
+		],
+		[
+			{ task: "reranking", input: { query: "abc", contexts: ["a", "bc"] } },
+			"@cf/baai/bge-reranker-base",
+			{ inputTokens: 1 + 4 + 2 + 4 + 2 * (3 + 4), requests },
+			0,
+		],
+		[
+			{ task: "text-classification", input: { text: "Hi" } },
+			"@cf/huggingface/distilbert-sst-2-int8",
+			{ inputTokens: 6, requests },
+			0,
+		],
+		[
+			{ task: "translation", input: { texts: ["Hi"], source_lang: "en", target_lang: "fr" } },
+			"@cf/meta/m2m100-1.2b",
+			{ inputTokens: 6, requests },
+			6 + 32,
+		],
+		[
+			{ task: "summarization", input: { text: "Hi", max_length: 50 } },
+			"@cf/facebook/bart-large-cnn",
+			{ inputTokens: 6, requests },
+			50,
+		],
+		[
+			{ task: "speech-recognition", input: { audio, task: "transcribe" } },
+			"@cf/openai/whisper",
+			{ audioSeconds: 2, requests },
+			0,
+		],
+		[
+			{ task: "turn-detection", input: { audio: { bytes: new Uint8Array(64_000) }, dtype: "float32" } },
+			"@cf/pipecat-ai/smart-turn-v2",
+			{ audioSeconds: 1, requests },
+			0,
+		],
+		[
+			{ task: "text-to-speech", input: { text: "12345678", encoding: "mp3" } },
+			"@cf/myshell-ai/melotts",
+			// 4 bytes a second, and 2 seconds
+			{ characters: 8, audioSeconds: 4, requests },
+			0,
+		],
+		[
+			{ task: "text-to-speech", input: { text: "你好", encoding: "mp3", speed: 0.5 } },
+			"@cf/deepgram/aura-1",
+			{ characters: 2, audioSeconds: 5, requests },
+			0,
+		],
+		[
+			{ task: "text-to-image", input: { ...picture, steps: 4 } },
+			"@cf/black-forest-labs/flux-1-schnell",
+			{ outputImages: [{ width: 1024, height: 768 }], inputImages: [], steps: 4, requests },
+			0,
+		],
+		[
+			{ task: "text-to-image", input: { ...picture, images: [image], mask: { bytes: new Uint8Array(9) } } },
+			"@cf/leonardo/phoenix-1.0",
+			{
+				outputImages: [{ width: 1024, height: 768 }],
+				inputImages: [
+					{ width: 800, height: 600 },
+					{ width: 1024, height: 1024 },
+				],
+				steps: 25,
+				requests,
+			},
+			0,
+		],
+		[
+			{ task: "image-classification", input: { image } },
+			"@cf/microsoft/resnet-50",
+			{ inputImages: [{ width: 800, height: 600 }], requests },
+			0,
+		],
+		[
+			{ task: "object-detection", input: { image } },
+			"@cf/facebook/detr-resnet-50",
+			{ inputImages: [{ width: 800, height: 600 }], requests },
+			0,
+		],
+		[
+			{ task: "image-to-text", input: { image, prompt: "What?" } },
+			"@cf/llava-hf/llava-1.5-7b-hf",
+			{ inputTokens: 256 + 32 + 5 + 6_500, inputImages: [{ width: 800, height: 600 }], requests },
+			512,
+		],
+		[
+			{
+				task: "live-transcription",
+				input: {
+					division: { kind: "turns", eot_threshold: 0.7, eot_timeout_ms: 5000 },
+				},
+			},
+			"@cf/deepgram/flux",
+			{ liveAudioSeconds: LIVE_SESSION_SECONDS, requests },
+			0,
+		],
+	])("$task", async (call, id, fixed, outputTokens) => {
+		expect(await of(call, id)).toEqual({ fixed, outputTokens, open: false });
+	});
+
+	it("of a decision are its state, its questions and its media", () => {
+		const question = { type: "noul" as const, instructions: "Is it?" };
+		const input = {
+			model: "clef",
+			state: { a: 1 },
+			questions: { q: question },
+			images: [dataUrl(png(64, 64), "image/png")],
+			audio: [dataUrl(wav(8_000), "audio/wav")],
+			videos: [],
+		};
+		const { fixed, outputTokens } = of({ task: "decision", input }, "@cf/cloudflare/clef") as Estimate;
+		const json = '{"a": 1}{"type": "noul", "instructions": "Is it?"}';
+		const sound = Math.ceil(((8_000 + wav(0).length) / 8_000) * 25);
+		expect(fixed.inputTokens).toBe(256 + 2 * 16 * 2 + 2 * json.length + 6_500 + sound);
+		expect(outputTokens).toBe(512);
+	});
+
+	it("reads a file that is not samples, and goes by its bytes where it does not say", async () => {
+		const asked = (bytes: Uint8Array<ArrayBuffer>) =>
+			of(
+				{ task: "speech-recognition", input: { audio: { bytes }, task: "transcribe" } },
+				"@cf/openai/whisper",
+			);
+		const { fixed } = await asked(mp3(100));
+		expect(fixed.audioSeconds).toBeCloseTo(100 * MP3_FRAME_SECONDS, 1);
+		expect((await asked(new Uint8Array(5_000))).fixed.audioSeconds).toBe(5);
+	});
+});

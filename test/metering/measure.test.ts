@@ -1,0 +1,328 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { dataUrl } from "../../src/media/base64.ts";
+import { estimate } from "../../src/metering/estimate.ts";
+import { type Measured, measure, measureLive, measureStream } from "../../src/metering/measure.ts";
+import { microNeurons, microNeuronsPerOutputToken } from "../../src/models/neurons.ts";
+import type { TaskCall, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
+import type { ChatCompletion, ChatInput, Usage } from "../../src/tasks/text-generation.ts";
+import { approximateTokens } from "../../src/tokens.ts";
+import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const requests = 1;
+
+const of = <Name extends TaskName>(
+	id: string,
+	task: Name,
+	input: TaskInput<Name>,
+	output: TaskOutput<Name>,
+): Measured | Promise<Measured> => measure({ task, input } as TaskCall<Name>, output, modelOf(id));
+
+const usage: Usage = { prompt_tokens: 57, completion_tokens: 28, total_tokens: 85 };
+const asked: ChatInput = { messages: [{ role: "user", content: "Who are you, then?" }], stream: false };
+const replied = (more: Partial<ChatCompletion> = {}): ChatCompletion => ({
+	id: "1",
+	object: "chat.completion",
+	created: 0,
+	model: "m",
+	choices: [{ index: 0, message: { role: "assistant", content: "I am a model." }, finish_reason: "stop" }],
+	...more,
+});
+/** Opening, the message's marks, its text. */
+const ASKED_TOKENS = 3 + 4 + approximateTokens(["Who are you, then?"]);
+
+describe("a chat", () => {
+	it("used what its engine counted", () => {
+		expect(of(LLAMA, "text-generation", asked, replied({ usage }))).toEqual({
+			quantities: { inputTokens: 57, outputTokens: 28, requests },
+			estimated: false,
+		});
+	});
+
+	it("tells what of its input was cached", () => {
+		const cached = { ...usage, prompt_tokens_details: { cached_tokens: 40 } };
+		expect(of(LLAMA, "text-generation", asked, replied({ usage: cached }))).toMatchObject({
+			quantities: { inputTokens: 57, cachedTokens: 40, outputTokens: 28 },
+		});
+		const unknown = { ...usage, prompt_tokens_details: { cached_tokens: null } };
+		expect(of(LLAMA, "text-generation", asked, replied({ usage: unknown }))).toEqual({
+			quantities: { inputTokens: 57, outputTokens: 28, requests },
+			estimated: false,
+		});
+	});
+
+	it.each([undefined, null, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }])(
+		"is counted where its engine gave %j",
+		(none) => {
+			expect(of(LLAMA, "text-generation", asked, replied({ usage: none }))).toEqual({
+				quantities: {
+					inputTokens: ASKED_TOKENS,
+					outputTokens: approximateTokens(["I am a model."]),
+					requests,
+				},
+				estimated: true,
+			});
+		},
+	);
+
+	it("is counted with its thoughts, its calls and all its choices", () => {
+		const call = { id: "1", type: "function" as const, function: { name: "now", arguments: "{}" } };
+		const message = { role: "assistant" as const, content: null, reasoning: "Well", tool_calls: [call] };
+		const choices = [0, 1].map((index) => ({ index, message, finish_reason: "tool_calls" }));
+		// 4 marks a call
+		expect(of(LLAMA, "text-generation", asked, replied({ choices }))).toMatchObject({
+			quantities: { outputTokens: 2 * 4 + approximateTokens(["Well", "now", "{}", "Well", "now", "{}"]) },
+		});
+	});
+
+	it("is counted with its pictures and its tools", () => {
+		const image = (url: string) => ({ type: "image_url" as const, image_url: { url } });
+		const inputTokens = (
+			content: ChatInput["messages"][number]["content"],
+			more: Partial<ChatInput> = {},
+		) => {
+			const input = { ...asked, ...more, messages: [{ role: "user" as const, content }] };
+			const measured = of(LLAMA, "text-generation", input, replied()) as Measured;
+			return measured.quantities.inputTokens ?? 0;
+		};
+		const size = (width: number, height: number) => image(dataUrl(png(width, height), "image/png"));
+		// 32 x 32 pixels a token: 16 * 16, and 3
+		expect(inputTokens([size(512, 512)])).toBe(7 + 259);
+		expect(inputTokens([size(16, 16)])).toBe(7 + 8 * 8 + 3);
+		expect(inputTokens([size(4096, 4096)])).toBe(7 + 1024);
+		expect(inputTokens([image("https://example.com/a.png")])).toBe(7 + 1024);
+		const tool = { type: "function" as const, function: { name: "now" } };
+		const written = '{"type": "function", "function": {"name": "now"}}';
+		expect(inputTokens("", { tools: [tool] })).toBe(7 + 12 * 4 + approximateTokens([written]));
+	});
+});
+
+describe("a stream", () => {
+	it("used what its engine counted so far", () => {
+		expect(measureStream({ task: "text-generation", input: asked }, { usage, outputTokens: 999 })).toEqual({
+			quantities: { inputTokens: 57, outputTokens: 28, requests },
+			estimated: false,
+		});
+	});
+
+	it("used what has passed, where its engine gave no counts", () => {
+		const call: TaskCall = { task: "text-generation", input: asked };
+		expect(measureStream(call, { usage: undefined, outputTokens: 12 })).toEqual({
+			quantities: { inputTokens: ASKED_TOKENS, outputTokens: 12, requests },
+			estimated: true,
+		});
+	});
+});
+
+const text = "The cat sat on the mat.";
+const TEXT_TOKENS = approximateTokens([text]);
+const image = { bytes: png(800, 600) };
+const inputImages = [{ width: 800, height: 600 }];
+
+describe("texts", () => {
+	it("of an encoder used what it counted, or what we count, up to what it reads of each", () => {
+		const embed = (texts: string[], given?: { prompt_tokens: number; total_tokens: number }) =>
+			of(
+				"@cf/baai/bge-base-en-v1.5",
+				"text-embeddings",
+				{ texts },
+				{
+					vectors: [],
+					...(given && { usage: given }),
+				},
+			);
+		expect(embed([text], { prompt_tokens: 9, total_tokens: 9 })).toEqual({
+			quantities: { inputTokens: 9, requests },
+			estimated: false,
+		});
+		const counted = (inputTokens: number) => ({
+			quantities: { inputTokens, outputTokens: 0, requests },
+			estimated: true,
+		});
+		expect(embed([text, text])).toEqual(counted(2 * (TEXT_TOKENS + 2)));
+		expect(embed([text], { prompt_tokens: 0, total_tokens: 0 })).toEqual(counted(TEXT_TOKENS + 2));
+		expect(embed([text.repeat(1000), text])).toEqual(counted(512 + TEXT_TOKENS + 2));
+	});
+
+	it("of a reranker are read with the query, each", () => {
+		const input = { query: text, contexts: [text, text, text] };
+		expect(of("@cf/baai/bge-reranker-base", "reranking", input, { ranks: [] })).toEqual({
+			quantities: { inputTokens: 3 * (2 * TEXT_TOKENS + 4), outputTokens: 0, requests },
+			estimated: true,
+		});
+	});
+
+	it("of a classifier are input alone", () => {
+		const id = "@cf/huggingface/distilbert-sst-2-int8";
+		expect(of(id, "text-classification", { text }, { labels: [] })).toMatchObject({
+			quantities: { inputTokens: TEXT_TOKENS + 2, outputTokens: 0 },
+		});
+	});
+
+	it("that become texts are counted on both sides", () => {
+		const input = { texts: [text, text], source_lang: "en", target_lang: "fr" };
+		const translate = (output: TaskOutput<"translation">) =>
+			of("@cf/meta/m2m100-1.2b", "translation", input, output);
+		expect(translate({ texts: [text, text] })).toEqual({
+			quantities: { inputTokens: 2 * (TEXT_TOKENS + 2), outputTokens: 2 * (TEXT_TOKENS + 2), requests },
+			estimated: true,
+		});
+		expect(translate({ texts: [], usage })).toMatchObject({
+			quantities: { inputTokens: 57 },
+			estimated: false,
+		});
+		const summarize = (output: TaskOutput<"summarization">) =>
+			of("@cf/facebook/bart-large-cnn", "summarization", { text, max_length: 50 }, output);
+		expect(summarize({ summary: "Cat." })).toMatchObject({
+			quantities: { inputTokens: TEXT_TOKENS + 2, outputTokens: approximateTokens(["Cat."]) },
+			estimated: true,
+		});
+		expect(summarize({ summary: "", usage })).toMatchObject({ quantities: { outputTokens: 28 } });
+	});
+
+	it("of a decision are what its engine counted", () => {
+		const input = { model: "clef", state: "", questions: {}, images: [], audio: [], videos: [] };
+		const output = { answers: {}, usage: { input_tokens: 5, output_tokens: 6 } };
+		expect(of("@cf/cloudflare/clef", "decision", input, output)).toEqual({
+			quantities: { inputTokens: 5, outputTokens: 6, requests },
+			estimated: false,
+		});
+	});
+});
+
+describe("sound", () => {
+	const transcribe = (bytes: Uint8Array<ArrayBuffer>, output: TaskOutput<"speech-recognition">) =>
+		of("@cf/openai/whisper", "speech-recognition", { audio: { bytes }, task: "transcribe" }, output);
+
+	it("is as long as the engine says, or the file", async () => {
+		expect(transcribe(wav(64_000), { text: "", duration: 1.5 })).toEqual({
+			quantities: { audioSeconds: 1.5, requests },
+			estimated: false,
+		});
+		expect(transcribe(wav(64_000), { text: "" })).toEqual({
+			quantities: { audioSeconds: 2, requests },
+			estimated: false,
+		});
+		const read = await transcribe(mp3(100), { text: "" });
+		expect(read.quantities.audioSeconds).toBeCloseTo(100 * MP3_FRAME_SECONDS, 1);
+		expect(read.estimated).toBe(false);
+	});
+
+	it("of which nobody says is guessed by its bytes", async () => {
+		expect(await transcribe(new Uint8Array(16_000), { text: "" })).toEqual({
+			quantities: { audioSeconds: 2, requests },
+			estimated: true,
+		});
+	});
+
+	it("that was made is paid by the text, or by its own length", () => {
+		const speak = (id: string) =>
+			of(id, "text-to-speech", { text: "Hi 😀", encoding: "linear16" }, { bytes: wav(64_000) });
+		expect(speak("@cf/deepgram/aura-1")).toEqual({
+			quantities: { characters: 4, requests },
+			estimated: false,
+		});
+		expect(speak("@cf/myshell-ai/melotts")).toEqual({
+			quantities: { characters: 4, audioSeconds: 2, requests },
+			estimated: false,
+		});
+	});
+
+	it("for turn detection is samples or a file", () => {
+		const detect = (input: TaskInput<"turn-detection">) =>
+			of("@cf/pipecat-ai/smart-turn-v2", "turn-detection", input, { is_complete: true, probability: 1 });
+		const bare = { audio: { bytes: new Uint8Array(64_000) }, dtype: "float32" as const };
+		expect(detect(bare)).toMatchObject({ quantities: { audioSeconds: 1 } });
+		expect(detect({ audio: { bytes: wav(64_000) }, dtype: "uint8" })).toMatchObject({
+			quantities: { audioSeconds: 2 },
+		});
+	});
+
+	it("of a session is paid when it has ended, for each channel", () => {
+		expect(measureLive({ duration: 2.5, channels: 2 })).toEqual({
+			quantities: { liveAudioSeconds: 5, requests },
+			estimated: false,
+		});
+	});
+});
+
+describe("pictures", () => {
+	it("that were made are as large as was asked", () => {
+		const input = { prompt: "", width: 512, height: 1024, images: [image], format: "png" as const };
+		expect(of("@cf/black-forest-labs/flux-2-dev", "text-to-image", input, { bytes: png(1, 1) })).toEqual({
+			quantities: { outputImages: [{ width: 512, height: 1024 }], inputImages, steps: 25, requests },
+			estimated: false,
+		});
+	});
+
+	it.each([
+		["@cf/black-forest-labs/flux-1-schnell", 4],
+		["@cf/stabilityai/stable-diffusion-xl-base-1.0", 20],
+		["@cf/leonardo/lucid-origin", 25],
+	])("%s take its usual steps", (id, steps) => {
+		const input = { prompt: "", width: 512, height: 512, images: [], format: "png" as const };
+		expect(of(id, "text-to-image", input, { bytes: png(1, 1) })).toMatchObject({ quantities: { steps } });
+	});
+
+	it("that were looked at are counted", () => {
+		const looked = { quantities: { inputImages, requests }, estimated: false };
+		expect(of("@cf/microsoft/resnet-50", "image-classification", { image }, { labels: [] })).toEqual(looked);
+		const found = { objects: [], width: 1, height: 1 };
+		expect(of("@cf/facebook/detr-resnet-50", "object-detection", { image }, found)).toEqual(looked);
+	});
+
+	it("that were described are paid by tokens", () => {
+		const describeIt = (output: TaskOutput<"image-to-text">) =>
+			of("@cf/llava-hf/llava-1.5-7b-hf", "image-to-text", { image, prompt: text }, output);
+		expect(describeIt({ description: "", usage })).toEqual({
+			quantities: { inputTokens: 57, outputTokens: 28, inputImages, requests },
+			estimated: false,
+		});
+		expect(describeIt({ description: text })).toEqual({
+			quantities: {
+				// 25 * 19 of 32 x 32, and 3
+				inputTokens: 3 + 4 + TEXT_TOKENS + 25 * 19 + 3,
+				outputTokens: TEXT_TOKENS,
+				inputImages,
+				requests,
+			},
+			estimated: true,
+		});
+	});
+});
+
+describe("what was used, counted by us, against what was reserved", () => {
+	const words = fc.string({ unit: "grapheme", maxLength: 300 });
+
+	it("is never more, for chats of any text", async () => {
+		const { prices } = modelOf(LLAMA);
+		await fc.assert(
+			fc.asyncProperty(fc.array(words, { minLength: 1, maxLength: 5 }), words, async (contents, said) => {
+				const messages = contents.map((content) => ({ role: "user" as const, content }));
+				const call: TaskCall = { task: "text-generation", input: { messages, stream: true, max_tokens: 1 } };
+				const { fixed } = await estimate(call, modelOf(LLAMA));
+				const { quantities } = measureStream(call, { usage: undefined, outputTokens: said.length });
+				const used = microNeurons(prices, quantities);
+				const held = microNeurons(prices, fixed) + said.length * microNeuronsPerOutputToken(prices);
+				expect(used).toBeLessThanOrEqual(held);
+			}),
+		);
+	});
+
+	it("is never more, for texts to embed and to rank", async () => {
+		await fc.assert(
+			fc.asyncProperty(fc.array(words, { maxLength: 5 }), words, async (texts, query) => {
+				const model = modelOf("@cf/baai/bge-m3");
+				const embedding: TaskCall = { task: "text-embeddings", input: { texts } };
+				const embedded = await measure(embedding, { vectors: [] }, model);
+				const most = await estimate(embedding, model);
+				expect(embedded.quantities.inputTokens).toBeLessThanOrEqual(most.fixed.inputTokens ?? 0);
+				const ranking: TaskCall = { task: "reranking", input: { query, contexts: texts } };
+				const ranked = await measure(ranking, { ranks: [] }, model);
+				const mostRanked = await estimate(ranking, model);
+				expect(ranked.quantities.inputTokens).toBeLessThanOrEqual(mostRanked.fixed.inputTokens ?? 0);
+			}),
+		);
+	});
+});

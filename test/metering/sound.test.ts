@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { secondsOf } from "../../src/metering/sound.ts";
+import { MP3_FRAME_SECONDS, mp3, wav } from "./parts.ts";
+
+const MU_LAW = 7;
+const GSM = 0x31;
+
+describe("the length of samples, at once", () => {
+	it.each([
+		["16 kHz, 16 bits", wav(32_000), 1],
+		["two channels at 8 kHz, 8 bits", wav(8_000, { rate: 8_000, channels: 2, bits: 8 }), 0.5],
+		["mu-law", wav(4_000, { rate: 8_000, bits: 8, format: MU_LAW }), 0.5],
+		["a rate in bytes that lies", wav(32_000, { bytesPerSecond: 1_000_000 }), 1],
+		["a compressed format, by its rate in bytes", wav(3_250, { format: GSM, bytesPerSecond: 1_625 }), 2],
+		["a size that a streaming writer left", wav(32_000, { dataSize: 0xffff_ffff }), 1],
+		["more than 4 GiB, it says", wav(32_000, { id: "RF64", dataSize: 0xffff_ffff }), 1],
+		["less than is there", wav(32_000, { dataSize: 16_000 }), 0.5],
+		["none", wav(0), 0],
+	])("WAV: %s", (_, bytes, seconds) => {
+		expect(secondsOf({ bytes })).toBe(seconds);
+	});
+
+	it.each([
+		["without a rate", wav(32_000, { rate: 0 })],
+		["cut in its header", wav(32_000).subarray(0, 30)],
+	])("WAV %s has none", (_, bytes) => {
+		expect(secondsOf({ bytes: bytes.slice() })).toBeUndefined();
+	});
+
+	it.each([
+		["audio/pcm", 1],
+		["audio/l16;rate=8000", 2],
+		["audio/L16; rate=8000; channels=2", 1],
+		["audio/x-mulaw", 4],
+		["audio/alaw;rate=16000", 2],
+		["audio/pcm;rate=0;channels=99", 1],
+	])("%s without a file", (contentType, seconds) => {
+		expect(secondsOf({ bytes: new Uint8Array(32_000), contentType })).toBe(seconds);
+	});
+
+	it.each([
+		["uint8", 2],
+		["float32", 0.5],
+		["float64", 0.25],
+	] as const)("%s samples", (dtype, seconds) => {
+		expect(secondsOf({ bytes: new Uint8Array(32_000) }, dtype)).toBe(seconds);
+	});
+
+	it("goes by the file where it is one, whatever was said", () => {
+		expect(secondsOf({ bytes: wav(32_000), contentType: "audio/mulaw" }, "uint8")).toBe(1);
+	});
+});
+
+describe("the length of other sound", () => {
+	it("counts the frames of an MP3", async () => {
+		const seconds = await secondsOf({ bytes: mp3(100), contentType: "audio/mpeg" });
+		expect(seconds).toBeCloseTo(100 * MP3_FRAME_SECONDS, 1);
+	});
+
+	it.each([
+		["text", Uint8Array.from(new TextEncoder().encode("This is no sound at all, it is a sentence."))],
+		["nothing", new Uint8Array()],
+	])("%s has none", async (_, bytes) => {
+		expect(await secondsOf({ bytes })).toBeUndefined();
+	});
+
+	it("comes to an end with any bytes", async () => {
+		await fc.assert(
+			fc.asyncProperty(
+				fc.constantFrom("", "RIFF", "fLaC", "OggS", "ID3", "\xff\xfb", "\x1a\x45\xdf\xa3"),
+				fc.uint8Array({ maxLength: 300 }),
+				async (start, rest) => {
+					const bytes = Uint8Array.from([...[...start].map((letter) => letter.charCodeAt(0)), ...rest]);
+					const seconds = await secondsOf({ bytes });
+					expect(seconds === undefined || seconds >= 0).toBe(true);
+				},
+			),
+			{ numRuns: 60 },
+		);
+	});
+});
