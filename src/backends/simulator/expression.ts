@@ -19,11 +19,9 @@ export function numberWord(word: string): number | undefined {
 
 // Not from within a number: each of a thousand digits would be tried as its beginning.
 const NUMBER = String.raw`(?:(?=\d)(?<!\d,*)\d[\d,]*(?:\.\d+)?|\.\d+)`;
-/** Number words, digits or a bracket: what an operator word stands between. */
-const WORD_NUMBER = new RegExp(
-	String.raw`\b(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[-\s](?:one|two|three|four|five|six|seven|eight|nine)|${[...NUMBER_WORDS.keys()].join("|")})\b`,
-	"gi",
-);
+/** A number in words, as a part of a regular expression. */
+export const NUMBER_WORD = String.raw`(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[-\s](?:one|two|three|four|five|six|seven|eight|nine)|${[...NUMBER_WORDS.keys()].join("|")})`;
+const WORD_NUMBER = new RegExp(String.raw`\b${NUMBER_WORD}\b`, "gi");
 
 const n = `(${NUMBER})`;
 const rewrite = (pattern: string, replacement: string): [RegExp, string] => [

@@ -75,6 +75,12 @@ export function profile(tool: ChatTool): Profile {
 	};
 }
 
+const ARITHMETIC = terms("calculate add subtract multiply divide");
+
+/** Whether the tool does sums, by its words. */
+export const computes = ({ named, about }: Profile): boolean =>
+	ARITHMETIC.some((word) => named.has(word) || about.has(word));
+
 /** A piece of text by its words. */
 export interface Reading {
 	text: string;

@@ -7,14 +7,15 @@ import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
 import { type Conversation, spelledOut } from "./conversation.ts";
 import type { Effort } from "./effort.ts";
 import { Evidence } from "./evidence.ts";
+import { expressionIn, NUMBER_WORD } from "./expression.ts";
 import { instanceOf } from "./instance.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { KINDS, kindOf } from "./kinds.ts";
-import { after, names, quoted } from "./phrases.ts";
+import { after, names, numbers, quoted } from "./phrases.ts";
 import { canonical, isRecord, progress } from "./progress.ts";
 import { Source } from "./source.ts";
 import { sentences, within } from "./text.ts";
-import { ENOUGH, type Profile, profile, reading, WORTH, worth } from "./tool-fit.ts";
+import { computes, ENOUGH, type Profile, profile, reading, WORTH, worth } from "./tool-fit.ts";
 
 /** Rounds of calls and results after one message of the user. */
 const MAX_ROUNDS = 5;
@@ -119,7 +120,11 @@ function nameIn(tool: unknown): unknown {
 }
 
 const CONNECTOR =
-	/\s*(?:[,;]\s*)?\b(?<then>and then|then|after that|afterwards)\b,?\s+|\s*(?:[,;]\s*)?\b(?:and also|and)\b\s+|;\s+|,\s+(?=(?:what|who|where|when|how)\b)/gi;
+	/\s*(?:[,;]\s*)?\b(?<then>and then|then|after that|afterwards)\b,?\s+|\s*(?:[,;]\s*)?\b(?<and>and also|and)\b\s+|;\s+|,\s+(?=(?:what|who|where|when|how)\b)/gi;
+
+const OPERAND = String.raw`(?:\d[\d,.]*|${NUMBER_WORD})`;
+const OPERAND_BEFORE = new RegExp(String.raw`(?<![\p{L}\p{N}])${OPERAND}$`, "iu");
+const OPERAND_BEHIND = new RegExp(String.raw`^${OPERAND}(?![\p{L}\p{N}])`, "iu");
 
 /** A message in pieces that may each ask for something: sentences, cut where "and" or "then" joins two. */
 function pieces(message: string): { text: string; waits: boolean }[] {
@@ -130,6 +135,13 @@ function pieces(message: string): { text: string; waits: boolean }[] {
 		let waits = false;
 		for (const match of sentence.matchAll(CONNECTOR)) {
 			if (kept.some(([start, end]) => match.index >= start && match.index < end)) continue;
+			// "Add 2 and 3" is one sum.
+			if (
+				match.groups?.and &&
+				OPERAND_BEFORE.test(sentence.slice(from, match.index)) &&
+				OPERAND_BEHIND.test(sentence.slice(match.index + match[0].length))
+			)
+				continue;
 			found.push({ text: sentence.slice(from, match.index), waits });
 			from = match.index + match[0].length;
 			waits = match.groups?.then !== undefined;
@@ -164,7 +176,16 @@ function stepsOf(message: string, profiles: Profile[]): Step[] {
 		// What asks for nothing by itself goes on with what did: "… in Paris" "and in London".
 		else if (last) last.clause += ` and ${text}`;
 	}
-	return steps;
+	const kept = withoutReminders(steps, profiles);
+	return kept.map((step, place) => (place === 0 ? { ...step, waits: false } : step));
+}
+
+/** "You MUST use the calculator tool" is no sum of its own beside those that the message has. */
+function withoutReminders(steps: Step[], profiles: Profile[]): Step[] {
+	const computing = new Set(profiles.filter(computes).map(({ tool }) => tool));
+	const isSum = ({ tool, clause }: Step) => computing.has(tool) && expressionIn(clause) !== undefined;
+	const summing = new Set(steps.filter(isSum).map(({ tool }) => tool));
+	return steps.filter((step) => !summing.has(step.tool) || isSum(step) || numbers(step.clause).length > 0);
 }
 
 interface Material {

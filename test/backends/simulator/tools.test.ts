@@ -241,6 +241,79 @@ describe("several calls", () => {
 	});
 });
 
+describe("sums beside a reminder to use the tool", () => {
+	const operate = tool("calculator", "Perform basic arithmetic on two numbers", {
+		operation: { type: "string", enum: ["add", "subtract", "multiply", "divide"] },
+		a: { type: "number" },
+		b: { type: "number" },
+	});
+	const SUMS = [
+		{ operation: "add", a: 2, b: 3 },
+		{ operation: "add", a: 10, b: 20 },
+	];
+
+	/** The arguments of every round's calls, each answered with the sum, until it answers in words. */
+	async function rounds(asked: string, extra: { parallel_tool_calls?: boolean } = {}): Promise<unknown[][]> {
+		const turns: ChatMessage[] = [user(asked)];
+		const made: { a: number; b: number }[][] = [];
+		for (;;) {
+			const { tool_calls, content } = await messageOf(turns, { tools: [operate], ...extra });
+			if (!tool_calls) {
+				const said = made.flat().map(({ a, b }) => `The result of calculator is ${a + b}.`);
+				expect(content).toBe(said.join(" "));
+				return made;
+			}
+			const given = tool_calls.map((call) => JSON.parse(call.function.arguments) as { a: number; b: number });
+			made.push(given);
+			turns.push({ role: "assistant", content: null, tool_calls });
+			for (const [place, { id }] of tool_calls.entries()) {
+				const { a = 0, b = 0 } = given[place] ?? {};
+				turns.push(result(id, String(a + b)));
+			}
+		}
+	}
+
+	const REMINDED = "First, what is 2 + 3? Second, what is 10 + 20? You MUST use the calculator tool";
+	it.each([
+		REMINDED,
+		`${REMINDED}.`,
+		"You must use the calculator tool. What is 2 + 3? What is 10 + 20?",
+		"What is two plus three? And what is ten plus twenty? Use the calculator.",
+		"What is 2 + 3; what is 10 + 20; use the calculator tool",
+		"What is 2+3 and what is 10+20? Always use the calculator, never do math yourself.",
+		"Use the calculator: add 2 and 3 and add 10 and 20.",
+	])("are made at once, and nothing else: %s", async (asked) => {
+		expect(await rounds(asked)).toEqual([SUMS]);
+	});
+
+	it.each([
+		"What is 2 + 3, then what is 10 + 20? Use the calculator tool",
+		"You must use the calculator tool for this. First add 2 and 3, then add 10 and 20.",
+		"Use the calculator. Add two and three, and then add ten and twenty.",
+	])("are made one after the other: %s", async (asked) => {
+		expect(await rounds(asked)).toEqual(SUMS.map((sum) => [sum]));
+	});
+
+	it("are made one a round without parallel_tool_calls", async () => {
+		expect(await rounds(REMINDED, { parallel_tool_calls: false })).toEqual(SUMS.map((sum) => [sum]));
+	});
+
+	it.each(["What is 2 + 3? You MUST use the calculator tool.", "Use the calculator tool. What is 2 plus 3?"])(
+		"may be one: %s",
+		async (asked) => expect(await rounds(asked)).toEqual([[SUMS[0]]]),
+	);
+
+	it("leave the steps of other tools, and sums that are no business of the tool", async () => {
+		const asked = `${REMINDED}, and tell me the weather in Paris.`;
+		expect(await callsOf(asked, { tools: [operate, weather] })).toEqual([
+			...SUMS.map((sum) => ({ name: "calculator", arguments: sum })),
+			{ name: "get_weather", arguments: { city: "Paris" } },
+		]);
+		const searches = "Search the web for 2 + 2 and search the web for cats";
+		expect(await callsOf(searches, { tools: [search] })).toHaveLength(2);
+	});
+});
+
 describe("results", () => {
 	const asked = user("What is 17 times 23?");
 	const made = called("1", "calculator", { expression: "17 * 23" });
