@@ -52,6 +52,26 @@ const QUESTION_START =
 const QUESTION_WORDS =
 	/什么|谁|哪|怎么|为什么|多少|吗$|呢$|何|誰|どこ|いつ|ですか|هل|ما هو|من هو|أين|متى|क्या|कौन|कहाँ/u;
 
+// What wants something says nothing: "Tell me a secret number" is no answer to "What is the secret number?". Narrow on
+// purpose: "Tell Bob that …", "Note that …" and "When I was ten …" do say something.
+const ASKS_WITHOUT_MARK = new RegExp(
+	[
+		String.raw`(?:what|who|whom|whose|where|when|why|how)(?:['’]s|['’]re|\s+(?:is|are|was|were|am|do|does|did|can|could|would|will|should|has|have|many|much|old|tall|far|long))\b`,
+		String.raw`(?:is|are|was|were|am|do|does|did|can|could|would|will|should|may)\s+(?:i|you|we|they|he|she|it|there|my|your|our)\b`,
+		String.raw`(?:tell|give|show|send|find|get|write|read|sing|teach|make|explain|help|ask|remind|recommend|suggest|bring|pick|choose|guess|draw)(?:\s+to)?\s+(?:me|us)\b`,
+		String.raw`i(?:['’]d|\s+would)?\s+(?:want|like|need)\s+you\s+to\b`,
+	]
+		.map((start) => `^(?:(?:please|now|so|ok|okay|and|then|hi|hello|hey)[\\s,]+)*${start}`)
+		.join("|"),
+	"i",
+);
+/** A whole message of this kind is an order; a sentence of a manual may begin like one. */
+const ORDER =
+	/^(?:please\s+)?(?:(?:explain|describe|summari[sz]e|translate|define|compute|calculate|generate|recommend|suggest)\s|(?:tell|list|give|show|say|guess|think of|pick|choose|invent|make up|write|draw|name)\s+(?:an?|the|some|any|all|your|my|every|\d+|one|two|three|four|five|ten)\s)/i;
+
+const wants = (sentence: string, isWhole: boolean): boolean =>
+	ASKS_WITHOUT_MARK.test(sentence) || (isWhole && ORDER.test(sentence));
+
 export const isQuestion = (text: string): boolean =>
 	QUESTION_MARK.test(text) || QUESTION_START.test(text) || QUESTION_WORDS.test(text);
 
@@ -82,6 +102,7 @@ export function read({ messages, prompt }: ChatInput): Conversation {
 			if (asking && place >= asking.from && place < asking.to) return;
 			const text = role === "tool" ? sentence : bare(sentence);
 			if (QUESTION_MARK.test(text)) return;
+			if ((role === "user" || role === "assistant") && wants(text, said.length === 1)) return;
 			const spoken = words(text);
 			if (spoken.length > 1)
 				statements.push({ text, words: spoken, role, turn, persons: persons(spoken, role) });

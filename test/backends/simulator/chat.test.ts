@@ -65,6 +65,45 @@ describe("recall", () => {
 		);
 	});
 
+	it.each([
+		["Tell me a secret number.", "What is the secret number?"],
+		["Tell me a secret number", "what was the secret number you told me?"],
+		["Please give me a random word.", "Which random word did you give me?"],
+		["Think of a number between 1 and 10.", "What number did you think of?"],
+		["Explain the theory of relativity", "Who made the theory of relativity?"],
+		["I want you to pick a secret word.", "What is the secret word?"],
+		["what is my favourite colour", "What is my favourite colour?"],
+		["can you tell me the secret number", "What is the secret number?"],
+	])("takes no request for a fact: %s %s", async (wanted, asked) => {
+		expect(await contentOf([user(wanted), user(asked)])).toBe(`${FALLBACK} You asked: ${asked}`);
+	});
+
+	it.each([
+		[
+			"Tell me a secret number. My secret number is 42.",
+			"What is my secret number?",
+			"Your secret number is 42.",
+		],
+		["Remember that the secret number is 7.", "What is the secret number?", "The secret number is 7."],
+		["Please note that my flight leaves at 9.", "When does my flight leave?", "Your flight leaves at 9."],
+		[
+			"When I was young I lived in Oslo.",
+			"Where did I live when I was young?",
+			"When you were young you lived in Oslo.",
+		],
+		["Name tags are in the red box.", "Where are the name tags?", "Name tags are in the red box."],
+	])("still takes what is told for one: %s", async (told, asked, said) => {
+		expect(await contentOf([user(told), assistant("I see."), user(asked)])).toBe(said);
+	});
+
+	it("still takes the steps of a manual for facts", async () => {
+		const manual =
+			"The editor has two buttons. Choose the blue button to save a file. The red one closes it.";
+		expect(await contentOf([user(manual), user("How do I save a file?")])).toBe(
+			"Choose the blue button to save a file.",
+		);
+	});
+
 	it("does not quote itself, nor answer a statement with another", async () => {
 		const first = await contentOf("Where is the Louvre?");
 		expect(first).toBe(`${FALLBACK} You asked: Where is the Louvre?`);
