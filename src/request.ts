@@ -160,6 +160,8 @@ export interface SizeLimits {
 }
 
 export interface Limits extends SizeLimits {
+	/** Milliseconds after which nobody will settle a request any more, and its reservation becomes its bill. */
+	holdMs: number;
 	/** Of every account that is not in `accounts`. */
 	everyone: AccountLimits;
 	accounts: ReadonlyMap<string, AccountLimits>;

@@ -1,7 +1,7 @@
 /**
  * Lets a request in: one call of the account's object looks at the credential, counts the request against its rates
  * and reserves what it may cost. What comes back is the ticket, which whoever holds it must settle; a ticket that
- * nobody settles becomes a bill of its whole reservation, some time after `HOLD_MS`.
+ * nobody settles becomes a bill of its whole reservation, some time after `holdMs`.
  */
 import { AiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
@@ -19,9 +19,6 @@ import type { AccountLimits, InferenceRequest, Limits, Services } from "../reque
 import type { TaskCall } from "../tasks/task.ts";
 import { Ticket } from "./ticket.ts";
 
-/** Longer than the answer of any route takes (`total_ms` is 10 minutes unless configured, and a live session longer). */
-const HOLD_MS = 60 * 60 * 1000;
-
 export type AdmitServices = Pick<Services, "ledgers" | "limits" | "now" | "waitUntil">;
 
 /** Gives the ticket, and the call as it may be asked: with less output where a budget has no room for more. */
@@ -36,7 +33,7 @@ export async function admit(
 	const ledger = services.ledgers.of(caller.account);
 	// Whatever the object says of the request, it has looked at the credential first.
 	const asked = await admission(id, caller.credential, model, call, limits);
-	const admitted = ledger.admit(asked);
+	const admitted = ledger.admit({ ...asked, holdMs: services.limits.holdMs });
 	const { outputTokens } = await admitted.finally(() => {
 		caller.known = true;
 	});
@@ -54,7 +51,7 @@ export async function admission(
 	model: Model,
 	call: TaskCall,
 	limits: AccountLimits,
-): Promise<Admission> {
+): Promise<Omit<Admission, "holdMs">> {
 	return {
 		ticket,
 		credential,
@@ -63,7 +60,6 @@ export async function admission(
 		rates: ratesOf(model, limits),
 		budgets: budgetsOf(model, limits),
 		worth: await worthOf(model, call),
-		holdMs: HOLD_MS,
 	};
 }
 

@@ -13,6 +13,12 @@ describe("LIMITS of accounts", () => {
 		expect(accounts.size).toBe(0);
 	});
 
+	it("hold what nobody settles for an hour, or as long as is said", () => {
+		expect(limitsOf({}).holdMs).toBe(3_600_000);
+		expect(limitsOf({ hold_ms: 5_000 }).holdMs).toBe(5_000);
+		expect(() => limitsOf({ hold_ms: 0 })).toThrow(ConfigError);
+	});
+
 	it("count no requests of a laptop that is open to everyone, unless told to", () => {
 		const open = { ALLOW_ANONYMOUS: "true" };
 		expect(limitsOf({}, open).everyone).toMatchObject({ requestsPerMinute: {}, productRates: false });

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { configure } from "../../src/config.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import { admission, checkPlan, limitsOf } from "../../src/pipeline/admit.ts";
+import type { Accounts } from "../../src/objects/accounts.ts";
+import type { Admission } from "../../src/objects/admission.ts";
+import { admission, admit, checkPlan, limitsOf } from "../../src/pipeline/admit.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -72,5 +74,26 @@ describe("admission", () => {
 		);
 		expect(() => checkPlan(model(KIMI), limits("paid"))).not.toThrow();
 		expect(() => checkPlan(model(LLAMA), limits("free"))).not.toThrow();
+	});
+});
+
+describe("admit", () => {
+	it("says how long to hold what nobody settles", async () => {
+		const seen: Admission[] = [];
+		const ledger = {
+			admit: async (asked: Admission) => {
+				seen.push(asked);
+				return {};
+			},
+		};
+		const services = {
+			ledgers: { of: () => ledger } as unknown as Accounts,
+			limits: configure({ LIMITS: { hold_ms: 1_234 } }).limits,
+			now: () => 0,
+			waitUntil: () => {},
+		};
+		const caller = { account: "team-a", credential: OPERATOR };
+		await admit({ id: "ticket", caller }, model(LLAMA), CHAT, services);
+		expect(seen.map(({ ticket, holdMs }) => [ticket, holdMs])).toEqual([["ticket", 1_234]]);
 	});
 });
