@@ -13,8 +13,9 @@ import type { Model, TaskTitle } from "./models/model.ts";
 import type { Accounts } from "./objects/accounts.ts";
 import type { Credential } from "./objects/admission.ts";
 import type { Standing } from "./objects/breaker.ts";
+import type { Flights } from "./objects/flights.ts";
 import type { Health } from "./objects/health.ts";
-import type { Progress } from "./tasks/task.ts";
+import type { Progress, TaskAnswer } from "./tasks/task.ts";
 
 export interface Caller {
 	account: string;
@@ -77,6 +78,8 @@ export interface Served {
 }
 
 export interface Wasted {
+	/** `hedge`: a second engine was asked to be sooner, which is paid. `cut`: it broke off, which is not. */
+	why: "hedge" | "cut";
 	backend: string;
 	model: string;
 	progress: Progress;
@@ -120,6 +123,8 @@ export interface Services extends World {
 	limits: Limits;
 	/** What is known of the engines: which are left alone for a while. */
 	health: Health;
+	/** Identical requests under way, by a hash of what they ask. */
+	flights: Flights<{ answer: TaskAnswer; served: Served }>;
 	/** 0 to 1. */
 	random(): number;
 	/** Tells the operator of a failure, without a word of what was asked. */

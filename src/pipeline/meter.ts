@@ -24,24 +24,33 @@ export async function meter(
 	ticket: Ticket,
 	served: Served,
 ): Promise<Metered> {
+	const settle = (how: Passing, measured: Measured): number => {
+		// Whoever asked first pays for an answer that is shared.
+		if (served.shared) return ticket.settle(how, NOTHING, served);
+		return ticket.settle(how, measured, served, hedged(call, model, served));
+	};
 	if (answered.answer.kind === "stream") {
 		const { events, progress } = answered.answer;
-		const passing = watched(events, ticket, (how) =>
-			ticket.settle(how, measureStream(call, progress), served),
-		);
+		const passing = watched(events, ticket, (how) => settle(how, measureStream(call, progress)));
 		const answer: Answer = { kind: "stream", events: passing, progress };
 		return { answer: { task: answered.task, answer } as TaskAnswer };
 	}
 	if (answered.task === "live-transcription" && answered.answer.kind === "value") {
-		const output = heard(answered.answer.output, ticket, (how, measured) =>
-			ticket.settle(how, measured, served),
-		);
+		const output = heard(answered.answer.output, ticket, settle);
 		return { answer: { task: answered.task, answer: { kind: "value", output } } };
 	}
 	const { output } = answered.answer;
-	const cost = ticket.settle("ok", await measure(call, output, model), served);
+	const cost = settle("ok", await measure(call, output, model));
 	return { answer: answered, neurons: shownNeurons(cost) };
 }
+
+const NOTHING: Measured = { quantities: {}, estimated: false };
+
+/** What engines did that were asked beside another to be sooner, in micro-neurons. */
+const hedged = (call: TaskCall, { prices }: Model, { wasted }: Served): number =>
+	wasted
+		.filter(({ why }) => why === "hedge")
+		.reduce((sum, { progress }) => sum + microNeurons(prices, measureStream(call, progress).quantities), 0);
 
 /** What chat usage is worth, for replies that tell it. Models without a price say nothing of one. */
 export const priced =

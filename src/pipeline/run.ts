@@ -20,8 +20,14 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	fitContext(asked, model);
 	const { call, ticket } = await admit(request, model, asked, services);
 	try {
-		const plan = route(model.id, services);
-		const asking = { model, signal: request.signal, requestId: request.id };
+		const plan = route(model.id, services, request.session);
+		const { caller, options, signal } = request;
+		const asking = {
+			model,
+			signal,
+			requestId: request.id,
+			...(options?.singleFlight && { shareWithin: caller.account }),
+		};
 		const { answer: given, served } = await dispatch(plan, call, asking, services);
 		const { answer, neurons } = await meter(given, call, model, ticket, served);
 		const { now, uuid } = services;

@@ -20,6 +20,7 @@ import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
 import { gatewayFailure } from "./gateway.ts";
 import { gatewayWire } from "./gateway-wire.ts";
 import { wireMarkdown } from "./markdown.ts";
+import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
 import { tellable } from "./tell.ts";
@@ -83,6 +84,7 @@ export function binding(services: Services): Hono<BindingEnv> {
 				dialect,
 				inputs: await read(),
 				signal: c.req.raw.signal,
+				...preferencesOf(c.req.raw.headers),
 			},
 			services,
 		);

@@ -23,6 +23,7 @@ import { crossing } from "./crossing.ts";
 import { failureEnvelope, replyResponse } from "./envelope.ts";
 import { AiGateway } from "./gateway-wire.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "./markdown.ts";
+import { headersIn, preferencesOf } from "./preferences.ts";
 
 export interface EntrypointProps {
 	account?: string;
@@ -34,6 +35,8 @@ export interface RunOptions {
 	signal?: AbortSignal;
 	queueRequest?: boolean;
 	websocket?: boolean;
+	/** Of these, `x-session-affinity` and `x-ganglion-single-flight` are read. */
+	extraHeaders?: Record<string, unknown>;
 }
 
 /** The account of a local caller whose binding names none. */
@@ -60,6 +63,7 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 						dialect: nativeDialect,
 						inputs: await takeInputs(inputs, services.limits),
 						signal,
+						...preferencesOf(headersIn(options?.extraHeaders)),
 					},
 					services,
 				);

@@ -27,6 +27,7 @@ import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { tellable } from "./tell.ts";
 
@@ -122,6 +123,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 				dialect: onlyFor(route),
 				inputs,
 				signal: c.req.raw.signal,
+				...preferencesOf(c.req.raw.headers),
 			},
 			services,
 		);

@@ -15,13 +15,15 @@ import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { openRouterList } from "../models/openrouter.ts";
 import { authorList, search, taskList } from "../models/search.ts";
+import { explain } from "../pipeline/explain.ts";
 import { run } from "../pipeline/run.ts";
-import type { Caller, Inputs, Services } from "../request.ts";
+import type { Caller, InferenceRequest, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { binding } from "./binding.ts";
 import { readInputs, readJson } from "./body.ts";
 import { envelope, failureEnvelope, replyResponse } from "./envelope.ts";
 import { restMarkdown } from "./markdown.ts";
+import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
 import { tellable } from "./tell.ts";
@@ -85,6 +87,12 @@ export function rest(services: Services): Hono<RestEnv> {
 		return infer(c, c.req.param("model"), { fields: Object.fromEntries(fields) }, liveDialect);
 	});
 
+	app.post("/explain/:model{.+}", async (c) => {
+		const inputs = withoutOptions(await readInputs(c.req.raw, limits));
+		const model = c.req.param("model").replace(/\/$/, "");
+		return envelope(await explain(asked(c, model, inputs, nativeDialect), services));
+	});
+
 	app.get("/models/search", (c) => {
 		const query = c.req.query();
 		if (query.format === "openrouter") return Response.json(openRouterList(catalog, now()));
@@ -105,6 +113,7 @@ export function rest(services: Services): Hono<RestEnv> {
 	methodNotAllowed(app, [
 		"/run",
 		"/run/*",
+		"/explain/*",
 		"/models/search",
 		"/models/schema",
 		"/tasks/search",
@@ -118,12 +127,20 @@ export function rest(services: Services): Hono<RestEnv> {
 		inputs: Inputs,
 		dialect: (model: Model) => Dialect = nativeDialect,
 	): Promise<Response> {
-		const id = c.get("requestId");
-		const caller = c.get("caller");
-		const signal = c.req.raw.signal;
-		const reply = await run({ id, caller, model, dialect, inputs, signal }, services);
-		return replyResponse(reply, id, envelope);
+		const reply = await run(asked(c, model, inputs, dialect), services);
+		return replyResponse(reply, c.get("requestId"), envelope);
 	}
+}
+
+function asked(
+	c: Context<RestEnv>,
+	model: string,
+	inputs: Inputs,
+	dialect: (model: Model) => Dialect,
+): InferenceRequest {
+	const { signal, headers } = c.req.raw;
+	const [id, caller] = [c.get("requestId"), c.get("caller")];
+	return { id, caller, model, inputs, dialect, signal, ...preferencesOf(headers) };
 }
 
 /** `options` beside the inputs speak to the gateway (`rejectIfBusy`), not to the model. */

@@ -12,7 +12,8 @@ export async function tellable(
 	{ ledgers }: Pick<Services, "ledgers">,
 ): Promise<AiError> {
 	const error = toAiError(thrown);
-	if (!caller || caller.known || error.failure.plane === "edge") return error;
+	const about = error.key === "authentication" || error.key === "forbidden";
+	if (!caller || caller.known || about) return error;
 	try {
 		await ledgers.of(caller.account).verify(caller.credential, "run");
 		return error;

@@ -133,11 +133,12 @@ export class Journey {
 	discard({ answer, target: { backend, model }, trial }: Begun): void {
 		trial.leave();
 		if (answer.kind === "stream") {
-			this.served.wasted.push({ backend, model, progress: answer.progress });
+			this.served.wasted.push({ why: "hedge", backend, model, progress: answer.progress });
 			answer.events.cancel().catch(() => {});
 		} else if (this.call.task === "text-generation") {
 			const { usage } = answer.output as ChatCompletion;
-			if (usage) this.served.wasted.push({ backend, model, progress: { usage, outputTokens: 0 } });
+			if (usage)
+				this.served.wasted.push({ why: "hedge", backend, model, progress: { usage, outputTokens: 0 } });
 		}
 	}
 }

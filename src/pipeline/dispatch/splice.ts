@@ -101,8 +101,9 @@ class Splice implements Progress {
 		this.#over = true;
 		this.#current.trial.leave();
 		// The current engine's stream may have failed already, and be replaced only now.
-		await this.#reader.cancel(reason).catch(() => {});
+		const cancelled = this.#reader.cancel(reason).catch(() => {});
 		this.#left.abort(reason);
+		await cancelled;
 	}
 
 	#keep(bytes: Uint8Array): void {
@@ -149,7 +150,7 @@ class Splice implements Progress {
 	#waste(): void {
 		const { backend, model } = this.#current.target;
 		const { usage, outputTokens } = this.#progress;
-		this.#journey.served.wasted.push({ backend, model, progress: { usage, outputTokens } });
+		this.#journey.served.wasted.push({ why: "cut", backend, model, progress: { usage, outputTokens } });
 	}
 
 	/** `undefined`: nobody can go on from there. */

@@ -1,0 +1,177 @@
+/**
+ * The plan of a request without running it: every step of `run.ts` up to the first call of an engine, in its order,
+ * and what each has to say. Asks nothing but the account, and changes nothing there.
+ */
+import type { Timeouts } from "../backends/backend.ts";
+import { BACKENDS } from "../backends/index.ts";
+import { AiError, toAiError } from "../errors.ts";
+import type { Model } from "../models/model.ts";
+import { shownNeurons } from "../models/neurons.ts";
+import { type Admission, MICRO_NEURONS } from "../objects/admission.ts";
+import type { Standing } from "../objects/standing.ts";
+import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import { admission, checkPlan, limitsOf } from "./admit.ts";
+import { authorize } from "./authorize.ts";
+import { identityOf } from "./dispatch/identity.ts";
+import { fitContext } from "./fit.ts";
+import { parse } from "./parse.ts";
+import { route } from "./route.ts";
+
+export interface Explanation {
+	model: string;
+	task?: string;
+	/** Engines in the order to ask them. */
+	targets?: ExplainedTarget[];
+	retries?: { attempts: number; base_ms: number; max_ms: number };
+	hedge_ms?: number;
+	total_ms?: number;
+	/** At most: what would be reserved. */
+	estimate?: {
+		neurons: number;
+		output_tokens: number;
+		/** Whether the caller left the output open, so that a budget may grant less of it. */
+		output_open: boolean;
+	};
+	limits?: {
+		rates: { key: string; per_minute: number; used: number; room: number }[];
+		budgets: { key: string; neurons: number; spent: number; reserved: number; room: number }[];
+	};
+	/** Of identical requests; absent where an answer depends on chance or cannot be shared. */
+	cache_key?: string;
+	/** What would be refused, in the order of the steps; the first is what a caller would be told. */
+	refused: { step: string; code: number; status: number; message: string }[];
+}
+
+export interface ExplainedTarget {
+	backend: string;
+	kind: string;
+	/** The engine's name of the model. */
+	model: string;
+	/** Of its circuit breaker. */
+	circuit: string;
+	why: string;
+	timeouts: { header_ms: number; first_token_ms: number; idle_ms: number; total_ms: number };
+}
+
+export async function explain(request: InferenceRequest, services: Services): Promise<Explanation> {
+	const explanation: Explanation = { model: request.model, refused: [] };
+	/** A step that fails says so, and those after it that do not need it go on. */
+	const step = async <T>(name: string, work: () => T | Promise<T>): Promise<T | undefined> => {
+		try {
+			return await work();
+		} catch (thrown) {
+			explanation.refused.push({ step: name, ...told(toAiError(thrown)) });
+			return undefined;
+		}
+	};
+	const model = await step("authorize", () => authorize(request.model, services));
+	if (!model) return explanation;
+	const limits = limitsOf(services.limits, request.caller.account);
+	explanation.task = model.task;
+	await step("plan", () => checkPlan(model, limits));
+	const call = await step("parse", async () => {
+		const { reader } = request.dialect(model);
+		return (await parse(request.inputs, reader, model)).call;
+	});
+	if (call) {
+		await step("fit", () => fitContext(call, model));
+		const asked = await admission(request.id, request.caller.credential, model, call, limits);
+		Object.assign(explanation, await standing(asked, request, services, step));
+		const key = await identityOf(request.caller.account, model.id, call);
+		if (key !== undefined) explanation.cache_key = key;
+	}
+	const plan = await step("route", () => route(model.id, services, request.session));
+	return plan ? { ...explanation, ...explainPlan(plan, model, call, services) } : explanation;
+}
+
+const told = ({ code, status, description }: AiError) => ({ code, status, message: description });
+
+type Step = <T>(name: string, work: () => T | Promise<T>) => Promise<T | undefined>;
+
+async function standing(
+	asked: Omit<Admission, "holdMs">,
+	{ caller }: InferenceRequest,
+	{ ledgers }: Services,
+	step: Step,
+): Promise<Pick<Explanation, "estimate" | "limits">> {
+	const { fixedMicroNeurons, microNeuronsPerOutputToken, outputTokens, open } = asked.worth;
+	const atMost = fixedMicroNeurons + microNeuronsPerOutputToken * outputTokens;
+	const { credential } = caller;
+	const query = { credential, rates: asked.rates, budgets: asked.budgets };
+	const now = await step("admit", () => ledgers.of(caller.account).standing(query));
+	// An open request is let in with the least output.
+	const least = open ? fixedMicroNeurons + microNeuronsPerOutputToken : atMost;
+	if (now) await step("admit", () => checkRoom(now, least));
+	return {
+		estimate: { neurons: shownNeurons(atMost), output_tokens: outputTokens, output_open: open },
+		...(now && { limits: limitsShown(now) }),
+	};
+}
+
+function checkRoom({ rates, budgets }: Standing, least: number): void {
+	if (rates.some(({ room }) => room === 0)) throw new AiError("rateLimited");
+	const full = least > 0 ? budgets.find(({ roomMicroNeurons }) => roomMicroNeurons < least) : undefined;
+	if (full) throw new AiError(full.failure);
+}
+
+const limitsShown = ({ rates, budgets }: Standing): NonNullable<Explanation["limits"]> => ({
+	rates: rates.map(({ key, perMinute, used, room }) => ({ key, per_minute: perMinute, used, room })),
+	budgets: budgets.map((budget) => ({
+		key: budget.key,
+		neurons: budget.microNeurons / MICRO_NEURONS,
+		spent: budget.spentMicroNeurons / MICRO_NEURONS,
+		reserved: budget.reservedMicroNeurons / MICRO_NEURONS,
+		room: budget.roomMicroNeurons / MICRO_NEURONS,
+	})),
+});
+
+function explainPlan(
+	plan: Plan,
+	{ id }: Model,
+	call: TaskCall | undefined,
+	services: Services,
+): Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms"> {
+	const { targets: routed = [], named } = services.routing.find(id) ?? {};
+	const total = routed.reduce((sum, { weight = 0 }) => sum + weight, 0);
+	const whyOf = (target: PlannedTarget): string => {
+		const { backend, model, kind, standing } = target;
+		if (call && !(call.task in BACKENDS[kind](target, services)))
+			return `passed over: a ${kind} backend has no ${call.task}`;
+		if (standing === "open") return "asked last: it failed again and again a short while ago";
+		const { weight, urls } = routed.find((one) => one.backend === backend && one.model === model) ?? {};
+		const share =
+			weight === undefined ? "stands in, in the order of the route" : `weight ${weight} of ${total}`;
+		const replicas = urls && urls.length > 1 ? `, one of ${urls.length} replicas` : "";
+		return (named ? share : "the default backend: no route names the model") + replicas;
+	};
+	const { retries, hedgeMs, totalMs } = plan;
+	return {
+		targets: plan.targets.map((target) => {
+			const { backend, kind, model, standing, timeouts } = target;
+			return {
+				backend,
+				kind,
+				model,
+				circuit: standing,
+				why: whyOf(target),
+				timeouts: timeoutsShown(timeouts),
+			};
+		}),
+		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
+		...(hedgeMs !== undefined && { hedge_ms: hedgeMs }),
+		...(totalMs !== undefined && { total_ms: totalMs }),
+	};
+}
+
+const timeoutsShown = ({
+	headerMs,
+	firstTokenMs,
+	idleMs,
+	totalMs,
+}: Timeouts): ExplainedTarget["timeouts"] => ({
+	header_ms: headerMs,
+	first_token_ms: firstTokenMs ?? idleMs,
+	idle_ms: idleMs,
+	total_ms: totalMs,
+});

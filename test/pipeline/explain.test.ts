@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import type { Explanation } from "../../src/pipeline/explain.ts";
+import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const KIMI = "@cf/moonshotai/kimi-k2.6";
+const BODY = { messages: [{ role: "user", content: "Hi" }], max_tokens: 100 };
+
+const TWO = {
+	BACKENDS: {
+		big: { kind: "openai", urls: ["http://a/v1", "http://b/v1"], key: "ENGINE_KEY" },
+		spare: { kind: "openai", url: "http://spare/v1" },
+		vectors: { kind: "tei", url: "http://tei" },
+	},
+	ROUTES: {
+		[LLAMA]: {
+			targets: [
+				{ backend: "big", model: "llama", weight: 3 },
+				{ backend: "spare", weight: 1 },
+				{ backend: "vectors" },
+			],
+			hedge_ms: 50,
+		},
+	},
+	ENGINE_KEY: "sk-engine-secret",
+};
+
+function explainer(vars: Record<string, unknown>) {
+	const engine = upstream(() => Response.json(completion("Hello")));
+	const gateway = testGateway({ vars, fetch: engine.fetch });
+	return {
+		...gateway,
+		requests: engine.requests,
+		explain: async (model: string, body: unknown = BODY, headers = {}): Promise<Explanation> => {
+			const response = await gateway.post(`/explain/${model}`, body, { headers });
+			expect(response.status).toBe(200);
+			return (await response.json<{ result: Explanation }>()).result;
+		},
+	};
+}
+
+describe("explain", () => {
+	it("names the engines in their order with the reason for each, and asks none", async () => {
+		const { explain, requests } = explainer(TWO);
+		const { targets, hedge_ms, refused, task } = await explain(LLAMA);
+		expect(targets?.map(({ backend, model, why, circuit }) => ({ backend, model, why, circuit }))).toEqual([
+			{ backend: "big", model: "llama", why: "weight 3 of 4, one of 2 replicas", circuit: "closed" },
+			{ backend: "big", model: "llama", why: "weight 3 of 4, one of 2 replicas", circuit: "closed" },
+			{ backend: "spare", model: LLAMA, why: "weight 1 of 4", circuit: "closed" },
+			{
+				backend: "vectors",
+				model: LLAMA,
+				why: "passed over: a tei backend has no text-generation",
+				circuit: "closed",
+			},
+		]);
+		expect({ hedge_ms, refused, task }).toEqual({ hedge_ms: 50, refused: [], task: "Text Generation" });
+		expect(requests).toEqual([]);
+	});
+
+	it("shows neither address nor key of an engine", async () => {
+		const text = JSON.stringify(await explainer(TWO).explain(LLAMA));
+		expect(text).not.toMatch(/sk-engine|http:/);
+	});
+
+	it("tells what would be reserved, and the room that is left", async () => {
+		const limits = { plan: "paid", daily_neurons: 1000, requests_per_minute: { "Text Generation": 5 } };
+		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: limits });
+		const before = await explain(LLAMA);
+		expect(before.estimate).toMatchObject({ output_tokens: 100, output_open: false });
+		expect(before.estimate?.neurons).toBeGreaterThan(20.48);
+		expect(before.limits).toEqual({
+			rates: [{ key: "task:Text Generation", per_minute: 5, used: 0, room: 5 }],
+			budgets: [{ key: "account", neurons: 1000, spent: 0, reserved: 0, room: 1000 }],
+		});
+		expect((await post(`/run/${LLAMA}`, BODY)).headers.get("cf-ai-neurons")).toBe("0.48");
+		// The settlement goes with the next call of the account.
+		await post(`/run/${LLAMA}`, BODY);
+		const after = await explain(LLAMA);
+		expect(after.limits?.rates[0]).toMatchObject({ used: 2, room: 3 });
+		expect(after.limits?.budgets[0]?.spent).toBeGreaterThanOrEqual(0.48);
+	});
+
+	it("tells what would be refused, each step for itself, and goes on where it can", async () => {
+		const { explain } = explainer({ ...ENGINE_VARS, LIMITS: { plan: "free", daily_neurons: 0.1 } });
+		expect((await explainer(TWO).explain("@cf/no/such")).refused).toMatchObject([{ step: "authorize", code: 5007 }]);
+		expect((await explain(LLAMA, { messages: 5 })).refused).toMatchObject([{ step: "parse", code: 5006 }]);
+		expect((await explain(LLAMA)).refused).toMatchObject([{ step: "admit", code: 4006, status: 429 }]);
+		const kimi = await explain(KIMI, BODY);
+		expect(kimi.refused).toMatchObject([{ step: "plan", code: 5035 }, { step: "admit" }]);
+		expect(kimi.targets).toHaveLength(1);
+	});
+
+	it("has one key for the same question, and none for a stream", async () => {
+		const { explain } = explainer(ENGINE_VARS);
+		const { cache_key: key } = await explain(LLAMA);
+		expect(key).toMatch(/^[0-9a-f]{64}$/);
+		expect((await explain(LLAMA)).cache_key).toBe(key);
+		expect((await explain(LLAMA, { ...BODY, max_tokens: 99 })).cache_key).not.toBe(key);
+		expect(await explain(LLAMA, { ...BODY, stream: true })).not.toHaveProperty("cache_key");
+	});
+});
