@@ -5,12 +5,15 @@ import { logFailure } from "./log.ts";
 import type { Account } from "./objects/account.ts";
 import { createLedgers } from "./objects/accounts.ts";
 import { FLEET_NAME, type Fleet } from "./objects/fleet.ts";
+import { Flights } from "./objects/flights.ts";
 import { IsolateHealth } from "./objects/health.ts";
 import type { Services } from "./request.ts";
 
 /** What a deployment binds, beside its variables. */
 export interface Bindings {
 	ACCOUNT: DurableObjectNamespace<Account>;
+	/** A dataset of Analytics Engine: src/objects/analytics.ts. */
+	ANALYTICS?: AnalyticsEngineDataset;
 	/** Without it every isolate has its own view of the engines. */
 	FLEET?: DurableObjectNamespace<Fleet>;
 }
@@ -36,6 +39,8 @@ export function createServices({ catalog, routing, limits }: Config, bindings: B
 			wait,
 			log: logFailure,
 		}),
+		flights: new Flights(),
+		...(bindings.ANALYTICS && { analytics: bindings.ANALYTICS }),
 		health: new IsolateHealth({
 			now: () => Date.now(),
 			waitUntil,

@@ -2,13 +2,17 @@
  * Walks a plan to the first target that answers, and goes on with the next where a stream is cut (`dispatch/`). What
  * fails for good ends the walk; what another may do better goes on.
  */
-import type { Plan, Served } from "../request.ts";
+import type { Plan, Served, Services } from "../request.ts";
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 import { begin } from "./dispatch/begin.ts";
-import { type DispatchContext, type DispatchServices, Journey } from "./dispatch/journey.ts";
+import { identityOf } from "./dispatch/identity.ts";
+import { type DispatchContext as AskContext, type DispatchServices, Journey } from "./dispatch/journey.ts";
 import { splice } from "./dispatch/splice.ts";
 
-export type { DispatchContext, DispatchServices };
+export interface DispatchContext extends AskContext {
+	/** The account within which an identical request may share this one's answer. */
+	shareWithin?: string;
+}
 
 export interface Dispatched {
 	answer: TaskAnswer;
@@ -20,6 +24,23 @@ export async function dispatch(
 	plan: Plan,
 	call: TaskCall,
 	context: DispatchContext,
+	services: DispatchServices & Pick<Services, "flights" | "waitUntil">,
+): Promise<Dispatched> {
+	const { model, shareWithin, signal } = context;
+	const identity = shareWithin === undefined ? undefined : await identityOf(shareWithin, model.id, call);
+	if (identity === undefined) return ask(plan, call, context, services);
+	const { owner, value } = await services.flights.join(identity, signal, services, (signal) =>
+		ask(plan, call, { ...context, signal }, services),
+	);
+	if (owner) return value;
+	const { answer, served } = value;
+	return { answer: structuredClone(answer), served: { ...served, wasted: [], shared: true } };
+}
+
+async function ask(
+	plan: Plan,
+	call: TaskCall,
+	context: AskContext,
 	services: DispatchServices,
 ): Promise<Dispatched> {
 	const journey = new Journey(plan, call, context, services);

@@ -90,7 +90,9 @@ describe("a stream that is cut", () => {
 			backend: "b",
 			model: "b-model",
 			attempts: 2,
-			wasted: [{ backend: "a", model: "a-model", progress: { usage: undefined, outputTokens: 40 } }],
+			wasted: [
+				{ why: "cut", backend: "a", model: "a-model", progress: { usage: undefined, outputTokens: 40 } },
+			],
 		});
 	});
 

@@ -1,8 +1,9 @@
 /** Engines that a test scripts, call by call, under a clock that moves only when somebody waits. */
 import type { AiError } from "../../../src/errors.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
+import { Flights } from "../../../src/objects/flights.ts";
 import { IsolateHealth } from "../../../src/objects/health.ts";
-import { dispatch } from "../../../src/pipeline/dispatch.ts";
+import { type Dispatched, dispatch } from "../../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../../src/request.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation.ts";
@@ -73,6 +74,8 @@ export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOpt
 		uuid: () => `id-${++ids}`,
 		random: () => random,
 		log: ({ code }: AiError, id: string) => logged.push([id, code]),
+		flights: new Flights<Dispatched>(),
+		waitUntil: () => {},
 		health: new IsolateHealth({ now: () => clock.now, waitUntil: () => {} }),
 		/** The clock jumps, unless the test rings itself. */
 		wait: (ms: number, signal?: AbortSignal) =>
@@ -93,8 +96,10 @@ export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOpt
 		retries: { attempts: 1, baseMs: 100, maxMs: 5_000 },
 		...plan,
 	};
-	const run = (call: TaskCall = CHAT) =>
-		dispatch(whole, call, { model: adHocModel("m"), signal: caller.signal, requestId: "id" }, services);
+	const run = (call: TaskCall = CHAT, shareWithin?: string) => {
+		const context = { model: adHocModel("m"), signal: caller.signal, requestId: "id" };
+		return dispatch(whole, call, { ...context, ...(shareWithin && { shareWithin }) }, services);
+	};
 	return {
 		services,
 		clock,
