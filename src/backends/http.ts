@@ -61,8 +61,16 @@ export async function postBytes(
 	body: RequestBody,
 	{ headers }: RequestOptions = {},
 ): Promise<Media> {
-	const exchange = await open(call, { path, body, accept: "*/*", headers });
-	const { response } = exchange;
+	return readFile(await open(call, { path, body, accept: "*/*", headers }));
+}
+
+/** Asks for a file by a GET: one that an upstream has told the place of. */
+export async function getBytes(call: Call, path: string): Promise<Media> {
+	return readFile(await open(call, { path, accept: "*/*" }));
+}
+
+async function readFile(exchange: Exchange): Promise<Media> {
+	const { call, response } = exchange;
 	const bytes = await readWhole(exchange);
 	if (mediaType(response) === "application/json") {
 		const value = parseJson(bytes);

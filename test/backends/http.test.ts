@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { getJson, postBytes, postJson, postStream } from "../../src/backends/http.ts";
+import { getBytes, getJson, postBytes, postJson, postStream } from "../../src/backends/http.ts";
 import { AiError } from "../../src/errors.ts";
 import {
 	callOf,
@@ -67,7 +67,7 @@ describe("what is sent", () => {
 		const { url = "", init } = call.asked[0] ?? {};
 		const sent = new Request(url, init);
 		expect(sent.headers.get("content-type")).toBe("audio/mpeg");
-		expect(await sent.text()).toBe("ID3");
+		expect(await sent.bytes()).toEqual(new TextEncoder().encode("ID3"));
 	});
 
 	it("may be a GET, with headers of its own", async () => {
@@ -182,6 +182,15 @@ describe("a file", () => {
 		expect(await postBytes(call, "/audio/speech", {})).toEqual({
 			bytes: new TextEncoder().encode("ID3"),
 			contentType: "audio/mpeg",
+		});
+	});
+
+	it("may be asked for by a GET", async () => {
+		const call = callOf(() => new Response("ID3"));
+		expect((await getBytes(call, "/files/a.mp3")).bytes).toEqual(new TextEncoder().encode("ID3"));
+		expect(call.asked[0]).toMatchObject({
+			url: "http://engine.test/v1/files/a.mp3",
+			init: { method: "GET" },
 		});
 	});
 

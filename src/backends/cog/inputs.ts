@@ -1,0 +1,130 @@
+/**
+ * A task's fields as a model's inputs. Models name the same thing in several ways: each field has the names that are in
+ * use, likeliest first, and goes to the one that the model has. Values are brought into the range that the model gives
+ * for them; one that does not fit a choice is left to the model. Pure.
+ */
+import { AiError } from "../../errors.ts";
+import { dataUrl } from "../../media/base64.ts";
+import { typeOf } from "../../media/types.ts";
+import type { Media } from "../../tasks/media.ts";
+import type { Call } from "../upstream-failure.ts";
+import type { CogModel, Field } from "./model.ts";
+
+export const NAMES = {
+	prompt: ["prompt", "text", "input", "input_text", "text_prompt"],
+	raw_template: ["prompt_template"],
+	system: ["system_prompt", "system"],
+	messages: ["messages"],
+	negative_prompt: ["negative_prompt"],
+	width: ["width"],
+	height: ["height"],
+	steps: ["num_inference_steps", "num_steps", "steps", "ddim_steps"],
+	guidance: ["guidance_scale", "guidance", "cfg_scale", "cfg"],
+	strength: ["prompt_strength", "strength"],
+	seed: ["seed"],
+	image: ["image", "input_image", "init_image", "image_prompt"],
+	images: ["input_images", "images", "image_input"],
+	mask: ["mask", "mask_image"],
+	format: ["output_format", "format"],
+	max_tokens: ["max_tokens", "max_new_tokens", "max_length", "max_output_tokens"],
+	temperature: ["temperature"],
+	top_p: ["top_p"],
+	top_k: ["top_k"],
+	repetition_penalty: ["repetition_penalty"],
+	frequency_penalty: ["frequency_penalty"],
+	presence_penalty: ["presence_penalty"],
+	stop: ["stop_sequences", "stop"],
+	question: ["prompt", "question", "caption_prompt"],
+	audio: ["audio", "audio_file", "file", "input_audio", "audio_path"],
+	task: ["task"],
+	translate: ["translate"],
+	language: ["language", "lang"],
+	vocabulary: ["initial_prompt", "prompt"],
+	spoken: ["text", "prompt", "input", "gen_text"],
+	voice: ["voice", "speaker", "voice_id"],
+	speed: ["speed", "speaking_rate"],
+	texts: ["texts", "sentences", "inputs", "documents", "text_batch"],
+	text: ["text", "prompt", "input", "inputs"],
+} as const satisfies Record<string, readonly string[]>;
+export type Name = keyof typeof NAMES;
+
+export class Inputs {
+	readonly #model: CogModel;
+	readonly #values: Record<string, unknown> = {};
+
+	constructor(model: CogModel) {
+		this.#model = model;
+	}
+
+	get values(): Readonly<Record<string, unknown>> {
+		return this.#values;
+	}
+
+	has(name: Name): boolean {
+		return this.#find(name) !== undefined;
+	}
+
+	/** JSON's type of the model's input for a field. */
+	typeOf(name: Name): string | undefined {
+		return this.#model.fields.get(this.#find(name) ?? "")?.type;
+	}
+
+	/** Sets the input for a field that has a value, where the model has one for it that it may have. */
+	set(name: Name, value: unknown): boolean {
+		const found = this.#find(name);
+		if (found === undefined || value === undefined) return false;
+		const suited = suit(value, this.#model.fields.get(found) ?? {});
+		if (suited === undefined) return false;
+		this.#values[found] = suited;
+		return true;
+	}
+
+	/** The same for a field that the task cannot do without. */
+	need(name: Name, value: unknown, call: Call): void {
+		if (!this.set(name, value)) throw unable(call, `has no input for ${name.replaceAll("_", " ")}`);
+	}
+
+	/** Two fields may share a name; the first to take it has it. */
+	#find(name: Name): string | undefined {
+		return NAMES[name].find((each) => this.#model.fields.has(each) && !(each in this.#values));
+	}
+}
+
+/** What this model cannot do and another may. `what` goes on where "The backend 'x'" has begun. */
+export const unable = ({ target: { backend } }: Call, what: string): AiError =>
+	new AiError("engineRefused", `The backend '${backend}' ${what}`, {
+		retryable: true,
+		upstream: { backend },
+	});
+
+/** Files are URLs here, and these need no fetching. */
+export const fileUrl = (media: Media): string =>
+	dataUrl(media.bytes, typeOf(media) ?? media.contentType ?? "application/octet-stream");
+
+function suit(value: unknown, field: Field): unknown {
+	if (field.enum) return choose(value, field.enum);
+	if (typeof value === "number" && field.type !== "string") return within(value, field);
+	if (Array.isArray(value)) return field.type === "string" ? listText(value) : value;
+	if (field.type === "array") return [value];
+	return field.type === "string" && typeof value !== "string" ? String(value) : value;
+}
+
+/** The nearest of numbers, the same of texts. */
+function choose(value: unknown, choices: readonly (string | number)[]): unknown {
+	if (typeof value === "number") {
+		const numbers = choices.map(Number).filter((each) => !Number.isNaN(each));
+		const [nearest] = numbers.sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
+		return nearest === undefined ? undefined : choices.find((each) => Number(each) === nearest);
+	}
+	const wanted = String(value).toLowerCase();
+	return choices.find((each) => String(each).toLowerCase() === wanted);
+}
+
+function within(value: number, { type, minimum = -Infinity, maximum = Infinity }: Field): number {
+	const bounded = Math.min(maximum, Math.max(minimum, value));
+	return type === "integer" ? Math.round(bounded) : bounded;
+}
+
+/** Models that take one text for a list divide it at commas; a list of anything but texts is JSON. */
+const listText = (values: unknown[]): string =>
+	values.every((value) => typeof value === "string") ? values.join(",") : JSON.stringify(values);

@@ -1,0 +1,95 @@
+/** What a container says of itself: whether it has room, what its model takes, how its output comes. */
+import * as z from "zod";
+import { getJson } from "../http.ts";
+import { type Call, failureOfTarget } from "../upstream-failure.ts";
+
+/** One input of the model, as far as it bounds what may be sent. */
+export interface Field {
+	type?: string | undefined;
+	enum?: (string | number)[] | undefined;
+	minimum?: number | undefined;
+	maximum?: number | undefined;
+}
+
+export interface CogModel {
+	fields: ReadonlyMap<string, Field>;
+	/** It yields its output piece by piece; whether it also streams it, only asking tells. */
+	yields: boolean;
+}
+
+interface Schema {
+	$ref?: string | undefined;
+	allOf?: Schema[] | undefined;
+	anyOf?: Schema[] | undefined;
+	type?: unknown;
+	enum?: unknown;
+	minimum?: unknown;
+	maximum?: unknown;
+}
+
+const OpenApi = z.looseObject({
+	components: z.looseObject({
+		schemas: z.looseObject({
+			Input: z.looseObject({ properties: z.record(z.string(), z.looseObject({})).default({}) }),
+			Output: z.looseObject({ "x-cog-array-type": z.string().nullish() }).optional(),
+		}),
+	}),
+});
+
+const Health = z.looseObject({ status: z.string() });
+
+/** Statuses of a container that can be asked. */
+const READY = new Set(["READY"]);
+/** Those of one that can be asked later. */
+const LATER = new Set(["STARTING", "BUSY"]);
+
+/** Nothing is sent to a container that has no room for it. */
+export async function readModel(call: Call): Promise<CogModel> {
+	const [{ status }, openApi] = await Promise.all([
+		getJson(call, "/health-check", Health),
+		getJson(call, "/openapi.json", OpenApi),
+	]);
+	if (!READY.has(status)) {
+		const key = LATER.has(status) ? "outOfCapacity" : "upstreamUnavailable";
+		throw failureOfTarget(call.target, key, `is ${status.toLowerCase().replaceAll("_", " ")}`);
+	}
+	const { schemas } = openApi.components;
+	const fields = Object.entries(schemas.Input.properties).map(
+		([name, schema]) => [name, fieldOf(schema, schemas)] as const,
+	);
+	return {
+		fields: new Map(fields),
+		yields: schemas.Output?.["x-cog-array-type"] === "iterator",
+	};
+}
+
+const MAX_REFERENCES = 8;
+
+/** Choices are schemas of their own, which a property refers to; what may be absent is a union with `null`. */
+function fieldOf(schema: Schema, schemas: Record<string, unknown>, depth = 0): Field {
+	if (depth > MAX_REFERENCES) return {};
+	const inner = [
+		...(schema.allOf ?? []),
+		...(schema.anyOf ?? []).filter(({ type }) => type !== "null").slice(0, 1),
+		...(schema.$ref ? [referred(schema.$ref, schemas)] : []),
+	].map((each) => fieldOf(each, schemas, depth + 1));
+	return Object.assign({}, ...inner, ownBounds(schema)) as Field;
+}
+
+function ownBounds({ type, enum: choices, minimum, maximum }: Schema): Field {
+	return {
+		...(typeof type === "string" && { type }),
+		...(Array.isArray(choices) && {
+			enum: choices.filter((each) => typeof each === "string" || typeof each === "number"),
+		}),
+		...(typeof minimum === "number" && { minimum }),
+		...(typeof maximum === "number" && { maximum }),
+	};
+}
+
+const SCHEMAS = "#/components/schemas/";
+
+function referred(reference: string, schemas: Record<string, unknown>): Schema {
+	const found = reference.startsWith(SCHEMAS) ? schemas[reference.slice(SCHEMAS.length)] : undefined;
+	return typeof found === "object" && found !== null ? found : {};
+}

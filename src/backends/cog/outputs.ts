@@ -1,0 +1,57 @@
+/** Outputs of predictions: texts, whole or in pieces, and files, as data URLs or at the container's own address. */
+import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
+import type { Media } from "../../tasks/media.ts";
+import type { Usage } from "../../tasks/text-generation.ts";
+import { getBytes } from "../http.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import type { Prediction } from "./predictions.ts";
+
+/** A text, or its pieces. */
+export function textOf(output: unknown, call: Call): string {
+	if (typeof output === "string") return output;
+	if (Array.isArray(output) && output.every((piece) => typeof piece === "string")) return output.join("");
+	throw failureOfShape(call, "a text");
+}
+
+/** The first file that there is. One that is elsewhere is not fetched: the address is the model's to choose. */
+export async function fileOf(output: unknown, call: Call): Promise<Media> {
+	const url = urlsIn(output)[0];
+	if (url === undefined) throw failureOfShape(call, "a file");
+	const embedded = splitDataUrl(url);
+	if (embedded) {
+		const bytes = decodeBase64(embedded.base64);
+		if (!bytes?.length) throw failureOfShape(call, "a file");
+		return { bytes, ...(embedded.contentType && { contentType: embedded.contentType }) };
+	}
+	const { origin, pathname, search } = new URL(url);
+	if (origin !== new URL(call.target.url).origin) throw failureOfShape(call, "a file of its own");
+	return getBytes({ ...call, target: { ...call.target, url: origin } }, pathname + search);
+}
+
+function urlsIn(output: unknown): string[] {
+	if (typeof output === "string")
+		return /^data:/i.test(output) || /^https?:$/.test(protocolOf(output)) ? [output] : [];
+	if (typeof output !== "object" || output === null) return [];
+	return Object.values(output).flatMap(urlsIn);
+}
+
+const protocolOf = (text: string): string => URL.parse(text)?.protocol ?? "";
+
+/** As Replicate's own language models name what they record. */
+const COUNTS = {
+	prompt: ["input_token_count", "token_input_count"],
+	completion: ["output_token_count", "token_output_count"],
+};
+
+export function usageOf({ metrics }: Pick<Prediction, "metrics">): Usage | undefined {
+	const count = (names: string[]): number | undefined =>
+		names.map((name) => metrics?.[name]).find((value) => typeof value === "number");
+	const prompt_tokens = count(COUNTS.prompt);
+	const completion_tokens = count(COUNTS.completion);
+	if (prompt_tokens === undefined && completion_tokens === undefined) return undefined;
+	return {
+		prompt_tokens: prompt_tokens ?? 0,
+		completion_tokens: completion_tokens ?? 0,
+		total_tokens: (prompt_tokens ?? 0) + (completion_tokens ?? 0),
+	};
+}

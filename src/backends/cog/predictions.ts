@@ -1,0 +1,68 @@
+/** Predictions: `POST /predictions`, and their cancelling when whoever asked is gone. */
+import * as z from "zod";
+import { AiError } from "../../errors.ts";
+import { postJson } from "../http.ts";
+import {
+	type Call,
+	failureOfShape,
+	failureOfTarget,
+	type Refusal,
+	sentenceFor,
+} from "../upstream-failure.ts";
+
+const PATH = "/predictions";
+const CONFLICT = 409;
+
+export const Prediction = z.looseObject({
+	status: z.string(),
+	output: z.unknown().optional(),
+	error: z.string().nullish(),
+	metrics: z.record(z.string(), z.unknown()).nullish(),
+});
+export type Prediction = z.output<typeof Prediction>;
+
+/** One prediction, to its end. */
+export async function predict(call: Call, input: Readonly<Record<string, unknown>>): Promise<Prediction> {
+	const { call: cancellable, id } = withCancel(call);
+	return succeeded(await postJson(cancellable, PATH, { id, input }, Prediction), call);
+}
+
+/** Throws for any end but a good one. */
+export function succeeded(prediction: Prediction, call: Call): Prediction {
+	const { status, error } = prediction;
+	if (status === "succeeded") return prediction;
+	if (status !== "failed" && status !== "canceled") throw failureOfShape(call, "a finished prediction");
+	if (error && REFUSED.test(error))
+		throw new AiError("refusedByModel", sentenceFor(call.target, error), {
+			upstream: { backend: call.target.backend },
+		});
+	throw failureOfTarget(call.target, "executionFailed", `ended its prediction as ${status}`);
+}
+
+/** What models say that will not show what they made. */
+const REFUSED = /\bnsfw\b|safety|flagged|sensitive content/i;
+
+/**
+ * The call of one prediction: whatever ends its fetch early (the caller, a reader, the clock) cancels the prediction too,
+ * which may outlive its connection.
+ */
+export function withCancel(call: Call): { call: Call; id: string; path: string } {
+	const id = call.world.uuid();
+	const { fetch } = call.world;
+	const cancel = () => {
+		const unattended = { ...call, signal: new AbortController().signal };
+		postJson(unattended, `${PATH}/${id}/cancel`, {}, z.unknown()).catch(() => {});
+	};
+	const cancelling: typeof fetch = (input, init) => {
+		init?.signal?.addEventListener("abort", cancel, { once: true });
+		return fetch(input, init);
+	};
+	return { call: { ...call, world: { ...call.world, fetch: cancelling } }, id, path: PATH };
+}
+
+/** All of its slots are taken. */
+export function failureOfCog({ target }: Call, { status }: Refusal): AiError | undefined {
+	if (status !== CONFLICT) return undefined;
+	const { backend } = target;
+	return new AiError("outOfCapacity", undefined, { upstream: { backend, status }, retryable: true });
+}

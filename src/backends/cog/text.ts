@@ -1,0 +1,131 @@
+/** Text out: a conversation as a prompt, and images that are described. */
+import { AiError } from "../../errors.ts";
+import type { DescribeImageInput } from "../../tasks/images.ts";
+import type { Answer } from "../../tasks/task.ts";
+import {
+	type ChatCompletion,
+	type ChatInput,
+	type ChatMessage,
+	textOf as messageText,
+} from "../../tasks/text-generation.ts";
+import { postTranslated } from "../translated-stream.ts";
+import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { fileUrl, Inputs, unable } from "./inputs.ts";
+import { type CogModel, readModel } from "./model.ts";
+import { textOf, usageOf } from "./outputs.ts";
+import { Prediction, predict, succeeded, withCancel } from "./predictions.ts";
+import { heading, PredictionTranslator } from "./stream.ts";
+
+const NOT_ACCEPTABLE = 406;
+
+export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
+	refuseUnable(input, call);
+	const model = await readModel(call);
+	const { values } = chatInputs(input, model, call);
+	const streamed = input.stream && model.yields ? await stream(values, call) : undefined;
+	return streamed ?? { kind: "value", output: completionOf(await predict(call, values), call) };
+}
+
+/** `undefined` from a model that yields its output and does not stream it: its author has not said that it may. */
+async function stream(
+	input: Readonly<Record<string, unknown>>,
+	call: Call,
+): Promise<Answer<"text-generation"> | undefined> {
+	const { call: cancellable, id, path } = withCancel(call);
+	const translator = new PredictionTranslator(call);
+	const options = { schema: Prediction, translator, accept: "text/event-stream" };
+	const reply = await postTranslated(cancellable, path, { id, input }, options).catch((error: unknown) => {
+		if (error instanceof AiError && error.upstream?.status === NOT_ACCEPTABLE) return undefined;
+		throw error;
+	});
+	if (reply?.kind !== "value") return reply;
+	return { kind: "value", output: completionOf(succeeded(reply.value, call), call) };
+}
+
+function refuseUnable(
+	{ n = 1, tools, tool_choice, response_format, suffix, lora }: ChatInput,
+	call: Call,
+): void {
+	if (lora !== undefined)
+		throw new AiError("loraUnsupported", `The model ${call.model.id} does not support LoRA inference`);
+	if (n > 1) throw unable(call, "gives one answer a request");
+	if (tools?.length && tool_choice !== "none") throw unable(call, "calls no tools");
+	if (response_format && response_format.type !== "text") throw unable(call, "keeps to no JSON schema");
+	if (suffix !== undefined) throw unable(call, "takes no suffix");
+}
+
+function chatInputs(input: ChatInput, model: CogModel, call: Call): Inputs {
+	const inputs = new Inputs(model);
+	say(input, inputs, call);
+	const { max_tokens, temperature, top_p, top_k, seed, stop } = input;
+	const { repetition_penalty, frequency_penalty, presence_penalty } = input;
+	const sampling = { max_tokens, temperature, top_p, top_k, seed, stop };
+	const penalties = { repetition_penalty, frequency_penalty, presence_penalty };
+	for (const [name, value] of Object.entries({ ...sampling, ...penalties }))
+		inputs.set(name as keyof typeof sampling | keyof typeof penalties, value);
+	return inputs;
+}
+
+/** Models write the template around a prompt; around a raw one they are asked for none. */
+function say({ prompt, messages }: ChatInput, inputs: Inputs, call: Call): void {
+	if (prompt !== undefined) {
+		inputs.need("prompt", prompt, call);
+		inputs.set("raw_template", "{prompt}");
+		return;
+	}
+	for (const url of imagesIn(messages)) inputs.need("image", url, call);
+	const plain = messages.map(({ role, content }) => ({
+		role: role === "developer" ? "system" : role,
+		content: messageText(content),
+	}));
+	if (inputs.set("messages", plain)) return;
+	const system = plain.filter(({ role }) => role === "system").map(({ content }) => content);
+	const rest = plain.filter(({ role }) => role !== "system");
+	const apart = system.length > 0 && inputs.set("system", system.join("\n"));
+	const [only] = rest;
+	const said = rest.length === 1 && only?.role === "user" ? only.content : transcript(rest);
+	inputs.need("prompt", [...(apart ? [] : system), said].join("\n\n"), call);
+}
+
+const imagesIn = (messages: ChatMessage[]): string[] =>
+	messages.flatMap(({ content }) =>
+		Array.isArray(content) ? content.flatMap(({ image_url }) => image_url?.url ?? []) : [],
+	);
+
+const SPEAKERS: Record<string, string> = { assistant: "Assistant", tool: "Tool" };
+
+const transcript = (messages: { role: string; content: string }[]): string =>
+	[...messages.map(({ role, content }) => `${SPEAKERS[role] ?? "User"}: ${content}`), "Assistant:"].join(
+		"\n",
+	);
+
+function completionOf(prediction: Prediction, call: Call): ChatCompletion {
+	const usage = usageOf(prediction);
+	return {
+		...heading(call),
+		object: "chat.completion",
+		choices: [
+			{
+				index: 0,
+				message: { role: "assistant", content: textOf(prediction.output, call) },
+				finish_reason: "stop",
+			},
+		],
+		...(usage && { usage }),
+	};
+}
+
+export async function describeImage(
+	{ image, prompt, raw: _, ...sampling }: DescribeImageInput,
+	call: Call,
+): Promise<Answer<"image-to-text">> {
+	const inputs = new Inputs(await readModel(call));
+	inputs.need("image", fileUrl(image), call);
+	inputs.set("question", prompt);
+	for (const [name, value] of Object.entries(sampling)) inputs.set(name as keyof typeof sampling, value);
+	const prediction = await predict(call, inputs.values);
+	const description = textOf(prediction.output, call).trim();
+	if (!description) throw failureOfShape(call, "a text");
+	const usage = usageOf(prediction);
+	return { kind: "value", output: { description, ...(usage && { usage }) } };
+}

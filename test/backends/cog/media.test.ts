@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import type { ImageInput } from "../../../src/tasks/images.ts";
+import openApi from "../../fixtures/cog/openapi-image.json?raw";
+import predictionFile from "../../fixtures/cog/prediction-file.json?raw";
+import { failureOf, json } from "../upstream.ts";
+import { ask, inputOf, outputOf } from "./ask.ts";
+import { container, succeeds, takes, URL } from "./container.ts";
+
+const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const PNG_URL = "data:image/png;base64,iVBORw0KGgo=";
+const image = { bytes: PNG };
+const FOX: ImageInput = { prompt: "a fox", width: 1000, height: 300, images: [], format: "jpeg" };
+const text = { type: "string" };
+
+const paints = container({ openApi, predict: () => json(predictionFile) });
+const painted = (output: unknown, other?: Parameters<typeof container>[0]["other"]) =>
+	ask("text-to-image", FOX, container({ openApi, predict: () => succeeds(output), ...(other && { other }) }));
+
+describe("an image", () => {
+	it("is asked for by what the model takes, within its ranges and choices", async () => {
+		const input: ImageInput = {
+			...FOX,
+			negative_prompt: "a cat",
+			steps: 80,
+			guidance: 0.5,
+			seed: 7,
+			strength: 0.4,
+			images: [image],
+			mask: image,
+		};
+		expect(await inputOf(ask("text-to-image", input, paints))).toEqual({
+			prompt: "a fox",
+			negative_prompt: "a cat",
+			width: 768,
+			height: 256,
+			num_inference_steps: 50,
+			guidance_scale: 1,
+			seed: 7,
+			prompt_strength: 0.4,
+			output_format: "jpg",
+			image: PNG_URL,
+			mask: PNG_URL,
+		});
+	});
+
+	it("says nothing of what was left open", async () => {
+		expect(await inputOf(ask("text-to-image", { ...FOX, format: "png" }, paints))).toEqual({
+			prompt: "a fox",
+			width: 768,
+			height: 256,
+			output_format: "png",
+		});
+	});
+
+	it("comes as a data URL", async () => {
+		expect(await outputOf(ask("text-to-image", FOX, paints))).toEqual({
+			bytes: PNG,
+			contentType: "image/png",
+		});
+	});
+
+	it("may be one of several, or at the container's own address", async () => {
+		expect((await outputOf(painted([PNG_URL, "data:image/png;base64,AAAA"]))).bytes).toEqual(PNG);
+		const asking = painted([`${URL}/files/a.png?x=1`], ({ url }) =>
+			url === `${URL}/files/a.png?x=1` ? new Response(PNG) : json({}, 404),
+		);
+		expect((await outputOf(asking)).bytes).toEqual(PNG);
+	});
+
+	it.each([
+		["http://elsewhere.test/a.png", "a file of its own"],
+		["https://container.test:5000/a.png", "a file of its own"],
+		["file:///etc/passwd", "a file"],
+		["just text", "a file"],
+		[null, "a file"],
+		["data:image/png;base64,!!", "a file"],
+		["data:text/plain;base64,aGk=", "an image"],
+	])("that is %j is none, and nothing is fetched", async (output, what) => {
+		const asking = painted(output);
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "executionFailed",
+			description: `The backend 'lab' answered with something that is not ${what}`,
+		});
+		expect(asking.call.asked).toHaveLength(3);
+	});
+
+	it("from several others goes to the list of them", async () => {
+		const several = takes({ prompt: text, image: text, input_images: { type: "array" } });
+		const respond = container({ openApi: several, predict: () => json(predictionFile) });
+		expect(await inputOf(ask("text-to-image", { ...FOX, images: [image, image] }, respond))).toEqual({
+			prompt: "a fox",
+			input_images: [PNG_URL, PNG_URL],
+		});
+	});
+
+	it("cannot be asked of a model without a prompt, nor from an image of one that takes none", async () => {
+		const without = (properties: Record<string, object>, input: Partial<ImageInput>) =>
+			failureOf(
+				ask(
+					"text-to-image",
+					{ ...FOX, ...input },
+					container({ openApi: takes(properties), predict: () => json(predictionFile) }),
+				).answer,
+			);
+		expect(await without({ audio: text }, {})).toMatchObject({
+			description: "The backend 'lab' has no input for prompt",
+			retryable: true,
+		});
+		expect(await without({ prompt: text }, { images: [image] })).toMatchObject({
+			description: "The backend 'lab' has no input for images",
+		});
+	});
+
+	it("is described", async () => {
+		const sees = takes({ image: text, question: text, max_new_tokens: { type: "integer", maximum: 5 } });
+		const respond = container({ openApi: sees, predict: () => succeeds([" A", " fox."]) });
+		const asking = ask("image-to-text", { image, prompt: "What?", max_tokens: 9 }, respond);
+		expect(await outputOf(asking)).toEqual({ description: "A fox." });
+		expect(await inputOf(asking)).toEqual({ image: PNG_URL, question: "What?", max_new_tokens: 5 });
+	});
+});
+
+describe("speech", () => {
+	const sound = "data:audio/wav;base64,UklGRgAAAABXQVZF";
+	const speaks = (properties: Record<string, object>) =>
+		container({ openApi: takes(properties), predict: () => succeeds({ audio: sound }) });
+
+	it("is made in the voice and the format that the model has", async () => {
+		const respond = speaks({
+			text,
+			speaker: { enum: ["luna", "angus"], type: "string" },
+			output_format: { enum: ["mp3", "wav"], type: "string" },
+			speed: { type: "number", minimum: 0.5, maximum: 2 },
+		});
+		const input = { text: "Hi", voice: "Luna", speed: 9, encoding: "linear16" as const };
+		const asking = ask("text-to-speech", input, respond);
+		expect(await outputOf(asking)).toMatchObject({ contentType: "audio/wav" });
+		expect(await inputOf(asking)).toEqual({ text: "Hi", speaker: "luna", speed: 2, output_format: "wav" });
+	});
+
+	it("in a voice or a format that the model lacks is in its own", async () => {
+		const respond = speaks({ text, speaker: { enum: ["luna"], type: "string" } });
+		expect(
+			await inputOf(ask("text-to-speech", { text: "Hi", voice: "nova", encoding: "mp3" }, respond)),
+		).toEqual({ text: "Hi" });
+	});
+
+	it("as mu-law is for another engine", async () => {
+		const { answer } = ask("text-to-speech", { text: "Hi", encoding: "mulaw" }, speaks({ text }));
+		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });
+	});
+});
+
+describe("a transcript", () => {
+	const audio = { bytes: Uint8Array.from([0x49, 0x44, 0x33]) };
+	const hears = (
+		output: unknown,
+		properties: Record<string, object> = { audio: text, translate: { type: "boolean" } },
+	) => container({ openApi: takes(properties), predict: () => succeeds(output) });
+
+	it("has the segments and the language that the model told", async () => {
+		const segments = [{ id: 0, start: 0, end: 1.5, text: " Hi." }];
+		const output = { transcription: " Hi.", detected_language: "english", segments, translation: null };
+		const asking = ask("speech-recognition", { audio, task: "transcribe", language: "en" }, hears(output));
+		expect(await outputOf(asking)).toEqual({
+			text: " Hi.",
+			language: "english",
+			segments: [{ start: 0, end: 1.5, text: " Hi." }],
+		});
+		expect(await inputOf(asking)).toEqual({ audio: "data:audio/mpeg;base64,SUQz", translate: false });
+	});
+
+	it.each([
+		["text", { text: "Hi." }],
+		["one text", "Hi."],
+		["pieces", ["H", "i."]],
+		["segments alone", { segments: [{ start: 0, end: 1, text: "Hi." }] }],
+	])("may be %s", async (_, output) => {
+		const asking = ask("speech-recognition", { audio, task: "transcribe" }, hears(output));
+		expect((await outputOf(asking)).text).toBe("Hi.");
+	});
+
+	it("in English is asked for by either name, and of no model that lacks both", async () => {
+		const translate = (properties: Record<string, object>) =>
+			ask("speech-recognition", { audio, task: "translate" }, hears("Hi.", properties));
+		const task = { enum: ["transcribe", "translate"], type: "string" };
+		expect(await inputOf(translate({ audio: text, task }))).toMatchObject({ task: "translate" });
+		expect(await inputOf(translate({ audio: text, translate: { type: "boolean" } }))).toMatchObject({
+			translate: true,
+		});
+		expect(await failureOf(translate({ audio: text }).answer)).toMatchObject({ retryable: true });
+	});
+});

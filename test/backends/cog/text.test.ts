@@ -1,0 +1,340 @@
+import { describe, expect, it } from "vitest";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import openApi from "../../fixtures/cog/openapi-text.json?raw";
+import stream from "../../fixtures/cog/stream.sse?raw";
+import { drain, eventStream, failureOf, json, type Responder, tap } from "../upstream.ts";
+import { ask, inputOf, outputOf } from "./ask.ts";
+import { container, predictionsOf, succeeds, takes, URL } from "./container.ts";
+
+const HI: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };
+const text = { type: "string" };
+
+const model = (predict: Parameters<typeof container>[0]["predict"], schema = openApi): Responder =>
+	container({ openApi: schema, predict, other: () => json({}) });
+const says = model(() => succeeds(["Onions", " bloom"]));
+const given = (input: Partial<ChatInput>, respond = says) =>
+	inputOf(ask("text-generation", { ...HI, ...input }, respond));
+
+describe("a conversation", () => {
+	it("of one turn is the prompt, what the system says beside it, and sampling within the model's ranges", async () => {
+		expect(
+			await given({
+				messages: [
+					{ role: "developer", content: "Be short." },
+					{ role: "user", content: [{ type: "text", text: "hi" }] },
+				],
+				max_tokens: 9000,
+				temperature: 1.7,
+				top_k: 5,
+				stop: ["a", "b"],
+			}),
+		).toEqual({
+			prompt: "hi",
+			system_prompt: "Be short.",
+			max_tokens: 512,
+			temperature: 1,
+			stop_sequences: "a,b",
+		});
+	});
+
+	it("of several turns is a transcript", async () => {
+		expect(
+			await given({
+				messages: [
+					{ role: "user", content: "2 + 2?" },
+					{ role: "assistant", content: "4" },
+					{ role: "user", content: "And 1?" },
+				],
+			}),
+		).toEqual({ prompt: "User: 2 + 2?\nAssistant: 4\nUser: And 1?\nAssistant:" });
+	});
+
+	it("has the system's words first, where the model has no place for them", async () => {
+		const messages: ChatInput["messages"] = [
+			{ role: "system", content: "Be short." },
+			{ role: "user", content: "hi" },
+		];
+		const respond = model(() => succeeds("ok"), takes({ prompt: text }));
+		expect(await given({ messages }, respond)).toEqual({ prompt: "Be short.\n\nhi" });
+	});
+
+	it.each([
+		["array", [{ role: "user", content: "hi" }]],
+		["string", '[{"role":"user","content":"hi"}]'],
+	])("is given as it is to a model that takes messages as %s", async (type, messages) => {
+		const respond = model(() => succeeds("ok"), takes({ messages: { type }, prompt: text }));
+		expect(await given({}, respond)).toEqual({ messages });
+	});
+
+	it("with a picture needs a model that sees", async () => {
+		const url = "data:image/png;base64,AAAA";
+		const messages: ChatInput["messages"] = [
+			{
+				role: "user",
+				content: [
+					{ type: "image_url", image_url: { url } },
+					{ type: "text", text: "hi" },
+				],
+			},
+		];
+		const sees = model(() => succeeds("ok"), takes({ prompt: text, image: text }));
+		expect(await given({ messages }, sees)).toEqual({ prompt: "hi", image: url });
+		expect(await failureOf(given({ messages }))).toMatchObject({
+			key: "engineRefused",
+			description: "The backend 'lab' has no input for image",
+			retryable: true,
+		});
+	});
+
+	it("raw, is asked without a template", async () => {
+		expect(await given({ messages: [], prompt: "Once" })).toEqual({
+			prompt: "Once",
+			prompt_template: "{prompt}",
+		});
+	});
+
+	it.each<[Partial<ChatInput>, string]>([
+		[{ n: 2 }, "gives one answer a request"],
+		[{ tools: [{ type: "function", function: { name: "a" } }] }, "calls no tools"],
+		[{ response_format: { type: "json_object" } }, "keeps to no JSON schema"],
+		[{ suffix: "end" }, "takes no suffix"],
+	])("with %j is for another engine, which is not asked first", async (fields, what) => {
+		const asking = ask("text-generation", { ...HI, ...fields }, says);
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "engineRefused",
+			description: `The backend 'lab' ${what}`,
+			retryable: true,
+		});
+		expect(asking.call.asked).toHaveLength(0);
+	});
+});
+
+describe("a prediction", () => {
+	it("is a completion, with the tokens that the model recorded", async () => {
+		const metrics = { predict_time: 1, input_token_count: 3, output_token_count: 2 };
+		const asking = ask(
+			"text-generation",
+			HI,
+			model(() => succeeds(["On", "ions"], { metrics })),
+		);
+		expect(await outputOf(asking)).toMatchObject({
+			object: "chat.completion",
+			model: "engine-model",
+			choices: [{ index: 0, message: { role: "assistant", content: "Onions" }, finish_reason: "stop" }],
+			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+		});
+		expect(predictionsOf(asking.call.asked)[0]?.id).toMatch(/^uuid-\d$/);
+	});
+
+	const failing = (body: object, status = 200) =>
+		failureOf(
+			ask(
+				"text-generation",
+				HI,
+				model(() => json(body, status)),
+			).answer,
+		);
+
+	it.each([
+		[{ status: "failed", error: "CUDA out of memory" }, "executionFailed", "ended its prediction as failed"],
+		[{ status: "canceled" }, "executionFailed", "ended its prediction as canceled"],
+		[{ status: "starting" }, "executionFailed", "answered with something that is not a finished prediction"],
+		[{ status: "succeeded", output: 7 }, "executionFailed", "answered with something that is not a text"],
+	])("%j is a failure, in none of the model's words", async (body, key, what) => {
+		expect(await failing(body)).toMatchObject({ key, description: `The backend 'lab' ${what}` });
+	});
+
+	it("that the model will not show says so", async () => {
+		const error = "NSFW content detected. Try running it again, or try a different prompt.";
+		expect(await failing({ status: "failed", error })).toMatchObject({
+			key: "refusedByModel",
+			description: error,
+		});
+	});
+
+	it("without a slot is for another container", async () => {
+		expect(await failing({ detail: "Already running a prediction" }, 409)).toMatchObject({
+			key: "outOfCapacity",
+			retryable: true,
+			upstream: { backend: "lab", status: 409 },
+		});
+	});
+
+	it("of wrong inputs says which", async () => {
+		const detail = [{ loc: ["body", "input", "prompt"], msg: "field required" }];
+		expect(await failing({ detail }, 422)).toMatchObject({
+			key: "engineRefused",
+			description: "field required",
+		});
+	});
+
+	it("is cancelled by its id when the caller leaves", async () => {
+		const asking = ask(
+			"text-generation",
+			HI,
+			model(
+				({ signal }) =>
+					new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted")))),
+			),
+		);
+		const failure = failureOf(asking.answer);
+		await expect.poll(() => predictionsOf(asking.call.asked)).toHaveLength(1);
+		asking.call.leave();
+		expect(await failure).toMatchObject({ key: "aborted" });
+		const [prediction] = predictionsOf(asking.call.asked);
+		const cancel = asking.call.asked.at(-1);
+		expect(cancel?.url).toBe(`${URL}/predictions/${prediction?.id}/cancel`);
+		expect(cancel?.init.method).toBe("POST");
+		expect(cancel?.signal.aborted).toBe(false);
+	});
+});
+
+describe("a container", () => {
+	it.each([
+		["STARTING", "outOfCapacity", "starting"],
+		["BUSY", "outOfCapacity", "busy"],
+		["SETUP_FAILED", "upstreamUnavailable", "setup failed"],
+		["DEFUNCT", "upstreamUnavailable", "defunct"],
+		["UNHEALTHY", "upstreamUnavailable", "unhealthy"],
+	])("that is %s is not sent the prompt", async (status, key, word) => {
+		const respond = container({ openApi, health: { status }, predict: () => succeeds("ok") });
+		const asking = ask("text-generation", HI, respond);
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key,
+			description: `The backend 'lab' is ${word}`,
+			retryable: true,
+		});
+		expect(predictionsOf(asking.call.asked)).toHaveLength(0);
+	});
+});
+
+describe("a stream", () => {
+	const streaming = (respond: Responder) => ask("text-generation", { ...HI, stream: true }, respond);
+	async function read(asking: ReturnType<typeof streaming>) {
+		const answer = await asking.answer;
+		if (answer.kind !== "stream") throw new Error("a value");
+		const { text, error } = await drain(answer.events);
+		const frames = text.split("\n\n").filter((frame) => frame.startsWith("data: {"));
+		const chunks = frames.map((frame) => JSON.parse(frame.slice(6)));
+		return { chunks, error, done: text.endsWith("data: [DONE]\n\n") };
+	}
+
+	it("is asked for and told in OpenAI's chunks", async () => {
+		const asking = streaming(model(() => eventStream(stream)));
+		const { chunks, done } = await read(asking);
+		expect(done).toBe(true);
+		expect(chunks.map(({ choices }) => choices[0])).toEqual([
+			{ index: 0, delta: { role: "assistant", content: "" }, logprobs: null, finish_reason: null },
+			{ index: 0, delta: { content: "Onions" }, logprobs: null, finish_reason: null },
+			{ index: 0, delta: { content: " bloom" }, logprobs: null, finish_reason: null },
+			{ index: 0, delta: {}, logprobs: null, finish_reason: "stop" },
+		]);
+		const asked = asking.call.asked.find(({ url }) => url.endsWith("/predictions"));
+		expect(asked?.headers.get("accept")).toBe("text/event-stream");
+		expect(asked?.json.id).toMatch(/^uuid-\d$/);
+	});
+
+	it("has the tokens that the model recorded", async () => {
+		const metrics = { input_token_count: 3, output_token_count: 2 };
+		const completed = { status: "succeeded", metrics };
+		const events = `event: output\ndata: {"chunk":"a"}\n\nevent: log\ndata: {"data":"x"}\n\nevent: completed\ndata: ${JSON.stringify(completed)}\n\n`;
+		const { chunks } = await read(streaming(model(() => eventStream(events))));
+		expect(chunks.at(-1)).toMatchObject({
+			choices: [],
+			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+		});
+	});
+
+	it("of a model that does not stream is its whole output", async () => {
+		const asking = streaming(
+			model(({ headers }) =>
+				headers.get("accept") === "text/event-stream"
+					? json({ detail: "Not Acceptable" }, 406)
+					: succeeds(["On", "ions"]),
+			),
+		);
+		expect((await outputOf(asking)).choices[0]?.message.content).toBe("Onions");
+		expect(predictionsOf(asking.call.asked)).toHaveLength(2);
+	});
+
+	it("is not asked for, of a model that does not yield", async () => {
+		const asking = streaming(model(() => succeeds("ok"), takes({ prompt: text }, { type: "string" })));
+		await outputOf(asking);
+		expect(asking.call.asked.at(-1)?.headers.get("accept")).toBe("application/json");
+	});
+
+	it.each([
+		[
+			"fails",
+			'event: completed\ndata: {"status":"failed","error":"boom"}\n\n',
+			"ended its prediction as failed",
+		],
+		["has an error", 'event: error\ndata: {"detail":"dropped"}\n\n', "was cut off mid-answer"],
+		["stops", "", "was cut off mid-answer"],
+		[
+			"is of no text",
+			'event: output\ndata: {"chunk":{"a":1}}\n\n',
+			"answered with something that is not a stream of text",
+		],
+	])("that %s says so after what was good", async (_, end, what) => {
+		const good = 'event: output\ndata: {"chunk":"Onions","index":0}\n\n';
+		const { chunks, error, done } = await read(streaming(model(() => eventStream(good + end))));
+		expect(chunks).toHaveLength(2);
+		expect(done).toBe(false);
+		expect(error).toMatchObject({ key: "executionFailed", description: `The backend 'lab' ${what}` });
+	});
+
+	it("is cancelled at the container when its reader leaves, and not when it ended", async () => {
+		const upstream = tap();
+		upstream.push('event: output\ndata: {"chunk":"Onions","index":0}\n\n');
+		const left = streaming(model(() => eventStream(upstream.body)));
+		const answer = await left.answer;
+		if (answer.kind !== "stream") throw new Error("a value");
+		await answer.events.cancel();
+		expect(left.call.asked.at(-1)?.url).toMatch(/\/predictions\/uuid-\d\/cancel$/);
+
+		const ended = streaming(model(() => eventStream(stream)));
+		await read(ended);
+		expect(ended.call.asked.filter(({ url }) => url.endsWith("/cancel"))).toHaveLength(0);
+	});
+});
+
+describe("embeddings", () => {
+	const respond = (output: unknown, properties: Record<string, object>) =>
+		model(() => succeeds(output), takes(properties));
+
+	it.each([
+		["array", ["a, b", "c"]],
+		["string", '["a, b","c"]'],
+	])("of several texts are one prediction, of a model that takes them as %s", async (type, texts) => {
+		const asking = ask("text-embeddings", { texts: ["a, b", "c"] }, respond([[1], [2]], { texts: { type } }));
+		expect(await outputOf(asking)).toEqual({ vectors: [[1], [2]] });
+		expect(await inputOf(asking)).toEqual({ texts });
+	});
+
+	it("are one prediction each, of a model that takes one text", async () => {
+		const asking = ask("text-embeddings", { texts: ["a", "b"] }, respond({ embedding: [1, 2] }, { text }));
+		expect(await outputOf(asking)).toEqual({
+			vectors: [
+				[1, 2],
+				[1, 2],
+			],
+		});
+		expect(predictionsOf(asking.call.asked).map(({ input }) => input)).toEqual([
+			{ text: "a" },
+			{ text: "b" },
+		]);
+	});
+
+	it.each([[[[1], [2], [3]]], [[]], ["text"], [{ embeddings: [[1]] }]])(
+		"that are not two are refused: %j",
+		async (output) => {
+			const asking = ask(
+				"text-embeddings",
+				{ texts: ["a", "b"] },
+				respond(output, { texts: { type: "array" } }),
+			);
+			expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
+		},
+	);
+});
