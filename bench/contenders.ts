@@ -9,6 +9,7 @@ import type { Ask } from "./load.ts";
 import { listening, serve, stop, type WorkerSpec } from "./workerd.ts";
 
 const ROOT = join(import.meta.dirname, "..");
+const BUNDLE = join(ROOT, "dist/worker/index.js");
 /** All contenders share one core; the load and the engine have the other. */
 export const CONTENDERS_CPU = 0;
 const LOAD_CPU = 1;
@@ -31,10 +32,22 @@ export interface Field {
 	folder: string;
 	upstream: { url: string; pid: number };
 	/** Starts one; stop it when it is no longer needed. */
-	start(name: ContenderName): Promise<Contender | undefined>;
+	start(name: ContenderName, options?: GanglionOptions): Promise<Contender | undefined>;
 	close(): Promise<void>;
 }
-export type ContenderName = "floor" | "floor again" | "ganglion" | "portkey";
+/** `operator`: Ganglion asked with the operator's token. `unlimited`: so, and no limit of anything is set. */
+export type ContenderName = "floor" | "floor again" | "ganglion" | "operator" | "unlimited" | "portkey";
+
+/** How Ganglion is run, where it is not as it is measured. */
+export interface GanglionOptions {
+	/** Its bundle. */
+	file?: string;
+	inspectorPort?: number;
+	/** Asks as the operator, whom no account's object has to know. */
+	asOperator?: boolean;
+	/** Sets no limits. */
+	unlimited?: boolean;
+}
 
 export async function openField(): Promise<Field> {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-bench-"));
@@ -51,7 +64,7 @@ export async function openField(): Promise<Field> {
 	return {
 		folder,
 		upstream,
-		start(name) {
+		start(name, options) {
 			const own = join(folder, String(started++));
 			mkdirSync(own);
 			switch (name) {
@@ -59,7 +72,11 @@ export async function openField(): Promise<Field> {
 				case "floor again":
 					return floor(name, upstream.url, own);
 				case "ganglion":
-					return ganglion(upstream.url, own);
+					return ganglion(name, upstream.url, own, options);
+				case "operator":
+					return ganglion(name, upstream.url, own, { asOperator: true });
+				case "unlimited":
+					return ganglion(name, upstream.url, own, { asOperator: true, unlimited: true });
 				case "portkey":
 					return portkey(upstream.url);
 				default:
@@ -93,8 +110,13 @@ async function floor(name: string, upstream: string, folder: string): Promise<Co
 	};
 }
 
-/** With everything on: a token, rates, a budget and the ledger. */
-async function ganglion(upstream: string, folder: string): Promise<Contender> {
+/** With everything on, unless told otherwise: a token, rates, a budget and the ledger. */
+async function ganglion(
+	name: string,
+	upstream: string,
+	folder: string,
+	{ file = BUNDLE, inspectorPort, asOperator = false, unlimited = false }: GanglionOptions = {},
+): Promise<Contender> {
 	const {
 		compatibility_date = "",
 		compatibility_flags,
@@ -105,8 +127,8 @@ async function ganglion(upstream: string, folder: string): Promise<Contender> {
 	const admin = "the-admin-token-of-a-bench-on-loopback";
 	const backends = MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]);
 	const spec: WorkerSpec = {
-		name: "ganglion",
-		file: join(ROOT, "dist/worker/index.js"),
+		name,
+		file,
 		vars: {
 			BACKENDS: Object.fromEntries(backends),
 			ROUTES: {
@@ -117,18 +139,23 @@ async function ganglion(upstream: string, folder: string): Promise<Contender> {
 			// In force, and above what a bench can reach.
 			LIMITS: {
 				plan: "paid",
-				daily_neurons: 1e9,
-				requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
+				...(unlimited
+					? { requests_per_minute: { "Text Generation": null, "Text Embeddings": null } }
+					: {
+							daily_neurons: 1e9,
+							requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
+						}),
 			},
 			ADMIN_TOKEN: admin,
 		},
 		objects: durable_objects.bindings.map(({ name, class_name }) => ({ name, class_name: class_name ?? "" })),
 		compatibilityDate: compatibility_date,
 		compatibilityFlags: compatibility_flags,
+		...(inspectorPort !== undefined && { inspectorPort }),
 	};
 	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);
 	const account = `${served.url}/client/v4/accounts/bench`;
-	const token = await createToken(account, admin);
+	const token = asOperator ? admin : await createToken(account, admin);
 	return {
 		...served,
 		ask(mode, body, dialect = "openai") {

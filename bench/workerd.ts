@@ -16,6 +16,8 @@ export interface WorkerSpec {
 	objects?: { name: string; class_name: string }[];
 	compatibilityDate: string;
 	compatibilityFlags?: string[];
+	/** Of the Chrome DevTools protocol. */
+	inspectorPort?: number;
 }
 
 export interface Served {
@@ -42,7 +44,9 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const config = join(folder, "config.capnp");
 	writeFileSync(config, capnp(spec, port, state));
 	const pinned = cpu !== undefined && process.platform === "linux";
-	const command = [workerd, "serve", config];
+	const inspector =
+		spec.inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${spec.inspectorPort}`];
+	const command = [workerd, "serve", ...inspector, config];
 	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
 	const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
 	await listening(port, child);

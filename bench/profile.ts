@@ -1,0 +1,168 @@
+/**
+ * Where the time of the gateway's JavaScript goes: V8's samples under load, added up by function.
+ *
+ *     node bench/profile.ts json [--seconds 5] [--rows 40] [--stacks NAME]
+ *
+ * Only the thread that runs JavaScript is sampled: `(program)` is native code (HTTP, streams, RPC, SQLite), `(idle)`
+ * none at all. `--stacks` tells who calls the functions of that name. Builds a readable bundle of its own.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Contender, freePort, openField } from "./contenders.ts";
+import { type Ask, load } from "./load.ts";
+import { CHAT } from "./scenarios.ts";
+
+const LOADS: Record<string, (contender: Contender) => Ask> = {
+	json: (contender) => contender.ask("json", CHAT),
+	stream: (contender) =>
+		contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
+	native: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "native"),
+	prompt: (contender) =>
+		contender.ask("json", {
+			messages: [{ role: "user", content: "All work and no play. ".repeat(1_000_000 / 22) }],
+		}),
+	embeddings: (contender) =>
+		contender.ask("embeddings", { input: Array.from({ length: 100 }, (_, i) => `Text number ${i}`) }),
+};
+const CONNECTIONS = 8;
+const WARM_UP_MS = 2_000;
+const SAMPLE_US = 200;
+
+interface CallFrame {
+	functionName: string;
+	lineNumber: number;
+	url: string;
+}
+interface Profile {
+	nodes: { id: number; callFrame: CallFrame; children?: number[] }[];
+	samples: number[];
+	timeDeltas: number[];
+}
+
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: {
+		seconds: { type: "string", default: "5" },
+		rows: { type: "string", default: "40" },
+		stacks: { type: "string" },
+	},
+});
+const [name = "json"] = positionals;
+const askOf = LOADS[name];
+if (!askOf) throw new Error(`No such load: ${name}. There are: ${Object.keys(LOADS).join(", ")}`);
+
+const field = await openField();
+try {
+	const file = build(field.folder);
+	const inspectorPort = await freePort();
+	const contender = await field.start("ganglion", { file, inspectorPort });
+	if (!contender) throw new Error("Ganglion cannot be started");
+	const loops = [{ ask: askOf(contender), connections: CONNECTIONS }];
+	await load(loops, WARM_UP_MS);
+	const inspector = await connect(inspectorPort);
+	await inspector.send("Profiler.enable");
+	await inspector.send("Profiler.setSamplingInterval", { interval: SAMPLE_US });
+	await inspector.send("Profiler.start");
+	const [count = 0] = await load(loops, Number(values.seconds) * 1000);
+	const { profile } = (await inspector.send("Profiler.stop")) as { profile: Profile };
+	print(profile, count, placesIn(readFileSync(file, "utf8")));
+	await contender.stop();
+} finally {
+	await field.close();
+}
+
+function build(folder: string): string {
+	const root = join(import.meta.dirname, "..");
+	const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
+	const args = ["deploy", "--dry-run", "--minify=false", "--outdir", join(folder, "readable")];
+	execFileSync(process.execPath, [wrangler, ...args], { cwd: root, stdio: "ignore" });
+	return join(folder, "readable/index.js");
+}
+
+/** esbuild says above each module where it is from. */
+function placesIn(bundle: string): (line: number) => string {
+	const starts = bundle.split("\n").flatMap((line, i) => {
+		const path = /^\/\/ (\S+\.(?:m?[jt]s|json))$/.exec(line)?.[1];
+		return path ? [{ line: i, path: path.replace(/^.*node_modules\//, "") }] : [];
+	});
+	return (line) => starts.findLast((start) => start.line <= line)?.path ?? "";
+}
+
+async function connect(port: number) {
+	const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as {
+		webSocketDebuggerUrl: string;
+	}[];
+	const socket = new WebSocket(targets[0]?.webSocketDebuggerUrl ?? "");
+	await new Promise((resolve, reject) => {
+		socket.onopen = resolve;
+		socket.onerror = reject;
+	});
+	const waiting = new Map<number, (result: unknown) => void>();
+	socket.onmessage = ({ data }) => {
+		const { id, result } = JSON.parse(String(data)) as { id?: number; result?: unknown };
+		if (id !== undefined) waiting.get(id)?.(result);
+	};
+	let next = 0;
+	return {
+		send: (method: string, params: object = {}) =>
+			new Promise<unknown>((resolve) => {
+				const id = ++next;
+				waiting.set(id, resolve);
+				socket.send(JSON.stringify({ id, method, params }));
+			}),
+	};
+}
+
+function print(
+	{ nodes, samples, timeDeltas }: Profile,
+	count: number,
+	placeOf: (line: number) => string,
+): void {
+	const own = new Map<number, number>();
+	for (const [i, id] of samples.entries()) own.set(id, (own.get(id) ?? 0) + (timeDeltas[i] ?? 0));
+	const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
+	const byId = new Map(nodes.map((node) => [node.id, node]));
+	const labelOf = ({ functionName, lineNumber, url }: CallFrame): string =>
+		`${functionName || "(anonymous)"}${url ? `  ${placeOf(lineNumber)}` : ""}`;
+
+	const self = new Map<string, number>();
+	const total = new Map<string, number>();
+	for (const node of nodes) {
+		const time = own.get(node.id) ?? 0;
+		if (time === 0) continue;
+		const label = labelOf(node.callFrame);
+		self.set(label, (self.get(label) ?? 0) + time);
+		const seen = new Set<string>();
+		for (let at: number | undefined = node.id; at !== undefined; at = parents.get(at)) {
+			const frame = byId.get(at);
+			if (frame) seen.add(labelOf(frame.callFrame));
+		}
+		for (const each of seen) total.set(each, (total.get(each) ?? 0) + time);
+	}
+	const each = (time: number) => (time / count).toFixed(1).padStart(8);
+	console.log(`${count} answers; microseconds an answer: self, with what it calls`);
+	const rows = [...self].sort(([, a], [, b]) => b - a).slice(0, Number(values.rows));
+	for (const [label, time] of rows) console.log(`${each(time)} ${each(total.get(label) ?? 0)}  ${label}`);
+	console.log("\nwith what they call");
+	const sums = [...total].sort(([, a], [, b]) => b - a).slice(0, Number(values.rows) * 2);
+	for (const [label, time] of sums) console.log(`${each(time)}  ${label}`);
+
+	if (values.stacks === undefined) return;
+	const stacks = new Map<string, number>();
+	for (const node of nodes) {
+		const time = own.get(node.id) ?? 0;
+		if (time === 0 || node.callFrame.functionName !== values.stacks) continue;
+		const path: string[] = [];
+		for (let at = parents.get(node.id); at !== undefined && path.length < 6; at = parents.get(at)) {
+			const frame = byId.get(at);
+			if (frame) path.push(labelOf(frame.callFrame));
+		}
+		const text = path.join(" < ");
+		stacks.set(text, (stacks.get(text) ?? 0) + time);
+	}
+	console.log(`\ncallers of ${values.stacks}`);
+	for (const [text, time] of [...stacks].sort(([, a], [, b]) => b - a).slice(0, 20))
+		console.log(`${each(time)}  ${text}`);
+}
