@@ -19,7 +19,7 @@ import type { AccountLimits, InferenceRequest, Limits, Services } from "../reque
 import type { TaskCall } from "../tasks/task.ts";
 import { Ticket } from "./ticket.ts";
 
-export type AdmitServices = Pick<Services, "ledgers" | "limits" | "now" | "waitUntil">;
+export type AdmitServices = Pick<Services, "analytics" | "ledgers" | "limits" | "now" | "waitUntil">;
 
 /** Gives the ticket, and the call as it may be asked: with less output where a budget has no room for more. */
 export async function admit(
@@ -31,14 +31,20 @@ export async function admit(
 	const limits = limitsOf(services.limits, caller.account);
 	const startedAt = services.now();
 	const ledger = services.ledgers.of(caller.account);
-	// Whatever the object says of the request, it has looked at the credential first.
-	const asked = await admission(id, caller.credential, model, call, limits);
-	const admitted = ledger.admit({ ...asked, holdMs: services.limits.holdMs });
-	const { outputTokens } = await admitted.finally(() => {
+	const wanted = await admission(id, caller.credential, model, call, limits);
+	const asked = { ...wanted, holdMs: services.limits.holdMs };
+	// Before the account is asked: a caller who leaves meanwhile must not take along who has to settle.
+	const ticket = new Ticket({ asked, account: caller.account, model, startedAt, ledger, services });
+	try {
+		const { outputTokens } = await ledger.admit(asked);
+		return { ticket, call: bounded(call, outputTokens) };
+	} catch (refused) {
+		ticket.drop();
+		throw refused;
+	} finally {
+		// Whatever the object says of the request, it has looked at the credential first.
 		caller.known = true;
-	});
-	const ticket = new Ticket({ id, model, startedAt, ledger, services });
-	return { ticket, call: bounded(call, outputTokens) };
+	}
 }
 
 export const limitsOf = ({ accounts, everyone }: Limits, account: string): AccountLimits =>

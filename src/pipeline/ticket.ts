@@ -6,16 +6,18 @@ import type { AiError } from "../errors.ts";
 import type { Measured } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons } from "../models/neurons.ts";
-import type { AccountLedger, Outcome } from "../objects/admission.ts";
+import type { AccountLedger, Admission, Outcome, Settlement } from "../objects/admission.ts";
+import { dataPoint } from "../objects/analytics.ts";
 import type { Served, Services } from "../request.ts";
 
 export interface Holding {
-	id: string;
+	asked: Admission;
+	account: string;
 	model: Model;
 	/** Epoch milliseconds. */
 	startedAt: number;
 	ledger: AccountLedger;
-	services: Pick<Services, "now" | "waitUntil">;
+	services: Pick<Services, "analytics" | "now" | "waitUntil">;
 }
 
 export class Ticket {
@@ -73,26 +75,31 @@ export class Ticket {
 		});
 	}
 
+	/** The account said no: there is nothing to settle. */
+	drop(): void {
+		this.#settled = true;
+		this.#release();
+	}
+
 	#record(
 		outcome: Outcome,
 		cost: number,
-		facts: Omit<
-			Parameters<AccountLedger["settle"]>[0],
-			"ticket" | "outcome" | "microNeurons" | "latencyMs" | "firstTokenMs"
-		>,
+		facts: Omit<Settlement, "ticket" | "outcome" | "microNeurons" | "latencyMs" | "firstTokenMs">,
 	): void {
 		if (this.#settled) return;
 		this.#settled = true;
-		const { id, startedAt, ledger, services } = this.#holding;
+		const { account, asked, startedAt, ledger, services } = this.#holding;
 		const now = services.now();
-		ledger.settle({
-			ticket: id,
+		const settlement: Settlement = {
+			ticket: asked.ticket,
 			outcome,
 			microNeurons: cost,
 			...facts,
 			latencyMs: now - startedAt,
 			firstTokenMs: (this.#firstAt ?? now) - startedAt,
-		});
+		};
+		ledger.settle(settlement);
+		services.analytics?.writeDataPoint(dataPoint(settlement, asked, account));
 		this.#release();
 	}
 }
