@@ -40,11 +40,12 @@ function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> 
 		...(NAMES_OUTPUT_FORMAT.test(target.model)
 			? { output_format: input.format }
 			: { response_format: "b64_json" }),
-		// As SGLang and vLLM-Omni name them.
+		// As SGLang and vLLM-Omni name them; `step` is LocalAI's.
 		...(!isOpenAiService(target) && {
 			output_format: input.format,
 			negative_prompt: input.negative_prompt,
 			num_inference_steps: input.steps,
+			step: input.steps,
 			guidance_scale: input.guidance,
 			seed: input.seed,
 			strength: input.strength,

@@ -1,6 +1,9 @@
 /**
  * https://platform.openai.com/docs/api-reference/audio: `/audio/transcriptions`, and `/audio/translations` into English.
  *
+ * A server with one route for both (whisper.cpp) is asked there, with a field of its own, and believed only if it says that
+ * it translated.
+ *
  * The fullest answer is asked for first. Where the refusal names the format, the next plainer one is tried: some models
  * have no words' times (Groq, vLLM), some no `verbose_json` at all (gpt-4o-transcribe, older vLLM).
  */
@@ -40,6 +43,7 @@ const TranscriptReply = z.looseObject({
 	duration: z.coerce.number().nonnegative().nullish().catch(undefined),
 	segments: z.array(SegmentReply).nullish(),
 	words: z.array(WordReply).nullish(),
+	task: z.string().nullish(),
 });
 type TranscriptReply = z.output<typeof TranscriptReply>;
 
@@ -54,16 +58,36 @@ const PLAINER: Format[] = [
 ];
 const NAMES_FORMAT = /response_format|verbose_json|timestamp/;
 
+const TRANSCRIPTIONS = "/audio/transcriptions";
+const TRANSLATIONS = "/audio/translations";
+const NOT_FOUND = 404;
+
 export async function transcribe(
 	input: TranscriptionInput,
 	call: Call,
 ): Promise<Answer<"speech-recognition">> {
+	if (input.task === "transcribe")
+		return { kind: "value", output: transcript(await hear(input, TRANSCRIPTIONS, call)) };
+	try {
+		return { kind: "value", output: transcript(await hear(input, TRANSLATIONS, call)) };
+	} catch (error) {
+		if (!hasNoRoute(error) || isOpenAiService(call.target)) throw error;
+		const reply = await hear(input, TRANSCRIPTIONS, call);
+		if (reply.task !== "translate") throw error;
+		return { kind: "value", output: transcript(reply) };
+	}
+}
+
+const hasNoRoute = (error: unknown): boolean =>
+	error instanceof AiError && error.upstream?.status === NOT_FOUND;
+
+async function hear(input: TranscriptionInput, path: string, call: Call): Promise<TranscriptReply> {
 	let format = FULLEST;
 	// Translations have no times of words.
 	const plainer = input.task === "translate" ? PLAINER.slice(1) : [...PLAINER];
 	for (;;) {
 		try {
-			return { kind: "value", output: transcript(await ask(input, format, call)) };
+			return await ask(input, { ...format, path }, call);
 		} catch (error) {
 			const next = isAboutFormat(error) ? plainer.shift() : undefined;
 			if (!next) throw error;
@@ -75,7 +99,11 @@ export async function transcribe(
 const isAboutFormat = (error: unknown): boolean =>
 	error instanceof AiError && error.key === "engineRefused" && NAMES_FORMAT.test(error.description);
 
-function ask(input: TranscriptionInput, format: Format, call: Call): Promise<TranscriptReply> {
+function ask(
+	input: TranscriptionInput,
+	{ path, ...format }: Format & { path: string },
+	call: Call,
+): Promise<TranscriptReply> {
 	const { audio, task, language, prompt, temperature } = input;
 	const form = new FormData();
 	const type = soundTypeOf(audio) ?? audio.contentType ?? "application/octet-stream";
@@ -89,7 +117,7 @@ function ask(input: TranscriptionInput, format: Format, call: Call): Promise<Tra
 	if (language !== undefined && takesLanguage) form.append("language", language);
 	if (task === "transcribe")
 		for (const granularity of format.timestamps) form.append("timestamp_granularities[]", granularity);
-	const path = task === "translate" ? "/audio/translations" : "/audio/transcriptions";
+	else if (path === TRANSCRIPTIONS) form.append("translate", "true");
 	return postJson(call, path, form, TranscriptReply);
 }
 

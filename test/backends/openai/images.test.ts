@@ -27,6 +27,7 @@ describe("an image", () => {
 			output_format: "jpeg",
 			negative_prompt: "dogs",
 			num_inference_steps: 4,
+			step: 4,
 			guidance_scale: 7.5,
 			seed: 1,
 			strength: 0.5,
@@ -91,6 +92,7 @@ describe("an image from images", () => {
 			["response_format", "b64_json"],
 			["output_format", "jpeg"],
 			["num_inference_steps", "4"],
+			["step", "4"],
 			["image", "image-0.jpg", "image/jpeg"],
 			["mask", "mask.png", "image/png"],
 		]);

@@ -200,4 +200,34 @@ describe("a translation", () => {
 		expect(await outputOf(asking)).toEqual({ text: "The beach was" });
 		expect(asking.call.asked).toHaveLength(2);
 	});
+
+	describe("of a server with one route for both", () => {
+		const oneRoute = (reply: object) =>
+			ask("speech-recognition", TRANSLATE, ({ url }) =>
+				url.endsWith("/audio/transcriptions") ? json(reply) : json({ error: "Not Found" }, 404),
+			);
+
+		it("is asked there, by its own field", async () => {
+			const asking = oneRoute({ task: "translate", text: "Hi", language: "german" });
+			expect(await outputOf(asking)).toEqual({ text: "Hi", language: "german" });
+			expect(asking.call.asked.map(({ url }) => url.replace("http://engine.test/v1", ""))).toEqual([
+				"/audio/translations",
+				"/audio/transcriptions",
+			]);
+			expect(fieldsOf(asking.call.asked[1])).toContain("translate=true");
+		});
+
+		it.each([{ text: "Hallo" }, { task: "transcribe", text: "Hallo" }])(
+			"is not taken for one that did not translate: %j",
+			async (reply) => {
+				expect(await failureOf(oneRoute(reply).answer)).toMatchObject({ key: "noSuchModel" });
+			},
+		);
+
+		it("is not OpenAI's", async () => {
+			const asking = ask("speech-recognition", TRANSLATE, () => json({}, 404), OPENAI);
+			await failureOf(asking.answer);
+			expect(asking.call.asked).toHaveLength(1);
+		});
+	});
 });
