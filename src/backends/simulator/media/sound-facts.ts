@@ -3,11 +3,14 @@ import { type IAudioMetadata, parseBlob } from "music-metadata";
 import { AiError } from "../../../errors.ts";
 import type { Media } from "../../../tasks/media.ts";
 import { rawFormatOf } from "./raw-format.ts";
-import { isWav } from "./riff.ts";
+import { isWav, wavChunks } from "./riff.ts";
 import { spokenTextOf } from "./spoken-text.ts";
+import { marked } from "./watermark.ts";
 
 /** An hour of Ogg takes about ten thousand; made to be slow, a file of a few megabytes takes millions. */
 const MAX_READS = 30_000;
+/** Of the chunk that says how a WAV file's samples are written. */
+const LEAST_FORMAT_BYTES = 16;
 /** Room for the cover of an album, which comes in one piece. */
 const MAX_READ_BYTES = 8 * 1024 * 1024;
 
@@ -30,13 +33,20 @@ export async function readSoundFacts({ bytes, contentType }: Media): Promise<Sou
 	if (raw && bytes.length > 0 && !isWav(bytes)) {
 		const { code, bits, rate, channels } = raw;
 		const duration = bytes.length / ((rate * channels * bits) / 8);
-		return { format: `raw ${code === "pcm" ? "PCM" : code}`, duration, rate, channels };
+		const spoken = bits <= 16 && channels === 1 ? marked(bytes, bits === 16 ? 2 : 1) : undefined;
+		return {
+			format: `raw ${code === "pcm" ? "PCM" : code}`,
+			duration,
+			rate,
+			channels,
+			...(spoken !== undefined && { spoken }),
+		};
 	}
 	const metadata = await parse(bytes).catch((cause: unknown) => {
 		throw new AiError("invalidInput", undefined, { cause });
 	});
 	const { container, codec, duration, sampleRate, numberOfChannels } = metadata.format;
-	const spoken = spokenTextOf(metadata);
+	const spoken = spokenTextOf(metadata) ?? (isWav(bytes) ? markedWav(bytes) : undefined);
 	return {
 		format: nameOf(container, codec),
 		...(isPositive(duration) && { duration }),
@@ -44,6 +54,15 @@ export async function readSoundFacts({ bytes, contentType }: Media): Promise<Sou
 		...(isPositive(numberOfChannels) && { channels: numberOfChannels }),
 		...(spoken !== undefined && { spoken }),
 	};
+}
+
+/** The simulator's samples in a WAV file of somebody else. */
+function markedWav(bytes: Uint8Array): string | undefined {
+	const { format, data } = wavChunks(bytes) ?? {};
+	if (!format || !data || format.length < LEAST_FORMAT_BYTES) return undefined;
+	const view = new DataView(format.buffer, format.byteOffset, format.byteLength);
+	const [channels, frameBytes] = [view.getUint16(2, true), view.getUint16(12, true)];
+	return channels === 1 && (frameBytes === 1 || frameBytes === 2) ? marked(data, frameBytes) : undefined;
 }
 
 const isPositive = (value: number | undefined): value is number =>

@@ -1,4 +1,4 @@
-/** Samples to the sound files that the simulator writes, the spoken text inside where there is room for it. */
+/** Samples to the sound files that the simulator writes, with the spoken text inside. */
 import { Mp3Encoder } from "@breezystack/lamejs";
 import { WaveFile } from "wavefile";
 import { AiError } from "../../../errors.ts";
@@ -6,6 +6,7 @@ import type { SpeechInput } from "../../../tasks/audio.ts";
 import type { Media } from "../../../tasks/media.ts";
 import { joined, wavChunks } from "./riff.ts";
 import { id3Tag, withInfo } from "./spoken-text.ts";
+import { mark } from "./watermark.ts";
 
 /** Made before there is a sound: what it will refuse, it refuses then. */
 export interface SpeechEncoder {
@@ -95,8 +96,9 @@ export function wave(
 			if (encoding === "mulaw") wav.toMuLaw();
 			if (encoding === "alaw") wav.toALaw();
 			const file = wav.toBuffer();
-			if (container === "wav") return { bytes: withInfo(file, text), contentType: "audio/wav" };
 			const data = wavChunks(file)?.data ?? new Uint8Array();
+			mark(data, encoding === "linear16" ? 2 : 1, text);
+			if (container === "wav") return { bytes: withInfo(file, text), contentType: "audio/wav" };
 			return { bytes: new Uint8Array(data), contentType: `${RAW_TYPES[encoding]};rate=${rate};channels=1` };
 		},
 	};

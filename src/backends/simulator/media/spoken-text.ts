@@ -1,6 +1,7 @@
 /**
  * The words inside the sound. The simulator's voice cannot be understood, so its files carry what was said as
- * metadata, where any player shows it, and the simulator's own speech recognition reads it from there.
+ * metadata, where any player shows it, and the simulator's own speech recognition reads it from there. Samples without a
+ * file carry it in themselves (`watermark.ts`).
  *
  * MP3: ID3v2.4 `TXXX` (https://id3.org/id3v2.4.0-frames). WAV: `LIST INFO ICMT`, in UTF-8 as `CSET` says (Multimedia
  * Programming Interface and Data Specifications 1.0).

@@ -1,6 +1,6 @@
 /**
  * Text to speech: a real sound file, one channel, as long as the text takes to say (`timing.ts`: about 150 words a
- * minute, divided by `speed`), with the text inside it (`spoken-text.ts`) where the format has room for one.
+ * minute, divided by `speed`), with the text inside it (`spoken-text.ts`, `watermark.ts`).
  *
  * There is no encoder here for FLAC, Opus and AAC, and a file that is not what was asked for breaks the caller's
  * player: they are refused. A text longer than a minute is said faster, so that it ends within the minute.

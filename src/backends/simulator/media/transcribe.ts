@@ -1,12 +1,27 @@
 /**
  * Speech recognition. The simulator's own speech is transcribed exactly, from the text that its files carry. Of any
- * other sound it says what it measured, in brackets, so that nobody takes it for something that was heard.
+ * other sound it says what it measured, in brackets, so that nobody takes it for something that was heard, and is as
+ * sure of it as of a coin.
  */
 import type { Transcript, TranscriptionInput, TranscriptSegment, Word } from "../../../tasks/audio.ts";
 import { readSoundFacts, type SoundFacts } from "./sound-facts.ts";
 import { placeWords, spokenWords } from "./timing.ts";
 
 const DEFAULT_LANGUAGE = "en";
+
+/** What a decoder says of a stretch of sound. Whisper gives all segments of it the same. */
+type Decoding = Required<
+	Pick<TranscriptSegment, "temperature" | "avg_logprob" | "compression_ratio" | "no_speech_prob">
+>;
+const HEARD = { avg_logprob: 0, no_speech_prob: 0 };
+const UNHEARD = { avg_logprob: round(Math.log(0.5)), no_speech_prob: 0.5 };
+
+/** Bytes of the text to bytes of it compressed by zlib, as Whisper finds out that it repeats itself. */
+async function compressionRatio(text: string): Promise<number> {
+	const bytes = new TextEncoder().encode(text);
+	const compressed = new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate")));
+	return round(bytes.length / (await compressed.arrayBuffer()).byteLength);
+}
 
 export async function transcribe(input: TranscriptionInput): Promise<Transcript> {
 	const facts = await readSoundFacts(input.audio);
@@ -18,7 +33,11 @@ export async function transcribe(input: TranscriptionInput): Promise<Transcript>
 			duration: facts.duration,
 			...timed(text, {
 				duration: facts.duration,
-				temperature: input.temperature ?? 0,
+				decoding: {
+					temperature: input.temperature ?? 0,
+					...(facts.spoken === undefined ? UNHEARD : HEARD),
+					compression_ratio: await compressionRatio(text),
+				},
 				heard: facts.spoken !== undefined,
 			}),
 		}),
@@ -39,7 +58,7 @@ function measured({ format, duration, rate, channels }: SoundFacts): string {
 interface Timing {
 	/** Seconds. */
 	duration: number;
-	temperature: number;
+	decoding: Decoding;
 	/** Whether these are words that were said. */
 	heard: boolean;
 }
@@ -47,7 +66,7 @@ interface Timing {
 /** Words over the whole duration by their length, and a segment for each sentence. */
 function timed(
 	text: string,
-	{ duration, temperature, heard }: Timing,
+	{ duration, decoding, heard }: Timing,
 ): Required<Pick<Transcript, "words" | "segments">> {
 	const words: Word[] = [];
 	const segments: TranscriptSegment[] = [];
@@ -61,12 +80,14 @@ function timed(
 			start: round(open.start),
 			end: round(end),
 			text: text.slice(open.from, to),
-			temperature,
+			...decoding,
 		});
 		open = undefined;
 	}
 	return { words, segments };
 }
 
-/** To the millisecond. */
-const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+/** To the millisecond, and other numbers as far. */
+function round(value: number): number {
+	return Math.round(value * 1000) / 1000;
+}

@@ -85,6 +85,8 @@ describe("the simulator's own speech", () => {
 		const second = well + 0.15 + hello + 0.35;
 		const duration = second + who + is + there + 0.35;
 		const ms = (seconds: number) => expect.closeTo(seconds, 3);
+		// 26 bytes, and as zlib has them: 26 and a head, a check sum and an end.
+		const SURE = { temperature: 0, avg_logprob: 0, no_speech_prob: 0, compression_ratio: 0.765 };
 		expect(transcript).toEqual({
 			text,
 			language: "en",
@@ -97,17 +99,48 @@ describe("the simulator's own speech", () => {
 				{ word: "there?", start: ms(second + who + is), end: ms(duration - 0.35), confidence: 1 },
 			],
 			segments: [
-				{ start: 0, end: ms(second - 0.35), text: "Well, hello.", temperature: 0 },
-				{ start: ms(second), end: ms(duration - 0.35), text: "Who is there?", temperature: 0 },
+				{ start: 0, end: ms(second - 0.35), text: "Well, hello.", ...SURE },
+				{ start: ms(second), end: ms(duration - 0.35), text: "Who is there?", ...SURE },
 			],
 		});
 	});
 
-	it("cannot carry its text without a container", async () => {
-		const audio = await textToSpeech({ text: "Hello there.", encoding: "linear16", container: "none" });
-		expect((await listen(audio)).text).toBe(
-			"[Simulated transcript: 1.1 seconds of raw PCM audio, 24000 Hz, mono.]",
+	it.each(TEXTS.map((text) => [text.slice(0, 40), text] as const))(
+		"comes back from samples without a file: %j",
+		async (_, text) => {
+			for (const encoding of ["linear16", "mulaw", "alaw"] as const)
+				for (const sample_rate of [8_000, 44_100]) {
+					const heard = await echo(text, { encoding, sample_rate, container: "none" });
+					expect(heard.text).toBe(text);
+					expect(heard.words?.every(({ confidence }) => confidence === 1)).toBe(true);
+				}
+		},
+	);
+
+	it("comes back from samples in a file of somebody else", async () => {
+		const { bytes } = await textToSpeech({ text: "Hello there.", encoding: "linear16", container: "none" });
+		const file = new WaveFile();
+		file.fromScratch(1, 24_000, "16", new Int16Array(bytes.buffer));
+		expect((await listen({ bytes: new Uint8Array(file.toBuffer()) })).text).toBe("Hello there.");
+	});
+
+	it("does not come back from samples that were changed or cut off", async () => {
+		const { bytes, contentType = "" } = await textToSpeech({
+			text: "Hello there.",
+			encoding: "linear16",
+			container: "none",
+		});
+		const quieter = new Uint8Array(new Int16Array(bytes.buffer).map((sample) => sample / 2).buffer);
+		for (const changed of [bytes.slice(2), bytes.slice(0, 400), quieter])
+			expect((await listen({ bytes: changed, contentType })).text).toMatch(/^\[Simulated transcript: /);
+	});
+
+	it("says how much its text repeats itself", async () => {
+		const [once, often] = await Promise.all(
+			["All is well.", "All is well. ".repeat(40).trim()].map((text) => echo(text, { encoding: "mulaw" })),
 		);
+		expect(once?.segments?.[0]?.compression_ratio).toBeLessThan(1);
+		expect(often?.segments?.[0]?.compression_ratio).toBeGreaterThan(10);
 	});
 });
 
@@ -156,7 +189,13 @@ describe("other sound is measured", () => {
 		expect(rest).toEqual({ language: "en", duration });
 		expect(words?.map(({ word }) => word).join(" ")).toBe(text);
 		expect(words?.every((word) => !("confidence" in word))).toBe(true);
-		expect(segments).toEqual([{ start: 0, end: expect.any(Number), text, temperature: 0 }]);
+		const unsure = {
+			temperature: 0,
+			avg_logprob: expect.closeTo(Math.log(0.5), 3),
+			no_speech_prob: 0.5,
+			compression_ratio: expect.any(Number),
+		};
+		expect(segments).toEqual([{ start: 0, end: expect.any(Number), text, ...unsure }]);
 		expect(words?.at(-1)?.end).toBeLessThanOrEqual(duration);
 	});
 
