@@ -82,8 +82,8 @@ const CAPITALS = 1.6;
 const ACCENTED_WORD = 2.2;
 const FAR_WORD: Cost = [2.56, 0.15, 3];
 /** Long words of a language that is not English, which it is by the accented words in it: one in ten is enough. */
-const FOREIGN_WORD = { letter: 0.62, beyond: 8, accentedShare: 0.1 };
-const DIGITS = { tokens: 1.47, together: 3 };
+const FOREIGN_WORD = { letter: 0.7, beyond: 8, accentedShare: 0.1 };
+const DIGITS = { tokens: 1.05, together: 3 };
 const SPACES = 1.13;
 /** After a word. */
 const LINE_END = { one: 0.82, more: 2 };
