@@ -12,14 +12,14 @@ describe("conversion of files", () => {
 			name: "a.csv",
 			mimeType: "text/csv",
 			format: "markdown",
-			tokens: 6,
+			tokens: 9,
 			data: "| a | b |\n| --- | --- |\n",
 		});
 		expect(await convert("a.csv", "a,b\n", { output: { format: "text" } })).toEqual({
 			name: "a.csv",
 			mimeType: "text/csv",
 			format: "text",
-			tokens: 1,
+			tokens: 3,
 			data: "a\tb\n",
 		});
 	});

@@ -52,7 +52,7 @@ describe("tomarkdown over REST", () => {
 					name: "a.html",
 					mimeType: "text/html",
 					format: "markdown",
-					tokens: 2,
+					tokens: 3,
 					data: "# Hi\n",
 				},
 				{
@@ -77,7 +77,7 @@ describe("tomarkdown over REST", () => {
 				'{"output":{"format":"text"},"html":{"cssSelector":".x","hostname":"a.b"},"pdf":{}}',
 			],
 		]);
-		expect(await response.json()).toMatchObject({ result: [{ format: "text", tokens: 1, data: "y\n" }] });
+		expect(await response.json()).toMatchObject({ result: [{ format: "text", tokens: 2, data: "y\n" }] });
 	});
 
 	it.each<[string, [string, string | File][], string]>([
@@ -159,7 +159,7 @@ describe("Markdown on the binding's wire", () => {
 					name: "a.csv",
 					mimeType: "text/csv",
 					format: "markdown",
-					tokens: 9,
+					tokens: 14,
 					data: "| a | b |\n| --- | --- |\n| 1 | 2 |\n",
 				},
 				{
@@ -167,7 +167,7 @@ describe("Markdown on the binding's wire", () => {
 					name: "b.html",
 					mimeType: "text/html",
 					format: "markdown",
-					tokens: 5,
+					tokens: 9,
 					data: "[x](https://a.b/x)\n",
 				},
 				{

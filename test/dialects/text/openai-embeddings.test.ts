@@ -72,7 +72,7 @@ describe("openaiEmbeddings", () => {
 		expect(write(writer, exchange, "text-embeddings", { vectors: [[1, -2.5, 0]] })).toMatchObject({
 			value: {
 				data: [{ object: "embedding", index: 0, embedding: "AACAPwAAIMAAAAAA" }],
-				usage: { prompt_tokens: 2, total_tokens: 2 },
+				usage: { prompt_tokens: 3, total_tokens: 3 },
 			},
 		});
 	});
