@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 
 export interface WorkerSpec {
@@ -16,6 +17,8 @@ export interface WorkerSpec {
 	objects?: { name: string; class_name: string }[];
 	compatibilityDate: string;
 	compatibilityFlags?: string[];
+	/** For what it writes, instead of this process's own. A file that is open. */
+	log?: Writable;
 	/** Of the Chrome DevTools protocol. */
 	inspectorPort?: number;
 }
@@ -48,7 +51,8 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 		spec.inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${spec.inspectorPort}`];
 	const command = [workerd, "serve", ...inspector, config];
 	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
-	const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+	const log = spec.log ?? "inherit";
+	const child = spawn(program, args, { stdio: ["ignore", log, log] });
 	await listening(port, child);
 	// taskset becomes what it starts.
 	return {
