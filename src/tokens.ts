@@ -121,13 +121,16 @@ export class TokenCount {
 	}
 
 	add(text: string): void {
-		let end = 0;
-		for (let from = 0; from < text.length; from = end) {
-			const kind = kindOf(text.charCodeAt(from));
-			end = from + 1;
-			while (end < text.length && kindOf(text.charCodeAt(end)) === kind) end++;
-			if (kind !== KINDS.attached) this.#take(kind, end - from);
+		let kind = NOTHING;
+		let from = 0;
+		for (let at = 0; at < text.length; at++) {
+			const next = kindOf(text.charCodeAt(at));
+			if (next === kind) continue;
+			if (at > from) this.#take(kind, at - from);
+			kind = next;
+			from = at;
 		}
+		if (text.length > from) this.#take(kind, text.length - from);
 	}
 
 	/** The text ends here: what is added next is another. */
@@ -137,6 +140,7 @@ export class TokenCount {
 	}
 
 	#take(kind: number, length: number): void {
+		if (kind === KINDS.attached) return;
 		const isLatin = kind >= lower && kind <= LAST_LATIN;
 		const run = isLatin ? lower : kind === newline ? space : kind;
 		// Names in camelCase are words.

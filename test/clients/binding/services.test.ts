@@ -15,7 +15,7 @@ it("converts files", async () => {
 	const html = { name: "a.html", blob: new Blob(["<h1>Hi <i>you</i></h1>"], { type: "text/html" }) };
 	const pdf = { name: "b.pdf", blob: new Blob(["%PDF"]) };
 	expect(await AI.toMarkdown([html, pdf])).toMatchObject([
-		{ name: "a.html", mimeType: "text/html", format: "markdown", tokens: 3, data: "# Hi _you_\n" },
+		{ name: "a.html", mimeType: "text/html", format: "markdown", tokens: 5, data: "# Hi _you_\n" },
 		{ name: "b.pdf", mimeType: "application/pdf", format: "error" },
 	]);
 	const options = { conversionOptions: { html: { cssSelector: "i" } } };
