@@ -45,6 +45,27 @@ export function modelFields<Shape extends z.ZodRawShape>(
 	return z.object(Object.fromEntries(fields) as Shape);
 }
 
+/**
+ * A body on OpenAI's routes: an optional field that is `null` was not given, as in OpenAI's schema, and the model's
+ * default counts. The fields in `meant` say something by it.
+ */
+export const nullAsAbsent = <Shape extends z.ZodRawShape>(
+	schema: z.ZodObject<Shape>,
+	{ meant = [] }: { meant?: readonly (keyof Shape & string)[] } = {},
+) => {
+	const optional = new Set(
+		Object.entries<z.core.$ZodType>(schema.shape)
+			.filter(([name, field]) => field._zod.optin !== undefined && !meant.includes(name))
+			.map(([name]) => name),
+	);
+	const isAbsent = ([name, value]: [string, unknown]): boolean => value === null && optional.has(name);
+	return z.preprocess((sent) => {
+		if (typeof sent !== "object" || sent === null || Array.isArray(sent)) return sent;
+		const fields = Object.entries(sent);
+		return fields.some(isAbsent) ? Object.fromEntries(fields.filter((field) => !isAbsent(field))) : sent;
+	}, schema);
+};
+
 type Known<Fields extends z.ZodRawShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };
 
 interface FieldRules<Name> {

@@ -9,7 +9,7 @@ import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import type { Dialect } from "../dialect.ts";
-import { defaulted, perModel, present } from "../fields.ts";
+import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { invalidInput } from "./errors.ts";
 import { asksForUsage } from "./openai-route.ts";
@@ -18,28 +18,30 @@ import { TextCompletion, textCompletion, textCompletionEvents } from "./text-com
 const tokens = z.array(z.int());
 
 const schema = (model: Model) =>
-	z.object({
-		model: z.string().optional(),
-		prompt: z.union([z.string(), z.array(z.string()), tokens, z.array(tokens)]),
-		best_of: z.int().min(1).nullish(),
-		echo: z.boolean().nullish(),
-		frequency_penalty: defaulted(model, "frequency_penalty", z.number().min(-2).max(2).nullable()),
-		logit_bias: z.record(z.string(), z.number()).nullish(),
-		logprobs: z.int().min(0).max(20).nullish(),
-		max_tokens: defaulted(model, "max_tokens", z.int().nullable()),
-		n: defaulted(model, "n", z.int().min(1).max(128).nullable()),
-		presence_penalty: defaulted(model, "presence_penalty", z.number().min(-2).max(2).nullable()),
-		repetition_penalty: z.number().min(0).max(2).nullish(),
-		seed: z.int().nullish(),
-		stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
-		stream: defaulted(model, "stream", z.boolean().nullable()),
-		stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-		suffix: z.string().nullish(),
-		temperature: defaulted(model, "temperature", z.number().min(0).max(2).nullable()),
-		top_k: z.int().min(1).nullish(),
-		top_p: defaulted(model, "top_p", z.number().min(0).max(1).nullable()),
-		user: z.string().nullish(),
-	});
+	nullAsAbsent(
+		z.object({
+			model: z.string().optional(),
+			prompt: z.union([z.string(), z.array(z.string()), tokens, z.array(tokens)]),
+			best_of: z.int().min(1).nullish(),
+			echo: z.boolean().nullish(),
+			frequency_penalty: defaulted(model, "frequency_penalty", z.number().min(-2).max(2).nullable()),
+			logit_bias: z.record(z.string(), z.number()).nullish(),
+			logprobs: z.int().min(0).max(20).nullish(),
+			max_tokens: defaulted(model, "max_tokens", z.int().nullable()),
+			n: defaulted(model, "n", z.int().min(1).max(128).nullable()),
+			presence_penalty: defaulted(model, "presence_penalty", z.number().min(-2).max(2).nullable()),
+			repetition_penalty: z.number().min(0).max(2).nullish(),
+			seed: z.int().nullish(),
+			stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
+			stream: defaulted(model, "stream", z.boolean().nullable()),
+			stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+			suffix: z.string().nullish(),
+			temperature: defaulted(model, "temperature", z.number().min(0).max(2).nullable()),
+			top_k: z.int().min(1).nullish(),
+			top_p: defaulted(model, "top_p", z.number().min(0).max(1).nullable()),
+			user: z.string().nullish(),
+		}),
+	);
 type Inputs = z.output<ReturnType<typeof schema>>;
 
 export const openaiCompletions: Dialect = {

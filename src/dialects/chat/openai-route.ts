@@ -8,7 +8,7 @@
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import type { Dialect } from "../dialect.ts";
-import { perModel } from "../fields.ts";
+import { nullAsAbsent, perModel } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { contentRules } from "./content-rules.ts";
 import { readMessages } from "./messages.ts";
@@ -18,11 +18,15 @@ import { openAiEvents } from "./openai-stream.ts";
 import { OpenAiCompletion, openAiCompletion } from "./openai-write.ts";
 
 const schema = (model: Model) =>
-	z.object({
-		messages: z.array(contentRules(model).textOnly ? PlainMessage : OpenAiMessage),
-		...openAiFields(model),
-		response_format: AnyResponseFormat.optional(),
-	});
+	nullAsAbsent(
+		z.object({
+			messages: z.array(contentRules(model).textOnly ? PlainMessage : OpenAiMessage),
+			...openAiFields(model),
+			response_format: AnyResponseFormat.optional(),
+		}),
+		// The product's word for "do not think".
+		{ meant: ["reasoning_effort"] },
+	);
 
 export const openaiChat: Dialect = {
 	reader: {

@@ -3,25 +3,27 @@ import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
-import { present } from "../fields.ts";
+import { nullAsAbsent, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
 import { paint, sizeRange } from "./image-input.ts";
 import { encodeBase64 } from "./media.ts";
 
-const ImagesRequest = z.object({
-	model: z.string(),
-	prompt: z.string().min(1),
-	n: z.int().min(1).max(10).nullish(),
-	size: z
-		.string()
-		.regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/)
-		.nullish(),
-	response_format: z.enum(["b64_json", "url"]).nullish(),
-	output_format: z.enum(["png", "jpeg", "webp"]).nullish(),
-	stream: z.boolean().nullish(),
-	/** Ours: OpenAI has no such field. */
-	seed: z.int().nullish(),
-});
+const ImagesRequest = nullAsAbsent(
+	z.object({
+		model: z.string(),
+		prompt: z.string().min(1),
+		n: z.int().min(1).max(10).optional(),
+		size: z
+			.string()
+			.regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/)
+			.optional(),
+		response_format: z.enum(["b64_json", "url"]).optional(),
+		output_format: z.enum(["png", "jpeg", "webp"]).optional(),
+		stream: z.boolean().optional(),
+		/** Ours: OpenAI has no such field. */
+		seed: z.int().optional(),
+	}),
+);
 type ImagesRequest = z.output<typeof ImagesRequest>;
 
 const reader: Reader = {
@@ -39,10 +41,7 @@ const reader: Reader = {
 	},
 };
 
-function sidesOf(
-	size: string | null | undefined,
-	model: Model,
-): { width: number; height: number } | undefined {
+function sidesOf(size: string | undefined, model: Model): { width: number; height: number } | undefined {
 	if (!size || size === "auto") return undefined;
 	const [width = 0, height = 0] = size.split("x").map(Number);
 	const { min, max } = sizeRange(model);

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import type { SpeechInput } from "../../tasks/audio.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
-import { present } from "../fields.ts";
+import { nullAsAbsent, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
 import { speechMedia } from "./text-to-speech.ts";
 
@@ -22,14 +22,16 @@ const FORMATS = {
 	pcm: { encoding: "linear16", container: "none", sample_rate: PCM_SAMPLE_RATE },
 } as const satisfies Record<string, Pick<SpeechInput, "encoding" | "container" | "sample_rate">>;
 
-const SpeechRequest = z.object({
-	model: z.string(),
-	input: z.string().min(1).max(4096),
-	voice: z.union([z.string(), z.object({ id: z.string() })]).nullish(),
-	response_format: z.enum(["mp3", "opus", "aac", "flac", "wav", "pcm"]).nullish(),
-	speed: z.number().min(0.25).max(4).nullish(),
-	stream_format: z.enum(["audio", "sse"]).nullish(),
-});
+const SpeechRequest = nullAsAbsent(
+	z.object({
+		model: z.string(),
+		input: z.string().min(1).max(4096),
+		voice: z.union([z.string(), z.object({ id: z.string() })]).optional(),
+		response_format: z.enum(["mp3", "opus", "aac", "flac", "wav", "pcm"]).optional(),
+		speed: z.number().min(0.25).max(4).optional(),
+		stream_format: z.enum(["audio", "sse"]).optional(),
+	}),
+);
 type SpeechRequest = z.output<typeof SpeechRequest>;
 
 const reader: Reader = {

@@ -24,12 +24,15 @@ const FormFields = z.object({
 	stream: z.enum(["true", "false"]).optional(),
 });
 
-/** Numbers as numbers, repeated fields as lists. */
+/** How OpenAI's SDKs write it in a form, which has no other word for it. */
+const NULL = "null";
+
+/** Numbers as numbers, repeated fields as lists, without what is empty. */
 function fieldsOf(form: MultipartForm): z.output<typeof FormFields> {
 	const fields = Object.fromEntries(
 		Object.keys(FormFields.shape).flatMap((name): [string, unknown][] => {
 			const [text] = form.texts(name);
-			if (text === undefined || text === "") return [];
+			if (text === undefined || text === "" || text === NULL) return [];
 			if (name.endsWith("[]")) return [[name, form.texts(name)]];
 			return [[name, name === "temperature" && !Number.isNaN(Number(text)) ? Number(text) : text]];
 		}),

@@ -10,7 +10,7 @@ import type { ChatInput, ResponseFormat } from "../../tasks/text-generation.ts";
 import { contentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { Effort } from "../chat/openai-fields.ts";
-import { defaulted, perModel, present } from "../fields.ts";
+import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
 import { Input, readInput } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
@@ -22,7 +22,7 @@ export const TextFormat = z.discriminatedUnion("type", [
 	z.object({
 		type: z.literal("json_schema"),
 		name: z.string().min(1),
-		description: z.string().optional(),
+		description: z.string().nullish(),
 		schema: z.record(z.string(), z.unknown()),
 		strict: z.boolean().nullish(),
 	}),
@@ -65,15 +65,17 @@ export type ResponsesRequest = z.output<typeof ResponsesRequest>;
  * answer of a model that thinks before it answers.
  */
 export const responsesSchema = perModel((model): z.ZodType<ResponsesRequest> => {
-	if (model.input === "chat-gpt-oss") return ResponsesRequest;
+	if (model.input === "chat-gpt-oss") return nullAsAbsent(ResponsesRequest);
 	const { stream, max_output_tokens, temperature, top_p, parallel_tool_calls } = ResponsesRequest.shape;
-	return ResponsesRequest.extend({
-		stream: defaulted(model, "stream", stream),
-		max_output_tokens: defaulted(model, "max_tokens", max_output_tokens),
-		temperature: defaulted(model, "temperature", temperature),
-		top_p: defaulted(model, "top_p", top_p),
-		parallel_tool_calls: defaulted(model, "parallel_tool_calls", parallel_tool_calls),
-	});
+	return nullAsAbsent(
+		ResponsesRequest.extend({
+			stream: defaulted(model, "stream", stream),
+			max_output_tokens: defaulted(model, "max_tokens", max_output_tokens),
+			temperature: defaulted(model, "temperature", temperature),
+			top_p: defaulted(model, "top_p", top_p),
+			parallel_tool_calls: defaulted(model, "parallel_tool_calls", parallel_tool_calls),
+		}),
+	);
 });
 
 /** Features that need a store, which there is not. */
@@ -129,8 +131,8 @@ function logprobFields({
 
 function responseFormat(format: z.output<typeof TextFormat>): ResponseFormat {
 	if (format.type !== "json_schema") return format;
-	const { type, ...json_schema } = format;
-	return { type, json_schema };
+	const { type, description, ...rest } = format;
+	return { type, json_schema: { ...rest, ...present({ description }) } };
 }
 
 // Not `metadata`: OpenAI takes it only with `store`, which would keep what the caller was told is not kept.

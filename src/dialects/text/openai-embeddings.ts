@@ -8,6 +8,7 @@ import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { approximateTokens } from "../../tokens.ts";
 import type { Dialect } from "../dialect.ts";
+import { nullAsAbsent } from "../fields.ts";
 import { encodeBase64 } from "../media/media.ts";
 import { outcomeOf } from "../outcome.ts";
 import { MAX_QWEN3_TEXTS, MAX_TEXTS } from "./embeddings.ts";
@@ -16,16 +17,18 @@ const notTokens = (input: unknown): boolean =>
 	!Array.isArray(input) || !(typeof input[0] === "number" || Array.isArray(input[0]));
 
 const inputs = (mostTexts: number) =>
-	z.object({
-		model: z.string(),
-		input: z
-			.unknown()
-			.refine(notTokens, "must be text: arrays of tokens are not supported")
-			.pipe(z.union([z.string(), z.array(z.string()).min(1).max(mostTexts)])),
-		encoding_format: z.enum(["float", "base64"]).default("float"),
-		dimensions: z.int().min(1).optional(),
-		user: z.string().optional(),
-	});
+	nullAsAbsent(
+		z.object({
+			model: z.string(),
+			input: z
+				.unknown()
+				.refine(notTokens, "must be text: arrays of tokens are not supported")
+				.pipe(z.union([z.string(), z.array(z.string()).min(1).max(mostTexts)])),
+			encoding_format: z.enum(["float", "base64"]).default("float"),
+			dimensions: z.int().min(1).optional(),
+			user: z.string().optional(),
+		}),
+	);
 const Inputs = inputs(MAX_TEXTS);
 const Qwen3Inputs = inputs(MAX_QWEN3_TEXTS);
 

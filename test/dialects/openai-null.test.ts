@@ -1,0 +1,259 @@
+/** Clients in many languages write `null` for what their users left alone: on OpenAI's routes it means just that. */
+import type OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { openaiCompletions } from "../../src/dialects/chat/completions.ts";
+import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
+import type { Dialect } from "../../src/dialects/dialect.ts";
+import { MultipartForm } from "../../src/dialects/media/multipart.ts";
+import { openaiImages, openaiSpeech, openaiTranscription } from "../../src/dialects/media/openai-media.ts";
+import { responses } from "../../src/dialects/responses/responses.ts";
+import { openaiEmbeddings } from "../../src/dialects/text/openai-embeddings.ts";
+import type { Model } from "../../src/models/model.ts";
+import { productModel, read, refusal } from "./exchange.ts";
+import { wav } from "./samples.ts";
+
+/** Every field of a request but those that a request cannot do without, as the SDK's types know them. */
+type Optional<Params, Required extends keyof Params> = Record<keyof Omit<Params, Required>, null>;
+
+const chat = {
+	audio: null,
+	frequency_penalty: null,
+	function_call: null,
+	functions: null,
+	logit_bias: null,
+	logprobs: null,
+	max_completion_tokens: null,
+	max_tokens: null,
+	metadata: null,
+	modalities: null,
+	moderation: null,
+	n: null,
+	parallel_tool_calls: null,
+	prediction: null,
+	presence_penalty: null,
+	prompt_cache_key: null,
+	prompt_cache_options: null,
+	prompt_cache_retention: null,
+	response_format: null,
+	safety_identifier: null,
+	seed: null,
+	service_tier: null,
+	stop: null,
+	store: null,
+	stream: null,
+	stream_options: null,
+	temperature: null,
+	tool_choice: null,
+	tools: null,
+	top_logprobs: null,
+	top_p: null,
+	user: null,
+	verbosity: null,
+	web_search_options: null,
+} satisfies Optional<
+	OpenAI.ChatCompletionCreateParamsNonStreaming,
+	"messages" | "model" | "reasoning_effort"
+>;
+
+const completions = {
+	best_of: null,
+	echo: null,
+	frequency_penalty: null,
+	logit_bias: null,
+	logprobs: null,
+	max_tokens: null,
+	n: null,
+	presence_penalty: null,
+	seed: null,
+	stop: null,
+	stream: null,
+	stream_options: null,
+	suffix: null,
+	temperature: null,
+	top_p: null,
+	user: null,
+} satisfies Optional<OpenAI.CompletionCreateParamsNonStreaming, "model" | "prompt">;
+
+const responsesFields = {
+	access_programs: null,
+	background: null,
+	context_management: null,
+	conversation: null,
+	image: null,
+	include: null,
+	instructions: null,
+	max_output_tokens: null,
+	max_tool_calls: null,
+	metadata: null,
+	moderation: null,
+	parallel_tool_calls: null,
+	previous_response_id: null,
+	prompt: null,
+	prompt_cache_key: null,
+	prompt_cache_options: null,
+	prompt_cache_retention: null,
+	reasoning: null,
+	safety_identifier: null,
+	service_tier: null,
+	store: null,
+	stream: null,
+	stream_options: null,
+	temperature: null,
+	text: null,
+	tool_choice: null,
+	tools: null,
+	top_logprobs: null,
+	top_p: null,
+	truncation: null,
+	user: null,
+} satisfies Optional<OpenAI.Responses.ResponseCreateParamsNonStreaming, "input" | "model">;
+
+const embeddings = {
+	dimensions: null,
+	encoding_format: null,
+	user: null,
+} satisfies Optional<OpenAI.EmbeddingCreateParams, "input" | "model">;
+
+const images = {
+	background: null,
+	complexity: null,
+	frame_count: null,
+	frame_duration_ms: null,
+	moderation: null,
+	n: null,
+	output_compression: null,
+	output_format: null,
+	partial_images: null,
+	quality: null,
+	response_format: null,
+	safety_identifier: null,
+	size: null,
+	stream: null,
+	style: null,
+	svg: null,
+	user: null,
+} satisfies Optional<OpenAI.ImageGenerateParamsNonStreaming, "model" | "prompt">;
+
+const speech = {
+	instructions: null,
+	response_format: null,
+	speed: null,
+	stream_format: null,
+	voice: null,
+} satisfies Optional<OpenAI.Audio.SpeechCreateParams, "input" | "model">;
+
+const messages = [{ role: "user", content: "Hi" }];
+const CHAT_MODELS = [
+	"@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+	"@cf/meta/llama-3.1-8b-instruct-fast",
+	"@cf/moonshotai/kimi-k2.6",
+	"@cf/moonshotai/kimi-k2.7-code",
+	"@cf/google/gemma-4-26b-a4b-it",
+	"@cf/openai/gpt-oss-20b",
+];
+
+interface Row {
+	dialect: Dialect;
+	models: string[];
+	body: object;
+	fields: object;
+}
+
+const ROUTES: Record<string, Row> = {
+	"chat/completions": { dialect: openaiChat, models: CHAT_MODELS, body: { messages }, fields: chat },
+	completions: {
+		dialect: openaiCompletions,
+		models: CHAT_MODELS,
+		body: { prompt: "Hi" },
+		fields: completions,
+	},
+	responses: { dialect: responses, models: CHAT_MODELS, body: { input: "Hi" }, fields: responsesFields },
+	embeddings: {
+		dialect: openaiEmbeddings,
+		models: ["@cf/baai/bge-m3", "@cf/qwen/qwen3-embedding-0.6b"],
+		body: { input: "Hi" },
+		fields: embeddings,
+	},
+	"images/generations": {
+		dialect: openaiImages,
+		models: ["@cf/black-forest-labs/flux-1-schnell", "@cf/black-forest-labs/flux-2-dev"],
+		body: { prompt: "a fox" },
+		fields: images,
+	},
+	"audio/speech": {
+		dialect: openaiSpeech,
+		models: ["@cf/deepgram/aura-1", "@cf/myshell-ai/melotts"],
+		body: { input: "Hi" },
+		fields: speech,
+	},
+};
+
+/** Fields of our own, too, which OpenAI does not have. */
+function optionalFields({ dialect, fields }: Row, model: Model): string[] {
+	const schema = z.toJSONSchema(dialect.reader.schema(model), { io: "input", unrepresentable: "any" });
+	const known = Object.keys(schema.properties ?? {}).filter((name) => !schema.required?.includes(name));
+	const meant = ["model", "reasoning_effort"];
+	return [...new Set([...Object.keys(fields), ...known])].filter((name) => !meant.includes(name));
+}
+
+const CASES = Object.entries(ROUTES).flatMap(([route, row]) =>
+	row.models.map((id) => [route, id, row] as const),
+);
+
+describe.each(CASES)("%s of %s", (_, id, row) => {
+	const model = productModel(id);
+	const { reader } = row.dialect;
+	const body = { model: id, ...row.body };
+	const fields = optionalFields(row, model);
+
+	it.each(fields)("takes null for %s as nothing", (field) => {
+		expect(read(reader, model, { ...body, [field]: null })).toEqual(read(reader, model, body));
+	});
+
+	it("takes null for all of them", () => {
+		const nothing = Object.fromEntries(fields.map((field) => [field, null]));
+		expect(read(reader, model, { ...body, ...nothing })).toEqual(read(reader, model, body));
+	});
+
+	it.each(Object.keys(row.body))("wants %s", (field) => {
+		expect(refusal(reader, model, { ...body, [field]: null })).toMatch(new RegExp(`'/${field}'`));
+	});
+});
+
+it("turns thinking off for reasoning_effort null, which is the product's word for it", () => {
+	const kimi = productModel("@cf/moonshotai/kimi-k2.6");
+	const { call } = read(openaiChat.reader, kimi, { model: kimi.id, messages, reasoning_effort: null });
+	expect(call.input).toMatchObject({ reasoning_effort: null });
+});
+
+describe("audio/transcriptions", () => {
+	const whisper = productModel("@cf/openai/whisper");
+	const asked = (fields: object) => {
+		const file = { name: "file", bytes: wav(), contentType: "audio/wav", filename: "a.wav" };
+		const texts = Object.entries({ model: whisper.id, ...fields }).map(([name, value]) => ({ name, value }));
+		const multipart = { body: new MultipartForm([file, ...texts]), contentType: "multipart/form-data" };
+		return read(openaiTranscription.reader, whisper, { multipart }).call;
+	};
+	const optional = {
+		chunking_strategy: null,
+		include: null,
+		keywords: null,
+		known_speaker_names: null,
+		known_speaker_references: null,
+		language: null,
+		languages: null,
+		prompt: null,
+		response_format: null,
+		stream: null,
+		temperature: null,
+		timestamp_granularities: null,
+	} satisfies Optional<OpenAI.Audio.TranscriptionCreateParamsNonStreaming, "file" | "model">;
+
+	it.each([...Object.keys(optional), "timestamp_granularities[]"])(
+		"takes null for %s as nothing",
+		(field) => {
+			for (const nothing of ["null", ""]) expect(asked({ [field]: nothing })).toEqual(asked({}));
+		},
+	);
+});
