@@ -12,10 +12,9 @@ const KINDS = {
 	other: 0,
 	lower: 1,
 	upper: 2,
-	/** Of Western Europe: `é`, `ß`. */
+	/** `é`, `ß`; and of other Latin alphabets `ł`, `ğ`, `ạ`. */
 	accentedLower: 3,
 	accentedUpper: 4,
-	/** Of other Latin alphabets: `ł`, `ğ`, `ạ`. */
 	farLower: 5,
 	farUpper: 6,
 	digit: 7,
@@ -85,7 +84,6 @@ const FAR_WORD: Cost = [2.56, 0.15, 3];
 const FOREIGN_WORD = { letter: 0.7, beyond: 8, accentedShare: 0.1 };
 const DIGITS = { tokens: 1.05, together: 3 };
 const SPACES = 1.13;
-/** After a word. */
 const LINE_END = { one: 0.82, more: 2 };
 const INDENT = { one: 0.73, more: 0.94 };
 const ONE_MARK = 0.8;
@@ -126,11 +124,11 @@ export class TokenCount {
 		for (let at = 0; at < text.length; at++) {
 			const next = kindOf(text.charCodeAt(at));
 			if (next === kind) continue;
-			if (at > from) this.#take(kind, at - from);
+			if (at > from && kind !== KINDS.attached) this.#take(kind, at - from);
 			kind = next;
 			from = at;
 		}
-		if (text.length > from) this.#take(kind, text.length - from);
+		if (text.length > from && kind !== KINDS.attached) this.#take(kind, text.length - from);
 	}
 
 	/** The text ends here: what is added next is another. */
@@ -140,7 +138,6 @@ export class TokenCount {
 	}
 
 	#take(kind: number, length: number): void {
-		if (kind === KINDS.attached) return;
 		const isLatin = kind >= lower && kind <= LAST_LATIN;
 		const run = isLatin ? lower : kind === newline ? space : kind;
 		// Names in camelCase are words.
@@ -256,7 +253,6 @@ const BLOCKS: readonly (readonly [end: number, kind: number])[] = [
 	[0x3040, KINDS.wideMark],
 	[0x30a0, KINDS.hiragana],
 	[0x3100, KINDS.katakana],
-	[0x3130, KINDS.han],
 	[0x3190, KINDS.hangul],
 	[0xa000, KINDS.han],
 	[0xac00, KINDS.other],
