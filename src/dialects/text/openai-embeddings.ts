@@ -16,13 +16,17 @@ import { MAX_QWEN3_TEXTS, MAX_TEXTS } from "./embeddings.ts";
 const notTokens = (input: unknown): boolean =>
 	!Array.isArray(input) || !(typeof input[0] === "number" || Array.isArray(input[0]));
 
+/** LangChain sends tokens unless it is told not to, so the way out is named as it is called there. */
+const NO_TOKENS =
+	"must be text, not tokens: the vocabularies of models differ (LangChain: check_embedding_ctx_length: false)";
+
 const inputs = (mostTexts: number) =>
 	nullAsAbsent(
 		z.object({
 			model: z.string(),
 			input: z
 				.unknown()
-				.refine(notTokens, "must be text: arrays of tokens are not supported")
+				.refine(notTokens, NO_TOKENS)
 				.pipe(z.union([z.string(), z.array(z.string()).min(1).max(mostTexts)])),
 			encoding_format: z.enum(["float", "base64"]).default("float"),
 			dimensions: z.int().min(1).optional(),
