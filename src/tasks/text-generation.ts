@@ -18,6 +18,19 @@ export interface ToolCall {
 	type: "function";
 	/** `arguments` is JSON text, as OpenAI has it, whatever the caller's dialect sent. */
 	function: { name: string; arguments: string };
+	/** Gemini's signature of the thoughts that led to the call, which it wants back with it; as Google's OpenAI route has it. */
+	extra_content?: { google: { thought_signature: string } };
+}
+
+/**
+ * Thoughts as Anthropic's models have them, which only they can read again, and only as they were: `thinking` with its
+ * `signature`, or, of `redacted_thinking`, `data`.
+ */
+export interface ThinkingBlock {
+	type: "thinking" | "redacted_thinking";
+	thinking?: string;
+	signature?: string;
+	data?: string;
 }
 
 export interface ChatMessage {
@@ -28,6 +41,8 @@ export interface ChatMessage {
 	tool_call_id?: string;
 	/** Thinking of an earlier turn, given back by the caller. */
 	reasoning_content?: string;
+	/** The same where Anthropic's model has signed it. */
+	thinking_blocks?: ThinkingBlock[];
 }
 
 export interface ChatTool {
@@ -88,6 +103,21 @@ export interface ChatInput {
 	user?: string;
 	/** Fields that only OpenAI's own service knows (`metadata`, `store`, `modalities`, …), passed on as they came. */
 	passthrough?: Record<string, unknown>;
+	verbatim?: Verbatim;
+}
+
+/**
+ * What was asked, of a caller whose dialect is an upstream's own: such an upstream is told what this hub has no word for
+ * as it was said, and its answer comes with a `verbatim` of its own.
+ */
+export interface Verbatim {
+	/** Also the kind of the backend that speaks it. */
+	dialect: "anthropic";
+	body: Record<string, unknown>;
+	/** How many of the hub's messages stand for it. What comes after those was added here. */
+	messages: number;
+	/** Why nobody else can be asked: the first thing in it that was not read into the hub. */
+	unread?: string;
 }
 
 export interface Usage {
@@ -104,7 +134,10 @@ export interface AssistantMessage {
 	refusal?: string | null;
 	reasoning_content?: string | null;
 	reasoning?: string | null;
+	thinking_blocks?: ThinkingBlock[] | null;
 	tool_calls?: ToolCall[] | null;
+	/** The upstream's own message, for a caller of its dialect. */
+	verbatim?: Record<string, unknown>;
 }
 
 export interface ChatChoice {
@@ -130,6 +163,7 @@ export interface ToolCallDelta {
 	id?: string | null;
 	type?: string | null;
 	function?: { name?: string | null; arguments?: string | null } | null;
+	extra_content?: ToolCall["extra_content"];
 }
 
 export interface ChatDelta {
@@ -138,7 +172,11 @@ export interface ChatDelta {
 	refusal?: string | null;
 	reasoning_content?: string | null;
 	reasoning?: string | null;
+	/** Each whole, when it has ended; its text was said before in pieces, as `reasoning_content`. */
+	thinking_blocks?: ThinkingBlock[] | null;
 	tool_calls?: ToolCallDelta[] | null;
+	/** The upstream's own events that this delta stands for, for a caller of its dialect. */
+	verbatim?: Record<string, unknown>[];
 }
 
 /** One event of an OpenAI chat stream. */

@@ -11,13 +11,13 @@ import { MessageTranslator } from "./stream.ts";
 const PATH = "/v1/messages";
 
 export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
-	const { body, answerTool } = requestOf(input, call);
+	const { body, ...form } = requestOf(input, call);
 	if (!input.stream) {
 		const reply = await postJson(call, PATH, body, MessageReply);
-		return { kind: "value", output: completionOf(reply, answerTool, call) };
+		return { kind: "value", output: completionOf(reply, form, call) };
 	}
-	const translator = new MessageTranslator(call, answerTool);
+	const translator = new MessageTranslator(call, form);
 	const reply = await postTranslated(call, PATH, body, { schema: MessageReply, translator });
 	if (reply.kind === "stream") return reply;
-	return { kind: "value", output: completionOf(reply.value, answerTool, call) };
+	return { kind: "value", output: completionOf(reply.value, form, call) };
 }

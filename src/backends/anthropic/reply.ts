@@ -1,8 +1,15 @@
 /** A `message` to a chat completion. */
 import * as z from "zod";
-import type { AssistantMessage, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
+import type {
+	AssistantMessage,
+	ChatCompletion,
+	ThinkingBlock,
+	ToolCall,
+	Usage,
+} from "../../tasks/text-generation.ts";
 import type { Call } from "../upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";
+import type { Request } from "./request.ts";
 
 const count = z.number().nullish();
 
@@ -20,6 +27,9 @@ export const SentBlock = z.looseObject({
 	type: z.string(),
 	text: z.string().nullish(),
 	thinking: z.string().nullish(),
+	signature: z.string().nullish(),
+	/** Of `redacted_thinking`. */
+	data: z.string().nullish(),
 	id: z.string().nullish(),
 	name: z.string().nullish(),
 	input: z.record(z.string(), z.unknown()).nullish(),
@@ -55,6 +65,17 @@ export function finishReason(
 export const metStop = (sequence: string | null | undefined): { stop_reason?: string } =>
 	sequence ? { stop_reason: sequence } : {};
 
+/** Thoughts that can be given back. What nobody signed cannot. */
+export function thinkingBlock({
+	type,
+	thinking,
+	signature,
+	data,
+}: z.output<typeof SentBlock>): ThinkingBlock[] {
+	if (type === "thinking" && signature) return [{ type, thinking: thinking ?? "", signature }];
+	return type === "redacted_thinking" && data ? [{ type, data }] : [];
+}
+
 /** What the cache gave and took is part of the prompt. `undefined` where nothing was counted. */
 export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
 	if (!sent || (sent.input_tokens == null && sent.output_tokens == null)) return undefined;
@@ -76,10 +97,11 @@ export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
 
 export function completionOf(
 	reply: z.output<typeof MessageReply>,
-	answerTool: AnswerTool | undefined,
+	{ answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">,
 	{ target, world }: Call,
 ): ChatCompletion {
 	const usage = usageOf(reply.usage);
+	const message = messageOf(reply.content, answerTool);
 	return {
 		id: reply.id || `chatcmpl-${world.uuid()}`,
 		object: "chat.completion",
@@ -88,7 +110,7 @@ export function completionOf(
 		choices: [
 			{
 				index: 0,
-				message: messageOf(reply.content, answerTool),
+				message: verbatim ? { ...message, verbatim: reply } : message,
 				finish_reason: finishReason(reply.stop_reason, answerTool),
 				...metStop(reply.stop_sequence),
 			},
@@ -116,10 +138,12 @@ function messageOf(
 				function: { name: name ?? "", arguments: JSON.stringify(input ?? {}) },
 			});
 	}
+	const thinking_blocks = blocks.flatMap(thinkingBlock);
 	return {
 		role: "assistant",
 		content: texts.length > 0 || calls.length === 0 ? texts.join("") : null,
 		...(thoughts.length > 0 && { reasoning_content: thoughts.join("") }),
+		...(thinking_blocks.length > 0 && { thinking_blocks }),
 		...(calls.length > 0 && { tool_calls: calls }),
 	};
 }

@@ -7,29 +7,38 @@ import { unable } from "./refusals.ts";
 import { type Thinking, thinkingOf } from "./thinking.ts";
 import { isForced, type Offer, offerOf } from "./tools.ts";
 import { type Traits, traitsOf } from "./traits.ts";
-import { isAmidCalls, isPrefilled, readConversation } from "./turns.ts";
+import { type Conversation, isPrefilled, lacksThoughts, readConversation } from "./turns.ts";
+import { verbatimBody, verbatimConversation, verbatimExtras, withBreakpoints } from "./verbatim.ts";
 
 export interface Request {
 	body: Record<string, unknown>;
 	/** Its call is the answer. */
 	answerTool?: AnswerTool;
+	/** The caller is given the answer as the API has it. */
+	verbatim?: true;
 }
 
 export function requestOf(input: ChatInput, call: Call): Request {
 	refuse(input, call);
-	const { target } = call;
+	const { verbatim } = input;
+	const { target, model } = call;
+	// Whoever names a model of Anthropic's own knows how to ask it.
+	if (verbatim && model.input === "messages")
+		return { body: verbatimBody(input, verbatim, call), verbatim: true };
 	const traits = traitsOf(target.model);
-	const conversation = readConversation(input.messages, call);
+	const conversation = verbatim
+		? verbatimConversation(input, verbatim, call)
+		: readConversation(input.messages, call);
 	const format = formatOf(input, traits);
 	const answerTool = format.kind === "tool" ? format.tool : undefined;
 	const offer = answerTool ? forcing(answerTool) : offerOf(input, traits);
 	const { max_tokens, thinking, effort } = thinkingOf(input, traits, {
 		forced: offer !== undefined && isForced(offer),
 		prefilled: isPrefilled(conversation),
-		amidCalls: isAmidCalls(conversation),
+		lacksThoughts: lacksThoughts(conversation),
 	});
 	const instruction = format.kind === "instruction" ? format.text : undefined;
-	const system = [conversation.system, instruction].filter((text) => text !== undefined);
+	const system = instructionsOf(conversation, instruction);
 	const output_config = {
 		...(effort && { effort }),
 		...(format.kind === "grammar" && { format: { type: "json_schema", schema: format.schema } }),
@@ -37,17 +46,28 @@ export function requestOf(input: ChatInput, call: Call): Request {
 	const body = {
 		model: target.model,
 		max_tokens,
-		...(system.length > 0 && { system: system.join("\n\n") }),
+		...(system && { system }),
 		messages: conversation.messages,
-		...(offer && { tools: offer.tools, tool_choice: offer.choice }),
+		...(offer && {
+			tools: verbatim ? withBreakpoints(offer.tools, verbatim) : offer.tools,
+			tool_choice: offer.choice,
+		}),
 		...sampling(input, traits, thinking),
 		...(input.stop?.length && { stop_sequences: input.stop }),
 		...(input.user && { metadata: { user_id: input.user } }),
+		...(verbatim && verbatimExtras(verbatim)),
 		...(thinking && { thinking }),
 		...(Object.keys(output_config).length > 0 && { output_config }),
 		stream: input.stream,
 	};
 	return answerTool ? { body, answerTool } : { body };
+}
+
+/** `last` after all others. */
+function instructionsOf({ system }: Conversation, last: string | undefined): Conversation["system"] {
+	if (last === undefined) return system;
+	if (Array.isArray(system)) return [...system, { type: "text", text: last }];
+	return system === undefined ? last : `${system}\n\n${last}`;
 }
 
 function forcing({ field: _, ...tool }: AnswerTool): Offer {

@@ -9,7 +9,8 @@ import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
 import type { Translator, UpstreamEvent } from "../translated-stream.ts";
 import { type Call, failureOfBody } from "../upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";
-import { finishReason, metStop, SentBlock, SentUsage, usageOf } from "./reply.ts";
+import { finishReason, metStop, SentBlock, SentUsage, thinkingBlock, usageOf } from "./reply.ts";
+import type { Request } from "./request.ts";
 
 const text = z.string().nullish();
 
@@ -23,6 +24,7 @@ const Event = z.looseObject({
 			type: text,
 			text,
 			thinking: text,
+			signature: text,
 			partial_json: text,
 			stop_reason: text,
 			stop_sequence: text,
@@ -57,10 +59,15 @@ export class MessageTranslator implements Translator {
 	#stopSequence: string | undefined;
 	/** Words around an answer that is a call: they are the answer only where the call never comes. */
 	#aside = "";
+	/** The block of thoughts that is coming. */
+	#thoughts: z.output<typeof SentBlock> | undefined;
+	/** The API's own events that no delta has stood for yet, where the caller wants them. */
+	readonly #events: Event[] | undefined;
 
-	constructor(call: Call, answerTool: AnswerTool | undefined) {
+	constructor(call: Call, { answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">) {
 		this.#call = call;
 		this.#answerTool = answerTool;
+		this.#events = verbatim ? [] : undefined;
 		this.#created = Math.floor(call.world.now() / 1000);
 		this.#model = call.target.model;
 	}
@@ -68,6 +75,14 @@ export class MessageTranslator implements Translator {
 	take({ event: name, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		const event = Event.parse(sent);
+		if (event.type.startsWith("content_block_")) this.#events?.push(event);
+		const chunks = this.#read(name, event, sent);
+		// That a block begins is told with the first thing in it, and why all ends, at the end.
+		const tells = event.type === "content_block_delta" || event.type === "content_block_stop";
+		return chunks.length === 0 && tells && this.#events?.length ? this.#say({}) : chunks;
+	}
+
+	#read(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
 		switch (event.type) {
 			case "error":
 				throw failureOfBody(this.#call, sent);
@@ -86,6 +101,7 @@ export class MessageTranslator implements Translator {
 				this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
 				this.#stopSequence = event.delta?.stop_sequence ?? this.#stopSequence;
 				this.#count(event.usage);
+				this.#events?.push({ ...event, usage: this.#usage });
 				return [];
 			case "message_stop":
 				this.done = true;
@@ -107,8 +123,10 @@ export class MessageTranslator implements Translator {
 
 	#begin({ index, content_block: block }: Event): ChatChunk[] {
 		if (block?.type === "text") return this.#text(block.text);
-		if (block?.type === "thinking")
+		if (block?.type === "thinking" || block?.type === "redacted_thinking") {
+			this.#thoughts = { ...block };
 			return block.thinking ? this.#say({ reasoning_content: block.thinking }) : [];
+		}
 		if (block?.type !== "tool_use") return [];
 		const opened = { index: this.#calls++, input: block.input ?? {}, arguments: "" };
 		this.#open.set(index ?? 0, opened);
@@ -123,7 +141,13 @@ export class MessageTranslator implements Translator {
 			case "text_delta":
 				return this.#text(delta.text);
 			case "thinking_delta":
+				if (this.#thoughts)
+					this.#thoughts.thinking = (this.#thoughts.thinking ?? "") + (delta.thinking ?? "");
 				return delta.thinking ? this.#say({ reasoning_content: delta.thinking }) : [];
+			case "signature_delta":
+				if (this.#thoughts)
+					this.#thoughts.signature = (this.#thoughts.signature ?? "") + (delta.signature ?? "");
+				return [];
 			case "input_json_delta": {
 				const call = this.#open.get(index ?? 0);
 				if (!call || !delta.partial_json) return [];
@@ -143,6 +167,11 @@ export class MessageTranslator implements Translator {
 	}
 
 	#close({ index }: Event): ChatChunk[] {
+		if (this.#thoughts) {
+			const thinking_blocks = thinkingBlock(this.#thoughts);
+			this.#thoughts = undefined;
+			return thinking_blocks.length > 0 ? this.#say({ thinking_blocks }) : [];
+		}
 		const call = this.#open.get(index ?? 0);
 		this.#open.delete(index ?? 0);
 		if (!call) return [];
@@ -163,7 +192,8 @@ export class MessageTranslator implements Translator {
 	}
 
 	#say(delta: ChatDelta, finish_reason: string | null = null): ChatChunk[] {
-		const said: ChatDelta = this.#spoke ? delta : { role: "assistant", content: "", ...delta };
+		const said: ChatDelta = this.#spoke ? { ...delta } : { role: "assistant", content: "", ...delta };
+		if (this.#events?.length) said.verbatim = this.#events.splice(0);
 		this.#spoke = true;
 		const stopped = finish_reason === null ? {} : metStop(this.#stopSequence);
 		return [this.#chunk([{ index: 0, delta: said, finish_reason, ...stopped }])];

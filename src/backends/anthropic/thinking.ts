@@ -34,14 +34,14 @@ export interface Circumstances {
 	forced: boolean;
 	/** The answer goes on from what the assistant has said. */
 	prefilled: boolean;
-	/** Results of tools are being given back; the thoughts that led to the calls, which the API would want, are not there. */
-	amidCalls: boolean;
+	/** Results of tools are being given back, but not the thoughts that led to the calls, which the API would want. */
+	lacksThoughts: boolean;
 }
 
 export function thinkingOf(
 	{ max_tokens, reasoning_effort: effort }: ChatInput,
 	{ thinking }: Traits,
-	{ forced, prefilled, amidCalls }: Circumstances,
+	{ forced, prefilled, lacksThoughts }: Circumstances,
 ): Thinking {
 	const answer = { max_tokens: max_tokens ?? DEFAULT_ANSWER_TOKENS };
 	if (effort === undefined || thinking === "none") return answer;
@@ -54,7 +54,7 @@ export function thinkingOf(
 		if (forced || prefilled) return { ...room, ...level };
 		return { ...room, ...level, thinking: { type: "adaptive", display: "summarized" } };
 	}
-	if (forced || prefilled || amidCalls || room.max_tokens <= MIN_BUDGET_TOKENS) return answer;
+	if (forced || prefilled || lacksThoughts || room.max_tokens <= MIN_BUDGET_TOKENS) return answer;
 	// Half of what the caller allows is left for the answer.
 	const allowed = max_tokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(max_tokens / 2);
 	const budget_tokens = Math.max(MIN_BUDGET_TOKENS, Math.min(BUDGET_TOKENS[effort], allowed));

@@ -9,6 +9,7 @@ export interface AnthropicTool {
 	description?: string;
 	input_schema: Record<string, unknown>;
 	strict?: true;
+	cache_control?: unknown;
 }
 
 export type AnthropicChoice =

@@ -2,8 +2,8 @@
  * A conversation to Anthropic's: instructions apart from it, turns of two roles that alternate, calls and their results
  * as content.
  *
- * Thoughts of earlier turns are left out: the API takes only those that it signed. A conversation that ends with what
- * the assistant has said is to be continued from there ("prefill"), which not every model does.
+ * Of the thoughts of earlier turns only those come back that the API has signed: it takes no others. A conversation that
+ * ends with what the assistant has said is to be continued from there ("prefill"), which not every model does.
  */
 import type { ChatMessage, ToolCall } from "../../tasks/text-generation.ts";
 import type { Call } from "../upstream-failure.ts";
@@ -15,7 +15,7 @@ export interface Turn {
 }
 
 export interface Conversation {
-	system: string | undefined;
+	system: string | Block[] | undefined;
 	messages: Turn[];
 }
 
@@ -52,8 +52,14 @@ function contentOf(message: ChatMessage, call: Call): Block[] {
 		const result = { type: "tool_result", tool_use_id: toolId(message.tool_call_id ?? "") };
 		return [blocks.length === 0 ? result : { ...result, content }];
 	}
-	return message.role === "assistant" ? [...blocks, ...(message.tool_calls ?? []).map(toolUse)] : blocks;
+	if (message.role !== "assistant") return blocks;
+	const thoughts = (message.thinking_blocks ?? []).map((block): Block => ({ ...block })).filter(isSigned);
+	return [...thoughts, ...blocks, ...(message.tool_calls ?? []).map(toolUse)];
 }
+
+/** Another model's thoughts have no signature. */
+export const isSigned = ({ type, signature, data }: Block): boolean =>
+	type === "thinking" ? Boolean(signature) : Boolean(data);
 
 const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): Block => ({
 	type: "tool_use",
@@ -63,7 +69,7 @@ const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): Block =
 });
 
 /** The API takes letters, digits, `_` and `-`; the same of a call and of its result. */
-const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "_";
+export const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "_";
 
 /** Arguments must be an object; a call that was cut off has none that could be told. */
 function objectIn(text: string): object {
@@ -82,7 +88,7 @@ function resultsFirst({ role, content }: Turn): Turn {
 }
 
 /** The API refuses to continue from white space. */
-function withoutTrailingSpace(turns: Turn[]): Turn[] {
+export function withoutTrailingSpace(turns: Turn[]): Turn[] {
 	const last = turns.at(-1);
 	const block = last?.content.at(-1);
 	if (last?.role !== "assistant" || typeof block?.text !== "string") return turns;
@@ -93,6 +99,11 @@ function withoutTrailingSpace(turns: Turn[]): Turn[] {
 /** Whether the answer goes on where the assistant stopped. */
 export const isPrefilled = ({ messages }: Conversation): boolean => messages.at(-1)?.role === "assistant";
 
-/** Whether the assistant is amid calling tools: it has not yet answered what the user last said. */
-export const isAmidCalls = ({ messages }: Conversation): boolean =>
-	messages.at(-1)?.content.some(({ type }) => type === "tool_result") ?? false;
+/** Whether results of calls come back without the thoughts that led to them. */
+export function lacksThoughts({ messages }: Conversation): boolean {
+	const answersCalls = messages.at(-1)?.content.some(({ type }) => type === "tool_result") ?? false;
+	return answersCalls && !isThought(messages.at(-2)?.content[0]);
+}
+
+export const isThought = (block: Block | undefined): boolean =>
+	block?.type === "thinking" || block?.type === "redacted_thinking";

@@ -129,12 +129,10 @@ function filePart(file: string, bare: string | undefined, reading: Reading): Par
 	throw reading.refuse("a file that is neither a data: nor an http(s): URL");
 }
 
-const Signed = z.object({ extra_content: z.object({ google: z.object({ thought_signature: z.string() }) }) });
-
 /** Of calls that were made together, the first is signed for all. */
 function callPart(call: ToolCall, at: number, { model }: Reading): Part {
 	const signature =
-		Signed.safeParse(call).data?.extra_content.google.thought_signature ??
+		call.extra_content?.google.thought_signature ??
 		(at === 0 && signsCalls(model) ? NO_SIGNATURE : undefined);
 	const { name, arguments: text } = call.function;
 	return {

@@ -101,15 +101,10 @@ function choiceOf(candidate: CandidateReply, place: number, call: Call): ChatCho
 	};
 }
 
-/** Google's own OpenAI route has signatures so; whoever gives the call back gives the signature with it. */
-interface SignedToolCall extends ToolCall {
-	extra_content?: { google: { thought_signature: string } };
-}
-
 interface Said {
 	text: string;
 	thoughts: string;
-	calls: SignedToolCall[];
+	calls: ToolCall[];
 }
 
 /** What the parts of one candidate say, in their order. */
@@ -127,7 +122,7 @@ const callOf = (
 	{ id, name, args }: NonNullable<PartReply["functionCall"]>,
 	signature: string | null | undefined,
 	{ world }: Call,
-): SignedToolCall => ({
+): ToolCall => ({
 	id: id || `call_${world.uuid()}`,
 	type: "function",
 	function: { name, arguments: JSON.stringify(args ?? {}) },

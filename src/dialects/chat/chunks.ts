@@ -111,9 +111,10 @@ export function completionToChunks(completion: ChatCompletion): ReadableStream<U
 			events += chunk({ choices: [{ index, delta, finish_reason: null, ...more }] });
 		};
 		say({ role: "assistant", content: "" });
-		const { reasoning_content, reasoning, content, refusal, tool_calls } = message;
+		const { reasoning_content, reasoning, thinking_blocks, content, refusal, tool_calls } = message;
 		if (reasoning_content || reasoning)
 			say({ ...(reasoning_content && { reasoning_content }), ...(reasoning && { reasoning }) });
+		if (thinking_blocks?.length) say({ thinking_blocks });
 		if (content) say({ content }, logprobs ? { logprobs } : {});
 		if (refusal) say({ refusal });
 		if (tool_calls?.length) say({ tool_calls: tool_calls.map((call, place) => ({ index: place, ...call })) });

@@ -1,7 +1,8 @@
 /** Messages as callers write them, to messages as engines take them. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
-import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation.ts";
+import { present } from "../fields.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
 import { invalidInput } from "./errors.ts";
 import { type ToolTurns, toolTurns } from "./tool-turns.ts";
@@ -23,6 +24,16 @@ export const AnyPart = z.object({
 });
 export type AnyPart = z.output<typeof AnyPart>;
 
+/** Thoughts that a model has signed, as it gave them. */
+export const ThinkingBlocks = z.array(
+	z.object({
+		type: z.enum(["thinking", "redacted_thinking"]),
+		thinking: z.string().nullish(),
+		signature: z.string().nullish(),
+		data: z.string().nullish(),
+	}),
+);
+
 /** Fields of a message that concern tools. Not in the native schemas, which allow further fields. */
 export const toolFields = {
 	name: z.string().nullish(),
@@ -41,6 +52,7 @@ export interface SentMessage {
 	refusal?: string | null | undefined;
 	reasoning?: string | null | undefined;
 	reasoning_content?: string | null | undefined;
+	thinking_blocks?: z.output<typeof ThinkingBlocks> | null | undefined;
 }
 
 export interface MessageRules extends ImageRules {
@@ -88,8 +100,17 @@ function readAssistant(
 	at: string,
 ): ChatMessage {
 	const { tool_calls, function_call, name, refusal } = message;
-	const reasoning_content = message.reasoning_content || message.reasoning;
-	const more = { ...(name && { name }), ...(reasoning_content && { reasoning_content }) };
+	const thinking_blocks = (message.thinking_blocks ?? []).map((block): ThinkingBlock => {
+		const { type } = block;
+		return { type, ...present(block) };
+	});
+	const thoughts = thinking_blocks.map(({ thinking = "" }) => thinking).join("");
+	const reasoning_content = message.reasoning_content || message.reasoning || thoughts;
+	const more = {
+		...(name && { name }),
+		...(reasoning_content && { reasoning_content }),
+		...(thinking_blocks.length > 0 && { thinking_blocks }),
+	};
 	const calls = tool_calls?.length ? tool_calls : function_call ? [function_call] : undefined;
 	if (calls)
 		return {

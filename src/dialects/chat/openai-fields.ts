@@ -10,7 +10,7 @@ import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
-import { AnyPart, toolFields } from "./messages.ts";
+import { AnyPart, ThinkingBlocks, toolFields } from "./messages.ts";
 import { isRecord } from "./tools.ts";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] as const;
@@ -24,6 +24,7 @@ const SharedMessage = {
 	refusal: text.nullish(),
 	reasoning: text.nullish(),
 	reasoning_content: text.nullish(),
+	thinking_blocks: ThinkingBlocks.nullish(),
 };
 
 export const OpenAiMessage = z.object({

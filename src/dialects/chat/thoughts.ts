@@ -32,10 +32,14 @@ export function speech(model: Model): (delta: ChatDelta) => string {
 }
 
 /** The text of a whole message: the same as that of its stream. */
-export const spoken = ({ content, refusal, tool_calls, ...rest }: AssistantMessage, model: Model): string =>
+export const spoken = (
+	{ content, refusal, reasoning_content, reasoning, tool_calls }: AssistantMessage,
+	model: Model,
+): string =>
 	speech(model)({
-		...rest,
 		content,
 		refusal,
+		reasoning_content,
+		reasoning,
 		tool_calls: tool_calls?.map((call, index) => ({ index, ...call })) ?? null,
 	});

@@ -16,7 +16,10 @@ const CalledFunction = z.object({
 	arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
 });
 
-interface UnnamedCall {
+/** A signature that whoever gives the call back gives with it. */
+const Signed = z.object({ google: z.object({ thought_signature: z.string().min(1) }) });
+
+interface UnnamedCall extends Pick<ToolCall, "extra_content"> {
 	id: string | undefined;
 	name: string;
 	/** JSON text. */
@@ -29,10 +32,12 @@ function parseCall(value: unknown): UnnamedCall | undefined {
 	const parsed = CalledFunction.safeParse(value.function ?? value);
 	if (!parsed.success) return undefined;
 	const { name, arguments: sent } = parsed.data;
+	const signed = Signed.safeParse(value.extra_content).data;
 	return {
 		id: typeof value.id === "string" && value.id !== "" ? value.id : undefined,
 		name,
 		arguments: typeof sent === "string" ? sent || "{}" : JSON.stringify(sent ?? {}),
+		...(signed && { extra_content: signed }),
 	};
 }
 
@@ -74,9 +79,9 @@ export function toolTurns(): ToolTurns {
 		return id;
 	};
 	const begin = (calls: UnnamedCall[]): ToolCall[] => {
-		const turn = calls.map(({ id = newId(), name, arguments: text }): ToolCall => {
+		const turn = calls.map(({ id = newId(), name, arguments: text, ...signed }): ToolCall => {
 			known.add(id);
-			return { id, type: "function", function: { name, arguments: text } };
+			return { id, type: "function", function: { name, arguments: text }, ...signed };
 		});
 		open = [...turn];
 		return turn;

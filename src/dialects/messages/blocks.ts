@@ -56,9 +56,13 @@ const ToolUse = z.object({
 	name: z.string().min(1),
 	input: z.record(z.string(), z.unknown()),
 });
-const Thinking = z.object({ type: z.literal("thinking"), thinking: z.string() });
+const Thinking = z.object({
+	type: z.literal("thinking"),
+	thinking: z.string(),
+	signature: z.string().nullish(),
+});
 /** For Anthropic's own models to read, and no others. */
-const RedactedThinking = z.object({ type: z.literal("redacted_thinking") });
+const RedactedThinking = z.object({ type: z.literal("redacted_thinking"), data: z.string() });
 
 const PartBlock = z.discriminatedUnion("type", [Text, Image, Document]);
 type PartBlock = z.output<typeof PartBlock>;
@@ -67,10 +71,28 @@ export type UserBlock = z.output<typeof UserBlock>;
 const AssistantBlock = z.discriminatedUnion("type", [Text, Thinking, RedactedThinking, ToolUse]);
 export type AssistantBlock = z.output<typeof AssistantBlock>;
 
-/** Throws 8001, like all of these. */
-export const readUserBlock = ({ block, at }: Placed): UserBlock => parseAt(UserBlock, block, at);
-export const readAssistantBlock = ({ block, at }: Placed): AssistantBlock =>
-	parseAt(AssistantBlock, block, at);
+export interface BlockRules extends ContentRules {
+	/** Is told of what is not read here, in place of a refusal. */
+	leave?: Leave;
+}
+export type Leave = (refusal: AiError) => void;
+
+/** Nothing of what is left to another. */
+export function readOr<T>(read: () => T, leave: Leave | undefined): T[] {
+	try {
+		return [read()];
+	} catch (error) {
+		if (!leave || !(error instanceof AiError)) throw error;
+		leave(error);
+		return [];
+	}
+}
+
+/** Throw 8001, like all of these. */
+export const readUserBlock = ({ block, at }: Placed, { leave }: BlockRules): UserBlock[] =>
+	readOr(() => parseAt(UserBlock, block, at), leave);
+export const readAssistantBlock = ({ block, at }: Placed, { leave }: BlockRules): AssistantBlock[] =>
+	readOr(() => parseAt(AssistantBlock, block, at), leave);
 
 const TextBlock = z.discriminatedUnion("type", [Text]);
 
@@ -79,11 +101,13 @@ export const readTexts = (blocks: Placed[]): string[] =>
 	blocks.map(({ block, at }) => parseAt(TextBlock, block, at).text).filter((text) => text.trim() !== "");
 
 /** What a tool gave. */
-export const readResult = (content: Content, at: string, rules: ContentRules): ContentPart[] =>
-	place(content, at).flatMap(({ block, at: here }) => partsOf(parseAt(PartBlock, block, here), here, rules));
+export const readResult = (content: Content, at: string, rules: BlockRules): ContentPart[] =>
+	place(content, at).flatMap(({ block, at: here }) =>
+		readOr(() => partsOf(parseAt(PartBlock, block, here), here, rules), rules.leave).flat(),
+	);
 
 /** What chat engines take for it; nothing for an empty text. Throws 5006 for what the model does not take. */
-export function partsOf(block: PartBlock, at: string, rules: ContentRules): ContentPart[] {
+export function partsOf(block: PartBlock, at: string, rules: BlockRules): ContentPart[] {
 	switch (block.type) {
 		case "text":
 			return textParts(block.text);
@@ -105,7 +129,7 @@ export function partsOf(block: PartBlock, at: string, rules: ContentRules): Cont
 function documentParts(
 	{ title, source }: z.output<typeof Document>,
 	at: string,
-	rules: ContentRules,
+	rules: BlockRules,
 ): ContentPart[] {
 	const heading = textParts(title ?? "");
 	switch (source.type) {

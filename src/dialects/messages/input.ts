@@ -3,11 +3,11 @@
  * many chat templates insist. In a turn of the user, results of tools come first: they follow the calls that they answer.
  */
 import * as z from "zod";
-import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
-import type { ContentRules } from "../chat/content-rules.ts";
+import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation.ts";
 import { invalidInput } from "../chat/errors.ts";
 import {
 	type AssistantBlock,
+	type BlockRules,
 	Content,
 	type Placed,
 	partsOf,
@@ -27,12 +27,13 @@ export type Messages = z.output<typeof Messages>;
 export function readMessages(
 	sent: Messages,
 	system: Content | null | undefined,
-	rules: ContentRules,
+	rules: BlockRules,
 ): ChatMessage[] {
 	const instructions = system ? readTexts(place(system, "system")).join("\n\n") : "";
 	const messages: ChatMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
 	for (const { role, blocks } of turnsOf(sent)) {
-		if (role === "assistant") messages.push(...assistantTurn(blocks.map(readAssistantBlock)));
+		if (role === "assistant")
+			messages.push(...assistantTurn(blocks.flatMap((placed) => readAssistantBlock(placed, rules))));
 		else if (role === "user") messages.push(...userTurn(blocks, rules));
 		else
 			messages.push({
@@ -41,8 +42,11 @@ export function readMessages(
 			});
 	}
 	const asks = messages.some(({ role }) => role !== "system");
-	if (!asks) throw invalidInput("messages: there is nothing said in them");
-	return messages;
+	if (asks) return messages;
+	const refusal = invalidInput("messages: there is nothing said in them");
+	if (!rules.leave) throw refusal;
+	rules.leave(refusal);
+	return [...messages, { role: "user", content: "" }];
 }
 
 interface SentTurn {
@@ -61,16 +65,17 @@ function turnsOf(sent: Messages): SentTurn[] {
 	return turns;
 }
 
-function userTurn(blocks: Placed[], rules: ContentRules): ChatMessage[] {
+function userTurn(blocks: Placed[], rules: BlockRules): ChatMessage[] {
 	const results: ChatMessage[] = [];
 	const said: ContentPart[] = [];
-	for (const placed of blocks) {
-		const block = readUserBlock(placed);
+	for (const [at, block] of blocks.flatMap((placed) =>
+		readUserBlock(placed, rules).map((block) => [placed.at, block] as const),
+	)) {
 		if (block.type !== "tool_result") {
-			said.push(...partsOf(block, placed.at, rules));
+			said.push(...partsOf(block, at, rules));
 			continue;
 		}
-		const parts = readResult(block.content ?? "", `${placed.at}.content`, rules);
+		const parts = readResult(block.content ?? "", `${at}.content`, rules);
 		// Chat has no other way to say that it failed.
 		if (block.is_error) parts.unshift({ type: "text", text: "The tool failed:" });
 		results.push({ role: "tool", tool_call_id: block.tool_use_id, content: contentOf(parts) });
@@ -86,11 +91,17 @@ function contentOf(parts: ContentPart[]): string | ContentPart[] {
 function assistantTurn(blocks: AssistantBlock[]): ChatMessage[] {
 	let content = "";
 	let thoughts = "";
+	const thinking_blocks: ThinkingBlock[] = [];
 	const calls: ChatMessage["tool_calls"] = [];
 	for (const block of blocks) {
 		// What follows a call within a turn is a text like any other.
 		if (block.type === "text") content += block.text;
-		if (block.type === "thinking") thoughts += block.thinking;
+		if (block.type === "thinking") {
+			const { type, thinking, signature } = block;
+			thoughts += thinking;
+			if (signature) thinking_blocks.push({ type, thinking, signature });
+		}
+		if (block.type === "redacted_thinking") thinking_blocks.push(block);
 		if (block.type !== "tool_use") continue;
 		const called = { name: block.name, arguments: JSON.stringify(block.input) };
 		calls.push({ id: block.id, type: "function", function: called });
@@ -102,6 +113,7 @@ function assistantTurn(blocks: AssistantBlock[]): ChatMessage[] {
 			role: "assistant",
 			content: content || null,
 			...(thoughts && { reasoning_content: thoughts }),
+			...(thinking_blocks.length > 0 && { thinking_blocks }),
 			...(calls.length > 0 && { tool_calls: calls }),
 		},
 	];

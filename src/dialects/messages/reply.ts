@@ -1,18 +1,26 @@
 /**
  * Chat completions to Anthropic's `message` objects.
  *
- * Known differences: not every engine tells which stop sequence was met, and then it is an `end_turn`; thoughts have an
- * empty `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
+ * A model of Anthropic's own that Anthropic has answered for is given as it came. Known differences of all others: not
+ * every engine tells which stop sequence was met, and then it is an `end_turn`; thoughts that the engine did not sign have
+ * an empty `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
  */
 import * as z from "zod";
-import type { ChatChoice, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
+import type {
+	AssistantMessage,
+	ChatCompletion,
+	ThinkingBlock,
+	ToolCall,
+	Usage,
+} from "../../tasks/text-generation.ts";
 import { reasoningOf } from "../chat/chunks.ts";
 import { isRecord } from "../chat/tools.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseJson } from "../json.ts";
-import { type MessagesRequest, showsThoughts } from "./request.ts";
+import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";
 
-const ThinkingBlock = z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() });
+const Thinking = z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() });
+const RedactedThinking = z.object({ type: z.literal("redacted_thinking"), data: z.string() });
 const TextBlock = z.object({ type: z.literal("text"), text: z.string() });
 const ToolUseBlock = z.object({
 	type: z.literal("tool_use"),
@@ -20,7 +28,7 @@ const ToolUseBlock = z.object({
 	name: z.string(),
 	input: z.record(z.string(), z.unknown()),
 });
-const Block = z.discriminatedUnion("type", [ThinkingBlock, TextBlock, ToolUseBlock]);
+const Block = z.discriminatedUnion("type", [Thinking, RedactedThinking, TextBlock, ToolUseBlock]);
 export type Block = z.output<typeof Block>;
 
 const StopReason = z.enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal"]);
@@ -100,27 +108,47 @@ const CacheCounts = z.object({ cached_tokens: count, cache_creation_tokens: coun
 
 export function messageOf(completion: ChatCompletion, context: WriteContext): Message {
 	const [choice] = completion.choices;
-	return {
+	const { verbatim } = choice?.message ?? {};
+	const usage = messageUsage(completion.usage, context);
+	const message: Message = {
 		id: messageId(completion.id, context.uuid),
 		type: "message",
 		role: "assistant",
 		model: context.model.id,
-		content: choice ? blocksOf(choice, context) : [],
+		content: choice && !verbatim ? blocksOf(choice.message, context) : [],
 		...stopped(choice?.finish_reason, stopSequence(choice), (choice?.message.tool_calls?.length ?? 0) > 0),
-		usage: messageUsage(completion.usage, context),
+		usage,
 	};
+	if (!verbatim) return message;
+	const { id, model } = message;
+	return { ...message, ...verbatim, id, model, usage: verbatimUsage(verbatim.usage, usage) };
 }
 
+/** What the upstream counted beside tokens stays (`server_tool_use`, `service_tier`). */
+export const verbatimUsage = (sent: unknown, usage: MessageUsage): MessageUsage => ({
+	...(isRecord(sent) ? sent : {}),
+	...usage,
+});
+
 /** In the order in which a model says them. */
-function blocksOf({ message }: ChatChoice, { inputs, uuid }: WriteContext): Block[] {
-	const thoughts = showsThoughts(inputs as MessagesRequest) ? reasoningOf(message) : "";
+function blocksOf(message: AssistantMessage, { inputs, uuid }: WriteContext): Block[] {
 	const text = [message.content, message.refusal].filter(Boolean).join("\n");
 	return [
-		...(thoughts ? [{ type: "thinking", thinking: thoughts, signature: "" } as const] : []),
+		...thoughtsIn(message, inputs as MessagesRequest),
 		...(text ? [{ type: "text", text } as const] : []),
 		...(message.tool_calls ?? []).map((call) => toolUse(call, uuid)),
 	];
 }
+
+function thoughtsIn(message: AssistantMessage, request: MessagesRequest): Block[] {
+	if (message.thinking_blocks?.length)
+		return asksForThoughts(request) ? message.thinking_blocks.map(signedBlock) : [];
+	const thinking = showsThoughts(request) ? reasoningOf(message) : "";
+	return thinking ? [{ type: "thinking", thinking, signature: "" }] : [];
+}
+
+export const signedBlock = ({ type, thinking = "", signature = "", data = "" }: ThinkingBlock): Block =>
+	type === "thinking" ? { type, thinking, signature } : { type, data };
 
 const toolUse = ({ id, function: called }: ToolCall, uuid: () => string): Block => ({
 	type: "tool_use",

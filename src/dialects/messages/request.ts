@@ -1,11 +1,15 @@
 /**
  * Messages requests (https://docs.anthropic.com/en/api/messages) to a chat input, for any chat model.
  *
- * Known differences: tools are the caller's own; nothing is stored, so `container` and files by id are not known;
- * `cache_control`, `service_tier` and `inference_geo` are accepted and do nothing; the signatures of thoughts are neither
- * made nor looked at.
+ * What the hub has no word for goes on as it was said, to upstreams that are asked in this dialect, too: `cache_control`,
+ * `metadata`, `service_tier`, citations. Where a model is Anthropic's own, that is the whole request, tools that Anthropic
+ * runs among it; any other upstream is asked only where nothing of it would be lost.
+ *
+ * Known differences, for models of other makers: tools are the caller's own; nothing is stored, so `container` and files
+ * by id are not known; what only Anthropic knows is accepted and does nothing where another answers.
  */
 import * as z from "zod";
+import type { AiError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import { contentRules } from "../chat/content-rules.ts";
@@ -20,14 +24,22 @@ const MIN_BUDGET_TOKENS = 1024;
 
 const display = z.enum(["summarized", "omitted"]).nullish();
 const Thinking = z.discriminatedUnion("type", [
-	z.object({ type: z.literal("enabled"), budget_tokens: z.number().int().min(MIN_BUDGET_TOKENS), display }),
-	z.object({ type: z.literal("adaptive"), display }),
-	z.object({ type: z.literal("disabled") }),
+	z.looseObject({
+		type: z.literal("enabled"),
+		budget_tokens: z.number().int().min(MIN_BUDGET_TOKENS),
+		display,
+	}),
+	z.looseObject({ type: z.literal("adaptive"), display }),
+	z.looseObject({ type: z.literal("disabled") }),
 ]);
 
-const JsonFormat = z.object({ type: z.literal("json_schema"), schema: z.record(z.string(), z.unknown()) });
+const JsonFormat = z.looseObject({
+	type: z.literal("json_schema"),
+	schema: z.record(z.string(), z.unknown()),
+});
 
-export const MessagesRequest = z.object({
+/** Loose, for the sake of what goes on as it came. */
+export const MessagesRequest = z.looseObject({
 	messages: Messages,
 	max_tokens: z.number().int().min(1),
 	system: Content.nullish(),
@@ -40,14 +52,14 @@ export const MessagesRequest = z.object({
 	tool_choice: Choice.nullish(),
 	thinking: Thinking.nullish(),
 	output_config: z
-		.object({
+		.looseObject({
 			effort: z.enum(["low", "medium", "high", "xhigh", "max"]).nullish(),
 			format: JsonFormat.nullish(),
 		})
 		.nullish(),
 	/** Its name before it went to `output_config`. */
 	output_format: JsonFormat.nullish(),
-	metadata: z.object({ user_id: z.string().nullish() }).nullish(),
+	metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
 	mcp_servers: z.array(z.unknown()).nullish(),
 });
 export type MessagesRequest = z.output<typeof MessagesRequest>;
@@ -65,22 +77,38 @@ export const messagesSchema = perModel((model): z.ZodType<MessagesRequest> => {
 
 /** Throws 5006 for content that the model does not take, 8001 for what is not supported here. */
 export function readRequest(request: MessagesRequest, model: Model): ChatInput {
-	if (request.mcp_servers?.length) throw invalidInput("mcp_servers: not supported, no servers are called");
+	let unread: string | undefined;
+	const leave = (refusal: AiError): void => {
+		unread ??= refusal.description;
+	};
+	const rules = { ...contentRules(model), ...(model.input === "messages" && { leave }) };
+	if (request.mcp_servers?.length) {
+		const refusal = invalidInput("mcp_servers: not supported, no servers are called");
+		if (!rules.leave) throw refusal;
+		rules.leave(refusal);
+	}
 	const { max_tokens, temperature, top_p, top_k, stop_sequences, metadata } = request;
 	const format = request.output_config?.format ?? request.output_format;
 	const effort = effortOf(request);
+	const messages = readMessages(request.messages, request.system, rules);
 	return {
-		messages: readMessages(request.messages, request.system, contentRules(model)),
+		messages,
 		stream: request.stream ?? false,
 		max_tokens,
 		...present({ temperature, top_p }),
 		// 0 says: of all tokens.
 		...(top_k && { top_k }),
 		...(stop_sequences?.length && { stop: stop_sequences }),
-		...readToolFields(request.tools, request.tool_choice),
+		...readToolFields(request.tools, request.tool_choice, rules.leave),
 		...(format && { response_format: jsonSchemaFormat(format.schema, "output_config.format.schema") }),
 		...(effort !== undefined && { reasoning_effort: effort }),
 		...(metadata?.user_id && { user: metadata.user_id }),
+		verbatim: {
+			dialect: "anthropic",
+			body: request,
+			messages: messages.length,
+			...(unread !== undefined && { unread }),
+		},
 	};
 }
 
@@ -104,6 +132,10 @@ function effortOf({ thinking, output_config }: MessagesRequest): Effort {
 	return effort === "low" || effort === "medium" ? effort : "high";
 }
 
-/** Whether the caller expects to see thoughts: many look at the first block for the answer. */
+/** Whether the caller expects thoughts: many look at the first block for the answer. */
+export const asksForThoughts = ({ thinking }: MessagesRequest): boolean =>
+	thinking != null && thinking.type !== "disabled";
+
+/** Whether he is to see those that serve for nothing else, because nobody signed them. */
 export const showsThoughts = ({ thinking }: MessagesRequest): boolean =>
 	thinking != null && thinking.type !== "disabled" && thinking.display !== "omitted";

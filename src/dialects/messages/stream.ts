@@ -3,11 +3,18 @@
  *
  * One block is open at a time, as Anthropic has it. Engines may go to and fro between calls: a call is closed when its
  * arguments are whole, and what comes of another before that waits. `message_start` cannot know the prompt's tokens
- * yet; all counts are in `message_delta`, where clients look for them last.
+ * yet; all counts are in `message_delta`, where clients look for them last. Events of Anthropic's own are passed on, but for
+ * their number: the blocks before them may be another engine's.
  */
 import { AiError } from "../../errors.ts";
 import { mapEvents, namedFrame } from "../../sse.ts";
-import type { ChatChunk, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
+import type {
+	ChatChunk,
+	ChatDelta,
+	ThinkingBlock,
+	ToolCallDelta,
+	Usage,
+} from "../../tasks/text-generation.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
 import { isRecord } from "../chat/tools.ts";
 import { laterUsage } from "../chat/usage.ts";
@@ -20,10 +27,12 @@ import {
 	messageId,
 	messageUsage,
 	newToolId,
+	signedBlock,
 	stopped,
 	stopSequence,
+	verbatimUsage,
 } from "./reply.ts";
-import { type MessagesRequest, showsThoughts } from "./request.ts";
+import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";
 
 /** Takes over `source`, a hub stream. */
 export function messageEvents(
@@ -50,12 +59,13 @@ interface OpenCall {
 	closed: boolean;
 }
 
-type Open = { type: "text" | "thinking" } | { type: "tool_use"; call: OpenCall };
+type Open = { type: "text" | "thinking" | "verbatim" } | { type: "tool_use"; call: OpenCall };
 
 /** The message so far. Each method takes what has come and returns the events that it makes. */
 class MessageEvents {
 	readonly #context: WriteContext;
 	readonly #shows: boolean;
+	readonly #asks: boolean;
 	readonly #calls: OpenCall[] = [];
 	/** Calls that have begun while another was open. */
 	readonly #waiting: OpenCall[] = [];
@@ -67,10 +77,16 @@ class MessageEvents {
 	#finishReason: string | undefined;
 	#stopSequence: string | undefined;
 	#usage: Usage | undefined;
+	/** Thoughts that are not shown unless they turn out to be signed. */
+	#unsaid = "";
+	/** How Anthropic itself has ended the message. */
+	#verbatimEnd: { delta?: unknown; usage?: unknown } | undefined;
 
 	constructor(context: WriteContext) {
 		this.#context = context;
-		this.#shows = showsThoughts(context.inputs as MessagesRequest);
+		const request = context.inputs as MessagesRequest;
+		this.#shows = showsThoughts(request);
+		this.#asks = asksForThoughts(request);
 		this.#pieceOf = toolCallPieces(() => newToolId(context.uuid));
 	}
 
@@ -81,11 +97,7 @@ class MessageEvents {
 		let out = this.#begin(chunk.id);
 		if (!choice) return out;
 		const { delta, finish_reason } = choice;
-		const thoughts = reasoningOf(delta);
-		if (thoughts && this.#shows) out += this.#write("thinking", thoughts);
-		if (delta.content) out += this.#write("text", delta.content);
-		if (delta.refusal) out += this.#write("text", delta.refusal);
-		for (const call of delta.tool_calls ?? []) out += this.#call(call);
+		out += delta.verbatim ? delta.verbatim.map((sent) => this.#pass(sent)).join("") : this.#say(delta);
 		if (finish_reason === "error") return out + this.end();
 		this.#finishReason = finish_reason ?? this.#finishReason;
 		this.#stopSequence = stopSequence(choice) ?? this.#stopSequence;
@@ -94,8 +106,9 @@ class MessageEvents {
 
 	finish(): string {
 		if (this.#ended) return "";
-		const delta = stopped(this.#finishReason, this.#stopSequence, this.#calls.length > 0);
-		const usage = messageUsage(this.#usage, this.#context);
+		const end = this.#verbatimEnd;
+		const delta = end?.delta ?? stopped(this.#finishReason, this.#stopSequence, this.#calls.length > 0);
+		const usage = verbatimUsage(end?.usage, messageUsage(this.#usage, this.#context));
 		const out = this.#begin("") + this.#closeAll();
 		this.#ended = true;
 		return out + event("message_delta", { delta, usage }) + event("message_stop");
@@ -130,6 +143,46 @@ class MessageEvents {
 		return event("message_start", { message });
 	}
 
+	#say(delta: ChatDelta): string {
+		let out = "";
+		const thoughts = reasoningOf(delta);
+		if (thoughts && this.#shows) out += this.#write("thinking", thoughts);
+		else this.#unsaid += thoughts;
+		for (const block of delta.thinking_blocks ?? []) out += this.#sign(block);
+		if (delta.content) out += this.#write("text", delta.content);
+		if (delta.refusal) out += this.#write("text", delta.refusal);
+		for (const call of delta.tool_calls ?? []) out += this.#call(call);
+		return out;
+	}
+
+	/** Ends the block of thoughts that has been said. */
+	#sign(thoughts: ThinkingBlock): string {
+		const unsaid = this.#unsaid;
+		this.#unsaid = "";
+		if (!this.#asks) return "";
+		const block = signedBlock(thoughts);
+		if (block.type !== "thinking")
+			return this.#closeAll() + this.#start({ type: "thinking" }, block) + this.#close();
+		const { signature } = block;
+		const said = unsaid || this.#open?.type !== "thinking" ? this.#write("thinking", unsaid) : "";
+		return said + this.#delta({ type: "signature_delta", signature }) + this.#close();
+	}
+
+	/** An event of Anthropic's own. */
+	#pass({ type, content_block, delta, usage }: Record<string, unknown>): string {
+		switch (type) {
+			case "content_block_start":
+				return this.#closeAll() + this.#start({ type: "verbatim" }, content_block as Block);
+			case "content_block_delta":
+				return this.#delta(delta as object);
+			case "content_block_stop":
+				return this.#close();
+			default:
+				this.#verbatimEnd = { delta, usage };
+				return "";
+		}
+	}
+
 	#write(type: "text" | "thinking", said: string): string {
 		let out = "";
 		if (this.#open?.type !== type) {
@@ -137,6 +190,7 @@ class MessageEvents {
 			const empty: Block = type === "text" ? { type, text: "" } : { type, thinking: "", signature: "" };
 			out += this.#start({ type }, empty);
 		}
+		if (!said) return out;
 		const delta =
 			type === "text" ? { type: "text_delta", text: said } : { type: "thinking_delta", thinking: said };
 		return out + this.#delta(delta);

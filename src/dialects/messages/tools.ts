@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { parseAt } from "../responses/parse.ts";
+import { type Leave, readOr } from "./blocks.ts";
 
 const Loose = z.looseObject({ type: z.string().nullish() });
 
@@ -36,11 +37,20 @@ type SentChoice = z.output<typeof SentChoice>;
 export function readToolFields(
 	sent: z.output<typeof Tools> | null | undefined,
 	sentChoice: z.output<typeof Choice> | null | undefined,
+	leave: Leave | undefined,
 ): Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls"> {
-	const tools = (sent ?? []).map((tool, place) => {
-		const { name, description, input_schema, strict } = parseAt(CustomTool, tool, `tools[${place}]`);
-		return { name, description, parameters: input_schema, strict };
-	});
+	const tools = (sent ?? []).flatMap((tool, place) =>
+		readOr(() => parseAt(CustomTool, tool, `tools[${place}]`), leave).map(
+			({ name, description, input_schema, strict }) => ({
+				name,
+				description,
+				parameters: input_schema,
+				strict,
+			}),
+		),
+	);
+	// A choice among tools of which some are another's to know is another's to check.
+	if (tools.length < (sent?.length ?? 0)) return { ...(tools.length > 0 && { tools: readTools(tools) }) };
 	const choice = sentChoice ? parseAt(SentChoice, sentChoice, "tool_choice") : undefined;
 	const chosen = chooseTools(readTools(tools), choice && chatChoice(choice));
 	const single = choice && choice.type !== "none" && choice.disable_parallel_tool_use === true;

@@ -1,6 +1,7 @@
 /** One chat of the backend against an upstream of the test's own. */
 import { anthropic } from "../../../src/backends/anthropic/index.ts";
 import type { Target } from "../../../src/backends/backend.ts";
+import type { Model } from "../../../src/models/model.ts";
 import type { Answer } from "../../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../../src/tasks/text-generation.ts";
 import messageJson from "../../fixtures/anthropic/message.json?raw";
@@ -23,8 +24,9 @@ export function ask(
 	input: Partial<ChatInput>,
 	respond: Responder = () => json(messageJson),
 	target: Partial<Target> = {},
+	model: Partial<Model> = {},
 ): Asking {
-	const call = callOf(respond, { target: { ...CLAUDE, ...target } });
+	const call = callOf(respond, { target: { ...CLAUDE, ...target }, model });
 	const entry = anthropic(call.target, call.world)["text-generation"];
 	if (!entry) throw new Error("no chat");
 	const whole = { messages: [{ role: "user" as const, content: "hi" }], stream: false, ...input };
@@ -35,8 +37,9 @@ export function ask(
 export async function bodyOf(
 	input: Partial<ChatInput>,
 	target?: Partial<Target>,
+	model?: Partial<Model>,
 ): Promise<Record<string, unknown>> {
-	const { call, answer } = ask(input, undefined, target);
+	const { call, answer } = ask(input, undefined, target, model);
 	await answer;
 	return call.asked[0]?.json ?? {};
 }

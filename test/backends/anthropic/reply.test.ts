@@ -60,7 +60,15 @@ describe("a message", () => {
 		expect(choices).toEqual([
 			{
 				index: 0,
-				message: { role: "assistant", content: "It is 42.", reasoning_content: "40 + 2 is 42" },
+				message: {
+					role: "assistant",
+					content: "It is 42.",
+					reasoning_content: "40 + 2 is 42",
+					thinking_blocks: [
+						{ type: "thinking", thinking: "40 + 2 is 42", signature: "EqQBTestSignature..." },
+						{ type: "redacted_thinking", data: "EmwKTestData..." },
+					],
+				},
 				finish_reason: "length",
 			},
 		]);

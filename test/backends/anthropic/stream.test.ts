@@ -100,6 +100,15 @@ describe("a stream", () => {
 		expect(deltasOf(chunks)).toEqual([
 			{ role: "assistant", content: "", reasoning_content: "I have to add:\n\n1. 40 + 2" },
 			{ reasoning_content: "\n2. That is 42" },
+			{
+				thinking_blocks: [
+					{
+						type: "thinking",
+						thinking: "I have to add:\n\n1. 40 + 2\n2. That is 42",
+						signature: "EqQBTestSignature...",
+					},
+				],
+			},
 			{ content: "40 + 2 = 42" },
 			{},
 		]);
@@ -110,6 +119,20 @@ describe("a stream", () => {
 		const chunks = await chunksOf(START + use(0, { a: 1 }) + close(0) + STOP("tool_use"));
 		expect(deltasOf(chunks).slice(1)).toEqual([
 			{ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
+			{},
+		]);
+	});
+
+	it("has thoughts that nobody may read, and none that nobody signed", async () => {
+		const block = (index: number, content_block: object) =>
+			event("content_block_start", { index, content_block }) + close(index);
+		const sse =
+			START +
+			block(0, { type: "redacted_thinking", data: "x" }) +
+			block(1, { type: "thinking", thinking: "", signature: "" }) +
+			STOP("end_turn");
+		expect(deltasOf(await chunksOf(sse))).toEqual([
+			{ role: "assistant", content: "", thinking_blocks: [{ type: "redacted_thinking", data: "x" }] },
 			{},
 		]);
 	});

@@ -38,6 +38,18 @@ describe("an assistant's calls", () => {
 		]);
 	});
 
+	it("keep the signature that Gemini wants back", () => {
+		const extra_content = { google: { thought_signature: "sig" } };
+		const tool_calls = [
+			{ ...called("a", "add", "{}"), extra_content: { ...extra_content, other: 1 } },
+			{ ...called("b", "add", "{}"), extra_content: { google: {} } },
+		];
+		expect(messages([{ role: "assistant", content: null, tool_calls }])[0]?.tool_calls).toStrictEqual([
+			{ ...called("a", "add", "{}"), extra_content },
+			called("b", "add", "{}"),
+		]);
+	});
+
 	it("may be the older single one", () => {
 		expect(
 			messages([
@@ -248,5 +260,24 @@ describe("content", () => {
 		expect(() => messages([{ role: "user", content: [part] }], { embeddedImages: true })).toThrowError(
 			message,
 		);
+	});
+});
+
+describe("an assistant's thoughts", () => {
+	const thinking = { type: "thinking", thinking: "Hm.", signature: "sig" } as const;
+	const redacted = { type: "redacted_thinking", data: "x" } as const;
+	const read = (more: Partial<SentMessage>) => messages([{ role: "assistant", content: "a", ...more }])[0];
+
+	it("keep the signatures that Anthropic wants back, and are told to others without", () => {
+		expect(read({ thinking_blocks: [{ ...thinking, data: null }, redacted] })).toStrictEqual({
+			role: "assistant",
+			content: "a",
+			reasoning_content: "Hm.",
+			thinking_blocks: [thinking, redacted],
+		});
+		expect(read({ thinking_blocks: [redacted], reasoning_content: "Hm" })).toMatchObject({
+			reasoning_content: "Hm",
+		});
+		expect(read({ thinking_blocks: [] })).not.toHaveProperty("thinking_blocks");
 	});
 });

@@ -2,16 +2,28 @@
 import type { WriteContext } from "../../../src/dialects/dialect.ts";
 import { anthropicMessages } from "../../../src/dialects/messages/messages.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput, Verbatim } from "../../../src/tasks/text-generation.ts";
 import { CHAT_MODEL, NOW } from "../responses/fixtures.ts";
 
 export const ASKED = { max_tokens: 100, messages: [{ role: "user", content: "hi" }] };
 
-export function readChat(body: unknown, model = CHAT_MODEL): ChatInput {
+function readWhole(body: unknown, model = CHAT_MODEL): ChatInput {
 	const { schema, read } = anthropicMessages.reader;
 	const call = read(validate(schema(model), body) as never, model);
 	if (call.task !== "text-generation") throw new Error(`read as ${call.task}`);
 	return call.input;
+}
+
+/** What any engine can be asked. */
+export function readChat(body: unknown, model = CHAT_MODEL): ChatInput {
+	const { verbatim: _, ...input } = readWhole(body, model);
+	return input;
+}
+
+export function verbatimOf(body: unknown, model = CHAT_MODEL): Verbatim {
+	const { verbatim } = readWhole(body, model);
+	if (!verbatim) throw new Error("nothing is kept as it was said");
+	return verbatim;
 }
 
 /** Ids count up from 1, in the order in which they are asked for. */

@@ -84,6 +84,53 @@ describe("a completion", () => {
 			expect(written(output, more)).toMatchObject({ content: [said, ...calls] });
 	});
 
+	it("has the thoughts that were signed as they are, where thinking was asked for", () => {
+		const thinking_blocks = [
+			{ type: "thinking", thinking: "Hm.", signature: "sig" },
+			{ type: "redacted_thinking", data: "x" },
+		] as const;
+		const output = completion({
+			content: "a",
+			reasoning_content: "Hm.",
+			thinking_blocks: [...thinking_blocks],
+		});
+		const said = { type: "text", text: "a" };
+		for (const more of [THINKS, { thinking: { type: "adaptive", display: "omitted" } }])
+			expect(written(output, more)).toMatchObject({ content: [...thinking_blocks, said] });
+		expect(written(output)).toMatchObject({ content: [said] });
+	});
+
+	it("of Anthropic's own is given as it came, under the name that was asked for", () => {
+		const content = [
+			{ type: "server_tool_use", id: "s", name: "web_search", input: { query: "a" } },
+			{ type: "text", text: "a", citations: [{ type: "web_search_result_location" }] },
+		];
+		const verbatim = {
+			id: "msg_x",
+			type: "message",
+			role: "assistant",
+			model: "claude",
+			content,
+			stop_reason: "pause_turn",
+			stop_sequence: null,
+			container: { id: "c" },
+			usage: { input_tokens: 1, output_tokens: 1, server_tool_use: { web_search_requests: 1 } },
+		};
+		const output = { ...completion({ content: "a", verbatim }), id: "msg_x" };
+		const value = jsonOf(anthropicMessages.writer.write(answered(output), contextOf()));
+		expect(value).toEqual({
+			...verbatim,
+			model: "@cf/test/chat",
+			usage: {
+				input_tokens: 2,
+				cache_creation_input_tokens: 0,
+				cache_read_input_tokens: 3,
+				output_tokens: 2,
+				server_tool_use: { web_search_requests: 1 },
+			},
+		});
+	});
+
 	it.each([
 		["stop", "end_turn"],
 		["length", "max_tokens"],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/errors.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { CHAT_MODEL } from "../responses/fixtures.ts";
-import { ASKED, readChat } from "./fixtures.ts";
+import { ASKED, readChat, verbatimOf } from "./fixtures.ts";
 
 const messagesOf = (messages: unknown[], more: object = {}, model?: Model) =>
 	readChat({ ...ASKED, messages, ...more }, model).messages;
@@ -169,6 +169,56 @@ describe("a request", () => {
 	});
 });
 
+describe("what was said", () => {
+	const CLAUDE: Model = { ...CHAT_MODEL, input: "messages", output: "messages" };
+
+	it("stays as it was said, whatever it is", () => {
+		const body = {
+			...ASKED,
+			system: [{ ...text("Be short."), cache_control: { type: "ephemeral" } }],
+			messages: [user({ ...text("hi"), cache_control: { type: "ephemeral", ttl: "1h" } })],
+			metadata: { user_id: "u", team: "t" },
+			thinking: { type: "enabled", budget_tokens: 1024, new: 1 },
+			context_management: { edits: [] },
+		};
+		expect(verbatimOf(body)).toEqual({ dialect: "anthropic", body, messages: 2 });
+		expect(verbatimOf(body, CLAUDE)).toEqual({ dialect: "anthropic", body, messages: 2 });
+	});
+
+	it.each([
+		[
+			{ tools: [{ type: "web_search_20250305", name: "web_search" }], tool_choice: { type: "any" } },
+			'tools[0].type: "web_search_20250305" is not supported',
+		],
+		[{ mcp_servers: [{}] }, "mcp_servers: not supported, no servers are called"],
+		[
+			{ messages: [user({ type: "search_result" }, text("a"))] },
+			'messages[0].content[0].type: "search_result" is not supported',
+		],
+		[
+			{ messages: [user({ type: "container_upload", file_id: "f" })] },
+			'messages[0].content[0].type: "container_upload" is not supported',
+		],
+		[
+			{ messages: [user(text("a")), assistant({ type: "server_tool_use" }, text("b"))] },
+			'messages[1].content[0].type: "server_tool_use" is not supported',
+		],
+	])("to Anthropic's own model may be what nobody else knows: %j", (body, sentence) => {
+		const verbatim = verbatimOf({ ...ASKED, ...body }, CLAUDE);
+		expect(verbatim).toMatchObject({ body, unread: `Invalid input: ${sentence}` });
+	});
+
+	it("leaves the tools that anybody knows to be read", () => {
+		const tools = [
+			{ type: "web_search_20250305", name: "web_search" },
+			{ name: "look", input_schema: {} },
+		];
+		expect(readChat({ ...ASKED, tools }, CLAUDE).tools).toEqual([
+			{ type: "function", function: { name: "look", parameters: {} } },
+		]);
+	});
+});
+
 describe("the turns", () => {
 	it("have instructions as text or as blocks, and one role at a time", () => {
 		expect(
@@ -198,6 +248,7 @@ describe("the turns", () => {
 				{ role: "user", content: "weather?" },
 				assistant(
 					{ type: "thinking", thinking: "Hm.", signature: "s" },
+					{ type: "thinking", thinking: " Well.", signature: "" },
 					{ type: "redacted_thinking", data: "x" },
 					text("Looking."),
 					{ type: "tool_use", id: "t1", name: "get_weather", input: { city: "Paris" } },
@@ -216,7 +267,11 @@ describe("the turns", () => {
 			{
 				role: "assistant",
 				content: "Looking.",
-				reasoning_content: "Hm.",
+				reasoning_content: "Hm. Well.",
+				thinking_blocks: [
+					{ type: "thinking", thinking: "Hm.", signature: "s" },
+					{ type: "redacted_thinking", data: "x" },
+				],
 				tool_calls: [
 					{ id: "t1", type: "function", function: { name: "get_weather", arguments: '{"city":"Paris"}' } },
 					{ id: "t2", type: "function", function: { name: "get_time", arguments: "{}" } },

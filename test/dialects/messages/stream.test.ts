@@ -136,6 +136,100 @@ describe("a stream", () => {
 		expect((await written(TURN, { stream: true })).slice(1, 3)).toEqual([start(0, textBlock), PING]);
 	});
 
+	const SIGNED = [
+		delta({ reasoning_content: "H" }),
+		delta({ reasoning_content: "m" }),
+		delta({ thinking_blocks: [{ type: "thinking", thinking: "Hm", signature: "sig" }] }),
+		delta({ thinking_blocks: [{ type: "redacted_thinking", data: "x" }] }),
+		delta({ content: "a" }, "stop"),
+		USAGE_CHUNK,
+	];
+	const signature = { type: "signature_delta", signature: "sig" };
+	const emptyThoughts = { type: "thinking", thinking: "", signature: "" };
+
+	it("has the signatures of thoughts, which end their blocks", async () => {
+		expect((await written(SIGNED)).slice(1)).toEqual([
+			start(0, emptyThoughts),
+			PING,
+			go(0, { type: "thinking_delta", thinking: "H" }),
+			go(0, { type: "thinking_delta", thinking: "m" }),
+			go(0, signature),
+			stop(0),
+			start(1, { type: "redacted_thinking", data: "x" }),
+			stop(1),
+			start(2, textBlock),
+			go(2, { type: "text_delta", text: "a" }),
+			stop(2),
+			...end("end_turn"),
+		]);
+	});
+
+	it("has them also where the thoughts are not to be shown, unless nobody asked for any", async () => {
+		const omitted = await written(SIGNED, {
+			stream: true,
+			thinking: { type: "adaptive", display: "omitted" },
+		});
+		expect(omitted.slice(1, 6)).toEqual([
+			start(0, emptyThoughts),
+			PING,
+			go(0, { type: "thinking_delta", thinking: "Hm" }),
+			go(0, signature),
+			stop(0),
+		]);
+		expect((await written(SIGNED, { stream: true }))[1]).toEqual(start(0, textBlock));
+		const silent = [delta({ thinking_blocks: [{ type: "thinking", thinking: "", signature: "sig" }] })];
+		expect((await written([...silent, USAGE_CHUNK])).slice(1, 5)).toEqual([
+			start(0, emptyThoughts),
+			PING,
+			go(0, signature),
+			stop(0),
+		]);
+	});
+
+	it("of Anthropic's own passes as it came, also between blocks of others", async () => {
+		const search = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
+		const cites = { type: "citations_delta", citation: { type: "web_search_result_location" } };
+		const chunks = [
+			delta({ content: "b" }),
+			delta({ verbatim: [start(4, search), go(4, json("{}"))] }),
+			delta({ verbatim: [stop(4), start(5, textBlock), go(5, cites)] }),
+			delta({ content: "a", verbatim: [go(5, { type: "text_delta", text: "a" })] }),
+			delta({ content: "c" }),
+			delta(
+				{
+					verbatim: [
+						{ type: "message_delta", delta: { stop_reason: "pause_turn" }, usage: { service_tier: "batch" } },
+					],
+				},
+				"stop",
+			),
+			USAGE_CHUNK,
+		];
+		expect((await written(chunks)).slice(1)).toEqual([
+			start(0, textBlock),
+			PING,
+			go(0, { type: "text_delta", text: "b" }),
+			stop(0),
+			start(1, search),
+			go(1, json("{}")),
+			stop(1),
+			start(2, textBlock),
+			go(2, cites),
+			go(2, { type: "text_delta", text: "a" }),
+			// Of an engine that went on when Anthropic did not.
+			stop(2),
+			start(3, textBlock),
+			go(3, { type: "text_delta", text: "c" }),
+			stop(3),
+			{
+				type: "message_delta",
+				delta: { stop_reason: "pause_turn" },
+				usage: { service_tier: "batch", ...USED },
+			},
+			{ type: "message_stop" },
+		]);
+	});
+
 	it("is the same wherever the network cuts it", async () => {
 		const bytes = new TextEncoder().encode(hubText(TURN));
 		const whole = await textOf(rendered(streamOf([bytes])));

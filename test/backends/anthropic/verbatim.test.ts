@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import type { ChatChunk, ChatInput, ChatMessage } from "../../../src/tasks/text-generation.ts";
+import thinking from "../../fixtures/anthropic/message-thinking.json?raw";
+import text from "../../fixtures/anthropic/text.sse?raw";
+import { drain, eventStream, json } from "../upstream.ts";
+import { ask, bodyOf, eventsOf, outputOf } from "./ask.ts";
+
+const BREAK = { cache_control: { type: "ephemeral" } };
+const said = (of: string, more: object = {}) => ({ type: "text", text: of, ...more });
+const LOOK = { name: "look", description: "Looks", input_schema: { type: "object" }, ...BREAK };
+const SEARCH = { type: "web_search_20250305", name: "web_search", max_uses: 2 };
+
+const OWN = { input: "messages" } as const;
+
+/** A request as the dialect reads it. `hub`: what other engines would be asked. */
+const asked = (body: Record<string, unknown>, hub: Partial<ChatInput> = {}): Partial<ChatInput> => {
+	const messages: ChatMessage[] = [{ role: "user", content: "hi" }];
+	const whole = { max_tokens: 100, messages: [{ role: "user", content: "hi" }], ...body };
+	return {
+		messages,
+		max_tokens: 100,
+		...hub,
+		verbatim: { dialect: "anthropic", body: whole, messages: (hub.messages ?? messages).length },
+	};
+};
+
+describe("a request for a model of Anthropic's own", () => {
+	it("is sent as it was said, but for the model's name there", async () => {
+		const body = {
+			model: "anthropic/claude-sonnet-4.5",
+			system: [said("Be short.", BREAK)],
+			messages: [
+				{ role: "user", content: [said("hi", BREAK)] },
+				{
+					role: "assistant",
+					content: [
+						{ type: "thinking", thinking: "Hm.", signature: "sig" },
+						{ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "a" } },
+					],
+				},
+				{ role: "user", content: "and?" },
+			],
+			temperature: 0.4,
+			top_p: null,
+			tools: [LOOK, SEARCH],
+			tool_choice: { type: "auto" },
+			thinking: { type: "enabled", budget_tokens: 1024 },
+			max_tokens: 2048,
+			metadata: { user_id: "u" },
+			service_tier: "standard_only",
+			context_management: { edits: [] },
+			betas: ["context-1m"],
+			stream: null,
+		};
+		const { top_p: _, betas: _betas, ...sent } = body;
+		expect(await bodyOf(asked(body, { max_tokens: 2048 }), {}, OWN)).toEqual({
+			...sent,
+			model: "claude-sonnet-4-5-20250929",
+			messages: [body.messages[0], body.messages[1], { role: "user", content: [said("and?")] }],
+			stream: false,
+		});
+	});
+
+	it("has no thoughts that another signed, and no ids that only others take", async () => {
+		const messages = [
+			{ role: "user", content: "hi" },
+			{
+				role: "assistant",
+				content: [
+					{ type: "thinking", thinking: "Hm.", signature: "" },
+					said(" "),
+					{ type: "tool_use", id: "functions.look:0", name: "look", input: {} },
+				],
+			},
+			{ role: "user", content: [{ type: "tool_result", tool_use_id: "functions.look:0", content: "a" }] },
+			{ role: "assistant", content: [{ type: "thinking", thinking: "So.", signature: "" }] },
+		];
+		expect((await bodyOf(asked({ messages }), {}, OWN)).messages).toEqual([
+			{ role: "user", content: [said("hi")] },
+			{
+				role: "assistant",
+				content: [{ type: "tool_use", id: "functions_look_0", name: "look", input: {} }],
+			},
+			{ role: "user", content: [{ type: "tool_result", tool_use_id: "functions_look_0", content: "a" }] },
+		]);
+	});
+
+	it("has no more room than the account, and then no budget for thoughts", async () => {
+		const body = { max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 } };
+		const sent = await bodyOf(asked(body, { max_tokens: 1500 }), {}, OWN);
+		expect(sent.max_tokens).toBe(1500);
+		expect(sent).not.toHaveProperty("thinking");
+	});
+
+	it("goes on from what another has begun to answer", async () => {
+		const input = asked({ thinking: { type: "adaptive" } });
+		const messages: ChatMessage[] = [...(input.messages ?? []), { role: "assistant", content: "The " }];
+		const sent = await bodyOf({ ...input, messages }, {}, OWN);
+		expect(sent.messages).toEqual([
+			{ role: "user", content: [said("hi")] },
+			{ role: "assistant", content: [said("The")] },
+		]);
+		expect(sent).not.toHaveProperty("thinking");
+	});
+
+	it("is answered as it came, whole and streamed", async () => {
+		const whole = await outputOf(ask(asked({}), () => json(thinking), {}, OWN));
+		expect(whole.choices[0]?.message.verbatim).toEqual(JSON.parse(thinking));
+
+		const { text: sent } = await drain(
+			await eventsOf(ask({ ...asked({}), stream: true }, () => eventStream(text), {}, OWN)),
+		);
+		const chunks = Array.from(
+			sent.matchAll(/^data: (\{.*)$/gm),
+			([, data = ""]): ChatChunk => JSON.parse(data),
+		);
+		const events = Array.from(text.matchAll(/^data: (.*)$/gm), ([, data = ""]) => JSON.parse(data)).filter(
+			({ type }) => type.startsWith("content_block") || type === "message_delta",
+		);
+		const passed = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.verbatim ?? []));
+		expect(passed.slice(0, -1)).toEqual(events.slice(0, -1));
+		expect(passed.at(-1)).toMatchObject({
+			...events.at(-1),
+			usage: { input_tokens: 21, cache_read_input_tokens: 100, output_tokens: 9 },
+		});
+		// Who goes on from it knows what was said.
+		expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("Your name is Alice.");
+	});
+});
+
+describe("a request for another model, which is Claude here", () => {
+	it("has its breakpoints and its caller, and all else as Claude takes it", async () => {
+		const body = {
+			system: [said("Be short.", BREAK)],
+			messages: [
+				{ role: "system", content: "Mind the gap." },
+				{ role: "user", content: [said("hi", BREAK)] },
+			],
+			temperature: 0.4,
+			thinking: { type: "enabled", budget_tokens: 3000 },
+			metadata: { user_id: "u", team: "t" },
+			service_tier: "auto",
+			tools: [LOOK],
+			made_up: 1,
+		};
+		const tool = { type: "function", function: { name: "look", description: "Looks" } } as const;
+		const hub = { temperature: 0.4, reasoning_effort: "low", max_tokens: 6144, tools: [tool] } as const;
+		const sent = await bodyOf(asked(body, { ...hub, tools: [tool] }));
+		expect(sent).toEqual({
+			model: "claude-sonnet-4-5-20250929",
+			max_tokens: 6144,
+			system: [said("Be short.", BREAK), said("Mind the gap.")],
+			messages: [{ role: "user", content: [said("hi", BREAK)] }],
+			tools: [
+				{ name: "look", description: "Looks", input_schema: { type: "object", properties: {} }, ...BREAK },
+			],
+			thinking: { type: "enabled", budget_tokens: 2048 },
+			metadata: { user_id: "u", team: "t" },
+			service_tier: "auto",
+			stream: false,
+		});
+	});
+
+	it("is answered as any engine answers", async () => {
+		const { choices } = await outputOf(ask(asked({})));
+		expect(choices[0]?.message).not.toHaveProperty("verbatim");
+	});
+});
+
+describe("thoughts that were signed", () => {
+	const call = { id: "c", type: "function", function: { name: "look", arguments: "{}" } } as const;
+	const conversation = (thinking_blocks: ChatMessage["thinking_blocks"]): ChatMessage[] => [
+		{ role: "user", content: "hi" },
+		{ role: "assistant", content: null, tool_calls: [call], ...(thinking_blocks && { thinking_blocks }) },
+		{ role: "tool", tool_call_id: "c", content: "a" },
+	];
+
+	it("come back before what they led to, and the model goes on thinking", async () => {
+		const blocks = [
+			{ type: "thinking", thinking: "Hm.", signature: "sig" },
+			{ type: "redacted_thinking", data: "x" },
+		] as const;
+		const sent = await bodyOf({ messages: conversation([...blocks]), reasoning_effort: "low" });
+		expect(sent).toMatchObject({
+			messages: [
+				{ role: "user" },
+				{ role: "assistant", content: [...blocks, { type: "tool_use", id: "c" }] },
+				{ role: "user" },
+			],
+			thinking: { type: "enabled" },
+		});
+	});
+
+	it("are missed where there are none: it answers without thinking", async () => {
+		const unsigned = [{ type: "thinking", thinking: "Hm.", signature: "" }] as const;
+		for (const blocks of [undefined, [...unsigned]]) {
+			const sent = await bodyOf({ messages: conversation(blocks), reasoning_effort: "low" });
+			expect(sent).not.toHaveProperty("thinking");
+			expect(JSON.stringify(sent)).not.toContain("Hm.");
+		}
+	});
+});
