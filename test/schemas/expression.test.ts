@@ -90,7 +90,7 @@ describe("what is not read", () => {
 	});
 });
 
-describe("the characters of a class", () => {
+describe("the characters of a class", { timeout: 30_000 }, () => {
 	const isIn = (ranges: Ranges, code: number) => ranges.some(([from, to]) => from <= code && code <= to);
 	const CODES = [
 		...Array.from({ length: 0x180 }, (_, code) => code),

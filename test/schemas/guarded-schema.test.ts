@@ -75,7 +75,7 @@ const schemaWith = (patterns: string[]) => {
 const unguarded = (value: unknown, schema: unknown): boolean =>
 	validate(value, structuredClone(schema) as Schema, "2020-12").valid;
 
-describe("holding values against a schema", () => {
+describe("holding values against a schema", { timeout: 30_000 }, () => {
 	it("is as without a guard where its expressions are harmless", () => {
 		let valid = 0;
 		fc.assert(
