@@ -8,6 +8,10 @@ import { type AiError, toAiError } from "./errors.ts";
 export const SSE_CONTENT_TYPE = "text/event-stream";
 export const DONE = "data: [DONE]\n\n";
 
+/** How comments begin that are ours: `: ganglion backend=… attempts=…`. Every rewriting of a stream keeps them. */
+const OWN_COMMENT = "ganglion ";
+export const ownComment = (text: string): string => `: ${OWN_COMMENT}${text}\n\n`;
+
 /** One event with a JSON body. */
 export const frame = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 
@@ -45,6 +49,10 @@ export function mapEvents(
 	const parser = createParser({
 		onEvent: ({ data }) => {
 			out += stages.onData(data);
+		},
+		// An engine's own comments are for whoever waits for it, which is not the caller.
+		onComment: (comment) => {
+			if (comment.startsWith(OWN_COMMENT)) out += `: ${comment}\n\n`;
 		},
 	});
 	/** Says whether the source has ended. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../src/errors.ts";
-import { DONE, frame, isDone, mapEvents, namedFrame } from "../src/sse.ts";
+import { DONE, frame, isDone, mapEvents, namedFrame, ownComment } from "../src/sse.ts";
 
 const encoder = new TextEncoder();
 
@@ -64,6 +64,13 @@ describe("mapEvents", () => {
 		push(encoder.encode("data: 1\n\ndata: half"));
 		expect(new TextDecoder().decode((await reader.read()).value)).toBe("1");
 		await reader.cancel();
+	});
+
+	it("keeps our own comments in their place, and no others", async () => {
+		const source = `: waiting\n\ndata: 1\n\n${ownComment("backend=b attempts=2")}data: 2\n\n`;
+		expect(await text(mapEvents(split(source, []), { onData: (data) => data }))).toBe(
+			"1: ganglion backend=b attempts=2\n\n2",
+		);
 	});
 
 	it("turns a failure of the source, or of a stage, into the last text", async () => {

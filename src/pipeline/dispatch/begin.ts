@@ -43,6 +43,9 @@ async function walk(journey: Journey, signal: AbortSignal, spare = false): Promi
 					journey.putBack(target);
 					throw new AiError("aborted", undefined, { cause });
 				});
+				// Its circuit may have opened meanwhile; not because it named a time, which has come.
+				const rests = services.health.standing(target) === "open";
+				if (rests && failure.retryAfter === undefined) break;
 			}
 		}
 	}

@@ -12,7 +12,11 @@ import type { ChatCompletion } from "../../tasks/text-generation.ts";
 import { isHealthy } from "./verdict.ts";
 
 export type DispatchServices = World & Pick<Services, "health" | "log" | "random" | "wait">;
-export type DispatchContext = CallContext & { requestId: string };
+export interface DispatchContext extends CallContext {
+	requestId: string;
+	/** Filled here, for whoever must know of the calls although they fail. */
+	served?: Served;
+}
 
 /** An answer that has begun. Whoever holds it ends its trial, and reads or cancels its stream. */
 export interface Begun {
@@ -28,7 +32,7 @@ export class Journey {
 	readonly call: TaskCall;
 	readonly context: DispatchContext;
 	readonly services: DispatchServices;
-	readonly served: Served = { backend: "", model: "", attempts: 0, wasted: [] };
+	readonly served: Served;
 	readonly #waiting: PlannedTarget[];
 	readonly #calls = new Map<PlannedTarget, number>();
 	readonly #endsAt: number;
@@ -40,6 +44,7 @@ export class Journey {
 		this.call = call;
 		this.context = context;
 		this.services = services;
+		this.served = context.served ?? { backend: "", model: "", attempts: 0, wasted: [] };
 		this.#waiting = [...plan.targets];
 		this.#endsAt = services.now() + (plan.totalMs ?? Number.POSITIVE_INFINITY);
 	}

@@ -8,7 +8,7 @@
 import { failureOfTarget } from "../../backends/upstream-failure.ts";
 import { completionToChunks, parseChunk } from "../../dialects/chat/chunks.ts";
 import { AiError, toAiError } from "../../errors.ts";
-import { DONE, frame, isDone, mapEvents } from "../../sse.ts";
+import { DONE, frame, isDone, mapEvents, ownComment } from "../../sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
 import { isJoinable, type Question, questionsFor } from "./continuation.ts";
@@ -203,8 +203,7 @@ class Splice implements Progress {
 			answer.kind === "stream" ? answer.progress : wholeProgress(answer.output as ChatCompletion);
 		const events = mapEvents(source, {
 			onData: (data) => {
-				if (isDone(data))
-					return `: ganglion backend=${served.backend} attempts=${served.attempts}\n\n${DONE}`;
+				if (isDone(data)) return ownComment(`backend=${served.backend} attempts=${served.attempts}`) + DONE;
 				const sent = parseChunk(data);
 				const fresh = sent === "done" ? undefined : rejoin.take(sent);
 				if (!fresh) return "";

@@ -1,0 +1,234 @@
+/** A provider on loopback that a test scripts call by call, and that remembers what it saw of each. */
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface ProviderCall {
+	/** Milliseconds since the provider's start. */
+	at: number;
+	path: string;
+	headers: IncomingHttpHeaders;
+	body: Record<string, unknown>;
+	/** Tokens it has generated, which it would bill. */
+	tokens: number;
+	/** The other side closed the connection before the answer was over. */
+	cancelled: boolean;
+	/** Resolves when the connection is closed, or the answer over. */
+	closed: Promise<void>;
+	response: ServerResponse;
+}
+
+export type Script = (call: ProviderCall) => void | Promise<void>;
+
+export class Provider {
+	readonly name: string;
+	readonly calls: ProviderCall[] = [];
+	readonly #server: Server;
+	readonly #waiting = new Set<() => void>();
+	#script: (place: number) => Script = () => hang;
+	#startedAt = performance.now();
+
+	constructor(name: string) {
+		this.name = name;
+		this.#server = createServer(async (request, response) => {
+			const pieces: Buffer[] = [];
+			for await (const piece of request) pieces.push(piece);
+			const closed = Promise.withResolvers<void>();
+			const call: ProviderCall = {
+				at: performance.now() - this.#startedAt,
+				path: request.url ?? "",
+				headers: request.headers,
+				body: JSON.parse(Buffer.concat(pieces).toString() || "{}"),
+				tokens: 0,
+				cancelled: false,
+				closed: closed.promise,
+				response,
+			};
+			response.on("close", () => {
+				call.cancelled = !response.writableEnded;
+				closed.resolve();
+			});
+			this.calls.push(call);
+			for (const wake of this.#waiting) wake();
+			await this.#script(this.calls.length - 1)(call);
+		});
+	}
+
+	async listen(): Promise<void> {
+		await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+	}
+
+	get url(): string {
+		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+	}
+
+	/** What it does with its first call, its second, …; the last one stays. Forgets the calls before. */
+	does(...scripts: [Script, ...Script[]]): void {
+		this.calls.length = 0;
+		this.#startedAt = performance.now();
+		this.#script = (place) => scripts[Math.min(place, scripts.length - 1)] ?? scripts[0];
+	}
+
+	/** Resolves when it has been called so often. */
+	async called(times: number): Promise<ProviderCall> {
+		for (;;) {
+			const call = this.calls[times - 1];
+			if (call) return call;
+			await new Promise<void>((resolve) => {
+				const wake = () => {
+					this.#waiting.delete(wake);
+					resolve();
+				};
+				this.#waiting.add(wake);
+			});
+		}
+	}
+
+	/** Milliseconds between its calls. */
+	get gaps(): number[] {
+		return this.calls.slice(1).map(({ at }, i) => at - (this.calls[i]?.at ?? 0));
+	}
+
+	get running(): number {
+		return this.calls.filter(({ response }) => !response.destroyed && !response.writableEnded).length;
+	}
+
+	stop(): void {
+		this.#server.closeAllConnections();
+		this.#server.close();
+	}
+}
+
+export const WORDS = Array.from({ length: 60 }, (_, i) => `w${i} `);
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+const chunk = (call: ProviderCall, choices: unknown[], more: object = {}): string =>
+	`data: ${JSON.stringify({ id: "chatcmpl-p", object: "chat.completion.chunk", created: 1, model: call.body.model, choices, ...more })}\n\n`;
+
+const PROMPT_TOKENS = 5;
+
+const usageOf = (tokens: number, promptTokens = PROMPT_TOKENS) => ({
+	prompt_tokens: promptTokens,
+	completion_tokens: tokens,
+	total_tokens: promptTokens + tokens,
+});
+
+const header = ({ response }: ProviderCall) =>
+	response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+
+async function say(call: ProviderCall, words: readonly string[]): Promise<void> {
+	for (const content of words) {
+		const text = chunk(call, [{ index: 0, delta: { content }, finish_reason: null }]);
+		await new Promise<void>((resolve) => call.response.write(text, () => resolve()));
+		call.tokens++;
+	}
+}
+
+const finish = (call: ProviderCall, end = "data: [DONE]\n\n", usage = usageOf(call.tokens)): void => {
+	call.response.write(chunk(call, [{ index: 0, delta: {}, finish_reason: "stop" }]));
+	call.response.write(chunk(call, [], { usage }));
+	call.response.end(end);
+};
+
+/** Accepts and never answers. */
+export const hang: Script = () => {};
+export const reset: Script = ({ response }) => {
+	response.socket?.resetAndDestroy();
+};
+export const status =
+	(code: number, error: object = {}, headers: Record<string, string> = {}): Script =>
+	({ response }) => {
+		response.writeHead(code, { "content-type": "application/json", ...headers });
+		response.end(JSON.stringify({ error: { message: `status ${code}`, ...error } }));
+	};
+
+/** A whole answer, streamed where it is asked for so. */
+export const answer =
+	(words: readonly string[] = WORDS): Script =>
+	async (call) => {
+		if (call.body.stream !== true) {
+			call.tokens = words.length;
+			call.response.writeHead(200, { "content-type": "application/json" });
+			const message = { role: "assistant", content: words.join("") };
+			call.response.end(
+				JSON.stringify({
+					id: "chatcmpl-p",
+					object: "chat.completion",
+					created: 1,
+					model: call.body.model,
+					choices: [{ index: 0, message, finish_reason: "stop" }],
+					usage: usageOf(words.length),
+				}),
+			);
+			return;
+		}
+		header(call);
+		await say(call, words);
+		finish(call);
+	};
+
+/** The rest of the answer, for whoever hands it the beginning, which counts as its prompt. */
+export const continuation: Script = async (call) => {
+	const last = (call.body.messages as { role: string; content: string }[]).at(-1);
+	const begun = last?.role === "assistant" ? last.content.trim().split(" ").length : 0;
+	header(call);
+	await say(call, WORDS.slice(begun));
+	finish(call, undefined, usageOf(call.tokens, PROMPT_TOKENS + begun));
+};
+
+export const late =
+	(ms: number, then: Script): Script =>
+	async (call) => {
+		await pause(ms);
+		await then(call);
+	};
+
+/** The header at once, the first token late. */
+export const lateToken =
+	(ms: number): Script =>
+	async (call) => {
+		header(call);
+		await pause(ms);
+		if (call.cancelled) return;
+		await say(call, WORDS);
+		finish(call);
+	};
+
+/** A word every few milliseconds, for as long as somebody listens. */
+export const talkative: Script = async (call) => {
+	header(call);
+	for (let i = 0; !call.cancelled; i++) {
+		await say(call, [WORDS[i % WORDS.length] ?? ""]);
+		await pause(5);
+	}
+};
+
+/** So many words, and then what `then` does. */
+export const words =
+	(count: number, then: Script): Script =>
+	async (call) => {
+		header(call);
+		await say(call, WORDS.slice(0, count));
+		await pause(20);
+		await then(call);
+	};
+
+export const malformed: Script = ({ response }) => {
+	response.write('data: {"choices":[{"index":0,"delta":{"con\n\n');
+};
+
+export const withoutDone: Script = async (call) => {
+	header(call);
+	await say(call, WORDS);
+	finish(call, "");
+};
+
+/** Says no to a message that has begun; answers any other. */
+export const refusingPartial =
+	(then: Script): Script =>
+	async (call) => {
+		const messages = call.body.messages as { role: string }[];
+		if (messages.at(-1)?.role === "assistant")
+			await status(400, { message: "the last message must not be the assistant's" })(call);
+		else await then(call);
+	};
