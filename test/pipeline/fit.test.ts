@@ -11,15 +11,21 @@ const chat = (input: Partial<ChatInput>) => ({
 const say = (content: string): Partial<ChatInput> => ({ messages: [{ role: "user", content }] });
 
 describe("fitContext", () => {
-	it("lets through what fits to the token", () => {
-		expect(() => fitContext(chat({ ...say("a".repeat(300)), max_tokens: 34 }), model)).not.toThrow();
-		expect(() => fitContext(chat({ ...say("a".repeat(300)), max_tokens: 40 }), model)).toThrow(
-			/^5021: The estimated number of input and maximum output tokens \(10\d\) exceeded this model context window limit \(100\)$/,
+	it("refuses what is surely too long, and nothing else", () => {
+		const words = (count: number) => say("word ".repeat(count));
+		expect(() => fitContext(chat({ ...words(100), max_tokens: 10 }), model)).not.toThrow();
+		expect(() => fitContext(chat({ ...words(100), max_tokens: 30 }), model)).toThrow(
+			/^5021: The estimated number of input and maximum output tokens \(1[01]\d\) exceeded this model context window limit \(100\)$/,
 		);
 	});
 
+	it("takes what has fewer bytes than the window tokens as it is", () => {
+		expect(() => fitContext(chat({ ...say("字".repeat(20)), max_tokens: 40 }), model)).not.toThrow();
+		expect(() => fitContext(chat({ max_tokens: 101 }), model)).toThrow("5021");
+	});
+
 	it("counts prompts, parts, tools and earlier calls", () => {
-		const long = "a".repeat(500);
+		const long = "word ".repeat(200);
 		const tool = { type: "function" as const, function: { name: "f", description: long } };
 		const call = { id: "1", type: "function" as const, function: { name: "f", arguments: long } };
 		for (const input of [
@@ -32,7 +38,7 @@ describe("fitContext", () => {
 	});
 
 	it("counts scripts without spaces by the character", () => {
-		expect(() => fitContext(chat(say("字".repeat(160))), model)).toThrow("5021");
+		expect(() => fitContext(chat(say("字".repeat(200))), model)).toThrow("5021");
 	});
 
 	it("asks nothing of a model whose window nobody knows", () => {
