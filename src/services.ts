@@ -1,6 +1,6 @@
 /** Configuration and the world, as the pipeline takes them. */
 import { waitUntil } from "cloudflare:workers";
-import type { Config } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
 import { logFailure } from "./log.ts";
 import type { Account } from "./objects/account.ts";
 import { createLedgers } from "./objects/accounts.ts";
@@ -18,10 +18,16 @@ export interface Bindings {
 	FLEET?: DurableObjectNamespace<Fleet>;
 }
 
+/** Throws a `ConfigError` where a binding is missing. */
 export function createServices({ catalog, routing, limits }: Config, bindings: Bindings): Services {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
-	const { FLEET } = bindings;
+	const { ACCOUNT, FLEET } = bindings;
+	// A deployment of before there were accounts.
+	if (!ACCOUNT)
+		throw new ConfigError([
+			"ACCOUNT: expected a Durable Object namespace of the class Account, found nothing (docs/configuration.md, Bindings)",
+		]);
 	return {
 		catalog,
 		routing,
@@ -33,7 +39,7 @@ export function createServices({ catalog, routing, limits }: Config, bindings: B
 		random: () => Math.random(),
 		log: logFailure,
 		ledgers: createLedgers({
-			namespace: bindings.ACCOUNT,
+			namespace: ACCOUNT,
 			now: () => Date.now(),
 			waitUntil,
 			wait,

@@ -69,6 +69,7 @@ const usage = {
 	completion_tokens: 5,
 	total_tokens: 22,
 	prompt_tokens_details: { cached_tokens: 0 },
+	neurons: 1.47,
 };
 const frame = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
 

@@ -52,15 +52,22 @@ export const startSession = (plugin: string, workers: Record<string, SessionWork
 	new Miniflare(sessionOptions(plugin, workers));
 
 /** The packed Worker as a gateway of its own, open to this machine. */
-export const startGateway = (file: string): Miniflare =>
-	new Miniflare(
+export function startGateway(file: string): Miniflare {
+	const { compatibility_flags, durable_objects } = readConfig({ config: "wrangler.jsonc" });
+	const objects = durable_objects.bindings.map(({ name, class_name: className }) => [
+		name,
+		{ className, useSQLite: true },
+	]);
+	return new Miniflare(
 		convertV4MiniflareOptions({
 			cf: false,
 			name: "gateway",
 			modules: true,
 			script: readFileSync(file, "utf8"),
 			compatibilityDate: "2026-08-01",
-			compatibilityFlags: readConfig({ config: "wrangler.jsonc" }).compatibility_flags,
+			compatibilityFlags: compatibility_flags,
+			durableObjects: Object.fromEntries(objects),
 			bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
 		}),
 	);
+}
