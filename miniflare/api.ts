@@ -10,6 +10,11 @@ export interface EmbeddedOptions {
 	MODELS?: object;
 	/** What serves the models that no route names; `simulator` if left out. */
 	DEFAULT_BACKEND?: string;
+	/**
+	 * Whether engines that run on this machine answer, where neither BACKENDS nor ROUTES say which do; or the ports to look
+	 * at for them. Left out: they do, but in CI and under vitest, whose answers must be the same everywhere.
+	 */
+	localEngines?: boolean | number[];
 }
 
 /** A gateway that already runs. */

@@ -43,6 +43,11 @@ const Account = z
 	})
 	.default(DEFAULT_ACCOUNT);
 
+/** Read by `engines.ts`, before the settings are. */
+export const LocalEngines = z.union([z.boolean(), z.array(z.int().min(1).max(65_535)).min(1)], {
+	error: "expected true, false or a list of ports, found another value",
+});
+
 /** Read by `configure`. */
 const setting = z.unknown().optional();
 
@@ -53,6 +58,7 @@ const Embedded = z.strictObject({
 	LIMITS: setting,
 	MODELS: setting,
 	DEFAULT_BACKEND: setting,
+	localEngines: LocalEngines.optional(),
 } satisfies Record<keyof EmbeddedOptions, z.ZodType>);
 
 const GatewayUrl = z.string().transform((text, context) => {

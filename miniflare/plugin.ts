@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } from "miniflare";
 import * as z from "zod";
 import { ConfigError } from "../src/config.ts";
+import { announceEngines, withLocalEngines } from "./engines.ts";
 import { nodeStub } from "./node-stub.ts";
 import { readOptions, type Source } from "./options.ts";
 import { serviceName, servicesOf } from "./services.ts";
@@ -24,14 +25,16 @@ interface LocalBinding {
 
 export const ganglion: Plugin = {
 	bindingTypeDescription: "AI",
-	getBindings: (options) => localBindings(options).map(workerBinding),
+	getBindings: async (options) => (await localBindings(options)).map(workerBinding),
 	async getNodeBindings(options) {
-		const stubs = localBindings(options).map(async ({ name }) => [name, await nodeStub()] as const);
+		const stubs = (await localBindings(options)).map(async ({ name }) => [name, await nodeStub()] as const);
 		return Object.fromEntries(await Promise.all(stubs));
 	},
-	async getServices({ options, sharedOptions, tmpPath }) {
+	async getServices({ log, options, sharedOptions, tmpPath }) {
 		const root = join(sharedOptions.resourcePersistencePath ?? tmpPath, PLUGIN_NAME);
-		const services = localBindings(options).map(({ source }) => servicesOf(source, root));
+		const bindings = await localBindings(options);
+		announceEngines((line) => log.info(line));
+		const services = bindings.map(({ source }) => servicesOf(source, root));
 		return (await Promise.all(services)).flat();
 	},
 };
@@ -63,7 +66,7 @@ const TextBinding = z.object({ type: z.literal("text"), value: z.string() });
 /** wrangler adds what a service binding says for the deployment to the options. */
 const DeployedService = z.looseObject({ entrypoint: z.string().optional() });
 
-function localBindings(options: ParsedWorkerOptions): LocalBinding[] {
+async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding[]> {
 	// What Miniflare 4 handed to plugins had another shape.
 	const { config }: Partial<ParsedWorkerOptions> = options;
 	if (!config) throw new Error("The plugin ganglion needs wrangler 4.122 or newer");
@@ -73,12 +76,13 @@ function localBindings(options: ParsedWorkerOptions): LocalBinding[] {
 		return text.success ? [[name, text.data.value]] : [];
 	});
 	const env = { ...process.env, ...Object.fromEntries(texts) };
-	return bindings.flatMap(([name, binding]) => {
+	const found = bindings.map(async ([name, binding]): Promise<LocalBinding[]> => {
 		const own = OwnBinding.safeParse(binding);
 		if (!own.success) return [];
 		const { dev, type } = own.data;
 		try {
-			if (type !== "unsafe:service") return { name, source: readOptions(dev.options, env) };
+			if (type !== "unsafe:service")
+				return [{ name, source: readOptions(await withLocalEngines(dev.options, process.env), env) }];
 			const {
 				entrypoint,
 				environment: _e,
@@ -89,11 +93,13 @@ function localBindings(options: ParsedWorkerOptions): LocalBinding[] {
 			// RPC does not travel over HTTP.
 			if ("url" in options)
 				throw new ConfigError(["dev.options.url: expected no such field of a service binding"]);
-			return { name, source: readOptions(options, env), service: { entrypoint } };
+			const settings = await withLocalEngines(options, process.env);
+			return [{ name, source: readOptions(settings, env), service: { entrypoint } }];
 		} catch (error) {
 			throw error instanceof ConfigError ? optionsError(error, name, config.name) : error;
 		}
 	});
+	return (await Promise.all(found)).flat();
 }
 
 function optionsError({ problems }: ConfigError, binding: string, worker: string): Error {

@@ -1,30 +1,41 @@
 /**
  * `npm run dev`: the gateway under `wrangler dev`, open to everyone on this machine, with the simulator behind every
- * model that no route names. Says once, cleanly, what serves the models; after that the log is wrangler's.
- * Arguments go on to wrangler (`npm run dev -- --port 9000 --env staging`).
+ * model that no route names; where no route is written at all, engines that run on this machine come before it
+ * (`engines/`). Says once, cleanly, what serves the models; after that the log is wrangler's.
+ *
+ * Arguments go on to wrangler (`npm run dev -- --port 9000 --env staging`), but for those about engines:
+ * `--no-local-engines`; `--local-engines`, also in CI; `--engine-ports 11434,9000`, to look elsewhere.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import { ConfigError, configure, describeRouting } from "../src/config.ts";
+import { type LocalSettings, settingsFor, wantsLocalEngines } from "./engines/local.ts";
+import { findEngines } from "./engines/probe.ts";
 
 const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
 const PARENT_CHECK_MS = 1000;
 
 const args = process.argv.slice(2);
-const { values } = parseArgs({
+const { values, tokens } = parseArgs({
 	args,
 	options: {
 		port: { type: "string" },
 		env: { type: "string", short: "e" },
 		config: { type: "string", short: "c" },
+		"local-engines": { type: "boolean" },
+		"engine-ports": { type: "string" },
 	},
 	strict: false,
+	allowNegative: true,
+	tokens: true,
 });
 const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
 
+const vars = variables();
+const local = await localEngines();
 const lines = routingLines();
 const child = spawn(
 	process.execPath,
@@ -34,7 +45,9 @@ const child = spawn(
 		...(values.port === undefined ? ["--port", port] : []),
 		"--show-interactive-dev-session=false",
 		...Object.entries(DEV_VARS).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
-		...args,
+		...(local ? ["--var", `BACKENDS:${JSON.stringify(local.BACKENDS)}`] : []),
+		...(local ? ["--var", `ROUTES:${JSON.stringify(local.ROUTES)}`] : []),
+		...argsOfWrangler(),
 	],
 	{
 		stdio: ["inherit", "pipe", "pipe"],
@@ -49,18 +62,61 @@ const parent = process.ppid;
 setInterval(() => process.ppid !== parent && child.kill("SIGTERM"), PARENT_CHECK_MS).unref();
 child.on("exit", (code, signal) => process.exit(signal ? 0 : (code ?? 1)));
 
-/** The same parse that stops the Worker's start, before anything is started. */
-function routingLines(): string[] {
+/** Arguments about engines are for this script alone. */
+function argsOfWrangler(): string[] {
+	const own = (tokens ?? []).filter(
+		(token) => token.kind === "option" && ["local-engines", "engine-ports"].includes(token.name),
+	);
+	const places = own.flatMap((token) =>
+		token.kind === "option" && token.value !== undefined && !token.inlineValue
+			? [token.index, token.index + 1]
+			: [token.index],
+	);
+	return args.filter((_, place) => !places.includes(place));
+}
+
+/** What the Worker will have. */
+function variables(): Record<string, unknown> {
 	const env = typeof values.env === "string" ? values.env : undefined;
 	const config = typeof values.config === "string" ? values.config : undefined;
-	const { vars, userConfigPath } = readConfig({ env, config });
+	const { ai, vars, userConfigPath } = readConfig({ env, config });
 	const all = getVarsForDev(userConfigPath, undefined, vars, env, true);
 	const plain = Object.entries(all).map(([name, binding]) => [
 		name,
 		"value" in binding ? binding.value : undefined,
 	]);
+	// A backend may name the binding, which is the runtime's to make.
+	const bound = ai?.binding === undefined ? {} : { [ai.binding]: { run: () => {} } };
+	return { ...Object.fromEntries(plain), ...bound };
+}
+
+async function localEngines(): Promise<LocalSettings | undefined> {
+	const ports = values["engine-ports"];
+	const wanted = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
+	if (!wantsLocalEngines(typeof wanted === "string" ? undefined : wanted, vars, process.env))
+		return undefined;
+	return settingsFor(await findEngines(Array.isArray(wanted) ? { ports: wanted } : {}), Date.now());
+}
+
+function portsIn(text: string): number[] {
+	const ports = text.split(",").map(Number);
+	if (ports.every((port) => Number.isInteger(port) && port > 0 && port < 65_536)) return ports;
+	console.error("--engine-ports: expected numbers with commas between them, such as 11434,8080");
+	process.exit(1);
+}
+
+/** The same parse that stops the Worker's start, before anything is started. */
+function routingLines(): string[] {
 	try {
-		return describeRouting(configure({ ...Object.fromEntries(plain), ...DEV_VARS }));
+		const config = configure({ ...vars, ...local, ...DEV_VARS });
+		if (!local) return describeRouting(config);
+		// As written: a line for each model of the catalogue would be a page.
+		return [
+			...local.lines,
+			"everything else  ->  simulator",
+			"",
+			"(--no-local-engines leaves these engines alone)",
+		];
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
 		console.error(error.message);

@@ -5,11 +5,13 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { ollama, stopFakes } from "./engines/fake.ts";
 
 const children: ChildProcess[] = [];
 const folders: string[] = [];
 afterEach(() => {
 	for (const child of children.splice(0)) child.kill("SIGTERM");
+	stopFakes();
 	for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
@@ -87,6 +89,39 @@ describe("npm run dev", () => {
 		const output = await dev(["--port", String(await freePort()), "--config", config]).until(/Ctrl-C/);
 		expect(output).toContain("@cf/meta/*       ->  ollama (http://localhost:11434/v1) llama3.2");
 		expect(output).toContain("everything else  ->  simulator");
+	}, 60_000);
+
+	it("lets an engine of this machine answer for the models that it is near to, and says so", async () => {
+		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
+		const args = ["--port", String(await freePort()), "--engine-ports", String(engine.port)];
+		const output = await dev(args).until(/Ctrl-C/);
+		expect(output).toMatch(
+			new RegExp(`more  ->  ollama \\(http://127\\.0\\.0\\.1:${engine.port}\\) llama3\\.2:3b\n`),
+		);
+		expect(output).toContain("everything else  ->  simulator");
+		expect(output).toContain("--no-local-engines");
+
+		const [, url = ""] = /curl -N (\S+)/.exec(output) ?? [];
+		// It lists its models and has no chat: who is asked is all that is to be seen.
+		const answer = await fetch(url, { method: "POST", body: '{"prompt":"hi"}' });
+		expect(answer.ok).toBe(false);
+		expect(engine.asked.at(-1)).toBe("/api/chat");
+		const other = url.replace(/run\/.*/, "run/@cf/baai/bge-m3");
+		const simulated = await fetch(other, { method: "POST", body: '{"text":"hi"}' });
+		expect(simulated.headers.get("x-ganglion-backend")).toBe("simulator");
+	}, 60_000);
+
+	it("leaves engines alone where it is told to, and where a route is written", async () => {
+		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
+		const ports = ["--engine-ports", String(engine.port)];
+		const config = configWith({ ROUTES: { "@cf/meta/*": [{ backend: "simulator" }] } });
+		const [told, routed] = await Promise.all([
+			dev(["--port", String(await freePort()), "--no-local-engines"]).until(/Ctrl-C/),
+			dev(["--port", String(await freePort()), "--config", config, ...ports]).until(/Ctrl-C/),
+		]);
+		expect(told).toContain("every model  ->  simulator");
+		expect(routed).toContain("@cf/meta/*       ->  simulator");
+		expect(engine.asked).toEqual([]);
 	}, 60_000);
 
 	it("stops before it starts on a mistake, and names all of them", async () => {

@@ -35,6 +35,7 @@ describe("options of a gateway in the session", () => {
 		expect(readOptions(options, env)).toHaveProperty("variables", {
 			BACKENDS: options.BACKENDS,
 			DEFAULT_BACKEND: "engine",
+			LIMITS: { requests_per_minute: "none" },
 			ENGINE_KEY: "sk",
 			TENANT: "t",
 		});
@@ -63,7 +64,7 @@ describe("options of a gateway in the session", () => {
 		).toEqual([
 			"dev.options.account: expected a name of up to 64 letters, digits, '_' and '-', found another text",
 			'dev.options.ROUTE: expected no such field; did you mean "ROUTES"?',
-			"dev.options.ALLOW_ANONYMOUS: expected no such field, only account, BACKENDS, ROUTES, LIMITS, MODELS and DEFAULT_BACKEND",
+			"dev.options.ALLOW_ANONYMOUS: expected no such field, only account, BACKENDS, ROUTES, LIMITS, MODELS, DEFAULT_BACKEND and localEngines",
 			"dev.options.BACKENDS.engine.key: expected the name of a secret that is set, found the name of none",
 			'dev.options.ROUTES["*"][0].backend: expected "engine" or "simulator", found "engin"; did you mean "engine"?',
 			'dev.options.DEFAULT_BACKEND: expected "engine" or "simulator", found a number',
