@@ -1,4 +1,5 @@
 /** What makes two questions the same. */
+import { digest, hexadecimal } from "../../objects/token-text.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 
 /**
@@ -18,6 +19,5 @@ export async function identityOf(
 		return null;
 	});
 	if (!plain) return undefined;
-	const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-	return new Uint8Array(hash).toHex();
+	return hexadecimal(await digest(text));
 }

@@ -1,0 +1,197 @@
+/** Callers who leave in every phase of a dispatch, over real sockets: no request is left running at any provider. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { adHocModel } from "../../src/models/catalog.ts";
+import { Flights } from "../../src/objects/flights.ts";
+import { IsolateHealth } from "../../src/objects/health.ts";
+import { type Dispatched, dispatch } from "../../src/pipeline/dispatch.ts";
+import type { Plan, PlannedTarget } from "../../src/request.ts";
+import { answer, hang, Provider, reset, type Script, status, words } from "../faults/provider.ts";
+
+const a = new Provider("a");
+const b = new Provider("b");
+const providers = [a, b];
+beforeAll(() => Promise.all(providers.map((provider) => provider.listen())));
+beforeEach(() => b.does(hang));
+afterEach(async () => {
+	for (const { calls } of providers) for (const { closed } of calls) await closed;
+	expect(providers.map(({ running }) => running)).toEqual([0, 0]);
+});
+afterAll(() => {
+	for (const provider of providers) provider.stop();
+});
+
+const targetOf = ({ name, url }: Provider, timeouts: Partial<PlannedTarget["timeouts"]>): PlannedTarget => ({
+	backend: name,
+	kind: "openai",
+	url,
+	model: "m",
+	headers: {},
+	timeouts: { headerMs: 60_000, idleMs: 60_000, totalMs: 60_000, ...timeouts },
+	standing: "closed",
+});
+
+interface Asking {
+	leave(): void;
+	answered: Promise<Dispatched>;
+}
+
+function ask(
+	first: [Script, ...Script[]] | undefined,
+	{ plan = {}, timeouts = {}, stream = true, shared = new Flights<Dispatched>() } = {},
+): Asking {
+	if (first) a.does(...first);
+	const caller = new AbortController();
+	const whole: Plan = {
+		targets: [targetOf(a, timeouts), targetOf(b, {})],
+		retries: { attempts: 2, baseMs: 1, maxMs: 60_000 },
+		...plan,
+	};
+	const answered = dispatch(
+		whole,
+		{ task: "text-generation", input: { messages: [{ role: "user", content: "Hi" }], stream } },
+		{ model: adHocModel("m"), signal: caller.signal, requestId: "id", ...(!stream && { shareWithin: "x" }) },
+		{
+			fetch,
+			now: Date.now,
+			uuid: () => crypto.randomUUID(),
+			random: () => 0,
+			log: () => {},
+			health: new IsolateHealth({ now: Date.now, waitUntil: () => {} }),
+			flights: shared,
+			waitUntil: (promise) => void promise,
+			wait: (ms, signal) =>
+				new Promise((resolve, reject) => {
+					const timer = setTimeout(resolve, ms);
+					signal?.addEventListener("abort", () => {
+						clearTimeout(timer);
+						reject(signal.reason);
+					});
+				}),
+		},
+	);
+	answered.catch(() => {});
+	return { answered, leave: () => caller.abort() };
+}
+
+const aborted = { key: "aborted" };
+const settle = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function readerOf({ answered }: Asking): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+	const { answer } = await answered;
+	if (answer.answer.kind !== "stream") throw new Error("no stream");
+	return answer.answer.events.getReader();
+}
+
+async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<unknown> {
+	try {
+		while (!(await reader.read()).done);
+		return undefined;
+	} catch (error) {
+		return error;
+	}
+}
+
+describe("before an answer", () => {
+	it("while the header is waited for", async () => {
+		const { answered, leave } = ask([hang]);
+		await a.called(1);
+		leave();
+		await expect(answered).rejects.toMatchObject(aborted);
+		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
+	});
+
+	it("while the first event is waited for", async () => {
+		const { answered, leave } = ask([words(0, hang)]);
+		await a.called(1);
+		await settle(50);
+		leave();
+		await expect(answered).rejects.toMatchObject(aborted);
+	});
+
+	it("while the same provider is to be asked again", async () => {
+		const { answered, leave } = ask([status(429, {}, { "retry-after": "30" }), answer()]);
+		await a.called(1);
+		await settle(50);
+		leave();
+		await expect(answered).rejects.toMatchObject(aborted);
+		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
+	});
+
+	it("while two are asked", async () => {
+		const { answered, leave } = ask([hang], { plan: { hedgeMs: 20 } });
+		await b.called(1);
+		leave();
+		await expect(answered).rejects.toMatchObject(aborted);
+		await Promise.all(providers.flatMap(({ calls }) => calls.map(({ closed }) => closed)));
+		expect(providers.flatMap(({ calls }) => calls.map(({ cancelled }) => cancelled))).not.toContain(false);
+	});
+
+	it("while the fallback is asked", async () => {
+		const { answered, leave } = ask([status(404)]);
+		await b.called(1);
+		leave();
+		await expect(answered).rejects.toMatchObject(aborted);
+	});
+
+	it("and the loser of a race is let go at once", async () => {
+		b.does(words(3, hang));
+		const asking = ask([hang], { plan: { hedgeMs: 20 } });
+		const reader = await readerOf(asking);
+		await a.calls[0]?.closed;
+		expect(a.calls[0]?.cancelled).toBe(true);
+		await reader.cancel();
+	});
+});
+
+describe.each(["leaves", "cancels"])("amid an answer, who %s", (how) => {
+	const go = async (asking: Asking, reader: ReadableStreamDefaultReader<Uint8Array>) => {
+		if (how === "cancels") await reader.cancel();
+		else asking.leave();
+	};
+
+	it("while it is silent", async () => {
+		const asking = ask([words(40, hang)]);
+		const reader = await readerOf(asking);
+		const read = readAll(reader);
+		await settle(50);
+		await go(asking, reader);
+		expect(await read).toEqual(how === "leaves" ? expect.objectContaining(aborted) : undefined);
+		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
+	});
+
+	it("while another is asked to go on", async () => {
+		const asking = ask([words(40, reset)]);
+		const reader = await readerOf(asking);
+		const read = readAll(reader);
+		await b.called(1);
+		await go(asking, reader);
+		expect(await read).toEqual(how === "leaves" ? expect.objectContaining(aborted) : undefined);
+	});
+
+	it("while another says again what was said", async () => {
+		b.does(words(20, hang));
+		const asking = ask([words(40, reset)]);
+		const reader = await readerOf(asking);
+		const read = readAll(reader);
+		await b.called(1);
+		await settle(50);
+		await go(asking, reader);
+		expect(await read).toEqual(how === "leaves" ? expect.objectContaining(aborted) : undefined);
+		await b.calls[0]?.closed;
+		expect(b.calls[0]?.cancelled).toBe(true);
+	});
+});
+
+it("the last of those who share a call ends it", async () => {
+	const shared = new Flights<Dispatched>();
+	const [first, second] = [ask([hang], { stream: false, shared }), ask(undefined, { stream: false, shared })];
+	await a.called(1);
+	first.leave();
+	await expect(first.answered).rejects.toMatchObject(aborted);
+	await settle(50);
+	expect(a.running).toBe(1);
+	second.leave();
+	await expect(second.answered).rejects.toMatchObject(aborted);
+	await a.calls[0]?.closed;
+	expect(a.calls.map(({ cancelled }) => cancelled)).toEqual([true]);
+});
