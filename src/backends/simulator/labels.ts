@@ -15,7 +15,7 @@ const QUOTED_VALUE = String.raw`"([^"\n]{1,500})"|“([^”\n]{1,500})”|'([^'\
 const PART = String.raw`[^\s,.;\n][^,;\n]{0,120}?(?=[,;\n]|[.?!](?:\s|$)|\s+(?:and|with|but|who|that|in|at|on|from|for)\s|$)`;
 const WHOLE = String.raw`[^.;\n]{1,500}`;
 const ADJACENT = String.raw`s?\s+(?:${QUOTED_VALUE})`;
-const linked = (end: string) => String.raw`s?${LINK}(?:${QUOTED_VALUE}|(${end}))`;
+const linked = (end: string) => `s?${LINK}(?:${QUOTED_VALUE}|(${end}))`;
 const BEHIND = {
 	adjacent: new RegExp(ADJACENT, "iuy"),
 	part: new RegExp(linked(PART), "iuy"),

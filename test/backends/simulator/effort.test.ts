@@ -297,9 +297,9 @@ describe("a text that repeats itself", () => {
 	});
 	const TOOL = tool("search_weather", "Search the web for the weather", EVERY_KIND.properties);
 	const FRAGMENTS =
-		'a|A|1|1,|1.|a.|a@|(|[|{|"|\'|`|“|- | |\n|\t|a b |Aa |A, |and |in A |to A and |1+|(1|sqrt(|twenty-|what |what is |who? |. |Is a. |: |name: |name is |made by A |http://|a-|a_|/|a/|~/|.a|#1|2024-|12:|3pm |may 1 |search for |send: |saying |select |insert into |with a, |titled |e.g. |<a>|<\\||[INST]|question:|我叫|的|天气|。|？|e\u0301|👩\u200d|\u0000|ß|not |\\|$|** |1. |answer: |The capital of A is B. |summarize |my name is |hello, |a: "b" |"a": |keys |and then |; |1 % of |1 squared |100,000|+1 |ORD-1 |A. |A van |de la '.split(
-			"|",
-		);
+		'a¦A¦1¦1,¦1.¦a.¦a@¦(¦[¦{¦"¦\'¦`¦“¦- ¦ ¦\n¦\t¦a b ¦Aa ¦A, ¦and ¦in A ¦to A and ¦1+¦(1¦sqrt(¦twenty-¦what ¦what is ¦who? ¦. ¦Is a. ¦: ¦name: ¦name is ¦made by A ¦http://¦a-¦a_¦/¦a/¦~/¦.a¦#1¦2024-¦12:¦3pm ¦may 1 ¦search for ¦send: ¦saying ¦select ¦insert into ¦with a, ¦titled ¦e.g. ¦<a>¦<¦[INST]¦question:¦我叫¦的¦天气¦。¦？¦e\u0301¦👩\u200d¦\u0000¦ß¦not ¦\\¦$¦** ¦1. ¦answer: ¦The capital of A is B. ¦summarize ¦my name is ¦hello, ¦a: "b" ¦"a": ¦keys ¦and then ¦; ¦1 % of ¦1 squared ¦100,000¦+1 ¦ORD-1 ¦A. ¦A van ¦de la '
+			.split("¦")
+			.concat("<|", "|", "~/");
 	/** What takes less is not measured. */
 	const SHORT_MS = 100;
 	/** For four times the text: twice as much for the noise, and less than a square's sixteen. */
