@@ -1,14 +1,16 @@
 /** Text generation: over the OpenAI route where it can be, else by `run`. */
+import type * as z from "zod";
 import type { InputShape } from "../../models/model.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
+import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
 import { postJson, postStream } from "../http.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
 import type { Call } from "../upstream-failure.ts";
 import { askMoondream } from "./moondream.ts";
 import { runChat } from "./native-chat.ts";
-import { upstreamModel } from "./run.ts";
+import { pricelessUsage } from "./native-reply.ts";
+import { upstreamModel, value } from "./run.ts";
 
 const PATH = "/v1/chat/completions";
 
@@ -34,10 +36,14 @@ const openAiTarget = ({ target }: Call) => ({ ...target, url: `${target.url}/v1`
 
 async function chat(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
 	const body = chatBody(input, call);
-	if (!input.stream)
-		return { kind: "value", output: completion(await postJson(call, PATH, body, ChatReply), call) };
+	if (!input.stream) return value(said(await postJson(call, PATH, body, ChatReply), call));
 	const reply = await postStream(call, PATH, body, { schema: ChatReply, choices: input.n ?? 1 });
-	return reply.kind === "stream" ? reply : { kind: "value", output: completion(reply.value, call) };
+	return reply.kind === "stream" ? reply : value(said(reply.value, call));
+}
+
+function said(reply: z.output<typeof ChatReply>, call: Call): ChatCompletion {
+	const usage = pricelessUsage(reply.usage);
+	return { ...completion(reply, call), ...(usage && { usage }) };
 }
 
 /** OpenAI's body, with what the product's own models know beside it. */

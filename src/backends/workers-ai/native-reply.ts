@@ -113,7 +113,7 @@ function finishReason(called: boolean, usage: Usage | undefined, { max_tokens }:
 }
 
 /** Without what the upstream took for it: the caller's account pays another price. */
-function pricelessUsage(sent: z.output<typeof SentUsage> | null | undefined): Usage | undefined {
+export function pricelessUsage(sent: z.output<typeof SentUsage> | null | undefined): Usage | undefined {
 	const usage = usageOf(sent);
 	if (!usage) return undefined;
 	const { neurons: _, ...counts } = usage as Usage & { neurons?: unknown };

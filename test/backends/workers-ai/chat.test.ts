@@ -73,6 +73,12 @@ describe("a chat", () => {
 		});
 	});
 
+	it("has no price of the upstream's", async () => {
+		const counts = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+		const asking = ask("text-generation", KIMI, HI, () => says("hi", { usage: { ...counts, neurons: 1.5 } }));
+		expect((await outputOf(asking)).usage).toEqual(counts);
+	});
+
 	it("streams as it came, byte for byte, its usage asked for", async () => {
 		const bytes = openaiSse.split("\n\n").toSpliced(4, 2).join("\n\n");
 		const asking = ask("text-generation", KIMI, { ...HI, stream: true }, () => eventStream(bytes));
