@@ -13,6 +13,7 @@ import type { ChatCompletion, ChatInput, ChatMessage, ToolChoice } from "../../t
 import { postJson, postStream } from "../http.ts";
 import type { Call } from "../upstream-failure.ts";
 import { completeRawPrompt } from "./completions.ts";
+import { bodyFor, type Host, hostOf } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
 import { isOpenAiService } from "./service.ts";
 import { UsageReply, usageOf } from "./usage.ts";
@@ -67,9 +68,12 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 
 function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
-	return {
+	const host = hostOf(call.target);
+	const body = {
 		...input.passthrough,
-		messages: strict ? input.messages.map(forService) : input.messages.map(forEngine),
+		messages: strict
+			? input.messages.map(forService)
+			: input.messages.map((message) => (host ? forHost(message, host) : forEngine(message))),
 		...sampling(input, call),
 		logprobs: input.logprobs,
 		top_logprobs: input.top_logprobs,
@@ -89,15 +93,38 @@ function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 							: input.chat_template_kwargs,
 				}),
 	};
+	return host ? bodyFor(host, body, input.reasoning_effort !== null) : body;
+}
+
+/** What only the makers of other models can read: signatures of theirs. */
+function unsigned({
+	thinking_blocks: _,
+	tool_calls,
+	...message
+}: ChatMessage): Omit<ChatMessage, "thinking_blocks"> {
+	if (!tool_calls) return message;
+	return { ...message, tool_calls: tool_calls.map(({ extra_content: _signature, ...call }) => call) };
 }
 
 /** OpenAI refuses the thinking of earlier turns. */
-function forService({ reasoning_content: _, ...message }: ChatMessage): Record<string, unknown> {
+function forService(sent: ChatMessage): Record<string, unknown> {
+	const { reasoning_content: _, ...message } = unsigned(sent);
 	return message;
 }
 
+function forHost(sent: ChatMessage, { thoughts, signed }: Host): Record<string, unknown> {
+	const { role, ...message } = forService(sent);
+	return {
+		role: role === "developer" ? "system" : role,
+		...message,
+		...(signed && sent.tool_calls && { tool_calls: sent.tool_calls }),
+		...(thoughts && sent.reasoning_content !== undefined && { [thoughts]: sent.reasoning_content }),
+	};
+}
+
 /** Chat templates know no `developer`; vLLM renamed `reasoning_content` to `reasoning`. */
-function forEngine({ role, ...message }: ChatMessage): Record<string, unknown> {
+function forEngine(sent: ChatMessage): Record<string, unknown> {
+	const { role, ...message } = unsigned(sent);
 	return {
 		role: role === "developer" ? "system" : role,
 		...message,

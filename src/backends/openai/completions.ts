@@ -8,6 +8,7 @@ import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
 import { postJson, postStream } from "../http.ts";
 import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { bodyFor, hostOf } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
 import { UsageReply, usageOf } from "./usage.ts";
 
@@ -44,7 +45,8 @@ export async function completeRawPrompt(
 	prompt: string,
 	call: Call,
 ): Promise<Answer<"text-generation">> {
-	const body = {
+	const host = hostOf(call.target);
+	const asked = {
 		prompt,
 		suffix: input.suffix,
 		...sampling(input, call),
@@ -52,6 +54,7 @@ export async function completeRawPrompt(
 		// A number here: how many others to show beside each token.
 		logprobs: input.logprobs ? (input.top_logprobs ?? 0) : undefined,
 	};
+	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, asked, true) : asked;
 	if (!input.stream)
 		return { kind: "value", output: chatCompletion(await postJson(call, PATH, body, WholeReply), call) };
 	const reply = await postStream(call, PATH, body, { schema: WholeReply, choices: input.n ?? 1 });
