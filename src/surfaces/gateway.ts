@@ -91,8 +91,8 @@ export async function runSteps(steps: readonly Step[], context: StepsContext): P
 async function answer(step: Step, { caller, signal, services }: StepsContext): Promise<Response> {
 	const id = services.uuid();
 	try {
-		const { model, dialect, inputs, wrap } = routeOf(step);
-		const reply = await run({ id, caller, model, dialect, inputs, signal }, services);
+		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
+		const reply = await runRoute({ id, caller, model, dialect, inputs, signal }, services);
 		return replyResponse(reply, id, wrap);
 	} catch (thrown) {
 		const error = toAiError(thrown);
@@ -106,6 +106,7 @@ interface Route {
 	dialect(model: Model): Dialect;
 	inputs: Inputs;
 	wrap(value: unknown): Response;
+	run?: typeof run | undefined;
 }
 
 const NamesModel = z.looseObject({ model: z.string().min(1) });
@@ -124,7 +125,13 @@ function routeOf({ provider, endpoint, inputs }: Step): Route {
 	const openai = OPENAI_ROUTES[path.replace(/^v1(?=\/)/, "")];
 	if (openai && path.startsWith("v1/")) {
 		const fields = validate(NamesModel, inputs.fields);
-		return { model: fields.model, dialect: onlyFor(openai), inputs: { fields }, wrap: bare };
+		return {
+			model: fields.model,
+			dialect: onlyFor(openai),
+			inputs: { fields },
+			wrap: bare,
+			run: openai.run,
+		};
 	}
 	return { model: decoded(path.replace(/^run\//, "")), dialect: nativeDialect, inputs, wrap: envelope };
 }

@@ -29,6 +29,7 @@ import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
+import { runEach } from "./several-images.ts";
 import { tellable } from "./tell.ts";
 
 type Variables = { requestId: string; caller: Caller };
@@ -39,6 +40,8 @@ interface Route {
 	dialect: Dialect;
 	/** The catalogue's task whose models it takes. */
 	task: TaskTitle;
+	/** Of a route where one request may be several. */
+	run?: typeof run;
 }
 
 /** Those with a JSON body. */
@@ -50,7 +53,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, Route>> = {
 	// An Anthropic SDK adds `/v1` to its base address, also to one that ends with it.
 	"/v1/messages": { dialect: anthropicMessages, task: "Text Generation" },
 	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings" },
-	"/images/generations": { dialect: openaiImages, task: "Text-to-Image" },
+	"/images/generations": { dialect: openaiImages, task: "Text-to-Image", run: runEach },
 	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
 };
 
@@ -74,10 +77,10 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 			: failureEnvelope(error, id);
 	});
 
-	for (const [path, { dialect, task }] of Object.entries(OPENAI_ROUTES))
+	for (const [path, route] of Object.entries(OPENAI_ROUTES))
 		app.post(path, async (c) => {
 			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
-			return infer(c, fields.model, { dialect, task }, { fields });
+			return infer(c, fields.model, route, { fields });
 		});
 
 	app.post("/audio/transcriptions", async (c) => {
@@ -115,7 +118,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		inputs: Inputs,
 	): Promise<Response> {
 		const id = c.get("requestId");
-		const reply = await run(
+		const reply = await (route.run ?? run)(
 			{
 				id,
 				caller: c.get("caller"),

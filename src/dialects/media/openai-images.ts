@@ -1,4 +1,9 @@
-/** `POST /images/generations`. Fields that steer OpenAI's own models (`quality`, `style`, `background`) do nothing. */
+/**
+ * `POST /images/generations`. Fields that steer OpenAI's own models (`quality`, `style`, `background`) do nothing.
+ *
+ * Engines paint one image a call, so a request for several is taken apart in front of the pipeline ({@link eachImage})
+ * and put together behind it ({@link together}).
+ */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
@@ -8,11 +13,14 @@ import { outcomeOf } from "../outcome.ts";
 import { paint, sizeRange } from "./image-input.ts";
 import { encodeBase64 } from "./media.ts";
 
+/** Of one request, as at OpenAI. */
+const MOST_IMAGES = 10;
+
 const ImagesRequest = nullAsAbsent(
 	z.object({
 		model: z.string(),
 		prompt: z.string().min(1),
-		n: z.int().min(1).max(10).optional(),
+		n: z.int().min(1).max(MOST_IMAGES).optional(),
 		size: z
 			.string()
 			.regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/)
@@ -29,7 +37,7 @@ type ImagesRequest = z.output<typeof ImagesRequest>;
 const reader: Reader = {
 	schema: () => ImagesRequest,
 	read({ prompt, n, size, response_format, output_format, stream, seed }: ImagesRequest, model) {
-		if (n && n !== 1) throw refused("'/n' must be 1: one image a request");
+		if (n !== undefined && n !== 1) throw refused("'/n' must be 1: one image a request");
 		if (stream) throw refused("'/stream' must be false: images come whole");
 		if (response_format === "url")
 			throw refused("'/response_format' must be 'b64_json': no images are kept here to be fetched by 'url'");
@@ -69,3 +77,21 @@ const writer: Writer = {
 };
 
 export const openaiImages: Dialect = { reader, writer };
+
+const AsksForSeveral = z.looseObject({ n: z.int().min(2).max(MOST_IMAGES), seed: z.int().nullish() });
+
+/** A body for each image that is asked for, its seed one above the last. One that is wrong stays, for the reader. */
+export function eachImage(fields: unknown): [unknown, ...unknown[]] {
+	const { data } = AsksForSeveral.safeParse(fields);
+	if (!data) return [fields];
+	const { n, seed, ...rest } = data;
+	const body = (place: number) => ({ ...rest, ...(seed != null && { seed: seed + place }) });
+	return [body(0), ...Array.from({ length: n - 1 }, (_, place) => body(place + 1))];
+}
+
+/** What the writer gave for each of them, as one. */
+export function together(values: readonly unknown[]): z.output<typeof ImagesResponse> {
+	const [first, ...others] = values.map((value) => ImagesResponse.parse(value));
+	if (!first) throw new TypeError("There is no image to put together");
+	return { ...first, data: [first, ...others].flatMap(({ data }) => data) };
+}
