@@ -1,6 +1,6 @@
 /**
  * What a call used, by its answer: what is billed for it. The engine's counts are the truth. Where it gave none, we
- * count, and say so. Of an answer that has no counts to give (images, sound) the sizes are known, not estimated.
+ * count, and say so; no count of ours passes the output that the engine was asked to keep to. Of an answer that has no counts to give (images, sound) the sizes are known, not estimated.
  */
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -41,7 +41,7 @@ const METERS: Meters = {
 		if (isCounted(output.usage)) return byUsage(output.usage);
 		const reply = new About();
 		tallyReply(output, reply);
-		return guessed(promptTokens(input), reply.tokens);
+		return guessed(promptTokens(input), Math.min(reply.tokens, mostOutput(input)));
 	},
 	decision: (_, { usage }) => known({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
 	"text-embeddings": ({ texts }, { usage }, model) => {
@@ -54,8 +54,10 @@ const METERS: Meters = {
 	"text-classification": ({ text }, _, model) => guessed(eachRead([text], model)),
 	translation: ({ texts }, { texts: translated, usage }, model) =>
 		isCounted(usage) ? byUsage(usage) : guessed(eachRead(texts, model), eachRead(translated, model)),
-	summarization: ({ text }, { summary, usage }, model) =>
-		isCounted(usage) ? byUsage(usage) : guessed(eachRead([text], model), approximateTokens([summary])),
+	summarization: ({ text, max_length }, { summary, usage }, model) =>
+		isCounted(usage)
+			? byUsage(usage)
+			: guessed(eachRead([text], model), Math.min(approximateTokens([summary]), max_length)),
 	"speech-recognition": ({ audio }, { duration }) =>
 		duration ? known({ audioSeconds: duration }) : heard(audio),
 	// A session is paid when it ends: `measureLive`.
@@ -67,14 +69,14 @@ const METERS: Meters = {
 			: known({ characters });
 	},
 	"text-to-image": (input, _, model) => known(painted(input, model)),
-	"image-to-text": ({ image, prompt }, { description, usage }) => {
+	"image-to-text": ({ image, max_tokens = Number.POSITIVE_INFINITY, prompt }, { description, usage }) => {
 		if (isCounted(usage)) return byUsage(usage, seen(image));
 		const tally = new About();
 		tally.opening();
 		tally.marks(1);
 		if (prompt) tally.text(prompt);
 		tally.image(sizeOf(image.bytes));
-		return guessed(tally.tokens, approximateTokens([description]), seen(image));
+		return guessed(tally.tokens, Math.min(approximateTokens([description]), max_tokens), seen(image));
 	},
 	"image-classification": ({ image }) => known(seen(image)),
 	"object-detection": ({ image }) => known(seen(image)),
@@ -102,7 +104,8 @@ export function measure<Name extends TaskName>(
 /** Of a stream, wherever it ended: what of it has passed. */
 export function measureStream(call: TaskCall, { usage, outputTokens }: Progress): Measured {
 	if (isCounted(usage)) return byUsage(usage);
-	return guessed(call.task === "text-generation" ? promptTokens(call.input) : 0, outputTokens);
+	if (call.task !== "text-generation") return guessed(0, outputTokens);
+	return guessed(promptTokens(call.input), Math.min(outputTokens, mostOutput(call.input)));
 }
 
 /** Of a session of live transcription that has ended: seconds, and each channel is listened to for itself. */
@@ -133,6 +136,10 @@ function byUsage(usage: Usage, more: Quantities = {}): Measured {
 		...more,
 	});
 }
+
+/** Of all choices. An engine that was asked to keep to a limit has, whatever our count makes of its words. */
+const mostOutput = ({ max_tokens = Number.POSITIVE_INFINITY, n = 1 }: TaskInput<"text-generation">): number =>
+	max_tokens * n;
 
 function promptTokens(input: TaskInput<"text-generation">): number {
 	const tally = new About();

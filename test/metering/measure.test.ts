@@ -40,6 +40,22 @@ describe("a chat", () => {
 		});
 	});
 
+	it("is never counted above the output that its engine was asked to keep to", () => {
+		const bounded = { ...asked, max_tokens: 2 };
+		const outputs = [
+			of(LLAMA, "text-generation", bounded, replied()),
+			measureStream({ task: "text-generation", input: bounded }, { usage: undefined, outputTokens: 9 }),
+		].map((measured) => (measured as Measured).quantities.outputTokens);
+		expect(outputs).toEqual([2, 2]);
+		const two = { ...bounded, n: 2 };
+		expect(
+			measureStream({ task: "text-generation", input: two }, { usage: undefined, outputTokens: 9 }),
+		).toEqual({
+			quantities: { inputTokens: ASKED_TOKENS, outputTokens: 4, requests },
+			estimated: true,
+		});
+	});
+
 	it("tells what of its input was cached", () => {
 		const cached = { ...usage, prompt_tokens_details: { cached_tokens: 40 } };
 		expect(of(LLAMA, "text-generation", asked, replied({ usage: cached }))).toMatchObject({
