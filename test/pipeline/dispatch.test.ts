@@ -52,6 +52,26 @@ describe("dispatch", () => {
 		expect(engines()).toEqual(["a"]);
 	});
 
+	it("passes over who does not know all that was asked, and says so when nobody does", async () => {
+		const input = {
+			messages: [{ role: "user" as const, content: "Hi" }],
+			stream: false,
+			verbatim: { dialect: "anthropic" as const, body: { messages: [] }, messages: 1, unread: "web_search" },
+		};
+		const call: TaskCall = { task: "text-generation", input };
+		const reply = { type: "message", content: [{ type: "text", text: "Hello" }] };
+		const { engines, run } = world({
+			replies: { a: ok, b: () => Response.json(reply) },
+			targets: { b: { kind: "anthropic", url: "http://b" } },
+		});
+		expect((await run(call)).served).toMatchObject({ backend: "b", attempts: 1 });
+		expect(engines()).toEqual(["b"]);
+		expect(await world({ replies: { a: ok } }).failure(call)).toMatchObject({
+			code: 5007,
+			description: "No such model m or task: backend 'a' (openai) does not know all of it (web_search)",
+		});
+	});
+
 	it("says which backend lacks the task, when all do", async () => {
 		const audio = { bytes: new Uint8Array(1) };
 		const { engines, failure } = world({ replies: { a: ok } });

@@ -79,7 +79,7 @@ export const messagesSchema = perModel((model): z.ZodType<MessagesRequest> => {
 export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 	let unread: string | undefined;
 	const leave = (refusal: AiError): void => {
-		unread ??= refusal.description;
+		unread ??= refusal.description.replace(/^Invalid input: /, "");
 	};
 	const rules = { ...contentRules(model), ...(model.input === "messages" && { leave }) };
 	if (request.mcp_servers?.length) {

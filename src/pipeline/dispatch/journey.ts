@@ -93,10 +93,11 @@ export class Journey {
 				retryable: false,
 			});
 		const handler = handlerOf(target, call, services, leftMs);
-		if (!handler)
+		const lack = handler ? notUnderstood(target, call) : `has no ${call.task}`;
+		if (!handler || lack !== undefined)
 			throw new AiError(
 				"noSuchModel",
-				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) has no ${call.task}`,
+				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) ${lack}`,
 				{ retryable: true },
 			);
 		const trial = services.health.ask(target);
@@ -154,6 +155,12 @@ export function conclude(trial: Trial, failure: AiError | undefined): void {
 	if (healthy === undefined) trial.leave();
 	else if (healthy) trial.succeed();
 	else trial.fail(failure?.retryAfter === undefined ? undefined : failure.retryAfter * 1000);
+}
+
+/** What was said in the dialect of one upstream's own may be more than another kind can be told. */
+function notUnderstood({ kind }: Target, call: TaskCall): string | undefined {
+	const { unread, dialect } = (call.task === "text-generation" && call.input.verbatim) || {};
+	return unread === undefined || kind === dialect ? undefined : `does not know all of it (${unread})`;
 }
 
 /** The compiler cannot see that a task's handler takes that task's input: the table's type says it. */
