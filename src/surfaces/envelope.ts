@@ -2,8 +2,9 @@
  * Cloudflare's v4 envelope, around results and around failures.
  *
  * Observed of the product: an inference failure has `errors` first and an empty object as `result`; a failure at the
- * API's edge, or of AI Gateway's, has `result: null`. The request's id ends the message, but not a 5006's.
+ * API's edge, or of AI Gateway's, has `result: null`.
  */
+import { failureMessage } from "../dialects/failure-message.ts";
 import { type AiError, FAILURES } from "../errors.ts";
 import type { Reply } from "../request.ts";
 import { SSE_CONTENT_TYPE } from "../sse.ts";
@@ -31,11 +32,6 @@ export function failureEnvelope(error: AiError, requestId: string): Response {
 		},
 		{ status, headers: failureHeaders(error, requestId) },
 	);
-}
-
-export function failureMessage({ description, failure, key }: AiError, requestId: string): string {
-	const id = key === "badInput" ? "" : ` (${requestId})`;
-	return `AiError: ${failure.name}: ${description}${id}`;
 }
 
 export function failureHeaders({ retryAfter }: AiError, requestId: string): Headers {

@@ -181,5 +181,9 @@ describe("responsesError", () => {
 		expect(responsesError(new AiError("noSuchModel", "No such model x or task"), "req-1").message).toBe(
 			"AiError: No such model: No such model x or task (req-1)",
 		);
+		// The product leaves the id of a 5006 out.
+		expect(responsesError(new AiError("badInput", "Error: '/input' is not valid"), "req-1").message).toBe(
+			"AiError: Bad input: Error: '/input' is not valid",
+		);
 	});
 });
