@@ -43,6 +43,8 @@ export interface Worth {
 	fixedMicroNeurons: number;
 	microNeuronsPerOutputToken: number;
 	outputTokens: number;
+	/** Fewest that the object may grant an open request: one for each choice of its reply. 1 where absent. */
+	leastOutputTokens?: number;
 	open: boolean;
 }
 

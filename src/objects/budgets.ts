@@ -63,11 +63,9 @@ export class Budgets {
 		for (const other of others) if (this.room(other) < this.room(budget)) budget = other;
 		const room = this.room(budget);
 		const outputTokens = affordable(worth, room);
-		const enough = outputTokens >= worth.outputTokens || (worth.open && outputTokens > 0);
-		if (!enough) {
-			const least = worth.open ? Math.min(1, worth.outputTokens) : worth.outputTokens;
-			return { kind: "refused", budget, room, needed: price(worth, least) };
-		}
+		const { leastOutputTokens = 1, open } = worth;
+		const least = open ? Math.min(leastOutputTokens, worth.outputTokens) : worth.outputTokens;
+		if (outputTokens < least) return { kind: "refused", budget, room, needed: price(worth, least) };
 		return {
 			kind: "granted",
 			microNeurons: price(worth, outputTokens),

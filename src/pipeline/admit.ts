@@ -99,10 +99,12 @@ function budgetsOf({ id }: Model, { plan, dailyNeurons, models }: AccountLimits)
 
 async function worthOf(model: Model, call: TaskCall): Promise<Worth> {
 	const { fixed, outputTokens, open } = await estimate(call, model);
+	const choices = choicesOf(call);
 	return {
 		fixedMicroNeurons: microNeurons(model.prices, fixed),
 		microNeuronsPerOutputToken: microNeuronsPerOutputToken(model.prices),
 		outputTokens,
+		...(choices > 1 && { leastOutputTokens: choices }),
 		open,
 	};
 }
@@ -110,7 +112,10 @@ async function worthOf(model: Model, call: TaskCall): Promise<Worth> {
 /** An engine that is told how much may be said cannot cost more than was reserved. */
 function bounded(call: TaskCall, outputTokens: number | undefined): TaskCall {
 	if (outputTokens === undefined || call.task !== "text-generation") return call;
-	const each = Math.max(1, Math.floor(outputTokens / (call.input.n ?? 1)));
+	const each = Math.max(1, Math.floor(outputTokens / choicesOf(call)));
 	const { max_tokens = each } = call.input;
 	return { ...call, input: { ...call.input, max_tokens: Math.min(max_tokens, each) } };
 }
+
+/** Each has the limit of output for itself. */
+const choicesOf = (call: TaskCall): number => (call.task === "text-generation" ? (call.input.n ?? 1) : 1);

@@ -48,6 +48,12 @@ describe("grant", () => {
 		});
 	});
 
+	it("grants an open request of several choices a token for each, or nothing", () => {
+		const three = chat({ leastOutputTokens: 3 });
+		expect(new Budgets(DAY).grant(three, [account(130)])).toMatchObject({ outputTokens: 3 });
+		expect(new Budgets(DAY).grant(three, [account(129)])).toMatchObject({ kind: "refused", needed: 130 });
+	});
+
 	it("refuses a request that set its own limit of output and has not room for it", () => {
 		expect(new Budgets(DAY).grant(chat({ open: false }), [account(599)])).toMatchObject({
 			kind: "refused",

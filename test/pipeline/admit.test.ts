@@ -64,7 +64,13 @@ describe("admission", () => {
 			open: false,
 		});
 		expect(bounded.worth.fixedMicroNeurons).toBeGreaterThan(0);
-		expect((await asked("@cf/moonshotai/kimi-k2.5")).worth.open).toBe(true);
+		expect((await asked("@cf/moonshotai/kimi-k2.5")).worth).toMatchObject({ open: true });
+		const choices: TaskCall = { ...CHAT, input: { ...CHAT.input, n: 3 } };
+		expect((await asked("@cf/moonshotai/kimi-k2.5", {}, choices)).worth).toMatchObject({
+			outputTokens: 3 * 4_096,
+			leastOutputTokens: 3,
+			open: true,
+		});
 	});
 
 	it("keeps models of the paid plan from the free one", () => {
