@@ -5,6 +5,8 @@ export interface EmbeddedOptions {
 	/** Who pays; `local` if left out. */
 	account?: string;
 	BACKENDS?: object;
+	/** By author, the names of the variables that hold the keys: the Worker's own, or the environment's. */
+	PROVIDER_KEYS?: object;
 	ROUTES?: object;
 	LIMITS?: object;
 	MODELS?: object;

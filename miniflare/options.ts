@@ -28,7 +28,14 @@ export interface UrlSource {
 }
 
 /** Of a gateway, as the options name them. */
-export const SETTINGS = ["BACKENDS", "ROUTES", "LIMITS", "MODELS", "DEFAULT_BACKEND"] as const;
+export const SETTINGS = [
+	"BACKENDS",
+	"PROVIDER_KEYS",
+	"ROUTES",
+	"LIMITS",
+	"MODELS",
+	"DEFAULT_BACKEND",
+] as const;
 
 const PLACE = "dev.options";
 const DEFAULT_ACCOUNT = "local";
@@ -54,6 +61,7 @@ const setting = z.unknown().optional();
 const Embedded = z.strictObject({
 	account: Account,
 	BACKENDS: setting,
+	PROVIDER_KEYS: setting,
 	ROUTES: setting,
 	LIMITS: setting,
 	MODELS: setting,
@@ -100,10 +108,12 @@ function readUrl(options: Env, env: Env): UrlSource {
 function readEmbedded(options: Env, env: Env): EmbeddedSource {
 	const problems = new Problems();
 	const fields = problems.parse(Embedded, options, [PLACE]);
-	const { BACKENDS, ROUTES, LIMITS, MODELS, DEFAULT_BACKEND: fallback = DEFAULT_BACKEND } = options;
+	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS } = options;
+	const { DEFAULT_BACKEND: fallback = DEFAULT_BACKEND } = options;
 	// All of them, also those that are not set: a variable of the environment by such a name is somebody else's.
 	const settings = {
 		BACKENDS,
+		PROVIDER_KEYS,
 		ROUTES,
 		LIMITS: withoutRates(LIMITS),
 		MODELS,

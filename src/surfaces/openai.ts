@@ -1,7 +1,7 @@
 /**
  * OpenAI-compatible: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed.
  * Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's own, `/messages` Anthropic's), as the
- * product does.
+ * product does. The request's id comes under the name that each SDK reads, too.
  *
  * Beyond the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any kind,
  * `images/generations`, `audio/speech` and `audio/transcriptions`.
@@ -65,12 +65,14 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		c.set("requestId", services.uuid());
 		c.set("caller", callerOf(c));
 		await next();
+		const id = c.res.headers.get("cf-ai-req-id");
+		if (id) c.res.headers.set(isMessages(c) ? "request-id" : "x-request-id", id);
 	});
 	app.onError(async (thrown, c) => {
 		const error = await tellable(thrown, c.get("caller"), services);
 		const id = c.get("requestId");
 		services.log(error, id);
-		if (c.req.path.endsWith("/v1/messages")) return bareFailure(messagesError(error, id), error, id);
+		if (isMessages(c)) return bareFailure(messagesError(error, id), error, id);
 		const isResponses = c.req.path.endsWith("/v1/responses") && error.failure.plane === "inference";
 		return isResponses
 			? bareFailure({ error: responsesError(error, id) }, error, id)
@@ -133,6 +135,8 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		return replyResponse(reply, id, (value) => Response.json(value));
 	}
 }
+
+const isMessages = (c: Context): boolean => c.req.path.endsWith("/v1/messages");
 
 /** A route's dialect, for the models of its task and for those whose task nobody knows. */
 export const onlyFor =

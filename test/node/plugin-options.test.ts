@@ -41,6 +41,24 @@ describe("options of a gateway in the session", () => {
 		});
 	});
 
+	it("hand over the keys of providers that they name, and no variable of the environment by their name", () => {
+		const env = { ANTHROPIC_API_KEY: "sk-ant", OTHER_KEY: "no", PROVIDER_KEYS: '{"openai":"OTHER_KEY"}' };
+		expect(readOptions({ PROVIDER_KEYS: { anthropic: "ANTHROPIC_API_KEY" } }, env)).toHaveProperty(
+			"variables",
+			{
+				PROVIDER_KEYS: { anthropic: "ANTHROPIC_API_KEY" },
+				ANTHROPIC_API_KEY: "sk-ant",
+				LIMITS: { requests_per_minute: "none" },
+				DEFAULT_BACKEND: "simulator",
+			},
+		);
+		expect(readOptions({}, env)).not.toHaveProperty("variables.PROVIDER_KEYS");
+		expect(mistakes({ PROVIDER_KEYS: { anthropic: "NONE", antropic: "OTHER_KEY" } }, env)).toEqual([
+			"dev.options.PROVIDER_KEYS.anthropic: expected the name of a secret that is set, found the name of none",
+			expect.stringContaining('did you mean "anthropic"?'),
+		]);
+	});
+
 	it("share one gateway where the settings and the secrets are the same", () => {
 		const name = (options: object, key = "sk") =>
 			serviceName(readOptions({ ...options }, { ENGINE_KEY: key }));
@@ -49,6 +67,7 @@ describe("options of a gateway in the session", () => {
 		expect(name(routed)).toBe(name({ ...routed, account: "other" }));
 		expect(name(routed)).not.toBe(name({}));
 		expect(name(routed)).not.toBe(name(routed, "another"));
+		expect(name({ PROVIDER_KEYS: { openai: "ENGINE_KEY" } })).not.toBe(name({}));
 	});
 
 	it("tell all their mistakes at once", () => {
@@ -64,7 +83,7 @@ describe("options of a gateway in the session", () => {
 		).toEqual([
 			"dev.options.account: expected a name of up to 64 letters, digits, '_' and '-', found another text",
 			'dev.options.ROUTE: expected no such field; did you mean "ROUTES"?',
-			"dev.options.ALLOW_ANONYMOUS: expected no such field, only account, BACKENDS, ROUTES, LIMITS, MODELS, DEFAULT_BACKEND and localEngines",
+			"dev.options.ALLOW_ANONYMOUS: expected no such field, only account, BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, DEFAULT_BACKEND and localEngines",
 			"dev.options.BACKENDS.engine.key: expected the name of a secret that is set, found the name of none",
 			'dev.options.ROUTES["*"][0].backend: expected "engine" or "simulator", found "engin"; did you mean "engine"?',
 			'dev.options.DEFAULT_BACKEND: expected "engine" or "simulator", found a number',

@@ -83,7 +83,9 @@ describe("explain", () => {
 
 	it("tells what would be refused, each step for itself, and goes on where it can", async () => {
 		const { explain } = explainer({ ...ENGINE_VARS, LIMITS: { plan: "free", daily_neurons: 0.1 } });
-		expect((await explainer(TWO).explain("@cf/no/such")).refused).toMatchObject([{ step: "authorize", code: 5007 }]);
+		expect((await explainer(TWO).explain("@cf/no/such")).refused).toMatchObject([
+			{ step: "authorize", code: 5007 },
+		]);
 		expect((await explain(LLAMA, { messages: 5 })).refused).toMatchObject([{ step: "parse", code: 5006 }]);
 		expect((await explain(LLAMA)).refused).toMatchObject([{ step: "admit", code: 4006, status: 429 }]);
 		const kimi = await explain(KIMI, BODY);

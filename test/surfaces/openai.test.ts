@@ -93,6 +93,35 @@ describe("POST /ai/v1/chat/completions", () => {
 	});
 });
 
+describe("the request's id", () => {
+	const { get, post } = testGateway();
+	const ids = async (path: string, body: object) => {
+		const { headers } = await post(path, body);
+		const id = headers.get("cf-ai-req-id");
+		return ["x-request-id", "request-id"].map((name) => headers.get(name) && headers.get(name) === id);
+	};
+
+	it.each([
+		["an answer", "/v1/chat/completions", { model: LLAMA, messages: MESSAGES }],
+		["a stream", "/v1/chat/completions", { model: LLAMA, messages: MESSAGES, stream: true }],
+		["a failure", "/v1/responses", { model: LLAMA }],
+		["a failure of the envelope", "/v1/embeddings", { model: LLAMA, input: "a" }],
+	])("is where OpenAI's SDK looks for it: %s", async (_, path, body) => {
+		expect(await ids(path, body)).toEqual([true, null]);
+	});
+
+	it.each([
+		["an answer", { model: LLAMA, messages: MESSAGES, max_tokens: 9 }],
+		["a failure", { model: LLAMA }],
+	])("is where Anthropic's SDK looks for it: %s", async (_, body) => {
+		expect(await ids("/v1/messages", body)).toEqual([null, true]);
+	});
+
+	it("is not of what reaches no engine", async () => {
+		expect((await get("/v1/models")).headers.get("x-request-id")).toBeNull();
+	});
+});
+
 describe("the other OpenAI routes", () => {
 	it("completions", async () => {
 		const response = await testGateway().post("/v1/completions", {

@@ -54,10 +54,12 @@ export const startSession = (plugin: string, workers: Record<string, SessionWork
 /** The packed Worker as a gateway of its own, open to this machine. */
 export function startGateway(file: string): Miniflare {
 	const { compatibility_flags, durable_objects } = readConfig({ config: "wrangler.jsonc" });
-	const objects = durable_objects.bindings.map(({ name, class_name: className }) => [
-		name,
-		{ className, useSQLite: true },
-	]);
+	const objects = durable_objects.bindings.map(
+		({ name, class_name: className }: { name: string; class_name?: string }) => [
+			name,
+			{ className, useSQLite: true },
+		],
+	);
 	return new Miniflare(
 		convertV4MiniflareOptions({
 			cf: false,
