@@ -35,6 +35,7 @@ describe.each([LLAMA, KIMI])("Anthropic SDK on %s", (model) => {
 	it("creates a message", async () => {
 		const message = await client.messages.create({ model, max_tokens, messages: ALICE });
 		expect(message).toMatchObject({ type: "message", role: "assistant", model, stop_reason: "end_turn" });
+		expect(message._request_id).toMatch(/^[\da-f-]{36}$/);
 		// Thoughts come only to those who ask for them: the first block is the answer.
 		expect(message.content[0]).toMatchObject({ type: "text", text: expect.stringContaining("Alice") });
 		expect(message.usage.input_tokens).toBeGreaterThan(0);

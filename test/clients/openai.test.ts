@@ -35,7 +35,8 @@ const client = new OpenAI({
 
 describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 	it("chats", async () => {
-		const { choices, usage } = await client.chat.completions.create({ model, messages: ALICE });
+		const { choices, usage, _request_id } = await client.chat.completions.create({ model, messages: ALICE });
+		expect(_request_id).toMatch(/^[\da-f-]{36}$/);
 		expect(choices[0]?.message.content).toContain("Alice");
 		expect(usage?.total_tokens).toBe((usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0));
 	});
