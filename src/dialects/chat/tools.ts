@@ -85,5 +85,7 @@ export function fault(error: z.ZodError, at: string): string {
 		(path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
 		at,
 	);
-	return `${place}: ${issue?.message ?? "is not valid"}`;
+	// zod begins as the failure does.
+	const message = issue?.message.replace(/^Invalid input(?:: )?/, "");
+	return `${place}: ${message || "is not valid"}`;
 }

@@ -21,11 +21,11 @@ describe("tools", () => {
 		],
 		[
 			{ type: "function", function: { name: "x", description: false } },
-			"tools[0].function.description: Invalid input: expected string, received boolean",
+			"tools[0].function.description: expected string, received boolean",
 		],
-		[{ name: "x", parameters: "{}" }, "tools[0].parameters: Invalid input: expected record, received string"],
-		[{ type: "function" }, "tools[0].name: Invalid input: expected string, received undefined"],
-		["x", "tools[0]: Invalid input: expected object, received string"],
+		[{ name: "x", parameters: "{}" }, "tools[0].parameters: expected record, received string"],
+		[{ type: "function" }, "tools[0].name: expected string, received undefined"],
+		["x", "tools[0]: expected object, received string"],
 	])("that no engine can use are refused: %#", (sent, sentence) => {
 		expect(() => readTools([sent])).toThrowError(`8001: Invalid input: ${sentence}`);
 	});
