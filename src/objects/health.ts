@@ -151,8 +151,10 @@ export class IsolateHealth implements Health {
 			watched.changed = false;
 			watched.failures = 0;
 		}
+		// Whatever goes wrong with the object, be it at once, is no concern of the request's.
+		const exchanged = (async () => exchange(news))();
 		waitUntil(
-			exchange(news).then(
+			exchanged.then(
 				(view) => this.#learn(view),
 				// The next exchange has news of its own; this one's are a few failures that nobody else hears of.
 				() => this.#over(),

@@ -95,10 +95,12 @@ describe("IsolateHealth", () => {
 	});
 
 	it("goes on alone when the fleet fails or never answers, and what it had heard ends by itself", async () => {
-		for (const exchange of [
-			async () => Promise.reject(new Error("gone")),
-			() => new Promise<View>(() => {}),
-		]) {
+		const gone = async () => Promise.reject(new Error("gone"));
+		const thrown = () => {
+			throw new Error("no such object");
+		};
+		const silent = () => new Promise<View>(() => {});
+		for (const exchange of [gone, thrown, silent]) {
 			const { clock, isolate, background } = world(exchange);
 			const health = isolate();
 			fail(health, FAILURES_TO_OPEN);
