@@ -4,6 +4,7 @@ import { AiError, toAiError } from "./errors.ts";
 import type { Services } from "./request.ts";
 import { type Access, authenticate } from "./surfaces/authenticate.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
+import { isMessagesPath, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
 import { openai } from "./surfaces/openai.ts";
 import { rest } from "./surfaces/rest.ts";
@@ -28,10 +29,11 @@ export function createApp(services: Services, access: Access): Hono {
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));
 	app.route("/client/v4/accounts/:account/ai", rest(services));
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
-	app.onError((thrown) => {
+	app.onError((thrown, c) => {
 		const error = toAiError(thrown);
-		services.log(error, "");
-		return failureEnvelope(error, "");
+		const id = isMessagesPath(c.req.path) ? services.uuid() : "";
+		services.log(error, id);
+		return id ? messagesFailure(error, id) : failureEnvelope(error, "");
 	});
 	return app;
 }

@@ -141,7 +141,8 @@ function byUsage(usage: Usage, more: Quantities = {}): Measured {
 const mostOutput = ({ max_tokens = Number.POSITIVE_INFINITY, n = 1 }: TaskInput<"text-generation">): number =>
 	max_tokens * n;
 
-function promptTokens(input: TaskInput<"text-generation">): number {
+/** By our own count. */
+export function promptTokens(input: TaskInput<"text-generation">): number {
 	const tally = new About();
 	tallyPrompt(input, tally);
 	return tally.tokens;

@@ -1,6 +1,7 @@
 /**
  * Who is calling, and whether he may, on every route that is not open. A credential is `Authorization: Bearer` with a
- * token of the account, or with the operator's `ADMIN_TOKEN`, which is good for every account.
+ * token of the account, or with the operator's `ADMIN_TOKEN`, which is good for every account; or the same text as
+ * `x-api-key`, where Anthropic's SDKs send it, on the routes of Messages alone.
  *
  * A text that cannot be a token is refused without asking anybody, and so is a token of another account than the
  * path's: with 403, because a token names its account and is no use for another, valid or not.
@@ -13,6 +14,7 @@ import { AiError } from "../errors.ts";
 import type { Credential, Ledgers } from "../objects/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../objects/token-text.ts";
 import type { Caller } from "../request.ts";
+import { isMessagesPath } from "./messages.ts";
 import { permissionTable } from "./permissions.ts";
 
 /** The only paths that answer without a credential. */
@@ -49,7 +51,7 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 	return async (c, next) => {
 		const { method, path } = c.req;
 		if (OPEN_PATHS.has(path)) return next();
-		const bearer = await bearerFrom(c.req.header("authorization"));
+		const bearer = await bearerFrom(c.req.header("authorization") ?? apiKeyOf(c));
 		c.set(BEARER_KEY, bearer);
 		const matched = match(method, path);
 		if (!matched) throw new AiError("noRoute");
@@ -84,6 +86,11 @@ function bearerReader({
 		if (account === undefined) throw new AiError("authentication");
 		return { credential: { kind: "token", hash: hexadecimal(hash) }, account };
 	};
+}
+
+function apiKeyOf(c: Context): string | undefined {
+	const key = isMessagesPath(c.req.path) ? c.req.header("x-api-key") : undefined;
+	return key && `Bearer ${key}`;
 }
 
 const bearerText = (header: string | undefined): string | undefined => BEARER.exec(header ?? "")?.[1];

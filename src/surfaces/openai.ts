@@ -3,8 +3,8 @@
  * Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's own, `/messages` Anthropic's), as the
  * product does. The request's id comes under the name that each SDK reads, too.
  *
- * Beyond the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any kind,
- * `images/generations`, `audio/speech` and `audio/transcriptions`.
+ * Beyond the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any kind and
+ * `messages/count_tokens`, `images/generations`, `audio/speech` and `audio/transcriptions`.
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
@@ -13,7 +13,6 @@ import { openaiChat } from "../dialects/chat/openai-route.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { formText, parseMultipart } from "../dialects/media/media.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/media/openai-media.ts";
-import { messagesError } from "../dialects/messages/errors.ts";
 import { anthropicMessages } from "../dialects/messages/messages.ts";
 import { responsesError } from "../dialects/responses/errors.ts";
 import { responses } from "../dialects/responses/responses.ts";
@@ -21,12 +20,13 @@ import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { AiError } from "../errors.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
-import { isServed } from "../pipeline/authorize.ts";
+import { authorize, isServed } from "../pipeline/authorize.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { countTokens, isMessagesPath, messagesFailure } from "./messages.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { runEach } from "./several-images.ts";
@@ -44,18 +44,22 @@ interface Route {
 	run?: typeof run;
 }
 
+const MESSAGES: Route = { dialect: anthropicMessages, task: "Text Generation" };
+
 /** Those with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, Route>> = {
 	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
 	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
 	"/responses": { dialect: responses, task: "Text Generation" },
-	"/messages": { dialect: anthropicMessages, task: "Text Generation" },
+	"/messages": MESSAGES,
 	// An Anthropic SDK adds `/v1` to its base address, also to one that ends with it.
-	"/v1/messages": { dialect: anthropicMessages, task: "Text Generation" },
+	"/v1/messages": MESSAGES,
 	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings" },
 	"/images/generations": { dialect: openaiImages, task: "Text-to-Image", run: runEach },
 	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
 };
+
+const COUNT_ROUTES = ["/messages/count_tokens", "/v1/messages/count_tokens"];
 
 export function openai(services: Services): Hono<{ Variables: Variables }> {
 	const app = new Hono<{ Variables: Variables }>({ strict: false });
@@ -66,13 +70,13 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		c.set("caller", callerOf(c));
 		await next();
 		const id = c.res.headers.get("cf-ai-req-id");
-		if (id) c.res.headers.set(isMessages(c) ? "request-id" : "x-request-id", id);
+		if (id) c.res.headers.set(isMessagesPath(c.req.path) ? "request-id" : "x-request-id", id);
 	});
 	app.onError(async (thrown, c) => {
 		const error = await tellable(thrown, c.get("caller"), services);
 		const id = c.get("requestId");
 		services.log(error, id);
-		if (isMessages(c)) return bareFailure(messagesError(error, id), error, id);
+		if (isMessagesPath(c.req.path)) return messagesFailure(error, id);
 		const isResponses = c.req.path.endsWith("/v1/responses") && error.failure.plane === "inference";
 		return isResponses
 			? bareFailure({ error: responsesError(error, id) }, error, id)
@@ -83,6 +87,16 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		app.post(path, async (c) => {
 			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
 			return infer(c, fields.model, route, { fields });
+		});
+
+	for (const path of COUNT_ROUTES)
+		app.post(path, async (c) => {
+			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
+			const model = authorize(fields.model, services);
+			onlyFor(MESSAGES)(model);
+			const counted = await countTokens(fields, model);
+			counted.headers.set("cf-ai-req-id", c.get("requestId"));
+			return counted;
 		});
 
 	app.post("/audio/transcriptions", async (c) => {
@@ -110,7 +124,13 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		return Response.json({ error }, { status: 404 });
 	});
 
-	methodNotAllowed(app, [...Object.keys(OPENAI_ROUTES), "/audio/transcriptions", "/models", "/models/*"]);
+	methodNotAllowed(app, [
+		...Object.keys(OPENAI_ROUTES),
+		...COUNT_ROUTES,
+		"/audio/transcriptions",
+		"/models",
+		"/models/*",
+	]);
 	return app;
 
 	async function infer(
@@ -135,8 +155,6 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		return replyResponse(reply, id, (value) => Response.json(value));
 	}
 }
-
-const isMessages = (c: Context): boolean => c.req.path.endsWith("/v1/messages");
 
 /** A route's dialect, for the models of its task and for those whose task nobody knows. */
 export const onlyFor =

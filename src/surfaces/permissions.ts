@@ -42,6 +42,9 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/v1/messages`]: INFERS,
 	// Where an Anthropic SDK arrives that was given `…/ai/v1` as its base.
 	[`${AI}/v1/v1/messages`]: INFERS,
+	// Asks nobody else.
+	[`${AI}/v1/messages/count_tokens`]: { POST: "run" },
+	[`${AI}/v1/v1/messages/count_tokens`]: { POST: "run" },
 	[`${AI}/v1/models`]: READS,
 	[`${AI}/v1/models/:model{.+}`]: READS,
 

@@ -19,6 +19,8 @@ function errorType({ key, status }: AiError): string {
 	switch (status) {
 		case 401:
 			return "authentication_error";
+		case 402:
+			return "billing_error";
 		case 403:
 			return "permission_error";
 		case 404:

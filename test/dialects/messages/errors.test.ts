@@ -3,6 +3,7 @@ import { messagesError } from "../../../src/dialects/messages/errors.ts";
 import { AiError, type FailureKey } from "../../../src/errors.ts";
 
 it.each([
+	["missingProviderKey", "billing_error"],
 	["badInput", "invalid_request_error"],
 	["noSuchModel", "invalid_request_error"],
 	["methodNotAllowed", "invalid_request_error"],
