@@ -193,7 +193,7 @@ describe("input", () => {
 		],
 		[
 			[{ type: "function_call", name: "look", arguments: "{}" }],
-			"input[0].call_id: Invalid input: expected string, received undefined",
+			"input[0].call_id: expected string, received undefined",
 		],
 		[
 			[{ role: "tool", content: "x" }],
@@ -361,11 +361,8 @@ describe("tools", () => {
 	});
 
 	it.each([
-		[{ tools: [{ type: "function" }] }, "tools[0].name: Invalid input: expected string, received undefined"],
-		[
-			{ tools: [{ ...look, description: false }] },
-			"tools[0].description: Invalid input: expected string, received boolean",
-		],
+		[{ tools: [{ type: "function" }] }, "tools[0].name: expected string, received undefined"],
+		[{ tools: [{ ...look, description: false }] }, "tools[0].description: expected string, received boolean"],
 		[
 			{ tools: [look], tool_choice: { type: "mcp", server_label: "x" } },
 			'tool_choice.type: "mcp" is not supported',
