@@ -1,4 +1,5 @@
 /** Tasks with an image on one side. Sizes and boxes are in pixels. */
+import { AiError } from "../errors.ts";
 import type { Media } from "./media.ts";
 import type { Usage } from "./text-generation.ts";
 
@@ -62,3 +63,7 @@ export interface DetectObjectsOutput {
 	width: number;
 	height: number;
 }
+
+/** 3030, in the product's words (observed). `name` is the input's: `image[1]`, `mask`. */
+export const undecodableImage = (name = "image[0]", cause?: unknown): AiError =>
+	new AiError("refusedByModel", `Invalid input ${name}: unable to decode image file`, { cause });

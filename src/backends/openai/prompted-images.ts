@@ -1,10 +1,14 @@
 /** Tasks about an image, asked as a chat with a picture in it (`prompted.ts`). */
 import imageSize from "image-size";
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { typeOf } from "../../media/types.ts";
-import type { ClassifyImageInput, DescribeImageInput, DetectObjectsInput } from "../../tasks/images.ts";
+import {
+	type ClassifyImageInput,
+	type DescribeImageInput,
+	type DetectObjectsInput,
+	undecodableImage,
+} from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation.ts";
@@ -104,8 +108,6 @@ function sizeOf(image: Media): { width: number; height: number } {
 	try {
 		return imageSize(image.bytes);
 	} catch (error) {
-		throw new AiError("refusedByModel", "Invalid input image[0]: unable to decode image file", {
-			cause: error,
-		});
+		throw undecodableImage(undefined, error);
 	}
 }

@@ -9,7 +9,7 @@ import { AiError } from "../../errors.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { typeOf } from "../../media/types.ts";
 import { isDone } from "../../sse.ts";
-import type { DetectedObject, DetectObjectsInput } from "../../tasks/images.ts";
+import { type DetectedObject, type DetectObjectsInput, undecodableImage } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { type ChatChunk, type ChatCompletion, type ChatInput, textOf } from "../../tasks/text-generation.ts";
@@ -187,8 +187,6 @@ export function imageSizeOf({ bytes }: Media): { width: number; height: number }
 	try {
 		return imageSize(bytes);
 	} catch (error) {
-		throw new AiError("refusedByModel", "Invalid input image[0]: unable to decode image file", {
-			cause: error,
-		});
+		throw undecodableImage(undefined, error);
 	}
 }

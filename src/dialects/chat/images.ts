@@ -1,5 +1,6 @@
 /** The image beside the messages of Llama 3.2 vision, as one more part of the last thing the user said. */
 import { AiError } from "../../errors.ts";
+import { undecodableImage } from "../../tasks/images.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
 import {
 	decodeBase64,
@@ -10,9 +11,6 @@ import {
 	type SentBytes,
 } from "../media/media.ts";
 
-/** The product's name for it when it cannot be decoded. */
-const NAME = "image[0]";
-
 /**
  * A string is a data URI, base64, or one character a byte: the schema says only that it is binary, and callers send
  * all three. Throws 5006 for an address, 5004 for base64 that does not decode, 3030
@@ -21,7 +19,7 @@ const NAME = "image[0]";
 export function imagePart(sent: string | SentBytes): ContentPart {
 	if (typeof sent === "string" && /^https?:/i.test(sent))
 		throw new AiError("badInput", "Error: '/image' must be the image itself, not its address");
-	const { bytes, contentType } = imageOf(typeof sent === "string" ? bytesOf(sent) : sent, NAME);
+	const { bytes, contentType } = imageOf(typeof sent === "string" ? bytesOf(sent) : sent);
 	return { type: "image_url", image_url: { url: `data:${contentType};base64,${encodeBase64(bytes)}` } };
 }
 
@@ -31,7 +29,7 @@ function bytesOf(text: string): SentBytes {
 	// No image is made of base64's letters alone, so there is no doubt about what they are.
 	if (/^[A-Za-z0-9+/=\s]+$/.test(text)) return decodeBase64(text);
 	const bytes = decodeBinaryString(text);
-	if (!bytes) throw new AiError("refusedByModel", `Invalid input ${NAME}: unable to decode image file`);
+	if (!bytes) throw undecodableImage();
 	return bytes;
 }
 

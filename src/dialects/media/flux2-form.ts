@@ -1,6 +1,7 @@
 /** FLUX.2: a form is the only input. Its fields are text; what they must be is of the model's launch note. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { undecodableImage } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Reader } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
@@ -58,7 +59,7 @@ function imagesOf(form: MultipartForm): Media[] {
 		const name = `image[${images.length}]`;
 		const image = imageOf(file.bytes, name);
 		const size = sizeOf(image.bytes);
-		if (!size) throw new AiError("refusedByModel", `Invalid input ${name}: unable to decode image file`);
+		if (!size) throw undecodableImage(name);
 		if (size.width > MAX_IMAGE_SIDE || size.height > MAX_IMAGE_SIDE)
 			throw new AiError(
 				"refusedByModel",

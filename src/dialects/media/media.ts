@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import { maySound, mediaTypeOf } from "../../media/types.ts";
+import { undecodableImage } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 
 export type Bytes = Media["bytes"];
@@ -122,13 +123,12 @@ export function soundFileOf(sent: SentBytes): Media {
 	return media;
 }
 
-/** An image that a decoder would know. `name` is what the refusal calls it: `image`, `image[0]`. Throws 3030. */
-export function imageOf(sent: SentBytes, name = "image"): Media {
+/** An image that a decoder would know. `name` is what the refusal calls it: `image[0]`, `mask`. Throws 3030. */
+export function imageOf(sent: SentBytes, name = "image[0]"): Media {
 	const { bytes } = toMedia(sent);
 	// Not the sender's word: engines are told this type, and refuse an image that is another.
 	const contentType = mediaTypeOf(bytes);
-	if (!contentType?.startsWith("image/"))
-		throw new AiError("refusedByModel", `Invalid input ${name}: unable to decode image file`);
+	if (!contentType?.startsWith("image/")) throw undecodableImage(name);
 	return { bytes, contentType };
 }
 

@@ -112,7 +112,7 @@ describe("imageOf", () => {
 	});
 
 	it.each([[[]], [[1, 2, 3]]])("refuses %j", (bytes) => {
-		expect(() => imageOf(bytes)).toThrow("3030: Invalid input image: unable to decode image file");
+		expect(() => imageOf(bytes)).toThrow("3030: Invalid input image[0]: unable to decode image file");
 		expect(() => imageOf(bytes, "image[2]")).toThrow("3030: Invalid input image[2]: unable to");
 	});
 });

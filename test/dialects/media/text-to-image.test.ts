@@ -80,7 +80,7 @@ describe("tti-sd", () => {
 			"5004: Invalid data type for base64 input: string",
 		);
 		expect(() => read(reader, sdxl, { prompt: "a", image: [1] })).toThrow(
-			"3030: Invalid input image: unable",
+			"3030: Invalid input image[0]: unable",
 		);
 		expect(() => read(reader, sdxl, { prompt: "a", image: [...png(1, 1)], mask: [1] })).toThrow(
 			"3030: Invalid input mask: unable",

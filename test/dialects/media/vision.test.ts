@@ -24,7 +24,7 @@ describe.each([
 	it("refuses what is no image", () => {
 		expect(refusal(reader, model, {})).toBe("Error: required properties at '/' are 'image'");
 		expect(() => read(reader, model, { image: [1, 2, 3] })).toThrow(
-			"3030: Invalid input image: unable to decode image file",
+			"3030: Invalid input image[0]: unable to decode image file",
 		);
 	});
 });

@@ -12,6 +12,7 @@ import { HEIF } from "image-size/types/heif";
 import { WEBP } from "image-size/types/webp";
 import { decode as decodeJpeg } from "jpeg-js";
 import { AiError } from "../../../errors.ts";
+import { undecodableImage } from "../../../tasks/images.ts";
 import { type JpegFacts, readJpegFacts } from "./jpeg-scan.ts";
 import { inflatesAsPromised, isPng, readPngFacts } from "./png-scan.ts";
 import { type PixelReader, reduce, type Thumbnail } from "./thumbnail.ts";
@@ -41,20 +42,17 @@ export interface Picture {
 }
 
 /** `name`: how the failure calls the image. The sentence is the product's own, as observed. */
-export async function openPicture(bytes: Uint8Array<ArrayBuffer>, name = "image"): Promise<Picture> {
+export async function openPicture(bytes: Uint8Array<ArrayBuffer>, name?: string): Promise<Picture> {
 	let picture: Picture | undefined;
 	try {
 		picture = await open(bytes);
 	} catch (error) {
 		if (error instanceof AiError) throw error;
-		throw undecodable(name, error);
+		throw undecodableImage(name, error);
 	}
-	if (!picture) throw undecodable(name);
+	if (!picture) throw undecodableImage(name);
 	return picture;
 }
-
-const undecodable = (name: string, cause?: unknown): AiError =>
-	new AiError("refusedByModel", `Invalid input ${name}: unable to decode image file`, { cause });
 
 async function open(bytes: Uint8Array<ArrayBuffer>): Promise<Picture | undefined> {
 	if (isPng(bytes)) return openPng(bytes);

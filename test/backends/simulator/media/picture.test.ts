@@ -102,7 +102,7 @@ describe("refuses", () => {
 		expect(error).toMatchObject({
 			code: 3030,
 			status: 400,
-			description: "Invalid input image: unable to decode image file",
+			description: "Invalid input image[0]: unable to decode image file",
 		});
 	});
 
