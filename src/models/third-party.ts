@@ -3,7 +3,8 @@
  * that none can. They are found by their ids; `models/search` and the other lists show those that something here was set
  * up to serve (`config/authors.ts`). Like `catalog.json` the rows are not parsed at the start.
  *
- * Known differences from the product: prices are known of a few models, and writing to a cache has none; an image is
+ * Known differences from the product: prices are known of a few models, and writing to a cache and tools
+ * that Anthropic runs have none; an image is
  * answered as the catalogue's own image models do, not as an address; a body is read as OpenAI's chat has it, or Anthropic's own.
  */
 import type { Model } from "./model.ts";
@@ -31,6 +32,10 @@ export const THIRD_PARTY_SOURCE = 3;
 
 /** `author/model`, the model's name with or without further slashes; not `@cf/author/model`, and not `llama3.2`. */
 export const isThirdPartyId = (id: string): boolean => /^[^@/\s][^/\s]*\/\S+$/.test(id);
+
+/** Also one that no list has: what its author adds is asked by its id. */
+export const isThirdParty = ({ id, author }: Pick<Model, "id" | "author">): boolean =>
+	isThirdPartyId(id) && THIRD_PARTY_AUTHORS.has(author);
 
 /** The task of a model that exists, but asks for what nothing here can do: video, music, changing an image. */
 export const unservedTask = (id: string): string | undefined => UNSERVED.get(id);

@@ -8,6 +8,7 @@ import { estimate } from "../metering/estimate.ts";
 import { can, type Model } from "../models/model.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
 import { modelRate } from "../models/rates.ts";
+import { isThirdParty } from "../models/third-party.ts";
 import {
 	type Admission,
 	type Budget,
@@ -69,9 +70,17 @@ export async function admission(
 	};
 }
 
-/** Refuses a model that the account's plan does not have. */
-export function checkPlan(model: Model, { plan }: AccountLimits): void {
-	if (plan === "free" && can(model, "require_workers_paid"))
+/**
+ * Refuses a model that the account's plan does not have, and a third party's that would pass by its budgets: somebody is
+ * paid for it, and nobody knows how much. The operator may say that it costs nothing.
+ */
+export function checkPlan(model: Model, limits: AccountLimits): void {
+	if (isThirdParty(model) && model.prices.length === 0 && budgetsOf(model, limits).length > 0)
+		throw new AiError(
+			"missingProviderKey",
+			`Insufficient AI Gateway credits: the account has a budget of neurons, and nothing says what ${model.id} costs (see MODELS["${model.id}"].prices)`,
+		);
+	if (limits.plan === "free" && can(model, "require_workers_paid"))
 		throw new AiError(
 			"paidPlanRequired",
 			`Model ${model.id} is not available on the Workers Free plan. Upgrade to access this model: LIMITS.plan`,

@@ -81,6 +81,40 @@ describe("admission", () => {
 		expect(() => checkPlan(model(KIMI), limits("paid"))).not.toThrow();
 		expect(() => checkPlan(model(LLAMA), limits("free"))).not.toThrow();
 	});
+
+	it("keeps a third party's model without a price from whoever has a budget", () => {
+		const { catalog } = configure({
+			MODELS: {
+				"xai/grok-4.20-0309-reasoning": { prices: [{ unit: "per M input tokens", neurons: 0 }] },
+				"openai/gpt-5": { prices: [] },
+			},
+		});
+		const check = (id: string, LIMITS: object) =>
+			checkPlan(catalog.find(id) ?? catalog.adHoc(id), limitsOf(configure({ LIMITS }).limits, "a"));
+		const unpriced = "alibaba/qwen3-max";
+		const budgets = [
+			{ plan: "free" },
+			{ daily_neurons: 5 },
+			{ accounts: { a: { daily_neurons: 5 } } },
+			{ models: { [unpriced]: { daily_neurons: 1 } } },
+		];
+		for (const limits of budgets)
+			expect(() => check(unpriced, limits)).toThrow(
+				`2021: Insufficient AI Gateway credits: the account has a budget of neurons, and nothing says what ${unpriced} costs (see MODELS["${unpriced}"].prices)`,
+			);
+		// One of tomorrow, and one whose price the operator took away.
+		for (const id of ["anthropic/claude-next", "openai/gpt-5"])
+			expect(() => check(id, { daily_neurons: 5 })).toThrow("2021");
+		for (const id of [unpriced, "anthropic/claude-next"]) expect(() => check(id, {})).not.toThrow();
+		// Priced, by the catalogue or for nothing by the operator; or an engine's own.
+		for (const id of [
+			"anthropic/claude-haiku-4.5",
+			"xai/grok-4.20-0309-reasoning",
+			"llama3.2",
+			"Qwen/Qwen3-8B",
+		])
+			expect(() => check(id, { daily_neurons: 5 })).not.toThrow();
+	});
 });
 
 describe("admit", () => {

@@ -43,6 +43,36 @@ describe("a model of OpenAI's", () => {
 	});
 });
 
+describe("a model without a price", () => {
+	const ask = (vars: object) => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Alice.")));
+		const gateway = testGateway({ vars: { ...VARS, ...vars }, fetch });
+		return { requests, answer: gateway.post("/run/openai/gpt-next", { messages: MESSAGES }) };
+	};
+	const LIMITS = { daily_neurons: 100 };
+
+	it("is not asked on an account with a budget", async () => {
+		const { requests, answer } = ask({ LIMITS });
+		const response = await answer;
+		expect(response.status).toBe(402);
+		expect(await response.json()).toMatchObject({
+			errors: [{ code: 2021, message: expect.stringContaining('see MODELS["openai/gpt-next"].prices') }],
+		});
+		expect(requests).toEqual([]);
+	});
+
+	it("is where there is none, and where the operator says what it costs, which is then paid", async () => {
+		expect((await ask({}).answer).status).toBe(200);
+		const priced = (neurons: number) => ({
+			"openai/gpt-next": { task: "Text Generation", prices: [{ unit: "per M output tokens", neurons }] },
+		});
+		const free = await ask({ LIMITS, MODELS: priced(0) }).answer;
+		expect(free.headers.get("cf-ai-neurons")).toBe("0.00");
+		const paid = await ask({ LIMITS, MODELS: priced(1_000_000) }).answer;
+		expect(paid.headers.get("cf-ai-neurons")).toBe("2.00");
+	});
+});
+
 describe("a model of Google's", () => {
 	const google = () =>
 		upstream(({ url }) => (url.includes("stream") ? sent(chatSse, "text/event-stream") : sent(chatJson)));
@@ -139,6 +169,34 @@ describe("a model of Anthropic's", () => {
 	it("is told to say how long the answer may be, as Anthropic does", async () => {
 		const { post } = testGateway({ vars: ANTHROPIC_VARS, fetch: anthropic().fetch });
 		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES })).status).toBe(400);
+	});
+
+	it("is asked in Anthropic's words for what nobody else has, and only there", async () => {
+		const body = {
+			messages: [
+				{ role: "user", content: [{ type: "text", text: "Hi", cache_control: { type: "ephemeral" } }] },
+			],
+			system: [{ type: "text", text: "Be short.", cache_control: { type: "ephemeral" } }],
+			tools: [{ type: "web_search_20250305", name: "web_search" }],
+			metadata: { user_id: "u" },
+			service_tier: "auto",
+			max_tokens: 64,
+		};
+		const { fetch, requests } = anthropic();
+		const { post } = testGateway({ vars: ANTHROPIC_VARS, fetch });
+		const model = "anthropic/claude-haiku-4.5";
+		for (const [path, sent] of [
+			[`/run/${model}`, body],
+			["/v1/messages", { ...body, model }],
+		] as const)
+			expect((await post(path, sent)).status).toBe(200);
+		for (const request of requests)
+			expect(await request.json()).toEqual({ ...body, model: "claude-haiku-4-5", stream: false });
+		const elsewhere = testGateway({ vars: { ROUTES: { "anthropic/*": [{ backend: "simulator" }] } } });
+		const refused = await elsewhere.post("/v1/messages", { ...body, model });
+		expect(await refused.json()).toMatchObject({
+			error: { message: expect.stringContaining('tools[0].type: "web_search_20250305" is not supported') },
+		});
 	});
 
 	it("answers as OpenAI's chat does on OpenAI's route", async () => {
