@@ -56,6 +56,9 @@ const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
 	["content_filter", "refusedByModel"],
 	["content_policy_violation", "refusedByModel"],
 	["moderation_blocked", "refusedByModel"],
+	["context_length_exceeded", "contextWindowExceeded"],
+	// llama.cpp's type.
+	["exceed_context_size_error", "contextWindowExceeded"],
 ]);
 
 /** Types of errors that come without a status, inside a stream. */
@@ -135,6 +138,7 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 	const redirects = status >= 300 && status < 400;
 	const key =
 		KEY_OF_CODE.get(told.code) ??
+		KEY_OF_CODE.get(told.type) ??
 		KEY_OF_STATUS[status] ??
 		(redirects ? "upstreamUnavailable" : "executionFailed");
 	const message = told.message === undefined ? undefined : sentenceFor(target, told.message);
@@ -144,6 +148,7 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 	switch (key) {
 		case "engineRefused":
 		case "refusedByModel":
+		case "contextWindowExceeded":
 			return fail(message ?? `${name} refused the request`);
 		case "noSuchModel":
 			// For this target only: another engine may have it.

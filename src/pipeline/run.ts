@@ -3,7 +3,7 @@
  * step throws an `AiError`; the surface renders it.
  */
 import { toAiError } from "../errors.ts";
-import type { InferenceRequest, Reply, Services } from "../request.ts";
+import type { InferenceRequest, Reply, Served, Services } from "../request.ts";
 import { admit, checkPlan, limitsOf } from "./admit.ts";
 import { authorize } from "./authorize.ts";
 import { dispatch } from "./dispatch.ts";
@@ -19,6 +19,7 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	const { inputs, call: asked } = await parse(request.inputs, reader, model);
 	fitContext(asked, model);
 	const { call, ticket } = await admit(request, model, asked, services);
+	const tried: Served = { backend: "", model: "", attempts: 0, wasted: [] };
 	try {
 		const plan = route(model.id, services, request.session);
 		const { caller, options, signal } = request;
@@ -26,17 +27,19 @@ export async function run(request: InferenceRequest, services: Services): Promis
 			model,
 			signal,
 			requestId: request.id,
+			served: tried,
 			...(options?.singleFlight && { shareWithin: caller.account }),
 		};
 		const { answer: given, served } = await dispatch(plan, call, asking, services);
-		const { answer, neurons } = await meter(given, call, model, ticket, served);
+		const passing = { model, ticket, served, requestId: request.id };
+		const { answer, neurons } = await meter(given, call, passing, services);
 		const { now, uuid } = services;
 		const cost = neurons === undefined ? {} : { neurons };
 		const context = { model, inputs, call, now: now(), requestId: request.id, uuid, priced: priced(model) };
 		return { model, served, ...cost, body: writer.write(answer, { ...context, ...cost }) };
 	} catch (thrown) {
 		const error = toAiError(thrown);
-		ticket.fail(error, { backend: error.upstream?.backend ?? "", attempts: 0 });
+		ticket.fail(error, { backend: error.upstream?.backend ?? "", attempts: tried.attempts });
 		throw thrown;
 	}
 }

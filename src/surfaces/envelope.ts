@@ -49,6 +49,7 @@ export function replyResponse(
 	const response = bodyResponse(body, requestId, wrap);
 	response.headers.set("cf-ai-req-id", requestId);
 	response.headers.set("x-ganglion-backend", served.backend);
+	response.headers.set("x-ganglion-model", encodeURI(served.model));
 	response.headers.set("x-ganglion-attempts", String(served.attempts));
 	if (neurons !== undefined) response.headers.set("cf-ai-neurons", neurons.toFixed(2));
 	return response;

@@ -102,7 +102,7 @@ describe("what llama.cpp says", () => {
 		[
 			400,
 			contextExceeded,
-			"engineRefused",
+			"contextWindowExceeded",
 			"request (341 tokens) exceeds the available context size (128 tokens), try increasing it",
 		],
 		[401, unauthorized, "upstreamUnavailable", credentials],

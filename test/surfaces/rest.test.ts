@@ -31,6 +31,9 @@ describe("POST /ai/run/{model}", () => {
 		expect(response.headers.get("content-type")).toBe("application/json");
 		expect(response.headers.get("cf-ai-req-id")).toMatch(UUID);
 		expect(response.headers.get("x-ganglion-backend")).toBe("engine");
+		expect(response.headers.get("x-ganglion-model")).toBe("engine-model");
+		expect(response.headers.get("x-ganglion-attempts")).toBe("1");
+		expect(response.headers.get("cf-ai-neurons")).toBe("0.09");
 		expect(await response.text()).toBe(
 			'{"result":{"response":"Hello","tool_calls":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"neurons":0.09}},"success":true,"errors":[],"messages":[]}',
 		);
