@@ -1,8 +1,12 @@
-/** Reads what an answer used while it passes, and settles its ticket when it has. */
+/**
+ * Reads what an answer used while it passes, and settles its ticket when it has. What cuts an answer that has begun is
+ * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
+ */
+import { toAiError } from "../errors.ts";
 import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
-import type { Served } from "../request.ts";
+import type { Served, Services } from "../request.ts";
 import type { HeardEvent, LiveTranscription } from "../tasks/live-transcription.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
@@ -14,16 +18,23 @@ export interface Metered {
 	neurons?: number;
 }
 
+interface Metering {
+	model: Model;
+	ticket: Ticket;
+	served: Served;
+	requestId: string;
+}
+
 type Passing = "ok" | "cut" | "left";
 
 /** Takes over `answered` and the ticket. */
 export async function meter(
 	answered: TaskAnswer,
 	call: TaskCall,
-	model: Model,
-	ticket: Ticket,
-	served: Served,
+	{ model, ticket, served, requestId }: Metering,
+	{ log }: Pick<Services, "log">,
 ): Promise<Metered> {
+	const passed = { ticket, tell: (error: unknown) => log(toAiError(error), requestId) };
 	const settle = (how: Passing, measured: Measured): number => {
 		// Whoever asked first pays for an answer that is shared.
 		if (served.shared) return ticket.settle(how, NOTHING, served);
@@ -31,12 +42,12 @@ export async function meter(
 	};
 	if (answered.answer.kind === "stream") {
 		const { events, progress } = answered.answer;
-		const passing = watched(events, ticket, (how) => settle(how, measureStream(call, progress)));
+		const passing = watched(events, passed, (how) => settle(how, measureStream(call, progress)));
 		const answer: Answer = { kind: "stream", events: passing, progress };
 		return { answer: { task: answered.task, answer } as TaskAnswer };
 	}
 	if (answered.task === "live-transcription" && answered.answer.kind === "value") {
-		const output = heard(answered.answer.output, ticket, settle);
+		const output = heard(answered.answer.output, passed, settle);
 		return { answer: { task: answered.task, answer: { kind: "value", output } } };
 	}
 	const { output } = answered.answer;
@@ -65,10 +76,16 @@ export const priced =
 		};
 	};
 
-/** Passes everything on as it is asked for. Called once, with how it ended. */
+interface Passed {
+	ticket: Ticket;
+	/** Of what cut it. */
+	tell(error: unknown): void;
+}
+
+/** Passes everything on as it is asked for. `ended` is called once, with how it ended. */
 function watched<T>(
 	source: ReadableStream<T>,
-	ticket: Ticket,
+	{ ticket, tell }: Passed,
 	ended: (how: Passing) => void,
 	see: (piece: T) => void = () => {},
 ): ReadableStream<T> {
@@ -87,6 +104,7 @@ function watched<T>(
 					controller.enqueue(value);
 				} catch (error) {
 					ended("cut");
+					tell(error);
 					controller.error(error);
 				}
 			},
@@ -102,7 +120,7 @@ function watched<T>(
 /** A session is paid by the sound that it heard, which its last event tells; one that is left, by the last word. */
 function heard(
 	{ readable, writable }: LiveTranscription,
-	ticket: Ticket,
+	passed: Passed,
 	ended: (how: Passing, measured: Measured) => void,
 ): LiveTranscription {
 	let said: Pick<Extract<HeardEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
@@ -116,5 +134,5 @@ function heard(
 			...measureLive(said ?? { duration: heardSeconds, channels: 1 }),
 			estimated: said === undefined,
 		});
-	return { writable, readable: watched(readable, ticket, finish, see) };
+	return { writable, readable: watched(readable, passed, finish, see) };
 }

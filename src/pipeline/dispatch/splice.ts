@@ -134,7 +134,7 @@ class Splice implements Progress {
 		const again = !otherwise && verdict === "again" && journey.callsOf(cut) < journey.plan.retries.attempts;
 		if (again && (await this.#askToGoOn(cut, said, outputTokens))) return undefined;
 		journey.tell();
-		return this.#signal.aborted ? new AiError("aborted") : this.#failure;
+		return this.#signal.aborted ? new AiError("aborted") : told(this.#failure);
 	}
 
 	/** The engine is well, but what it says is no continuation of what was said. */
@@ -225,6 +225,10 @@ class Splice implements Progress {
 		};
 	}
 }
+
+/** The same for the caller, and nothing for the log, which has it. */
+const told = ({ key, description, retryAfter }: AiError): AiError =>
+	new AiError(key, description, retryAfter === undefined ? {} : { retryAfter });
 
 const wholeProgress = ({ usage }: ChatCompletion): Progress => ({
 	usage: usage ?? undefined,
