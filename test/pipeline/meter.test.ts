@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { AiError } from "../../src/errors.ts";
+import { BASE, delta, ENGINE_VARS, events, finish, liveEvents, testServices } from "../gateway.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const MESSAGES = [{ role: "user", content: "Hi" }];
+
+/** Asks for a stream behind one or more engines; says what the log was told. */
+function gateway(reply: (url: string) => Response, engines = ["a"]) {
+	const logged: [code: number, backend: string | undefined, requestId: string][] = [];
+	const backends = engines.map((name) => [name, { kind: "openai", url: `http://${name}/v1` }]);
+	const services = testServices({
+		vars: {
+			...ENGINE_VARS,
+			BACKENDS: Object.fromEntries(backends),
+			ROUTES: { "*": engines.map((backend) => ({ backend, model: "engine-model" })) },
+		},
+		fetch: async (input, init) => reply(new Request(input, init).url),
+	});
+	const log = ({ code, upstream }: AiError, id: string) => void logged.push([code, upstream?.backend, id]);
+	const app = createApp({ ...services, log }, { allowAnonymous: true });
+	const ask = async (path = "/v1/chat/completions") =>
+		app.request(`${BASE}${path}`, {
+			method: "POST",
+			body: JSON.stringify({ model: LLAMA, messages: MESSAGES, input: MESSAGES, stream: true }),
+			headers: { "content-type": "application/json" },
+		});
+	return { ask, logged };
+}
+
+describe("the log, of a stream", () => {
+	it.each(["/v1/chat/completions", "/v1/responses", `/run/${LLAMA}`])("has its cut: %s", async (path) => {
+		const { ask, logged } = gateway(() => events(delta("Hel")));
+		const response = await ask(path);
+		expect(await response.text()).not.toContain("[DONE]");
+		expect(logged).toEqual([[5001, "a", response.headers.get("cf-ai-req-id")]]);
+	});
+
+	it("has what an engine said instead of an end", async () => {
+		const failed = `data: ${JSON.stringify({ error: { message: "out of memory", code: 500 } })}\n\n`;
+		const { ask, logged } = gateway(() => events(delta("Hel"), failed));
+		await (await ask()).text();
+		expect(logged).toEqual([[5001, "a", expect.any(String)]]);
+	});
+
+	it("has each engine's failure once, where several were asked", async () => {
+		let calls = 0;
+		const { ask, logged } = gateway(
+			() => (calls++ === 0 ? events(delta("Hel")) : new Response(null, { status: 503 })),
+			["a", "b"],
+		);
+		await (await ask()).text();
+		expect(logged).toEqual([
+			[5001, "a", expect.any(String)],
+			[3040, "b", expect.any(String)],
+			[3040, "a", expect.any(String)],
+			// The end, of which the log has no more to say.
+			[5001, undefined, expect.any(String)],
+		]);
+	});
+
+	it("has nothing of one that is whole, nor of a caller who leaves", async () => {
+		const whole = gateway(() => events(delta("Hi"), finish(), "data: [DONE]\n\n"));
+		await (await whole.ask()).text();
+		expect(whole.logged).toEqual([]);
+
+		const live = liveEvents();
+		live.send(delta("Hel"));
+		const left = gateway(() => live.response);
+		const reader = (await left.ask()).body?.getReader();
+		await reader?.read();
+		await reader?.cancel();
+		await live.cancelled;
+		expect(left.logged).toEqual([]);
+	});
+});
