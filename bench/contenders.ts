@@ -148,7 +148,9 @@ async function ganglion(
 			},
 			ADMIN_TOKEN: admin,
 		},
-		objects: durable_objects.bindings.map(({ name, class_name }) => ({ name, class_name: class_name ?? "" })),
+		objects: durable_objects.bindings.map(
+			({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
+		),
 		compatibilityDate: compatibility_date,
 		compatibilityFlags: compatibility_flags,
 		...(inspectorPort !== undefined && { inspectorPort }),

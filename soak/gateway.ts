@@ -1,0 +1,254 @@
+/** The built Worker under plain workerd, which may be killed and started again on its state, and what its API tells. */
+import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
+import { Agent } from "node:http";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { freePort } from "../bench/contenders.ts";
+import { type Served, serve, type WorkerSpec } from "../bench/workerd.ts";
+import type { AccountFaults } from "./faulty-account.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const ADMIN = "the-admin-token-of-a-soak-on-loopback";
+const WORKERS_AI_RUN_AND_READ = "a92d2450e05d4e7bb7d0a64968f83d11";
+
+export interface Kill {
+	at: number;
+	/** When it answered again. */
+	upAt: number;
+}
+
+/** A row of `GET …/ai/usage/requests`. */
+export interface Row {
+	id: string;
+	outcome: string;
+	code?: number;
+	model: string;
+	backend: string | null;
+	attempts: number;
+	started_at: string;
+	settled_at?: string;
+	input_tokens: number;
+	cached_tokens: number;
+	output_tokens: number;
+	neurons: number;
+	reserved_neurons: number;
+	estimated: boolean;
+}
+
+export interface Totals {
+	requests: number;
+	failed: number;
+	input_tokens: number;
+	output_tokens: number;
+	neurons: number;
+}
+
+/** As `/metrics` tells them at one moment, in micro-neurons. */
+export interface Standing {
+	openRequests: number;
+	overruns: number;
+	budgets: { key: string; quota: number; spent: number; reserved: number }[];
+}
+
+export class Gateway {
+	readonly kills: Kill[] = [];
+	readonly #spec: WorkerSpec;
+	readonly #folder: string;
+	readonly #port: number;
+	readonly #log: string;
+	#served: Served | undefined;
+
+	private constructor(spec: WorkerSpec, folder: string, port: number) {
+		this.#spec = spec;
+		this.#folder = folder;
+		this.#port = port;
+		this.#log = join(folder, "workerd.log");
+	}
+
+	/** `faults`: of the accounts' objects; without them the bundle runs as it is. */
+	static async start(
+		folder: string,
+		vars: Record<string, unknown>,
+		faults?: AccountFaults,
+	): Promise<Gateway> {
+		const { compatibility_date, compatibility_flags, durable_objects } = readConfig({
+			config: join(ROOT, "wrangler.jsonc"),
+		});
+		mkdirSync(folder, { recursive: true });
+		const bundle = join(ROOT, "dist/worker/index.js");
+		const gateway = new Gateway(
+			{
+				name: "ganglion",
+				file: faults ? await withFaults(bundle, folder) : bundle,
+				vars: { ...vars, ADMIN_TOKEN: ADMIN, ...(faults && { FAULTS: faults }) },
+				objects: durable_objects.bindings.map(
+					({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
+				),
+				compatibilityDate: compatibility_date ?? "",
+				compatibilityFlags: compatibility_flags,
+			},
+			folder,
+			await freePort(),
+		);
+		await gateway.#up();
+		return gateway;
+	}
+
+	get url(): string {
+		return `http://127.0.0.1:${this.#port}`;
+	}
+
+	get isUp(): boolean {
+		return this.#served !== undefined;
+	}
+
+	/** What it wrote to its log: how often each line that begins with `prefix`. */
+	logged(prefix: string): Map<string, number> {
+		const counts = new Map<string, number>();
+		for (const line of readFileSync(this.#log, "utf8").split("\n"))
+			if (line.startsWith(prefix)) counts.set(line, (counts.get(line) ?? 0) + 1);
+		return counts;
+	}
+
+	async #up(): Promise<void> {
+		const log = createWriteStream(this.#log, { flags: "a" });
+		await new Promise((resolve) => log.once("open", resolve));
+		this.#served = await serve({ ...this.#spec, log }, this.#port, this.#folder);
+	}
+
+	/** Ends it without a word, and starts it again on what it kept. */
+	async kill(): Promise<void> {
+		const killed = this.#served;
+		if (!killed) return;
+		this.#served = undefined;
+		const at = performance.now();
+		await killed.stop();
+		await this.#up();
+		this.kills.push({ at, upAt: performance.now() });
+	}
+
+	async stop(): Promise<void> {
+		await this.#served?.stop();
+		this.#served = undefined;
+	}
+
+	static readonly operator = `Bearer ${ADMIN}`;
+
+	/** A token of the account that may run models. */
+	async createToken(account: string, limits: { daily_neurons?: number } = {}): Promise<string> {
+		const { value } = await this.#api<{ value: string }>(`/client/v4/accounts/${account}/tokens`, {
+			name: "soak",
+			limits,
+			policies: [
+				{
+					effect: "allow",
+					resources: { [`com.cloudflare.api.account.${account}`]: "*" },
+					permission_groups: [{ id: WORKERS_AI_RUN_AND_READ }],
+				},
+			],
+		});
+		return `Bearer ${value}`;
+	}
+
+	/** All that the account remembers, newest first. */
+	async rows(account: string): Promise<Row[]> {
+		const rows: Row[] = [];
+		let cursor: string | undefined;
+		do {
+			const query = `limit=100${cursor === undefined ? "" : `&cursor=${cursor}`}`;
+			const page = await this.#get<{ result: Row[]; result_info: { cursor?: string } }>(
+				`/client/v4/accounts/${account}/ai/usage/requests?${query}`,
+			);
+			rows.push(...page.result);
+			cursor = page.result_info.cursor;
+		} while (cursor !== undefined);
+		return rows;
+	}
+
+	async totals(account: string): Promise<Totals> {
+		const { result_info } = await this.#get<{ result_info: { totals: Totals } }>(
+			`/client/v4/accounts/${account}/ai/usage?group_by=model,backend`,
+		);
+		return result_info.totals;
+	}
+
+	/** With a token's own budget, where it is asked for with that. */
+	async standing(account: string, authorization = Gateway.operator): Promise<Standing> {
+		const response = await fetch(`${this.url}/metrics?account=${account}`, { headers: { authorization } });
+		const text = await response.text();
+		if (!response.ok) throw new Error(`/metrics: HTTP ${response.status}`);
+		const sum = (name: string) => sampled(text, name).reduce((total, { value }) => total + value, 0);
+		const of = (name: string) =>
+			new Map(sampled(text, name).map(({ labels, value }) => [labels.budget, value]));
+		const spent = of("daily_spent_neurons");
+		const reserved = of("daily_reserved_neurons");
+		return {
+			openRequests: sum("open_requests"),
+			overruns: sum("overruns_total"),
+			budgets: [...of("daily_budget_neurons")].map(([key = "", quota]) => ({
+				key,
+				quota: micro(quota),
+				spent: micro(spent.get(key) ?? 0),
+				reserved: micro(reserved.get(key) ?? 0),
+			})),
+		};
+	}
+
+	async #api<T>(path: string, body: object): Promise<T> {
+		const response = await fetch(this.url + path, {
+			method: "POST",
+			headers: { authorization: Gateway.operator, "content-type": "application/json" },
+			body: JSON.stringify(body),
+		});
+		const { result, errors } = (await response.json()) as { result: T; errors: unknown };
+		if (!response.ok) throw new Error(`${path}: HTTP ${response.status} ${JSON.stringify(errors)}`);
+		return result;
+	}
+
+	async #get<T>(path: string): Promise<T> {
+		const response = await fetch(this.url + path, { headers: { authorization: Gateway.operator } });
+		if (!response.ok) throw new Error(`${path}: HTTP ${response.status} ${await response.text()}`);
+		return (await response.json()) as T;
+	}
+}
+
+export const micro = (neurons: number): number => Math.round(neurons * 1_000_000);
+
+export const agentOf = (): Agent => new Agent({ keepAlive: true });
+
+function sampled(text: string, name: string): { labels: Record<string, string>; value: number }[] {
+	return [...text.matchAll(new RegExp(`^ganglion_${name}\\{(.*)\\} (\\S+)$`, "gm"))].map(
+		([, labels = "", value]) => ({
+			labels: Object.fromEntries(
+				[...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = "", of = ""]) => [key, of]),
+			),
+			value: Number(value),
+		}),
+	);
+}
+
+/** The bundle with `faulty-account.ts` around it, in one module again. */
+async function withFaults(bundle: string, folder: string): Promise<string> {
+	const outfile = join(folder, "faulty.js");
+	await build({
+		entryPoints: [join(import.meta.dirname, "faulty-account.ts")],
+		outfile,
+		bundle: true,
+		format: "esm",
+		target: "es2024",
+		// The modules that nodejs_compat has stay imports.
+		platform: "node",
+		external: ["cloudflare:*"],
+		logLevel: "error",
+		plugins: [
+			{
+				name: "built worker",
+				setup({ onResolve }) {
+					onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: bundle }));
+				},
+			},
+		],
+	});
+	return outfile;
+}

@@ -1,0 +1,42 @@
+/** A stream of numbers that is the same for the same seed: mulberry32 (github.com/cprosche/mulberry32). */
+export class Random {
+	#state: number;
+
+	constructor(seed: number) {
+		this.#state = seed >>> 0;
+	}
+
+	/** 0 to 1, without 1. */
+	next(): number {
+		this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+		let mixed = this.#state;
+		mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+	}
+
+	/** Whole, both ends included. */
+	int(low: number, high: number): number {
+		return low + Math.floor(this.next() * (high - low + 1));
+	}
+
+	chance(probability: number): boolean {
+		return this.next() < probability;
+	}
+
+	pick<T>(list: readonly [T, ...T[]]): T {
+		return list[this.int(0, list.length - 1)] ?? list[0];
+	}
+
+	/** A key of `weights`, as often as its share of their sum. */
+	weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
+		const entries = Object.entries<number>(weights) as [Name, number][];
+		const total = entries.reduce((sum, [, weight]) => sum + weight, 0);
+		let left = this.next() * total;
+		for (const [name, weight] of entries) {
+			left -= weight;
+			if (left < 0) return name;
+		}
+		throw new Error("no weights");
+	}
+}
