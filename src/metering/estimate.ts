@@ -52,8 +52,9 @@ const ESTIMATES: Estimates = {
 	"text-generation": (input, { contextWindow = Number.POSITIVE_INFINITY }) => {
 		const tally = new AtMost();
 		tallyPrompt(input, tally);
-		// Some engines show the model what it must keep to.
-		if (input.response_format) tally.json(input.response_format);
+		// What the model must keep to, what its template is told, functions of before there were tools: some engines show it.
+		for (const shown of [input.response_format, input.chat_template_kwargs, input.passthrough])
+			if (shown) tally.json(shown);
 		const { max_tokens, n = 1 } = input;
 		const outputTokens = (max_tokens ?? Math.min(USUAL_MOST_OUTPUT_TOKENS, contextWindow)) * n;
 		return { ...inputOf(tally.tokens, outputTokens), open: max_tokens === undefined };

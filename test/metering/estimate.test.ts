@@ -31,6 +31,17 @@ describe("a chat at most", () => {
 		expect(inputOf({ ...user("Hi"), tools: [tool] })).toBe(274 + 12 * 16 + 2 * written.length);
 	});
 
+	it("has all that engines may show the model beside the messages", () => {
+		const functions = [{ name: "now", description: "x".repeat(1_000) }];
+		const written = (name: string) => `{"${name}": [{"name": "now", "description": "${"x".repeat(1_000)}"}]}`;
+		expect(inputOf({ ...user("Hi"), passthrough: { functions } })).toBe(
+			274 + 2 * written("functions").length,
+		);
+		expect(inputOf({ ...user("Hi"), chat_template_kwargs: { documents: functions } })).toBe(
+			274 + 2 * written("documents").length,
+		);
+	});
+
 	it("has the calls of earlier turns, and their thoughts", () => {
 		const call = { id: "1", type: "function" as const, function: { name: "now", arguments: "{}" } };
 		const messages = [
