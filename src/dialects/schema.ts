@@ -1,4 +1,8 @@
-/** `models/schema`: what a model takes and gives, as JSON Schema, from the schemas that really read and write. */
+/**
+ * `models/schema`: what a model takes and gives, as JSON Schema, from the schemas that really read and write.
+ *
+ * Difference from the product: no branch for `requests`, because there is no asynchronous queue to send them to.
+ */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import { nativeDialect } from "./index.ts";
@@ -10,11 +14,18 @@ interface ModelSchema {
 
 export function modelSchema(model: Model): ModelSchema {
 	const { reader, writer } = nativeDialect(model);
+	const input = z.toJSONSchema(reader.schema(model), { io: "input", unrepresentable: "any" });
 	return {
-		input: z.toJSONSchema(reader.schema(model), { io: "input", unrepresentable: "any" }),
+		input: reader.body?.as === "raw" ? orBytes(input, reader.body.field) : input,
 		output:
 			typeof writer.schema === "string"
 				? { type: "string", contentType: writer.schema, format: "binary" }
 				: { ...z.toJSONSchema(writer.schema, { unrepresentable: "any" }), contentType: "application/json" },
 	};
 }
+
+/** The file itself as the body, as the product's schemas have it. */
+const orBytes = ({ $schema, ...fields }: { $schema?: string | undefined }, field: string): object => ({
+	$schema,
+	oneOf: [{ type: "string", format: "binary", description: `The bytes of '${field}', as the body` }, fields],
+});
