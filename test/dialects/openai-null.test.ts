@@ -160,7 +160,7 @@ interface Row {
 	fields: object;
 }
 
-const ROUTES: Record<string, Row> = {
+const ROUTES = {
 	"chat/completions": { dialect: openaiChat, models: CHAT_MODELS, body: { messages }, fields: chat },
 	completions: {
 		dialect: openaiCompletions,
@@ -187,7 +187,7 @@ const ROUTES: Record<string, Row> = {
 		body: { input: "Hi" },
 		fields: speech,
 	},
-};
+} satisfies Record<string, Row>;
 
 /** Fields of our own, too, which OpenAI does not have. */
 function optionalFields({ dialect, fields }: Row, model: Model): string[] {
@@ -219,6 +219,19 @@ describe.each(CASES)("%s of %s", (_, id, row) => {
 	it.each(Object.keys(row.body))("wants %s", (field) => {
 		expect(refusal(reader, model, { ...body, [field]: null })).toMatch(new RegExp(`'/${field}'`));
 	});
+});
+
+it.each([
+	["chat/completions", "response_format", { type: "text", json_schema: null }],
+	["chat/completions", "stream_options", { include_usage: null }],
+	["completions", "stream_options", { include_usage: null }],
+	["responses", "text", { format: null, verbosity: null }],
+	["responses", "reasoning", { effort: null, summary: null }],
+] as const)("takes null inside of a field as nothing: %s, %s", (route, field, value) => {
+	const { body, dialect } = ROUTES[route];
+	const llama = productModel("@cf/meta/llama-3.3-70b-instruct-fp8-fast");
+	const asked = (more: object) => read(dialect.reader, llama, { model: llama.id, ...body, ...more }).call;
+	expect(asked({ [field]: value })).toEqual(asked({}));
 });
 
 it("turns thinking off for reasoning_effort null, which is the product's word for it", () => {

@@ -34,7 +34,7 @@ const schema = (model: Model) =>
 			seed: z.int().nullish(),
 			stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
 			stream: defaulted(model, "stream", z.boolean().nullable()),
-			stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			suffix: z.string().nullish(),
 			temperature: defaulted(model, "temperature", z.number().min(0).max(2).nullable()),
 			top_k: z.int().min(1).nullish(),

@@ -56,7 +56,7 @@ const ResponseFormat = z.discriminatedUnion("type", [
 /** On the OpenAI routes callers of native models send a bare schema, as those models' own schemas have it. */
 export const AnyResponseFormat = z.object({
 	type: z.enum(["text", "json_object", "json_schema"]),
-	json_schema: z.looseObject({}).optional(),
+	json_schema: z.looseObject({}).nullish(),
 });
 
 export const Effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
@@ -116,7 +116,7 @@ export function openAiFields(model: Model) {
 			seed: z.int().nullish(),
 			stop: z.union([text, z.array(text).min(1).max(MOST_STOPS)]).nullish(),
 			stream: defaulted(model, "stream", z.boolean().nullable()),
-			stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			temperature: number("temperature", 0, 2),
 			tool_choice: z.unknown(),
 			tools: z.array(z.unknown()).nullish(),
