@@ -5,9 +5,10 @@
 import type { Timeouts } from "../backends/backend.ts";
 import { BACKENDS } from "../backends/index.ts";
 import { AiError, toAiError } from "../errors.ts";
+import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
-import { type Admission, MICRO_NEURONS } from "../objects/admission.ts";
+import { type Admission, MICRO_NEURONS, type Worth } from "../objects/admission.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
@@ -29,6 +30,8 @@ export interface Explanation {
 	/** At most: what would be reserved. */
 	estimate?: {
 		neurons: number;
+		/** Of a model that is not paid by tokens, 0. */
+		input_tokens: number;
 		output_tokens: number;
 		/** Whether the caller left the output open, so that a budget may grant less of it. */
 		output_open: boolean;
@@ -77,6 +80,8 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	if (call) {
 		await step("fit", () => fitContext(call, model));
 		const asked = await admission(request.id, request.caller.credential, model, call, limits);
+		const { inputTokens = 0 } = (await estimate(call, model)).fixed;
+		explanation.estimate = estimateShown(asked.worth, inputTokens);
 		Object.assign(explanation, await standing(asked, request, services, step));
 		const key = await identityOf(request.caller.account, model.id, call);
 		if (key !== undefined) explanation.cache_key = key;
@@ -89,29 +94,37 @@ const told = ({ code, status, description }: AiError) => ({ code, status, messag
 
 type Step = <T>(name: string, work: () => T | Promise<T>) => Promise<T | undefined>;
 
+const costOf = ({ fixedMicroNeurons, microNeuronsPerOutputToken }: Worth, outputTokens: number): number =>
+	Math.ceil(fixedMicroNeurons + microNeuronsPerOutputToken * outputTokens);
+
+const estimateShown = (worth: Worth, inputTokens: number): NonNullable<Explanation["estimate"]> => ({
+	neurons: shownNeurons(costOf(worth, worth.outputTokens)),
+	input_tokens: inputTokens,
+	output_tokens: worth.outputTokens,
+	output_open: worth.open,
+});
+
 async function standing(
-	asked: Omit<Admission, "holdMs">,
-	{ caller }: InferenceRequest,
+	{ budgets, rates, worth }: Omit<Admission, "holdMs">,
+	{ caller: { account, credential } }: InferenceRequest,
 	{ ledgers }: Services,
 	step: Step,
-): Promise<Pick<Explanation, "estimate" | "limits">> {
-	const { fixedMicroNeurons, microNeuronsPerOutputToken, outputTokens, open } = asked.worth;
-	const atMost = fixedMicroNeurons + microNeuronsPerOutputToken * outputTokens;
-	const { credential } = caller;
-	const query = { credential, rates: asked.rates, budgets: asked.budgets };
-	const now = await step("admit", () => ledgers.of(caller.account).standing(query));
+): Promise<Pick<Explanation, "limits">> {
+	const ledger = ledgers.of(account);
+	// Who may read may not always run.
+	await step("admit", () => ledger.verify(credential, "run"));
+	const now = await step("admit", () => ledger.standing({ credential, rates, budgets }));
+	if (!now) return {};
 	// An open request is let in with the least output.
-	const least = open ? fixedMicroNeurons + microNeuronsPerOutputToken : atMost;
-	if (now) await step("admit", () => checkRoom(now, least));
-	return {
-		estimate: { neurons: shownNeurons(atMost), output_tokens: outputTokens, output_open: open },
-		...(now && { limits: limitsShown(now) }),
-	};
+	const { leastOutputTokens = 1, open, outputTokens } = worth;
+	const least = costOf(worth, open ? Math.min(leastOutputTokens, outputTokens) : outputTokens);
+	await step("admit", () => checkRoom(now, least));
+	return { limits: limitsShown(now) };
 }
 
 function checkRoom({ rates, budgets }: Standing, least: number): void {
 	if (rates.some(({ room }) => room === 0)) throw new AiError("rateLimited");
-	const full = least > 0 ? budgets.find(({ roomMicroNeurons }) => roomMicroNeurons < least) : undefined;
+	const full = budgets.find(({ roomMicroNeurons }) => roomMicroNeurons < least);
 	if (full) throw new AiError(full.failure);
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Explanation } from "../../src/pipeline/explain.ts";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
+import { closedGateway, json } from "../surfaces/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const KIMI = "@cf/moonshotai/kimi-k2.6";
@@ -67,7 +68,12 @@ describe("explain", () => {
 		const limits = { plan: "paid", daily_neurons: 1000, requests_per_minute: { "Text Generation": 5 } };
 		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: limits });
 		const before = await explain(LLAMA);
-		expect(before.estimate).toMatchObject({ output_tokens: 100, output_open: false });
+		expect(before.estimate).toMatchObject({
+			// A token a byte at most, and what templates add.
+			input_tokens: 256 + 16 + 2,
+			output_tokens: 100,
+			output_open: false,
+		});
 		expect(before.estimate?.neurons).toBeGreaterThan(20.48);
 		expect(before.limits).toEqual({
 			rates: [{ key: "task:Text Generation", per_minute: 5, used: 0, room: 5 }],
@@ -91,6 +97,36 @@ describe("explain", () => {
 		const kimi = await explain(KIMI, BODY);
 		expect(kimi.refused).toMatchObject([{ step: "plan", code: 5035 }, { step: "admit" }]);
 		expect(kimi.targets).toHaveLength(1);
+	});
+
+	it("tells that an open request of several choices needs a token for each, as its admission does", async () => {
+		const open = { messages: BODY.messages, n: 4 };
+		const prices = [{ unit: "per M output tokens", neurons: 1_000_000 }];
+		const vars = (daily_neurons: number) => ({
+			...ENGINE_VARS,
+			MODELS: { mine: { task: "Text Generation", prices } },
+			LIMITS: { plan: "paid", daily_neurons },
+		});
+		for (const [room, codes, status] of [
+			[3, [3036], 429],
+			[4, [], 200],
+		] as const) {
+			const { explain, post } = explainer(vars(room));
+			expect((await explain("mine", open)).refused.map(({ code }) => code)).toEqual(codes);
+			expect((await post("/run/mine", open)).status).toBe(status);
+		}
+	});
+
+	it("tells who may read and not run that he may not", async () => {
+		const { ask, give } = closedGateway({ vars: ENGINE_VARS });
+		const explainAs = async (group: string) => {
+			const response = await ask(`/ai/explain/${LLAMA}`, await give([group]), json("POST", BODY));
+			return (await response.json<{ result: Explanation }>()).result.refused;
+		};
+		expect(await explainAs("Workers AI Metadata Read")).toMatchObject([
+			{ step: "admit", code: 10000, status: 403 },
+		]);
+		expect(await explainAs("Workers AI Read")).toEqual([]);
 	});
 
 	it("has one key for the same question, and none for a stream", async () => {
