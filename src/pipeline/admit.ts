@@ -3,12 +3,13 @@
  * and reserves what it may cost. What comes back is the ticket, which whoever holds it must settle; a ticket that
  * nobody settles becomes a bill of its whole reservation, some time after `holdMs`.
  */
+import { AUTHORS } from "../config/authors.ts";
 import { AiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
 import { can, type Model } from "../models/model.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
 import { modelRate } from "../models/rates.ts";
-import { isThirdParty } from "../models/third-party.ts";
+import { isThirdParty, isThirdPartyId } from "../models/third-party.ts";
 import {
 	type Admission,
 	type Budget,
@@ -75,7 +76,7 @@ export async function admission(
  * paid for it, and nobody knows how much. The operator may say that it costs nothing.
  */
 export function checkPlan(model: Model, limits: AccountLimits): void {
-	if (isThirdParty(model) && model.prices.length === 0 && budgetsOf(model, limits).length > 0)
+	if (model.prices.length === 0 && isPaidElsewhere(model) && budgetsOf(model, limits).length > 0)
 		throw new AiError(
 			"missingProviderKey",
 			`Insufficient AI Gateway credits: the account has a budget of neurons, and nothing says what ${model.id} costs (see MODELS["${model.id}"].prices)`,
@@ -86,6 +87,10 @@ export function checkPlan(model: Model, limits: AccountLimits): void {
 			`Model ${model.id} is not available on the Workers Free plan. Upgrade to access this model: LIMITS.plan`,
 		);
 }
+
+/** Of an author whose models are known, or for whom a key is all that it takes to ask any model. */
+const isPaidElsewhere = (model: Model): boolean =>
+	isThirdParty(model) || (isThirdPartyId(model.id) && Object.hasOwn(AUTHORS, model.author));
 
 /** A model with a rate of its own does not count against its task's. */
 function ratesOf(model: Model, { requestsPerMinute, productRates, models }: AccountLimits): RateLimit[] {

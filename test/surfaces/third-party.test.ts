@@ -61,6 +61,16 @@ describe("a model without a price", () => {
 		expect(requests).toEqual([]);
 	});
 
+	it("is not, either, where only the key's author is known", async () => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Alice.")));
+		const keys = { GROQ_API_KEY: "gsk-groq", PROVIDER_KEYS: { groq: "GROQ_API_KEY" } };
+		const ask = (vars: object) =>
+			testGateway({ vars: { ...keys, ...vars }, fetch }).post("/run/groq/llama-next", { messages: MESSAGES });
+		expect((await ask({ LIMITS })).status).toBe(402);
+		expect(requests).toEqual([]);
+		expect((await ask({})).status).toBe(200);
+	});
+
 	it("is where there is none, and where the operator says what it costs, which is then paid", async () => {
 		expect((await ask({}).answer).status).toBe(200);
 		const priced = (neurons: number) => ({
