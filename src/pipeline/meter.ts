@@ -90,11 +90,14 @@ function watched<T>(
 	see: (piece: T) => void = () => {},
 ): ReadableStream<T> {
 	const reader = source.getReader();
+	/** Nobody reads it any more: a read that is under way then ends, which is no end of the answer. */
+	let left = false;
 	return new ReadableStream<T>(
 		{
 			async pull(controller) {
 				try {
 					const { done, value } = await reader.read();
+					if (left) return;
 					if (done) {
 						ended("ok");
 						return controller.close();
@@ -103,12 +106,14 @@ function watched<T>(
 					see(value);
 					controller.enqueue(value);
 				} catch (error) {
+					if (left) return;
 					ended("cut");
 					tell(error);
 					controller.error(error);
 				}
 			},
 			cancel(reason) {
+				left = true;
 				ended("left");
 				return reader.cancel(reason);
 			},

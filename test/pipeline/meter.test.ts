@@ -70,8 +70,10 @@ describe("the log, of a stream", () => {
 		const left = gateway(() => live.response);
 		const reader = (await left.ask()).body?.getReader();
 		await reader?.read();
+		const waiting = reader?.read();
 		await reader?.cancel();
 		await live.cancelled;
+		expect(await waiting).toMatchObject({ done: true });
 		expect(left.logged).toEqual([]);
 	});
 });
