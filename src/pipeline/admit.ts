@@ -17,11 +17,14 @@ import {
 	type RateLimit,
 	type Worth,
 } from "../objects/admission.ts";
-import type { AccountLimits, InferenceRequest, Limits, Services } from "../request.ts";
+import type { AccountLimits, InferenceRequest, Limits, Routing, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { Ticket } from "./ticket.ts";
 
-export type AdmitServices = Pick<Services, "analytics" | "ledgers" | "limits" | "now" | "waitUntil">;
+export type AdmitServices = Pick<
+	Services,
+	"analytics" | "ledgers" | "limits" | "now" | "routing" | "waitUntil"
+>;
 
 /** Gives the ticket, and the call as it may be asked: with less output where a budget has no room for more. */
 export async function admit(
@@ -34,7 +37,8 @@ export async function admit(
 	const startedAt = services.now();
 	const ledger = services.ledgers.of(caller.account);
 	const wanted = await admission(id, caller.credential, model, call, limits);
-	const asked = { ...wanted, holdMs: services.limits.holdMs };
+	const worth = worthOfAll(wanted.worth, services.routing.find(model.id));
+	const asked = { ...wanted, worth, holdMs: services.limits.holdMs };
 	// Before the account is asked: a caller who leaves meanwhile must not take along who has to settle.
 	const ticket = new Ticket({ asked, account: caller.account, model, startedAt, ledger, services });
 	try {
@@ -120,6 +124,17 @@ async function worthOf(model: Model, call: TaskCall): Promise<Worth> {
 		outputTokens,
 		...(choices > 1 && { leastOutputTokens: choices }),
 		open,
+	};
+}
+
+/** Where a second engine is asked beside a slow one, both are paid for what they do. */
+export function worthOfAll(worth: Worth, route: ReturnType<Routing["find"]>): Worth {
+	const engines = route?.targets.reduce((sum, { urls }) => sum + urls.length, 0) ?? 0;
+	if (route?.settings?.hedgeMs === undefined || engines < 2) return worth;
+	return {
+		...worth,
+		fixedMicroNeurons: 2 * worth.fixedMicroNeurons,
+		microNeuronsPerOutputToken: 2 * worth.microNeuronsPerOutputToken,
 	};
 }
 

@@ -12,7 +12,7 @@ import { type Admission, MICRO_NEURONS, type Worth } from "../objects/admission.
 import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { admission, checkPlan, limitsOf } from "./admit.ts";
+import { admission, checkPlan, limitsOf, worthOfAll } from "./admit.ts";
 import { authorize } from "./authorize.ts";
 import { identityOf } from "./dispatch/identity.ts";
 import { fitContext } from "./fit.ts";
@@ -79,7 +79,8 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	});
 	if (call) {
 		await step("fit", () => fitContext(call, model));
-		const asked = await admission(request.id, request.caller.credential, model, call, limits);
+		const wanted = await admission(request.id, request.caller.credential, model, call, limits);
+		const asked = { ...wanted, worth: worthOfAll(wanted.worth, services.routing.find(model.id)) };
 		const { inputTokens = 0 } = (await estimate(call, model)).fixed;
 		explanation.estimate = estimateShown(asked.worth, inputTokens);
 		Object.assign(explanation, await standing(asked, request, services, step));

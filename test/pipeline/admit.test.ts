@@ -118,7 +118,7 @@ describe("admission", () => {
 });
 
 describe("admit", () => {
-	it("says how long to hold what nobody settles", async () => {
+	const admissionOf = async (variables: Record<string, unknown>): Promise<Admission> => {
 		const seen: Admission[] = [];
 		const ledger = {
 			admit: async (asked: Admission) => {
@@ -126,14 +126,47 @@ describe("admit", () => {
 				return {};
 			},
 		};
+		const { limits, routing } = configure(variables);
 		const services = {
 			ledgers: { of: () => ledger } as unknown as Accounts,
-			limits: configure({ LIMITS: { hold_ms: 1_234 } }).limits,
+			limits,
+			routing,
 			now: () => 0,
 			waitUntil: () => {},
 		};
 		const caller = { account: "team-a", credential: OPERATOR };
 		await admit({ id: "ticket", caller }, model(LLAMA), CHAT, services);
-		expect(seen.map(({ ticket, holdMs }) => [ticket, holdMs])).toEqual([["ticket", 1_234]]);
+		const [only, ...others] = seen;
+		if (!only || others.length > 0) throw new Error(`${seen.length} admissions`);
+		return only;
+	};
+
+	it("says how long to hold what nobody settles", async () => {
+		expect(await admissionOf({ LIMITS: { hold_ms: 1_234 } })).toMatchObject({
+			ticket: "ticket",
+			holdMs: 1_234,
+		});
+	});
+
+	it("reserves for two engines where a route hedges between two", async () => {
+		const engine = (...ports: number[]) => ({
+			kind: "openai",
+			urls: ports.map((port) => `http://localhost:${port}`),
+		});
+		const BACKENDS = { a: engine(1), b: engine(2), replicas: engine(3, 4) };
+		const worthAt = async (settings: object, ...backends: string[]) => {
+			const targets = backends.map((backend) => ({ backend }));
+			return (await admissionOf({ BACKENDS, ROUTES: { [LLAMA]: { targets, ...settings } } })).worth;
+		};
+		const once = await worthAt({}, "a", "b");
+		const twice = {
+			...once,
+			fixedMicroNeurons: 2 * once.fixedMicroNeurons,
+			microNeuronsPerOutputToken: 2 * once.microNeuronsPerOutputToken,
+		};
+		const hedge_ms = 100;
+		expect(await worthAt({ hedge_ms }, "a", "b")).toEqual(twice);
+		expect(await worthAt({ hedge_ms }, "replicas")).toEqual(twice);
+		expect(await worthAt({ hedge_ms }, "a")).toEqual(once);
 	});
 });
