@@ -1,13 +1,14 @@
 /**
- * `npm run soak`: the ledger under faults. Every request settles once, no budget is passed, and the ledger says what the
- * engine served. Needs `npm run build`.
+ * `npm run soak`: the ledger under faults, and callers who leave. Every request settles once, no budget is passed, the
+ * ledger says what the engine served; and whoever leaves amid a stream is noticed within 100 ms and billed what passed.
  *
- *     npm run soak -- --seed 7 --requests 10000 --kills 5
+ *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */
 import { parseArgs } from "node:util";
 import { conserve } from "./conservation.ts";
+import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
 import { progressTo } from "./progress.ts";
-import { isClean, stories, summary } from "./report.ts";
+import { isClean, stories, storyOf, summary } from "./report.ts";
 
 const { values } = parseArgs({
 	options: {
@@ -15,20 +16,42 @@ const { values } = parseArgs({
 		requests: { type: "string", default: "10000" },
 		kills: { type: "string", default: "5" },
 		callers: { type: "string", default: "64" },
+		tries: { type: "string", default: "100" },
+		only: { type: "string" },
 	},
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
-const run = await conserve({
-	seed,
-	requests: Number(values.requests),
-	kills: Number(values.kills),
-	callers: Number(values.callers),
-	holdMs: 20_000,
-	progress: progressTo(process.stderr),
-});
-console.log(`\n${summary(run)}`);
-if (!isClean(run)) {
-	console.log(`\n${stories(run)}`);
-	process.exitCode = 1;
+/** Above what any request of a run takes. */
+const HOLD_MS = 20_000;
+const progress = progressTo(process.stderr);
+
+if (values.only !== "leaving") {
+	const run = await conserve({
+		seed,
+		requests: Number(values.requests),
+		kills: Number(values.kills),
+		callers: Number(values.callers),
+		holdMs: HOLD_MS,
+		progress,
+	});
+	console.log(`\n${summary(run)}`);
+	if (!isClean(run)) {
+		console.log(`\n${stories(run)}`);
+		process.exitCode = 1;
+	}
+}
+if (values.only !== "conservation") {
+	const tries = Number(values.tries);
+	const { departures, violations } = await leave(tries, (done) => progress(done, tries, "leaving"));
+	console.log(`\n${leavingTable(departures)}`);
+	for (const violation of violations) console.log(`\n${storyOf(violation)}`);
+	const missed = departures.filter(
+		({ billed = tries, closedAfter }) =>
+			billed !== tries || closedAfter.length !== tries || closedAfter.some((time) => time > CANCELLED_MS),
+	);
+	// What the runtime by itself misses is not the gateway's to answer for.
+	const own = missed.filter(({ billed }) => billed !== undefined);
+	for (const { way } of own) console.log(`VIOLATION: ${way}: not ${tries} of ${tries}`);
+	if (own.length > 0 || violations.length > 0) process.exitCode = 1;
 }

@@ -59,12 +59,12 @@ export function summary({ killed, objectFaults, seconds, verdict, watched }: Run
 /** Of everything that was wrong, each with its request's story. */
 export function stories({ verdict, watched }: Run): string {
 	const { violations } = verdict;
-	const told = violations.slice(0, MAX_STORIES).map(story);
+	const told = violations.slice(0, MAX_STORIES).map(storyOf);
 	const more = violations.length > MAX_STORIES ? [`… and ${violations.length - MAX_STORIES} more`] : [];
 	return [...new Set(watched.overshoots)].concat(told, more).join("\n\n");
 }
 
-function story({ evidence, rows, what }: Violation): string {
+export function storyOf({ evidence, rows, what }: Violation): string {
 	const lines = [`VIOLATION: ${what}`];
 	if (evidence) {
 		const { calls, heard, planned, question } = evidence;
