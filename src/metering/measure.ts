@@ -1,6 +1,7 @@
 /**
  * What a call used, by its answer: what is billed for it. The engine's counts are the truth. Where it gave none, we
- * count, and say so; no count of ours passes the output that the engine was asked to keep to. Of an answer that has no counts to give (images, sound) the sizes are known, not estimated.
+ * count, and say so; no count of ours passes the output that the engine was asked to keep to. Of an answer that has no
+ * counts to give (images, sound) the sizes are known, not estimated.
  */
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -27,6 +28,8 @@ const TEXT_MARKS = 2;
 const PAIR_MARKS = 2;
 /** Sound of which neither engine nor file says how long it is: 64 kbit/s. */
 const USUAL_SOUND_BYTES_PER_SECOND = 8_000;
+/** Whisper hears so much at once, and its times may go to the end of that. Beyond, a file that says less lies. */
+const WHISPER_WINDOW_SECONDS = 30;
 
 type Meters = {
 	[Name in TaskName]: (
@@ -58,14 +61,16 @@ const METERS: Meters = {
 		isCounted(usage)
 			? byUsage(usage)
 			: guessed(eachRead([text], model), Math.min(approximateTokens([summary]), max_length)),
-	"speech-recognition": ({ audio }, { duration }) =>
-		duration ? known({ audioSeconds: duration }) : heard(audio),
+	"speech-recognition": ({ audio }, transcript) => {
+		const { duration } = transcript;
+		return duration ? known({ audioSeconds: duration }) : heard(audio, { spokenUntil: lastEnd(transcript) });
+	},
 	// A session is paid when it ends: `measureLive`.
 	"live-transcription": () => known({}),
 	"text-to-speech": ({ text }, audio, { prices }) => {
 		const characters = codePoints(text);
 		return prices.some(({ unit }) => unit === "per audio minute")
-			? heard(audio, { characters })
+			? heard(audio, { more: { characters } })
 			: known({ characters });
 	},
 	"text-to-image": (input, _, model) => known(painted(input, model)),
@@ -80,7 +85,7 @@ const METERS: Meters = {
 	},
 	"image-classification": ({ image }) => known(seen(image)),
 	"object-detection": ({ image }) => known(seen(image)),
-	"turn-detection": ({ audio, dtype }) => heard(audio, {}, dtype),
+	"turn-detection": ({ audio, dtype }) => heard(audio, { dtype }),
 };
 
 /**
@@ -157,15 +162,26 @@ function eachRead(texts: readonly string[], { maxInputTokens }: Model, besides =
 	);
 }
 
+interface Listening {
+	more?: Quantities;
+	dtype?: TurnInput["dtype"];
+	/** Seconds: when the last of what was understood ended. */
+	spokenUntil?: number;
+}
+
 function heard(
 	audio: Media,
-	more: Quantities = {},
-	dtype?: TurnInput["dtype"],
+	{ more = {}, dtype, spokenUntil = 0 }: Listening = {},
 ): Measured | Promise<Measured> {
 	const said = (seconds: Seconds): Measured => {
-		const audioSeconds = seconds ?? audio.bytes.length / USUAL_SOUND_BYTES_PER_SECOND;
-		return { ...known({ ...more, audioSeconds }), estimated: seconds === undefined };
+		const ownSeconds = seconds ?? audio.bytes.length / USUAL_SOUND_BYTES_PER_SECOND;
+		const lies = spokenUntil > ownSeconds + WHISPER_WINDOW_SECONDS;
+		const audioSeconds = lies ? spokenUntil : ownSeconds;
+		return { ...known({ ...more, audioSeconds }), estimated: lies || seconds === undefined };
 	};
 	const seconds = secondsOf(audio, dtype);
 	return seconds instanceof Promise ? seconds.then(said) : said(seconds);
 }
+
+const lastEnd = ({ segments = [], words = [] }: TaskOutput<"speech-recognition">): number =>
+	[...segments, ...words].reduce((latest, { end }) => Math.max(latest, end), 0);

@@ -27,9 +27,11 @@ export function wavSeconds(bytes: Uint8Array): number | undefined {
 		const size = view.getUint32(at + 4, true);
 		const name = textAt(bytes, at);
 		if (name === "fmt " && content + FORMAT_BYTES <= bytes.length) bytesPerSecond = rateAt(view, content);
-		// A size that is too large, as streaming writers leave it, means the rest.
-		if (name === "data")
-			return bytesPerSecond > 0 ? Math.min(size, bytes.length - content) / bytesPerSecond : undefined;
+		// A size that is too large, or 0, as streaming writers leave it, means the rest: decoders read that, too.
+		if (name === "data") {
+			const rest = bytes.length - content;
+			return bytesPerSecond > 0 ? Math.min(size || rest, rest) / bytesPerSecond : undefined;
+		}
 		at = content + size + (size % 2);
 	}
 	return undefined;

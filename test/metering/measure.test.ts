@@ -225,6 +225,26 @@ describe("sound", () => {
 		expect(read.estimated).toBe(false);
 	});
 
+	it("of a file that says less than was heard in it is as long as that", async () => {
+		const lie = wav(3_200_000, { dataSize: 32_000 });
+		const segments = [
+			{ start: 0, end: 30, text: "One" },
+			{ start: 30, end: 98, text: "two" },
+		];
+		expect(transcribe(lie, { text: "One two", segments })).toEqual({
+			quantities: { audioSeconds: 98, requests },
+			estimated: true,
+		});
+		expect(transcribe(lie, { text: "One", words: [{ word: "One", start: 0, end: 98 }] })).toMatchObject({
+			quantities: { audioSeconds: 98 },
+		});
+		// To the end of what is heard at once, an engine may be wrong.
+		expect(transcribe(wav(32_000), { text: "One", segments: segments.slice(0, 1) })).toMatchObject({
+			quantities: { audioSeconds: 1 },
+			estimated: false,
+		});
+	});
+
 	it("of which nobody says is guessed by its bytes", async () => {
 		expect(await transcribe(new Uint8Array(16_000), { text: "" })).toEqual({
 			quantities: { audioSeconds: 2, requests },

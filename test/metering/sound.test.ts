@@ -14,6 +14,7 @@ describe("the length of samples, at once", () => {
 		["a rate in bytes that lies", wav(32_000, { bytesPerSecond: 1_000_000 }), 1],
 		["a compressed format, by its rate in bytes", wav(3_250, { format: GSM, bytesPerSecond: 1_625 }), 2],
 		["a size that a streaming writer left", wav(32_000, { dataSize: 0xffff_ffff }), 1],
+		["a size that a streaming writer never set", wav(32_000, { dataSize: 0 }), 1],
 		["more than 4 GiB, it says", wav(32_000, { id: "RF64", dataSize: 0xffff_ffff }), 1],
 		["less than is there", wav(32_000, { dataSize: 16_000 }), 0.5],
 		["none", wav(0), 0],
