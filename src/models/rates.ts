@@ -17,20 +17,20 @@ export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = {
 	Translation: 720,
 };
 
-/** Of models with a window of their own. */
-const MODEL_RATES: Readonly<Record<string, number>> = {
-	"@cf/baai/bge-large-en-v1.5": 1500,
-	"@hf/thebloke/mistral-7b-instruct-v0.1-awq": 400,
-	"@cf/microsoft/phi-2": 720,
-	"@cf/qwen/qwen1.5-0.5b-chat": 1500,
-	"@cf/qwen/qwen1.5-1.8b-chat": 720,
-	"@cf/qwen/qwen1.5-14b-chat-awq": 150,
-	"@cf/tinyllama/tinyllama-1.1b-chat-v1.0": 720,
-	"@cf/runwayml/stable-diffusion-v1-5-img2img": 1500,
-};
+/** Of models with a window of their own. A map: ids are callers' words, and `__proto__` is one. */
+const MODEL_RATES: ReadonlyMap<string, number> = new Map([
+	["@cf/baai/bge-large-en-v1.5", 1500],
+	["@hf/thebloke/mistral-7b-instruct-v0.1-awq", 400],
+	["@cf/microsoft/phi-2", 720],
+	["@cf/qwen/qwen1.5-0.5b-chat", 1500],
+	["@cf/qwen/qwen1.5-1.8b-chat", 720],
+	["@cf/qwen/qwen1.5-14b-chat-awq", 150],
+	["@cf/tinyllama/tinyllama-1.1b-chat-v1.0", 720],
+	["@cf/runwayml/stable-diffusion-v1-5-img2img", 1500],
+]);
 
 /** Of every model that needs the paid plan, billed as usual. */
 const FRONTIER_RATE = 20;
 
 export const modelRate = (model: Model): number | undefined =>
-	MODEL_RATES[model.id] ?? (can(model, "require_workers_paid") ? FRONTIER_RATE : undefined);
+	MODEL_RATES.get(model.id) ?? (can(model, "require_workers_paid") ? FRONTIER_RATE : undefined);
