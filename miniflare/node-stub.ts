@@ -9,10 +9,17 @@ import type { ProxyNodeBinding } from "miniflare";
 
 const MINIFLARE = /[\\/]miniflare[\\/]dist[\\/]src[\\/]index\.js$/;
 
-export async function nodeStub(): Promise<ProxyNodeBinding> {
+/** A stub takes a class for one more function over there. Whoever asks for the name of this one gets the runtime's. */
+class Ai {}
+
+const ofClassAi: ProxyHandler<object> = {
+	get: (stub, property) => (property === "constructor" ? Ai : Reflect.get(stub, property)),
+};
+
+export async function nodeStub(kind: "ai" | "service"): Promise<ProxyNodeBinding> {
 	const { cache } = createRequire(import.meta.url);
 	const running = Object.keys(cache).find((file) => MINIFLARE.test(file));
 	const miniflare: typeof import("miniflare") =
 		running === undefined ? await import("miniflare") : cache[running]?.exports;
-	return new miniflare.ProxyNodeBinding();
+	return new miniflare.ProxyNodeBinding(kind === "ai" ? ofClassAi : undefined);
 }

@@ -27,7 +27,9 @@ export const ganglion: Plugin = {
 	bindingTypeDescription: "AI",
 	getBindings: async (options) => (await localBindings(options)).map(workerBinding),
 	async getNodeBindings(options) {
-		const stubs = (await localBindings(options)).map(async ({ name }) => [name, await nodeStub()] as const);
+		const stubs = (await localBindings(options)).map(
+			async ({ name, service }) => [name, await nodeStub(service ? "service" : "ai")] as const,
+		);
 		return Object.fromEntries(await Promise.all(stubs));
 	},
 	async getServices({ log, options, sharedOptions, tmpPath }) {
