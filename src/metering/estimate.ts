@@ -3,7 +3,8 @@
  * {@link AtMost}), sound is as long as its file says, and images are as many and as large as was asked.
  *
  * Not bounds, because nothing before the call is one: an output whose caller set no limit (`open`: the engine can be
- * told one), the questions' answers of a decision, and a sound file that lies about its length.
+ * told one), the questions' answers of a decision, a sound file that lies about its length, and what Anthropic adds to
+ * a prompt by itself (files by their ids, results of the tools that it runs).
  */
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -55,6 +56,7 @@ const ESTIMATES: Estimates = {
 		// What the model must keep to, what its template is told, functions of before there were tools: some engines show it.
 		for (const shown of [input.response_format, input.chat_template_kwargs, input.passthrough])
 			if (shown) tally.json(shown);
+		if (input.verbatim?.unread !== undefined) tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
 		const { max_tokens, n = 1 } = input;
 		const outputTokens = (max_tokens ?? Math.min(USUAL_MOST_OUTPUT_TOKENS, contextWindow)) * n;
 		return { ...inputOf(tally.tokens, outputTokens), open: max_tokens === undefined };
@@ -104,6 +106,10 @@ export function estimate<Name extends TaskName>(
 	const entry = ESTIMATES[call.task] as (input: unknown, model: Model) => Estimate | Promise<Estimate>;
 	return entry(call.input, model);
 }
+
+/** Of a body that only its own upstream reads whole. Those files are among the messages that were read, and counted there. */
+const withoutFiles = (_: string, value: unknown): unknown =>
+	typeof value === "object" && value !== null && "type" in value && value.type === "base64" ? null : value;
 
 const only = (quantities: Quantities): Estimate => ({
 	fixed: { ...quantities, requests: 1 },

@@ -42,6 +42,18 @@ describe("a chat at most", () => {
 		);
 	});
 
+	it("has the text of what only Anthropic reads, and its files once", () => {
+		const source = { type: "base64", media_type: "image/png", data: "A".repeat(100_000) };
+		const found = { type: "search_result", content: [{ type: "text", text: "x".repeat(5_000) }] };
+		const body = { messages: [{ role: "user", content: [{ type: "image", source }, found] }] };
+		const verbatim = { dialect: "anthropic" as const, body, messages: 1 };
+		const whole = { messages: [{ role: "user", content: [{ type: "image", source: null }, found] }] };
+		expect(inputOf({ ...user("Hi"), verbatim })).toBe(274);
+		expect(inputOf({ ...user("Hi"), verbatim: { ...verbatim, unread: "search_result" } })).toBe(
+			274 + JSON.stringify(whole).length,
+		);
+	});
+
 	it("has the calls of earlier turns, and their thoughts", () => {
 		const call = { id: "1", type: "function" as const, function: { name: "now", arguments: "{}" } };
 		const messages = [
