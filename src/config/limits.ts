@@ -47,11 +47,7 @@ export const LimitsSchema = AccountEntry.extend({
 	accounts: z.record(z.string(), AccountEntry).optional(),
 }).transform(({ json_bytes, upload_bytes, json_depth, hold_ms, accounts = {}, ...everyone }): Limits => {
 	const table = Object.entries(accounts).map(
-		([account, own]) =>
-			[
-				account,
-				accountLimits({ ...everyone, ...own, models: { ...everyone.models, ...own.models } }),
-			] as const,
+		([account, own]) => [account, accountLimits(ownEntry(everyone, own))] as const,
 	);
 	return {
 		jsonBytes: json_bytes,
@@ -62,6 +58,13 @@ export const LimitsSchema = AccountEntry.extend({
 		accounts: new Map(table),
 	};
 });
+
+/** An account that is put on the free plan has its neurons, however many everyone else has. */
+function ownEntry(everyone: AccountEntry, own: AccountEntry): AccountEntry {
+	const entry = { ...everyone, ...own, models: { ...everyone.models, ...own.models } };
+	if (own.plan !== "free" || own.daily_neurons !== undefined) return entry;
+	return { ...entry, daily_neurons: Math.min(everyone.daily_neurons ?? Infinity, FREE_DAILY_NEURONS) };
+}
 
 function accountLimits({
 	plan = "paid",

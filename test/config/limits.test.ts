@@ -32,6 +32,16 @@ describe("LIMITS of accounts", () => {
 		expect(limitsOf({ daily_neurons: 0 }).everyone.dailyNeurons).toBe(0);
 	});
 
+	it("give an account on the free plan no more than that plan has, unless it is said of the account", () => {
+		const { accounts } = limitsOf({
+			daily_neurons: 200_000,
+			accounts: { trial: { plan: "free" }, more: { plan: "free", daily_neurons: 20_000 }, "team-a": {} },
+		});
+		expect(accounts.get("trial")?.dailyNeurons).toBe(10_000);
+		expect(accounts.get("more")?.dailyNeurons).toBe(20_000);
+		expect(accounts.get("team-a")?.dailyNeurons).toBe(200_000);
+	});
+
 	it("are one account's own where it has some, and everyone's where it has none", () => {
 		const { accounts } = limitsOf({
 			daily_neurons: 500,
