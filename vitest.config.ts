@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.ts";
 import { CLIENT_ROUTES } from "./test/clients/routes.ts";
 
 /** What `binding` loads; their modules would be a thousand, most of them for other providers. */
@@ -13,6 +16,19 @@ const CLIENTS = [
 	"openai",
 	"workers-ai-provider",
 ];
+
+/** Where the providers of `binding` are going to listen, which the plugin's options must say before they do. */
+process.env[PORT_VARIABLE] ??= String(await freePort());
+const providers = routesOf(`http://127.0.0.1:${process.env[PORT_VARIABLE]}`);
+
+async function freePort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	server.close();
+	await once(server, "close");
+	return port;
+}
 
 export default defineConfig({
 	test: {
@@ -72,7 +88,17 @@ export default defineConfig({
 									},
 									options: { ROUTES: CLIENT_ROUTES },
 								},
+								{
+									name: "PROVIDED",
+									type: "ai",
+									plugin: {
+										package: resolve("dist/miniflare/index.js"),
+										name: "ganglion",
+									},
+									options: providers,
+								},
 							],
+							bindings: KEYS,
 						},
 					}),
 				],
@@ -80,7 +106,7 @@ export default defineConfig({
 					name: "binding",
 					isolate: false,
 					include: ["test/clients/binding/*.test.ts"],
-					globalSetup: "test/clients/binding/build.ts",
+					globalSetup: ["test/clients/binding/build.ts", "test/clients/binding/providers.ts"],
 					// After the tests of the package itself, which build it again.
 					sequence: { groupOrder: 1 },
 					deps: {
