@@ -1,0 +1,97 @@
+/** 500 at once against room for 100, through the whole Worker over HTTP under plain workerd: exactly 100 pass. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { Agent, createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Answered, ask } from "../../bench/load.ts";
+import { Gateway } from "../../soak/gateway.ts";
+
+const CROWD = 500;
+const ROOM = 100;
+const MODEL = "crowd/chat";
+const CHAT = { model: MODEL, messages: [{ role: "user", content: "Hi" }], max_tokens: 10 };
+/** Of `CHAT`: a neuron for each token of output, and its prompt for nothing. */
+const RESERVED = 10;
+
+/** Keeps everybody waiting, so that what is reserved stays so until the last of the crowd has been let in or not. */
+const waiting: ServerResponse[] = [];
+const engine = createServer((request, response) => {
+	request.resume();
+	waiting.push(response);
+});
+const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+const answer = JSON.stringify({
+	choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+	usage,
+});
+
+const folder = mkdtempSync(join(tmpdir(), "ganglion-crowd-"));
+let gateway: Gateway;
+beforeAll(async () => {
+	await new Promise<void>((done) => engine.listen(0, "127.0.0.1", 1024, done));
+	const url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
+	gateway = await Gateway.start(folder, {
+		BACKENDS: { engine: { kind: "openai", url } },
+		ROUTES: { [MODEL]: [{ backend: "engine" }] },
+		MODELS: {
+			[MODEL]: { task: "Text Generation", prices: [{ unit: "per M output tokens", neurons: 1_000_000 }] },
+		},
+		LIMITS: {
+			requests_per_minute: "none",
+			accounts: {
+				rated: { requests_per_minute: { "Text Generation": ROOM } },
+				// Room for a hundred, and for most of another.
+				budgeted: { daily_neurons: ROOM * RESERVED + RESERVED - 1 },
+				"by-model": { models: { [MODEL]: { daily_neurons: ROOM * RESERVED } } },
+			},
+		},
+	});
+}, 60_000);
+afterAll(async () => {
+	await gateway?.stop();
+	engine.closeAllConnections();
+	engine.close();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+/** What each was told: `ok`, or the code of the refusal. */
+async function crowd(account: string): Promise<Map<string, number>> {
+	const url = `${gateway.url}/client/v4/accounts/${account}/ai/v1/chat/completions`;
+	const agent = new Agent({ keepAlive: true });
+	let refused = 0;
+	const release = () => {
+		for (const response of waiting.splice(0))
+			response.writeHead(200, { "content-type": "application/json" }).end(answer);
+	};
+	const toldTo = async (asked: Promise<Answered>): Promise<string> => {
+		const told = await asked.then(
+			() => "ok",
+			(error: Error) => /"code":(\d+)/.exec(error.message)?.[1] ?? error.message,
+		);
+		if (told !== "ok" && ++refused === CROWD - ROOM) release();
+		return told;
+	};
+	const headers = { authorization: Gateway.operator };
+	const told = await Promise.all(
+		Array.from({ length: CROWD }, () => toldTo(ask({ url, headers, body: JSON.stringify(CHAT) }, agent))),
+	);
+	agent.destroy();
+	const counts = new Map<string, number>();
+	for (const one of told) counts.set(one, (counts.get(one) ?? 0) + 1);
+	return counts;
+}
+
+describe(`${CROWD} at once, room for ${ROOM}`, () => {
+	it.each([
+		["rated", "of requests a minute", "3021"],
+		["budgeted", "of neurons of the account", "3036"],
+		["by-model", "of neurons of the model", "3036"],
+	])("%s: exactly as many pass, %s", async (account, _, refusal) => {
+		const told = await crowd(account);
+		expect(Object.fromEntries(told)).toEqual({ ok: ROOM, [refusal]: CROWD - ROOM });
+		await expect.poll(async () => (await gateway.standing(account)).openRequests).toBe(0);
+		expect(await gateway.totals(account)).toMatchObject({ requests: ROOM, neurons: ROOM });
+	});
+});
