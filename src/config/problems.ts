@@ -4,7 +4,7 @@
  * A line says where, what was expected and what was found. It shows names, numbers and choices, and only the kind of
  * anything else: a key that was put in the wrong place must not end in a log.
  */
-import type { z } from "zod";
+import * as z from "zod";
 
 export class ConfigError extends Error {
 	override readonly name = "ConfigError";
@@ -78,7 +78,7 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
 			return expectedName(issue.values.map(String), issue.input);
 		case "unrecognized_keys": {
 			const known = knownKeys(issue.inst);
-			const only = known.length > 0 ? `, only ${list(known, "and")}` : "";
+			const only = known.length > 0 ? `, only ${list(known.map(shownKey), "and")}` : "";
 			return issue.keys.map((key) => `expected no such field${didYouMean(key, known) || only}`).join("\n");
 		}
 		case "too_small":
@@ -92,8 +92,15 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
 	}
 }
 
-const knownKeys = (schema: unknown): string[] =>
-	schema !== null && typeof schema === "object" && "shape" in schema ? Object.keys(schema.shape ?? {}) : [];
+/** Of an object, or of a record whose keys are some names. */
+function knownKeys(schema: unknown): string[] {
+	if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
+	if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum)
+		return schema.keyType.options.map(String);
+	return [];
+}
+
+const shownKey = (key: string): string => (/\s/.test(key) ? quote(key) : key);
 
 /** More would hide the guess. */
 const MAX_NAMES_BESIDE_A_GUESS = 6;

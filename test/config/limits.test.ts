@@ -73,6 +73,10 @@ describe("LIMITS of accounts", () => {
 			'LIMITS.requests_per_minute: expected "product", "none" or requests a minute by the name of a task, found a number',
 		],
 		[
+			{ requests_per_minute: { "Text Generaton": 5 } },
+			'LIMITS.requests_per_minute["Text Generaton"]: expected no such field; did you mean "Text Generation"?',
+		],
+		[
 			{ accounts: { a: { json_bytes: 1 } } },
 			"LIMITS.accounts.a.json_bytes: expected no such field, only plan, daily_neurons, requests_per_minute and models",
 		],
