@@ -48,7 +48,9 @@ function said(reply: z.output<typeof ChatReply>, call: Call): ChatCompletion {
 
 /** OpenAI's body, with what the product's own models know beside it. */
 export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
-	const { messages, prompt: _p, suffix: _s, passthrough, reasoning_effort, stream, ...fields } = input;
+	const { messages, passthrough, reasoning_effort, stream, ...more } = input;
+	// A prompt is asked for elsewhere; what was said in a dialect of Anthropic's is for Anthropic.
+	const { prompt: _p, suffix: _s, verbatim: _v, ...fields } = more;
 	const speaks = speaksOpenAi(call);
 	return {
 		...passthrough,
@@ -62,8 +64,11 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 	};
 }
 
-/** The older models have no role `developer`; thoughts of earlier turns are `reasoning` here. */
-function messageOf({ reasoning_content, role, ...message }: ChatMessage, speaks: boolean): object {
+/** The older models have no role `developer`; thoughts of earlier turns are `reasoning` here, without signatures. */
+function messageOf(
+	{ reasoning_content, role, thinking_blocks: _, ...message }: ChatMessage,
+	speaks: boolean,
+): object {
 	return {
 		role: role === "developer" && !speaks ? "system" : role,
 		...message,

@@ -39,6 +39,27 @@ describe("a chat", () => {
 		},
 	);
 
+	it("has nothing of what was said for Anthropic alone", async () => {
+		const signed = { type: "thinking" as const, thinking: "hm", signature: "c2ln" };
+		const messages: ChatInput["messages"] = [
+			{ role: "user", content: "hi" },
+			{ role: "assistant", content: "ok", thinking_blocks: [signed] },
+			{ role: "user", content: "go on" },
+		];
+		const verbatim = { dialect: "anthropic" as const, body: { messages: [], max_tokens: 9 }, messages: 3 };
+		const { body } = await asked(KIMI, { messages, stream: false, max_tokens: 9, verbatim });
+		expect(body).toEqual({
+			model: KIMI,
+			messages: [
+				{ role: "user", content: "hi" },
+				{ role: "assistant", content: "ok" },
+				{ role: "user", content: "go on" },
+			],
+			max_tokens: 9,
+			stream: false,
+		});
+	});
+
 	it("has what the product's models know beside OpenAI's fields", async () => {
 		const input: ChatInput = {
 			...HI,
