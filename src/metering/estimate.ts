@@ -3,8 +3,8 @@
  * {@link AtMost}), sound is as long as its file says, and images are as many and as large as was asked.
  *
  * Not bounds, because nothing before the call is one: an output whose caller set no limit (`open`: the engine can be
- * told one), the questions' answers of a decision, a sound file that lies about its length, and what Anthropic adds to
- * a prompt by itself (files by their ids, results of the tools that it runs).
+ * told one), the questions' answers of a decision, a sound file that lies about its length, a session of live
+ * transcription, and what Anthropic adds to a prompt by itself (files by their ids, results of the tools that it runs).
  */
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -42,7 +42,10 @@ const SHORTEST_SPEECH_SECONDS = 2;
 const SLOWEST_SPEED = 0.25;
 /** 8 kbit/s: sound whose file does not say how long it is. */
 const LEAST_SOUND_BYTES_PER_SECOND = 1_000;
-/** A session's end is not known at its start. Whoever holds it may end it here, or go on and reserve again. */
+/**
+ * A session's end is not known at its start. Nobody ends one that goes on for longer: it is booked at what it heard, above
+ * what was reserved.
+ */
 export const LIVE_SESSION_SECONDS = 300;
 
 type Estimates = {
