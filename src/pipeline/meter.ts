@@ -107,7 +107,7 @@ function watched<T>(
 					controller.enqueue(value);
 				} catch (error) {
 					if (left) return;
-					ended("cut");
+					ended(toAiError(error).key === "aborted" ? "left" : "cut");
 					tell(error);
 					controller.error(error);
 				}

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import type { AiError } from "../../src/errors.ts";
+import { AiError } from "../../src/errors.ts";
+import { Catalog } from "../../src/models/catalog.ts";
+import type { Model } from "../../src/models/model.ts";
+import type { Admission } from "../../src/objects/admission.ts";
+import { meter } from "../../src/pipeline/meter.ts";
+import { Ticket } from "../../src/pipeline/ticket.ts";
+import type { TaskCall } from "../../src/tasks/task.ts";
 import { BASE, delta, ENGINE_VARS, events, finish, liveEvents, testServices } from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -75,5 +81,55 @@ describe("the log, of a stream", () => {
 		await live.cancelled;
 		expect(await waiting).toMatchObject({ done: true });
 		expect(left.logged).toEqual([]);
+	});
+});
+
+describe("a stream's ticket", () => {
+	const model = new Catalog().find(LLAMA);
+	if (!model) throw new Error("no model");
+	const call: TaskCall = {
+		task: "text-generation",
+		input: { messages: [{ role: "user", content: "Hi" }], stream: true },
+	};
+
+	/** How a stream is settled that `source` gives, of which all is read. */
+	async function outcomeOf(source: UnderlyingSource<Uint8Array>): Promise<string[]> {
+		const settled: string[] = [];
+		const ticket = new Ticket({
+			asked: { ticket: "t" } as Admission,
+			account: "team-a",
+			model: model as Model,
+			startedAt: 0,
+			ledger: {
+				admit: async () => ({}),
+				settle: ({ outcome }) => void settled.push(outcome),
+				verify: async () => {},
+			},
+			services: { now: () => 0, waitUntil: () => {} },
+		});
+		const progress = { usage: undefined, outputTokens: 3 };
+		const answer = { kind: "stream", events: new ReadableStream(source), progress } as const;
+		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+		const metering = { model: model as Model, ticket, served, requestId: "t" };
+		const { answer: metered } = await meter({ task: "text-generation", answer }, call, metering, {
+			log: () => {},
+		});
+		if (metered.answer.kind !== "stream") throw new Error("no stream");
+		const reader = metered.answer.events.getReader();
+		await (async () => {
+			while (!(await reader.read()).done);
+		})().catch(() => {});
+		return settled;
+	}
+
+	const failing = (error: AiError) => ({ pull: () => Promise.reject(error) });
+
+	it("says how it ended, once", async () => {
+		expect(await outcomeOf({ start: (controller) => controller.close() })).toEqual(["ok"]);
+		expect(await outcomeOf(failing(new AiError("executionFailed")))).toEqual(["cut"]);
+	});
+
+	it("says that the caller left, where a signal said it", async () => {
+		expect(await outcomeOf(failing(new AiError("aborted")))).toEqual(["left"]);
 	});
 });
