@@ -9,6 +9,7 @@ import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
 import { type Admission, MICRO_NEURONS, type Worth } from "../objects/admission.ts";
+import { describeRefusal } from "../objects/budgets.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
@@ -125,9 +126,16 @@ async function standing(
 
 function checkRoom({ rates, budgets }: Standing, least: number): void {
 	if (rates.some(({ room }) => room === 0)) throw new AiError("rateLimited");
-	const full = budgets.find(({ roomMicroNeurons }) => roomMicroNeurons < least);
-	if (full) throw new AiError(full.failure);
+	const [tightest] = budgets.toSorted((a, b) => a.roomMicroNeurons - b.roomMicroNeurons);
+	const room = tightest?.roomMicroNeurons ?? Infinity;
+	if (tightest && room < least) throw refusal({ kind: "refused", budget: tightest, room, needed: least });
 }
+
+/** In the words of the account's object. */
+const refusal = (refused: Parameters<typeof describeRefusal>[0]): AiError => {
+	const { failure } = refused.budget;
+	return new AiError(failure, failure === "budgetExceeded" ? describeRefusal(refused) : undefined);
+};
 
 const limitsShown = ({ rates, budgets }: Standing): NonNullable<Explanation["limits"]> => ({
 	rates: rates.map(({ key, perMinute, used, room }) => ({ key, per_minute: perMinute, used, room })),
@@ -154,8 +162,8 @@ function explainPlan(
 			return `passed over: a ${kind} backend has no ${call.task}`;
 		if (standing === "open") return "asked last: it failed again and again a short while ago";
 		const { weight, urls } = routed.find((one) => one.backend === backend && one.model === model) ?? {};
-		const share =
-			weight === undefined ? "stands in, in the order of the route" : `weight ${weight} of ${total}`;
+		const standsIn = total > 0 ? "stands in, in the order of the route" : "in the order of the route";
+		const share = weight === undefined ? standsIn : `weight ${weight} of ${total}`;
 		const replicas = urls && urls.length > 1 ? `, one of ${urls.length} replicas` : "";
 		return (named ? share : "the default backend: no route names the model") + replicas;
 	};

@@ -59,6 +59,34 @@ describe("explain", () => {
 		expect(requests).toEqual([]);
 	});
 
+	it("says of targets without weights that the route has them in this order", async () => {
+		const targets = [
+			{ backend: "spare", model: "one" },
+			{ backend: "spare", model: "two" },
+		];
+		const plan = await explainer({ ...TWO, ROUTES: { [LLAMA]: targets } }).explain(LLAMA);
+		expect(plan.targets?.map(({ model, why }) => [model, why])).toEqual([
+			["one", "in the order of the route"],
+			["two", "in the order of the route"],
+		]);
+		const mixed = [{ ...targets[0], weight: 1 }, targets[1]];
+		const weighed = await explainer({ ...TWO, ROUTES: { [LLAMA]: mixed } }).explain(LLAMA);
+		expect(weighed.targets?.map(({ why }) => why)).toEqual([
+			"weight 1 of 1",
+			"stands in, in the order of the route",
+		]);
+	});
+
+	it("refuses for a budget in the words that the caller would read", async () => {
+		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: { daily_neurons: 0.1 } });
+		const [refused] = (await explain(LLAMA)).refused;
+		expect(refused?.message).toMatch(
+			/^This request may cost [\d.]+ neurons; the daily budget of this account/,
+		);
+		const told = await (await post(`/run/${LLAMA}`, BODY)).json<{ errors: { message: string }[] }>();
+		expect(told.errors[0]?.message).toContain(refused?.message);
+	});
+
 	it("shows neither address nor key of an engine", async () => {
 		const text = JSON.stringify(await explainer(TWO).explain(LLAMA));
 		expect(text).not.toMatch(/sk-engine|http:/);
