@@ -124,6 +124,10 @@ describe("a model of Google's", () => {
 		const words = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word);
 		expect(words.join("")).toBe("Your name is Alice.");
 		expect(text).toMatch(/data: \[DONE\]\n\n$/);
+		// Nothing that OpenAI's clients would not read: no native frame of the usage.
+		const chunks = text.split("\n\n").slice(0, -2);
+		expect(chunks.filter((chunk) => !chunk.includes('"choices"'))).toEqual([]);
+		expect(chunks.at(-1)).toMatch(/"choices":\[\],"usage":\{"prompt_tokens":/);
 	});
 
 	it("is listed where there is a key, and no other author's is", async () => {

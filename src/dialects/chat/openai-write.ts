@@ -1,9 +1,11 @@
 /** Chat replies as OpenAI has them: what the engine said, under the catalogue's name of the model. */
 import * as z from "zod";
+import type { Model } from "../../models/model.ts";
+import { isThirdPartyId } from "../../models/third-party.ts";
 import type { ChatCompletion } from "../../tasks/text-generation.ts";
 import type { WriteContext, Writer } from "../dialect.ts";
 import { chatReply } from "./call.ts";
-import { openAiEvents } from "./openai-stream.ts";
+import { openAiEvents, type UsageEnding } from "./openai-stream.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 import { NativeUsage } from "./usage.ts";
 
@@ -36,13 +38,19 @@ export const OpenAiCompletion = z.object({
 	system_fingerprint: z.string().nullish(),
 });
 
-/** On a model's own route, where the native usage frame ends a stream. */
+/**
+ * What ends a stream on a model's own route: the native usage frame; of a third party's model, OpenAI's usage chunk, since
+ * clients read its stream as they read OpenAI's, and refuse any other frame.
+ */
+const endingOf = ({ id }: Model): UsageEnding => (isThirdPartyId(id) ? "chunk" : "native");
+
+/** On a model's own route. */
 export const openAiWriter: Writer = {
 	schema: OpenAiCompletion,
 	write(answer, context) {
 		const reply = chatReply(answer, context);
 		if (reply.kind === "stream")
-			return { kind: "events", events: openAiEvents(reply.events, context, "native") };
+			return { kind: "events", events: openAiEvents(reply.events, context, endingOf(context.model)) };
 		return { kind: "json", value: openAiCompletion(reply.completion, context) };
 	},
 };

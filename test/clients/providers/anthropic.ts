@@ -52,6 +52,7 @@ const Request = z.strictObject({
 				description: z.string().optional(),
 				input_schema: z.looseObject({ type: z.literal("object") }),
 				strict: z.boolean().optional(),
+				eager_input_streaming: z.boolean().optional(),
 				cache_control,
 			}),
 		)
