@@ -162,7 +162,7 @@ export const onlyFor =
 	(model: Model): Dialect => {
 		const decides = model.input === "decision-clef";
 		if ((model.task === task && !decides) || model.status === "adhoc") return dialect;
-		const why = decides ? "it decides and does not chat, at /ai/run" : `it is a ${model.task} model`;
+		const why = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${why}`);
 	};
 

@@ -89,7 +89,9 @@ describe("POST /ai/v1/chat/completions", () => {
 			errors: [{ code: 5006, message: "AiError: Bad input: Error: required properties at '/' are 'model'" }],
 		});
 		const wrongTask = await post("/v1/chat/completions", { model: "@cf/baai/bge-m3", messages: MESSAGES });
-		expect(await wrongTask.json()).toMatchObject({ errors: [{ code: 5007 }] });
+		expect(await wrongTask.json()).toMatchObject({
+			errors: [{ code: 5007, message: expect.stringContaining("or task: its task is Text Embeddings") }],
+		});
 	});
 });
 
