@@ -5,11 +5,11 @@
  */
 import type { z } from "zod";
 import type { AiError } from "../errors.ts";
-import { concat } from "../media/bytes.ts";
 import type { Media } from "../tasks/media.ts";
 import type { Progress } from "../tasks/task.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { watchEvents } from "./event-stream.ts";
+import { Gathered } from "./gathered.ts";
 import type { Relayed } from "./relay.ts";
 import {
 	type Call,
@@ -20,8 +20,8 @@ import {
 	failureOfStatus,
 } from "./upstream-failure.ts";
 
-/** Largest reply that is held in memory: a file, or some thousand embeddings. */
-const MAX_VALUE_BYTES = 64 * 1024 * 1024;
+/** Largest reply that is held in memory, beside what becomes of it: a file, or some thousand embeddings. */
+const MAX_VALUE_BYTES = 24 * 1024 * 1024;
 /** As much of an error as is read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -234,21 +234,19 @@ async function readUpTo(
 		return { bytes: new Uint8Array(), more: false };
 	}
 	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
-	const pieces: Uint8Array[] = [];
-	let length = 0;
+	const body = new Gathered(maxBytes, response);
 	const readAll = async (): Promise<boolean> => {
 		for (;;) {
 			deadline.expect(call.target.timeouts.idleMs);
 			const { done, value } = await reader.read();
 			if (done) return false;
-			length += value.length;
-			pieces.push(value);
-			if (length > maxBytes) return true;
+			body.add(value);
+			if (body.length > maxBytes) return true;
 		}
 	};
 	try {
 		const more = await deadline.race(readAll());
-		return { bytes: concat(pieces).subarray(0, maxBytes), more };
+		return { bytes: body.take().subarray(0, maxBytes), more };
 	} catch (error) {
 		throw deadline.signal.aborted ? deadline.signal.reason : failureOfCut(call, error);
 	} finally {

@@ -148,10 +148,10 @@ describe("a value", () => {
 		const upstream = tap();
 		const call = callOf(() => new Response(upstream.body));
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
-		for (let sent = 0; sent <= 64; sent++) upstream.push(new Uint8Array(MiB).fill(32));
+		for (let sent = 0; sent <= 24; sent++) upstream.push(new Uint8Array(MiB).fill(32));
 		expect(await failure).toMatchObject({
 			key: "executionFailed",
-			description: `The backend 'lab' answered with something that is not a reply below ${64 * MiB} bytes`,
+			description: `The backend 'lab' answered with something that is not a reply below ${24 * MiB} bytes`,
 		});
 		expect(upstream.cancelled).toBe(true);
 	});
