@@ -132,8 +132,6 @@ export interface Services extends World {
 	ledgers: Accounts;
 	/** A point for every request that ends: the binding `ANALYTICS`, where there is one. */
 	analytics?: Pick<AnalyticsEngineDataset, "writeDataPoint">;
-	/** Keeps the request's context alive until the promise is settled, also after the caller has gone. */
-	waitUntil(promise: Promise<unknown>): void;
 	/** Resolves after so many milliseconds; rejects with the signal's reason when it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }

@@ -60,6 +60,8 @@ export interface World {
 	/** Epoch milliseconds. */
 	now(): number;
 	uuid(): string;
+	/** Goes on with what was begun when the request is over, and also after its caller has gone. */
+	waitUntil(promise: Promise<unknown>): void;
 }
 
 export interface CallContext {

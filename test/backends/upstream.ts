@@ -46,8 +46,12 @@ export interface Asked {
 
 export type Responder = (asked: Asked) => Response | Promise<Response>;
 
-/** A world whose fetch is `respond`, with every request it saw. */
-export function worldOf(respond: Responder): { world: World; asked: Asked[] } {
+/** A world whose fetch is `respond`, with every request it saw and what it goes on with after one. */
+export function worldOf(respond: Responder): {
+	world: World;
+	asked: Asked[];
+	background: Promise<unknown>[];
+} {
 	const asked: Asked[] = [];
 	let ids = 0;
 	const fetch = async (url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
@@ -64,12 +68,19 @@ export function worldOf(respond: Responder): { world: World; asked: Asked[] } {
 		asked.push(request);
 		return respond(request);
 	};
-	const world: World = { fetch, now: () => Date.now(), uuid: () => `uuid-${++ids}` };
-	return { world, asked };
+	const background: Promise<unknown>[] = [];
+	const world: World = {
+		fetch,
+		now: () => Date.now(),
+		uuid: () => `uuid-${++ids}`,
+		waitUntil: (promise) => void background.push(promise),
+	};
+	return { world, asked, background };
 }
 
 export interface TestCall extends Call {
 	asked: Asked[];
+	background: Promise<unknown>[];
 	/** The caller leaves. */
 	leave(): void;
 }
@@ -79,13 +90,14 @@ export function callOf(
 	{ target = {}, model = {} }: { target?: Partial<Target>; model?: Partial<Model> } = {},
 ): TestCall {
 	const caller = new AbortController();
-	const { world, asked } = worldOf(respond);
+	const { world, asked, background } = worldOf(respond);
 	return {
 		target: { ...TARGET, ...target },
 		world,
 		model: { ...MODEL, ...model },
 		signal: caller.signal,
 		asked,
+		background,
 		leave: () => caller.abort(),
 	};
 }

@@ -16,7 +16,7 @@ import { drain, failureOf, MODEL } from "../backends/upstream.ts";
 const CHAT_URL = process.env.LLAMA_SERVER_URL;
 const EMBEDDINGS_URL = process.env.LLAMA_EMBEDDINGS_URL;
 
-const world: World = { fetch, now: Date.now, uuid: () => crypto.randomUUID() };
+const world: World = { fetch, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} };
 
 function ask<Name extends TaskName>(
 	url: string,

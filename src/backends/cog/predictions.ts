@@ -51,7 +51,9 @@ export function withCancel(call: Call): { call: Call; id: string; path: string }
 	const { fetch } = call.world;
 	const cancel = () => {
 		const unattended = { ...call, signal: new AbortController().signal };
-		postJson(unattended, `${PATH}/${id}/cancel`, {}, z.unknown()).catch(() => {});
+		const cancelled = postJson(unattended, `${PATH}/${id}/cancel`, {}, z.unknown());
+		// The caller has gone, and with it the request would be over before the container has heard.
+		call.world.waitUntil(cancelled.catch(() => {}));
 	};
 	const cancelling: typeof fetch = (input, init) => {
 		init?.signal?.addEventListener("abort", cancel, { once: true });

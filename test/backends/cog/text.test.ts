@@ -186,6 +186,8 @@ describe("a prediction", () => {
 		expect(cancel?.url).toBe(`${URL}/predictions/${prediction?.id}/cancel`);
 		expect(cancel?.init.method).toBe("POST");
 		expect(cancel?.signal.aborted).toBe(false);
+		// The request lives until the container has heard.
+		expect(asking.call.background).toHaveLength(1);
 	});
 });
 

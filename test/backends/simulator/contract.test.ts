@@ -7,6 +7,7 @@ const world = (): World => ({
 	fetch: () => Promise.reject(new Error("the simulator needs no network")),
 	now: () => Date.parse("2026-11-21T12:00:00Z"),
 	uuid: () => "00000000-0000-4000-8000-000000000001",
+	waitUntil: () => {},
 });
 
 /** What every generator inherits: the simulator's streams are fed by one, and closing it is what stops it. */

@@ -48,6 +48,7 @@ export function world(): World {
 		fetch: () => Promise.reject(new Error("the simulator has no network")),
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${(++count).toString(16).padStart(12, "0")}`,
+		waitUntil: () => {},
 	};
 }
 

@@ -33,6 +33,7 @@ function world(signals: AbortSignal[] = []): World {
 		},
 		now: () => Date.now(),
 		uuid: () => `uuid-${++ids}`,
+		waitUntil: () => {},
 	};
 }
 

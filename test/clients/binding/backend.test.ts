@@ -10,6 +10,7 @@ const world: World = {
 	fetch: () => Promise.reject(new Error("the binding is asked, not an address")),
 	now: () => Date.now(),
 	uuid: () => crypto.randomUUID(),
+	waitUntil: () => {},
 };
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
