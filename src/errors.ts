@@ -157,6 +157,8 @@ export class AiError extends Error {
 	readonly retryAfter: number | undefined;
 	readonly retryable: boolean;
 	readonly upstream: Upstream | undefined;
+	/** Calls of engines before the request failed. Set by the pipeline, which alone counts them. */
+	attempts: number | undefined;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;

@@ -53,7 +53,7 @@ type Estimates = {
 };
 
 const ESTIMATES: Estimates = {
-	"text-generation": (input, { contextWindow = Number.POSITIVE_INFINITY }) => {
+	"text-generation": (input, { contextWindow = Number.POSITIVE_INFINITY, defaults }) => {
 		const tally = new AtMost();
 		tallyPrompt(input, tally);
 		// What the model must keep to, what its template is told, functions of before there were tools: some engines show it.
@@ -62,7 +62,9 @@ const ESTIMATES: Estimates = {
 		if (input.verbatim?.unread !== undefined) tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
 		const { max_tokens, n = 1 } = input;
 		const outputTokens = (max_tokens ?? Math.min(USUAL_MOST_OUTPUT_TOKENS, contextWindow)) * n;
-		return { ...inputOf(tally.tokens, outputTokens), open: max_tokens === undefined };
+		// A limit that is the model's own default is nobody's wish.
+		const open = max_tokens === undefined || max_tokens === defaults.max_tokens;
+		return { ...inputOf(tally.tokens, outputTokens), open };
 	},
 	decision: (input) => {
 		const tally = new AtMost();

@@ -39,7 +39,8 @@ export async function run(request: InferenceRequest, services: Services): Promis
 		return { model, served, ...cost, body: writer.write(answer, { ...context, ...cost }) };
 	} catch (thrown) {
 		const error = toAiError(thrown);
+		error.attempts = tried.attempts;
 		ticket.fail(error, { backend: error.upstream?.backend ?? "", attempts: tried.attempts });
-		throw thrown;
+		throw error;
 	}
 }

@@ -34,8 +34,10 @@ export function failureEnvelope(error: AiError, requestId: string): Response {
 	);
 }
 
-export function failureHeaders({ retryAfter }: AiError, requestId: string): Headers {
+export function failureHeaders({ retryAfter, upstream, attempts }: AiError, requestId: string): Headers {
 	const headers = new Headers({ "cf-ai-req-id": requestId });
+	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
+	if (attempts) headers.set("x-ganglion-attempts", String(attempts));
 	if (retryAfter !== undefined) headers.set("retry-after", String(Math.ceil(retryAfter)));
 	return headers;
 }

@@ -48,7 +48,10 @@ describe("what an account keeps", () => {
 
 	it("of a failure: nothing to pay, the code and the calls that were made", async () => {
 		const { run, records } = billed(() => new Response("no", { status: 500 }));
-		expect((await run({ prompt: "Hi" })).status).toBe(500);
+		const response = await run({ prompt: "Hi" });
+		expect(response.status).toBe(500);
+		expect(response.headers.get("x-ganglion-backend")).toBe("engine");
+		expect(response.headers.get("x-ganglion-attempts")).toBe("1");
 		expect(await records(1)).toMatchObject([{ outcome: "failed", neurons: 0, attempts: 1, code: 5001 }]);
 	});
 

@@ -334,7 +334,7 @@ describe("failures over REST", () => {
 			[503, "second"],
 			[429, "second"],
 			[404, "second"],
-			[400, null],
+			[400, "first"],
 		] as const) {
 			const { fetch } = upstream((request) =>
 				request.url.startsWith("http://first")

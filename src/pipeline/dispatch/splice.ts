@@ -8,6 +8,7 @@
 import { failureOfTarget } from "../../backends/upstream-failure.ts";
 import { completionToChunks, parseChunk } from "../../dialects/chat/chunks.ts";
 import { AiError, toAiError } from "../../errors.ts";
+import type { PlannedTarget } from "../../request.ts";
 import { DONE, frame, isDone, mapEvents, ownComment } from "../../sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
@@ -51,12 +52,15 @@ class Splice implements Progress {
 	/** What cut the answer first. It is the caller's to see, whatever those say who were asked to go on. */
 	#failure: AiError | undefined;
 	#over = false;
+	/** Whose words reached the caller last. */
+	#heard: PlannedTarget;
 
 	constructor(begun: Begun, answer: StreamAnswer, input: ChatInput, journey: Journey) {
 		this.#journey = journey;
 		this.#input = input;
 		this.#signal = AbortSignal.any([journey.context.signal, this.#left.signal]);
 		this.#current = begun;
+		this.#heard = begun.target;
 		this.#reader = answer.events.getReader();
 		this.#progress = answer.progress;
 		if (isJoinable(input)) this.#kept = [];
@@ -80,6 +84,7 @@ class Splice implements Progress {
 				const { done, value } = await this.#reader.read();
 				if (this.#over) return;
 				if (!done) {
+					this.#heard = this.#current.target;
 					this.#keep(value);
 					return controller.enqueue(value);
 				}
@@ -92,6 +97,10 @@ class Splice implements Progress {
 				if (!failure) continue;
 				if (this.#over) return;
 				this.#over = true;
+				// Whoever was asked since has told the caller nothing.
+				const { served } = this.#journey;
+				served.backend = this.#heard.backend;
+				served.model = this.#heard.model;
 				return controller.error(failure);
 			}
 		}

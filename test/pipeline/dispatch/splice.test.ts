@@ -145,6 +145,8 @@ describe("a stream that is cut", () => {
 		});
 		expect(seen.progress).toMatchObject({ usage: undefined, outputTokens: 40 });
 		expect(seen.served.wasted.map(({ backend }) => backend)).toEqual(["a", "b"]);
+		// The bill is of what was heard, and names who said it.
+		expect(seen.served).toMatchObject({ backend: "a", model: "a-model", attempts: 2 });
 	});
 
 	it("tries every target that is left", async () => {
