@@ -41,6 +41,9 @@ export const ACCOUNT_ID = /^[\w-]{1,64}$/;
 const BEARER = /^Bearer +([!-~]+)$/i;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };
 
+const NO_ADMIN_TOKEN =
+	"A request was refused (401). No ADMIN_TOKEN is set, so nobody can make tokens: npx wrangler secret put ADMIN_TOKEN (docs/accounts.md)";
+
 /** Context variables of a request that has been let in. */
 const BEARER_KEY = "bearer";
 const KNOWN_KEY = "known";
@@ -72,10 +75,17 @@ function bearerReader({
 	adminToken,
 }: Access): (header: string | undefined) => Promise<Bearer> {
 	let admin: Uint8Array | undefined;
+	let told = false;
+	const refusal = (): AiError => {
+		// The operator of a fresh deployment looks into its log before he looks into the documentation.
+		if (adminToken === undefined && !told) console.warn(NO_ADMIN_TOKEN);
+		told = true;
+		return new AiError("authentication");
+	};
 	return async (header) => {
 		if (allowAnonymous) return OPERATOR;
 		const text = bearerText(header);
-		if (text === undefined) throw new AiError("authentication");
+		if (text === undefined) throw refusal();
 		const hash = await digest(text);
 		if (adminToken !== undefined) {
 			// The value, not its promise: that would belong to the request which began it.
@@ -83,7 +93,7 @@ function bearerReader({
 			if (crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
 		}
 		const account = accountOfToken(text);
-		if (account === undefined) throw new AiError("authentication");
+		if (account === undefined) throw refusal();
 		return { credential: { kind: "token", hash: hexadecimal(hash) }, account };
 	};
 }

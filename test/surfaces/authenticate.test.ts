@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { Hono } from "hono";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { AiError, toAiError } from "../../src/errors.ts";
 import type { Credential, Permission } from "../../src/objects/admission.ts";
@@ -47,6 +47,19 @@ function door(access: Access, knows: readonly string[] = []) {
 }
 
 const hashOf = async (text: string) => hexadecimal(await digest(text));
+
+describe("a deployment that nobody can be let into yet", () => {
+	it("says so in its log, once, and only where no ADMIN_TOKEN is set", async () => {
+		const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+		const fresh = door({ allowAnonymous: false });
+		for (const header of [undefined, "Bearer x", "Bearer y"])
+			expect((await fresh.ask(SEARCH, header)).status).toBe(401);
+		expect(warn.mock.calls).toEqual([[expect.stringContaining("wrangler secret put ADMIN_TOKEN")]]);
+		await door({ allowAnonymous: false, adminToken: ADMIN }).ask(SEARCH);
+		expect(warn).toHaveBeenCalledTimes(1);
+		warn.mockRestore();
+	});
+});
 
 describe("a credential", () => {
 	const token = newTokenText("local");
