@@ -1,7 +1,7 @@
 /** What the token routes ask of the account's object, and what it answers. Plain data: it crosses RPC. */
 import type { FailureKey } from "../errors.ts";
-import type { Credential } from "./admission.ts";
-import type { TokenPolicy } from "./token-policy.ts";
+import type { Credential, Permission } from "./admission.ts";
+import { permissionsOf, type TokenPolicy } from "./token-policy.ts";
 
 /** A token's own limits, within its account's. */
 export interface TokenLimits {
@@ -76,4 +76,13 @@ export interface TokenKeeper {
 export function statusOf({ disabled, expiresOn }: TokenFields, now: number): TokenStatus {
 	if (disabled) return "disabled";
 	return expiresOn !== undefined && expiresOn <= now ? "expired" : "active";
+}
+
+const isLimited = ({ dailyMicroNeurons, requestsPerMinute }: TokenLimits): boolean =>
+	dailyMicroNeurons !== undefined || requestsPerMinute !== undefined;
+
+/** Limits that every token made would have anew are none: a token that has some gives nobody else models to run. */
+export function permissionsToGive({ policies, limits }: TokenFields): ReadonlySet<Permission> {
+	const own = permissionsOf(policies);
+	return isLimited(limits) ? new Set([...own].filter((permission) => permission !== "run")) : own;
 }

@@ -6,12 +6,18 @@
  * computed himself, and nothing of the 256 random bits behind another one.
  *
  * Beyond the product: limits of a token's own. Difference from the product: nobody makes, widens or learns (by rolling)
- * a token that may do more, spend more or live longer than the one he holds. Deleting any token is free to who may
- * write tokens.
+ * a token that may do more, spend more or live longer than the one he holds; one with limits gives no other token models
+ * to run. Deleting any token is free to who may write tokens.
  */
 import type { FailureKey } from "../errors.ts";
 import type { Credential, Permission } from "./admission.ts";
-import type { Token, TokenCommand, TokenLimits, TokenResult } from "./token-command.ts";
+import {
+	permissionsToGive,
+	type Token,
+	type TokenCommand,
+	type TokenLimits,
+	type TokenResult,
+} from "./token-command.ts";
 import { groupsGranting, permissionsOf } from "./token-policy.ts";
 import { TokenTable } from "./token-table.ts";
 
@@ -40,6 +46,7 @@ export class Tokens {
 	readonly #entries = new Map<string, Entry>();
 	readonly #byHash = new Map<string, Entry>();
 
+	/** `clock`: the account's, which never goes back: a token that has expired stays so. */
 	constructor(sql: SqlStorage, clock: () => number) {
 		this.#table = new TokenTable(sql);
 		this.#clock = clock;
@@ -223,11 +230,13 @@ const hasExpired = ({ expiresOn }: Token, now: number): boolean =>
 /** What a token would have beyond its maker; nothing is beyond the operator. */
 function excessOver(maker: Entry | undefined, token: Token): Refusal | undefined {
 	if (!maker) return undefined;
-	const beyond = [...permissionsOf(token.policies)].filter(
-		(permission) => !maker.permissions.has(permission),
-	);
+	const given = [...permissionsOf(token.policies)];
+	const beyond = given.filter((permission) => !maker.permissions.has(permission));
 	if (beyond.length > 0)
 		return refuse("forbidden", `a token cannot give permissions that it does not have: ${beyond.join(", ")}`);
+	const givable = permissionsToGive(maker.token);
+	if (token.id !== maker.token.id && given.some((permission) => !givable.has(permission)))
+		return refuse("forbidden", "a token with limits of its own cannot let another one run models");
 	const { expiresOn, limits } = maker.token;
 	if (isLooser(token.limits.dailyMicroNeurons, limits.dailyMicroNeurons))
 		return refuse("forbidden", "a token cannot give a higher limits.daily_neurons than its own");

@@ -10,8 +10,8 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { AiError } from "../errors.ts";
-import type { TokenCommand, TokenKeeper } from "../objects/token-command.ts";
-import { PERMISSION_GROUPS, type PermissionGroup, permissionsOf } from "../objects/token-policy.ts";
+import { permissionsToGive, type TokenCommand, type TokenKeeper } from "../objects/token-command.ts";
+import { PERMISSION_GROUPS, type PermissionGroup } from "../objects/token-policy.ts";
 import { digest, hexadecimal, newTokenText } from "../objects/token-text.ts";
 import type { Services } from "../request.ts";
 import { parseFields, readFields } from "./account-request.ts";
@@ -162,8 +162,8 @@ async function selectableBy(
 ): Promise<(group: PermissionGroup) => boolean> {
 	if (credential.kind === "operator") return () => true;
 	const token = first(await answerOf(ledgers.of(account), { kind: "verify", hash: credential.hash }));
-	const own = permissionsOf(token.policies);
-	return ({ grants }) => grants.every((permission) => own.has(permission));
+	const givable = permissionsToGive(token);
+	return ({ grants }) => grants.every((permission) => givable.has(permission));
 }
 
 const groupJson = (group: PermissionGroup, selectable: (group: PermissionGroup) => boolean) => ({

@@ -429,6 +429,32 @@ describe("a token that makes others", () => {
 		}),
 	);
 
+	it.each([{ dailyMicroNeurons: 10 }, { requestsPerMinute: 10 }])(
+		"with limits of its own does not multiply them: %j",
+		(limits) =>
+			within(({ tokens, make }) => {
+				make("maker", { limits }, WRITE, "Workers AI Read");
+				make("other", { limits }, "Workers AI Run");
+				const maker = token("maker");
+				const refused = refusedAs(
+					"forbidden",
+					"Authentication error: a token with limits of its own cannot let another one run models",
+				);
+				expect(tokens.run(create({ limits }, "Workers AI Run"))).toEqual(refused);
+				expect(tokens.run({ kind: "roll", maker, id: "other", hash: "x" })).toEqual(refused);
+				const given = { ...fields("Workers AI Run"), limits };
+				expect(tokens.run({ kind: "update", maker, id: "other", fields: given })).toEqual(refused);
+				// What it makes cannot do it either, and it may have itself rolled and renamed.
+				expect(tokens.run(create({ limits }, "Workers AI Metadata Read", WRITE)).ok).toBe(true);
+				const byChild = { ...create({ limits }, "Workers AI Run"), maker: token("child") };
+				expect(tokens.run(byChild)).toMatchObject(refusedAs("forbidden"));
+				const renamed = { ...fields("Workers AI Run", WRITE), name: "renamed", limits };
+				expect(tokens.run({ kind: "update", maker, id: "maker", fields: renamed }).ok).toBe(true);
+				expect(tokens.run({ kind: "roll", maker, id: "maker", hash: "y" }).ok).toBe(true);
+				expect(tokens.check("y", "run")).toEqual({ ok: true, id: "maker", limits });
+			}),
+	);
+
 	it("does not widen a token, nor itself", () =>
 		within(({ tokens, make }) => {
 			make("maker", {}, WRITE);

@@ -139,6 +139,20 @@ describe("the cloudflare SDK", () => {
 			RUN_NAME,
 		]);
 	});
+
+	it("tells a token with limits of its own that it cannot let others run models", async () => {
+		const gateway = closedGateway();
+		const account_id = gateway.account;
+		const limits = { daily_neurons: 10 };
+		const { tokens } = sdk(gateway, await gateway.give([WRITE_TOKENS, RUN_NAME], { limits })).accounts;
+		const groups = await tokens.permissionGroups.get({ account_id });
+		expect(groups.filter((group) => group.is_selectable).map(({ name }) => name)).toEqual([
+			"Account API Tokens Read",
+			WRITE_TOKENS,
+		]);
+		const child = { account_id, name: "child", policies: policies(account_id), limits };
+		await expect(tokens.create(child)).rejects.toMatchObject({ status: 403, errors: [{ code: 10000 }] });
+	});
 });
 
 describe("the token routes", () => {
