@@ -115,7 +115,10 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 		const outbox = new Outbox(this.#world, {
 			send: (batch) => this.#call(async (stub) => stub.settle(batch)),
 			gaveUp: (error, [first]) => this.#world.log(toAiError(error), first?.ticket ?? ""),
-			idle: () => this.#outboxes.delete(account),
+			idle: () => {
+				// A flush that was taken for lost may come to its end beside a newer outbox.
+				if (this.#outboxes.get(account) === outbox) this.#outboxes.delete(account);
+			},
 		});
 		this.#outboxes.set(account, outbox);
 		return outbox;

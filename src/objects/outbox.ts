@@ -82,6 +82,8 @@ export class Outbox {
 	/** The object has them. */
 	confirm(batch: readonly Settlement[]): void {
 		for (const { ticket } of batch) this.#entries.delete(ticket);
+		// A flush that is under way sees by itself that nothing is left.
+		if (this.#entries.size === 0 && !this.#isFlushing()) this.#owner.idle();
 	}
 
 	/** The object may not have them. */
@@ -94,11 +96,9 @@ export class Outbox {
 	}
 
 	#ensureFlush(): void {
-		const flush = this.#flush;
 		const full = this.#waiting() >= MAX_PENDING;
-		const alive = flush !== undefined && this.#world.now() - flush.begunAt < LOST_AFTER_MS;
 		// One that is sending sees by itself that the outbox is full again; an object that fails is left in peace.
-		if (alive && !(full && flush.state === "idle")) return;
+		if (this.#isFlushing() && !(full && this.#flush?.state === "idle")) return;
 		const next: Flush = { begunAt: this.#world.now(), state: "idle" };
 		this.#flush = next;
 		try {
@@ -107,6 +107,11 @@ export class Outbox {
 			// No request is running: the next one takes them along.
 			this.#flush = undefined;
 		}
+	}
+
+	/** As far as one can know. */
+	#isFlushing(): boolean {
+		return this.#flush !== undefined && this.#world.now() - this.#flush.begunAt < LOST_AFTER_MS;
 	}
 
 	async #run(flush: Flush, firstWait: number): Promise<void> {
