@@ -51,7 +51,10 @@ const StepSchema = z
 		};
 	});
 
-const Steps = z.array(StepSchema).min(1);
+/** Ours, so that one request cannot stand for any number: the product tells of none. */
+const MAX_STEPS = 32;
+
+const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
 
 /** The body of a universal request. Throws 5006. */
 export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArray(body) ? body : [body]);

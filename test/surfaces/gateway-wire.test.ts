@@ -171,6 +171,15 @@ describe("universal run", () => {
 		expect(await response.json()).toMatchObject({ name: "AiGatewayError", internalCode, success: false });
 	});
 
+	it("says how many steps there may be", async () => {
+		const refused = Array.from({ length: 33 }, () => step("run/@cf/no/such", {}));
+		expect(await (await hello().run(refused)).json()).toMatchObject({
+			internalCode: 5006,
+			message: "Error: maxItems at '/' is 32, got 33",
+		});
+		expect((await hello().run(refused.slice(1))).headers.get("cf-aig-step")).toBe("31");
+	});
+
 	it("refuses what can be no gateway's id", async () => {
 		const response = await hello().run([step(LLAMA, { prompt: "Hi" })], {}, "x".repeat(65));
 		expect(response.status).toBe(400);
