@@ -12,6 +12,7 @@ import type { Standing, StandingQuery } from "./standing.ts";
 import type { TokenCommand, TokenResult } from "./token-command.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
+import { Withdrawn } from "./withdrawn.ts";
 
 export type Verified = { ok: true } | Refusal;
 type Checked = { ok: true; bearer?: Bearer } | Refusal;
@@ -20,15 +21,19 @@ type Checked = { ok: true; bearer?: Bearer } | Refusal;
 const ALARM_LOST_MS = 60_000;
 
 const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
+/** Nobody waits for this answer. */
+const GIVEN_UP: Admitted = { ok: false, failure: "ledgerUnavailable" };
 
 export class Account extends DurableObject {
 	#parts: { ledger: Ledger; tokens: Tokens } | undefined;
 	/** Not known after a start, until it is set anew. */
 	#alarmAt: number | undefined;
+	readonly #withdrawn = new Withdrawn();
 
 	/** Settlements that waited for a call are booked first, whatever becomes of the request. */
 	admit(admission: Admission, settled: readonly Settlement[]): Admitted {
 		if (settled.length > 0) this.settle(settled);
+		if (this.#withdrawn.has(admission.ticket)) return GIVEN_UP;
 		const checked = this.#check(admission.credential, "run");
 		if (!checked.ok) return checked;
 		const { ledger } = this.#open();
@@ -38,7 +43,10 @@ export class Account extends DurableObject {
 	}
 
 	settle(settled: readonly Settlement[]): void {
-		if (!this.#isNew()) this.#open().ledger.settle(settled);
+		const ledger = this.#isNew() ? undefined : this.#open().ledger;
+		for (const { outcome, ticket } of settled)
+			if (outcome === "failed" && !ledger?.isOpen(ticket)) this.#withdrawn.add(ticket, Date.now());
+		ledger?.settle(settled);
 	}
 
 	verify(credential: Credential, permission: Permission): Verified {
@@ -90,9 +98,10 @@ export class Account extends DurableObject {
 	}
 
 	#open(): { ledger: Ledger; tokens: Tokens } {
+		if (this.#parts) return this.#parts;
 		const { storage } = this.ctx;
-		const clock = () => Date.now();
-		this.#parts ??= { ledger: new Ledger(storage, clock), tokens: new Tokens(storage.sql, clock) };
+		const ledger = new Ledger(storage, () => Date.now());
+		this.#parts = { ledger, tokens: new Tokens(storage.sql, () => ledger.now()) };
 		return this.#parts;
 	}
 

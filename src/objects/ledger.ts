@@ -57,6 +57,11 @@ export class Ledger {
 		for (const request of this.#requests.open()) this.#hold(request);
 	}
 
+	/** The account's time: never before an earlier one. */
+	now(): number {
+		return this.#clock.read().now;
+	}
+
 	/** Lets a request in and reserves what it may cost, or says why not: then nothing is written or counted. */
 	admit(admission: Admission, bearer?: Bearer): Admitted {
 		const { model, task, ticket, worth } = admission;
@@ -136,6 +141,10 @@ export class Ledger {
 			(time) => time !== undefined,
 		);
 		return due.length > 0 ? Math.min(...due) : undefined;
+	}
+
+	isOpen(ticket: string): boolean {
+		return this.#open.has(ticket);
 	}
 
 	expiryOf(ticket: string): number | undefined {

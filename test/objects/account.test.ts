@@ -17,6 +17,7 @@ const standing = async (account: string, credential: Admission["credential"] = O
 async function tokenOf(
 	account: string,
 	limits: TokenFields["limits"] = {},
+	more: Partial<TokenFields> = {},
 ): Promise<Admission["credential"]> {
 	const hash = crypto.randomUUID().replaceAll("-", "").repeat(2);
 	const policies: TokenFields["policies"] = [
@@ -27,7 +28,7 @@ async function tokenOf(
 			resources: { [`com.cloudflare.api.account.${account}`]: "*" },
 		},
 	];
-	const fields = { name: "test", policies, disabled: false, limits };
+	const fields = { name: "test", policies, disabled: false, limits, ...more };
 	const made = await stubOf(account).tokens({ kind: "create", maker: OPERATOR, id: "token-1", hash, fields });
 	expect(made.ok).toBe(true);
 	return { kind: "token", hash };
@@ -134,6 +135,23 @@ describe("admit", () => {
 		expect((await stubOf(account).usage({ by: [] })).total).toMatchObject({ requests: 1, microNeurons: 4 });
 	});
 
+	it.each(["new", "known"])(
+		"does not hold a request that was given up on the way, in a %s account",
+		async (kind) => {
+			const account = newAccount();
+			if (kind === "known") await stubOf(account).admit(admission(), []);
+			const { open } = await standing(account);
+			const asked = admission({ budgets: [ACCOUNT], worth: worth(600_000) });
+			await stubOf(account).settle([settlement(asked.ticket, { outcome: "failed" })]);
+			expect(await stubOf(account).admit(asked, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
+			expect(await standing(account)).toMatchObject({ open, budgets: [{ reservedMicroNeurons: 0 }] });
+			// Another one, given up in time for the same call, is none of its affair.
+			const other = admission({ budgets: [ACCOUNT], worth: worth(600_000) });
+			const late = settlement(crypto.randomUUID(), { outcome: "failed" });
+			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true });
+		},
+	);
+
 	it("refuses a token that may not run, and one that is unknown", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
@@ -162,6 +180,23 @@ it("writes nothing for a stranger who guesses at an account", async () => {
 			storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray(),
 		).toEqual([]);
 	});
+});
+
+it("does not bring a token back that has expired, when the clock goes back", async () => {
+	const start = Date.parse("2040-11-21T12:00:00Z");
+	vi.useFakeTimers({ toFake: ["Date"], now: start });
+	try {
+		const account = newAccount();
+		const credential = await tokenOf(account, {}, { expiresOn: start + 1_000 });
+		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true });
+		vi.setSystemTime(start + 1_000);
+		const expired = { ok: false, failure: "authentication" };
+		expect(await stubOf(account).verify(credential, "run")).toMatchObject(expired);
+		vi.setSystemTime(start);
+		expect(await stubOf(account).verify(credential, "run")).toMatchObject(expired);
+	} finally {
+		vi.useRealTimers();
+	}
 });
 
 describe("an eviction", () => {
