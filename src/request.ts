@@ -97,6 +97,8 @@ export interface Plan {
 
 export interface PlannedTarget extends Target {
 	continues?: Continuation;
+	/** `model` is a name of the caller's choice, which nobody here knows. */
+	anyModel?: true;
 	/** Of its circuit breaker, when the plan was made. */
 	standing: Standing;
 }
@@ -152,6 +154,8 @@ export interface WeightedTarget extends Omit<Target, "url"> {
 	urls: [string, ...string[]];
 	weight?: number;
 	continues?: Continuation;
+	/** `model` is whatever the caller named, by a route of many. */
+	anyModel?: true;
 }
 
 /** Of one request. */

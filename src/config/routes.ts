@@ -49,13 +49,13 @@ export class RouteTable implements Routing {
 		const route = this.#exact.get(modelId) ?? this.#patterns.find(({ pattern }) => matches(pattern, modelId));
 		if (route)
 			return {
-				targets: route.targets.map((target) => weightedTarget(target, modelId)),
+				targets: route.targets.map((target) => weightedTarget(target, modelId, isExact(route))),
 				named: true,
 				...(route.settings && { settings: route.settings }),
 			};
 		if (!this.defaultBackend) return undefined;
 		return {
-			targets: [weightedTarget({ backend: this.defaultBackend, headers: {} }, modelId)],
+			targets: [weightedTarget({ backend: this.defaultBackend, headers: {} }, modelId, false)],
 			named: false,
 		};
 	}
@@ -64,6 +64,8 @@ export class RouteTable implements Routing {
 const weightedTarget = (
 	{ backend, model, rename, weight, continues, headers, timeouts }: RouteTarget,
 	modelId: string,
+	/** Whether the route names this very model. */
+	exact: boolean,
 ): WeightedTarget => ({
 	...backend,
 	model: model ?? rename?.(modelId) ?? modelId,
@@ -71,6 +73,7 @@ const weightedTarget = (
 	timeouts: { ...backend.timeouts, ...timeouts },
 	...(weight !== undefined && { weight }),
 	...(continues && { continues }),
+	...(model === undefined && !exact && { anyModel: true }),
 });
 
 export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");

@@ -13,6 +13,8 @@ export interface Addressed {
 	backend: string;
 	url: string;
 	model: string;
+	/** The caller made up the model's name: all such names share one circuit, so that nobody can fill the memory. */
+	anyModel?: true;
 }
 
 export interface Health {
@@ -121,12 +123,24 @@ export class IsolateHealth implements Health {
 
 	#watch(key: string): Watched {
 		const known = this.#watched.get(key);
-		if (known) return known;
-		const [oldest] = this.#watched.keys();
-		if (oldest !== undefined && this.#watched.size >= MAX_TARGETS) this.#watched.delete(oldest);
-		const watched = { breaker: new Breaker(), failures: 0, failedAt: 0, changed: false };
+		// Last in the order of the map: the first are those not used for longest.
+		if (known) this.#watched.delete(key);
+		else if (this.#watched.size >= MAX_TARGETS) this.#forgetOne();
+		const watched = known ?? { breaker: new Breaker(), failures: 0, failedAt: 0, changed: false };
 		this.#watched.set(key, watched);
 		return watched;
+	}
+
+	/** An open circuit is what is worth knowing: it goes only where all are. */
+	#forgetOne(): void {
+		const at = this.#world.now();
+		let [forgotten] = this.#watched.keys();
+		for (const [key, { breaker }] of this.#watched)
+			if (breaker.standing(at) === "closed") {
+				forgotten = key;
+				break;
+			}
+		if (forgotten !== undefined) this.#watched.delete(forgotten);
 	}
 
 	#exchange(): void {
@@ -176,4 +190,5 @@ export class IsolateHealth implements Health {
 	}
 }
 
-const keyOf = ({ backend, url, model }: Addressed): string => `${backend} ${url} ${model}`;
+const keyOf = ({ backend, url, model, anyModel }: Addressed): string =>
+	anyModel ? `${backend} ${url}` : `${backend} ${url} ${model}`;

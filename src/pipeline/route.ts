@@ -9,23 +9,26 @@ import type { Target } from "../backends/backend.ts";
 import { DEFAULT_RETRIES } from "../config/route-settings.ts";
 import { AiError } from "../errors.ts";
 import type { Health } from "../objects/health.ts";
-import type { Plan, PlannedTarget, RouteSettings, Routing, WeightedTarget } from "../request.ts";
+import type { Plan, PlannedTarget, RouteSettings, Routing, Services, WeightedTarget } from "../request.ts";
 import { drawAt, rankFor } from "./draw.ts";
 
 export interface RouteServices {
 	routing: Routing;
+	catalog: Pick<Services["catalog"], "find">;
 	health: Pick<Health, "standing">;
 	/** 0 to 1. */
 	random(): number;
 }
 
 export function route(modelId: string, services: RouteServices, session?: string): Plan {
-	const { routing, health, random } = services;
+	const { routing, catalog, health, random } = services;
 	const served = routing.find(modelId);
 	if (!served)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
 	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = served.settings ?? {};
-	const ordered = drawFirst(served.targets, random, sticky && session)
+	const known = catalog.find(modelId) !== undefined;
+	const targets = known ? served.targets.map(({ anyModel: _, ...target }) => target) : served.targets;
+	const ordered = drawFirst(targets, random, sticky && session)
 		.flatMap((target) => replicas(target, random, session))
 		.map((target): PlannedTarget => ({ ...target, standing: health.standing(target) }));
 	const [first, ...rest] = [

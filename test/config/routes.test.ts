@@ -31,6 +31,23 @@ describe("RouteTable", () => {
 		expect(routing.find("@cf/meta/x")?.targets.map(({ model }) => model)).toEqual(["big", "@cf/meta/x"]);
 	});
 
+	it("says where the engine's name of a model is whatever the caller named", () => {
+		const { routing } = configure({
+			ROUTES: {
+				"@cf/*": [{ backend: "simulator", model: "big" }, { backend: "simulator" }],
+				exact: [{ backend: "simulator" }],
+			},
+			PROVIDER_KEYS: { openai: "KEY" },
+			KEY: "sk-a",
+			DEFAULT_BACKEND: "simulator",
+		});
+		const any = (id: string) => routing.find(id)?.targets.map(({ anyModel }) => anyModel);
+		expect(any("@cf/x")).toEqual([undefined, true]);
+		expect(any("exact")).toEqual([undefined]);
+		expect(any("openai/x")).toEqual([true]);
+		expect(any("whatever")).toEqual([true]);
+	});
+
 	it("takes timeouts from the target, else from its route, else from its backend; the total is the route's", () => {
 		const { routing } = configure({
 			BACKENDS: {

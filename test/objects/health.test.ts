@@ -129,6 +129,29 @@ describe("IsolateHealth", () => {
 		expect(second.standing(TARGET)).toBe("closed");
 	});
 
+	it("forgets the closed circuit that was not used for longest, an open one only where all are", () => {
+		const health = world().isolate();
+		const used = { ...TARGET, backend: "used" };
+		for (let i = 0; i < FAILURES_TO_OPEN - 1; i++) health.ask(used).fail();
+		fail(health, FAILURES_TO_OPEN);
+		for (let i = 0; i < 5000; i++) {
+			health.ask({ ...OTHER, model: `m${i}` }).succeed();
+			// In use, so not the first to be forgotten.
+			if (i % 1000 === 0) health.ask(used).leave();
+		}
+		expect(health.standing(TARGET)).toBe("open");
+		health.ask(used).fail();
+		expect(health.standing(used)).toBe("open");
+	});
+
+	it("has one circuit for all models whose names callers make up", () => {
+		const health = world().isolate();
+		const named = (model: string) => ({ ...TARGET, model, anyModel: true as const });
+		for (let i = 0; i < FAILURES_TO_OPEN; i++) health.ask(named(`m${i}`)).fail();
+		expect(health.standing(named("n"))).toBe("open");
+		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
+	});
+
 	it("counts a trial's end once", () => {
 		const health = world().isolate();
 		for (let i = 0; i < FAILURES_TO_OPEN - 1; i++) {

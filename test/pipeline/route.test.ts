@@ -5,6 +5,7 @@ import type { Standing } from "../../src/objects/breaker.ts";
 import { drawAt, rankFor } from "../../src/pipeline/draw.ts";
 import { type RouteServices, route } from "../../src/pipeline/route.ts";
 import type { RouteSettings, WeightedTarget } from "../../src/request.ts";
+import { MODEL } from "../backends/upstream.ts";
 
 const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTarget => ({
 	backend,
@@ -26,6 +27,7 @@ const services = (targets: WeightedTarget[], { random = 0, settings = {}, standi
 	({
 		routing: { find: () => ({ targets, named: true, settings }) },
 		random: () => random,
+		catalog: { find: (id) => (id === MODEL.id ? MODEL : undefined) },
 		health: { standing: ({ backend }) => standing[backend] ?? "closed" },
 	}) satisfies RouteServices;
 
@@ -39,6 +41,12 @@ describe("route", () => {
 			"http://b/v1",
 			"http://c/v1",
 		]);
+	});
+
+	it("tells names that a caller made up from models of the catalogue", () => {
+		const targets = services([target("a", { anyModel: true })], {});
+		expect(route("made-up", targets).targets[0].anyModel).toBe(true);
+		expect(route(MODEL.id, targets).targets[0]).not.toHaveProperty("anyModel");
 	});
 
 	it("draws the first by weight; the others stand in, in order", () => {
