@@ -52,6 +52,8 @@ class Splice implements Progress {
 	/** What cut the answer first. It is the caller's to see, whatever those say who were asked to go on. */
 	#failure: AiError | undefined;
 	#over = false;
+	/** It ended as it should: what the engine counted last is of all of it. */
+	#whole = false;
 	/** Whose words reached the caller last. */
 	#heard: PlannedTarget;
 
@@ -68,7 +70,12 @@ class Splice implements Progress {
 
 	get usage(): Usage | undefined {
 		const { usage } = this.#progress;
-		return usage && this.#wholeUsage(usage);
+		if (!usage) return undefined;
+		const whole = this.#wholeUsage(usage);
+		const { repeated, tokens: said } = this.#before ?? { repeated: false, tokens: 0 };
+		if (this.#whole || !repeated || whole.completion_tokens >= said) return whole;
+		// Engines may count with every event: this one has not yet said again what the caller has.
+		return { ...whole, completion_tokens: said, total_tokens: whole.prompt_tokens + said };
 	}
 
 	get outputTokens(): number {
@@ -89,6 +96,7 @@ class Splice implements Progress {
 					return controller.enqueue(value);
 				}
 				this.#over = true;
+				this.#whole = true;
 				this.#current.trial.succeed();
 				return controller.close();
 			} catch (error) {

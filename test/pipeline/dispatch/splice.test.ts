@@ -296,4 +296,25 @@ describe("a caller who leaves", () => {
 		await live.cancelled;
 		expect(asked[1]?.signal.aborted).toBe(true);
 	});
+
+	it("counts all that the caller has, where another who counts as it goes has not said all of it again", async () => {
+		const live = liveEvents();
+		const counted = (content: string, completion_tokens: number) =>
+			frame("b", [{ index: 0, delta: { content }, finish_reason: null }], {
+				usage: { prompt_tokens: 5, completion_tokens, total_tokens: 5 + completion_tokens },
+			});
+		live.send(counted(WORDS[0] ?? "", 1) + counted(WORDS[1] ?? "", 2));
+		const { asked, run } = world({ replies: { a: cutAfter(3), b: () => live.response } });
+		const { answer } = await run(streamed());
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		const { events: passed, progress } = answer.answer;
+		const reader = passed.getReader();
+		void (async () => {
+			while (!(await reader.read()).done);
+		})();
+		while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		await reader.cancel();
+		expect(progress.usage).toEqual({ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 });
+	});
 });
