@@ -74,6 +74,7 @@ const SLACK_MS = 5;
 
 export class Audit {
 	readonly #kills: readonly Kill[];
+	readonly #totalMs: number;
 	readonly #verdict: Verdict = {
 		violations: [],
 		tallies: Object.fromEntries(CLASSES.map((name) => [name, emptyTally()])) as Record<Class, Tally>,
@@ -81,8 +82,10 @@ export class Audit {
 		lostMs: 0,
 	};
 
-	constructor(kills: readonly Kill[]) {
+	/** @param totalMs after which the gateway ends a call of an engine by itself. */
+	constructor(kills: readonly Kill[], totalMs: number) {
 		this.#kills = kills;
+		this.#totalMs = totalMs;
 	}
 
 	async account({ account, rows, totals }: AccountBooks, evidence: readonly Evidence[]): Promise<void> {
@@ -167,7 +170,7 @@ export class Audit {
 			case "cut": {
 				if (!planned.stream) refuse("a whole answer cannot be left or cut");
 				if (row.outcome === "left" && heard.end === "complete") refuse("the caller had not left");
-				if (row.outcome === "cut" && last?.whole && !last.abandoned)
+				if (row.outcome === "cut" && last?.whole && row.latency_ms < this.#totalMs)
 					refuse("it was booked as cut, but the engine's answer was whole");
 				if (row.outcome === "cut" && heard.end === "complete" && !heard.errorFrame)
 					refuse("it was booked as cut, but the caller's answer was whole");
@@ -206,7 +209,7 @@ export class Audit {
 		const maxTokens = grantOf(calls);
 		const { leaving } = planned;
 		const inStep = row.outcome === "left" && leaving.when === "during" && leaving.inStep;
-		const torn = calls.some(({ fault }) => fault === "torn");
+		const broken = calls.at(-1)?.fault;
 		const bills = await Promise.all(
 			Array.from({ length: Math.max(0, most - least) + 1 }, async (_, i) => ({
 				events: least + i,
@@ -231,7 +234,8 @@ export class Audit {
 		const apart = most - fits.events;
 		if (inStep && apart > 1) refuse(`billed ${fits.events} events of the ${most} that the engine gave`);
 		// All that came before an end that was not its end has been read, and was passed on while the caller stayed.
-		if (row.outcome === "cut" && heard.end === "complete" && !torn && apart > 0)
+		const readToEnd = broken && broken !== "torn" && row.latency_ms < this.#totalMs;
+		if (row.outcome === "cut" && heard.end === "complete" && readToEnd && apart > 0)
 			refuse(`billed ${fits.events} events of the ${most} that the engine gave before it broke off`);
 		// A chunk of several tokens is told apart by our own count of its text.
 		const exact = !fits.bill.estimated || planned.tokensPerEvent === 1;

@@ -13,7 +13,7 @@ import { agentOf, Gateway, type Kill, type Row } from "./gateway.ts";
 import { ACCOUNTS, type Planned, planOf, tightAccounts } from "./plan.ts";
 import { Questions } from "./question.ts";
 import { Random } from "./random.ts";
-import { budgetedNeurons, RATE_PER_MINUTE, settingsOf } from "./settings.ts";
+import { budgetedNeurons, RATE_PER_MINUTE, settingsOf, totalMsOf } from "./settings.ts";
 import { Steps } from "./steps.ts";
 import { type Eye, type Watched, watch } from "./watch.ts";
 
@@ -40,6 +40,7 @@ export interface Run {
 	/** What was held against each other. */
 	evidence: readonly Evidence[];
 	books: readonly AccountBooks[];
+	options: RunOptions;
 }
 
 /** Of the calls of an account's object. */
@@ -109,7 +110,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		over.abort();
 		const watched = await watching;
 		progress(plan.length, plan.length, "auditing");
-		const audit = new Audit(gateway.kills);
+		const audit = new Audit(gateway.kills, totalMsOf(options));
 		const books: AccountBooks[] = [];
 		for (const account of accounts) {
 			const rows = await persist(() => gateway.rows(account));
@@ -129,6 +130,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 			seconds: (performance.now() - begun) / 1000,
 			evidence,
 			books,
+			options,
 		};
 	} finally {
 		over.abort();

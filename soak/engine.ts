@@ -31,7 +31,7 @@ export interface EngineCall {
 }
 
 /** After a caller has left: time for the gateway to notice, before the next event is said. */
-const NOTICE_MS = 1_000;
+const NOTICE_MS = 5_000;
 /** What hangs is let go by this side, if ever nobody else does. */
 const HANG_MS = 30_000;
 

@@ -28,6 +28,7 @@ export interface Row {
 	attempts: number;
 	started_at: string;
 	settled_at?: string;
+	latency_ms: number;
 	input_tokens: number;
 	cached_tokens: number;
 	output_tokens: number;

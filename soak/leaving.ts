@@ -1,6 +1,6 @@
 /**
  * Callers who leave amid a stream: how soon the engine's connection closes, and what was billed. Over REST under plain
- * workerd, through every family of dialects, and beside them, at the same time, through a Worker that only passes on:
+ * workerd, through every family of dialects, and in turn with them through a Worker that only passes on:
  * what that takes is the machine's and the runtime's.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ import { Engine } from "./engine.ts";
 import { agentOf, Gateway } from "./gateway.ts";
 import type { Door, Planned } from "./plan.ts";
 import { Questions } from "./question.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf, totalMsOf } from "./settings.ts";
 import { Steps } from "./steps.ts";
 
 /** From the caller's leaving to the end of the engine's connection. */
@@ -30,6 +30,7 @@ const PACE_MS = 10;
 const ENDLESS_EVENTS = 5_000;
 const ACCOUNT = "roomy";
 const CLOSE_MS = 10_000;
+const TIMES = { holdMs: 60_000 };
 
 export interface Departures {
 	way: string;
@@ -53,7 +54,7 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 	const engine = new Engine(plan, steps);
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-leaving-"));
 	const url = await engine.listen();
-	const gateway = await Gateway.start(folder, settingsOf(url, plan.length, { holdMs: 60_000 }));
+	const gateway = await Gateway.start(folder, settingsOf(url, plan.length, TIMES));
 	const control = await serve(
 		{
 			name: "control",
@@ -83,18 +84,17 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 			evidence.push({ planned, question, heard, calls });
 		};
 		for (let turn = 0; turn < tries; turn++) {
-			const all = ways.map((way, i) => {
+			for (const [i, way] of ways.entries()) {
 				const planned = plan[turn * ways.length + i];
-				return planned && once(planned, way);
-			});
-			await Promise.all(all);
+				if (planned) await once(planned, way);
+			}
 			progress(turn + 1);
 		}
 		const wayOf = ({ planned }: Evidence): string => ways[planned.index % ways.length] ?? CONTROL;
 		const own = evidence.filter((each) => wayOf(each) !== CONTROL);
 		while ((await gateway.standing(ACCOUNT)).openRequests > 0) await wait(50);
 		const rows = await gateway.rows(ACCOUNT);
-		const audit = new Audit([]);
+		const audit = new Audit([], totalMsOf(TIMES));
 		await audit.account({ account: ACCOUNT, rows, totals: await gateway.totals(ACCOUNT) }, own);
 		const left = new Set(rows.filter(({ outcome }) => outcome === "left").map(({ id }) => id));
 		const departures = ways.map((way): Departures => {

@@ -3,15 +3,19 @@
 import { tightAccounts } from "./plan.ts";
 import { MODELS } from "./question.ts";
 
-/** Longer than any answer of a run takes; what a killed Worker had open is billed after it. */
 export interface Times {
+	/** Longer than any answer of a run takes: what a killed Worker had open is billed after it. */
 	holdMs: number;
 }
 
 /** An engine that is silent for so long is given up. */
 const SILENCE_MS = 1_500;
-const TOTAL_MS = 6_000;
+/** Of what is held: all of a call of an engine. */
+const TOTAL_SHARE = 0.7;
 const RETRIES = { attempts: 2, base_ms: 20, max_ms: 100 };
+
+/** After so long the gateway ends a call by itself, whatever the engine does. */
+export const totalMsOf = ({ holdMs }: Times): number => Math.floor(holdMs * TOTAL_SHARE);
 
 export const RATE_PER_MINUTE = 120;
 
@@ -27,7 +31,7 @@ export const budgetedNeurons = (requests: number): number =>
 	Math.max(LEAST_NEURONS, requests * SHARE_OF_BUDGETED);
 
 export function settingsOf(engine: string, requests: number, { holdMs }: Times): Record<string, unknown> {
-	const timeouts = { header_ms: SILENCE_MS, idle_ms: SILENCE_MS, total_ms: TOTAL_MS };
+	const timeouts = { header_ms: SILENCE_MS, idle_ms: SILENCE_MS, total_ms: totalMsOf({ holdMs }) };
 	const alone = (backend: string) => ({ targets: [{ backend, model: "soak" }], retries: RETRIES });
 	const tight = tightAccounts(requests).map((name) => [name, { daily_neurons: TIGHT_NEURONS }]);
 	return {

@@ -7,6 +7,7 @@ import { Audit, type Evidence } from "../../soak/audit.ts";
 import { conserve, type Run } from "../../soak/conservation.ts";
 import type { Row } from "../../soak/gateway.ts";
 import { isClean, stories, summary } from "../../soak/report.ts";
+import { totalMsOf } from "../../soak/settings.ts";
 
 const SEED = 20261121;
 const REQUESTS = 600;
@@ -47,7 +48,7 @@ describe("an audit", () => {
 		if (!book) throw new Error("no such row");
 		const chosen = book.rows.findIndex(of);
 		const rows = tamper([...book.rows.slice(chosen), ...book.rows.slice(0, chosen)]);
-		const audit = new Audit(run.killed);
+		const audit = new Audit(run.killed, totalMsOf(run.options));
 		const own = run.evidence.filter((each: Evidence) => each.planned.account === book.account);
 		await audit.account({ ...book, rows }, own);
 		return audit.close().violations.map(({ what }) => what);
