@@ -73,6 +73,7 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);
+				leaveStreams(inputs);
 				if (returnRawResponse) return wireFailure(error, id);
 				throw crossing(error);
 			}
@@ -198,8 +199,16 @@ async function takeBody(inputs: Record<string, unknown>, limit: number): Promise
 }
 
 function isStreamed(value: unknown): boolean {
-	if (value instanceof ReadableStream || value instanceof FormData) return true;
-	if (typeof value !== "object" || value === null || !("body" in value)) return false;
-	const { body } = value;
+	const body = bodyOf(value);
 	return body instanceof ReadableStream || body instanceof FormData;
+}
+
+const bodyOf = (value: unknown): unknown =>
+	typeof value === "object" && value !== null && "body" in value ? value.body : value;
+
+/** Over RPC, whoever sends a stream that is neither read nor cancelled waits for it until the runtime gives up. */
+function leaveStreams(inputs: unknown): void {
+	if (typeof inputs !== "object" || inputs === null) return;
+	for (const body of Object.values(inputs).map(bodyOf))
+		if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
 }

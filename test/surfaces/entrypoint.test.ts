@@ -1,5 +1,8 @@
+import { createExecutionContext } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { entrypoint } from "../../src/surfaces/entrypoint.ts";
+import { testServices } from "../gateway.ts";
 
 /** The entrypoint as another Worker's service binding has it: everything crosses RPC. */
 interface Ai {
@@ -95,9 +98,30 @@ describe("AI entrypoint", () => {
 		});
 	});
 
+	it.each([
+		["several of them", ["a", "b"], {}],
+		["a queue", ["audio"], { queueRequest: true }],
+		["a websocket", ["audio"], { websocket: true }],
+	])("lets go of streams that it refuses: %s", async (_, keys, options) => {
+		// Here, not over RPC: there the runtime steps in for whoever forgets, some time later.
+		const here = new (entrypoint(testServices(), true))(createExecutionContext(), {});
+		const cancelled: string[] = [];
+		const inputs = keys.map((key) => {
+			const body = new ReadableStream({ cancel: () => void cancelled.push(key) });
+			return [key, { body, contentType: "audio/mpeg" }];
+		});
+		const refused = here.run("@cf/deepgram/nova-3", Object.fromEntries(inputs), options);
+		expect(await failure(refused)).toMatchObject({ internalCode: 8001 });
+		expect(cancelled).toEqual(keys);
+	});
+
 	it("stops at an abort", async () => {
-		const { signal } = new AbortController();
-		expect(await ai.run(LLAMA, ALICE, { signal })).toMatchObject({ response: expect.any(String) });
+		const late = new AbortController();
+		expect(await ai.run(LLAMA, ALICE, { signal: late.signal })).toMatchObject({
+			response: expect.any(String),
+		});
+		// The runtime waits for a signal that it has sent, and complains of one that nobody can fire any more.
+		late.abort();
 		expect(await failure(ai.run(LLAMA, ALICE, { signal: AbortSignal.abort() }))).toBeInstanceOf(Error);
 	});
 
