@@ -33,9 +33,5 @@ export const THIRD_PARTY_SOURCE = 3;
 /** `author/model`, the model's name with or without further slashes; not `@cf/author/model`, and not `llama3.2`. */
 export const isThirdPartyId = (id: string): boolean => /^[^@/\s][^/\s]*\/\S+$/.test(id);
 
-/** Also one that no list has: what its author adds is asked by its id. */
-export const isThirdParty = ({ id, author }: Pick<Model, "id" | "author">): boolean =>
-	isThirdPartyId(id) && THIRD_PARTY_AUTHORS.has(author);
-
 /** The task of a model that exists, but asks for what nothing here can do: video, music, changing an image. */
 export const unservedTask = (id: string): string | undefined => UNSERVED.get(id);

@@ -58,6 +58,8 @@ export interface Admission {
 	rates: RateLimit[];
 	budgets: Budget[];
 	worth: Worth;
+	/** Somebody is paid for the model, and nobody knows how much: no budget of a token's own can hold. */
+	unpriced?: true;
 	/** Milliseconds after which nobody will settle this any more, and the reservation becomes the bill. */
 	holdMs: number;
 }

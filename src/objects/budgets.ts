@@ -109,6 +109,10 @@ export function describeRefusal({ budget, room, needed }: Extract<Grant, { kind:
 	return `This request may cost ${cost} neurons; the daily budget of ${owner} is ${daily}, of which ${left} are left`;
 }
 
+/** Of a model that would pass by a budget: what it costs is nothing that can be counted. */
+export const describeUnpriced = (model: string, owner: "account" | "token"): string =>
+	`Insufficient AI Gateway credits: the ${owner} has a budget of neurons, and nothing says what ${model} costs (see MODELS["${model}"].prices)`;
+
 function splitKey(key: string): [kind: string, id: string] {
 	const colon = key.indexOf(":");
 	return colon < 0 ? [key, ""] : [key.slice(0, colon), key.slice(colon + 1)];

@@ -9,7 +9,7 @@
  */
 import type { FailureKey } from "../errors.ts";
 import type { Admission, Admitted, Budget, RateLimit, Settlement } from "./admission.ts";
-import { Budgets, budgetKeys, describeRefusal } from "./budgets.ts";
+import { Budgets, budgetKeys, describeRefusal, describeUnpriced } from "./budgets.ts";
 import { ForwardClock, type Instant, nextMidnight, utcDay } from "./clock.ts";
 import { type OpenRequest, Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
@@ -64,7 +64,9 @@ export class Ledger {
 
 	/** Lets a request in and reserves what it may cost, or says why not: then nothing is written or counted. */
 	admit(admission: Admission, bearer?: Bearer): Admitted {
-		const { model, task, ticket, worth } = admission;
+		const { model, task, ticket, unpriced, worth } = admission;
+		if (unpriced && bearer?.limits.dailyMicroNeurons !== undefined)
+			return { ok: false, failure: "missingProviderKey", description: describeUnpriced(model, "token") };
 		const instant = this.#read();
 		const { now } = instant;
 		const { budgets, rates } = withOwnLimits(admission, bearer);

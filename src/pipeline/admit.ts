@@ -3,13 +3,11 @@
  * and reserves what it may cost. What comes back is the ticket, which whoever holds it must settle; a ticket that
  * nobody settles becomes a bill of its whole reservation, some time after `holdMs`.
  */
-import { AUTHORS } from "../config/authors.ts";
-import { AiError } from "../errors.ts";
+import { AiError, toAiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
 import { can, type Model } from "../models/model.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
 import { modelRate } from "../models/rates.ts";
-import { isThirdParty, isThirdPartyId } from "../models/third-party.ts";
 import {
 	type Admission,
 	type Budget,
@@ -17,8 +15,10 @@ import {
 	type RateLimit,
 	type Worth,
 } from "../objects/admission.ts";
+import { describeUnpriced } from "../objects/budgets.ts";
 import type { AccountLimits, InferenceRequest, Limits, Routing, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
+import { isUnpriced } from "./paid.ts";
 import { Ticket } from "./ticket.ts";
 
 export type AdmitServices = Pick<
@@ -37,19 +37,18 @@ export async function admit(
 	const startedAt = services.now();
 	const ledger = services.ledgers.of(caller.account);
 	const wanted = await admission(id, caller.credential, model, call, limits);
-	const worth = worthOfAll(wanted.worth, services.routing.find(model.id));
-	const asked = { ...wanted, worth, holdMs: services.limits.holdMs };
+	const asked = { ...onRoute(wanted, model, services.routing), holdMs: services.limits.holdMs };
 	// Before the account is asked: a caller who leaves meanwhile must not take along who has to settle.
 	const ticket = new Ticket({ asked, account: caller.account, model, startedAt, ledger, services });
 	try {
 		const { outputTokens } = await ledger.admit(asked);
+		caller.known = true;
 		return { ticket, call: bounded(call, outputTokens) };
 	} catch (refused) {
 		ticket.drop();
+		// Whatever the object says of the request, it has looked at the credential first; unless it said nothing.
+		if (toAiError(refused).key !== "ledgerUnavailable") caller.known = true;
 		throw refused;
-	} finally {
-		// Whatever the object says of the request, it has looked at the credential first.
-		caller.known = true;
 	}
 }
 
@@ -76,25 +75,18 @@ export async function admission(
 }
 
 /**
- * Refuses a model that the account's plan does not have, and a third party's that would pass by its budgets: somebody is
- * paid for it, and nobody knows how much. The operator may say that it costs nothing.
+ * Refuses a model that the account's plan does not have, and one without a price that would pass by the account's
+ * budgets. Of a token's own budget the object knows.
  */
-export function checkPlan(model: Model, limits: AccountLimits): void {
-	if (model.prices.length === 0 && isPaidElsewhere(model) && budgetsOf(model, limits).length > 0)
-		throw new AiError(
-			"missingProviderKey",
-			`Insufficient AI Gateway credits: the account has a budget of neurons, and nothing says what ${model.id} costs (see MODELS["${model.id}"].prices)`,
-		);
+export function checkPlan(model: Model, limits: AccountLimits, routing: Routing): void {
+	if (model.prices.length === 0 && budgetsOf(model, limits).length > 0 && isUnpriced(model, routing))
+		throw new AiError("missingProviderKey", describeUnpriced(model.id, "account"));
 	if (limits.plan === "free" && can(model, "require_workers_paid"))
 		throw new AiError(
 			"paidPlanRequired",
 			`Model ${model.id} is not available on the Workers Free plan. Upgrade to access this model: LIMITS.plan`,
 		);
 }
-
-/** Of an author whose models are known, or for whom a key is all that it takes to ask any model. */
-const isPaidElsewhere = (model: Model): boolean =>
-	isThirdParty(model) || (isThirdPartyId(model.id) && Object.hasOwn(AUTHORS, model.author));
 
 /** A model with a rate of its own does not count against its task's. */
 function ratesOf(model: Model, { requestsPerMinute, productRates, models }: AccountLimits): RateLimit[] {
@@ -127,8 +119,19 @@ async function worthOf(model: Model, call: TaskCall): Promise<Worth> {
 	};
 }
 
+/** What a request asks of its account when these engines may answer it. */
+export function onRoute<T extends Pick<Admission, "credential" | "worth">>(
+	asked: T,
+	model: Model,
+	routing: Routing,
+): T & Pick<Admission, "unpriced"> {
+	const unpriced = asked.credential.kind === "token" && isUnpriced(model, routing);
+	const worth = worthOfAll(asked.worth, routing.find(model.id));
+	return { ...asked, worth, ...(unpriced && { unpriced }) };
+}
+
 /** Where a second engine is asked beside a slow one, both are paid for what they do. */
-export function worthOfAll(worth: Worth, route: ReturnType<Routing["find"]>): Worth {
+function worthOfAll(worth: Worth, route: ReturnType<Routing["find"]>): Worth {
 	const engines = route?.targets.reduce((sum, { urls }) => sum + urls.length, 0) ?? 0;
 	if (route?.settings?.hedgeMs === undefined || engines < 2) return worth;
 	return {

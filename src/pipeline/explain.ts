@@ -13,7 +13,7 @@ import { describeRefusal } from "../objects/budgets.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { admission, checkPlan, limitsOf, worthOfAll } from "./admit.ts";
+import { admission, checkPlan, limitsOf, onRoute } from "./admit.ts";
 import { authorize } from "./authorize.ts";
 import { identityOf } from "./dispatch/identity.ts";
 import { fitContext } from "./fit.ts";
@@ -73,7 +73,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	if (!model) return explanation;
 	const limits = limitsOf(services.limits, request.caller.account);
 	explanation.task = model.task;
-	await step("plan", () => checkPlan(model, limits));
+	await step("plan", () => checkPlan(model, limits, services.routing));
 	const call = await step("parse", async () => {
 		const { reader } = request.dialect(model);
 		return (await parse(request.inputs, reader, model)).call;
@@ -81,7 +81,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	if (call) {
 		await step("fit", () => fitContext(call, model));
 		const wanted = await admission(request.id, request.caller.credential, model, call, limits);
-		const asked = { ...wanted, worth: worthOfAll(wanted.worth, services.routing.find(model.id)) };
+		const asked = onRoute(wanted, model, services.routing);
 		const { inputTokens = 0 } = (await estimate(call, model)).fixed;
 		explanation.estimate = estimateShown(asked.worth, inputTokens);
 		Object.assign(explanation, await standing(asked, request, services, step));

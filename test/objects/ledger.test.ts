@@ -139,6 +139,22 @@ describe("budgets", () => {
 			expect(ledger.admit(admission({ worth: worth(200_000) }), { ...bearer, id: "b" }).ok).toBe(true);
 		}));
 
+	it("of a token's own has no room for what has no price", () =>
+		onBench(({ ledger }) => {
+			const limited = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
+			const unlimited = { id: "b", limits: { requestsPerMinute: 5 } };
+			const unpriced = () => admission({ model: "openai/gpt-next", unpriced: true });
+			expect(ledger.admit(unpriced(), limited)).toEqual({
+				ok: false,
+				failure: "missingProviderKey",
+				description:
+					'Insufficient AI Gateway credits: the token has a budget of neurons, and nothing says what openai/gpt-next costs (see MODELS["openai/gpt-next"].prices)',
+			});
+			expect(ledger.admit(unpriced(), unlimited)).toEqual({ ok: true });
+			expect(ledger.admit(unpriced())).toEqual({ ok: true });
+			expect(ledger.admit(admission(), limited)).toEqual({ ok: true });
+		}));
+
 	it("and rates that both refuse tell the longer wait", () =>
 		onBench((bench) => {
 			const rates = [{ key: "task:x", perMinute: 1 }];

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { configure } from "../../src/config.ts";
+import { AiError, type FailureKey } from "../../src/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { Accounts } from "../../src/objects/accounts.ts";
 import type { Admission } from "../../src/objects/admission.ts";
-import { admission, admit, checkPlan, limitsOf } from "../../src/pipeline/admit.ts";
+import { admission, admit, checkPlan, limitsOf, onRoute } from "../../src/pipeline/admit.ts";
+import type { Caller } from "../../src/request.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -74,46 +76,101 @@ describe("admission", () => {
 	});
 
 	it("keeps models of the paid plan from the free one", () => {
+		const { routing } = configure({});
 		const limits = (plan: string) => limitsOf(configure({ LIMITS: { plan } }).limits, "a");
-		expect(() => checkPlan(model(KIMI), limits("free"))).toThrow(
+		expect(() => checkPlan(model(KIMI), limits("free"), routing)).toThrow(
 			`5035: Model ${KIMI} is not available on the Workers Free plan`,
 		);
-		expect(() => checkPlan(model(KIMI), limits("paid"))).not.toThrow();
-		expect(() => checkPlan(model(LLAMA), limits("free"))).not.toThrow();
+		expect(() => checkPlan(model(KIMI), limits("paid"), routing)).not.toThrow();
+		expect(() => checkPlan(model(LLAMA), limits("free"), routing)).not.toThrow();
 	});
 
-	it("keeps a third party's model without a price from whoever has a budget", () => {
-		const { catalog } = configure({
+	describe("of a model without a price", () => {
+		const BACKENDS = {
+			vllm: { kind: "openai", url: "http://localhost:8000" },
+			groqs: { kind: "openai", urls: ["http://localhost:8001", "https://api.groq.com/openai/v1"] },
+			claude: { kind: "anthropic" },
+			cloud: { kind: "workers-ai", url: "https://api.cloudflare.com/client/v4/accounts/a/ai" },
+			bound: { kind: "workers-ai", binding: "AI" },
+		};
+		const VARS = {
+			AI: { run: async () => new Response() },
+			KEY: "a-key",
+			PROVIDER_KEYS: { alibaba: "KEY", anthropic: "KEY", openai: "KEY", xai: "KEY", openrouter: "KEY" },
+			BACKENDS,
+			ROUTES: {
+				"google/gemma": [{ backend: "vllm" }],
+				"openai/gpt-oss": [{ backend: "vllm" }],
+				llama: [{ backend: "vllm" }],
+				fast: [{ backend: "groqs" }],
+				either: { targets: [{ backend: "vllm" }, { backend: "claude" }] },
+				"@cf/deepseek-ai/deepseek-math-7b-instruct": [{ backend: "cloud" }],
+				"@cf/meta/new": [{ backend: "bound" }],
+				clouded: [{ backend: "cloud" }],
+				"moonshotai/bound": [{ backend: "bound" }],
+			},
 			MODELS: {
 				"xai/grok-4.20-0309-reasoning": { prices: [{ unit: "per M input tokens", neurons: 0 }] },
 				"openai/gpt-5": { prices: [] },
 			},
-		});
-		const check = (id: string, LIMITS: object) =>
-			checkPlan(catalog.find(id) ?? catalog.adHoc(id), limitsOf(configure({ LIMITS }).limits, "a"));
-		const unpriced = "alibaba/qwen3-max";
-		const budgets = [
+		};
+		const check = (id: string, LIMITS: object) => {
+			const { catalog, limits, routing } = configure({ ...VARS, LIMITS });
+			checkPlan(catalog.find(id) ?? catalog.adHoc(id), limitsOf(limits, "a"), routing);
+		};
+		const UNPRICED = "alibaba/qwen3-max";
+
+		it.each<object>([
 			{ plan: "free" },
 			{ daily_neurons: 5 },
 			{ accounts: { a: { daily_neurons: 5 } } },
-			{ models: { [unpriced]: { daily_neurons: 1 } } },
-		];
-		for (const limits of budgets)
-			expect(() => check(unpriced, limits)).toThrow(
-				`2021: Insufficient AI Gateway credits: the account has a budget of neurons, and nothing says what ${unpriced} costs (see MODELS["${unpriced}"].prices)`,
+			{ models: { [UNPRICED]: { daily_neurons: 1 } } },
+		])("keeps a provider's from whoever has a budget: %j", (limits) => {
+			expect(() => check(UNPRICED, limits)).toThrow(
+				`2021: Insufficient AI Gateway credits: the account has a budget of neurons, and nothing says what ${UNPRICED} costs (see MODELS["${UNPRICED}"].prices)`,
 			);
-		// One of tomorrow, and one whose price the operator took away.
-		for (const id of ["anthropic/claude-next", "openai/gpt-5"])
+		});
+
+		it.each([
+			// One of tomorrow, one whose price the operator took away, and one of a provider of everybody's models.
+			"anthropic/claude-next",
+			"openai/gpt-5",
+			"openrouter/meta/llama",
+			// By the engine's address, whatever the name: also where only one of several is a provider's.
+			"fast",
+			"either",
+			"clouded",
+			"moonshotai/bound",
+		])("keeps %s to who has no budget", (id) => {
 			expect(() => check(id, { daily_neurons: 5 })).toThrow("2021");
-		for (const id of [unpriced, "anthropic/claude-next"]) expect(() => check(id, {})).not.toThrow();
-		// Priced, by the catalogue or for nothing by the operator; or an engine's own.
-		for (const id of [
+			expect(() => check(id, {})).not.toThrow();
+		});
+
+		it.each([
+			// Priced, by the catalogue or for nothing by the operator.
 			"anthropic/claude-haiku-4.5",
 			"xai/grok-4.20-0309-reasoning",
-			"llama3.2",
-			"Qwen/Qwen3-8B",
-		])
+			// One's own engines, whatever the name.
+			"google/gemma",
+			"openai/gpt-oss",
+			"llama",
+			// The product's, for which it takes nothing.
+			"@cf/deepseek-ai/deepseek-math-7b-instruct",
+			"@cf/meta/new",
+		])("lets %s pass", (id) => {
 			expect(() => check(id, { daily_neurons: 5 })).not.toThrow();
+		});
+
+		it("is told to the account, which knows the token's own budget", () => {
+			const { catalog, routing } = configure(VARS);
+			const worth = { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, open: false };
+			const unpricedFor = (id: string, credential: Admission["credential"]) =>
+				onRoute({ credential, worth }, catalog.find(id) ?? catalog.adHoc(id), routing);
+			const token = { kind: "token", hash: "00" } as const;
+			expect(unpricedFor("fast", token)).toEqual({ credential: token, worth, unpriced: true });
+			expect(unpricedFor("llama", token)).toEqual({ credential: token, worth });
+			expect(unpricedFor("fast", OPERATOR)).toEqual({ credential: OPERATOR, worth });
+		});
 	});
 });
 
@@ -146,6 +203,25 @@ describe("admit", () => {
 			ticket: "ticket",
 			holdMs: 1_234,
 		});
+	});
+
+	it.each<[FailureKey, boolean | undefined]>([
+		["rateLimited", true],
+		["authentication", true],
+		["ledgerUnavailable", undefined],
+	])("takes a caller for known whom the account has looked at: %s", async (failure, known) => {
+		const ledger = { admit: () => Promise.reject(new AiError(failure)) };
+		const { limits, routing } = configure({});
+		const services = {
+			ledgers: { of: () => ledger } as unknown as Accounts,
+			limits,
+			routing,
+			now: () => 0,
+			waitUntil: () => {},
+		};
+		const caller: Caller = { account: "team-a", credential: OPERATOR };
+		await expect(admit({ id: "ticket", caller }, model(LLAMA), CHAT, services)).rejects.toThrow();
+		expect(caller.known).toBe(known);
 	});
 
 	it("reserves for two engines where a route hedges between two", async () => {
