@@ -16,6 +16,13 @@ export interface Metered {
 	answer: TaskAnswer;
 	/** What it cost, two decimals. Absent of what has only begun. */
 	neurons?: number;
+	/**
+	 * Counts of a chat together with what the request costs, of a stream as far as that is known. Models without a price
+	 * say nothing of one.
+	 */
+	priced(usage: Usage): Usage & { neurons?: number };
+	/** Nobody will read it: lets go of the engine. Nothing where the answer is whole. */
+	abandon(): void;
 }
 
 interface Metering {
@@ -40,19 +47,27 @@ export async function meter(
 		if (served.shared) return ticket.settle(how, NOTHING, served);
 		return ticket.settle(how, measured, served, hedged(call, model, served));
 	};
+	const { task } = answered;
 	if (answered.answer.kind === "stream") {
 		const { events, progress } = answered.answer;
-		const passing = watched(events, passed, (how) => settle(how, measureStream(call, progress)));
-		const answer: Answer = { kind: "stream", events: passing, progress };
-		return { answer: { task: answered.task, answer } as TaskAnswer };
+		const { stream, abandon } = watched(events, passed, (how) => settle(how, measureStream(call, progress)));
+		const answer: Answer = { kind: "stream", events: stream, progress };
+		const cost = (usage: Usage) => costOf(usage, model) + hedged(call, model, served);
+		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
 	}
-	if (answered.task === "live-transcription" && answered.answer.kind === "value") {
-		const output = heard(answered.answer.output, passed, settle);
-		return { answer: { task: answered.task, answer: { kind: "value", output } } };
+	if (task === "live-transcription" && answered.answer.kind === "value") {
+		const { abandon, ...output } = heard(answered.answer.output, passed, settle);
+		const answer = { kind: "value", output } as const;
+		return { answer: { task, answer }, priced: (usage) => usage, abandon };
 	}
 	const { output } = answered.answer;
 	const cost = settle("ok", await measure(call, output, model));
-	return { answer: answered, neurons: shownNeurons(cost) };
+	return {
+		answer: answered,
+		neurons: shownNeurons(cost),
+		priced: priced(model, () => cost),
+		abandon: () => {},
+	};
 }
 
 const NOTHING: Measured = { quantities: {}, estimated: false };
@@ -63,23 +78,28 @@ const hedged = (call: TaskCall, { prices }: Model, { wasted }: Served): number =
 		.filter(({ why }) => why === "hedge")
 		.reduce((sum, { progress }) => sum + microNeurons(prices, measureStream(call, progress).quantities), 0);
 
-/** What chat usage is worth, for replies that tell it. Models without a price say nothing of one. */
-export const priced =
-	({ prices }: Model) =>
-	(usage: Usage): Usage & { neurons?: number } => {
-		if (prices.length === 0) return usage;
-		const cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? 0;
-		const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage;
-		return {
-			...usage,
-			neurons: shownNeurons(microNeurons(prices, { inputTokens, cachedTokens, outputTokens })),
-		};
-	};
+/** Micro-neurons. */
+function costOf(usage: Usage, { prices }: Model): number {
+	const { prompt_tokens: inputTokens, completion_tokens: outputTokens, prompt_tokens_details } = usage;
+	const cachedTokens = prompt_tokens_details?.cached_tokens ?? 0;
+	return microNeurons(prices, { inputTokens, cachedTokens, outputTokens, requests: 1 });
+}
+
+const priced =
+	({ prices }: Model, cost: (usage: Usage) => number): Metered["priced"] =>
+	(usage) =>
+		prices.length === 0 ? usage : { ...usage, neurons: shownNeurons(cost(usage)) };
 
 interface Passed {
 	ticket: Ticket;
 	/** Of what cut it. */
 	tell(error: unknown): void;
+}
+
+interface Watched<T> {
+	stream: ReadableStream<T>;
+	/** Lets go of the source, whoever holds the stream. Says nothing of an end. */
+	abandon(): void;
 }
 
 /** Passes everything on as it is asked for. `ended` is called once, with how it ended. */
@@ -88,11 +108,11 @@ function watched<T>(
 	{ ticket, tell }: Passed,
 	ended: (how: Passing) => void,
 	see: (piece: T) => void = () => {},
-): ReadableStream<T> {
+): Watched<T> {
 	const reader = source.getReader();
 	/** Nobody reads it any more: a read that is under way then ends, which is no end of the answer. */
 	let left = false;
-	return new ReadableStream<T>(
+	const stream = new ReadableStream<T>(
 		{
 			async pull(controller) {
 				try {
@@ -120,6 +140,11 @@ function watched<T>(
 		},
 		{ highWaterMark: 0 },
 	);
+	const abandon = () => {
+		left = true;
+		reader.cancel().catch(() => {});
+	};
+	return { stream, abandon };
 }
 
 /** A session is paid by the sound that it heard, which its last event tells; one that is left, by the last word. */
@@ -127,7 +152,7 @@ function heard(
 	{ readable, writable }: LiveTranscription,
 	passed: Passed,
 	ended: (how: Passing, measured: Measured) => void,
-): LiveTranscription {
+): LiveTranscription & Pick<Metered, "abandon"> {
 	let said: Pick<Extract<HeardEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
 	let heardSeconds = 0;
 	const see = (event: HeardEvent) => {
@@ -139,5 +164,6 @@ function heard(
 			...measureLive(said ?? { duration: heardSeconds, channels: 1 }),
 			estimated: said === undefined,
 		});
-	return { writable, readable: watched(readable, passed, finish, see) };
+	const { stream, abandon } = watched(readable, passed, finish, see);
+	return { writable, readable: stream, abandon };
 }

@@ -8,18 +8,19 @@ import { admit, checkPlan, limitsOf } from "./admit.ts";
 import { authorize } from "./authorize.ts";
 import { dispatch } from "./dispatch.ts";
 import { fitContext } from "./fit.ts";
-import { meter, priced } from "./meter.ts";
+import { type Metered, meter } from "./meter.ts";
 import { parse } from "./parse.ts";
 import { route } from "./route.ts";
 
 export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
 	const model = authorize(request.model, services); // first: the model names the dialect
-	checkPlan(model, limitsOf(services.limits, request.caller.account), services.routing);
+	checkPlan(model, limitsOf(services.limits, request.caller.account));
 	const { reader, writer } = request.dialect(model);
 	const { inputs, call: asked } = await parse(request.inputs, reader, model);
 	fitContext(asked, model);
 	const { call, ticket } = await admit(request, model, asked, services);
 	const tried: Served = { backend: "", model: "", attempts: 0, wasted: [] };
+	let metered: Metered | undefined;
 	try {
 		const plan = route(model.id, services, request.session);
 		const { caller, options, signal } = request;
@@ -32,15 +33,18 @@ export async function run(request: InferenceRequest, services: Services): Promis
 		};
 		const { answer: given, served } = await dispatch(plan, call, asking, services);
 		const passing = { model, ticket, served, requestId: request.id };
-		const { answer, neurons } = await meter(given, call, passing, services);
+		metered = await meter(given, call, passing, services);
+		const { answer, neurons, priced } = metered;
 		const { now, uuid } = services;
 		const cost = neurons === undefined ? {} : { neurons };
-		const context = { model, inputs, call, now: now(), requestId: request.id, uuid, priced: priced(model) };
+		const context = { model, inputs, call, now: now(), requestId: request.id, uuid, priced };
 		return { model, served, ...cost, body: writer.write(answer, { ...context, ...cost }) };
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		error.attempts = tried.attempts;
 		ticket.fail(error, { backend: error.upstream?.backend ?? "", attempts: tried.attempts });
+		// Nobody has taken over what was to be written.
+		metered?.abandon();
 		throw error;
 	}
 }

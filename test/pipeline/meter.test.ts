@@ -3,11 +3,22 @@ import { createApp } from "../../src/app.ts";
 import { AiError } from "../../src/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import type { Admission } from "../../src/objects/admission.ts";
+import type { Admission, Settlement } from "../../src/objects/admission.ts";
 import { meter } from "../../src/pipeline/meter.ts";
 import { Ticket } from "../../src/pipeline/ticket.ts";
-import type { TaskCall } from "../../src/tasks/task.ts";
-import { BASE, delta, ENGINE_VARS, events, finish, liveEvents, testServices } from "../gateway.ts";
+import type { Served } from "../../src/request.ts";
+import type { Answer, TaskCall } from "../../src/tasks/task.ts";
+import type { ChatCompletion } from "../../src/tasks/text-generation.ts";
+import {
+	BASE,
+	completion,
+	delta,
+	ENGINE_VARS,
+	events,
+	finish,
+	liveEvents,
+	testServices,
+} from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MESSAGES = [{ role: "user", content: "Hi" }];
@@ -92,21 +103,45 @@ describe("a stream's ticket", () => {
 		input: { messages: [{ role: "user", content: "Hi" }], stream: true },
 	};
 
-	/** How a stream is settled that `source` gives, of which all is read. */
-	async function outcomeOf(source: UnderlyingSource<Uint8Array>): Promise<string[]> {
-		const settled: string[] = [];
-		const ticket = new Ticket({
+	const counts = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+	const ticketOf = (settled: (settlement: Settlement) => void): Ticket =>
+		new Ticket({
 			asked: { ticket: "t" } as Admission,
 			account: "team-a",
 			model: model as Model,
 			startedAt: 0,
-			ledger: {
-				admit: async () => ({}),
-				settle: ({ outcome }) => void settled.push(outcome),
-				verify: async () => {},
-			},
+			ledger: { admit: async () => ({}), settle: settled, verify: async () => {} },
 			services: { now: () => 0, waitUntil: () => {} },
 		});
+
+	it("tells beside the counts what is billed, a hedge included: of a whole answer, and at the end of a stream", async () => {
+		const bills: number[] = [];
+		const lost = { why: "hedge", backend: "b", model: "m", progress: { usage: counts, outputTokens: 0 } };
+		const served = { backend: "a", model: "m", attempts: 2, wasted: [lost] } as Served;
+		const tell = async (answer: Answer<"text-generation">) => {
+			const ticket = ticketOf(({ microNeurons }) => bills.push(microNeurons));
+			const metering = { model: model as Model, ticket, served, requestId: "t" };
+			return meter({ task: "text-generation", answer }, call, metering, { log: () => {} });
+		};
+		const output = { ...completion("Hello"), usage: counts } as ChatCompletion;
+		const whole = await tell({ kind: "value", output });
+		expect(whole.neurons).toBe(0.97);
+		expect(whole.priced(counts)).toEqual({ ...counts, neurons: 0.97 });
+
+		const progress = { usage: counts, outputTokens: 2 };
+		const events = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
+		const begun = await tell({ kind: "stream", events, progress });
+		expect(begun.neurons).toBeUndefined();
+		expect(begun.priced(counts)).toEqual({ ...counts, neurons: 0.97 });
+		if (begun.answer.answer.kind === "stream") await begun.answer.answer.events.getReader().read();
+		expect(bills).toHaveLength(2);
+		expect(bills[0]).toBe(bills[1]);
+	});
+
+	/** How a stream is settled that `source` gives, of which all is read. */
+	async function outcomeOf(source: UnderlyingSource<Uint8Array>): Promise<string[]> {
+		const settled: string[] = [];
+		const ticket = ticketOf(({ outcome }) => settled.push(outcome));
 		const progress = { usage: undefined, outputTokens: 3 };
 		const answer = { kind: "stream", events: new ReadableStream(source), progress } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
+import { run } from "../../src/pipeline/run.ts";
+import {
+	BASE,
+	CALLER,
+	completion,
+	DONE,
+	delta,
+	ENGINE_VARS,
+	events,
+	finish,
+	liveEvents,
+	testServices,
+	usage,
+} from "../gateway.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const INPUTS = { model: LLAMA, messages: [{ role: "user", content: "Hi" }] };
+
+type Bill = [header: string | null, told: number | undefined];
+
+describe("an answer that cannot be written", () => {
+	it("lets its engine go, whatever the writer has done with the stream", async () => {
+		for (const take of [false, true]) {
+			const live = liveEvents();
+			const services = testServices({ vars: ENGINE_VARS, fetch: async () => live.response });
+			const { reader } = openaiChat;
+			const writer: typeof openaiChat.writer = {
+				schema: openaiChat.writer.schema,
+				write({ answer }) {
+					if (take && answer.kind === "stream") answer.events.getReader();
+					throw new Error("no words");
+				},
+			};
+			live.send(delta("Hel"));
+			const { signal } = new AbortController();
+			const answered = run(
+				{
+					id: services.uuid(),
+					caller: { ...CALLER },
+					model: LLAMA,
+					dialect: () => ({ reader, writer }),
+					inputs: { fields: { ...INPUTS, stream: true } },
+					signal,
+				},
+				services,
+			);
+			await expect(answered).rejects.toThrow();
+			await live.cancelled;
+		}
+	});
+});
+
+describe("usage.neurons", () => {
+	const billOf = async (response: Response): Promise<Bill> => {
+		const { usage } = await response.json<{ usage: { neurons?: number } }>();
+		return [response.headers.get("cf-ai-neurons"), usage.neurons];
+	};
+
+	function gateway(reply: (url: string) => Promise<Response>, wait?: () => Promise<void>) {
+		const backend = (name: string) => ({ kind: "openai", url: `http://${name}/v1` });
+		const services = testServices({
+			vars: {
+				BACKENDS: { a: backend("a"), b: backend("b") },
+				ROUTES: {
+					[LLAMA]: {
+						targets: [
+							{ backend: "a", model: "m" },
+							{ backend: "b", model: "m" },
+						],
+						hedge_ms: 100,
+					},
+				},
+			},
+			fetch: async (input, init) => reply(new Request(input, init).url),
+		});
+		const app = createApp({ ...services, ...(wait && { wait }) }, { allowAnonymous: true });
+		return async (more: object = {}, headers: Record<string, string> = {}) =>
+			app.request(`${BASE}/v1/chat/completions`, {
+				method: "POST",
+				body: JSON.stringify({ ...INPUTS, ...more }),
+				headers: { "content-type": "application/json", ...headers },
+			});
+	}
+
+	const never = () => new Promise<void>(() => {});
+
+	it("is nothing where another's answer was shared, as in the header", async () => {
+		const gate = Promise.withResolvers<void>();
+		let asked = 0;
+		const ask = gateway(async () => {
+			asked++;
+			await gate.promise;
+			return Response.json(completion("Hello"));
+		}, never);
+		const shared = { "x-ganglion-single-flight": "true" };
+		const both = [ask({}, shared), ask({}, shared)];
+		await expect.poll(() => asked).toBe(1);
+		gate.resolve();
+		const bills = await Promise.all((await Promise.all(both)).map(billOf));
+		expect(asked).toBe(1);
+		expect(bills.sort()).toEqual([
+			["0.00", 0],
+			["0.48", 0.48],
+		]);
+	});
+
+	it("is the price of the counts, of a stream", async () => {
+		const ask = gateway(async () => events(delta("Hi"), finish(), usage(), DONE), never);
+		const text = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
+		expect(text).toContain('"neurons":0.48');
+	});
+});
