@@ -14,7 +14,7 @@ import { route } from "./route.ts";
 
 export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
 	const model = authorize(request.model, services); // first: the model names the dialect
-	checkPlan(model, limitsOf(services.limits, request.caller.account));
+	checkPlan(model, limitsOf(services.limits, request.caller.account), services.routing);
 	const { reader, writer } = request.dialect(model);
 	const { inputs, call: asked } = await parse(request.inputs, reader, model);
 	fitContext(asked, model);
