@@ -7,6 +7,7 @@ import { failureEnvelope } from "./surfaces/envelope.ts";
 import { isMessagesPath, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
 import { openai } from "./surfaces/openai.ts";
+import { RememberingRouter } from "./surfaces/remembering-router.ts";
 import { rest } from "./surfaces/rest.ts";
 import { tokens, userTokens } from "./surfaces/tokens.ts";
 import { usage } from "./surfaces/usage.ts";
@@ -19,7 +20,7 @@ GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
 `;
 
 export function createApp(services: Services, access: Access): Hono {
-	const app = new Hono({ strict: false });
+	const app = new Hono({ strict: false, router: new RememberingRouter() });
 	app.use(authenticate(access, services.ledgers));
 	app.get("/", (c) => c.text(WELCOME));
 	app.route("/client/v4/accounts/:account/tokens", tokens(services));

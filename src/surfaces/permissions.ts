@@ -3,8 +3,8 @@
  *
  * Cloudflare's permission groups are wider than these permissions: "Workers AI Read" may also run models.
  */
-import { TrieRouter } from "hono/router/trie-router";
 import type { Permission } from "../objects/admission.ts";
+import { RememberingRouter } from "./remembering-router.ts";
 
 /** `deferred`: the one call that the route makes of the account's object verifies the credential, before it tells anything. */
 export type Requirement = Permission | "deferred";
@@ -81,7 +81,7 @@ export interface Matched {
 export function permissionTable(
 	rows: Readonly<Record<string, Row>> = ROUTE_PERMISSIONS,
 ): (method: string, path: string) => Matched | undefined {
-	const router = new TrieRouter<Row>();
+	const router = new RememberingRouter<Row>();
 	for (const [pattern, row] of Object.entries(rows)) router.add("ALL", pattern, row);
 	return (method, path) => {
 		const [first] = router.match("ALL", path)[0];
