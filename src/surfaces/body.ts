@@ -29,9 +29,20 @@ export async function readJson(request: Request, limits: SizeLimits): Promise<un
 }
 
 export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-	const bytes = request.body ? await readWhole(decoded(request, request.body), limit) : new Uint8Array();
+	const bytes = isBounded(request, limit)
+		? new Uint8Array(await request.arrayBuffer())
+		: request.body
+			? await readWhole(decoded(request, request.body), limit)
+			: new Uint8Array();
+	if (bytes.length > limit) throw tooLarge(limit);
 	if (bytes.length === 0) throw new AiError("incompleteRequest", "Request is missing headers or body: body");
 	return bytes;
+}
+
+/** The body says how long it is, and comes as it is: the runtime reads it at once, for a third of what pieces cost. */
+function isBounded({ headers }: Request, limit: number): boolean {
+	const length = headers.get("content-length");
+	return length !== null && Number(length) <= limit && headers.get("content-encoding") === null;
 }
 
 /** The body without its `content-encoding`; the limit holds for what comes out. */
@@ -72,14 +83,34 @@ export async function readWhole(
 	return concat(chunks);
 }
 
+const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
 export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<SizeLimits, "jsonDepth">): unknown {
 	let text: string;
 	try {
-		text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+		text = STRICT_UTF8.decode(bytes);
 	} catch {
 		throw new AiError("badInput", "Error: the request body is not valid UTF-8");
 	}
-	return boundDepth(parseText(text, "the request body"), jsonDepth);
+	const value = parseText(text, "the request body");
+	if (!isWithin(value, jsonDepth)) throw tooDeep(jsonDepth);
+	return value;
+}
+
+/** Of what the parser made, where nothing is shared or in a circle. */
+function isWithin(value: unknown, levels: number): boolean {
+	let level = [value];
+	for (let depth = 0; level.length > 0; depth++) {
+		const next: unknown[] = [];
+		for (const each of level) {
+			if (typeof each !== "object" || each === null) continue;
+			if (depth === levels) return false;
+			for (const inner of Array.isArray(each) ? each : Object.values(each))
+				if (typeof inner === "object" && inner !== null) next.push(inner);
+		}
+		level = next;
+	}
+	return true;
 }
 
 /** The parser's own message quotes the body; ours only says where the fault is. */
@@ -99,7 +130,7 @@ export function parseText(text: string, what: string): unknown {
 export function boundDepth(value: unknown, limit: number): unknown {
 	let level = new Set(containersIn([value]));
 	for (let depth = 1; level.size > 0; depth++) {
-		if (depth > limit) throw new AiError("badInput", `Error: nested deeper than ${limit} levels`);
+		if (depth > limit) throw tooDeep(limit);
 		const next = new Set<object>();
 		for (const container of level)
 			for (const inner of containersIn(Object.values(container))) next.add(inner);
@@ -121,6 +152,9 @@ function* containersIn(values: readonly unknown[]): Iterable<object> {
 		} else if (kind === "bigint" || kind === "function" || kind === "symbol") throw notJson(kind);
 	}
 }
+
+const tooDeep = (limit: number): AiError =>
+	new AiError("badInput", `Error: nested deeper than ${limit} levels`);
 
 const notJson = (kind: string): AiError =>
 	new AiError(
