@@ -4,6 +4,7 @@
  */
 import type { Target } from "../backend.ts";
 
-const HOSTS = /(^|\.)(api\.openai\.com|openai\.azure\.com)$/;
+/** Of an address as the configuration has it: the host in small letters, no credentials. */
+const SERVICE = /^https?:\/\/(?:[^/]+\.)?(?:api\.openai\.com|openai\.azure\.com)(?::\d+)?(?:\/|$)/;
 
-export const isOpenAiService = (target: Target): boolean => HOSTS.test(new URL(target.url).hostname);
+export const isOpenAiService = ({ url }: Pick<Target, "url">): boolean => SERVICE.test(url);
