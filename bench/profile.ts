@@ -11,7 +11,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Contender, freePort, openField } from "./contenders.ts";
-import { type Ask, load } from "./load.ts";
+import { type Ask, load, warmUp } from "./load.ts";
 import { CHAT } from "./scenarios.ts";
 
 const LOADS: Record<string, (contender: Contender) => Ask> = {
@@ -27,7 +27,8 @@ const LOADS: Record<string, (contender: Contender) => Ask> = {
 		contender.ask("embeddings", { input: Array.from({ length: 100 }, (_, i) => `Text number ${i}`) }),
 };
 const CONNECTIONS = 8;
-const WARM_UP_MS = 2_000;
+const WARM_UP_ANSWERS = 3_000;
+const WARM_UP_MS = 15_000;
 const SAMPLE_US = 200;
 
 interface CallFrame {
@@ -60,7 +61,7 @@ try {
 	const contender = await field.start("ganglion", { file, inspectorPort });
 	if (!contender) throw new Error("Ganglion cannot be started");
 	const loops = [{ ask: askOf(contender), connections: CONNECTIONS }];
-	await load(loops, WARM_UP_MS);
+	await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);
 	const inspector = await connect(inspectorPort);
 	await inspector.send("Profiler.enable");
 	await inspector.send("Profiler.setSamplingInterval", { interval: SAMPLE_US });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Contender, ContenderName, Field } from "./contenders.ts";
-import { type Ask, agentOf, ask, load } from "./load.ts";
+import { type Ask, agentOf, ask, load, warmUp } from "./load.ts";
 import { openStreams } from "./open-streams.ts";
 import { paced } from "./paced.ts";
 import { cpuMicroseconds } from "./process.ts";
@@ -19,7 +19,9 @@ export interface Context {
 
 export const CHAT = { messages: [{ role: "user", content: "What is the answer to everything?" }] };
 const CONNECTIONS = 16;
-const WARM_UP_MS = 1_500;
+/** Small answers; of others as many as take as long. */
+const WARM_UP_ANSWERS = 3_000;
+const WARM_UP_MS = 30_000;
 const TURNS = 300;
 /** Chunks of one bulk answer, as far as the engine writes them. */
 const CHUNKS = 204;
@@ -77,6 +79,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 			ask: (contender) =>
 				contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
 			each: CHUNKS,
+			warmUpAnswers: 100,
 			bar: 1.6,
 			stretch: 1.3,
 		}),
@@ -85,6 +88,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 			what: "stream of 200 events, native frames: CPU a chunk / floor",
 			ask: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "native"),
 			each: CHUNKS,
+			warmUpAnswers: 100,
 			bar: 3.5,
 			stretch: 2.5,
 		}),
@@ -101,6 +105,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 					what: `${size} prompt: CPU a request / floor`,
 					ask: (contender) => contender.ask("json", body),
 					connections: 4,
+					warmUpAnswers: 200,
 					...(bar !== undefined && { bar, stretch }),
 				})),
 			);
@@ -113,6 +118,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 			what: "embeddings of 100 texts: CPU a request / floor",
 			ask: (contender) => contender.ask("embeddings", { input, encoding_format: "float" }),
 			connections: 4,
+			warmUpAnswers: 300,
 		});
 	},
 	memory: openStreams,
@@ -146,6 +152,7 @@ interface Comparison {
 	ask(contender: Contender): Ask;
 	/** Pieces of one answer. */
 	each?: number;
+	warmUpAnswers?: number;
 	connections?: number;
 	bar?: number;
 	stretch?: number;
@@ -154,12 +161,12 @@ interface Comparison {
 /** CPU of the gateway for one answer, over the floor's; and the floor's over another floor's. */
 async function against(
 	context: Context,
-	{ what, ask, each = 1, connections, bar, stretch }: Comparison,
+	{ what, ask, each = 1, warmUpAnswers, connections, bar, stretch }: Comparison,
 ): Promise<Row[]> {
 	const ratiosOf = async (names: [ContenderName, ContenderName]): Promise<Ratio[]> => {
 		const pair = [await start(context, names[0]), await start(context, names[1])] as const;
 		try {
-			return await cpuRatios(context, pair, ask, connections);
+			return await cpuRatios(context, pair, ask, { warmUpAnswers, connections });
 		} finally {
 			await Promise.all(pair.map((contender) => contender.stop()));
 		}
@@ -196,11 +203,14 @@ async function cpuRatios(
 	{ rounds, seconds }: Context,
 	[first, second]: readonly [Contender, Contender],
 	askOf: (contender: Contender) => Ask,
-	connections = CONNECTIONS,
+	{
+		warmUpAnswers = WARM_UP_ANSWERS,
+		connections = CONNECTIONS,
+	}: Pick<Comparison, "warmUpAnswers" | "connections"> = {},
 ): Promise<Ratio[]> {
 	const pair = [first, second] as const;
 	const loops = pair.map((contender) => ({ ask: askOf(contender), connections }));
-	await load(loops, WARM_UP_MS);
+	await warmUp(loops, warmUpAnswers, WARM_UP_MS);
 	const ratios: Ratio[] = [];
 	for (let round = 0; round < rounds; round++) {
 		const before = pair.map(({ pid }) => cpuMicroseconds(pid));
