@@ -70,7 +70,8 @@ export class Account extends DurableObject {
 	/** Of a token that does not hold: how the account stands without it. */
 	standing(query: StandingQuery): Standing {
 		const checked = this.#check(query.credential, "run");
-		return this.#open().ledger.standing(query, checked.ok ? checked.bearer : undefined);
+		const standing = this.#open().ledger.standing(query, checked.ok ? checked.bearer : undefined);
+		return checked.ok || !query.asked ? standing : { ...standing, would: checked };
 	}
 
 	override alarm(): void {

@@ -127,7 +127,7 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 
 const unavailable = (cause: unknown): AiError => new AiError("ledgerUnavailable", undefined, { cause });
 
-const refusal = ({ failure, description, ...more }: Refused): AiError =>
+export const refusal = ({ failure, description, ...more }: Refused): AiError =>
 	new AiError(failure, description, more.retryAfter === undefined ? {} : { retryAfter: more.retryAfter });
 
 const neverServed = ({ ticket }: Admission): Settlement => ({

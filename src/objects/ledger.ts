@@ -23,6 +23,16 @@ export interface Bearer {
 	limits: TokenLimits;
 }
 
+type Asked = Pick<Admission, "model" | "unpriced" | "worth"> & Pick<StandingQuery, "budgets" | "rates">;
+
+interface Judgement {
+	answer: Admitted;
+	/** The token's own among them. */
+	rates: readonly RateLimit[];
+	/** Micro-neurons. */
+	reserved: number;
+}
+
 interface Refusal {
 	failure: FailureKey;
 	description?: string;
@@ -64,27 +74,11 @@ export class Ledger {
 
 	/** Lets a request in and reserves what it may cost, or says why not: then nothing is written or counted. */
 	admit(admission: Admission, bearer?: Bearer): Admitted {
-		const { model, task, ticket, unpriced, worth } = admission;
-		if (unpriced && bearer?.limits.dailyMicroNeurons !== undefined)
-			return { ok: false, failure: "missingProviderKey", description: describeUnpriced(model, "token") };
+		const { model, task, ticket } = admission;
 		const instant = this.#read();
+		const { answer, rates, reserved } = this.#judge(admission, bearer, instant);
+		if (!answer.ok) return answer;
 		const { now } = instant;
-		const { budgets, rates } = withOwnLimits(admission, bearer);
-		const opens = this.#windows.opensAt(rates, now);
-		const grant = this.#budgets.grant(worth, budgets);
-		if (opens > now || grant.kind === "refused") {
-			const refusals: Refusal[] = [];
-			if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
-			if (grant.kind === "refused") {
-				const { failure, microNeurons } = grant.budget;
-				refusals.push({
-					failure,
-					...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
-					until: grant.needed > microNeurons ? Number.POSITIVE_INFINITY : nextMidnight(now),
-				});
-			}
-			return refuse(refusals, instant);
-		}
 		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is open already`);
 		const rateKeys = rates.map(({ key }) => key);
 		const request = this.#requests.insert({
@@ -95,14 +89,11 @@ export class Ledger {
 			task,
 			token: bearer?.id ?? "",
 			rateKeys,
-			reserved: grant.microNeurons,
+			reserved,
 		});
 		this.#windows.count(rateKeys, now);
 		this.#hold(request);
-		return {
-			ok: true,
-			...(grant.outputTokens !== undefined && { outputTokens: grant.outputTokens }),
-		};
+		return answer;
 	}
 
 	/** The first settlement of an open ticket counts. All of the batch is written, or, where that throws, nothing. */
@@ -169,7 +160,8 @@ export class Ledger {
 	}
 
 	standing(query: StandingQuery, bearer?: Bearer): Standing {
-		const { now } = this.#read();
+		const instant = this.#read();
+		const { asked } = query;
 		const { budgets, rates } = withOwnLimits(query, bearer);
 		return {
 			day: this.#budgets.day,
@@ -184,10 +176,40 @@ export class Ledger {
 				};
 			}),
 			rates: rates.map((rate) => {
-				const used = this.#windows.used(rate.key, now);
+				const used = this.#windows.used(rate.key, instant.now);
 				return { ...rate, used, room: Math.max(0, rate.perMinute - used) };
 			}),
+			...(asked && { would: this.#judge({ ...query, ...asked }, bearer, instant).answer }),
 		};
+	}
+
+	/** What a request is told, and what it then counts against; counts and reserves nothing yet. */
+	#judge(asked: Asked, bearer: Bearer | undefined, instant: Instant): Judgement {
+		const { model, unpriced, worth } = asked;
+		const { now } = instant;
+		const { budgets, rates } = withOwnLimits(asked, bearer);
+		const opens = this.#windows.opensAt(rates, now);
+		const grant = this.#budgets.grant(worth, budgets);
+		const refusals: Refusal[] = [];
+		if (unpriced && bearer?.limits.dailyMicroNeurons !== undefined)
+			refusals.push({
+				failure: "missingProviderKey",
+				description: describeUnpriced(model, "token"),
+				until: Number.POSITIVE_INFINITY,
+			});
+		if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
+		if (grant.kind === "refused") {
+			const { failure, microNeurons } = grant.budget;
+			refusals.push({
+				failure,
+				...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
+				until: grant.needed > microNeurons ? Number.POSITIVE_INFINITY : nextMidnight(now),
+			});
+		}
+		if (grant.kind === "refused" || refusals.length > 0)
+			return { answer: refuse(refusals, instant), rates, reserved: 0 };
+		const { microNeurons: reserved, outputTokens } = grant;
+		return { answer: { ok: true, ...(outputTokens !== undefined && { outputTokens }) }, rates, reserved };
 	}
 
 	#read(): Instant {

@@ -4,12 +4,12 @@
  */
 import type { Timeouts } from "../backends/backend.ts";
 import { BACKENDS } from "../backends/index.ts";
-import { AiError, toAiError } from "../errors.ts";
+import { type AiError, toAiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
+import { refusal } from "../objects/accounts.ts";
 import { type Admission, MICRO_NEURONS, type Worth } from "../objects/admission.ts";
-import { describeRefusal } from "../objects/budgets.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
@@ -107,35 +107,22 @@ const estimateShown = (worth: Worth, inputTokens: number): NonNullable<Explanati
 });
 
 async function standing(
-	{ budgets, rates, worth }: Omit<Admission, "holdMs">,
-	{ caller: { account, credential } }: InferenceRequest,
+	{ budgets, credential, model, rates, worth, unpriced }: Omit<Admission, "holdMs">,
+	{ caller: { account } }: InferenceRequest,
 	{ ledgers }: Services,
 	step: Step,
 ): Promise<Pick<Explanation, "limits">> {
-	const ledger = ledgers.of(account);
-	// Who may read may not always run.
-	await step("admit", () => ledger.verify(credential, "run"));
-	const now = await step("admit", () => ledger.standing({ credential, rates, budgets }));
+	const asked = { model, worth, ...(unpriced && { unpriced }) };
+	const query = { credential, rates, budgets, asked };
+	const now = await step("admit", () => ledgers.of(account).standing(query));
 	if (!now) return {};
-	// An open request is let in with the least output.
-	const { leastOutputTokens = 1, open, outputTokens } = worth;
-	const least = costOf(worth, open ? Math.min(leastOutputTokens, outputTokens) : outputTokens);
-	await step("admit", () => checkRoom(now, least));
+	const { would } = now;
+	if (would && !would.ok)
+		await step("admit", () => {
+			throw refusal(would);
+		});
 	return { limits: limitsShown(now) };
 }
-
-function checkRoom({ rates, budgets }: Standing, least: number): void {
-	if (rates.some(({ room }) => room === 0)) throw new AiError("rateLimited");
-	const [tightest] = budgets.toSorted((a, b) => a.roomMicroNeurons - b.roomMicroNeurons);
-	const room = tightest?.roomMicroNeurons ?? Infinity;
-	if (tightest && room < least) throw refusal({ kind: "refused", budget: tightest, room, needed: least });
-}
-
-/** In the words of the account's object. */
-const refusal = (refused: Parameters<typeof describeRefusal>[0]): AiError => {
-	const { failure } = refused.budget;
-	return new AiError(failure, failure === "budgetExceeded" ? describeRefusal(refused) : undefined);
-};
 
 const limitsShown = ({ rates, budgets }: Standing): NonNullable<Explanation["limits"]> => ({
 	rates: rates.map(({ key, perMinute, used, room }) => ({ key, per_minute: perMinute, used, room })),

@@ -162,7 +162,9 @@ describe("the ledger and its model", () => {
 								const id = MODELS[step.model] ?? "";
 								const bearer = TOKENS[step.token];
 								const asked = ask(id, `ticket-${++tickets}`, step);
+								const { would } = ledger.standing({ ...asked, asked }, bearer);
 								const admitted = ledger.admit(asked, bearer);
+								expect(would).toEqual(admitted);
 								expect(admitted.ok).toBe(model.admit(asked, bearer?.id ?? ""));
 								if (admitted.ok) {
 									const { reserved } = model.entries.at(-1) ?? {};

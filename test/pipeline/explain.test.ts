@@ -87,6 +87,31 @@ describe("explain", () => {
 		expect(told.errors[0]?.message).toContain(refused?.message);
 	});
 
+	it("gives the reason that the caller would be given, where there are several", async () => {
+		const rates = { requests_per_minute: { "Text Generation": 1 } };
+		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: { daily_neurons: 35, ...rates } });
+		expect((await post(`/run/${LLAMA}`, BODY)).status).toBe(200);
+		// The rate is open again sooner than the budget.
+		const [{ code } = {}, ...others] = (await explain(LLAMA, { ...BODY, max_tokens: 1000 })).refused;
+		const told = await post(`/run/${LLAMA}`, { ...BODY, max_tokens: 1000 });
+		expect((await told.json<{ errors: { code: number }[] }>()).errors).toMatchObject([{ code: 3036 }]);
+		expect({ code, others }).toEqual({ code: 3036, others: [] });
+	});
+
+	it("tells a token with a budget of its own that a model without a price is not for it", async () => {
+		const KEYS = { OPENAI_API_KEY: "sk-openai", PROVIDER_KEYS: { openai: "OPENAI_API_KEY" } };
+		const { ask, give } = closedGateway({ vars: KEYS });
+		const token = await give(["Workers AI Read"], { limits: { daily_neurons: 100 } });
+		const response = await ask("/ai/explain/openai/gpt-next", token, json("POST", BODY));
+		const { result } = await response.json<{ result: Explanation }>();
+		const [refused, ...others] = result.refused;
+		expect(others).toEqual([]);
+		expect(refused).toMatchObject({ step: "admit", code: 2021, status: 402 });
+		const told = await ask("/ai/run/openai/gpt-next", token, json("POST", BODY));
+		expect(told.status).toBe(402);
+		expect(await told.json()).toMatchObject({ errors: [{ code: 2021, message: refused?.message }] });
+	});
+
 	it("shows neither address nor key of an engine", async () => {
 		const text = JSON.stringify(await explainer(TWO).explain(LLAMA));
 		expect(text).not.toMatch(/sk-engine|http:/);
