@@ -39,6 +39,8 @@ export interface Bearer {
 
 export const ACCOUNT_ID = /^[\w-]{1,64}$/;
 const BEARER = /^Bearer +([!-~]+)$/i;
+/** Of one isolate. A hash takes as long as all else that is done for a header. */
+const MAX_REMEMBERED_TOKENS = 1_000;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };
 
 const NO_ADMIN_TOKEN =
@@ -54,7 +56,7 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 	return async (c, next) => {
 		const { method, path } = c.req;
 		if (OPEN_PATHS.has(path)) return next();
-		const bearer = await bearerFrom(c.req.header("authorization") ?? apiKeyOf(c));
+		const bearer = bearerFrom(c.req.header("authorization") ?? apiKeyOf(c));
 		c.set(BEARER_KEY, bearer);
 		const matched = match(method, path);
 		if (!matched) throw new AiError("noRoute");
@@ -70,11 +72,10 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 }
 
 /** Who sent this header. Throws 401 where nobody can have. */
-function bearerReader({
-	allowAnonymous,
-	adminToken,
-}: Access): (header: string | undefined) => Promise<Bearer> {
-	let admin: Uint8Array | undefined;
+function bearerReader({ allowAnonymous, adminToken }: Access): (header: string | undefined) => Bearer {
+	const admin = adminToken === undefined ? undefined : digest(adminToken);
+	// What a text hashes to, not that it holds: the account's object says that, at every request.
+	const known = new Map<string, Bearer>();
 	let told = false;
 	const refusal = (): AiError => {
 		// The operator of a fresh deployment looks into its log before he looks into the documentation.
@@ -82,19 +83,20 @@ function bearerReader({
 		told = true;
 		return new AiError("authentication");
 	};
-	return async (header) => {
+	return (header) => {
 		if (allowAnonymous) return OPERATOR;
 		const text = bearerText(header);
 		if (text === undefined) throw refusal();
-		const hash = await digest(text);
-		if (adminToken !== undefined) {
-			// The value, not its promise: that would belong to the request which began it.
-			admin ??= await digest(adminToken);
-			if (crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
-		}
+		const remembered = known.get(text);
+		if (remembered) return remembered;
+		const hash = digest(text);
+		if (admin && crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
 		const account = accountOfToken(text);
 		if (account === undefined) throw refusal();
-		return { credential: { kind: "token", hash: hexadecimal(hash) }, account };
+		const bearer: Bearer = { credential: { kind: "token", hash: hexadecimal(hash) }, account };
+		if (known.size >= MAX_REMEMBERED_TOKENS) known.clear();
+		known.set(text, bearer);
+		return bearer;
 	};
 }
 

@@ -80,7 +80,7 @@ export function tokens(services: Services): Hono {
 		const body = await readFields(c.req.raw, limits);
 		const fields = parseFields(creationOf({ account, now: now(), newId }), body, "body");
 		const value = newTokenText(account);
-		const hash = hexadecimal(await digest(value));
+		const hash = hexadecimal(digest(value));
 		const token = await one(c, (maker) => ({ kind: "create", maker, id: newId(), hash, fields }));
 		return envelope({ ...tokenJson(token, now()), value });
 	});
@@ -115,7 +115,7 @@ export function tokens(services: Services): Hono {
 
 	app.put("/:token/value", async (c) => {
 		const value = newTokenText(callerOf(c).account);
-		const hash = hexadecimal(await digest(value));
+		const hash = hexadecimal(digest(value));
 		await one(c, (maker) => ({ kind: "roll", maker, id: c.req.param("token"), hash }));
 		return envelope(value);
 	});
