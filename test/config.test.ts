@@ -97,7 +97,10 @@ describe("configure", () => {
 			timeouts: { headerMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
 		};
 		expect(routing.find("m")).toEqual({ named: true, targets: [{ ...target, model: "m" }] });
-		expect(routing.find("other")).toEqual({ named: false, targets: [{ ...target, model: "other" }] });
+		expect(routing.find("other")).toEqual({
+			named: false,
+			targets: [{ ...target, model: "other", anyModel: true }],
+		});
 	});
 
 	it("makes a text model of each exact route that no catalogue knows", () => {
@@ -396,6 +399,11 @@ describe("ConfigError", () => {
 			[{ backend: "ollama", timeouts: { first_ms: 5 } }],
 			"ROUTES.m[0].timeouts.first_ms: expected no such field, only header_ms, first_token_ms, idle_ms and total_ms",
 		],
+		[
+			[{ backend: "ollama", loras: ["*"] }],
+			'ROUTES.m[0].loras[0]: expected the name of an adapter, or how some begin and a "*", found another',
+		],
+		[[{ backend: "ollama", loras: "mine" }], "ROUTES.m[0].loras: expected a list, found text"],
 		[["ollama"], "ROUTES.m[0]: expected an object, found text"],
 		[[{ model: "x" }], 'ROUTES.m[0].backend: expected "ollama", "broken" or "simulator", found nothing'],
 		[

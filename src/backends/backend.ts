@@ -29,6 +29,8 @@ export interface Target {
 	url: string;
 	/** The upstream's name of the model. */
 	model: string;
+	/** Adapters of that model that a caller may name; one that ends in `*` stands for all names that begin so. */
+	loras?: readonly string[];
 	/** The secret itself, resolved. Never in an error, a log or a reply. */
 	key?: string;
 	headers: Record<string, string>;

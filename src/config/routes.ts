@@ -16,6 +16,7 @@ export interface RouteTarget {
 	rename?(modelId: string): string;
 	weight?: number;
 	continues?: Continuation;
+	loras?: readonly string[];
 	headers: Record<string, string>;
 	/** What the route or the target sets, instead of the backend's. */
 	timeouts?: Partial<Timeouts>;
@@ -62,7 +63,7 @@ export class RouteTable implements Routing {
 }
 
 const weightedTarget = (
-	{ backend, model, rename, weight, continues, headers, timeouts }: RouteTarget,
+	{ backend, model, rename, weight, continues, loras, headers, timeouts }: RouteTarget,
 	modelId: string,
 	/** Whether the route names this very model. */
 	exact: boolean,
@@ -73,6 +74,7 @@ const weightedTarget = (
 	timeouts: { ...backend.timeouts, ...timeouts },
 	...(weight !== undefined && { weight }),
 	...(continues && { continues }),
+	...(loras && { loras }),
 	...(model === undefined && !exact && { anyModel: true }),
 });
 
@@ -96,6 +98,11 @@ export function matches(pattern: string, id: string): boolean {
 	return true;
 }
 
+/** All names would be all models of the engine. */
+const adapter = z
+	.string()
+	.regex(/^[^*\s]+\*?$/, 'expected the name of an adapter, or how some begin and a "*", found another');
+
 const targets = (env: Env) =>
 	z
 		.array(
@@ -111,6 +118,7 @@ const targets = (env: Env) =>
 				headers: headers(env).optional(),
 				timeouts: SetTimeouts.optional(),
 				continues: z.literal([true, "prefill", "vllm"]).optional(),
+				loras: z.array(adapter).min(1).optional(),
 			}),
 		)
 		.min(1);

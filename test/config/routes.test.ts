@@ -108,6 +108,12 @@ describe("RouteTable", () => {
 		]);
 	});
 
+	it("reads the adapters that callers may name", () => {
+		const loras = ["ada", "acme/*"];
+		const { routing } = configure({ ROUTES: { m: [{ backend: "simulator", loras }] } });
+		expect(routing.find("m")?.targets[0]?.loras).toEqual(loras);
+	});
+
 	it("finds no route by a name that objects inherit", () => {
 		expect(configure({}).routing.find("constructor")).toBeUndefined();
 	});

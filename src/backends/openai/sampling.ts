@@ -30,12 +30,20 @@ export function sampling(input: ChatInput, call: Call): Record<string, unknown> 
 }
 
 /**
- * vLLM and SGLang serve an adapter as a model of its own name. Only for models that take adapters: the name is the
- * caller's, and would otherwise reach any model of the upstream at this one's price.
+ * vLLM and SGLang serve an adapter as a model of its own name. Only those that the operator has declared: the name is
+ * the caller's, and would otherwise reach any model of the upstream at this one's price.
  */
 function modelName({ lora }: ChatInput, { model, target }: Call): string {
 	if (lora === undefined) return target.model;
 	if (!can(model, "lora") || isOpenAiService(target))
 		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+	if (!target.loras?.some((known) => isNamed(lora, known)))
+		throw new AiError(
+			"loraUnsupported",
+			`The model ${model.id} has no such LoRA here (see loras of its route)`,
+		);
 	return lora;
 }
+
+const isNamed = (lora: string, known: string): boolean =>
+	known.endsWith("*") ? lora.startsWith(known.slice(0, -1)) : lora === known;

@@ -181,12 +181,32 @@ describe("a chat request", () => {
 describe("an adapter", () => {
 	const input: ChatInput = { ...HI, lora: "my-adapter" };
 
-	it("is a model of its own name, for a model that takes adapters", async () => {
-		expect(await bodyOf(input, { model: { capabilities: ["lora"] } })).toMatchObject({ model: "my-adapter" });
-	});
+	const model = { capabilities: ["lora" as const] };
+
+	it.each([[["other", "my-adapter"]], [["my-*"]]])(
+		"is a model of its own name, where it is one of %j",
+		async (loras) => {
+			expect(await bodyOf(input, { model, target: { loras } })).toMatchObject({ model: "my-adapter" });
+		},
+	);
+
+	it.each([[undefined], [["my-adapter-2", "my"]], [["y-*", "my-adapter-*"]]])(
+		"is no model that the upstream has besides: %j",
+		async (loras) => {
+			const asking = ask("text-generation", { ...HI, lora: "my-adapter" }, () => says("hello"), {
+				model,
+				target: loras ? { loras } : {},
+			});
+			expect(await failureOf(asking.answer)).toMatchObject({
+				key: "loraUnsupported",
+				description: "The model @cf/lab/model has no such LoRA here (see loras of its route)",
+			});
+			expect(asking.call.asked).toHaveLength(0);
+		},
+	);
 
 	it.each([
-		["a model that takes none", {}],
+		["a model that takes none", { target: { loras: ["my-adapter"] } }],
 		["OpenAI", { ...OPENAI, model: { capabilities: ["lora" as const] } }],
 	])("cannot name another model at %s", async (_, options) => {
 		const asking = ask("text-generation", input, () => says("hello"), options);
