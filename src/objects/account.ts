@@ -42,6 +42,12 @@ export class Account extends DurableObject {
 		return admitted;
 	}
 
+	/** As if each had called {@link admit}, in order; all that is written is on the disk at once. */
+	admitAll(admissions: readonly Admission[], settled: readonly Settlement[]): Admitted[] {
+		if (settled.length > 0) this.settle(settled);
+		return admissions.map((admission) => this.admit(admission, []));
+	}
+
 	settle(settled: readonly Settlement[]): void {
 		const ledger = this.#isNew() ? undefined : this.#open().ledger;
 		for (const { outcome, ticket } of settled)

@@ -1,5 +1,6 @@
 /**
- * The Worker's side of the accounts' objects: one call admits a request, and takes along what settled since the last.
+ * The Worker's side of the accounts' objects: one call admits a request, or all that came while the call before it was
+ * under way, and takes along what settled since.
  *
  * What waits to be sent belongs to the isolate, not to a request; it is plain data. A request that is let in but whose
  * answer is lost on the way back is settled as failed, so that it does not hold its reservation until it expires.
@@ -15,6 +16,7 @@ import type {
 	Permission,
 	Settlement,
 } from "./admission.ts";
+import { AdmissionQueue } from "./admission-queue.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
@@ -43,34 +45,66 @@ export interface Accounts extends Ledgers {
 export function createLedgers(world: LedgersWorld): Accounts {
 	/** Only of accounts that have something to send. */
 	const outboxes = new Map<string, Outbox>();
-	return { of: (account) => new AccountSide(account, world, outboxes) };
+	/** Only of accounts that are being asked. */
+	const queues = new Map<string, AdmissionQueue>();
+	return { of: (account) => new AccountSide(account, world, outboxes, queues) };
 }
 
 class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 	readonly #account: string;
 	readonly #world: LedgersWorld;
 	readonly #outboxes: Map<string, Outbox>;
+	readonly #queues: Map<string, AdmissionQueue>;
 
-	constructor(account: string, world: LedgersWorld, outboxes: Map<string, Outbox>) {
+	constructor(
+		account: string,
+		world: LedgersWorld,
+		outboxes: Map<string, Outbox>,
+		queues: Map<string, AdmissionQueue>,
+	) {
 		this.#account = account;
 		this.#world = world;
 		this.#outboxes = outboxes;
+		this.#queues = queues;
 	}
 
 	async admit(admission: Admission): Promise<{ outputTokens?: number }> {
-		const outbox = this.#outboxes.get(this.#account);
-		const settled = outbox?.take() ?? [];
+		const queue = this.#queue();
 		let admitted: Admitted;
 		try {
-			admitted = await this.#call(async (stub) => stub.admit(admission, settled));
+			admitted = await queue.admit(admission, (admissions) => this.#admitAll(admissions));
 		} catch (error) {
-			outbox?.release(settled);
 			this.settle(neverServed(admission));
-			throw error;
+			throw error instanceof AiError ? error : unavailable(error);
+		} finally {
+			if (queue.isIdle) this.#queues.delete(this.#account);
 		}
-		outbox?.confirm(settled);
 		if (!admitted.ok) throw refusal(admitted);
 		return admitted.outputTokens === undefined ? {} : { outputTokens: admitted.outputTokens };
+	}
+
+	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
+		const outbox = this.#outboxes.get(this.#account);
+		const settled = outbox?.take() ?? [];
+		try {
+			const admitted = await this.#call(async (stub): Promise<readonly Admitted[]> => {
+				const [first, second] = admissions;
+				return first && !second ? [await stub.admit(first, settled)] : stub.admitAll(admissions, settled);
+			});
+			outbox?.confirm(settled);
+			return admitted;
+		} catch (error) {
+			outbox?.release(settled);
+			throw error;
+		}
+	}
+
+	#queue(): AdmissionQueue {
+		const known = this.#queues.get(this.#account);
+		if (known) return known;
+		const queue = new AdmissionQueue(this.#world);
+		this.#queues.set(this.#account, queue);
+		return queue;
 	}
 
 	settle(settlement: Settlement): void {

@@ -47,6 +47,8 @@ function isolate(): Isolate {
 			return {
 				admit: (asked: Admission, settled: Settlement[]) =>
 					faulty("admit", settled.length, async () => stub.admit(asked, settled)),
+				admitAll: (asked: Admission[], settled: Settlement[]) =>
+					faulty(`admit ${asked.length}`, settled.length, async () => stub.admitAll(asked, settled)),
 				settle: (settled: Settlement[]) => faulty("settle", settled.length, async () => stub.settle(settled)),
 				verify: (...asked: Parameters<Account["verify"]>) =>
 					faulty("verify", 0, async () => stub.verify(...asked)),
@@ -142,7 +144,10 @@ describe("gathered settlements", () => {
 	it("wait 100 ms at most, and have one flush for all", async () => {
 		const account = newAccount();
 		const world = isolate();
-		for (const ticket of await admitted(world.accounts, account, 3)) {
+		const tickets = await admitted(world.accounts, account, 3);
+		// The waits of those who came together.
+		await world.pass(100);
+		for (const ticket of tickets) {
 			world.accounts.of(account).settle(settlement(ticket));
 			expect(world.waits).toHaveLength(1);
 			await world.pass(30);
@@ -174,6 +179,42 @@ describe("gathered settlements", () => {
 		expect(calls.at(-1)).toEqual(["admit", 0]);
 		await pass(100);
 		expect(await settledOf(a)).toMatchObject({ requests: 1, open: 0 });
+	});
+});
+
+describe("admissions at once", () => {
+	it("share the calls, and pass exactly as many as there is room for", async () => {
+		const account = newAccount();
+		const { accounts, calls } = isolate();
+		const budgets: Admission["budgets"] = [{ key: "account", microNeurons: 100, failure: "budgetExceeded" }];
+		const asked = await Promise.allSettled(
+			Array.from({ length: 500 }, () => accounts.of(account).admit(admission({ budgets, worth: worth(1) }))),
+		);
+		expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(100);
+		for (const each of asked)
+			if (each.status === "rejected") expect(each.reason).toMatchObject({ key: "budgetExceeded" });
+		expect(calls.map(([method]) => method)).toEqual([
+			"admit",
+			"admit 100",
+			"admit 100",
+			"admit 100",
+			"admit 100",
+			"admit 99",
+		]);
+		expect(await settledOf(account)).toMatchObject({ open: 100 });
+	});
+
+	it("that nobody answers are settled as failed, each of them", async () => {
+		const account = newAccount();
+		const world = isolate();
+		world.fault = "unanswered";
+		const asked = [1, 2, 3].map(() => world.accounts.of(account).admit(admission({ worth: worth(10) })));
+		for (const each of await Promise.allSettled(asked))
+			expect(each).toMatchObject({ reason: { key: "ledgerUnavailable" } });
+		expect(world.calls.map(([method]) => method)).toEqual(["admit", "admit 2"]);
+		world.fault = "none";
+		await world.pass(100);
+		expect(await settledOf(account)).toEqual({ requests: 3, microNeurons: 0, open: 0 });
 	});
 });
 

@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import type { Admission, Admitted } from "../../src/objects/admission.ts";
+import {
+	AdmissionQueue,
+	LOST_AFTER_MS,
+	MAX_TOGETHER,
+	PATIENCE_MS,
+} from "../../src/objects/admission-queue.ts";
+import { admission } from "./ask.ts";
+
+interface Call {
+	tickets: string[];
+	/** Lets in those named, for one token each; refuses the others. */
+	answer(admitted: readonly string[]): Promise<void>;
+	fail(error: unknown): Promise<void>;
+}
+
+/** Calls are answered by the test, time passes when it says so. */
+function queue() {
+	let now = 1_000;
+	let timers: { at: number; ring(): void }[] = [];
+	const alive = new Set<Promise<unknown>>();
+	const calls: Call[] = [];
+	const admissions = new AdmissionQueue({
+		now: () => now,
+		wait: (milliseconds) =>
+			new Promise((resolve) => {
+				timers.push({ at: now + milliseconds, ring: resolve });
+			}),
+		waitUntil: (promise) => {
+			alive.add(promise);
+			promise.finally(() => alive.delete(promise));
+		},
+	});
+	const admitAll = (asked: readonly Admission[]): Promise<Admitted[]> => {
+		const { promise, resolve, reject } = Promise.withResolvers<Admitted[]>();
+		const tickets = asked.map(({ ticket }) => ticket);
+		calls.push({
+			tickets,
+			answer(admitted) {
+				resolve(
+					tickets.map((ticket, i) =>
+						admitted.includes(ticket)
+							? { ok: true, outputTokens: i + 1 }
+							: { ok: false, failure: "rateLimited" },
+					),
+				);
+				return rest();
+			},
+			fail(error) {
+				reject(error);
+				return rest();
+			},
+		});
+		return promise;
+	};
+	return {
+		calls,
+		alive,
+		isIdle: () => admissions.isIdle,
+		admit: (ticket: string) => {
+			const admitted = admissions.admit(admission({ ticket }), admitAll);
+			admitted.catch(() => {});
+			return admitted;
+		},
+		async pass(milliseconds: number) {
+			const end = now + milliseconds;
+			for (;;) {
+				await rest();
+				const [next] = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+				if (!next) break;
+				now = next.at;
+				timers = timers.filter((timer) => timer !== next);
+				next.ring();
+			}
+			now = end;
+		},
+	};
+}
+
+/** Lets all that can run now come to rest. */
+async function rest(): Promise<void> {
+	for (let turns = 0; turns < 20; turns++) await Promise.resolve();
+}
+
+const granted = (outputTokens: number): Admitted => ({ ok: true, outputTokens });
+const refused: Admitted = { ok: false, failure: "rateLimited" };
+
+describe("admissions to one account", () => {
+	it("go at once where no call is under way", async () => {
+		const { admit, calls, isIdle } = queue();
+		const a = admit("a");
+		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"]]);
+		await calls[0]?.answer(["a"]);
+		expect(await a).toEqual(granted(1));
+		expect(isIdle()).toBe(true);
+		admit("b");
+		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"], ["b"]]);
+	});
+
+	it("wait for the call that is under way, and share the next; each gets its own answer", async () => {
+		const { admit, calls, isIdle } = queue();
+		const all = ["a", "b", "c", "d"].map(admit);
+		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"]]);
+		await calls[0]?.answer(["a"]);
+		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"], ["b", "c", "d"]]);
+		const e = admit("e");
+		await calls[1]?.answer(["b", "d"]);
+		expect(await Promise.all(all)).toEqual([granted(1), granted(1), refused, granted(3)]);
+		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"], ["b", "c", "d"], ["e"]]);
+		await calls[2]?.answer(["e"]);
+		expect(await e).toEqual(granted(1));
+		expect(isIdle()).toBe(true);
+	});
+
+	it("fail together, and those after them do not", async () => {
+		const { admit, calls } = queue();
+		const all = ["a", "b", "c"].map(admit);
+		await calls[0]?.answer(["a"]);
+		const d = admit("d");
+		await calls[1]?.fail(new Error("overloaded"));
+		expect((await Promise.allSettled(all)).map(({ status }) => status)).toEqual([
+			"fulfilled",
+			"rejected",
+			"rejected",
+		]);
+		await calls[2]?.answer(["d"]);
+		expect(await d).toEqual(granted(1));
+	});
+
+	it(`are at most ${MAX_TOGETHER} a call`, async () => {
+		const { admit, calls } = queue();
+		for (let i = 0; i < 2 * MAX_TOGETHER; i++) admit(String(i));
+		await calls[0]?.answer(["0"]);
+		await calls[1]?.answer([]);
+		expect(calls.map(({ tickets }) => tickets.length)).toEqual([1, MAX_TOGETHER, MAX_TOGETHER - 1]);
+	});
+
+	it("do not wait for a call that takes long", async () => {
+		const { admit, calls, pass } = queue();
+		admit("slow");
+		await pass(1);
+		const [a, b] = [admit("a"), admit("b")];
+		await pass(PATIENCE_MS - 2);
+		const c = admit("c");
+		expect(calls).toHaveLength(1);
+		await pass(2);
+		// The first to lose heart takes the others along.
+		expect(calls.map(({ tickets }) => tickets)).toEqual([["slow"], ["a", "b", "c"]]);
+		await calls[1]?.answer(["a", "b", "c"]);
+		expect(await Promise.all([a, b, c])).toEqual([granted(1), granted(2), granted(3)]);
+		// The one that took long ends while another is under way, and leaves that one its turn.
+		admit("d");
+		admit("e");
+		await calls[0]?.answer(["slow"]);
+		expect(calls.map(({ tickets }) => tickets).slice(2)).toEqual([["d"]]);
+		await calls[2]?.answer(["d"]);
+		expect(calls.map(({ tickets }) => tickets).slice(3)).toEqual([["e"]]);
+	});
+
+	it("fail where the call that took them along is lost", async () => {
+		const { admit, calls, pass, alive } = queue();
+		admit("a");
+		const b = admit("b");
+		await calls[0]?.answer(["a"]);
+		const c = admit("c");
+		const d = admit("d");
+		await calls[1]?.answer(["b"]);
+		expect(calls[2]?.tickets).toEqual(["c", "d"]);
+		await pass(PATIENCE_MS + LOST_AFTER_MS);
+		await expect(c).rejects.toThrow("lost");
+		await expect(d).rejects.toThrow("lost");
+		await calls[2]?.answer(["c", "d"]);
+		expect(await b).toEqual(granted(1));
+		await rest();
+		expect(alive.size).toBe(0);
+	});
+});
