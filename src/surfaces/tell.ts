@@ -2,6 +2,9 @@
 import { type AiError, toAiError } from "../errors.ts";
 import type { Caller, Services } from "../request.ts";
 
+/** What the account itself said, or that it cannot be asked. */
+const ABOUT_THE_CALLER: ReadonlySet<string> = new Set(["authentication", "forbidden", "ledgerUnavailable"]);
+
 /**
  * Admission asks the account about the credential, after the request has been read. A request that fails before that
  * is checked here, so that who has no token learns nothing but that.
@@ -12,8 +15,7 @@ export async function tellable(
 	{ ledgers }: Pick<Services, "ledgers">,
 ): Promise<AiError> {
 	const error = toAiError(thrown);
-	const about = error.key === "authentication" || error.key === "forbidden";
-	if (!caller || caller.known || about) return error;
+	if (!caller || caller.known || ABOUT_THE_CALLER.has(error.key)) return error;
 	try {
 		await ledgers.of(caller.account).verify(caller.credential, "run");
 		return error;
