@@ -27,6 +27,10 @@ export class Account extends Whole {
 		return this.#befallen("admit", () => super.admit(...asked));
 	}
 
+	override admitAll(...asked: Parameters<Whole["admitAll"]>): ReturnType<Whole["admitAll"]> {
+		return this.#befallen("admitAll", () => super.admitAll(...asked));
+	}
+
 	override settle(...asked: Parameters<Whole["settle"]>): ReturnType<Whole["settle"]> {
 		this.#befallen("settle", () => super.settle(...asked));
 	}
