@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { Settlement } from "../../src/objects/admission.ts";
 import type { Services } from "../../src/request.ts";
+import { readSteps, runSteps } from "../../src/surfaces/gateway.ts";
 import { base64, png } from "../dialects/samples.ts";
-import { BASE, ENGINE_VARS, testServices } from "../gateway.ts";
+import { BASE, CALLER, ENGINE_VARS, testServices } from "../gateway.ts";
 
 const MODEL = "@cf/stabilityai/stable-diffusion-xl-base-1.0";
 const SCHNELL = "@cf/black-forest-labs/flux-1-schnell";
@@ -43,7 +44,7 @@ function studio(paint: Painter) {
 			body: JSON.stringify({ model: SCHNELL, prompt: "a fox", ...body }),
 			headers,
 		});
-	return { ask, asked, settled };
+	return { ask, asked, settled, services: { ...services, ledgers } };
 }
 
 describe("several images of one request", () => {
@@ -98,6 +99,16 @@ describe("several images of one request", () => {
 		expect(settled.map(({ outcome, microNeurons }) => [outcome, microNeurons])).toEqual(
 			Array(3).fill(["failed", 0]),
 		);
+	});
+
+	it("are the same in a step of a gateway", async () => {
+		const { services, settled } = studio(async () => painted(4));
+		const step = { provider: "workers-ai", endpoint: "v1/images/generations" };
+		const steps = readSteps({ ...step, query: { model: SCHNELL, prompt: "a fox", n: 2 } });
+		const { signal } = new AbortController();
+		const response = await runSteps(steps, { caller: { ...CALLER }, gateway: "default", signal, services });
+		expect((await response.json<{ data: unknown[] }>()).data).toHaveLength(2);
+		expect(settled).toHaveLength(2);
 	});
 
 	it("are ten at most", async () => {
