@@ -42,10 +42,7 @@ const SHORTEST_SPEECH_SECONDS = 2;
 const SLOWEST_SPEED = 0.25;
 /** 8 kbit/s: sound whose file does not say how long it is. */
 const LEAST_SOUND_BYTES_PER_SECOND = 1_000;
-/**
- * A session's end is not known at its start. Nobody ends one that goes on for longer: it is booked at what it heard, above
- * what was reserved.
- */
+/** A session's end is not known at its start. One that a budget limits is ended at so much sound of all channels together. */
 export const LIVE_SESSION_SECONDS = 300;
 
 type Estimates = {

@@ -68,7 +68,7 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 		this.#queues = queues;
 	}
 
-	async admit(admission: Admission): Promise<{ outputTokens?: number }> {
+	async admit(admission: Admission): ReturnType<AccountLedger["admit"]> {
 		const queue = this.#queue();
 		let admitted: Admitted;
 		try {
@@ -80,7 +80,8 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 			if (queue.isIdle) this.#queues.delete(this.#account);
 		}
 		if (!admitted.ok) throw refusal(admitted);
-		return admitted.outputTokens === undefined ? {} : { outputTokens: admitted.outputTokens };
+		const { ok: _, ...granted } = admitted;
+		return granted;
 	}
 
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {

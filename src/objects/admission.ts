@@ -66,7 +66,8 @@ export interface Admission {
 
 export type Admitted =
 	/** `outputTokens`: no more than these may be asked of an engine. Absent: no budget limits the request. */
-	| { ok: true; outputTokens?: number }
+	/** `limited`: the token has a budget of its own. */
+	| { ok: true; outputTokens?: number; limited?: true }
 	| {
 			ok: false;
 			failure: FailureKey;
@@ -106,7 +107,7 @@ export interface Settlement {
 /** The account as a request sees it. */
 export interface AccountLedger {
 	/** One call of the account's object. Throws `AiError` where the answer is no, and where the object cannot be asked. */
-	admit(admission: Admission): Promise<{ outputTokens?: number }>;
+	admit(admission: Admission): Promise<Omit<Extract<Admitted, { ok: true }>, "ok">>;
 	/** Takes note; the object learns of it soon, together with others. Never throws. */
 	settle(settlement: Settlement): void;
 	/** Whether the credential holds and has the permission. Throws `AiError` where it does not. */

@@ -209,7 +209,12 @@ export class Ledger {
 		if (grant.kind === "refused" || refusals.length > 0)
 			return { answer: refuse(refusals, instant), rates, reserved: 0 };
 		const { microNeurons: reserved, outputTokens } = grant;
-		return { answer: { ok: true, ...(outputTokens !== undefined && { outputTokens }) }, rates, reserved };
+		const answer: Admitted = {
+			ok: true,
+			...(outputTokens !== undefined && { outputTokens }),
+			...(bearer?.limits.dailyMicroNeurons !== undefined && { limited: true }),
+		};
+		return { answer, rates, reserved };
 	}
 
 	#read(): Instant {

@@ -41,7 +41,8 @@ export async function admit(
 	// Before the account is asked: a caller who leaves meanwhile must not take along who has to settle.
 	const ticket = new Ticket({ asked, account: caller.account, model, startedAt, ledger, services });
 	try {
-		const { outputTokens } = await ledger.admit(asked);
+		const { outputTokens, limited } = await ledger.admit(asked);
+		if (limited) ticket.limit();
 		caller.known = true;
 		return { ticket, call: bounded(call, outputTokens) };
 	} catch (refused) {

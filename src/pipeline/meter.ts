@@ -3,6 +3,7 @@
  * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
  */
 import { toAiError } from "../errors.ts";
+import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
 import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
@@ -10,6 +11,7 @@ import type { Served, Services } from "../request.ts";
 import type { HeardEvent, LiveTranscription } from "../tasks/live-transcription.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
+import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { Ticket } from "./ticket.ts";
 
 export interface Metered {
@@ -39,7 +41,7 @@ export async function meter(
 	answered: TaskAnswer,
 	call: TaskCall,
 	{ model, ticket, served, requestId }: Metering,
-	{ log }: Pick<Services, "log">,
+	{ log, wait }: Pick<Services, "log" | "wait">,
 ): Promise<Metered> {
 	const passed = { ticket, tell: (error: unknown) => log(toAiError(error), requestId) };
 	const settle = (how: Passing, measured: Measured): number => {
@@ -47,7 +49,7 @@ export async function meter(
 		if (served.shared) return ticket.settle(how, NOTHING, served);
 		return ticket.settle(how, measured, served, hedged(call, model, served));
 	};
-	const { task } = answered;
+	const { task } = call;
 	if (answered.answer.kind === "stream") {
 		const { events, progress } = answered.answer;
 		const { stream, abandon } = watched(events, passed, (how) => settle(how, measureStream(call, progress)));
@@ -56,7 +58,13 @@ export async function meter(
 		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
 	}
 	if (task === "live-transcription" && answered.answer.kind === "value") {
-		const { abandon, ...output } = heard(answered.answer.output, passed, settle);
+		const seconds = ticket.limited ? { seconds: LIVE_SESSION_SECONDS } : {};
+		const session = boundSession(answered.answer.output as LiveTranscription, call.input, {
+			ms: ticket.leftMs,
+			wait,
+			...seconds,
+		});
+		const { abandon, ...output } = heard(session, passed, settle);
 		const answer = { kind: "value", output } as const;
 		return { answer: { task, answer }, priced: (usage) => usage, abandon };
 	}
@@ -147,9 +155,12 @@ function watched<T>(
 	return { stream, abandon };
 }
 
-/** A session is paid by the sound that it heard, which its last event tells; one that is left, by the last word. */
+/**
+ * A session is paid by the sound that it heard, which its last event tells; one that is left, by the last word; one that
+ * a bound has ended, by all that was sent.
+ */
 function heard(
-	{ readable, writable }: LiveTranscription,
+	{ readable, writable, heardUntilEnd }: BoundedSession,
 	passed: Passed,
 	ended: (how: Passing, measured: Measured) => void,
 ): LiveTranscription & Pick<Metered, "abandon"> {
@@ -161,7 +172,7 @@ function heard(
 	};
 	const finish = (how: Passing) =>
 		ended(how, {
-			...measureLive(said ?? { duration: heardSeconds, channels: 1 }),
+			...measureLive(said ?? { duration: heardUntilEnd() ?? heardSeconds, channels: 1 }),
 			estimated: said === undefined,
 		});
 	const { stream, abandon } = watched(readable, passed, finish, see);

@@ -20,9 +20,13 @@ export interface Holding {
 	services: Pick<Services, "analytics" | "now" | "waitUntil">;
 }
 
+/** A settlement is longer on its way where the account's object cannot be reached at once. */
+const MAX_WAY_MS = 60_000;
+
 export class Ticket {
 	readonly #holding: Holding;
 	#firstAt: number | undefined;
+	#limited = false;
 	#settled = false;
 	#release: () => void = () => {};
 
@@ -34,6 +38,23 @@ export class Ticket {
 				this.#release = resolve;
 			}),
 		);
+	}
+
+	/** A budget limits it that only the account's object knows: the token's own. */
+	limit(): void {
+		this.#limited = true;
+	}
+
+	/** Whether a budget limits it: what it uses beyond its reservation may be more than there is. */
+	get limited(): boolean {
+		return this.#limited || this.#holding.asked.budgets.length > 0;
+	}
+
+	/** Milliseconds within which it can be settled: then its reservation becomes its bill. */
+	get leftMs(): number {
+		const { asked, startedAt, services } = this.#holding;
+		const wayMs = Math.min(MAX_WAY_MS, asked.holdMs / 10);
+		return Math.max(0, startedAt + asked.holdMs - wayMs - services.now());
 	}
 
 	/** The first piece of an answer has been passed on. */

@@ -128,7 +128,7 @@ describe("budgets", () => {
 	it("are a token's own too", () =>
 		onBench(({ ledger }) => {
 			const bearer = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
-			expect(ledger.admit(admission({ worth: worth(900_000) }), bearer)).toEqual({ ok: true });
+			expect(ledger.admit(admission({ worth: worth(900_000) }), bearer)).toEqual({ ok: true, limited: true });
 			expect(ledger.admit(admission({ worth: worth(200_000) }), bearer)).toEqual({
 				ok: false,
 				failure: "budgetExceeded",
@@ -152,7 +152,7 @@ describe("budgets", () => {
 			});
 			expect(ledger.admit(unpriced(), unlimited)).toEqual({ ok: true });
 			expect(ledger.admit(unpriced())).toEqual({ ok: true });
-			expect(ledger.admit(admission(), limited)).toEqual({ ok: true });
+			expect(ledger.admit(admission(), limited)).toEqual({ ok: true, limited: true });
 		}));
 
 	it("and rates that both refuse tell the longer wait", () =>

@@ -121,7 +121,10 @@ describe("a stream's ticket", () => {
 		const tell = async (answer: Answer<"text-generation">) => {
 			const ticket = ticketOf(({ microNeurons }) => bills.push(microNeurons));
 			const metering = { model: model as Model, ticket, served, requestId: "t" };
-			return meter({ task: "text-generation", answer }, call, metering, { log: () => {} });
+			return meter({ task: "text-generation", answer }, call, metering, {
+				log: () => {},
+				wait: async () => {},
+			});
 		};
 		const output = { ...completion("Hello"), usage: counts } as ChatCompletion;
 		const whole = await tell({ kind: "value", output });
@@ -148,6 +151,7 @@ describe("a stream's ticket", () => {
 		const metering = { model: model as Model, ticket, served, requestId: "t" };
 		const { answer: metered } = await meter({ task: "text-generation", answer }, call, metering, {
 			log: () => {},
+			wait: async () => {},
 		});
 		if (metered.answer.kind !== "stream") throw new Error("no stream");
 		const reader = metered.answer.events.getReader();

@@ -19,14 +19,14 @@ const ASKED: Admission = {
 const SERVED = { backend: "engine", model: "m", attempts: 2, wasted: [] };
 const USED = { quantities: { inputTokens: 3, outputTokens: 2 }, estimated: false };
 
-function held() {
+function held(asked: Partial<Admission> = {}) {
 	const settled: Settlement[] = [];
 	const points: AnalyticsEngineDataPoint[] = [];
 	const waiting: Promise<unknown>[] = [];
 	let now = 1000;
 	if (!model) throw new Error("no model");
 	const ticket = new Ticket({
-		asked: ASKED,
+		asked: { ...ASKED, ...asked },
 		account: "team-a",
 		model,
 		startedAt: now,
@@ -56,6 +56,22 @@ function held() {
 }
 
 describe("a ticket", () => {
+	it("says how long it can be settled, and whether a budget limits it", () => {
+		const { ticket, pass } = held({ holdMs: 3_600_000 });
+		expect(ticket.leftMs).toBe(3_540_000);
+		pass(3_539_000);
+		expect(ticket.leftMs).toBe(1000);
+		pass(3_539_000);
+		expect(ticket.leftMs).toBe(0);
+		expect(held({ holdMs: 1000 }).ticket.leftMs).toBe(900);
+
+		expect(ticket.limited).toBe(false);
+		ticket.limit();
+		expect(ticket.limited).toBe(true);
+		const budgets = [{ key: "account", microNeurons: 1, failure: "budgetExceeded" as const }];
+		expect(held({ budgets }).ticket.limited).toBe(true);
+	});
+
 	it("settles with what was used, once, and lets its request end", async () => {
 		const { ticket, settled, points, pass, released } = held();
 		pass(20);

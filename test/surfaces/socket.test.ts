@@ -137,6 +137,26 @@ describe("a websocket on the binding's wire", () => {
 		expect(frames.at(-1)).toMatchObject({ duration: 3, channels: 1 });
 	});
 
+	it("ends at the sound that was reserved, where a budget limits it, and goes on where none does", async () => {
+		const part = silence(20, 8_000);
+		const send = async (vars: object) => {
+			const { socket, rest } = accepted(
+				await wire({ vars: { DEFAULT_BACKEND: "simulator", ...vars } })(
+					upgrade(NOVA, { ...PCM, sample_rate: "8000" }),
+				),
+			);
+			for (let i = 0; i < 16; i++) socket.send(part);
+			socket.send(CLOSE);
+			return rest();
+		};
+		const limited = await send({ LIMITS: { daily_neurons: 1_000_000 } });
+		expect([limited.code, limited.reason]).toEqual([
+			1008,
+			"3036: This session has heard the 300 seconds that were reserved of a daily budget of neurons",
+		]);
+		expect(await send({})).toMatchObject({ code: 1000 });
+	});
+
 	it("answers while the sound goes on", async () => {
 		const { socket, next } = accepted(await wire()(upgrade(FLUX, PCM)));
 		await next();

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { liveTranscription } from "../../src/backends/simulator/live/index.ts";
+import { boundSession } from "../../src/pipeline/bounded-session.ts";
+import type { HeardEvent, LiveTranscription } from "../../src/tasks/live-transcription.ts";
+import { audio, silence, tone, turns } from "../backends/simulator/live/sound.ts";
+
+const INPUT = {
+	samples: { encoding: "linear16" as const, sample_rate: 16_000, channels: 1 },
+	division: turns(),
+};
+
+async function session(): Promise<LiveTranscription> {
+	const answer = await liveTranscription(INPUT);
+	if (answer.kind !== "value") throw new Error("a stream");
+	return answer.output;
+}
+
+/** A wait that the test ends. */
+function clock() {
+	const waits: { ms: number; signal: AbortSignal; pass(): void }[] = [];
+	const wait = (ms: number, signal: AbortSignal) =>
+		new Promise<void>((resolve, reject) => {
+			signal.addEventListener("abort", () => reject(signal.reason));
+			waits.push({ ms, signal, pass: resolve });
+		});
+	return { wait, waits };
+}
+
+async function read(readable: ReadableStream<HeardEvent>): Promise<{ kinds: string[]; error?: unknown }> {
+	const kinds: string[] = [];
+	try {
+		for await (const { kind } of readable) kinds.push(kind);
+		return { kinds };
+	} catch (error) {
+		return { kinds, error };
+	}
+}
+
+describe("a session that a budget limits", () => {
+	it.each([
+		["speech", tone(1)],
+		["silence, of which the engine says nothing", silence(1)],
+	])("ends before it has heard more than was reserved: %s", async (_, second) => {
+		const { wait } = clock();
+		const bounded = boundSession(await session(), INPUT, { seconds: 3, ms: 1000, wait });
+		const all = read(bounded.readable);
+		const writer = bounded.writable.getWriter();
+		for (let i = 0; i < 3; i++) await writer.write(audio(second));
+		expect(bounded.heardUntilEnd() ?? 3).toBe(3);
+		await writer.write(audio(second)).catch(() => {});
+		expect((await all).error).toMatchObject({
+			key: "budgetExceeded",
+			description: "This session has heard the 3 seconds that were reserved of a daily budget of neurons",
+		});
+		expect(bounded.heardUntilEnd()).toBe(3);
+	});
+
+	it("goes by the engine's word where the sound does not say how long it is, each channel for itself", async () => {
+		const { wait } = clock();
+		const events: HeardEvent[] = [1, 2, 3].map((end) => ({
+			kind: "segment",
+			is_final: true,
+			speech_final: true,
+			from_finalize: false,
+			...{ start: end - 1, end, transcript: "a", words: [] },
+		}));
+		let cancelled = false;
+		const readable = new ReadableStream<HeardEvent>(
+			{
+				pull: (controller) => controller.enqueue(events.shift()),
+				cancel: () => {
+					cancelled = true;
+				},
+			},
+			{ highWaterMark: 0 },
+		);
+		const input = { ...INPUT, samples: { ...INPUT.samples, encoding: "opus" as const, channels: 2 } };
+		const bounds = { seconds: 4, ms: 1000, wait };
+		const bounded = boundSession({ readable, writable: new WritableStream() }, input, bounds);
+		const { kinds, error } = await read(bounded.readable);
+		expect(kinds).toHaveLength(2);
+		expect(error).toMatchObject({ key: "budgetExceeded" });
+		expect(bounded.heardUntilEnd()).toBe(4);
+		expect(cancelled).toBe(true);
+	});
+});
+
+describe("any session", () => {
+	it("goes on without a budget, and tells its end", async () => {
+		const { wait, waits } = clock();
+		const bounded = boundSession(await session(), INPUT, { ms: 1000, wait });
+		const all = read(bounded.readable);
+		const writer = bounded.writable.getWriter();
+		for (let i = 0; i < 400; i++) await writer.write(audio(silence(1)));
+		await writer.close();
+		const { kinds, error } = await all;
+		expect(error).toBeUndefined();
+		expect(kinds.at(-1)).toBe("ended");
+		expect(bounded.heardUntilEnd()).toBeUndefined();
+		expect(waits.map(({ ms, signal }) => [ms, signal.aborted])).toEqual([[1000, true]]);
+	});
+
+	it("ends before its reservation does", async () => {
+		const { wait, waits } = clock();
+		const bounded = boundSession(await session(), INPUT, { ms: 1000, wait });
+		const all = read(bounded.readable);
+		await bounded.writable.getWriter().write(audio(silence(2)));
+		waits[0]?.pass();
+		expect((await all).error).toMatchObject({ key: "timeout" });
+		expect(bounded.heardUntilEnd()).toBe(2);
+	});
+});
