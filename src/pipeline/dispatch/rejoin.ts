@@ -33,12 +33,13 @@ export class Rejoin {
 		if (!choice) return chunk.usage ? { ...own, choices: [] } : undefined;
 		const delta = this.#newOf(choice.delta);
 		const ends = Boolean(choice.finish_reason);
-		if (ends && !this.#caughtUp) throw new Mismatch();
+		if (ends && !this.caughtUp) throw new Mismatch();
 		if (Object.keys(delta).length === 0 && !ends && !chunk.usage) return undefined;
 		return { ...own, choices: [{ ...choice, delta }] };
 	}
 
-	get #caughtUp(): boolean {
+	/** All that was expected has been repeated. */
+	get caughtUp(): boolean {
 		const last = this.#expected.length - 1;
 		if (this.#at !== last) return this.#at > last;
 		return this.#offset >= (this.#expected[last]?.text.length ?? 0);

@@ -44,16 +44,18 @@ class Splice implements Progress {
 	#current: Begun;
 	#reader: ReadableStreamDefaultReader<Uint8Array>;
 	#progress: Progress;
-	/** Tokens that were said before the current engine's own count begins: it was told them, or repeats them. */
-	#before: { tokens: number; repeated: boolean } | undefined;
+	/**
+	 * What was said before the current engine's own count begins: it was told it, or repeats it. `tokens` are by our own
+	 * count, `counted` by whoever said it, as far as that one counted.
+	 */
+	#before: { tokens: number; counted: number; repeated: boolean } | undefined;
+	#rejoin: Rejoin | undefined;
 	#kept: Uint8Array[] | undefined;
 	#keptBytes = 0;
 	#said: Said | undefined;
 	/** What cut the answer first. It is the caller's to see, whatever those say who were asked to go on. */
 	#failure: AiError | undefined;
 	#over = false;
-	/** It ended as it should: what the engine counted last is of all of it. */
-	#whole = false;
 	/** Whose words reached the caller last. */
 	#heard: PlannedTarget;
 
@@ -72,10 +74,10 @@ class Splice implements Progress {
 		const { usage } = this.#progress;
 		if (!usage) return undefined;
 		const whole = this.#wholeUsage(usage);
-		const { repeated, tokens: said } = this.#before ?? { repeated: false, tokens: 0 };
-		if (this.#whole || !repeated || whole.completion_tokens >= said) return whole;
-		// Engines may count with every event: this one has not yet said again what the caller has.
-		return { ...whole, completion_tokens: said, total_tokens: whole.prompt_tokens + said };
+		if (!this.#before?.repeated || this.#rejoin?.caughtUp) return whole;
+		// One that counts with every event has not yet said again all that the caller has.
+		const completion_tokens = Math.max(whole.completion_tokens, this.#before.counted);
+		return { ...whole, completion_tokens, total_tokens: whole.prompt_tokens + completion_tokens };
 	}
 
 	get outputTokens(): number {
@@ -96,7 +98,6 @@ class Splice implements Progress {
 					return controller.enqueue(value);
 				}
 				this.#over = true;
-				this.#whole = true;
 				this.#current.trial.succeed();
 				return controller.close();
 			} catch (error) {
@@ -210,10 +211,12 @@ class Splice implements Progress {
 		const { answer } = begun;
 		// What another says again is paid to that one; what it goes on from is part of the answer.
 		if (!question.continues && saidTokens > 0) this.#waste();
+		const counted = this.usage?.completion_tokens ?? saidTokens;
 		this.#current = begun;
-		this.#before = { tokens: saidTokens, repeated: !question.continues };
+		this.#before = { tokens: saidTokens, counted, repeated: !question.continues };
 		this.#journey.settleOn(begun.target);
 		const rejoin = new Rejoin(said, question.expected, services.uuid);
+		this.#rejoin = rejoin;
 		const source =
 			answer.kind === "stream" ? answer.events : completionToChunks(answer.output as ChatCompletion);
 		this.#progress =

@@ -297,24 +297,45 @@ describe("a caller who leaves", () => {
 		expect(asked[1]?.signal.aborted).toBe(true);
 	});
 
-	it("counts all that the caller has, where another who counts as it goes has not said all of it again", async () => {
-		const live = liveEvents();
-		const counted = (content: string, completion_tokens: number) =>
-			frame("b", [{ index: 0, delta: { content }, finish_reason: null }], {
-				usage: { prompt_tokens: 5, completion_tokens, total_tokens: 5 + completion_tokens },
+	describe("who counts with every event", () => {
+		const counted = (engine: string, words: number, tokens: number) =>
+			frame(engine, [{ index: 0, delta: { content: WORDS[words] ?? "" }, finish_reason: null }], {
+				usage: { prompt_tokens: 5, completion_tokens: tokens, total_tokens: 5 + tokens },
 			});
-		live.send(counted(WORDS[0] ?? "", 1) + counted(WORDS[1] ?? "", 2));
-		const { asked, run } = world({ replies: { a: cutAfter(3), b: () => live.response } });
-		const { answer } = await run(streamed());
-		if (answer.answer.kind !== "stream") throw new Error("no stream");
-		const { events: passed, progress } = answer.answer;
-		const reader = passed.getReader();
-		void (async () => {
-			while (!(await reader.read()).done);
-		})();
-		while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
-		await new Promise((resolve) => setTimeout(resolve, 5));
-		await reader.cancel();
-		expect(progress.usage).toEqual({ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 });
+		/** What is counted when `a`, who said three words, was cut, and the caller leaves amid the answer of `b`. */
+		const usageOf = async (first: Reply, ...second: string[]) => {
+			const live = liveEvents();
+			live.send(second.join(""));
+			const { asked, run } = world({ replies: { a: first, b: () => live.response } });
+			const { answer } = await run(streamed());
+			if (answer.answer.kind !== "stream") throw new Error("no stream");
+			const { events: passed, progress } = answer.answer;
+			const reader = passed.getReader();
+			void (async () => {
+				while (!(await reader.read()).done);
+			})();
+			while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			await reader.cancel();
+			return progress.usage;
+		};
+		const usage = (completion_tokens: number) => ({
+			prompt_tokens: 5,
+			completion_tokens,
+			total_tokens: 5 + completion_tokens,
+		});
+
+		it("and has not said again all that the caller has, is not the measure of it", async () => {
+			const two = [counted("b", 0, 1), counted("b", 1, 2)];
+			expect(await usageOf(cutAfter(3), ...two)).toEqual(usage(3));
+			const first: Reply = () => events(counted("a", 0, 2), counted("a", 1, 4), counted("a", 2, 6));
+			expect(await usageOf(first, ...two)).toEqual(usage(6));
+		});
+
+		it("and has said all of it again, is", async () => {
+			const first: Reply = () => events(counted("a", 0, 2), counted("a", 1, 4), counted("a", 2, 6));
+			const three = [counted("b", 0, 1), counted("b", 1, 1), counted("b", 2, 2)];
+			expect(await usageOf(first, ...three)).toEqual(usage(2));
+		});
 	});
 });
