@@ -47,7 +47,7 @@ describe("wrangler ai", () => {
 	it("shows a model's schema", async () => {
 		const { stdout } = await wrangler("models", "schema", "@cf/openai/whisper");
 		expect(JSON.parse(stdout)).toMatchObject({
-			input: { properties: { audio: { type: "array" } } },
+			input: { oneOf: [{ format: "binary" }, { properties: { audio: { type: "array" } } }] },
 			output: { properties: { text: { type: "string" } } },
 		});
 	});

@@ -48,6 +48,11 @@ function dev(args: string[]): { until(pattern: RegExp): Promise<string>; exit: P
 	};
 }
 
+const OBJECTS = {
+	durable_objects: { bindings: [{ name: "ACCOUNT", class_name: "Account" }] },
+	migrations: [{ tag: "v1", new_sqlite_classes: ["Account"] }],
+};
+
 function configWith(vars: object): string {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	folders.push(folder);
@@ -60,6 +65,7 @@ function configWith(vars: object): string {
 			compatibility_date: "2026-11-01",
 			compatibility_flags: ["nodejs_compat"],
 			vars,
+			...OBJECTS,
 		}),
 	);
 	return path;
@@ -115,10 +121,11 @@ describe("npm run dev", () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
 		const ports = ["--engine-ports", String(engine.port)];
 		const config = configWith({ ROUTES: { "@cf/meta/*": [{ backend: "simulator" }] } });
-		const [told, routed] = await Promise.all([
-			dev(["--port", String(await freePort()), "--no-local-engines"]).until(/Ctrl-C/),
-			dev(["--port", String(await freePort()), "--config", config, ...ports]).until(/Ctrl-C/),
-		]);
+		// One after the other: a port is free until somebody else was given it, too.
+		const told = await dev(["--port", String(await freePort()), "--no-local-engines"]).until(/Ctrl-C/);
+		const routed = await dev(["--port", String(await freePort()), "--config", config, ...ports]).until(
+			/Ctrl-C/,
+		);
 		expect(told).toContain("every model  ->  simulator");
 		expect(routed).toContain("@cf/meta/*       ->  simulator");
 		expect(engine.asked).toEqual([]);

@@ -13,6 +13,7 @@ const usage = {
 	completion_tokens: 5,
 	total_tokens: 22,
 	prompt_tokens_details: { cached_tokens: 0 },
+	neurons: 1.47,
 };
 
 /** The typed overloads know one model each. */
