@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Contender, ContenderName, Field } from "./contenders.ts";
+import { devStart } from "./dev-start.ts";
 import { type Ask, agentOf, ask, load, warmUp } from "./load.ts";
 import { openStreams } from "./open-streams.ts";
 import { paced } from "./paced.ts";
@@ -37,6 +38,7 @@ export type ScenarioName =
 	| "embeddings"
 	| "memory"
 	| "start"
+	| "dev"
 	| "bundle";
 
 type Scenario = (context: Context) => Promise<Row[]>;
@@ -123,6 +125,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	},
 	memory: openStreams,
 	start: coldStart,
+	dev: devStart,
 	async bundle() {
 		const bytes = readFileSync(join(import.meta.dirname, "../dist/worker/index.js"));
 		const kilobytes = gzipSync(bytes, { level: 9 }).length / 1024;
