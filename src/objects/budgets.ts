@@ -17,7 +17,8 @@ export interface Balance {
 /** Micro-neurons to reserve, and the output that they pay for; `refused` where some budget has not the room. */
 export type Grant =
 	| { kind: "granted"; microNeurons: number; outputTokens?: number }
-	| { kind: "refused"; budget: Budget; room: number; needed: number };
+	/** `held`: by requests under way, which may leave room when they settle. */
+	| { kind: "refused"; budget: Budget; room: number; held: number; needed: number };
 
 /** The budgets that a request is booked in. */
 export function budgetKeys(model: string, token: string): string[] {
@@ -65,7 +66,10 @@ export class Budgets {
 		const outputTokens = affordable(worth, room);
 		const { leastOutputTokens = 1, open } = worth;
 		const least = open ? Math.min(leastOutputTokens, worth.outputTokens) : worth.outputTokens;
-		if (outputTokens < least) return { kind: "refused", budget, room, needed: price(worth, least) };
+		if (outputTokens < least) {
+			const { reserved: held } = this.balance(budget.key);
+			return { kind: "refused", budget, room, held, needed: price(worth, least) };
+		}
 		return {
 			kind: "granted",
 			microNeurons: price(worth, outputTokens),
@@ -101,12 +105,13 @@ function affordable(worth: Worth, room: number): number {
 	return Math.max(-1, Math.min(tokens, worth.outputTokens - 1));
 }
 
-/** `This request may cost 12.5 neurons; the daily budget of model @cf/… is 10, of which 3.25 are left` */
-export function describeRefusal({ budget, room, needed }: Extract<Grant, { kind: "refused" }>): string {
+/** `This request may cost 12.5 neurons; the daily budget of model @cf/… is 10, of which 3.25 are left and 5 are held by requests under way` */
+export function describeRefusal({ budget, room, held, needed }: Extract<Grant, { kind: "refused" }>): string {
 	const [kind = "", id = ""] = splitKey(budget.key);
 	const owner = kind === "model" ? `model ${id}` : `this ${kind}`;
 	const [cost, daily, left] = [needed, budget.microNeurons, room].map((n) => String(n / MICRO_NEURONS));
-	return `This request may cost ${cost} neurons; the daily budget of ${owner} is ${daily}, of which ${left} are left`;
+	const waiting = held > 0 ? ` and ${held / MICRO_NEURONS} are held by requests under way` : "";
+	return `This request may cost ${cost} neurons; the daily budget of ${owner} is ${daily}, of which ${left} are left${waiting}`;
 }
 
 /** Of a model that would pass by a budget: what it costs is nothing that can be counted. */

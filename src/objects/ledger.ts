@@ -199,11 +199,14 @@ export class Ledger {
 			});
 		if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
 		if (grant.kind === "refused") {
-			const { failure, microNeurons } = grant.budget;
+			const { budget, held, needed, room } = grant;
+			const { failure, microNeurons } = budget;
+			// Nobody knows when a request under way will settle, and one that is dearer than a day never passes.
+			const unknown = needed > microNeurons || needed <= room + held;
 			refusals.push({
 				failure,
 				...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
-				until: grant.needed > microNeurons ? Number.POSITIVE_INFINITY : nextMidnight(now),
+				until: unknown ? Number.POSITIVE_INFINITY : nextMidnight(now),
 			});
 		}
 		if (grant.kind === "refused" || refusals.length > 0)
