@@ -4,6 +4,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { type AiError, toAiError } from "./errors.ts";
+import { PulledStream } from "./media/pulled-stream.ts";
 
 export const SSE_CONTENT_TYPE = "text/event-stream";
 export const DONE = "data: [DONE]\n\n";
@@ -43,7 +44,7 @@ export function mapEvents(
 ): ReadableStream<Uint8Array> {
 	let out = "";
 	let failed: { error: unknown } | undefined;
-	const reader = source.getReader();
+	const from = PulledStream.sourceOf(source);
 	const decoder = new TextDecoder();
 	const encoder = new TextEncoder();
 	const parser = createParser({
@@ -57,35 +58,34 @@ export function mapEvents(
 	});
 	/** Says whether the source has ended. */
 	const step = async (): Promise<boolean> => {
-		const { done, value } = await reader.read();
+		const bytes = await from.pull();
+		const done = bytes === undefined;
 		// A last event without its blank line still counts, as every client treats it.
-		parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(value, { stream: true }));
+		parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
 		if (done) out += stages.onEnd?.() ?? "";
 		return done;
 	};
-	return new ReadableStream<Uint8Array>(
-		{
-			async pull(controller) {
-				if (failed) return controller.error(failed.error);
-				let ended = false;
-				try {
-					// A read that gives nothing to send must be followed by another, or the puller would wait for ever.
-					while (!out && !ended) ended = await step();
-				} catch (error) {
-					await reader.cancel(error).catch(() => {});
-					out += stages.onFailure?.() ?? "";
-					ended = stages.onError !== undefined;
-					if (stages.onError) out += stages.onError(toAiError(error));
-					// An error at once would take back what is sent here: it is for the next pull.
-					else if (out) failed = { error };
-					else return controller.error(error);
-				}
-				if (out) controller.enqueue(encoder.encode(out));
-				out = "";
-				if (ended) controller.close();
-			},
-			cancel: (reason) => reader.cancel(reason),
+	let over = false;
+	return new PulledStream<Uint8Array>({
+		async pull() {
+			if (failed) throw failed.error;
+			if (over) return undefined;
+			try {
+				// A pull that gives nothing to send must be followed by another, or the puller would wait for ever.
+				while (!out && !over) over = await step();
+			} catch (error) {
+				await from.cancel(error).catch(() => {});
+				out += stages.onFailure?.() ?? "";
+				over = stages.onError !== undefined;
+				if (stages.onError) out += stages.onError(toAiError(error));
+				// An error at once would take back what is sent here: it is for the next pull.
+				else if (out) failed = { error };
+				else throw error;
+			}
+			const text = out;
+			out = "";
+			return text ? encoder.encode(text) : undefined;
 		},
-		{ highWaterMark: 0 },
-	);
+		cancel: (reason) => from.cancel(reason),
+	});
 }

@@ -100,8 +100,11 @@ class Watch implements EventReader {
 		if (name === "error" || object === "error" || (error !== undefined && error !== null))
 			return failureOfBody(this.#call, chunk);
 		if (Array.isArray(choices)) for (const choice of choices) this.#note(choice);
-		const counted = SentUsage.safeParse(usage);
-		if (counted.success) this.progress.count(usageOf(counted.data));
+		// Most events have none, and a schema that is not met is dear.
+		if (typeof usage === "object" && usage !== null) {
+			const counted = SentUsage.safeParse(usage);
+			if (counted.success) this.progress.count(usageOf(counted.data));
+		}
 		return undefined;
 	}
 

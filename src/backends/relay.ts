@@ -8,6 +8,7 @@
  */
 import { AiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
+import { PulledStream } from "../media/pulled-stream.ts";
 import type { Deadline } from "./deadline.ts";
 import { type EventFormat, EventSplitter } from "./event-splitter.ts";
 import type { StreamProgress } from "./progress.ts";
@@ -41,9 +42,7 @@ export interface Relayed {
 	progress: StreamProgress;
 }
 
-type Output = ReadableStreamDefaultController<Uint8Array>;
-
-/** What the reader gets next: bytes and perhaps the end, or a failure; nothing, when it has gone. */
+/** What the reader gets next: bytes and perhaps the end, or a failure; nothing at the end, or when it has gone. */
 interface Step {
 	bytes?: Uint8Array;
 	ended?: boolean;
@@ -132,44 +131,50 @@ export async function relay(
 		}
 		return {};
 	};
-	const give = (output: Output, { bytes = NOTHING, ended, error }: Step) => {
-		if (bytes.length > 0) output.enqueue(bytes);
-		if (error) output.error(error);
-		else if (ended) output.close();
-	};
-
 	/** Read, but not yet asked for. */
 	let first: Step | undefined = await deadline.race(advance()).catch((error: AiError) => fail(error));
 	if (first.error) throw first.error;
 	begun = true;
 
-	const timeOut = (output: Output) => {
+	/** What ended the stream between two pulls, or the end behind the last bytes. */
+	let last: Step | undefined;
+	/** A pull that is under way. */
+	let asked: PromiseWithResolvers<Step> | undefined;
+	const timeOut = () => {
 		if (over) return;
-		if (first) give(output, first);
-		first = undefined;
 		const reason: AiError = deadline.signal.reason;
-		give(output, reason.key === "aborted" ? fail(reason) : stop(reason));
+		last = reason.key === "aborted" ? fail(reason) : stop(reason);
+		asked?.resolve({});
 	};
-	const events = new ReadableStream<Uint8Array>(
-		{
-			start(output) {
-				deadline.signal.addEventListener("abort", () => timeOut(output));
-				if (deadline.signal.aborted) timeOut(output);
-			},
-			async pull(output) {
-				const step = first ?? (await advance());
-				first = undefined;
-				give(output, step);
-			},
-			cancel() {
-				release(new AiError("aborted"));
-			},
+	deadline.signal.addEventListener("abort", timeOut);
+	if (deadline.signal.aborted) timeOut();
+
+	const next = async (): Promise<Step> => {
+		if (first) {
+			const step = first;
+			first = undefined;
+			return step;
+		}
+		if (last) return last;
+		asked = Promise.withResolvers();
+		advance().then(asked.resolve, asked.reject);
+		const step = await asked.promise;
+		asked = undefined;
+		return last ?? step;
+	};
+	const events = new PulledStream<Uint8Array>({
+		async pull() {
+			const { bytes, ended, error } = await next();
+			if (error) throw error;
+			if (ended) last = {};
+			return bytes?.length ? bytes : undefined;
 		},
-		{ highWaterMark: 0 },
-	);
+		async cancel() {
+			release(new AiError("aborted"));
+		},
+	});
 	return { events, progress: watch.progress };
 }
 
-const NOTHING = new Uint8Array();
 const BLANK_LINE = new TextEncoder().encode("\n\n");
 const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");

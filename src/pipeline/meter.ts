@@ -3,6 +3,7 @@
  * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
  */
 import { toAiError } from "../errors.ts";
+import { PulledStream } from "../media/pulled-stream.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
 import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
@@ -110,6 +111,9 @@ interface Watched<T> {
 	abandon(): void;
 }
 
+/** For a pull that nobody waits for. */
+const neverAgain = (): Promise<never> => new Promise(() => {});
+
 /** Passes everything on as it is asked for. `ended` is called once, with how it ended. */
 function watched<T>(
 	source: ReadableStream<T>,
@@ -117,40 +121,36 @@ function watched<T>(
 	ended: (how: Passing) => void,
 	see: (piece: T) => void = () => {},
 ): Watched<T> {
-	const reader = source.getReader();
-	/** Nobody reads it any more: a read that is under way then ends, which is no end of the answer. */
+	const from = PulledStream.sourceOf(source);
+	/** Nobody reads it any more: a pull that is under way then ends, which is no end of the answer. */
 	let left = false;
-	const stream = new ReadableStream<T>(
-		{
-			async pull(controller) {
-				try {
-					const { done, value } = await reader.read();
-					if (left) return;
-					if (done) {
-						ended("ok");
-						return controller.close();
-					}
+	const stream = new PulledStream<T>({
+		async pull() {
+			try {
+				const piece = await from.pull();
+				if (left) return await neverAgain();
+				if (piece === undefined) ended("ok");
+				else {
 					ticket.begin();
-					see(value);
-					controller.enqueue(value);
-				} catch (error) {
-					if (left) return;
-					ended(toAiError(error).key === "aborted" ? "left" : "cut");
-					tell(error);
-					controller.error(error);
+					see(piece);
 				}
-			},
-			cancel(reason) {
-				left = true;
-				ended("left");
-				return reader.cancel(reason);
-			},
+				return piece;
+			} catch (error) {
+				if (left) return await neverAgain();
+				ended(toAiError(error).key === "aborted" ? "left" : "cut");
+				tell(error);
+				throw error;
+			}
 		},
-		{ highWaterMark: 0 },
-	);
+		cancel(reason) {
+			left = true;
+			ended("left");
+			return from.cancel(reason);
+		},
+	});
 	const abandon = () => {
 		left = true;
-		reader.cancel().catch(() => {});
+		from.cancel(undefined).catch(() => {});
 	};
 	return { stream, abandon };
 }
