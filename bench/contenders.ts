@@ -15,10 +15,13 @@ export const CONTENDERS_CPU = 0;
 const LOAD_CPU = 1;
 
 /** What the engine answers: bench/upstream.ts. */
-export type Mode = "json" | "bulk" | "paced" | "slow" | "embeddings";
-const MODES: readonly Mode[] = ["json", "bulk", "paced", "slow", "embeddings"];
-/** A model whose own frames are not OpenAI's. */
-const NATIVE_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+export type Mode = "json" | "bulk" | "stepped" | "paced" | "slow" | "embeddings";
+const MODES: readonly Mode[] = ["json", "bulk", "stepped", "paced", "slow", "embeddings"];
+/** Models whose own frames are not OpenAI's. */
+const NATIVE_MODELS = {
+	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
+	stepped: "@cf/meta/llama-3.1-8b-instruct-fast",
+};
 
 export interface Contender {
 	name: string;
@@ -133,7 +136,9 @@ async function ganglion(
 			BACKENDS: Object.fromEntries(backends),
 			ROUTES: {
 				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode, model: "bench" }]])),
-				[NATIVE_MODEL]: [{ backend: "bulk", model: "bench" }],
+				...Object.fromEntries(
+					Object.entries(NATIVE_MODELS).map(([mode, model]) => [model, [{ backend: mode, model: "bench" }]]),
+				),
 			},
 			MODELS: { "bench/embeddings": { task: "Text Embeddings" } },
 			// In force, and above what a bench can reach.
@@ -163,7 +168,7 @@ async function ganglion(
 		ask(mode, body, dialect = "openai") {
 			const path =
 				dialect === "native"
-					? `run/${NATIVE_MODEL}`
+					? `run/${NATIVE_MODELS[mode === "stepped" ? mode : "bulk"]}`
 					: `v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`;
 			return {
 				url: `${account}/ai/${path}`,

@@ -1,11 +1,12 @@
 /**
  * An engine that costs next to nothing: every answer is made before it is asked for. The first part of the path says which:
- * `json`, `bulk` (200 events at once), `paced` (an event every 20 ms), `slow` (one a second), `embeddings`.
+ * `json`, `bulk` (200 events at once), `stepped` (an event a millisecond), `paced` (an event every 20 ms), `slow` (one a second), `embeddings`.
  * Run by itself: `node bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
 
 const EVENTS = 200;
+const STEP_MS = 1;
 const PACE_MS = 20;
 const SLOW_MS = 1000;
 const DIMENSIONS = 384;
@@ -50,6 +51,7 @@ const server = createServer((request, response) => {
 	request.resume().on("end", () => {
 		if (kind === "embeddings") return whole(response, embeddings);
 		if (kind === "bulk") return bulk(response);
+		if (kind === "stepped") return paced(response, STEP_MS);
 		if (kind === "paced") return paced(response, PACE_MS);
 		if (kind === "slow") return paced(response, SLOW_MS);
 		whole(response, completion);
