@@ -37,7 +37,9 @@ describe("a stream that is pulled", () => {
 	});
 
 	it("ends and errors as its source does", async () => {
-		expect(await Array.fromAsync(new PulledStream(source(["a", "b"]).made))).toEqual(["a", "b"]);
+		const pieces: string[] = [];
+		for await (const piece of new PulledStream(source(["a", "b"]).made)) pieces.push(piece);
+		expect(pieces).toEqual(["a", "b"]);
 		const reader = new PulledStream(source(["a"], new Error("cut")).made).getReader();
 		expect((await reader.read()).value).toBe("a");
 		await expect(reader.read()).rejects.toThrow("cut");
@@ -54,7 +56,13 @@ describe("a stream that is pulled", () => {
 
 describe("any other stream that is taken over", () => {
 	it("gives what it has, ends, and hears of a cancel", async () => {
-		expect(await drain(PulledStream.sourceOf(ReadableStream.from(["a", "b"])))).toEqual(["a", "b"]);
+		const given = new ReadableStream<string>({
+			start(controller) {
+				for (const piece of ["a", "b"]) controller.enqueue(piece);
+				controller.close();
+			},
+		});
+		expect(await drain(PulledStream.sourceOf(given))).toEqual(["a", "b"]);
 		let reason: unknown;
 		const stream = new ReadableStream({
 			cancel(given) {
