@@ -115,17 +115,21 @@ describe("Budgets", () => {
 });
 
 describe("describeRefusal", () => {
-	const text = (key: string) =>
+	const text = (key: string, held = 0) =>
 		describeRefusal({
 			kind: "refused",
 			budget: { key, microNeurons: 10_000_000, failure: "budgetExceeded" },
 			room: 3_250_000,
+			held,
 			needed: 12_500_000,
 		});
 
 	it("names the budget", () => {
 		expect(text("model:@cf/meta/llama-3.1-8b-instruct")).toBe(
 			"This request may cost 12.5 neurons; the daily budget of model @cf/meta/llama-3.1-8b-instruct is 10, of which 3.25 are left",
+		);
+		expect(text("account", 5_000_000)).toMatch(
+			/, of which 3\.25 are left and 5 are held by requests under way$/,
 		);
 		expect(text("account")).toContain("the daily budget of this account is 10,");
 		expect(text("token:0123")).toContain("the daily budget of this token is 10,");
