@@ -31,6 +31,8 @@ export const watchEvents = (
 ): Promise<Relayed> => relay(call, source, deadline, new Watch(call, choices));
 
 const NOTHING = new Uint8Array();
+/** One line, one blank. */
+const DATA = "data: ";
 const DONE_BYTES = new TextEncoder().encode(DONE);
 
 /** As far as it is read; `text` is how `/completions` says what a chat has in `delta`. */
@@ -70,7 +72,12 @@ class Watch implements EventReader {
 		this.sawEvent = false;
 		this.#error = undefined;
 		this.#ifMalformed = ifMalformed;
-		this.#parser.feed(this.#decoder.decode(event));
+		const text = this.#decoder.decode(event);
+		// As nearly every event is; the parser knows all that it could be.
+		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
+			this.sawEvent = true;
+			this.#error = this.#read(undefined, text.slice(DATA.length, -2));
+		} else this.#parser.feed(text);
 		return this.#error;
 	}
 
