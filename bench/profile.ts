@@ -18,7 +18,9 @@ const LOADS: Record<string, (contender: Contender) => Ask> = {
 	json: (contender) => contender.ask("json", CHAT),
 	stream: (contender) =>
 		contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
-	native: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "native"),
+	stepped: (contender) =>
+		contender.ask("stepped", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
+	native: (contender) => contender.ask("stepped", { ...CHAT, stream: true }, "native"),
 	prompt: (contender) =>
 		contender.ask("json", {
 			messages: [{ role: "user", content: "All work and no play. ".repeat(1_000_000 / 22) }],
@@ -26,7 +28,7 @@ const LOADS: Record<string, (contender: Contender) => Ask> = {
 	embeddings: (contender) =>
 		contender.ask("embeddings", { input: Array.from({ length: 100 }, (_, i) => `Text number ${i}`) }),
 };
-const CONNECTIONS = 8;
+const CONNECTIONS = 24;
 const WARM_UP_ANSWERS = 3_000;
 const WARM_UP_MS = 15_000;
 const SAMPLE_US = 200;
