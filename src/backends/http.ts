@@ -222,8 +222,8 @@ async function readWhole({ call, response, deadline }: Exchange): Promise<Uint8A
 	return bytes;
 }
 
-/** So much comes at once, or not at all: nobody counts the time between its pieces. */
-const SHORT_BYTES = 64 * 1024;
+/** What says that it is no longer comes at once, or not at all: nobody counts the time between its pieces. */
+const SHORT_BYTES = 1024 * 1024;
 
 /** A compressed body says how long it was before. */
 function isShort({ headers }: Response, maxBytes: number): boolean {
