@@ -12,6 +12,7 @@ import type { Admission, Admitted, Budget, RateLimit, Settlement } from "./admis
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced } from "./budgets.ts";
 import { ForwardClock, type Instant, nextMidnight, utcDay } from "./clock.ts";
 import { type OpenRequest, Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
+import { atEstimate, sound } from "./settlements.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
 import type { TokenLimits } from "./token-command.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
@@ -262,40 +263,3 @@ function refuse(refusals: readonly Refusal[], { clock }: Instant): Admitted {
 		...(Number.isFinite(until) && { retryAfter: Math.ceil((until - clock) / 1000) }),
 	};
 }
-
-const atEstimate = ({ ticket, reserved }: OpenRequest): Settlement => ({
-	ticket,
-	outcome: "expired",
-	microNeurons: reserved,
-	inputTokens: 0,
-	cachedTokens: 0,
-	outputTokens: 0,
-	estimated: true,
-	backend: "",
-	attempts: 0,
-	latencyMs: 0,
-});
-
-/**
- * What can be booked: one count that is no count would keep its whole batch from ever being written. A price that is
- * none is the reservation's.
- */
-function sound(settlement: Settlement, { reserved }: OpenRequest): Settlement {
-	const { outcome, microNeurons } = settlement;
-	return {
-		...settlement,
-		microNeurons: outcome === "failed" ? 0 : isCount(microNeurons) ? microNeurons : reserved,
-		inputTokens: countOf(settlement.inputTokens),
-		cachedTokens: countOf(settlement.cachedTokens),
-		outputTokens: countOf(settlement.outputTokens),
-		attempts: countOf(settlement.attempts),
-		latencyMs: countOf(Math.round(settlement.latencyMs)),
-		...(settlement.firstTokenMs !== undefined && {
-			firstTokenMs: countOf(Math.round(settlement.firstTokenMs)),
-		}),
-	};
-}
-
-const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
-
-const countOf = (value: number): number => (isCount(value) ? value : 0);
