@@ -5,6 +5,7 @@
  * Only the SHA-256 of the whole text leaves the Worker that made or was sent it. No salt and no slow hash: those are
  * for secrets that people think up.
  */
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -27,7 +28,7 @@ export const accountOfToken = (text: string): string | undefined => TOKEN.exec(t
 /** SHA-256 of a text's UTF-8. Node's, because Web Crypto's is waited for, which takes longer than the hash itself. */
 export const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest();
 
-export const hexadecimal = (bytes: Uint8Array): string => bytes.toHex();
+export const hexadecimal = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 function base62(bytes: Uint8Array): string {
 	let value = BigInt(`0x${hexadecimal(bytes)}`);
