@@ -13,9 +13,7 @@ const Vector = z.custom<number[]>(
 );
 
 const EmbeddingsReply = z.looseObject({
-	data: z.array(
-		z.looseObject({ index: z.int().nonnegative().nullish(), embedding: Vector }),
-	),
+	data: z.array(z.looseObject({ index: z.int().nonnegative().nullish(), embedding: Vector })),
 	usage: UsageReply.nullish(),
 });
 
