@@ -1,6 +1,7 @@
 /** Counts what of a chat stream has passed, for whoever must bill it when it ends early. */
 import type { Progress } from "../tasks/task.ts";
 import type { ChatChunk, ChatDelta, Usage } from "../tasks/text-generation.ts";
+import { laterUsage } from "../tasks/usage.ts";
 import { TokenCount } from "../tokens.ts";
 
 /** Engines that stream token by token stay below this many characters an event, on average. */
@@ -28,12 +29,8 @@ export class StreamProgress implements Progress {
 		this.count(usage);
 	}
 
-	/** Engines count up on every event or once at the end, and some follow the truth with zeros. */
 	count(usage: Usage | null | undefined): void {
-		if (!usage) return;
-		const { prompt_tokens, completion_tokens } = this.#usage ?? { prompt_tokens: 0, completion_tokens: 0 };
-		if (usage.prompt_tokens + usage.completion_tokens >= prompt_tokens + completion_tokens)
-			this.#usage = usage;
+		this.#usage = laterUsage(this.#usage, usage);
 	}
 
 	/** One delta of one choice. */

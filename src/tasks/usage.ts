@@ -28,3 +28,14 @@ export function usageOf(sent: z.output<typeof SentUsage> | null | undefined): Us
 		total_tokens: total_tokens || prompt + completion,
 	};
 }
+
+/**
+ * Which of two counts of one stream to believe: the later, unless it says less. Engines count up on every chunk or
+ * once at the end, and some follow the true totals with a frame of zeros.
+ */
+export function laterUsage(before: Usage | undefined, after: Usage | null | undefined): Usage | undefined {
+	if (!after) return before;
+	return before && counted(before) > counted(after) ? before : after;
+}
+
+const counted = ({ prompt_tokens, completion_tokens }: Usage): number => prompt_tokens + completion_tokens;

@@ -8,11 +8,12 @@
 import { can, type Model } from "../../models/model.ts";
 import { DONE, frame } from "../../sse.ts";
 import type { Usage } from "../../tasks/text-generation.ts";
+import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";
 import { firstChoice, parseChunk, type ToolCallPiece, toolCallPieces } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
 import { speech } from "./thoughts.ts";
-import { laterUsage, usageFrame } from "./usage.ts";
+import { usageFrame } from "./usage.ts";
 
 /** Takes over `events`, a hub stream. */
 export function nativeEvents(

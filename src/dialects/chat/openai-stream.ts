@@ -5,12 +5,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { DONE, frame } from "../../sse.ts";
 import type { ChatChunk, Usage } from "../../tasks/text-generation.ts";
+import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseJson } from "../json.ts";
 import { readChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
 import { isRecord } from "./tools.ts";
-import { laterUsage, usageFrame } from "./usage.ts";
+import { usageFrame } from "./usage.ts";
 
 /**
  * What the end of a stream tells of its usage. `native`: the chunks as they are, then the native usage frame; so the

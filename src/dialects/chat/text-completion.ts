@@ -2,12 +2,13 @@
 import * as z from "zod";
 import { DONE, frame } from "../../sse.ts";
 import type { ChatCompletion, Usage } from "../../tasks/text-generation.ts";
+import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
 import type { UsageEnding } from "./openai-stream.ts";
 import { speech, spoken } from "./thoughts.ts";
-import { laterUsage, NativeUsage, usageFrame } from "./usage.ts";
+import { NativeUsage, usageFrame } from "./usage.ts";
 
 const Choice = z.object({
 	index: z.int(),

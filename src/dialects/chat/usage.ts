@@ -15,17 +15,6 @@ export const NativeUsage = z.object({
 	neurons: z.number().optional(),
 });
 
-/**
- * Which of two counts of one stream to believe: the later, unless it says less. Engines count up on every chunk or
- * once at the end, and some follow the true totals with a frame of zeros.
- */
-export function laterUsage(before: Usage | undefined, after: Usage | null | undefined): Usage | undefined {
-	if (!after) return before;
-	return before && counted(before) > counted(after) ? before : after;
-}
-
-const counted = ({ prompt_tokens, completion_tokens }: Usage): number => prompt_tokens + completion_tokens;
-
 /** The counts that are there; engines say `null` for those that they do not keep. */
 export function nativeUsage(usage: Usage): Usage {
 	const { prompt_tokens, completion_tokens, total_tokens, ...more } = usage;

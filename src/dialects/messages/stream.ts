@@ -15,9 +15,9 @@ import type {
 	ToolCallDelta,
 	Usage,
 } from "../../tasks/text-generation.ts";
+import { laterUsage } from "../../tasks/usage.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
 import { isRecord } from "../chat/tools.ts";
-import { laterUsage } from "../chat/usage.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseJson } from "../json.ts";
 import { messagesError } from "./errors.ts";

@@ -10,8 +10,8 @@
 import { AiError } from "../../errors.ts";
 import { mapEvents, namedFrame } from "../../sse.ts";
 import type { ChatChunk, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
+import { laterUsage } from "../../tasks/usage.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
-import { laterUsage } from "../chat/usage.ts";
 import type { WriteContext } from "../dialect.ts";
 import { responsesError } from "./errors.ts";
 import {
