@@ -6,7 +6,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Admission, Admitted, Credential, Permission, Settlement } from "./admission.ts";
-import { type Bearer, Ledger } from "./ledger.ts";
+import { type Asking, type Bearer, Ledger } from "./ledger.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
 import type { TokenCommand, TokenResult } from "./token-command.ts";
@@ -22,7 +22,7 @@ const ALARM_LOST_MS = 60_000;
 
 const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
 /** Nobody waits for this answer. */
-const GIVEN_UP: Admitted = { ok: false, failure: "ledgerUnavailable" };
+const GIVEN_UP: Refusal = { ok: false, failure: "ledgerUnavailable" };
 
 export class Account extends DurableObject {
 	#parts: { ledger: Ledger; tokens: Tokens } | undefined;
@@ -32,20 +32,24 @@ export class Account extends DurableObject {
 
 	/** Settlements that waited for a call are booked first, whatever becomes of the request. */
 	admit(admission: Admission, settled: readonly Settlement[]): Admitted {
-		if (settled.length > 0) this.settle(settled);
-		if (this.#withdrawn.has(admission.ticket)) return GIVEN_UP;
-		const checked = this.#check(admission.credential, "run");
-		if (!checked.ok) return checked;
-		const { ledger } = this.#open();
-		const admitted = ledger.admit(admission, checked.bearer);
-		if (admitted.ok) this.#expect(ledger, admission);
-		return admitted;
+		const [answer = GIVEN_UP] = this.admitAll([admission], settled);
+		return answer;
 	}
 
 	/** As if each had called {@link admit}, in order; all that is written is on the disk at once. */
 	admitAll(admissions: readonly Admission[], settled: readonly Settlement[]): Admitted[] {
 		if (settled.length > 0) this.settle(settled);
-		return admissions.map((admission) => this.admit(admission, []));
+		const answers = new Map<Admission, Admitted>();
+		const asking: Asking[] = [];
+		for (const admission of admissions) {
+			const checked = this.#withdrawn.has(admission.ticket)
+				? GIVEN_UP
+				: this.#check(admission.credential, "run");
+			if (checked.ok) asking.push({ admission, bearer: checked.bearer });
+			else answers.set(admission, checked);
+		}
+		for (const [admission, answer] of this.#letIn(asking)) answers.set(admission, answer);
+		return admissions.map((admission) => answers.get(admission) ?? GIVEN_UP);
 	}
 
 	settle(settled: readonly Settlement[]): void {
@@ -86,6 +90,24 @@ export class Account extends DurableObject {
 		const next = ledger.sweep();
 		this.#alarmAt = undefined;
 		if (next !== undefined) this.#wakeAt(next);
+	}
+
+	#letIn(asking: readonly Asking[]): (readonly [Admission, Admitted])[] {
+		if (asking.length === 0) return [];
+		const { ledger } = this.#open();
+		try {
+			const answers = ledger.admitAll(asking);
+			return asking.map(({ admission, bearer }, i) => {
+				const answer = answers[i] ?? GIVEN_UP;
+				if (!answer.ok) return [admission, answer] as const;
+				this.#expect(ledger, admission);
+				return [admission, { ...answer, room: ledger.room(admission, bearer) }] as const;
+			});
+		} catch (error) {
+			// What was not written has not been: the tables tell.
+			this.#parts = undefined;
+			throw error;
+		}
 	}
 
 	#check(credential: Credential, permission: Permission): Checked {

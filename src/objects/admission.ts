@@ -67,7 +67,8 @@ export interface Admission {
 export type Admitted =
 	/** `outputTokens`: no more than these may be asked of an engine. Absent: no budget limits the request. */
 	/** `limited`: the token has a budget of its own. */
-	| { ok: true; outputTokens?: number; limited?: true }
+	/** `room`: how many more requests like this one would be let in now. */
+	| { ok: true; outputTokens?: number; limited?: true; room?: number }
 	| {
 			ok: false;
 			failure: FailureKey;
@@ -104,10 +105,28 @@ export interface Settlement {
 	code?: number;
 }
 
+/** What an account has let in. */
+export type Granted = Omit<Extract<Admitted, { ok: true }>, "ok" | "room">;
+
+/** A request on its way ahead of the account's word. */
+export interface Ahead {
+	/** What the account will say, as far as one can know. */
+	expected: Granted;
+	/** What it says; as {@link AccountLedger.admit}. Nobody may have an answer before. */
+	word: Promise<Granted>;
+	/** The request can do nothing more without the word. */
+	needed(): void;
+}
+
 /** The account as a request sees it. */
 export interface AccountLedger {
 	/** One call of the account's object. Throws `AiError` where the answer is no, and where the object cannot be asked. */
-	admit(admission: Admission): Promise<Omit<Extract<Admitted, { ok: true }>, "ok">>;
+	admit(admission: Admission): Promise<Granted>;
+	/**
+	 * Admits a request of which one can know what the account will say: an engine may be asked meanwhile. `undefined`:
+	 * nobody knows, and nothing is on its way.
+	 */
+	ahead(admission: Admission): Ahead | undefined;
 	/** Takes note; the object learns of it soon, together with others. Never throws. */
 	settle(settlement: Settlement): void;
 	/** Whether the credential holds and has the permission. Throws `AiError` where it does not. */

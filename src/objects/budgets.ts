@@ -57,7 +57,7 @@ export class Budgets {
 
 	/** What may be reserved for a request; reserves nothing yet. */
 	grant(worth: Worth, budgets: readonly Budget[]): Grant {
-		const full = price(worth, worth.outputTokens);
+		const full = priceOf(worth);
 		const [first, ...others] = budgets;
 		if (!first) return { kind: "granted", microNeurons: full };
 		let budget = first;
@@ -92,13 +92,16 @@ export class Budgets {
 	}
 }
 
+/** Whole micro-neurons, of all that a request may ask for. */
+export const priceOf = (worth: Worth): number => price(worth, worth.outputTokens);
+
 /** Whole micro-neurons, rounded up so that no fact of so many tokens passes it. */
 const price = ({ fixedMicroNeurons, microNeuronsPerOutputToken }: Worth, outputTokens: number): number =>
 	Math.ceil(fixedMicroNeurons + microNeuronsPerOutputToken * outputTokens);
 
 /** Output tokens, at most those asked for, that the room pays for; -1 where it does not even pay for the rest. */
 function affordable(worth: Worth, room: number): number {
-	if (price(worth, worth.outputTokens) <= room) return worth.outputTokens;
+	if (priceOf(worth) <= room) return worth.outputTokens;
 	let tokens = Math.floor((room - worth.fixedMicroNeurons) / worth.microNeuronsPerOutputToken);
 	// Prices may have fractions, and a quotient of them may be off by one.
 	while (tokens >= 0 && price(worth, tokens) > room) tokens--;

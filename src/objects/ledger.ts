@@ -9,7 +9,7 @@
  */
 import type { FailureKey } from "../errors.ts";
 import type { Admission, Admitted, Budget, RateLimit, Settlement } from "./admission.ts";
-import { Budgets, budgetKeys, describeRefusal, describeUnpriced } from "./budgets.ts";
+import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
 import { ForwardClock, type Instant, nextMidnight, utcDay } from "./clock.ts";
 import { type OpenRequest, Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
 import { atEstimate, sound } from "./settlements.ts";
@@ -23,6 +23,15 @@ export interface Bearer {
 	id: string;
 	limits: TokenLimits;
 }
+
+/** A request, and who vouches for it where it is not the operator. */
+export interface Asking {
+	admission: Admission;
+	bearer: Bearer | undefined;
+}
+
+/** Of more nobody needs to know. */
+export const MAX_ROOM = 1_000_000;
 
 type Asked = Pick<Admission, "model" | "unpriced" | "worth"> & Pick<StandingQuery, "budgets" | "rates">;
 
@@ -65,7 +74,7 @@ export class Ledger {
 		this.#budgets = new Budgets(utcDay(now));
 		for (const { model, token, microNeurons } of this.#usage.spent(this.#budgets.day))
 			this.#budgets.book(this.#budgets.day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
-		for (const request of this.#requests.open()) this.#hold(request);
+		for (const request of this.#requests.underWay()) this.#hold(request);
 	}
 
 	/** The account's time: never before an earlier one. */
@@ -73,28 +82,36 @@ export class Ledger {
 		return this.#clock.read().now;
 	}
 
-	/** Lets a request in and reserves what it may cost, or says why not: then nothing is written or counted. */
+	/**
+	 * Lets a request in and reserves what it may cost, or says why not: then nothing is written or counted. A ledger that
+	 * throws here is to be thrown away: its memory may be ahead of its tables.
+	 */
 	admit(admission: Admission, bearer?: Bearer): Admitted {
-		const { model, task, ticket } = admission;
-		const instant = this.#read();
-		const { answer, rates, reserved } = this.#judge(admission, bearer, instant);
-		if (!answer.ok) return answer;
-		const { now } = instant;
-		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is open already`);
-		const rateKeys = rates.map(({ key }) => key);
-		const request = this.#requests.insert({
-			ticket,
-			admittedAt: now,
-			expiresAt: now + admission.holdMs,
-			model,
-			task,
-			token: bearer?.id ?? "",
-			rateKeys,
-			reserved,
-		});
-		this.#windows.count(rateKeys, now);
-		this.#hold(request);
+		const opened: OpenRequest[] = [];
+		const answer = this.#letIn(admission, bearer, opened);
+		if (opened.length > 0) this.#requests.insert(opened);
 		return answer;
+	}
+
+	/** As if each had called {@link admit}, in order, and with one write for all. */
+	admitAll(asking: readonly Asking[]): Admitted[] {
+		const opened: OpenRequest[] = [];
+		const answers = asking.map(({ admission, bearer }) => this.#letIn(admission, bearer, opened));
+		if (opened.length > 0) this.#requests.insert(opened);
+		return answers;
+	}
+
+	/** How many more requests like this one there is room for, at most {@link MAX_ROOM}. */
+	room(asked: Asked, bearer?: Bearer): number {
+		const { now } = this.#read();
+		const { budgets, rates } = withOwnLimits(asked, bearer);
+		let room = MAX_ROOM;
+		for (const { key, perMinute } of rates)
+			room = Math.min(room, Math.max(0, perMinute - this.#windows.used(key, now)));
+		const cost = priceOf(asked.worth);
+		if (cost > 0)
+			for (const budget of budgets) room = Math.min(room, Math.floor(this.#budgets.room(budget) / cost));
+		return room;
 	}
 
 	/** The first settlement of an open ticket counts. All of the batch is written, or, where that throws, nothing. */
@@ -108,9 +125,9 @@ export class Ledger {
 		if (settled.size === 0) return;
 		const { now } = this.#read();
 		this.#storage.transactionSync(() => {
-			for (const [request, settlement] of settled.values())
-				this.#requests.settle(request.id, now, settlement);
-			this.#usage.add([...settled.values()]);
+			const all = [...settled.values()];
+			this.#requests.settle(now, all);
+			this.#usage.add(all);
 		});
 		for (const [request, { microNeurons }] of settled.values()) {
 			this.#open.delete(request.ticket);
@@ -182,6 +199,32 @@ export class Ledger {
 			}),
 			...(asked && { would: this.#judge({ ...query, ...asked }, bearer, instant).answer }),
 		};
+	}
+
+	/** Counts the request, and adds it to those that are to be written. */
+	#letIn(admission: Admission, bearer: Bearer | undefined, opened: OpenRequest[]): Admitted {
+		const { holdMs, model, task, ticket } = admission;
+		const instant = this.#read();
+		const { answer, rates, reserved } = this.#judge(admission, bearer, instant);
+		if (!answer.ok) return answer;
+		const { now } = instant;
+		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is open already`);
+		const rateKeys = rates.map(({ key }) => key);
+		const token = bearer?.id ?? "";
+		const request = this.#requests.open({
+			ticket,
+			admittedAt: now,
+			expiresAt: now + holdMs,
+			model,
+			task,
+			token,
+			rateKeys,
+			reserved,
+		});
+		opened.push(request);
+		this.#windows.count(rateKeys, now);
+		this.#hold(request);
+		return answer;
 	}
 
 	/** What a request is told, and what it then counts against; counts and reserves nothing yet. */

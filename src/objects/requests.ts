@@ -132,49 +132,68 @@ export class Requests {
 		sql.exec(REQUESTS);
 	}
 
-	insert(request: Omit<OpenRequest, "id">): OpenRequest {
-		const { ticket, admittedAt, expiresAt, model, task, token, rateKeys, reserved } = request;
-		const id = this.#nextId;
-		this.#sql.exec(
-			`INSERT INTO requests (id, ticket, admitted_at, expires_at, model, task, token, rate_keys, reserved)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id,
-			ticket,
-			admittedAt,
-			expiresAt,
-			model,
-			task,
-			token,
-			rateKeys.join(KEY_SEPARATOR),
-			reserved,
-		);
-		this.#nextId++;
-		return { id, ...request };
+	/** Gives it the next id; {@link insert} writes it. */
+	open(request: Omit<OpenRequest, "id">): OpenRequest {
+		return { id: this.#nextId++, ...request };
 	}
 
-	settle(id: number, settledAt: number, settlement: Settlement): void {
+	/** One statement for all: to bind a value costs more than to write it. */
+	insert(requests: readonly OpenRequest[]): void {
+		const rows = requests.map(
+			({ id, ticket, admittedAt, expiresAt, model, task, token, rateKeys, reserved }) =>
+				[
+					id,
+					ticket,
+					admittedAt,
+					expiresAt,
+					model,
+					task,
+					token,
+					rateKeys.join(KEY_SEPARATOR),
+					reserved,
+				] as const,
+		);
 		this.#sql.exec(
-			`UPDATE requests SET outcome = ?, settled_at = ?, micro_neurons = ?, input_tokens = ?, cached_tokens = ?,
-				output_tokens = ?, estimated = ?, backend = ?, attempts = ?, latency_ms = ?, first_token_ms = ?, code = ?
-			WHERE id = ?`,
-			settlement.outcome,
+			`INSERT INTO requests (id, ticket, admitted_at, expires_at, model, task, token, rate_keys, reserved)
+			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+				value ->> 8
+			FROM json_each(?)`,
+			JSON.stringify(rows),
+		);
+	}
+
+	/** One statement for all, as {@link insert}. */
+	settle(settledAt: number, settled: readonly (readonly [Pick<OpenRequest, "id">, Settlement])[]): void {
+		const rows = settled.map(
+			([{ id }, settlement]) =>
+				[
+					id,
+					settlement.outcome,
+					settlement.microNeurons,
+					settlement.inputTokens,
+					settlement.cachedTokens,
+					settlement.outputTokens,
+					settlement.estimated ? 1 : 0,
+					settlement.backend,
+					settlement.attempts,
+					settlement.latencyMs,
+					settlement.firstTokenMs ?? null,
+					settlement.code ?? null,
+				] as const,
+		);
+		this.#sql.exec(
+			`UPDATE requests SET settled_at = ?, outcome = value ->> 1, micro_neurons = value ->> 2,
+				input_tokens = value ->> 3, cached_tokens = value ->> 4, output_tokens = value ->> 5,
+				estimated = value ->> 6, backend = value ->> 7, attempts = value ->> 8, latency_ms = value ->> 9,
+				first_token_ms = value ->> 10, code = value ->> 11
+			FROM json_each(?) WHERE requests.id = value ->> 0`,
 			settledAt,
-			settlement.microNeurons,
-			settlement.inputTokens,
-			settlement.cachedTokens,
-			settlement.outputTokens,
-			settlement.estimated ? 1 : 0,
-			settlement.backend,
-			settlement.attempts,
-			settlement.latencyMs,
-			settlement.firstTokenMs ?? null,
-			settlement.code ?? null,
-			id,
+			JSON.stringify(rows),
 		);
 	}
 
 	/** Those under way, in the order of their admission. */
-	open(): OpenRequest[] {
+	underWay(): OpenRequest[] {
 		return this.#sql
 			.exec<OpenRow>("SELECT * FROM requests WHERE outcome IS NULL ORDER BY id")
 			.toArray()

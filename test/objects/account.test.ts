@@ -116,10 +116,10 @@ describe("admit", () => {
 		const credential = await tokenOf(account);
 		const first = admission({ credential, budgets: [ACCOUNT], worth: worth(600_000) });
 		const second = admission({ credential, budgets: [ACCOUNT], worth: worth(600_000) });
-		expect(await stubOf(account).admit(first, [])).toEqual({ ok: true });
+		expect(await stubOf(account).admit(first, [])).toEqual({ ok: true, room: 0 });
 		expect((await stubOf(account).admit(second, [])).ok).toBe(false);
 		const settled = [settlement(first.ticket, { microNeurons: 400_000 })];
-		expect(await stubOf(account).admit(second, settled)).toEqual({ ok: true });
+		expect(await stubOf(account).admit(second, settled)).toEqual({ ok: true, room: 0 });
 		const { rows } = await stubOf(account).usage({ by: ["token"] });
 		expect(rows).toMatchObject([{ token: "token-1", requests: 1, microNeurons: 400_000 }]);
 	});
@@ -148,7 +148,7 @@ describe("admit", () => {
 			// Another one, given up in time for the same call, is none of its affair.
 			const other = admission({ budgets: [ACCOUNT], worth: worth(600_000) });
 			const late = settlement(crypto.randomUUID(), { outcome: "failed" });
-			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true });
+			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true, room: 0 });
 		},
 	);
 
