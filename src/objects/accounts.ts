@@ -11,12 +11,15 @@ import type {
 	AccountLedger,
 	Admission,
 	Admitted,
+	Ahead,
 	Credential,
+	Granted,
 	Ledgers,
 	Permission,
 	Settlement,
 } from "./admission.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
+import { Leeway } from "./leeway.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
@@ -42,50 +45,71 @@ export interface Accounts extends Ledgers {
 	of(account: string): AccountLedger & AccountRecords & TokenKeeper;
 }
 
-export function createLedgers(world: LedgersWorld): Accounts {
+/** What an isolate keeps, of all accounts. */
+interface Isolate extends LedgersWorld {
 	/** Only of accounts that have something to send. */
-	const outboxes = new Map<string, Outbox>();
+	outboxes: Map<string, Outbox>;
 	/** Only of accounts that are being asked. */
-	const queues = new Map<string, AdmissionQueue>();
-	return { of: (account) => new AccountSide(account, world, outboxes, queues) };
+	queues: Map<string, AdmissionQueue>;
+	leeway: Leeway;
+}
+
+export function createLedgers(world: LedgersWorld): Accounts {
+	const isolate: Isolate = { ...world, outboxes: new Map(), queues: new Map(), leeway: new Leeway() };
+	return { of: (account) => new AccountSide(account, isolate) };
 }
 
 class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 	readonly #account: string;
-	readonly #world: LedgersWorld;
-	readonly #outboxes: Map<string, Outbox>;
-	readonly #queues: Map<string, AdmissionQueue>;
+	readonly #isolate: Isolate;
 
-	constructor(
-		account: string,
-		world: LedgersWorld,
-		outboxes: Map<string, Outbox>,
-		queues: Map<string, AdmissionQueue>,
-	) {
+	constructor(account: string, isolate: Isolate) {
 		this.#account = account;
-		this.#world = world;
-		this.#outboxes = outboxes;
-		this.#queues = queues;
+		this.#isolate = isolate;
 	}
 
-	async admit(admission: Admission): ReturnType<AccountLedger["admit"]> {
+	admit(admission: Admission): Promise<Granted> {
 		const queue = this.#queue();
+		const answer = queue.admit(admission, (admissions) => this.#admitAll(admissions));
+		return this.#granted(admission, answer, queue);
+	}
+
+	ahead(admission: Admission): Ahead | undefined {
+		const { leeway, now } = this.#isolate;
+		const expected = leeway.take(this.#account, admission, now());
+		if (!expected) return undefined;
+		const queue = this.#queue();
+		const { answer, needed } = queue.admitAhead(
+			admission,
+			(admissions) => this.#admitAll(admissions),
+			() => leeway.release(this.#account),
+		);
+		const word = this.#granted(admission, answer, queue);
+		// Nobody may be there to hear it.
+		word.catch(() => {});
+		return { expected, word, needed };
+	}
+
+	async #granted(admission: Admission, answer: Promise<Admitted>, queue: AdmissionQueue): Promise<Granted> {
 		let admitted: Admitted;
 		try {
-			admitted = await queue.admit(admission, (admissions) => this.#admitAll(admissions));
+			admitted = await answer;
 		} catch (error) {
 			this.settle(neverServed(admission));
 			throw error instanceof AiError ? error : unavailable(error);
 		} finally {
-			if (queue.isIdle) this.#queues.delete(this.#account);
+			const { queues } = this.#isolate;
+			if (queue.isIdle && queues.get(this.#account) === queue) queues.delete(this.#account);
 		}
 		if (!admitted.ok) throw refusal(admitted);
-		const { ok: _, ...granted } = admitted;
+		const { ok: _, room: __, ...granted } = admitted;
 		return granted;
 	}
 
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		const outbox = this.#outboxes.get(this.#account);
+		const { leeway, now, outboxes } = this.#isolate;
+		const askedAt = now();
+		const outbox = outboxes.get(this.#account);
 		const settled = outbox?.take() ?? [];
 		try {
 			const admitted = await this.#call(async (stub): Promise<readonly Admitted[]> => {
@@ -93,6 +117,10 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 				return first && !second ? [await stub.admit(first, settled)] : stub.admitAll(admissions, settled);
 			});
 			outbox?.confirm(settled);
+			for (const [i, admission] of admissions.entries()) {
+				const answer = admitted[i];
+				if (answer) leeway.learn(this.#account, admission, answer, askedAt);
+			}
 			return admitted;
 		} catch (error) {
 			outbox?.release(settled);
@@ -101,10 +129,10 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 	}
 
 	#queue(): AdmissionQueue {
-		const known = this.#queues.get(this.#account);
+		const known = this.#isolate.queues.get(this.#account);
 		if (known) return known;
-		const queue = new AdmissionQueue(this.#world);
-		this.#queues.set(this.#account, queue);
+		const queue = new AdmissionQueue(this.#isolate);
+		this.#isolate.queues.set(this.#account, queue);
 		return queue;
 	}
 
@@ -137,7 +165,7 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 	/** A stub belongs to the request that got it, so each call gets its own. */
 	async #call<T>(ask: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
 		try {
-			return await ask(this.#world.namespace.getByName(this.#account));
+			return await ask(this.#isolate.namespace.getByName(this.#account));
 		} catch (cause) {
 			throw unavailable(cause);
 		}
@@ -145,17 +173,18 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 
 	#outbox(): Outbox {
 		const account = this.#account;
-		const known = this.#outboxes.get(account);
+		const { outboxes } = this.#isolate;
+		const known = outboxes.get(account);
 		if (known) return known;
-		const outbox = new Outbox(this.#world, {
+		const outbox = new Outbox(this.#isolate, {
 			send: (batch) => this.#call(async (stub) => stub.settle(batch)),
-			gaveUp: (error, [first]) => this.#world.log(toAiError(error), first?.ticket ?? ""),
+			gaveUp: (error, [first]) => this.#isolate.log(toAiError(error), first?.ticket ?? ""),
 			idle: () => {
 				// A flush that was taken for lost may come to its end beside a newer outbox.
-				if (this.#outboxes.get(account) === outbox) this.#outboxes.delete(account);
+				if (outboxes.get(account) === outbox) outboxes.delete(account);
 			},
 		});
-		this.#outboxes.set(account, outbox);
+		outboxes.set(account, outbox);
 		return outbox;
 	}
 }

@@ -2,7 +2,8 @@
  * Admissions on their way from this isolate to one account's object.
  *
  * A call costs more than what it does, and the object answers only when what it admitted is on its disk; so while one is
- * under way, requests that come wait, and go together with the next. A request that finds none under way never waits.
+ * under way, requests that come wait, and go together with the next. A request that finds none under way never waits,
+ * unless it has gone ahead to its engine meanwhile: those make a call at most every `GATHER_MS`.
  *
  * Whoever has waited longest makes the next call, in its own context, and tells the others. The runtime may end that
  * context, and a call may hang: so nobody waits longer than `PATIENCE_MS` to be taken along.
@@ -15,6 +16,8 @@ export const PATIENCE_MS = 100;
 export const LOST_AFTER_MS = 10_000;
 /** What one call takes along, so that it does not hold the object up for long. */
 export const MAX_TOGETHER = 100;
+/** Less than most engines take for their first word, and enough for company where there is much to do. */
+export const GATHER_MS = 10;
 
 export interface QueueWorld {
 	now(): number;
@@ -26,11 +29,19 @@ export interface QueueWorld {
 /** One call of the object: an answer for each, in order. */
 export type AdmitAll = (admissions: readonly Admission[]) => Promise<readonly Admitted[]>;
 
+type Outcome = { answer: Admitted } | { error: unknown };
+
 interface Waiting {
 	admission: Admission;
-	/** Goes with another one's call. */
+	/** Can wait for company: its engine is at work. */
+	ahead: boolean;
+	/** Waits for the answer, whatever it is. Another is told only of what is no yes: each word costs an entry into its context. */
+	listens: boolean;
+	/** There is an outcome. Called by whoever has it, in that one's context. */
+	heard(): void;
+	/** Goes with another one's call, or makes its own. */
 	taken: boolean;
-	answered: boolean;
+	outcome?: Outcome;
 	/** The answer; or it is this one's turn to make the next call. */
 	told: PromiseWithResolvers<Admitted | "turn">;
 }
@@ -41,6 +52,10 @@ export class AdmissionQueue {
 	#waiting: Waiting[] = [];
 	/** The latest call that is under way, or about to be. */
 	#current: { since: number } | undefined;
+	/** Somebody waits for company, and will then make a call. */
+	#gathering: { since: number } | undefined;
+	/** Those who have gone ahead make no call before. */
+	#gatherUntil = Number.NEGATIVE_INFINITY;
 
 	constructor(world: QueueWorld) {
 		this.#world = world;
@@ -52,24 +67,51 @@ export class AdmissionQueue {
 	}
 
 	/** Rejects as the call did that took this admission along. */
-	async admit(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
-		const own: Waiting = { admission, taken: false, answered: false, told: Promise.withResolvers() };
-		const isUnderWay = this.#current && this.#world.now() - this.#current.since < PATIENCE_MS;
-		if (isUnderWay) this.#wait(own);
-		else this.#call(own, admitAll);
+	admit(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
+		const own = waiting(admission, { ahead: false });
+		if (this.#isRecent(this.#current)) {
+			this.#wait(own);
+			this.#loseHeart(own);
+		} else this.#call(own, admitAll);
+		return this.#answerOf(own, admitAll);
+	}
+
+	/**
+	 * As {@link admit}, of a request that goes ahead. `needed` must be called when it can do nothing more without the
+	 * answer; a yes may come only then. `heard` is called as soon as there is an answer or a failure.
+	 */
+	admitAhead(
+		admission: Admission,
+		admitAll: AdmitAll,
+		heard: () => void,
+	): { answer: Promise<Admitted>; needed(): void } {
+		const own = waiting(admission, { ahead: true, heard });
+		this.#gather(own, admitAll);
+		return {
+			answer: this.#answerOf(own, admitAll),
+			needed: () => {
+				own.listens = true;
+				if (own.outcome) tell(own, own.outcome);
+				else this.#loseHeart(own);
+			},
+		};
+	}
+
+	async #answerOf(own: Waiting, admitAll: AdmitAll): Promise<Admitted> {
 		for (;;) {
 			const told = await own.told.promise;
 			if (told !== "turn") return told;
 			own.told = Promise.withResolvers();
-			this.#call(own, admitAll);
+			if (own.ahead) this.#gather(own, admitAll);
+			else this.#call(own, admitAll);
 		}
 	}
 
 	#wait(own: Waiting): void {
+		own.taken = false;
 		this.#waiting.push(own);
 		// The others count on it, should its turn come.
 		this.#world.waitUntil(own.told.promise.catch(() => {}));
-		this.#loseHeart(own);
 	}
 
 	/**
@@ -80,17 +122,37 @@ export class AdmissionQueue {
 		await this.#world.wait(PATIENCE_MS);
 		if (!own.taken) {
 			this.#waiting = this.#waiting.filter((each) => each !== own);
+			own.taken = true;
+			own.ahead = false;
 			own.told.resolve("turn");
-		} else if (!own.answered) {
+		} else if (!own.outcome) {
 			await this.#world.wait(LOST_AFTER_MS);
 			own.told.reject(new Error("The call that took this admission along was lost"));
 		}
+	}
+
+	/** Makes the next call when it is time, unless another has come first. */
+	async #gather(own: Waiting, admitAll: AdmitAll): Promise<void> {
+		const now = this.#world.now();
+		const isUnderWay = this.#isRecent(this.#current);
+		if (now >= this.#gatherUntil && !isUnderWay) return this.#call(own, admitAll);
+		this.#wait(own);
+		if (isUnderWay || this.#isRecent(this.#gathering)) return;
+		const gathering = { since: now };
+		this.#gathering = gathering;
+		await this.#world.wait(this.#gatherUntil - now);
+		if (this.#gathering === gathering) this.#gathering = undefined;
+		// Another has taken it along, or will.
+		if (own.taken || this.#isRecent(this.#current)) return;
+		this.#waiting = this.#waiting.filter((each) => each !== own);
+		this.#call(own, admitAll);
 	}
 
 	/** Never rejects: those whom it takes along are told. */
 	async #call(own: Waiting, admitAll: AdmitAll): Promise<void> {
 		const call = { since: this.#world.now() };
 		this.#current = call;
+		this.#gatherUntil = call.since + GATHER_MS;
 		const all = [own, ...this.#waiting.splice(0, MAX_TOGETHER - 1)];
 		for (const each of all) each.taken = true;
 		try {
@@ -98,23 +160,52 @@ export class AdmissionQueue {
 			// Its caller may leave; the others have not.
 			if (all.length > 1) this.#world.waitUntil(asked.catch(() => {}));
 			const admitted = await asked;
-			for (const [i, { told }] of all.entries()) {
+			for (const [i, each] of all.entries()) {
 				const answer = admitted[i];
-				if (answer) told.resolve(answer);
-				else told.reject(new TypeError("An admission got no answer"));
+				settle(each, answer ? { answer } : { error: new TypeError("An admission got no answer") });
 			}
 		} catch (error) {
-			for (const { told } of all) told.reject(error);
+			for (const each of all) settle(each, { error });
 		}
-		for (const each of all) each.answered = true;
 		// A later call did not wait for this one, and tells those who came after it.
 		if (this.#current === call) this.#next();
 	}
 
+	/** Hands the turn to who waits for the answer, or else to who has gone ahead. */
 	#next(): void {
-		const next = this.#waiting.shift();
-		if (next) next.taken = true;
-		this.#current = next && { since: this.#world.now() };
-		next?.told.resolve("turn");
+		const next = this.#waiting.find(({ ahead }) => !ahead) ?? this.#waiting[0];
+		this.#current = next && !next.ahead ? { since: this.#world.now() } : undefined;
+		if (!next) return;
+		this.#waiting = this.#waiting.filter((each) => each !== next);
+		next.taken = true;
+		next.told.resolve("turn");
 	}
+
+	/** One so old may be dead: its request may be over. */
+	#isRecent(since: { since: number } | undefined): boolean {
+		return since !== undefined && this.#world.now() - since.since < PATIENCE_MS;
+	}
+}
+
+const waiting = (
+	admission: Admission,
+	{ ahead, heard = () => {} }: { ahead: boolean; heard?: () => void },
+): Waiting => ({
+	admission,
+	ahead,
+	listens: !ahead,
+	heard,
+	taken: false,
+	told: Promise.withResolvers(),
+});
+
+function settle(own: Waiting, outcome: Outcome): void {
+	own.outcome = outcome;
+	own.heard();
+	if (own.listens || "error" in outcome || !outcome.answer.ok) tell(own, outcome);
+}
+
+function tell({ told }: Waiting, outcome: Outcome): void {
+	if ("answer" in outcome) told.resolve(outcome.answer);
+	else told.reject(outcome.error);
 }

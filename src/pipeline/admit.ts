@@ -2,6 +2,9 @@
  * Lets a request in: one call of the account's object looks at the credential, counts the request against its rates
  * and reserves what it may cost. What comes back is the ticket, which whoever holds it must settle; a ticket that
  * nobody settles becomes a bill of its whole reservation, some time after `holdMs`.
+ *
+ * Where the account had room for many more like it a moment ago, the request goes ahead (`ahead.ts`): its engine is
+ * asked while the call is under way.
  */
 import { AiError, toAiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
@@ -11,6 +14,7 @@ import { modelRate } from "../models/rates.ts";
 import {
 	type Admission,
 	type Budget,
+	type Granted,
 	MICRO_NEURONS,
 	type RateLimit,
 	type Worth,
@@ -26,13 +30,27 @@ export type AdmitServices = Pick<
 	"analytics" | "ledgers" | "limits" | "now" | "routing" | "waitUntil"
 >;
 
-/** Gives the ticket, and the call as it may be asked: with less output where a budget has no room for more. */
+/** A request that was let in, or goes ahead. */
+export interface Entry {
+	ticket: Ticket;
+	/** As it may be asked: with less output where a budget has no room for more. */
+	call: TaskCall;
+	/** Of a request that goes ahead. */
+	ahead?: {
+		/** How it may really be asked, by the account's word: `call` itself where that is as expected. */
+		word: Promise<TaskCall>;
+		/** It can do nothing more without the word. */
+		needed(): void;
+	};
+}
+
+/** Throws `AiError` where the account says no. */
 export async function admit(
 	{ id, caller }: Pick<InferenceRequest, "id" | "caller">,
 	model: Model,
 	call: TaskCall,
 	services: AdmitServices,
-): Promise<{ ticket: Ticket; call: TaskCall }> {
+): Promise<Entry> {
 	const limits = limitsOf(services.limits, caller.account);
 	const startedAt = services.now();
 	const ledger = services.ledgers.of(caller.account);
@@ -40,17 +58,30 @@ export async function admit(
 	const asked = { ...onRoute(wanted, model, services.routing), holdMs: services.limits.holdMs };
 	// Before the account is asked: a caller who leaves meanwhile must not take along who has to settle.
 	const ticket = new Ticket({ asked, account: caller.account, model, startedAt, ledger, services });
-	try {
-		const { outputTokens, limited } = await ledger.admit(asked);
-		if (limited) ticket.limit();
-		caller.known = true;
-		return { ticket, call: bounded(call, outputTokens) };
-	} catch (refused) {
-		ticket.drop();
-		// Whatever the object says of the request, it has looked at the credential first; unless it said nothing.
-		if (toAiError(refused).key !== "ledgerUnavailable") caller.known = true;
-		throw refused;
-	}
+	const hear = async (word: Promise<Granted>): Promise<Granted> => {
+		try {
+			const granted = await word;
+			if (granted.limited) ticket.limit();
+			caller.known = true;
+			return granted;
+		} catch (refused) {
+			ticket.drop();
+			// Whatever the object says of the request, it has looked at the credential first; unless it said nothing.
+			if (toAiError(refused).key !== "ledgerUnavailable") caller.known = true;
+			throw refused;
+		}
+	};
+	// A session is not begun for nothing.
+	const ahead = call.task === "live-transcription" ? undefined : ledger.ahead(asked);
+	if (!ahead) return { ticket, call: bounded(call, (await hear(ledger.admit(asked))).outputTokens) };
+	const { outputTokens } = ahead.expected;
+	const expected = bounded(call, outputTokens);
+	const word = hear(ahead.word).then((granted) =>
+		granted.outputTokens === outputTokens ? expected : bounded(call, granted.outputTokens),
+	);
+	// It may come before anybody looks.
+	word.catch(() => {});
+	return { ticket, call: expected, ahead: { word, needed: ahead.needed } };
 }
 
 export const limitsOf = ({ accounts, everyone }: Limits, account: string): AccountLimits =>

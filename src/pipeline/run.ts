@@ -5,6 +5,7 @@
 import { toAiError } from "../errors.ts";
 import type { InferenceRequest, Reply, Served, Services } from "../request.ts";
 import { admit, checkPlan, limitsOf } from "./admit.ts";
+import { askAhead } from "./ahead.ts";
 import { authorize } from "./authorize.ts";
 import { dispatch } from "./dispatch.ts";
 import { fitContext } from "./fit.ts";
@@ -18,20 +19,25 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	const { reader, writer } = request.dialect(model);
 	const { inputs, call: asked } = await parse(request.inputs, reader, model);
 	fitContext(asked, model);
-	const { call, ticket } = await admit(request, model, asked, services);
+	const { ticket, ...entry } = await admit(request, model, asked, services);
 	const tried: Served = { backend: "", model: "", attempts: 0, wasted: [] };
 	let metered: Metered | undefined;
 	try {
 		const plan = route(model.id, services, request.session);
-		const { caller, options, signal } = request;
+		const { caller, options } = request;
 		const asking = {
 			model,
-			signal,
 			requestId: request.id,
 			served: tried,
 			...(options?.singleFlight && { shareWithin: caller.account }),
 		};
-		const { answer: given, served } = await dispatch(plan, call, asking, services);
+		const {
+			answer: given,
+			call,
+			served,
+		} = await askAhead(entry, request.signal, (call, signal) =>
+			dispatch(plan, call, { ...asking, signal }, services),
+		);
 		const passing = { model, ticket, served, requestId: request.id };
 		metered = await meter(given, call, passing, services);
 		const { answer, neurons, priced } = metered;

@@ -5,7 +5,9 @@ import { AiError } from "../../src/errors.ts";
 import type { Account } from "../../src/objects/account.ts";
 import { type Accounts, createLedgers } from "../../src/objects/accounts.ts";
 import type { Admission, Settlement } from "../../src/objects/admission.ts";
-import { admission, newAccount, settlement, stubOf, worth } from "./ask.ts";
+import { GATHER_MS } from "../../src/objects/admission-queue.ts";
+import { LEEWAY_MS } from "../../src/objects/leeway.ts";
+import { admission, newAccount, settlement, stubOf, TASK, worth } from "./ask.ts";
 
 /** What befalls a call: it does not arrive, or its answer does not come back, or neither is ever known. */
 type Fault = "none" | "lost" | "unanswered" | "hung";
@@ -447,3 +449,92 @@ async function admitted(accounts: Accounts, account: string, count: number): Pro
 	await Promise.all(asked.map((one) => accounts.of(account).admit(one)));
 	return asked.map(({ ticket }) => ticket);
 }
+
+describe("ahead of the object's answer", () => {
+	const rates = [{ key: `task:${TASK}`, perMinute: 300 }];
+
+	it("goes who asks like one that was let in a moment ago, and is admitted all the same", async () => {
+		const account = newAccount();
+		const { accounts, calls, pass } = isolate();
+		const ledger = accounts.of(account);
+		expect(ledger.ahead(admission({ rates }))).toBeUndefined();
+		await ledger.admit(admission({ rates }));
+		const others = Array.from({ length: 5 }, () => ledger.ahead(admission({ rates })));
+		expect(others.map((ahead) => ahead?.expected)).toEqual([{}, {}, {}, {}, {}]);
+		for (const ahead of others) ahead?.needed();
+		await pass(GATHER_MS);
+		expect(await Promise.all(others.map((ahead) => ahead?.word))).toEqual([{}, {}, {}, {}, {}]);
+		expect(calls).toEqual([
+			["admit", 0],
+			["admit", 0],
+			["admit 4", 0],
+		]);
+		expect((await settledOf(account)).open).toBe(6);
+	});
+
+	it("goes nobody where there is little room, or for long after", async () => {
+		const account = newAccount();
+		const { accounts, pass } = isolate();
+		const ledger = accounts.of(account);
+		const few = [{ key: `task:${TASK}`, perMinute: 8 }];
+		await ledger.admit(admission({ rates: few }));
+		expect(ledger.ahead(admission({ rates: few }))).toBeUndefined();
+		await ledger.admit(admission({ rates }));
+		await pass(LEEWAY_MS);
+		expect(ledger.ahead(admission({ rates }))).toBeUndefined();
+	});
+
+	it("hears of a refusal without asking, and nothing is held for it", async () => {
+		const account = newAccount();
+		const [mine, theirs] = [isolate(), isolate()];
+		await mine.accounts.of(account).admit(admission({ rates }));
+		for (let i = 1; i < 300; i++) await theirs.accounts.of(account).admit(admission({ rates }));
+		await mine.pass(GATHER_MS);
+		const ahead = mine.accounts.of(account).ahead(admission({ rates }));
+		await expect(ahead?.word).rejects.toMatchObject({ key: "rateLimited" });
+		expect((await settledOf(account)).open).toBe(300);
+		expect(mine.accounts.of(account).ahead(admission({ rates }))).toBeUndefined();
+	});
+
+	it("goes nobody with less output than was asked for: a budget's last room is the object's to give", async () => {
+		const account = newAccount();
+		const { accounts, pass } = isolate();
+		const ledger = accounts.of(account);
+		const open = { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 1, outputTokens: 100, open: true };
+		const asked = () =>
+			admission({
+				worth: open,
+				budgets: [{ key: "account", microNeurons: 1_650, failure: "budgetExceeded" }],
+			});
+		expect(await ledger.admit(asked())).toEqual({ outputTokens: 100 });
+		const ahead = ledger.ahead(asked());
+		expect(ahead?.expected).toEqual({ outputTokens: 100 });
+		ahead?.needed();
+		expect(await ahead?.word).toEqual({ outputTokens: 100 });
+		await pass(GATHER_MS);
+		// Room for 14 like it: one may go ahead, and two not.
+		const next = ledger.ahead(asked());
+		expect(next).toBeDefined();
+		expect(ledger.ahead(asked())).toBeUndefined();
+		next?.needed();
+		await next?.word;
+		for (let i = 0; i < 13; i++) await ledger.admit(asked());
+		expect(await ledger.admit(asked())).toEqual({ outputTokens: 50 });
+		expect(ledger.ahead(asked())).toBeUndefined();
+	});
+
+	it("settles as never served what the object may have let in unheard", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const ledger = world.accounts.of(account);
+		await ledger.admit(admission({ rates }));
+		await world.pass(GATHER_MS);
+		world.fault = "unanswered";
+		const ahead = ledger.ahead(admission({ rates }));
+		await expect(ahead?.word).rejects.toMatchObject({ key: "ledgerUnavailable" });
+		expect((await settledOf(account)).open).toBe(2);
+		world.fault = "none";
+		await world.pass(1_000);
+		expect((await settledOf(account)).open).toBe(1);
+	});
+});

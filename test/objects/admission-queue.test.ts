@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Admission, Admitted } from "../../src/objects/admission.ts";
 import {
 	AdmissionQueue,
+	GATHER_MS,
 	LOST_AFTER_MS,
 	MAX_TOGETHER,
 	PATIENCE_MS,
@@ -58,10 +59,27 @@ function queue() {
 		calls,
 		alive,
 		isIdle: () => admissions.isIdle,
+		/** As when the contexts end that wait. */
+		loseTimers: () => {
+			timers = [];
+		},
 		admit: (ticket: string) => {
 			const admitted = admissions.admit(admission({ ticket }), admitAll);
 			admitted.catch(() => {});
 			return admitted;
+		},
+		ahead: (ticket: string) => {
+			const state = { heard: false, told: false };
+			const { answer, needed } = admissions.admitAhead(admission({ ticket }), admitAll, () => {
+				state.heard = true;
+			});
+			answer.then(
+				() => {
+					state.told = true;
+				},
+				() => {},
+			);
+			return { answer, needed, state };
 		},
 		async pass(milliseconds: number) {
 			const end = now + milliseconds;
@@ -174,5 +192,108 @@ describe("admissions to one account", () => {
 		expect(await b).toEqual(granted(1));
 		await rest();
 		expect(alive.size).toBe(0);
+	});
+});
+
+describe("admissions of requests that go ahead", () => {
+	const ticketsOf = (calls: Call[]) => calls.map(({ tickets }) => tickets);
+
+	it("make a call at once, and then one every so often", async () => {
+		const { ahead, calls, pass } = queue();
+		ahead("a");
+		expect(ticketsOf(calls)).toEqual([["a"]]);
+		await calls[0]?.answer(["a"]);
+		ahead("b");
+		await pass(GATHER_MS - 1);
+		ahead("c");
+		expect(ticketsOf(calls)).toEqual([["a"]]);
+		await pass(1);
+		expect(ticketsOf(calls)).toEqual([["a"], ["b", "c"]]);
+		await calls[1]?.answer(["b", "c"]);
+		await pass(GATHER_MS);
+		ahead("d");
+		expect(ticketsOf(calls)).toEqual([["a"], ["b", "c"], ["d"]]);
+	});
+
+	it("wait for the call that is under way, and then for company", async () => {
+		const { ahead, calls, pass } = queue();
+		for (const ticket of ["a", "b", "c"]) ahead(ticket);
+		await pass(1);
+		await calls[0]?.answer(["a"]);
+		expect(ticketsOf(calls)).toEqual([["a"]]);
+		ahead("d");
+		await pass(GATHER_MS - 1);
+		expect(calls).toHaveLength(2);
+		expect(calls[1]?.tickets.toSorted()).toEqual(["b", "c", "d"]);
+	});
+
+	it("go along with one that waits for its answer", async () => {
+		const { admit, ahead, calls } = queue();
+		ahead("a");
+		await calls[0]?.answer(["a"]);
+		ahead("b");
+		const c = admit("c");
+		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
+		await calls[1]?.answer(["b", "c"]);
+		expect(await c).toEqual(granted(1));
+	});
+
+	it("leave the turn to one that waits for its answer", async () => {
+		const { admit, ahead, calls } = queue();
+		ahead("a");
+		ahead("b");
+		admit("c");
+		await calls[0]?.answer(["a"]);
+		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
+	});
+
+	it("are told of a yes when they need it, and of anything else at once", async () => {
+		const { ahead, calls, pass } = queue();
+		ahead("first");
+		await calls[0]?.answer(["first"]);
+		const [yes, no, early] = [ahead("yes"), ahead("no"), ahead("early")];
+		early.needed();
+		await pass(GATHER_MS);
+		await calls[1]?.answer(["yes", "early"]);
+		expect([yes.state, no.state, early.state]).toEqual([
+			{ heard: true, told: false },
+			{ heard: true, told: true },
+			{ heard: true, told: true },
+		]);
+		expect(await no.answer).toEqual(refused);
+		yes.needed();
+		expect(await yes.answer).toEqual(granted(1));
+	});
+
+	it("are told at once of a call that failed", async () => {
+		const { ahead, calls } = queue();
+		const one = ahead("a");
+		await calls[0]?.fail(new Error("overloaded"));
+		await expect(one.answer).rejects.toThrow("overloaded");
+		expect(one.state.heard).toBe(true);
+	});
+
+	it("lose heart like others once they need the answer", async () => {
+		const { ahead, calls, pass } = queue();
+		ahead("hangs");
+		const one = ahead("a");
+		await pass(PATIENCE_MS);
+		expect(calls).toHaveLength(1);
+		one.needed();
+		await pass(PATIENCE_MS);
+		expect(ticketsOf(calls)).toEqual([["hangs"], ["a"]]);
+		await calls[1]?.answer(["a"]);
+		expect(await one.answer).toEqual(granted(1));
+	});
+
+	it("make the call of one whose context has ended", async () => {
+		const { ahead, calls, pass, loseTimers } = queue();
+		ahead("a");
+		await calls[0]?.answer(["a"]);
+		ahead("gone");
+		loseTimers();
+		await pass(PATIENCE_MS);
+		ahead("b");
+		expect(ticketsOf(calls)).toEqual([["a"], ["b", "gone"]]);
 	});
 });

@@ -178,6 +178,7 @@ describe("admit", () => {
 	const admissionOf = async (variables: Record<string, unknown>): Promise<Admission> => {
 		const seen: Admission[] = [];
 		const ledger = {
+			ahead: () => undefined,
 			admit: async (asked: Admission) => {
 				seen.push(asked);
 				return {};
@@ -210,7 +211,7 @@ describe("admit", () => {
 		["authentication", true],
 		["ledgerUnavailable", undefined],
 	])("takes a caller for known whom the account has looked at: %s", async (failure, known) => {
-		const ledger = { admit: () => Promise.reject(new AiError(failure)) };
+		const ledger = { ahead: () => undefined, admit: () => Promise.reject(new AiError(failure)) };
 		const { limits, routing } = configure({});
 		const services = {
 			ledgers: { of: () => ledger } as unknown as Accounts,

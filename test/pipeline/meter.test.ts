@@ -110,7 +110,7 @@ describe("a stream's ticket", () => {
 			account: "team-a",
 			model: model as Model,
 			startedAt: 0,
-			ledger: { admit: async () => ({}), settle: settled, verify: async () => {} },
+			ledger: { ahead: () => undefined, admit: async () => ({}), settle: settled, verify: async () => {} },
 			services: { now: () => 0, waitUntil: () => {} },
 		});
 

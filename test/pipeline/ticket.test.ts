@@ -31,6 +31,7 @@ function held(asked: Partial<Admission> = {}) {
 		model,
 		startedAt: now,
 		ledger: {
+			ahead: () => undefined,
 			admit: async () => ({}),
 			settle: (settlement) => settled.push(settlement),
 			verify: async () => {},

@@ -1,0 +1,77 @@
+/**
+ * What an isolate may take for granted of an account: a request like one that was let in a moment ago, of the same
+ * token and for the same model, will be let in too where there was room for many more.
+ *
+ * It only says whether an engine may be asked before the account has answered. Every request is still admitted by the
+ * account's object, exactly, and nobody gets an answer before: what is taken for granted here and refused there has
+ * cost an engine's time and nothing else.
+ */
+import type { Admission, Admitted, Granted } from "./admission.ts";
+import { priceOf } from "./budgets.ts";
+
+/** So long a word of the account's counts. */
+export const LEEWAY_MS = 1000;
+/** At most this part of the room is used at once without an answer: other isolates use it too. */
+export const SHARE = 1 / 8;
+/** Of more, those are forgotten that were not asked for the longest. */
+const MAX_KNOWN = 1000;
+
+interface Known {
+	/** Whether the account bounds what may be said. */
+	bounded: boolean;
+	limited: boolean;
+	/** Requests like it that would have been let in after it. */
+	room: number;
+	/** Micro-neurons that it could cost. */
+	price: number;
+	until: number;
+}
+
+export class Leeway {
+	readonly #known = new Map<string, Known>();
+	/** Requests that have gone ahead and were not answered yet, by account. */
+	readonly #unanswered = new Map<string, number>();
+
+	/** An account's answer to a call that was made then. */
+	learn(account: string, admission: Admission, admitted: Admitted, askedAt: number): void {
+		const key = keyOf(account, admission);
+		this.#known.delete(key);
+		if (!admitted.ok || !admitted.room) return;
+		const { limited = false, outputTokens, room } = admitted;
+		this.#known.set(key, {
+			bounded: outputTokens !== undefined,
+			limited,
+			room,
+			price: priceOf(admission.worth),
+			until: askedAt + LEEWAY_MS,
+		});
+		if (this.#known.size <= MAX_KNOWN) return;
+		for (const oldest of this.#known.keys()) {
+			this.#known.delete(oldest);
+			break;
+		}
+	}
+
+	/** What the request will be granted. It then counts as unanswered until {@link release}. */
+	take(account: string, admission: Admission, now: number): Granted | undefined {
+		const known = this.#known.get(keyOf(account, admission));
+		if (!known || known.until <= now) return undefined;
+		const { bounded, limited, room } = known;
+		const price = priceOf(admission.worth);
+		const unanswered = this.#unanswered.get(account) ?? 0;
+		const dearer = price > known.price ? price / known.price : 1;
+		if (unanswered + 1 > (room / dearer) * SHARE) return undefined;
+		this.#unanswered.set(account, unanswered + 1);
+		const { outputTokens } = admission.worth;
+		return { ...(bounded && { outputTokens }), ...(limited && { limited }) };
+	}
+
+	release(account: string): void {
+		const unanswered = (this.#unanswered.get(account) ?? 0) - 1;
+		if (unanswered > 0) this.#unanswered.set(account, unanswered);
+		else this.#unanswered.delete(account);
+	}
+}
+
+const keyOf = (account: string, { credential, model }: Pick<Admission, "credential" | "model">): string =>
+	`${account}\n${credential.kind === "token" ? credential.hash : ""}\n${model}`;
