@@ -6,7 +6,11 @@
  * - `left`, `cut`: between what the caller has and what the engine gave; within one chunk of both where they kept step.
  * - `failed`: nothing is billed, and the caller was told so.
  * - `expired`: what was reserved; only where the Worker was killed under it.
+ *
+ * A request that was not let in has none. An engine may have been asked ahead of the account's word, in vain: then the
+ * account said no, or nobody heard what it said, and the caller has nothing of the answer.
  */
+import { FAILURES } from "../src/errors.ts";
 import { type Heard, lastOf } from "./caller.ts";
 import type { EngineCall } from "./engine.ts";
 import { type Kill, micro, type Row, type Totals } from "./gateway.ts";
@@ -43,6 +47,7 @@ export const CLASSES = [
 	"failed",
 	"expired",
 	"refused",
+	"inVain",
 ] as const;
 export type Class = (typeof CLASSES)[number];
 
@@ -69,6 +74,12 @@ export interface Verdict {
  * and where the object fails, longer.
  */
 const UNDELIVERED_MS = 10_000;
+/** What the account, or who asks it, says to a request that it does not let in. */
+const NOT_LET_IN: ReadonlySet<number> = new Set(
+	(
+		["accountLimited", "budgetExceeded", "freeAllocationUsed", "ledgerUnavailable", "rateLimited"] as const
+	).map((key) => FAILURES[key].code),
+);
 /** The clocks of two processes. */
 const SLACK_MS = 5;
 
@@ -120,9 +131,11 @@ export class Audit {
 		if ((heard.end === "broken" || heard.end === "unreachable") && !underKill)
 			refuse("its connection broke, although nobody was killed");
 		if (!row) {
-			if (calls.length > 0) refuse("an engine was asked, but nothing was booked");
+			const inVain = underKill || heard.end === "left" || NOT_LET_IN.has(Number(codeIn(heard)));
+			if (calls.length > 0 && (heard.status === 200 || !inVain))
+				refuse("an engine was asked, but nothing was booked");
 			if (heard.status === 200) refuse("it was answered, but nothing was booked");
-			this.#count("refused", 0, 0, 0);
+			this.#count(calls.length > 0 ? "inVain" : "refused", 0, 0, 0);
 			const { refusals } = this.#verdict;
 			const told = heard.end === "complete" ? (codeIn(heard) ?? `HTTP ${heard.status}`) : heard.end;
 			refusals.set(told, (refusals.get(told) ?? 0) + 1);
@@ -180,9 +193,11 @@ export class Audit {
 			case "failed": {
 				if (billed !== 0 || row.input_tokens + row.output_tokens > 0) refuse("a failure was billed");
 				if (heard.status === 200) refuse("it was booked as failed, but the caller was answered");
-				if (heard.end === "complete" && last?.whole && !last.abandoned)
-					refuse("it was booked as failed, but the engine had answered");
 				const told = codeIn(heard);
+				// Asked ahead of a word that did not come.
+				const unheard = Number(told) === FAILURES.ledgerUnavailable.code;
+				if (heard.end === "complete" && last?.whole && !last.abandoned && !unheard)
+					refuse("it was booked as failed, but the engine had answered");
 				if (heard.end === "complete" && planned.door !== "messages" && told !== undefined)
 					if (Number(told) !== row.code) refuse(`the caller was told ${told}, the row has ${row.code}`);
 				this.#count("failed", 0, 0, billed);

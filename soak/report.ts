@@ -12,6 +12,7 @@ const NAMES: Record<Class, string> = {
 	failed: "failed, nothing billed",
 	expired: "expired, billed as reserved",
 	refused: "refused, nothing booked",
+	inVain: "refused, an engine asked in vain",
 };
 const MAX_STORIES = 12;
 
