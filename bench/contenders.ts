@@ -1,11 +1,12 @@
 /** What is compared: the floor, the floor again (what the method itself is worth), Ganglion, and Portkey's gateway. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
 import type { Ask } from "./load.ts";
+import { installPeer } from "./peer.ts";
 import { listening, serve, stop, type WorkerSpec } from "./workerd.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -199,10 +200,10 @@ async function createToken(account: string, admin: string): Promise<string> {
 	return result.value;
 }
 
-/** As its package starts it, on Node. Nothing where the package is not installed. */
+/** As its package starts it, on Node. Nothing where the package cannot be had. */
 async function portkey(upstream: string): Promise<Contender | undefined> {
-	const file = join(ROOT, "node_modules/@portkey-ai/gateway/build/start-server.js");
-	if (!existsSync(file)) return undefined;
+	const file = installPeer((text) => console.error(text));
+	if (file === undefined) return undefined;
 	const port = await freePort();
 	const child: ChildProcess = spawn(
 		"taskset",

@@ -53,10 +53,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 		}),
 	async peer(context) {
 		const peer = await context.field.start("portkey");
-		if (!peer) {
-			context.say("  skipped: @portkey-ai/gateway is not installed");
-			return [];
-		}
+		if (!peer) return [];
 		const own = await start(context, "ganglion");
 		try {
 			const ratios = await cpuRatios(context, [own, peer], (contender) => contender.ask("json", CHAT));

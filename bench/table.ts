@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { version as workerdVersion } from "workerd";
+import { peerVersion } from "./peer.ts";
 import type { Spread } from "./statistics.ts";
 
 export interface Row {
@@ -68,6 +69,7 @@ function machine(): string {
 		version: string;
 	};
 	const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+	const peer = peerVersion();
 	const when = new Date().toISOString().slice(0, 10);
-	return `Ganglion ${version} (${commit}), workerd ${workerdVersion}, Node ${process.version}; ${cpus().length} cores, ${cpu?.model.trim()}; ${when}.`;
+	return `Ganglion ${version} (${commit}), workerd ${workerdVersion}, Node ${process.version}${peer ? `, @portkey-ai/gateway ${peer}` : ""}; ${cpus().length} cores, ${cpu?.model.trim()}; ${when}.`;
 }
