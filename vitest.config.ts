@@ -37,6 +37,8 @@ export default defineConfig({
 				// Everything that runs in a Worker is tested in one.
 				plugins: [
 					cloudflareTest({
+						// The sources, not what is built of them.
+						main: "./src/index.ts",
 						wrangler: { configPath: "./wrangler.jsonc" },
 						miniflare: {
 							// Lets a caller hand an `AbortSignal` over RPC; experimental, so deployments do without.

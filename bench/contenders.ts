@@ -5,12 +5,13 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { modulesIn } from "../miniflare/modules.ts";
 import type { Ask } from "./load.ts";
 import { installPeer } from "./peer.ts";
-import { listening, serve, stop, type WorkerSpec } from "./workerd.ts";
+import { listening, serve, singleModule, stop, type WorkerSpec } from "./workerd.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const BUNDLE = join(ROOT, "dist/worker/index.js");
+export const BUILT = join(ROOT, "dist/worker");
 /** All contenders share one core; the load and the engine have the other. */
 export const CONTENDERS_CPU = 0;
 const LOAD_CPU = 1;
@@ -44,8 +45,8 @@ export type ContenderName = "floor" | "floor again" | "ganglion" | "operator" | 
 
 /** How Ganglion is run, where it is not as it is measured. */
 export interface GanglionOptions {
-	/** Its bundle. */
-	file?: string;
+	/** Where its modules are. */
+	folder?: string;
 	inspectorPort?: number;
 	/** Asks as the operator, whom no account's object has to know. */
 	asOperator?: boolean;
@@ -100,7 +101,7 @@ const pathOf = (mode: Mode): string =>
 async function floor(name: string, upstream: string, folder: string): Promise<Contender> {
 	const spec: WorkerSpec = {
 		name,
-		file: join(import.meta.dirname, "floor.js"),
+		modules: singleModule(join(import.meta.dirname, "floor.js")),
 		vars: { UPSTREAM: upstream },
 		compatibilityDate: "2026-11-01",
 	};
@@ -119,7 +120,7 @@ async function ganglion(
 	name: string,
 	upstream: string,
 	folder: string,
-	{ file = BUNDLE, inspectorPort, asOperator = false, unlimited = false }: GanglionOptions = {},
+	{ folder: built = BUILT, inspectorPort, asOperator = false, unlimited = false }: GanglionOptions = {},
 ): Promise<Contender> {
 	const {
 		compatibility_date = "",
@@ -132,7 +133,7 @@ async function ganglion(
 	const backends = MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]);
 	const spec: WorkerSpec = {
 		name,
-		file,
+		modules: modulesIn(built),
 		vars: {
 			BACKENDS: Object.fromEntries(backends),
 			ROUTES: {

@@ -4,7 +4,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Contender } from "./contenders.ts";
 import { agentOf } from "./load.ts";
 import { residentBytes } from "./process.ts";
-import { CHAT, type Context, exactly, start } from "./scenarios.ts";
+import { CHAT, type Context, start } from "./scenarios.ts";
+import { exactly } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
 const COUNTS = [500, 2000];

@@ -6,10 +6,11 @@
  * Only the thread that runs JavaScript is sampled: `(program)` is native code (HTTP, streams, RPC, SQLite), `(idle)`
  * none at all. `--stacks` tells who calls the functions of that name. Builds a readable bundle of its own.
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { modulesIn } from "../miniflare/modules.ts";
+import { bundleWorker } from "../scripts/worker.ts";
 import { type Contender, freePort, openField } from "./contenders.ts";
 import { type Ask, load, warmUp } from "./load.ts";
 import { CHAT } from "./scenarios.ts";
@@ -58,9 +59,10 @@ if (!askOf) throw new Error(`No such load: ${name}. There are: ${Object.keys(LOA
 
 const field = await openField();
 try {
-	const file = build(field.folder);
+	const folder = join(field.folder, "readable");
+	await bundleWorker(folder, { minify: false });
 	const inspectorPort = await freePort();
-	const contender = await field.start("ganglion", { file, inspectorPort });
+	const contender = await field.start("ganglion", { folder, inspectorPort });
 	if (!contender) throw new Error("Ganglion cannot be started");
 	const loops = [{ ask: askOf(contender), connections: CONNECTIONS }];
 	await warmUp(loops, WARM_UP_ANSWERS, WARM_UP_MS);
@@ -70,27 +72,29 @@ try {
 	await inspector.send("Profiler.start");
 	const [count = 0] = await load(loops, Number(values.seconds) * 1000);
 	const { profile } = (await inspector.send("Profiler.stop")) as { profile: Profile };
-	print(profile, count, placesIn(readFileSync(file, "utf8")));
+	print(profile, count, placesIn(folder));
 	await contender.stop();
 } finally {
 	await field.close();
 }
 
-function build(folder: string): string {
-	const root = join(import.meta.dirname, "..");
-	const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
-	const args = ["deploy", "--dry-run", "--minify=false", "--outdir", join(folder, "readable")];
-	execFileSync(process.execPath, [wrangler, ...args], { cwd: root, stdio: "ignore" });
-	return join(folder, "readable/index.js");
-}
-
-/** esbuild says above each module where it is from. */
-function placesIn(bundle: string): (line: number) => string {
-	const starts = bundle.split("\n").flatMap((line, i) => {
-		const path = /^\/\/ (\S+\.(?:m?[jt]s|json))$/.exec(line)?.[1];
-		return path ? [{ line: i, path: path.replace(/^.*node_modules\//, "") }] : [];
-	});
-	return (line) => starts.findLast((start) => start.line <= line)?.path ?? "";
+/** esbuild says above each part of a module where it is from. */
+function placesIn(folder: string): (frame: CallFrame) => string {
+	const modules = new Map(
+		modulesIn(folder).map(({ name, file }) => {
+			const starts = readFileSync(file, "utf8")
+				.split("\n")
+				.flatMap((line, i) => {
+					const path = /^\/\/ (\S+\.(?:m?[jt]s|json))$/.exec(line)?.[1];
+					return path ? [{ line: i, path: path.replace(/^.*node_modules\//, "") }] : [];
+				});
+			return [name, starts];
+		}),
+	);
+	return ({ lineNumber, url }) => {
+		const starts = modules.get(url.slice(url.lastIndexOf("/") + 1)) ?? [];
+		return starts.findLast(({ line }) => line <= lineNumber)?.path ?? "";
+	};
 }
 
 async function connect(port: number) {
@@ -121,14 +125,14 @@ async function connect(port: number) {
 function print(
 	{ nodes, samples, timeDeltas }: Profile,
 	count: number,
-	placeOf: (line: number) => string,
+	placeOf: (frame: CallFrame) => string,
 ): void {
 	const own = new Map<number, number>();
 	for (const [i, id] of samples.entries()) own.set(id, (own.get(id) ?? 0) + (timeDeltas[i] ?? 0));
 	const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
 	const byId = new Map(nodes.map((node) => [node.id, node]));
-	const labelOf = ({ functionName, lineNumber, url }: CallFrame): string =>
-		`${functionName || "(anonymous)"}${url ? `  ${placeOf(lineNumber)}` : ""}`;
+	const labelOf = (frame: CallFrame): string =>
+		`${frame.functionName || "(anonymous)"}${frame.url ? `  ${placeOf(frame)}` : ""}`;
 
 	const self = new Map<string, number>();
 	const total = new Map<string, number>();

@@ -1,7 +1,5 @@
 /** What is measured. Each scenario starts the contenders that it needs and stops them. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { bundleSize } from "./bundle.ts";
 import type { Contender, ContenderName, Field } from "./contenders.ts";
 import { devStart } from "./dev-start.ts";
 import { type Ask, agentOf, ask, load, warmUp } from "./load.ts";
@@ -123,23 +121,8 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	memory: openStreams,
 	start: coldStart,
 	dev: devStart,
-	async bundle() {
-		const bytes = readFileSync(join(import.meta.dirname, "../dist/worker/index.js"));
-		const kilobytes = gzipSync(bytes, { level: 9 }).length / 1024;
-		return [
-			{
-				what: "bundle, gzip",
-				measured: exactly(kilobytes),
-				unit: "KB",
-				bar: 300,
-				stretch: 150,
-				note: `${Math.round(bytes.length / 1024)} KB as it is`,
-			},
-		];
-	},
+	bundle: async () => bundleSize(),
 };
-
-export const exactly = (value: number) => ({ median: value, low: value, high: value });
 
 export async function start({ field }: Context, name: ContenderName): Promise<Contender> {
 	const contender = await field.start(name);

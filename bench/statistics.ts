@@ -18,3 +18,6 @@ export const spread = (values: readonly number[]): Spread => ({
 	low: quantile(values, 0.25),
 	high: quantile(values, 0.75),
 });
+
+/** What is the same each time. */
+export const exactly = (value: number): Spread => ({ median: value, low: value, high: value });

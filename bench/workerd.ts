@@ -9,8 +9,8 @@ import { setTimeout as wait } from "node:timers/promises";
 
 export interface WorkerSpec {
 	name: string;
-	/** Its one module. */
-	file: string;
+	/** Its modules, the main one first. */
+	modules: readonly { name: string; file: string }[];
 	/** Given as JSON where they are not text. */
 	vars?: Record<string, unknown>;
 	/** Classes of Durable Objects by the name of their binding. */
@@ -36,6 +36,8 @@ const { default: workerd }: { default: string } = createRequire(import.meta.url)
 const START_MS = 20_000;
 const RETRY_MS = 5;
 
+export const singleModule = (file: string): WorkerSpec["modules"] => [{ name: "index.js", file }];
+
 /** Strings of workerd's configuration language are written as JSON's. */
 const text = (value: string): string => JSON.stringify(value);
 
@@ -43,7 +45,7 @@ const text = (value: string): string => JSON.stringify(value);
 export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?: number): Promise<Served> {
 	const state = join(folder, "state");
 	mkdirSync(state, { recursive: true });
-	cpSync(spec.file, join(folder, "index.js"));
+	for (const { name, file } of spec.modules) cpSync(file, join(folder, "modules", name));
 	const config = join(folder, "config.capnp");
 	writeFileSync(config, capnp(spec, port, state));
 	const pinned = cpu !== undefined && process.platform === "linux";
@@ -64,7 +66,10 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 }
 
 function capnp(spec: WorkerSpec, port: number, state: string): string {
-	const { vars = {}, objects = [], compatibilityDate, compatibilityFlags = [] } = spec;
+	const { modules, vars = {}, objects = [], compatibilityDate, compatibilityFlags = [] } = spec;
+	const embedded = modules.map(
+		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
+	);
 	const bindings = [
 		...Object.entries(vars).map(([name, value]) =>
 			typeof value === "string"
@@ -89,7 +94,7 @@ const config :Workerd.Config = (
 	sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );
 const main :Workerd.Worker = (
-	modules = [(name = "index.js", esModule = embed "index.js")],
+	modules = [${embedded.join(", ")}],
 	compatibilityDate = ${text(compatibilityDate)},
 	compatibilityFlags = [${compatibilityFlags.map(text).join(", ")}],
 	bindings = [${bindings.join(", ")}],

@@ -3,6 +3,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Service, Worker_Binding } from "miniflare";
+import { modulesIn } from "./modules.ts";
 import { type EmbeddedSource, SETTINGS, type Source, type UrlSource } from "./options.ts";
 
 /** Set where the package is built: the flags of the gateway's own `wrangler.jsonc`. */
@@ -15,8 +16,8 @@ declare const GATEWAY_OBJECTS: { name: string; class_name: string }[];
 const COMPATIBILITY_DATE = "2026-08-01";
 
 /** Beside this file, as the package has them. */
-const GATEWAY = join(import.meta.dirname, "../worker/index.js");
-const FORWARDER = join(import.meta.dirname, "forward.js");
+const GATEWAY = join(import.meta.dirname, "../worker");
+const FORWARDER = [{ name: "index.js", file: join(import.meta.dirname, "forward.js") }];
 
 /** Names of services end in log lines, so what is in them must not tell a secret that it was made from. */
 const NAME_KEY = randomBytes(32);
@@ -48,9 +49,12 @@ export async function servicesOf(source: Source, stateRoot: string): Promise<Ser
 
 type WorkerService = NonNullable<Extract<Service, { worker?: unknown }>["worker"]>;
 
-async function worker(file: string, parts: Partial<WorkerService>): Promise<WorkerService> {
-	const esModule = await readFile(file, "utf8");
-	return { modules: [{ name: "index.js", esModule }], compatibilityDate: COMPATIBILITY_DATE, ...parts };
+async function worker(
+	files: readonly { name: string; file: string }[],
+	parts: Partial<WorkerService>,
+): Promise<WorkerService> {
+	const modules = files.map(async ({ name, file }) => ({ name, esModule: await readFile(file, "utf8") }));
+	return { modules: await Promise.all(modules), compatibilityDate: COMPATIBILITY_DATE, ...parts };
 }
 
 /** The gateway and the disk of its Durable Objects, which are named as in its `wrangler.jsonc`. */
@@ -76,7 +80,7 @@ async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Servi
 		durableObjectStorage: { localDisk: disk },
 	};
 	return [
-		{ name, worker: await worker(GATEWAY, parts) },
+		{ name, worker: await worker(modulesIn(GATEWAY), parts) },
 		{ name: disk, disk: { path, writable: true } },
 	];
 }

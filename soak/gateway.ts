@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { freePort } from "../bench/contenders.ts";
-import { type Served, serve, type WorkerSpec } from "../bench/workerd.ts";
+import { type Served, serve, singleModule, type WorkerSpec } from "../bench/workerd.ts";
+import { modulesIn } from "../miniflare/modules.ts";
 import type { AccountFaults } from "./faulty-account.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -67,7 +68,7 @@ export class Gateway {
 		this.#log = join(folder, "workerd.log");
 	}
 
-	/** `faults`: of the accounts' objects; without them the bundle runs as it is. */
+	/** `faults`: of the accounts' objects; without them the Worker runs as it is built. */
 	static async start(
 		folder: string,
 		vars: Record<string, unknown>,
@@ -77,11 +78,11 @@ export class Gateway {
 			config: join(ROOT, "wrangler.jsonc"),
 		});
 		mkdirSync(folder, { recursive: true });
-		const bundle = join(ROOT, "dist/worker/index.js");
+		const built = join(ROOT, "dist/worker");
 		const gateway = new Gateway(
 			{
 				name: "ganglion",
-				file: faults ? await withFaults(bundle, folder) : bundle,
+				modules: faults ? await withFaults(join(built, "index.js"), folder) : modulesIn(built),
 				vars: { ...vars, ADMIN_TOKEN: ADMIN, ...(faults && { FAULTS: faults }) },
 				objects: durable_objects.bindings.map(
 					({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
@@ -229,8 +230,8 @@ function sampled(text: string, name: string): { labels: Record<string, string>; 
 	);
 }
 
-/** The bundle with `faulty-account.ts` around it, in one module again. */
-async function withFaults(bundle: string, folder: string): Promise<string> {
+/** The built Worker with `faulty-account.ts` around it, in one module. */
+async function withFaults(main: string, folder: string): Promise<WorkerSpec["modules"]> {
 	const outfile = join(folder, "faulty.js");
 	await build({
 		entryPoints: [join(import.meta.dirname, "faulty-account.ts")],
@@ -246,10 +247,10 @@ async function withFaults(bundle: string, folder: string): Promise<string> {
 			{
 				name: "built worker",
 				setup({ onResolve }) {
-					onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: bundle }));
+					onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: main }));
 				},
 			},
 		],
 	});
-	return outfile;
+	return singleModule(outfile);
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../bench/contenders.ts";
 import { quantile } from "../bench/statistics.ts";
-import { serve } from "../bench/workerd.ts";
+import { serve, singleModule } from "../bench/workerd.ts";
 import { Audit, type Evidence, type Violation } from "./audit.ts";
 import { ask } from "./caller.ts";
 import { Engine } from "./engine.ts";
@@ -58,7 +58,7 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 	const control = await serve(
 		{
 			name: "control",
-			file: join(import.meta.dirname, "../bench/floor.js"),
+			modules: singleModule(join(import.meta.dirname, "../bench/floor.js")),
 			vars: { UPSTREAM: url },
 			compatibilityDate: "2026-11-01",
 		},

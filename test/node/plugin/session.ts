@@ -1,8 +1,8 @@
 /** A session of Miniflare with the plugin in it: one Worker or several, each with bindings of its own. */
-import { readFileSync } from "node:fs";
 import { buildSync } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare, type MiniflareOptions } from "miniflare";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { modulesIn } from "../../../miniflare/modules.ts";
 
 export interface SessionWorker {
 	/** `dev.options` of each binding, by name. */
@@ -52,7 +52,7 @@ export const startSession = (plugin: string, workers: Record<string, SessionWork
 	new Miniflare(sessionOptions(plugin, workers));
 
 /** The packed Worker as a gateway of its own, open to this machine. */
-export function startGateway(file: string): Miniflare {
+export function startGateway(folder: string): Miniflare {
 	const { compatibility_flags, durable_objects } = readConfig({ config: "wrangler.jsonc" });
 	const objects = durable_objects.bindings.map(
 		({ name, class_name: className }: { name: string; class_name?: string }) => [
@@ -64,8 +64,9 @@ export function startGateway(file: string): Miniflare {
 		convertV4MiniflareOptions({
 			cf: false,
 			name: "gateway",
-			modules: true,
-			script: readFileSync(file, "utf8"),
+			rootPath: folder,
+			modulesRoot: folder,
+			modules: modulesIn(folder).map(({ file: path }) => ({ type: "ESModule" as const, path })),
 			compatibilityDate: "2026-08-01",
 			compatibilityFlags: compatibility_flags,
 			durableObjects: Object.fromEntries(objects),

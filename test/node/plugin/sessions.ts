@@ -74,7 +74,7 @@ const ALICE = { response: "Your name is Alice." };
 
 export function describeSessions(installed: () => string): void {
 	const plugin = () => join(installed(), "node_modules/ganglion/dist/miniflare/index.js");
-	const gateway = () => join(installed(), "node_modules/ganglion/dist/worker/index.js");
+	const gateway = () => join(installed(), "node_modules/ganglion/dist/worker");
 	const script = CALLING_SCRIPT;
 
 	afterEach(async () => {
