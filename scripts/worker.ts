@@ -18,7 +18,7 @@ export async function bundleWorker(outdir: string, { minify = true } = {}): Prom
 		absWorkingDir: ROOT,
 		entryPoints: [{ in: "src/index.ts", out: "index" }],
 		outdir,
-		chunkNames: "[name]-[hash]",
+		chunkNames: "[name]-[hash].part",
 		bundle: true,
 		splitting: true,
 		format: "esm",

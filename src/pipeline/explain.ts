@@ -3,7 +3,7 @@
  * and what each has to say. Asks nothing but the account, and changes nothing there.
  */
 import type { Timeouts } from "../backends/backend.ts";
-import { BACKENDS } from "../backends/index.ts";
+import { backendOf } from "../backends/index.ts";
 import { type AiError, toAiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
@@ -89,7 +89,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		if (key !== undefined) explanation.cache_key = key;
 	}
 	const plan = await step("route", () => route(model.id, services, request.session));
-	return plan ? { ...explanation, ...explainPlan(plan, model, call, services) } : explanation;
+	return plan ? { ...explanation, ...(await explainPlan(plan, model, call, services)) } : explanation;
 }
 
 const told = ({ code, status, description }: AiError) => ({ code, status, message: description });
@@ -135,17 +135,17 @@ const limitsShown = ({ rates, budgets }: Standing): NonNullable<Explanation["lim
 	})),
 });
 
-function explainPlan(
+async function explainPlan(
 	plan: Plan,
 	{ id }: Model,
 	call: TaskCall | undefined,
 	services: Services,
-): Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms"> {
+): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms">> {
 	const { targets: routed = [], named } = services.routing.find(id) ?? {};
 	const total = routed.reduce((sum, { weight = 0 }) => sum + weight, 0);
-	const whyOf = (target: PlannedTarget): string => {
+	const whyOf = async (target: PlannedTarget): Promise<string> => {
 		const { backend, model, kind, standing } = target;
-		if (call && !(call.task in BACKENDS[kind](target, services)))
+		if (call && !(call.task in (await backendOf(kind))(target, services)))
 			return `passed over: a ${kind} backend has no ${call.task}`;
 		if (standing === "open") return "asked last: it failed again and again a short while ago";
 		const { weight, urls } = routed.find((one) => one.backend === backend && one.model === model) ?? {};
@@ -155,18 +155,13 @@ function explainPlan(
 		return (named ? share : "the default backend: no route names the model") + replicas;
 	};
 	const { retries, hedgeMs, totalMs } = plan;
+	const targets = plan.targets.map(async (target) => {
+		const { backend, kind, model, standing, timeouts } = target;
+		const why = await whyOf(target);
+		return { backend, kind, model, circuit: standing, why, timeouts: timeoutsShown(timeouts) };
+	});
 	return {
-		targets: plan.targets.map((target) => {
-			const { backend, kind, model, standing, timeouts } = target;
-			return {
-				backend,
-				kind,
-				model,
-				circuit: standing,
-				why: whyOf(target),
-				timeouts: timeoutsShown(timeouts),
-			};
-		}),
+		targets: await Promise.all(targets),
 		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
 		...(hedgeMs !== undefined && { hedge_ms: hedgeMs }),
 		...(totalMs !== undefined && { total_ms: totalMs }),

@@ -3,7 +3,7 @@
  * and whoever goes on after a cut share one journey, so no two of them ask the same target at once.
  */
 import type { BackendTasks, CallContext, Target, World } from "../../backends/backend.ts";
-import { BACKENDS } from "../../backends/index.ts";
+import { backendOf } from "../../backends/index.ts";
 import { AiError, toAiError } from "../../errors.ts";
 import type { Trial } from "../../objects/health.ts";
 import type { Plan, PlannedTarget, Served, Services } from "../../request.ts";
@@ -86,13 +86,16 @@ export class Journey {
 
 	/** One call. Throws its failure, of which the target's health has learned. */
 	async ask(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<Begun> {
+		const backend = await backendOf(target.kind);
 		signal.throwIfAborted();
 		const { context, leftMs, services } = this;
 		if (leftMs <= 0)
 			throw new AiError("modelTimeout", `No engine answered within ${this.plan.totalMs} ms`, {
 				retryable: false,
 			});
-		const handler = handlerOf(target, call, services, leftMs);
+		const { timeouts } = target;
+		const within = { ...target, timeouts: { ...timeouts, totalMs: Math.min(timeouts.totalMs, leftMs) } };
+		const handler = handlerOf(backend(within, services), call);
 		const lack = handler ? notUnderstood(target, call) : `has no ${call.task}`;
 		if (!handler || lack !== undefined)
 			throw new AiError(
@@ -164,9 +167,5 @@ function notUnderstood({ kind }: Target, call: TaskCall): string | undefined {
 }
 
 /** The compiler cannot see that a task's handler takes that task's input: the table's type says it. */
-function handlerOf(target: PlannedTarget, call: TaskCall, world: World, leftMs: number): Handler | undefined {
-	const { timeouts } = target;
-	const within = { ...target, timeouts: { ...timeouts, totalMs: Math.min(timeouts.totalMs, leftMs) } };
-	const tasks: BackendTasks = BACKENDS[target.kind](within, world);
-	return tasks[call.task] as Handler | undefined;
-}
+const handlerOf = (tasks: BackendTasks, { task }: TaskCall): Handler | undefined =>
+	tasks[task] as Handler | undefined;

@@ -1,15 +1,10 @@
 /**
  * The simulator's tasks with an image or a sound on either side. No weights, no network: what goes out is derived from
- * what came in, the same bytes each time, in files that any decoder opens.
+ * what came in, the same bytes each time, in files that any decoder opens. Their encoders and decoders are large: each
+ * is loaded with the first task that needs it.
  */
 import type { Answer, TaskName, TaskOutput } from "../../../tasks/task.ts";
 import type { BackendTasks } from "../../backend.ts";
-import { classifyImage, describeImage } from "./describe-image.ts";
-import { detectObjects } from "./detect-objects.ts";
-import { detectTurn } from "./detect-turn.ts";
-import { textToImage } from "./text-to-image.ts";
-import { textToSpeech } from "./text-to-speech.ts";
-import { transcribe } from "./transcribe.ts";
 
 type MediaTasks = Required<
 	Pick<
@@ -31,11 +26,11 @@ const value = async <Name extends TaskName>(output: Promise<TaskOutput<Name>>): 
 
 /** Each throws `AiError`, not retryable: what cannot be read or made here now never can. */
 export const mediaTasks: MediaTasks = {
-	"speech-recognition": (input) => value(transcribe(input)),
-	"text-to-speech": (input) => value(textToSpeech(input)),
-	"text-to-image": (input) => value(textToImage(input)),
-	"image-to-text": (input) => value(describeImage(input)),
-	"image-classification": (input) => value(classifyImage(input)),
-	"object-detection": (input) => value(detectObjects(input)),
-	"turn-detection": (input) => value(detectTurn(input)),
+	"speech-recognition": async (input) => value((await import("./transcribe.ts")).transcribe(input)),
+	"text-to-speech": async (input) => value((await import("./text-to-speech.ts")).textToSpeech(input)),
+	"text-to-image": async (input) => value((await import("./text-to-image.ts")).textToImage(input)),
+	"image-to-text": async (input) => value((await import("./describe-image.ts")).describeImage(input)),
+	"image-classification": async (input) => value((await import("./describe-image.ts")).classifyImage(input)),
+	"object-detection": async (input) => value((await import("./detect-objects.ts")).detectObjects(input)),
+	"turn-detection": async (input) => value((await import("./detect-turn.ts")).detectTurn(input)),
 };
