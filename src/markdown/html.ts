@@ -1,11 +1,13 @@
-/** HTML as Markdown or as plain text: parse, pick, clean, and let unified's libraries write. */
+/**
+ * HTML as Markdown or as plain text: parse, pick, clean, and let the libraries of unified write. Not by its plugins,
+ * which bring along the parsers of Markdown.
+ */
 
 import type { Element, Nodes } from "hast";
-import type { Html, PhrasingContent, Root } from "mdast";
-import rehypeRemark, { type Options } from "rehype-remark";
-import remarkGfm from "remark-gfm";
-import remarkStringify from "remark-stringify";
-import { unified } from "unified";
+import { type Options as ReaderOptions, toMdast } from "hast-util-to-mdast";
+import type { Html, Nodes as MdastNodes, PhrasingContent, Root } from "mdast";
+import { gfmToMarkdown } from "mdast-util-gfm";
+import { toMarkdown, type Options as WriterOptions } from "mdast-util-to-markdown";
 import { cleanHtml } from "./html-clean.ts";
 import { baseOf } from "./html-links.ts";
 import { frontMatter, type Metadata, metadataOf, plainMatter } from "./html-metadata.ts";
@@ -20,7 +22,7 @@ export interface HtmlOptions {
 }
 
 /** Markdown has no word for these, and without them 10<sup>6</sup> is 106. */
-const asHtml: NonNullable<Options["handlers"]>[string] = (state, { tagName, children }: Element) => [
+const asHtml: NonNullable<ReaderOptions["handlers"]>[string] = (state, { tagName, children }: Element) => [
 	html(`<${tagName}>`),
 	...(state.all({ type: "root", children }) as PhrasingContent[]),
 	html(`</${tagName}>`),
@@ -28,27 +30,29 @@ const asHtml: NonNullable<Options["handlers"]>[string] = (state, { tagName, chil
 
 const html = (value: string): Html => ({ type: "html", value });
 
-const toMdast = unified()
-	.use(rehypeRemark, {
-		handlers: {
-			sub: asHtml,
-			sup: asHtml,
-			// A cell is one line.
-			br: (state) => (state.inTable ? html("<br>") : { type: "break" }),
-		},
-	})
-	.freeze();
+const READING: ReaderOptions = {
+	document: true,
+	handlers: {
+		sub: asHtml,
+		sup: asHtml,
+		// A cell is one line.
+		br: (state) => (state.inTable ? html("<br>") : { type: "break" }),
+	},
+};
 
-const writer = unified()
+const WRITING: WriterOptions = {
+	bullet: "-",
+	emphasis: "_",
+	rule: "-",
+	listItemIndent: "one",
 	// Cells padded to the widest would make a megabyte of each row beside a megabyte in one cell.
-	.use(remarkGfm, { tablePipeAlign: false })
-	.use(remarkStringify, { bullet: "-", emphasis: "_", rule: "-", listItemIndent: "one" })
-	.freeze();
+	extensions: [gfmToMarkdown({ tablePipeAlign: false })],
+};
 
 export function htmlToMarkdown(text: string, options: HtmlOptions, work: Work): string {
 	const { tree, metadata } = read(text, options, work);
 	const linked = metadata.jsonLd.map((json) => `\`\`\`json\n${json}\n\`\`\`\n`);
-	return frontMatter(metadata) + [writer.stringify(tree), ...linked].filter(Boolean).join("\n");
+	return frontMatter(metadata) + [toMarkdown(tree, WRITING), ...linked].filter(Boolean).join("\n");
 }
 
 export function htmlToText(text: string, options: HtmlOptions, work: Work): string {
@@ -75,5 +79,11 @@ function read(
 		: undefined;
 	const base = baseOf(hostname, metadata.base);
 	const clean = cleanHtml(picked ?? page.children, { selected: picked !== undefined, base }, work);
-	return { tree: toMdast.runSync(clean), metadata };
+	return { tree: rootOf(toMdast(clean, READING)), metadata };
+}
+
+/** A document is one. */
+function rootOf(tree: MdastNodes): Root {
+	if (tree.type !== "root") throw new TypeError(`a page became a ${tree.type}`);
+	return tree;
 }

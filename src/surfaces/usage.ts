@@ -3,7 +3,6 @@
  * `GET …/ai/usage/requests`, the recent requests one by one. Ours: the product has no such routes. Neurons are exact.
  */
 import { Hono } from "hono";
-import Papa from "papaparse";
 import * as z from "zod";
 import { MICRO_NEURONS, OUTCOMES } from "../objects/admission.ts";
 import { DAY_MS, utcDay } from "../objects/clock.ts";
@@ -142,7 +141,8 @@ const requestJson = (record: RequestRecord): object => ({
 });
 
 /** RFC 4180. */
-function csv(rows: readonly object[], columns: readonly string[], filename: string): Response {
+async function csv(rows: readonly object[], columns: readonly string[], filename: string): Promise<Response> {
+	const { default: Papa } = await import("papaparse");
 	const text = Papa.unparse([...rows], { columns: [...columns], escapeFormulae: FORMULA });
 	const lines = rows.length > 0 ? text : columns.join(",");
 	return new Response(`${lines}\r\n`, {
