@@ -3,24 +3,9 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { modulesIn } from "../miniflare/modules.ts";
 import { BUILT } from "./contenders.ts";
+import { loadedAtStart, type Modules } from "./modules.ts";
 import { exactly } from "./statistics.ts";
 import type { Row } from "./table.ts";
-
-type Modules = ReturnType<typeof modulesIn>;
-
-const STATIC_IMPORT = /(?:\bfrom|\bimport)\s*"\.\/([^"]+)"/g;
-
-/** What a runtime evaluates before the first request: the main module, what that imports, what these import. */
-export function loadedAtStart(folder: string): Modules {
-	const all = modulesIn(folder);
-	const loaded = new Set(all.slice(0, 1));
-	for (const { file } of loaded)
-		for (const [, imported] of readFileSync(file, "utf8").matchAll(STATIC_IMPORT)) {
-			const module = all.find(({ name }) => name === imported);
-			if (module) loaded.add(module);
-		}
-	return [...loaded];
-}
 
 /** In one piece, as wrangler tells of an upload. */
 function sizes(modules: Modules): { kilobytes: number; zipped: number } {

@@ -1,0 +1,124 @@
+/** The Worker in its modules, under plain workerd: what a chat needs of them, and the first use of the others. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { freePort } from "../../bench/contenders.ts";
+import { loadedAtStart } from "../../bench/modules.ts";
+import { type Served, serve, type WorkerSpec } from "../../bench/workerd.ts";
+import { modulesIn } from "../../miniflare/modules.ts";
+
+const BUILT = "dist/worker";
+const ENGINE_CHAT = "modules/chat";
+const SIMULATED_CHAT = "@cf/meta/llama-3.1-8b-instruct-fast";
+const SIMULATED_SPEECH = "@cf/myshell-ai/melotts";
+const HTML = "<h1>Heading</h1><p>Some <b>words</b>.";
+
+const completion = {
+	choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+	usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+};
+const engine = createServer((request, response) => {
+	request.resume();
+	response.setHeader("content-type", "application/json").end(JSON.stringify(completion));
+});
+
+const folder = mkdtempSync(join(tmpdir(), "ganglion-modules-"));
+let served: Served | undefined;
+beforeAll(() => new Promise<void>((done) => engine.listen(0, "127.0.0.1", done)));
+afterEach(async () => {
+	await served?.stop();
+	served = undefined;
+});
+afterAll(() => {
+	engine.closeAllConnections();
+	engine.close();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(modules: WorkerSpec["modules"]): Promise<string> {
+	const { compatibility_date, compatibility_flags, durable_objects } = readConfig({
+		config: "wrangler.jsonc",
+	});
+	const url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
+	const spec: WorkerSpec = {
+		name: "ganglion",
+		modules,
+		vars: {
+			ALLOW_ANONYMOUS: "true",
+			DEFAULT_BACKEND: "simulator",
+			BACKENDS: { engine: { kind: "openai", url } },
+			ROUTES: { [ENGINE_CHAT]: [{ backend: "engine" }] },
+		},
+		objects: durable_objects.bindings.map(
+			({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
+		),
+		compatibilityDate: compatibility_date ?? "",
+		compatibilityFlags: compatibility_flags,
+	};
+	served = await serve(spec, await freePort(), mkdtempSync(join(folder, "run-")));
+	return `${served.url}/client/v4/accounts/local/ai`;
+}
+
+const post = (url: string, body: object, signal?: AbortSignal): Promise<Response> =>
+	fetch(url, {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify(body),
+		...(signal && { signal }),
+	});
+
+const messages = [{ role: "user", content: "My name is Alice. What is my name?" }];
+
+async function speak(ai: string, signal?: AbortSignal): Promise<string> {
+	const response = await post(`${ai}/run/${SIMULATED_SPEECH}`, { prompt: "Hello." }, signal);
+	const { result } = (await response.json()) as { result?: { audio?: string } };
+	return Buffer.from(result?.audio ?? "", "base64")
+		.subarray(0, 3)
+		.toString("latin1");
+}
+
+async function convert(ai: string): Promise<string | undefined> {
+	const form = new FormData();
+	form.append("files", new Blob([HTML], { type: "text/html" }), "a.html");
+	const response = await fetch(`${ai}/tomarkdown`, { method: "POST", body: form });
+	const { result } = (await response.json()) as { result?: { data?: string }[] };
+	return result?.[0]?.data;
+}
+
+describe("an OpenAI-compatible chat", () => {
+	it("needs nothing but what is loaded at the start", async () => {
+		const ai = await start(loadedAtStart(BUILT));
+		const response = await post(`${ai}/v1/chat/completions`, { model: ENGINE_CHAT, messages });
+		expect(response.status).toBe(200);
+		expect(await response.json()).toMatchObject({ choices: completion.choices });
+		expect(loadedAtStart(BUILT).length).toBeLessThan(modulesIn(BUILT).length);
+	});
+});
+
+describe("what is loaded with its first use", () => {
+	it("serves all who ask for it at once", async () => {
+		const ai = await start(modulesIn(BUILT));
+		const asked = Array.from({ length: 8 }, async () => {
+			const [chat, speech, page] = await Promise.all([
+				post(`${ai}/v1/chat/completions`, { model: SIMULATED_CHAT, messages }).then(({ status }) => status),
+				speak(ai),
+				convert(ai),
+			]);
+			return { chat, speech, page };
+		});
+		const answer = { chat: 200, speech: "ID3", page: "# Heading\n\nSome **words**.\n" };
+		expect(await Promise.all(asked)).toEqual(asked.map(() => answer));
+	});
+
+	it("outlives a first caller who leaves", async () => {
+		const ai = await start(modulesIn(BUILT));
+		await fetch(ai);
+		for (const afterMs of [0, 5, 20, 60])
+			await speak(ai, AbortSignal.timeout(afterMs)).catch((error: Error) => error.name);
+		expect(await speak(ai)).toBe("ID3");
+	});
+});
