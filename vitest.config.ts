@@ -53,6 +53,8 @@ export default defineConfig({
 					isolate: false,
 					include: ["test/**/*.test.ts"],
 					exclude: ["test/clients/**", "test/node/**"],
+					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
+					testTimeout: 15_000,
 				},
 			},
 			{

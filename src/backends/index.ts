@@ -2,7 +2,7 @@
  * Every kind of backend. The one that most deployments have is there from the start; each other is a module that is
  * loaded when the first request asks for it.
  */
-import type { Backend, BackendKind } from "./backend.ts";
+import type { Backend, BackendKind, Target } from "./backend.ts";
 import { openai } from "./openai/index.ts";
 
 const MODULES: Record<BackendKind, () => Promise<Backend>> = {
@@ -19,11 +19,20 @@ const MODULES: Record<BackendKind, () => Promise<Backend>> = {
 /** To ask the runtime again for a module that it has costs each request. */
 const loaded: Partial<Record<BackendKind, Backend>> = {};
 
-/** The promise is the request's own; the module is nobody's, and is evaluated once for all who wait for it. */
-export async function backendOf(kind: BackendKind): Promise<Backend> {
+/** A module belongs to no request: it is evaluated once, and a caller who leaves meanwhile takes nothing along. */
+async function backendOf(kind: BackendKind): Promise<Backend> {
 	const known = loaded[kind];
 	if (known) return known;
 	const backend = await MODULES[kind]();
 	loaded[kind] = backend;
 	return backend;
+}
+
+export type Backends = ReadonlyMap<BackendKind, Backend>;
+
+/** Those of all kinds that the targets have. */
+export async function backendsOf(targets: readonly Target[]): Promise<Backends> {
+	const backends = new Map<BackendKind, Backend>();
+	for (const { kind } of targets) if (!backends.has(kind)) backends.set(kind, await backendOf(kind));
+	return backends;
 }

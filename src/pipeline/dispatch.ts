@@ -43,7 +43,7 @@ async function ask(
 	context: AskContext,
 	services: DispatchServices,
 ): Promise<Dispatched> {
-	const journey = new Journey(plan, call, context, services);
+	const journey = await Journey.through(plan, call, context, services);
 	const begun = await begin(journey);
 	const { answer } = begun;
 	const { served } = journey;

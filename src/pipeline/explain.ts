@@ -3,7 +3,7 @@
  * and what each has to say. Asks nothing but the account, and changes nothing there.
  */
 import type { Timeouts } from "../backends/backend.ts";
-import { backendOf } from "../backends/index.ts";
+import { backendsOf } from "../backends/index.ts";
 import { type AiError, toAiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
@@ -143,10 +143,11 @@ async function explainPlan(
 ): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms">> {
 	const { targets: routed = [], named } = services.routing.find(id) ?? {};
 	const total = routed.reduce((sum, { weight = 0 }) => sum + weight, 0);
-	const whyOf = async (target: PlannedTarget): Promise<string> => {
+	const backends = await backendsOf(plan.targets);
+	const whyOf = (target: PlannedTarget): string => {
 		const { backend, model, kind, standing } = target;
-		if (call && !(call.task in (await backendOf(kind))(target, services)))
-			return `passed over: a ${kind} backend has no ${call.task}`;
+		const tasks = backends.get(kind)?.(target, services) ?? {};
+		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
 		if (standing === "open") return "asked last: it failed again and again a short while ago";
 		const { weight, urls } = routed.find((one) => one.backend === backend && one.model === model) ?? {};
 		const standsIn = total > 0 ? "stands in, in the order of the route" : "in the order of the route";
@@ -155,13 +156,18 @@ async function explainPlan(
 		return (named ? share : "the default backend: no route names the model") + replicas;
 	};
 	const { retries, hedgeMs, totalMs } = plan;
-	const targets = plan.targets.map(async (target) => {
-		const { backend, kind, model, standing, timeouts } = target;
-		const why = await whyOf(target);
-		return { backend, kind, model, circuit: standing, why, timeouts: timeoutsShown(timeouts) };
-	});
 	return {
-		targets: await Promise.all(targets),
+		targets: plan.targets.map((target) => {
+			const { backend, kind, model, standing, timeouts } = target;
+			return {
+				backend,
+				kind,
+				model,
+				circuit: standing,
+				why: whyOf(target),
+				timeouts: timeoutsShown(timeouts),
+			};
+		}),
 		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
 		...(hedgeMs !== undefined && { hedge_ms: hedgeMs }),
 		...(totalMs !== undefined && { total_ms: totalMs }),

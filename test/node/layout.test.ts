@@ -29,7 +29,7 @@ const depthOf = (room: string): number => ROOMS.findIndex((rooms) => rooms.inclu
 const generated = (file: string): boolean => file === "worker-configuration.d.ts";
 
 const importsOf = (file: string): string[] =>
-	[...readFileSync(join("src", file), "utf8").matchAll(/(?:from|import)\s+"(\.[^"]+)"/g)]
+	[...readFileSync(join("src", file), "utf8").matchAll(/(?:from|import)[\s(]+"(\.[^"]+)"/g)]
 		.map(([, path]) => normalize(join(dirname(file), path ?? "")))
 		.filter((path) => path.endsWith(".ts"));
 

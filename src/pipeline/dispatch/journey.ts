@@ -3,7 +3,7 @@
  * and whoever goes on after a cut share one journey, so no two of them ask the same target at once.
  */
 import type { BackendTasks, CallContext, Target, World } from "../../backends/backend.ts";
-import { backendOf } from "../../backends/index.ts";
+import { type Backends, backendsOf } from "../../backends/index.ts";
 import { AiError, toAiError } from "../../errors.ts";
 import type { Trial } from "../../objects/health.ts";
 import type { Plan, PlannedTarget, Served, Services } from "../../request.ts";
@@ -27,19 +27,38 @@ export interface Begun {
 
 type Handler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
 
+interface Asked {
+	plan: Plan;
+	call: TaskCall;
+	context: DispatchContext;
+	backends: Backends;
+}
+
 export class Journey {
 	readonly plan: Plan;
 	readonly call: TaskCall;
 	readonly context: DispatchContext;
 	readonly services: DispatchServices;
 	readonly served: Served;
+	readonly #backends: Backends;
 	readonly #waiting: PlannedTarget[];
 	readonly #calls = new Map<PlannedTarget, number>();
 	readonly #endsAt: number;
 	#failure: AiError | undefined;
 	#unlogged: AiError | undefined;
 
-	constructor(plan: Plan, call: TaskCall, context: DispatchContext, services: DispatchServices) {
+	/** All that may be asked is loaded: between the choice of an engine and its trial nobody else may choose. */
+	static async through(
+		plan: Plan,
+		call: TaskCall,
+		context: DispatchContext,
+		services: DispatchServices,
+	): Promise<Journey> {
+		return new Journey({ plan, call, context, backends: await backendsOf(plan.targets) }, services);
+	}
+
+	private constructor({ plan, call, context, backends }: Asked, services: DispatchServices) {
+		this.#backends = backends;
 		this.plan = plan;
 		this.call = call;
 		this.context = context;
@@ -86,7 +105,6 @@ export class Journey {
 
 	/** One call. Throws its failure, of which the target's health has learned. */
 	async ask(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<Begun> {
-		const backend = await backendOf(target.kind);
 		signal.throwIfAborted();
 		const { context, leftMs, services } = this;
 		if (leftMs <= 0)
@@ -95,7 +113,7 @@ export class Journey {
 			});
 		const { timeouts } = target;
 		const within = { ...target, timeouts: { ...timeouts, totalMs: Math.min(timeouts.totalMs, leftMs) } };
-		const handler = handlerOf(backend(within, services), call);
+		const handler = handlerOf(this.#backends.get(target.kind)?.(within, services), call);
 		const lack = handler ? notUnderstood(target, call) : `has no ${call.task}`;
 		if (!handler || lack !== undefined)
 			throw new AiError(
@@ -167,5 +185,5 @@ function notUnderstood({ kind }: Target, call: TaskCall): string | undefined {
 }
 
 /** The compiler cannot see that a task's handler takes that task's input: the table's type says it. */
-const handlerOf = (tasks: BackendTasks, { task }: TaskCall): Handler | undefined =>
-	tasks[task] as Handler | undefined;
+const handlerOf = (tasks: BackendTasks | undefined, { task }: TaskCall): Handler | undefined =>
+	tasks?.[task] as Handler | undefined;
