@@ -8,6 +8,7 @@
  * stream, but goes on with a whole reply.
  */
 import * as z from "zod";
+import { lean } from "../../schemas/lean.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, ChatMessage, ToolChoice } from "../../tasks/text-generation.ts";
 import { postJson, postStream } from "../http.ts";
@@ -26,30 +27,34 @@ const ToolCallReply = z.looseObject({
 	function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
 });
 
-const MessageReply = z.looseObject({
-	content: z.string().nullish(),
-	reasoning_content: z.string().nullish(),
-	reasoning: z.string().nullish(),
-	refusal: z.string().nullish(),
-	tool_calls: z.array(ToolCallReply).nullish(),
-});
+const MessageReply = lean(
+	z.looseObject({
+		content: z.string().nullish(),
+		reasoning_content: z.string().nullish(),
+		reasoning: z.string().nullish(),
+		refusal: z.string().nullish(),
+		tool_calls: z.array(ToolCallReply).nullish(),
+	}),
+);
 
-export const ChatReply = z.looseObject({
-	id: z.string().nullish(),
-	created: z.number().nullish(),
-	model: z.string().nullish(),
-	choices: z
-		.array(
-			z.looseObject({
-				index: z.number().nullish(),
-				message: MessageReply,
-				finish_reason: z.string().nullish(),
-			}),
-		)
-		.min(1),
-	usage: UsageReply.nullish(),
-	system_fingerprint: z.string().nullish(),
-});
+const ChoiceReply = lean(
+	z.looseObject({
+		index: z.number().nullish(),
+		message: MessageReply,
+		finish_reason: z.string().nullish(),
+	}),
+);
+
+export const ChatReply = lean(
+	z.looseObject({
+		id: z.string().nullish(),
+		created: z.number().nullish(),
+		model: z.string().nullish(),
+		choices: z.array(ChoiceReply).min(1),
+		usage: UsageReply.nullish(),
+		system_fingerprint: z.string().nullish(),
+	}),
+);
 
 export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
 	if (input.prompt !== undefined) return completeRawPrompt(input, input.prompt, call);

@@ -1,13 +1,16 @@
 import * as z from "zod";
+import { lean } from "../../schemas/lean.ts";
 import type { Usage } from "../../tasks/text-generation.ts";
 
-export const UsageReply = z.looseObject({
-	prompt_tokens: z.number().nullish(),
-	completion_tokens: z.number().nullish(),
-	total_tokens: z.number().nullish(),
-	prompt_tokens_details: z.looseObject({ cached_tokens: z.number().nullish() }).nullish(),
-	completion_tokens_details: z.looseObject({ reasoning_tokens: z.number().nullish() }).nullish(),
-});
+export const UsageReply = lean(
+	z.looseObject({
+		prompt_tokens: z.number().nullish(),
+		completion_tokens: z.number().nullish(),
+		total_tokens: z.number().nullish(),
+		prompt_tokens_details: z.looseObject({ cached_tokens: z.number().nullish() }).nullish(),
+		completion_tokens_details: z.looseObject({ reasoning_tokens: z.number().nullish() }).nullish(),
+	}),
+);
 
 /** With its sums, further fields as they came; `undefined` where the engine counted nothing. */
 export function usageOf(usage: z.output<typeof UsageReply> | null | undefined): Usage | undefined {

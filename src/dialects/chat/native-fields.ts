@@ -8,6 +8,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
+import { lean } from "../../schemas/lean.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { ByteArray, type SentBytes } from "../media/media.ts";
 import { AnyPart, type SentMessage, toolFields } from "./messages.ts";
@@ -52,8 +53,8 @@ export function nativeSchema(model: Model, shape: NativeShape): z.ZodType<Native
 	const text = z.string().min(1);
 	const prompt = shape.content === "text" ? text.max(LEGACY_TEXT_CHARACTERS) : text;
 	return z.xor([
-		z.object({ prompt, ...common }),
-		z.object({ messages: z.array(MESSAGES[shape.content]), ...common, ...toolInputs(model) }),
+		lean(z.object({ prompt, ...common })),
+		lean(z.object({ messages: z.array(MESSAGES[shape.content]), ...common, ...toolInputs(model) })),
 	]);
 }
 

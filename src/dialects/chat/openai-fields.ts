@@ -8,6 +8,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
+import { lean } from "../../schemas/lean.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
 import { AnyPart, ThinkingBlocks, toolFields } from "./messages.ts";
@@ -27,18 +28,22 @@ const SharedMessage = {
 	thinking_blocks: ThinkingBlocks.nullish(),
 };
 
-export const OpenAiMessage = z.object({
-	role: z.enum(ROLES),
-	content: z.union([text, z.array(AnyPart)]).nullish(),
-	...SharedMessage,
-});
+export const OpenAiMessage = lean(
+	z.object({
+		role: z.enum(ROLES),
+		content: z.union([text, z.array(AnyPart)]).nullish(),
+		...SharedMessage,
+	}),
+);
 
 /** For models whose own schema has text and nothing else: parts are refused. */
-export const PlainMessage = z.object({
-	role: z.enum(ROLES),
-	content: text.nullish(),
-	...SharedMessage,
-});
+export const PlainMessage = lean(
+	z.object({
+		role: z.enum(ROLES),
+		content: text.nullish(),
+		...SharedMessage,
+	}),
+);
 
 /** Cloudflare's AI SDK provider sends every model the bare schema that only the native ones document. */
 const named = (sent: unknown): unknown =>
@@ -142,5 +147,8 @@ const prompt = text.min(1);
 /** On a model's own route. */
 export const openAiSchema = (model: Model) => {
 	const fields = { ...openAiFields(model), response_format: ResponseFormat.optional() };
-	return z.xor([z.object({ prompt, ...fields }), z.object({ messages: z.array(OpenAiMessage), ...fields })]);
+	return z.xor([
+		lean(z.object({ prompt, ...fields })),
+		lean(z.object({ messages: z.array(OpenAiMessage), ...fields })),
+	]);
 };

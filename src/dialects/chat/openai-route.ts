@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
+import { lean } from "../../schemas/lean.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
@@ -19,11 +20,13 @@ import { OpenAiCompletion, openAiCompletion } from "./openai-write.ts";
 
 const schema = (model: Model) =>
 	nullAsAbsent(
-		z.object({
-			messages: z.array(contentRules(model).textOnly ? PlainMessage : OpenAiMessage),
-			...openAiFields(model),
-			response_format: AnyResponseFormat.optional(),
-		}),
+		lean(
+			z.object({
+				messages: z.array(contentRules(model).textOnly ? PlainMessage : OpenAiMessage),
+				...openAiFields(model),
+				response_format: AnyResponseFormat.optional(),
+			}),
+		),
 		// The product's word for "do not think".
 		{ meant: ["reasoning_effort"] },
 	);

@@ -1,0 +1,99 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { lean } from "../../src/schemas/lean.ts";
+
+const fields = {
+	name: z.string(),
+	role: z.enum(["user", "assistant"]).optional(),
+	content: z.union([z.string(), z.array(z.object({ type: z.string() }))]).nullish(),
+	count: z.int().min(1).optional().default(7),
+	wrapped: z.optional(z.int().default(3)),
+	anything: z.unknown(),
+	maybe: z.unknown().optional(),
+	empty: z.undefined(),
+	trimmed: z
+		.string()
+		.transform((text) => text.trim())
+		.optional(),
+	caught: z.string().catch("none"),
+	prefault: z.string().prefault("given"),
+};
+
+const SCHEMAS = {
+	plain: () => z.object(fields),
+	loose: () => z.looseObject(fields),
+};
+
+const values = fc.oneof(
+	fc.constantFrom(undefined, null, "user", " text ", 0, 3, 1.5, true, [], {}),
+	fc.constantFrom([{ type: "text", more: 1 }], [{}]),
+);
+const sent = fc.oneof(
+	{ weight: 9, arbitrary: fc.dictionary(fc.constantFrom(...Object.keys(fields), "other"), values) },
+	{ weight: 9, arbitrary: fc.dictionary(fc.constantFrom("role", "content", "other"), values) },
+	values,
+);
+
+describe.each(Object.entries(SCHEMAS))("a lean schema of %s objects", (_, make) => {
+	const whole = make();
+	const thin = lean(make());
+
+	it("says what the schema said, and in the same order", () => {
+		fc.assert(
+			fc.property(sent, fc.boolean(), (value, named) => {
+				const asked =
+					named && typeof value === "object" && value ? { name: "a", empty: undefined, ...value } : value;
+				const [expected, found] = [whole.safeParse(asked), thin.safeParse(asked)];
+				expect(found).toStrictEqual(expected);
+				expect(Object.keys(found.data ?? {})).toEqual(Object.keys(expected.data ?? {}));
+				expect(found.error?.issues).toEqual(expected.error?.issues);
+			}),
+			{ numRuns: 1_000 },
+		);
+	});
+
+	it("says the same inside others", () => {
+		const within = (schema: z.ZodType) =>
+			z.object({
+				list: z.array(schema).nullish(),
+				one: z.xor([schema, z.object({ name: z.int() })]).optional(),
+			});
+		const [expecting, finding] = [within(whole), lean(within(thin))];
+		fc.assert(
+			fc.property(sent, sent, (one, other) => {
+				for (const asked of [{ list: [one, other] }, { one }, { list: null, one: other }])
+					expect(finding.safeParse(asked)).toStrictEqual(expecting.safeParse(asked));
+			}),
+			{ numRuns: 300 },
+		);
+	});
+
+	it("keeps its JSON Schema", () => {
+		const options = { io: "input", unrepresentable: "any" } as const;
+		expect(z.toJSONSchema(thin, options)).toEqual(z.toJSONSchema(whole, options));
+	});
+});
+
+describe("lean", () => {
+	it("asks only for what was sent, or has something to say when it was not", () => {
+		const asked: string[] = [];
+		const spy = (name: string) => z.unknown().transform(() => asked.push(name));
+		lean(z.object({ sent: spy("sent").optional(), absent: spy("absent").optional() })).parse({ sent: 1 });
+		expect(asked).toEqual(["sent"]);
+	});
+
+	it("does not make a prototype of a field", () => {
+		const read = lean(z.looseObject({ a: z.int().optional() })).parse(
+			JSON.parse('{"a": 1, "__proto__": {"b": 2}}'),
+		);
+		expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+		expect(Object.keys(read)).toEqual(["a"]);
+	});
+
+	it("refuses objects that have rules of their own", () => {
+		expect(() => lean(z.strictObject({}))).toThrow(TypeError);
+		expect(() => lean(z.object({}).refine(() => true))).toThrow(TypeError);
+		expect(() => lean(z.object({}).catchall(z.string()))).toThrow(TypeError);
+	});
+});
