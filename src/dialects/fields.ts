@@ -93,7 +93,11 @@ export function fieldsOf<Fields extends z.ZodRawShape>(
 type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> };
 
 /** The fields that have a value. The OpenAI schema allows `null` nearly everywhere and means: not given. */
-export const present = <Fields extends object>(fields: Fields): Present<Fields> =>
-	Object.fromEntries(
-		Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
-	) as Present<Fields>;
+export function present<Fields extends object>(fields: Fields): Present<Fields> {
+	const kept: Partial<Fields> = {};
+	for (const name of Object.keys(fields) as (keyof Fields)[]) {
+		const value = fields[name];
+		if (value !== undefined && value !== null) kept[name] = value;
+	}
+	return kept as Present<Fields>;
+}

@@ -30,20 +30,33 @@ export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatI
 	const { temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias } = inputs;
 	const { chat_template_kwargs, user } = inputs;
 	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
-	const passthrough = present(Object.fromEntries(PASSED_ON.map((field) => [field, inputs[field]])));
+	const passthrough: Record<string, unknown> = {};
+	for (const field of PASSED_ON) if (inputs[field] != null) passthrough[field] = inputs[field];
 	return {
 		messages,
 		stream: inputs.stream ?? false,
-		...present({ max_tokens: inputs.max_completion_tokens ?? inputs.max_tokens }),
-		...present({ temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias }),
-		...present({ frequency_penalty, presence_penalty, repetition_penalty }),
-		...present({ stop: typeof stop === "string" ? [stop] : stop }),
 		...offered,
-		// Beside no tools, OpenAI's own service refuses it.
-		...(offered.tools && present({ parallel_tool_calls })),
-		...present({ response_format: response_format && readResponseFormat(response_format) }),
+		...present({
+			max_tokens: inputs.max_completion_tokens ?? inputs.max_tokens,
+			temperature,
+			top_p,
+			top_k,
+			seed,
+			n,
+			logprobs,
+			top_logprobs,
+			logit_bias,
+			frequency_penalty,
+			presence_penalty,
+			repetition_penalty,
+			stop: typeof stop === "string" ? [stop] : stop,
+			// Beside no tools, OpenAI's own service refuses it.
+			parallel_tool_calls: offered.tools && parallel_tool_calls,
+			response_format: response_format && readResponseFormat(response_format),
+			chat_template_kwargs,
+			user,
+		}),
 		...(reasoning_effort !== undefined && { reasoning_effort: effortOf(reasoning_effort) }),
-		...present({ chat_template_kwargs, user }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),
 	};
 }
