@@ -2,8 +2,8 @@
  * The clock over one upstream call, and the wire from the caller's leaving to the upstream's fetch.
  *
  * Time is counted against the upstream only while it is its turn (`expect` to `rest`): a slow reader is not a silent
- * upstream. The timer of a turn is not cleared with the turn but, when it rings, set again for what is left of a later
- * one: a stream has a turn for each chunk, and needs one timer for each `idleMs`.
+ * upstream. There is one timer, for whichever ends first, the turn or the whole call. It is not cleared with the turn
+ * but, when it rings, set again for what is left: a stream has a turn for each chunk, and needs a timer each `idleMs`.
  */
 import { AiError } from "../errors.ts";
 import type { Target, World } from "./backend.ts";
@@ -19,7 +19,7 @@ export interface Deadline {
 	expect(limitMs: number): void;
 	/** It is not: only the time of the whole call runs. */
 	rest(): void;
-	/** `work`, or the failure that ends the call before it. A few times a call: each leaves a listener behind. */
+	/** `work`, or the failure that ends the call before it. A few times a call. */
 	race<T>(work: Promise<T>): Promise<T>;
 	/** Ends the upstream's fetch. */
 	abort(reason: AiError): void;
@@ -32,46 +32,51 @@ export function startDeadline(target: Target, now: World["now"], caller: AbortSi
 	const { headerMs, totalMs } = target.timeouts;
 	const controller = new AbortController();
 	const { signal } = controller;
-	let limitMs = headerMs;
-	/** Counts the upstream's turns; `undefined` between them. */
-	let expected: { turn: number; since: number } | undefined;
-	let turns = 0;
-	let turnTimer: ReturnType<typeof setTimeout> | undefined;
+	const callEndsAt = now() + totalMs;
+	/** The upstream's turn. */
+	let expected: { limitMs: number; endsAt: number } | undefined;
+	let timer: { handle: ReturnType<typeof setTimeout>; ringsAt: number } | undefined;
+	/** Rejects when the call is ended; made when somebody waits for it. Without a listener, which costs more. */
+	let ended: Promise<never> | undefined;
+	let end: (reason: AiError) => void = () => {};
 
+	const stopTimer = () => {
+		clearTimeout(timer?.handle);
+		timer = undefined;
+	};
 	const close = () => {
-		clearTimeout(turnTimer);
-		clearTimeout(totalTimer);
+		stopTimer();
 		caller.removeEventListener("abort", leave);
 	};
 	const abort = (reason: AiError) => {
 		close();
 		controller.abort(reason);
+		end(reason);
 	};
 	const leave = () => abort(new AiError("aborted"));
-	const arm = (armedFor: number, ms: number) => {
+	const arm = () => {
+		const armedFor = expected && expected.endsAt < callEndsAt ? expected : "call";
+		const ringsAt = armedFor === "call" ? callEndsAt : armedFor.endsAt;
+		const ms = ringsAt - now();
 		const ring = () => {
-			turnTimer = undefined;
-			if (expected === undefined) return;
-			const leftMs = expected.turn === armedFor ? 0 : expected.since + limitMs - now();
-			if (leftMs > 0) return arm(expected.turn, leftMs);
-			abort(failureOfTarget(target, "timeout", `was silent for ${limitMs} ms`));
+			timer = undefined;
+			if (ms > MAX_TIMER_MS) return arm();
+			if (armedFor === "call")
+				return abort(failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`));
+			if (expected && (expected === armedFor || now() >= expected.endsAt))
+				return abort(failureOfTarget(target, "timeout", `was silent for ${expected.limitMs} ms`));
+			arm();
 		};
-		turnTimer = setTimeout(ring, Math.min(ms, MAX_TIMER_MS));
+		timer = { handle: setTimeout(ring, Math.min(ms, MAX_TIMER_MS)), ringsAt };
 	};
-	const expect = (ms: number) => {
-		expected = { turn: ++turns, since: now() };
-		if (ms !== limitMs) {
-			limitMs = ms;
-			clearTimeout(turnTimer);
-			turnTimer = undefined;
-		}
-		if (turnTimer === undefined && !signal.aborted) arm(turns, ms);
+	const expect = (limitMs: number) => {
+		const endsAt = now() + limitMs;
+		expected = { limitMs, endsAt };
+		if (signal.aborted || (timer && timer.ringsAt <= endsAt)) return;
+		stopTimer();
+		arm();
 	};
 
-	const totalTimer = setTimeout(
-		() => abort(failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`)),
-		Math.min(totalMs, MAX_TIMER_MS),
-	);
 	if (caller.aborted) leave();
 	else caller.addEventListener("abort", leave);
 	expect(headerMs);
@@ -82,14 +87,13 @@ export function startDeadline(target: Target, now: World["now"], caller: AbortSi
 		rest() {
 			expected = undefined;
 		},
-		race: (work) =>
-			Promise.race([
-				work,
-				new Promise<never>((_, reject) => {
-					if (signal.aborted) reject(signal.reason);
-					else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-				}),
-			]),
+		race(work) {
+			ended ??= new Promise((_, reject) => {
+				if (signal.aborted) reject(signal.reason);
+				else end = reject;
+			});
+			return Promise.race([work, ended]);
+		},
 		abort,
 		close,
 	};
