@@ -29,6 +29,9 @@ export interface Route {
 	settings?: RouteSettings;
 }
 
+/** Answers of a table that it remembers. */
+const MAX_REMEMBERED = 1_000;
+
 /** An exact id comes first, then the pattern with the most literal characters, then the one written first. */
 export class RouteTable implements Routing {
 	/** As they were written. */
@@ -36,6 +39,8 @@ export class RouteTable implements Routing {
 	readonly defaultBackend: ConfiguredBackend | undefined;
 	readonly #exact: ReadonlyMap<string, Route>;
 	readonly #patterns: readonly Route[];
+	/** By model id: a request asks several times. */
+	readonly #found = new Map<string, ReturnType<Routing["find"]>>();
 
 	constructor(routes: readonly Route[], defaultBackend?: ConfiguredBackend) {
 		this.routes = routes;
@@ -47,6 +52,15 @@ export class RouteTable implements Routing {
 	}
 
 	find(modelId: string): ReturnType<Routing["find"]> {
+		if (this.#found.has(modelId)) return this.#found.get(modelId);
+		const found = this.#find(modelId);
+		// Callers may make up ids.
+		if (this.#found.size >= MAX_REMEMBERED) this.#found.clear();
+		this.#found.set(modelId, found);
+		return found;
+	}
+
+	#find(modelId: string): ReturnType<Routing["find"]> {
 		const route = this.#exact.get(modelId) ?? this.#patterns.find(({ pattern }) => matches(pattern, modelId));
 		if (route)
 			return {

@@ -9,7 +9,13 @@ import type { Model } from "../models/model.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import type { Routing, WeightedTarget } from "../request.ts";
 
-const originOf = (url: string): string | undefined => URL.parse(url)?.origin;
+/** Of addresses of the configuration: as many as there are. */
+const origins = new Map<string, string | undefined>();
+
+function originOf(url: string): string | undefined {
+	if (!origins.has(url)) origins.set(url, URL.parse(url)?.origin);
+	return origins.get(url);
+}
 
 const PROVIDERS: ReadonlySet<string | undefined> = new Set(
 	Object.values(AUTHORS).map(({ url }) => originOf(url)),

@@ -132,9 +132,15 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 	},
 };
 
+/** By the addresses of the configuration: as many as there are. */
+const known = new Map<string, Host | undefined>();
+
 export function hostOf({ url }: Target): Host | undefined {
-	const { hostname } = new URL(url);
-	return Object.hasOwn(HOSTS, hostname) ? HOSTS[hostname] : undefined;
+	if (!known.has(url)) {
+		const { hostname } = new URL(url);
+		known.set(url, Object.hasOwn(HOSTS, hostname) ? HOSTS[hostname] : undefined);
+	}
+	return known.get(url);
 }
 
 /** The body of a chat, as the host takes it. */
