@@ -16,7 +16,7 @@ import { search } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { boundDepth, parseText, readBody, readJson } from "./body.ts";
-import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "./envelope.ts";
 import { gatewayFailure } from "./gateway.ts";
 import { gatewayWire } from "./gateway-wire.ts";
 import { wireMarkdown } from "./markdown.ts";
@@ -88,13 +88,7 @@ export function binding(services: Services): Hono<BindingEnv> {
 			},
 			services,
 		);
-		return replyResponse(
-			reply,
-			id,
-			(value) =>
-				// Exactly this value: the runtime's client treats "application/json; charset=utf-8" as a stream.
-				new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } }),
-		);
+		return replyResponse(reply, id, WRAPS.bare);
 	}
 
 	/** A websocket's request has no body: `{inputs, options}` is in the query. */

@@ -20,7 +20,7 @@ import type { Caller, Inputs, Limits, Reply, Services } from "../request.ts";
 import { binding, wireFailure } from "./binding.ts";
 import { boundDepth, readWhole } from "./body.ts";
 import { crossing } from "./crossing.ts";
-import { failureEnvelope, replyResponse } from "./envelope.ts";
+import { failureEnvelope, replyResponse, WRAPS } from "./envelope.ts";
 import { AiGateway } from "./gateway-wire.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "./markdown.ts";
 import { headersIn, preferencesOf } from "./preferences.ts";
@@ -67,9 +67,7 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 					},
 					services,
 				);
-				return returnRawResponse
-					? replyResponse(reply, id, (value) => Response.json(value))
-					: unwrapped(reply);
+				return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);

@@ -10,8 +10,19 @@ import type { Reply } from "../request.ts";
 import { SSE_CONTENT_TYPE } from "../sse.ts";
 import { socketResponse } from "./socket.ts";
 
+/** The header with the request's id. */
+export const REQUEST_ID = "cf-ai-req-id";
+
+const enveloped = (result: unknown, extra: object = {}): object => ({
+	result,
+	success: true,
+	errors: [],
+	messages: [],
+	...extra,
+});
+
 export const envelope = (result: unknown, extra: object = {}): Response =>
-	Response.json({ result, success: true, errors: [], messages: [], ...extra });
+	Response.json(enveloped(result, extra));
 
 /** Comes second after an id that routes nowhere. */
 const NO_ROUTE = { code: FAILURES.noRoute.code as number, message: FAILURES.noRoute.description as string };
@@ -35,42 +46,54 @@ export function failureEnvelope(error: AiError, requestId: string): Response {
 }
 
 export function failureHeaders({ retryAfter, upstream, attempts }: AiError, requestId: string): Headers {
-	const headers = new Headers({ "cf-ai-req-id": requestId });
+	const headers = new Headers({ [REQUEST_ID]: requestId });
 	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
 	if (attempts) headers.set("x-ganglion-attempts", String(attempts));
 	if (retryAfter !== undefined) headers.set("retry-after", String(Math.ceil(retryAfter)));
 	return headers;
 }
 
+/** How a surface writes the JSON of a reply: as it is, or in the envelope. */
+export const WRAPS = {
+	bare: (value: unknown): unknown => value,
+	envelope: (value: unknown): unknown => enveloped(value),
+} as const;
+
 /** A reply as a response: bytes, events and websockets as they are, JSON as `wrap` has it. */
 export function replyResponse(
 	{ served, neurons, body }: Reply,
 	requestId: string,
-	wrap: (value: unknown) => Response,
+	wrap: (value: unknown) => unknown,
+	{ alsoId }: { alsoId?: string } = {},
 ): Response {
-	const response = bodyResponse(body, requestId, wrap);
-	response.headers.set("cf-ai-req-id", requestId);
-	response.headers.set("x-ganglion-backend", served.backend);
-	response.headers.set("x-ganglion-model", encodeURI(served.model));
-	response.headers.set("x-ganglion-attempts", String(served.attempts));
-	if (neurons !== undefined) response.headers.set("cf-ai-neurons", neurons.toFixed(2));
-	return response;
-}
-
-function bodyResponse(body: Reply["body"], requestId: string, wrap: (value: unknown) => Response): Response {
+	// All at once: each that is set on a response is a call of the runtime.
+	const headers = {
+		[REQUEST_ID]: requestId,
+		...(alsoId !== undefined && { [alsoId]: requestId }),
+		"x-ganglion-backend": served.backend,
+		"x-ganglion-model": encodeURI(served.model),
+		"x-ganglion-attempts": String(served.attempts),
+		...(neurons !== undefined && { "cf-ai-neurons": neurons.toFixed(2) }),
+	};
 	switch (body.kind) {
 		case "json":
-			return wrap(body.value);
+			// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.
+			return new Response(JSON.stringify(wrap(body.value)), {
+				headers: { ...headers, "content-type": "application/json" },
+			});
 		case "bytes":
 			return new Response(body.media.bytes, {
-				headers: { "content-type": body.media.contentType ?? "application/octet-stream" },
+				headers: { ...headers, "content-type": body.media.contentType ?? "application/octet-stream" },
 			});
 		case "events":
 			return new Response(body.events, {
-				headers: { "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
+				headers: { ...headers, "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
 			});
-		case "socket":
-			return socketResponse(body.frames, requestId);
+		case "socket": {
+			const response = socketResponse(body.frames, requestId);
+			for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+			return response;
+		}
 		default:
 			return body satisfies never;
 	}

@@ -17,7 +17,7 @@ import { AiError, toAiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
-import { envelope, failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "./envelope.ts";
 import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
 
 const GATEWAY_ID = /^[\w-]{1,64}$/;
@@ -108,7 +108,7 @@ interface Route {
 	model: string;
 	dialect(model: Model): Dialect;
 	inputs: Inputs;
-	wrap(value: unknown): Response;
+	wrap(value: unknown): unknown;
 	run?: typeof run | undefined;
 }
 
@@ -116,7 +116,7 @@ const NamesModel = z.looseObject({ model: z.string().min(1) });
 
 function routeOf({ provider, endpoint, inputs }: Step): Route {
 	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
-	const bare = (value: unknown): Response => Response.json(value);
+	const { bare } = WRAPS;
 	if (provider === "compat" && /^(?:v1\/)?chat\/completions$/.test(path)) {
 		const fields = validate(NamesModel, inputs.fields);
 		if (!COMPAT_PREFIX.test(fields.model)) throw new AiError("invalidProvider");
@@ -136,7 +136,7 @@ function routeOf({ provider, endpoint, inputs }: Step): Route {
 			run: openai.run,
 		};
 	}
-	return { model: decoded(path.replace(/^run\//, "")), dialect: nativeDialect, inputs, wrap: envelope };
+	return { model: decoded(path.replace(/^run\//, "")), dialect: nativeDialect, inputs, wrap: WRAPS.envelope };
 }
 
 /** SDKs write the slashes of a model's id as `%2F`. */

@@ -25,7 +25,7 @@ import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
-import { failureEnvelope, failureHeaders, replyResponse } from "./envelope.ts";
+import { failureEnvelope, failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "./envelope.ts";
 import { countTokens, isMessagesPath, messagesFailure } from "./messages.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
@@ -35,6 +35,12 @@ import { tellable } from "./tell.ts";
 type Variables = { requestId: string; caller: Caller };
 
 const NamesModel = z.looseObject({ model: z.string().min(1) });
+
+/** As it came: the schema, which would copy it, only finds the words for what is wrong. */
+function namesModel(sent: unknown): { model: string } {
+	const named = typeof sent === "object" && sent !== null && "model" in sent ? sent.model : undefined;
+	return typeof named === "string" && named !== "" ? (sent as { model: string }) : validate(NamesModel, sent);
+}
 
 interface Route {
 	dialect: Dialect;
@@ -65,37 +71,37 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	const app = new Hono<{ Variables: Variables }>({ strict: false });
 	const { catalog, limits } = services;
 
-	app.use(async (c, next) => {
+	app.use((c, next) => {
 		c.set("requestId", services.uuid());
 		c.set("caller", callerOf(c));
-		await next();
-		const id = c.res.headers.get("cf-ai-req-id");
-		if (id) c.res.headers.set(isMessagesPath(c.req.path) ? "request-id" : "x-request-id", id);
+		return next();
 	});
 	app.onError(async (thrown, c) => {
 		const error = await tellable(thrown, c.get("caller"), services);
 		const id = c.get("requestId");
 		services.log(error, id);
 		if (isMessagesPath(c.req.path)) return messagesFailure(error, id);
-		const isResponses = c.req.path.endsWith("/v1/responses") && error.failure.plane === "inference";
-		return isResponses
+		if (error.failure.plane !== "inference") return failureEnvelope(error, id);
+		const response = c.req.path.endsWith("/v1/responses")
 			? bareFailure({ error: responsesError(error, id) }, error, id)
 			: failureEnvelope(error, id);
+		response.headers.set("x-request-id", id);
+		return response;
 	});
 
 	for (const [path, route] of Object.entries(OPENAI_ROUTES))
 		app.post(path, async (c) => {
-			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
+			const fields = namesModel(await readJson(c.req.raw, limits));
 			return infer(c, fields.model, route, { fields });
 		});
 
 	for (const path of COUNT_ROUTES)
 		app.post(path, async (c) => {
-			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
+			const fields = namesModel(await readJson(c.req.raw, limits));
 			const model = authorize(fields.model, services);
 			onlyFor(MESSAGES)(model);
 			const counted = await countTokens(fields, model);
-			counted.headers.set("cf-ai-req-id", c.get("requestId"));
+			for (const name of [REQUEST_ID, "request-id"]) counted.headers.set(name, c.get("requestId"));
 			return counted;
 		});
 
@@ -152,7 +158,9 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 			},
 			services,
 		);
-		return replyResponse(reply, id, (value) => Response.json(value));
+		return replyResponse(reply, id, WRAPS.bare, {
+			alsoId: route.dialect === anthropicMessages ? "request-id" : "x-request-id",
+		});
 	}
 }
 

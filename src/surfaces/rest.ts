@@ -21,7 +21,7 @@ import type { Caller, InferenceRequest, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { binding } from "./binding.ts";
 import { readInputs, readJson } from "./body.ts";
-import { envelope, failureEnvelope, replyResponse } from "./envelope.ts";
+import { envelope, failureEnvelope, replyResponse, WRAPS } from "./envelope.ts";
 import { restMarkdown } from "./markdown.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
@@ -128,7 +128,7 @@ export function rest(services: Services): Hono<RestEnv> {
 		dialect: (model: Model) => Dialect = nativeDialect,
 	): Promise<Response> {
 		const reply = await run(asked(c, model, inputs, dialect), services);
-		return replyResponse(reply, c.get("requestId"), envelope);
+		return replyResponse(reply, c.get("requestId"), WRAPS.envelope);
 	}
 }
 
