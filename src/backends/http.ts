@@ -146,13 +146,16 @@ interface Exchange {
 async function open(call: Call, request: Request): Promise<Exchange> {
 	const { target, world } = call;
 	const { path, body } = request;
-	const headers = new Headers(target.headers);
-	for (const [name, value] of Object.entries(request.headers ?? {})) headers.set(name, value);
-	headers.set("accept", request.accept);
-	if (target.key !== undefined) headers.set("authorization", `Bearer ${target.key}`);
 	// Of a form and of a file, the runtime knows the type.
 	const isRaw = body instanceof FormData || body instanceof Blob;
-	if (body && !isRaw) headers.set("content-type", "application/json");
+	// All names are in small letters, so that none is said twice.
+	const headers = {
+		...target.headers,
+		...request.headers,
+		accept: request.accept,
+		...(target.key !== undefined && { authorization: `Bearer ${target.key}` }),
+		...(body && !isRaw && { "content-type": "application/json" }),
+	};
 
 	const deadline = startDeadline(target, world.now, call.signal);
 	try {
@@ -185,7 +188,7 @@ async function failureOfResponse(call: Call, response: Response, deadline: Deadl
 		if (deadline.signal.aborted) throw error;
 		return { bytes: new Uint8Array() };
 	});
-	return failureOfStatus(call, response, new TextDecoder().decode(bytes));
+	return failureOfStatus(call, response, UTF8.decode(bytes));
 }
 
 async function readValue<Schema extends z.ZodType>(
@@ -204,10 +207,12 @@ async function readValue<Schema extends z.ZodType>(
 const isError = (value: unknown): boolean =>
 	typeof value === "object" && value !== null && "error" in value && value.error !== null;
 
+const UTF8 = new TextDecoder();
+
 /** Text that is not JSON is no value of any schema. */
 function parseJson(bytes: Uint8Array): unknown {
 	try {
-		return JSON.parse(new TextDecoder().decode(bytes));
+		return JSON.parse(UTF8.decode(bytes));
 	} catch {
 		return undefined;
 	}
