@@ -41,6 +41,8 @@ export const ACCOUNT_ID = /^[\w-]{1,64}$/;
 const BEARER = /^Bearer +([!-~]+)$/i;
 /** Of one isolate. A hash takes as long as all else that is done for a header. */
 const MAX_REMEMBERED_TOKENS = 1_000;
+/** A header may be longer than any token. */
+const MAX_REMEMBERED_CHARACTERS = 256;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };
 
 const NO_ADMIN_TOKEN =
@@ -48,6 +50,7 @@ const NO_ADMIN_TOKEN =
 
 /** Context variables of a request that has been let in. */
 const BEARER_KEY = "bearer";
+const CALLER_KEY = "caller-of-path";
 const KNOWN_KEY = "known";
 
 export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandler {
@@ -62,6 +65,7 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 		if (!matched) throw new AiError("noRoute");
 		const { account, requirement } = matched;
 		const caller = account === undefined ? undefined : callerFrom(bearer, account, path);
+		c.set(CALLER_KEY, caller);
 		if (!requirement) throw new AiError("methodNotAllowed", `${method} not supported for requested URI.`);
 		if (caller && requirement !== "deferred" && bearer !== OPERATOR) {
 			await ledgers.of(caller.account).verify(caller.credential, requirement);
@@ -74,28 +78,29 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 /** Who sent this header. Throws 401 where nobody can have. */
 function bearerReader({ allowAnonymous, adminToken }: Access): (header: string | undefined) => Bearer {
 	const admin = adminToken === undefined ? undefined : digest(adminToken);
-	// What a text hashes to, not that it holds: the account's object says that, at every request.
+	// By the header. What its text hashes to, not that it holds: the account's object says that, at every request.
 	const known = new Map<string, Bearer>();
 	let told = false;
-	const refusal = (): AiError => {
+	const refuse = (): never => {
 		// The operator of a fresh deployment looks into its log before he looks into the documentation.
 		if (adminToken === undefined && !told) console.warn(NO_ADMIN_TOKEN);
 		told = true;
-		return new AiError("authentication");
+		throw new AiError("authentication");
 	};
 	return (header) => {
 		if (allowAnonymous) return OPERATOR;
-		const text = bearerText(header);
-		if (text === undefined) throw refusal();
-		const remembered = known.get(text);
+		if (header === undefined) return refuse();
+		const remembered = known.get(header);
 		if (remembered) return remembered;
+		const text = BEARER.exec(header)?.[1];
+		if (text === undefined) return refuse();
 		const hash = digest(text);
 		if (admin && crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
 		const account = accountOfToken(text);
-		if (account === undefined) throw refusal();
+		if (account === undefined) return refuse();
 		const bearer: Bearer = { credential: { kind: "token", hash: hexadecimal(hash) }, account };
 		if (known.size >= MAX_REMEMBERED_TOKENS) known.clear();
-		known.set(text, bearer);
+		if (header.length <= MAX_REMEMBERED_CHARACTERS) known.set(header, bearer);
 		return bearer;
 	};
 }
@@ -104,8 +109,6 @@ function apiKeyOf(c: Context): string | undefined {
 	const key = isMessagesPath(c.req.path) ? c.req.header("x-api-key") : undefined;
 	return key && `Bearer ${key}`;
 }
-
-const bearerText = (header: string | undefined): string | undefined => BEARER.exec(header ?? "")?.[1];
 
 /** The credential of a request that has been let in. */
 export function bearerOf(c: Context): Bearer {
@@ -116,7 +119,8 @@ export function bearerOf(c: Context): Bearer {
 
 /** The caller of an account's route. */
 export function callerOf(c: Context): Caller {
-	const caller = callerFrom(bearerOf(c), c.req.param("account") ?? "", c.req.path);
+	const caller: Pick<Caller, "account" | "credential"> | undefined = c.get(CALLER_KEY);
+	if (!caller) throw new AiError("authentication");
 	const known: boolean = c.get(KNOWN_KEY) === true || caller.credential.kind === "operator";
 	return { ...caller, ...(known && { known }) };
 }

@@ -10,7 +10,8 @@ const MAX_SESSION_CHARACTERS = 256;
 
 export function preferencesOf(headers: Headers): Pick<InferenceRequest, "session" | "options"> {
 	const session = headers.get(SESSION)?.slice(0, MAX_SESSION_CHARACTERS);
-	const singleFlight = /^(?:1|true)$/i.test(headers.get(SINGLE_FLIGHT) ?? "");
+	const shares = headers.get(SINGLE_FLIGHT);
+	const singleFlight = shares !== null && /^(?:1|true)$/i.test(shares);
 	return { ...(session && { session }), ...(singleFlight && { options: { singleFlight } }) };
 }
 
