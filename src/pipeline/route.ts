@@ -5,7 +5,6 @@
  * An engine whose circuit is open comes after all others, but is not left out: where nobody else is there, asking it is
  * better than not to ask.
  */
-import type { Target } from "../backends/backend.ts";
 import { DEFAULT_RETRIES } from "../config/route-settings.ts";
 import { AiError } from "../errors.ts";
 import type { Health } from "../objects/health.ts";
@@ -26,21 +25,23 @@ export function route(modelId: string, services: RouteServices, session?: string
 	if (!served)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
 	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = served.settings ?? {};
-	const known = catalog.find(modelId) !== undefined;
-	const targets = known ? served.targets.map(({ anyModel: _, ...target }) => target) : served.targets;
-	const ordered = drawFirst(targets, random, sticky && session)
-		.flatMap((target) => replicas(target, random, session))
-		.map((target): PlannedTarget => ({ ...target, standing: health.standing(target) }));
-	const [first, ...rest] = [
-		...ordered.filter(({ standing }) => standing !== "open"),
-		...ordered.filter(({ standing }) => standing === "open"),
-	];
+	const isKnown = catalog.find(modelId) !== undefined;
+	const well: PlannedTarget[] = [];
+	const resting: PlannedTarget[] = [];
+	for (const { urls, weight: _, anyModel, ...shared } of drawFirst(served.targets, random, sticky && session))
+		for (const url of replicas(urls, random, session)) {
+			const target = { ...shared, url, ...(anyModel && !isKnown && { anyModel }) };
+			const standing = health.standing(target);
+			(standing === "open" ? resting : well).push({ ...target, standing });
+		}
+	const [first, ...rest] = resting.length === 0 ? well : [...well, ...resting];
 	if (!first) throw new AiError("noSuchModel", `No such model ${modelId} or task: its route is empty`);
 	return { targets: [first, ...rest], retries, ...settings };
 }
 
 /** Weighted targets share the first place by their weights; those without a weight only stand in, in order. */
 function drawFirst(targets: WeightedTarget[], random: () => number, session?: string): WeightedTarget[] {
+	if (targets.length < 2) return targets;
 	const shares = targets.flatMap((target) => {
 		const { backend, model, weight } = target;
 		return weight === undefined ? [] : [{ name: `${backend} ${model}`, weight, target }];
@@ -50,19 +51,13 @@ function drawFirst(targets: WeightedTarget[], random: () => number, session?: st
 	return [drawn.target, ...targets.filter((target) => target !== drawn.target)];
 }
 
-/** One target for each replica of an engine: from a random one on, or in the session's own order. */
-function replicas(
-	{ urls, weight: _, ...target }: WeightedTarget,
-	random: () => number,
-	session?: string,
-): Target[] {
-	const start = session === undefined ? Math.floor(random() * urls.length) : 0;
-	const ordered =
-		session === undefined
-			? [...urls.slice(start), ...urls.slice(0, start)]
-			: rankFor(
-					session,
-					urls.map((name) => ({ name, weight: 1 })),
-				).map(({ name }) => name);
-	return ordered.map((url) => ({ ...target, url }));
+/** The replicas of an engine: from a random one on, or in the session's own order. */
+function replicas(urls: readonly string[], random: () => number, session?: string): readonly string[] {
+	if (urls.length < 2) return urls;
+	if (session !== undefined) {
+		const named = urls.map((name) => ({ name, weight: 1 }));
+		return rankFor(session, named).map(({ name }) => name);
+	}
+	const start = Math.floor(random() * urls.length);
+	return [...urls.slice(start), ...urls.slice(0, start)];
 }

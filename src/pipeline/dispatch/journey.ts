@@ -92,6 +92,8 @@ export class Journey {
 	 */
 	take(spare = false): PlannedTarget | undefined {
 		const { health } = this.services;
+		// The last one is taken as it is, unless nobody needs it.
+		if (!spare && this.#waiting.length === 1) return this.#waiting.pop();
 		const ready = this.#waiting.find((target) => health.standing(target) !== "open");
 		const taken = ready ?? (spare ? undefined : this.#waiting[0]);
 		if (taken) this.#waiting.splice(this.#waiting.indexOf(taken), 1);
@@ -112,7 +114,8 @@ export class Journey {
 				retryable: false,
 			});
 		const { timeouts } = target;
-		const within = { ...target, timeouts: { ...timeouts, totalMs: Math.min(timeouts.totalMs, leftMs) } };
+		const within =
+			timeouts.totalMs <= leftMs ? target : { ...target, timeouts: { ...timeouts, totalMs: leftMs } };
 		const handler = handlerOf(this.#backends.get(target.kind)?.(within, services), call);
 		const lack = handler ? notUnderstood(target, call) : `has no ${call.task}`;
 		if (!handler || lack !== undefined)
