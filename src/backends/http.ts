@@ -73,7 +73,7 @@ async function readFile(exchange: Exchange): Promise<Media> {
 	const { call, response } = exchange;
 	const bytes = await readWhole(exchange);
 	if (mediaType(response) === "application/json") {
-		const value = parseJson(bytes);
+		const value = parseJson(UTF8.decode(bytes));
 		throw isError(value) ? failureOfBody(call, value) : failureOfShape(call, "a file");
 	}
 	if (bytes.length === 0) throw failureOfShape(call, "a file");
@@ -196,7 +196,7 @@ async function readValue<Schema extends z.ZodType>(
 	schema: Schema,
 ): Promise<z.output<Schema>> {
 	const { call, path } = exchange;
-	const value = parseJson(await readWhole(exchange));
+	const value = parseJson(await readText(exchange));
 	const parsed = schema.safeParse(value);
 	if (parsed.success) return parsed.data;
 	// Some servers say no with a 200 (LM Studio, for a route that it does not have).
@@ -210,9 +210,9 @@ const isError = (value: unknown): boolean =>
 const UTF8 = new TextDecoder();
 
 /** Text that is not JSON is no value of any schema. */
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(text: string): unknown {
 	try {
-		return JSON.parse(UTF8.decode(bytes));
+		return JSON.parse(text);
 	} catch {
 		return undefined;
 	}
@@ -220,6 +220,12 @@ function parseJson(bytes: Uint8Array): unknown {
 
 const mediaType = (response: Response): string | undefined =>
 	response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+
+async function readText(exchange: Exchange): Promise<string> {
+	const { call, response, deadline } = exchange;
+	if (isShort(response, MAX_VALUE_BYTES)) return readShort(call, deadline, () => response.text());
+	return UTF8.decode(await readWhole(exchange));
+}
 
 async function readWhole({ call, response, deadline }: Exchange): Promise<Uint8Array<ArrayBuffer>> {
 	const { bytes, more } = await readUpTo(MAX_VALUE_BYTES, call, response, deadline);
@@ -241,14 +247,10 @@ function isShort({ headers }: Response, maxBytes: number): boolean {
 }
 
 /** All of it, by the runtime itself: in pieces it costs more than all else that is done with a short reply. */
-async function readShort(
-	call: Call,
-	response: Response,
-	deadline: Deadline,
-): Promise<Uint8Array<ArrayBuffer>> {
+async function readShort<T>(call: Call, deadline: Deadline, read: () => Promise<T>): Promise<T> {
 	deadline.expect(call.target.timeouts.idleMs);
 	try {
-		return new Uint8Array(await deadline.race(response.arrayBuffer()));
+		return await deadline.race(read());
 	} catch (error) {
 		throw deadline.signal.aborted ? deadline.signal.reason : failureOfCut(call, error);
 	} finally {
@@ -263,11 +265,14 @@ async function readUpTo(
 	response: Response,
 	deadline: Deadline,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; more: boolean }> {
+	if (isShort(response, maxBytes)) {
+		const bytes = await readShort(call, deadline, () => response.arrayBuffer());
+		return { bytes: new Uint8Array(bytes), more: false };
+	}
 	if (!response.body) {
 		deadline.close();
 		return { bytes: new Uint8Array(), more: false };
 	}
-	if (isShort(response, maxBytes)) return { bytes: await readShort(call, response, deadline), more: false };
 	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
 	const body = new Gathered(maxBytes, response);
 	const readAll = async (): Promise<boolean> => {
