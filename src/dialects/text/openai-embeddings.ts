@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
+import type { TaskCall } from "../../tasks/task.ts";
 import { approximateTokens } from "../../tokens.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
@@ -67,7 +68,6 @@ export const openaiEmbeddings: Dialect = {
 				inputs !== null &&
 				"encoding_format" in inputs &&
 				inputs.encoding_format === "base64";
-			const tokens = call.task === "text-embeddings" ? approximateTokens(call.input.texts) : 0;
 			const value = {
 				object: "list" as const,
 				data: vectors.map((vector, index) => ({
@@ -77,12 +77,17 @@ export const openaiEmbeddings: Dialect = {
 				})),
 				model: model.id,
 				// SDKs count on it being there; an engine that did not count gets our estimate.
-				usage: usage ?? { prompt_tokens: tokens, total_tokens: tokens },
+				usage: usage ?? estimated(call),
 			};
 			return { kind: "json", value: value satisfies z.input<typeof Reply> };
 		},
 	},
 };
+
+function estimated(call: TaskCall): { prompt_tokens: number; total_tokens: number } {
+	const tokens = call.task === "text-embeddings" ? approximateTokens(call.input.texts) : 0;
+	return { prompt_tokens: tokens, total_tokens: tokens };
+}
 
 /** What the model's native route does when it is told nothing, so that both routes give the same vectors. */
 function nativeDefaults({ input, defaults }: Model): { pooling?: "mean" | "cls"; truncate?: boolean } {
