@@ -29,8 +29,10 @@ export interface Route {
 	settings?: RouteSettings;
 }
 
-/** Answers of a table that it remembers. */
+/** Models, of one isolate. Callers may make up ids: when there are more, all are forgotten. */
 const MAX_REMEMBERED = 1_000;
+/** Longer ones are no model's. */
+const MAX_REMEMBERED_CHARACTERS = 256;
 
 /** An exact id comes first, then the pattern with the most literal characters, then the one written first. */
 export class RouteTable implements Routing {
@@ -40,7 +42,7 @@ export class RouteTable implements Routing {
 	readonly #exact: ReadonlyMap<string, Route>;
 	readonly #patterns: readonly Route[];
 	/** By model id: a request asks several times. */
-	readonly #found = new Map<string, ReturnType<Routing["find"]>>();
+	readonly #found = new Map<string, NonNullable<ReturnType<Routing["find"]>>>();
 
 	constructor(routes: readonly Route[], defaultBackend?: ConfiguredBackend) {
 		this.routes = routes;
@@ -52,9 +54,10 @@ export class RouteTable implements Routing {
 	}
 
 	find(modelId: string): ReturnType<Routing["find"]> {
-		if (this.#found.has(modelId)) return this.#found.get(modelId);
+		const known = this.#found.get(modelId);
+		if (known) return known;
 		const found = this.#find(modelId);
-		// Callers may make up ids.
+		if (!found || modelId.length > MAX_REMEMBERED_CHARACTERS) return found;
 		if (this.#found.size >= MAX_REMEMBERED) this.#found.clear();
 		this.#found.set(modelId, found);
 		return found;

@@ -24,6 +24,17 @@ describe("RouteTable", () => {
 		expect(served(patterns, id)).toBe(expected);
 	});
 
+	it("remembers what it found, of as many models as there are, and of no id that is no model's", () => {
+		const { routing } = configure({ ROUTES: { "*": [{ backend: "simulator" }] } });
+		const found = routing.find("first");
+		expect(routing.find("first")).toBe(found);
+		const long = "x".repeat(257);
+		expect(routing.find(long)).not.toBe(routing.find(long));
+		for (let i = 0; i < 1_000; i++) routing.find(`model-${i}`);
+		expect(routing.find("first")).not.toBe(found);
+		expect(routing.find("first")).toEqual(found);
+	});
+
 	it("asks every target of a route, in order, for the caller's model where none is named", () => {
 		const { routing } = configure({
 			ROUTES: { "@cf/*": [{ backend: "simulator", model: "big" }, { backend: "simulator" }] },
