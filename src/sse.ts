@@ -1,10 +1,11 @@
 /**
  * Bytes to events and back. Parsing is `eventsource-parser`'s; what is ours is the pull-through: one event in, text
- * out, an end and a failure that the caller of this file decides about, and a cancel that reaches the source.
+ * out, an end and a failure that the caller of this file decides about, and a cancel that reaches the source. Events
+ * that somebody has read already go on with their bytes (`EventStream`), so that each is read once.
  */
 import { createParser } from "eventsource-parser";
 import { type AiError, toAiError } from "./errors.ts";
-import { PulledStream } from "./media/pulled-stream.ts";
+import { PulledStream, type Source } from "./media/pulled-stream.ts";
 
 export const SSE_CONTENT_TYPE = "text/event-stream";
 export const DONE = "data: [DONE]\n\n";
@@ -23,9 +24,77 @@ export const namedFrame = (event: string, value: unknown): string =>
 /** Whether the `data` of an event is the end of a stream. Some engines have white space around it. */
 export const isDone = (data: string): boolean => data.trim() === "[DONE]";
 
+/** One event as far as it is looked at, or a comment of ours. */
+export type StreamEvent =
+	/** `value`: what `data` is as JSON, where somebody has parsed it. Whoever is given it changes nothing in it. */
+	{ data: string; value?: unknown } | { comment: string };
+
+export const textOf = (event: StreamEvent): string =>
+	"comment" in event ? `: ${event.comment}\n\n` : `data: ${event.data}\n\n`;
+
+/** Some whole events of a stream, often one: their bytes, and what they say. Either may be empty. */
+export interface EventPiece {
+	readonly bytes: Uint8Array;
+	readonly events: readonly StreamEvent[];
+}
+
+/** An event stream that is bytes to whoever reads it, and events to whoever takes it over with `eventsOf`. */
+export class EventStream extends PulledStream<Uint8Array> {
+	readonly #pieces: Source<EventPiece>;
+
+	constructor(pieces: Source<EventPiece>) {
+		super({
+			async pull() {
+				let piece = await pieces.pull();
+				while (piece?.bytes.length === 0) piece = await pieces.pull();
+				return piece?.bytes;
+			},
+			cancel: (reason) => pieces.cancel(reason),
+		});
+		this.#pieces = pieces;
+	}
+
+	/** Takes the stream over, of whatever kind it is: it is locked. */
+	static eventsOf(stream: ReadableStream<Uint8Array>): Source<EventPiece> {
+		const bytes = PulledStream.sourceOf(stream);
+		return stream instanceof EventStream ? stream.#pieces : parsed(bytes);
+	}
+}
+
+const NO_BYTES = new Uint8Array();
+
+function parsed(from: Source<Uint8Array>): Source<EventPiece> {
+	let events: StreamEvent[] = [];
+	let ended = false;
+	const decoder = new TextDecoder();
+	const parser = createParser({
+		onEvent: ({ data }) => events.push({ data }),
+		// An engine's own comments are for whoever waits for it, which is not the caller.
+		onComment: (comment) => {
+			if (comment.startsWith(OWN_COMMENT)) events.push({ comment });
+		},
+	});
+	return {
+		async pull() {
+			if (ended) return undefined;
+			const bytes = await from.pull();
+			ended = bytes === undefined;
+			// A last event without its blank line still counts, as every client treats it.
+			parser.feed(ended ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
+			const piece = { bytes: bytes ?? NO_BYTES, events };
+			events = [];
+			return piece;
+		},
+		cancel: (reason) => from.cancel(reason),
+	};
+}
+
 interface EventStages {
-	/** The `data` of one event; the text to send for it, `""` for nothing. A throw becomes `onError`. */
-	onData(data: string): string;
+	/**
+	 * One event; the text to send for it, `""` for nothing. `value` is what `data` is as JSON, where somebody has parsed
+	 * it. A throw becomes `onError`.
+	 */
+	onData(data: string, value?: unknown): string;
 	/** The source ended by itself. */
 	onEnd?(): string;
 	/** The source failed, or a stage threw: text that was held back, to be sent before anything is said of the failure. */
@@ -43,36 +112,23 @@ export function mapEvents(
 	stages: EventStages,
 ): ReadableStream<Uint8Array> {
 	let out = "";
-	let failed: { error: unknown } | undefined;
-	const from = PulledStream.sourceOf(source);
-	const decoder = new TextDecoder();
-	const encoder = new TextEncoder();
-	const parser = createParser({
-		onEvent: ({ data }) => {
-			out += stages.onData(data);
-		},
-		// An engine's own comments are for whoever waits for it, which is not the caller.
-		onComment: (comment) => {
-			if (comment.startsWith(OWN_COMMENT)) out += `: ${comment}\n\n`;
-		},
-	});
-	/** Says whether the source has ended. */
-	const step = async (): Promise<boolean> => {
-		const bytes = await from.pull();
-		const done = bytes === undefined;
-		// A last event without its blank line still counts, as every client treats it.
-		parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
-		if (done) out += stages.onEnd?.() ?? "";
-		return done;
-	};
 	let over = false;
+	let failed: { error: unknown } | undefined;
+	const from = EventStream.eventsOf(source);
+	const encoder = new TextEncoder();
 	return new PulledStream<Uint8Array>({
 		async pull() {
 			if (failed) throw failed.error;
-			if (over) return undefined;
 			try {
 				// A pull that gives nothing to send must be followed by another, or the puller would wait for ever.
-				while (!out && !over) over = await step();
+				while (!out && !over) {
+					const piece = await from.pull();
+					over = piece === undefined;
+					if (!piece) out += stages.onEnd?.() ?? "";
+					else
+						for (const event of piece.events)
+							out += "comment" in event ? textOf(event) : stages.onData(event.data, event.value);
+				}
 			} catch (error) {
 				await from.cancel(error).catch(() => {});
 				out += stages.onFailure?.() ?? "";

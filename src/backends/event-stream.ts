@@ -1,16 +1,16 @@
 /**
  * An upstream's stream of OpenAI chunks, passed on as it came and watched on its way.
  *
- * The bytes are forwarded in whole events; nothing is re-encoded. Each event is parsed once, to be watched: without it
- * neither a malformed event nor an error inside a stream could be told from an answer, and beside the call for each
- * chunk it costs little (about 1 us of 100).
+ * The bytes are forwarded in whole events; nothing is re-encoded. Each event is parsed once: without it neither a
+ * malformed event nor an error inside a stream could be told from an answer. What was parsed goes on with the bytes,
+ * for whoever writes it anew.
  *
  * It ends well after `data: [DONE]`, or where the upstream stopped when every choice had its `finish_reason`: then
  * `[DONE]` is added. Any other end is an error. A comment is something to pass on: upstreams keep waiting callers with it.
  */
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../errors.ts";
-import { DONE, isDone } from "../sse.ts";
+import { DONE, type EventPiece, isDone, type StreamEvent } from "../sse.ts";
 import type { ChatDelta } from "../tasks/text-generation.ts";
 import { SentUsage, usageOf } from "../tasks/usage.ts";
 import type { Deadline } from "./deadline.ts";
@@ -30,10 +30,10 @@ export const watchEvents = (
 	choices: number,
 ): Promise<Relayed> => relay(call, source, deadline, new Watch(call, choices));
 
-const NOTHING = new Uint8Array();
 /** One line, one blank. */
 const DATA = "data: ";
-const DONE_BYTES = new TextEncoder().encode(DONE);
+const NOTHING: EventPiece = { bytes: new Uint8Array(), events: [] };
+const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: [{ data: "[DONE]" }] };
 
 /** As far as it is read; `text` is how `/completions` says what a chat has in `delta`. */
 interface SentChoice {
@@ -62,16 +62,18 @@ class Watch implements EventReader {
 	});
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall = failureOfCut;
+	#said: StreamEvent[] = [];
 
 	constructor(call: Call, choices: number) {
 		this.#call = call;
 		this.#choices = choices;
 	}
 
-	see(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined {
+	see(event: Uint8Array, ifMalformed: FailureOfCall, said: StreamEvent[]): AiError | undefined {
 		this.sawEvent = false;
 		this.#error = undefined;
 		this.#ifMalformed = ifMalformed;
+		this.#said = said;
 		const text = this.#decoder.decode(event);
 		// As nearly every event is; the parser knows all that it could be.
 		if (text.startsWith(DATA) && text.indexOf("\n") === text.length - 2 && !text.includes("\r")) {
@@ -81,18 +83,19 @@ class Watch implements EventReader {
 		return this.#error;
 	}
 
-	pass(good: Uint8Array): Uint8Array {
-		return good;
+	pass(bytes: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
+		return bytes.length > 0 ? { bytes, events } : undefined;
 	}
 
-	end(): Uint8Array | undefined {
+	end(): EventPiece | undefined {
 		if (this.done) return NOTHING;
-		return this.#finished.size >= this.#choices ? DONE_BYTES : undefined;
+		return this.#finished.size >= this.#choices ? DONE_PIECE : undefined;
 	}
 
 	#read(name: string | undefined, data: string): AiError | undefined {
 		if (isDone(data)) {
 			this.done = true;
+			this.#said.push({ data });
 			return undefined;
 		}
 		let chunk: unknown;
@@ -112,6 +115,7 @@ class Watch implements EventReader {
 			const counted = SentUsage.safeParse(usage);
 			if (counted.success) this.progress.count(usageOf(counted.data));
 		}
+		this.#said.push({ data, value: chunk });
 		return undefined;
 	}
 

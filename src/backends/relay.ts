@@ -8,7 +8,7 @@
  */
 import { AiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
-import { PulledStream } from "../media/pulled-stream.ts";
+import { type EventPiece, EventStream, type StreamEvent } from "../sse.ts";
 import type { Deadline } from "./deadline.ts";
 import { type EventFormat, EventSplitter } from "./event-splitter.ts";
 import type { StreamProgress } from "./progress.ts";
@@ -29,12 +29,12 @@ export interface EventReader {
 	readonly sawEvent: boolean;
 	/** The answer is over, and its end has been passed on: nothing that follows is looked at. */
 	readonly done: boolean;
-	/** Reads one event, the line that ends it included. */
-	see(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined;
-	/** What to pass on for the events seen since it was last asked. `good`: their bytes, without one that failed. */
-	pass(good: Uint8Array): Uint8Array;
+	/** Reads one event, the line that ends it included; what it says is added to `said`. */
+	see(event: Uint8Array, ifMalformed: FailureOfCall, said: StreamEvent[]): AiError | undefined;
+	/** What to pass on for some events, if anything: their bytes as they came, and what `see` said of them. */
+	pass(bytes: Uint8Array, said: readonly StreamEvent[]): EventPiece | undefined;
 	/** The upstream has stopped: what is left to pass on; `undefined`: it stopped too soon. Asked once. */
-	end(): Uint8Array | undefined;
+	end(): EventPiece | undefined;
 }
 
 export interface Relayed {
@@ -42,9 +42,9 @@ export interface Relayed {
 	progress: StreamProgress;
 }
 
-/** What the reader gets next: bytes and perhaps the end, or a failure; nothing at the end, or when it has gone. */
+/** What the reader gets next: a piece and perhaps the end, or a failure; nothing at the end, or when it has gone. */
 interface Step {
-	bytes?: Uint8Array;
+	piece?: EventPiece;
 	ended?: boolean;
 	error?: AiError;
 }
@@ -80,35 +80,38 @@ export async function relay(
 		return { error };
 	};
 	/** The upstream has stopped: by itself, by failing, or because its time was up. */
-	const stop = (ifCut: AiError): Step => {
-		const bytes = watch.end();
-		if (!bytes) return fail(ifCut);
+	const stop = (ifCut: () => AiError): Step => {
+		const piece = watch.end();
+		if (!piece) return fail(ifCut());
 		over = true;
 		deadline.close();
 		reader.cancel().catch(() => {});
-		return { bytes, ended: true };
+		return { piece, ended: true };
 	};
 	/** Gives what the events up to the first that is not good stand for. */
-	const take = (chunk: Uint8Array): Uint8Array => {
+	const take = (chunk: Uint8Array): EventPiece | undefined => {
 		const { bytes, ends } = splitter.push(chunk);
+		const said: StreamEvent[] = [];
 		let good = 0;
 		for (const end of ends) {
-			failure = watch.see(bytes.subarray(good, end), failureOfEvent);
+			failure = watch.see(part(bytes, good, end), failureOfEvent, said);
 			if (failure) break;
 			good = end;
 			if (watch.done) break;
 		}
 		if (splitter.heldBytes > MAX_EVENT_BYTES)
 			failure ??= failureOfShape(call, `made of events below ${MAX_EVENT_BYTES} bytes`);
-		return watch.pass(bytes.subarray(0, good));
+		return watch.pass(part(bytes, 0, good), said);
 	};
 	/** A last event without its blank line still counts, as every client treats it. */
 	const takeRest = (): Step => {
 		const rest = splitter.takeRest();
-		if (rest.length === 0 || watch.done) return stop(failureOfCut(call));
+		if (rest.length === 0 || watch.done) return stop(() => failureOfCut(call));
 		const last = concat([rest, BLANK_LINE]);
-		const error = watch.see(last, failureOfCut);
-		return error || !watch.sawEvent ? stop(error ?? failureOfCut(call)) : { bytes: watch.pass(last) };
+		const said: StreamEvent[] = [];
+		const error = watch.see(last, failureOfCut, said);
+		if (error || !watch.sawEvent) return stop(() => error ?? failureOfCut(call));
+		return { piece: watch.pass(last, said) };
 	};
 	const advance = async (): Promise<Step> => {
 		// A read that gives nothing to pass on must be followed by another, or the puller would wait for ever.
@@ -116,18 +119,24 @@ export async function relay(
 			if (failure) return fail(failure);
 			const limitMs = begun || firstBy === undefined ? idleMs : Math.max(1, firstBy - now());
 			deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : limitMs);
-			const read = await reader.read().catch((error: unknown) => ({ error }));
+			let read: ReadableStreamReadResult<Uint8Array>;
+			try {
+				read = await reader.read();
+			} catch (error) {
+				if (over) break;
+				deadline.rest();
+				return stop(() => failureOfCut(call, error));
+			}
 			if (over) break;
 			deadline.rest();
-			if ("error" in read) return stop(failureOfCut(call, read.error));
 			if (read.done) {
 				const step = takeRest();
-				if (step.bytes?.length !== 0 || step.ended) return step;
+				if (step.piece || step.ended || step.error) return step;
 				continue;
 			}
 			if (watch.done) continue;
-			const bytes = take(read.value);
-			if (bytes.length > 0) return { bytes };
+			const piece = take(read.value);
+			if (piece) return { piece };
 		}
 		return {};
 	};
@@ -143,31 +152,27 @@ export async function relay(
 	const timeOut = () => {
 		if (over) return;
 		const reason: AiError = deadline.signal.reason;
-		last = reason.key === "aborted" ? fail(reason) : stop(reason);
+		last = reason.key === "aborted" ? fail(reason) : stop(() => reason);
 		asked?.resolve({});
 	};
 	deadline.signal.addEventListener("abort", timeOut);
 	if (deadline.signal.aborted) timeOut();
 
-	const next = async (): Promise<Step> => {
-		if (first) {
-			const step = first;
-			first = undefined;
-			return step;
-		}
-		if (last) return last;
-		asked = Promise.withResolvers();
-		advance().then(asked.resolve, asked.reject);
-		const step = await asked.promise;
-		asked = undefined;
-		return last ?? step;
-	};
-	const events = new PulledStream<Uint8Array>({
+	const events = new EventStream({
 		async pull() {
-			const { bytes, ended, error } = await next();
+			let step = first ?? last;
+			first = undefined;
+			if (!step) {
+				asked = Promise.withResolvers();
+				advance().then(asked.resolve, asked.reject);
+				step = await asked.promise;
+				asked = undefined;
+				step = last ?? step;
+			}
+			const { piece, ended, error } = step;
 			if (error) throw error;
 			if (ended) last = {};
-			return bytes?.length ? bytes : undefined;
+			return piece;
 		},
 		async cancel() {
 			release(new AiError("aborted"));
@@ -178,3 +183,7 @@ export async function relay(
 
 const BLANK_LINE = new TextEncoder().encode("\n\n");
 const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");
+
+/** Most reads bring one whole event. */
+const part = (bytes: Uint8Array, from: number, to: number): Uint8Array =>
+	from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);

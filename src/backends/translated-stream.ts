@@ -8,7 +8,7 @@
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import { AiError } from "../errors.ts";
-import { DONE, frame } from "../sse.ts";
+import { type EventPiece, type StreamEvent, textOf } from "../sse.ts";
 import type { ChatChunk } from "../tasks/text-generation.ts";
 import type { EventFormat } from "./event-splitter.ts";
 import { postForStream, type RequestBody, type RequestOptions, type StreamReply } from "./http.ts";
@@ -74,6 +74,14 @@ export const postTranslated = <Schema extends z.ZodType>(
 		take: (source, deadline) => relay(call, source, deadline, new Translation(call, translator, format)),
 	});
 
+/** Its bytes are made when somebody asks for them. */
+const translated = (events: readonly StreamEvent[]): EventPiece => ({
+	events,
+	get bytes() {
+		return new TextEncoder().encode(events.map(textOf).join(""));
+	},
+});
+
 class Translation implements EventReader {
 	sawEvent = false;
 	done = false;
@@ -81,12 +89,10 @@ class Translation implements EventReader {
 	readonly progress = new StreamProgress();
 	readonly #call: Call;
 	readonly #translator: Translator;
-	/** What the events since the last `pass` stand for. */
-	#text = "";
+	#said: StreamEvent[] = [];
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall | undefined;
 	readonly #decoder = new TextDecoder();
-	readonly #encoder = new TextEncoder();
 	readonly #parser = createParser({ onEvent: ({ event, data }) => this.#read(event, data) });
 
 	constructor(call: Call, translator: Translator, format: EventFormat) {
@@ -95,25 +101,25 @@ class Translation implements EventReader {
 		this.format = format;
 	}
 
-	see(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined {
+	see(event: Uint8Array, ifMalformed: FailureOfCall, said: StreamEvent[]): AiError | undefined {
 		this.sawEvent = false;
 		this.#error = undefined;
 		this.#ifMalformed = ifMalformed;
+		this.#said = said;
 		const text = this.#decoder.decode(event);
 		if (this.format === "sse") this.#parser.feed(text);
 		else if (text.trim() !== "") this.#read(undefined, text.trim());
 		return this.#error;
 	}
 
-	pass(): Uint8Array {
-		const text = this.#text;
-		this.#text = "";
-		return this.#encoder.encode(text);
+	pass(_: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
+		return events.length > 0 ? translated(events) : undefined;
 	}
 
-	end(): Uint8Array | undefined {
+	end(): EventPiece | undefined {
+		this.#said = [];
 		if (!this.done) this.#finish();
-		return this.done ? this.pass() : undefined;
+		return this.done ? translated(this.#said) : undefined;
 	}
 
 	#read(event: string | undefined, data: string): void {
@@ -131,14 +137,14 @@ class Translation implements EventReader {
 		const last = this.#translator.end();
 		if (!last) return;
 		this.#say(last);
-		this.#text += DONE;
+		this.#said.push({ data: "[DONE]" });
 		this.done = true;
 	}
 
 	#say(chunks: ChatChunk[]): void {
 		for (const chunk of chunks) {
 			this.progress.see(chunk);
-			this.#text += frame(chunk);
+			this.#said.push({ data: JSON.stringify(chunk) });
 		}
 	}
 }

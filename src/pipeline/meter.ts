@@ -3,12 +3,13 @@
  * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
  */
 import { toAiError } from "../errors.ts";
-import { PulledStream } from "../media/pulled-stream.ts";
+import { PulledStream, type Source } from "../media/pulled-stream.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
 import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import type { Served, Services } from "../request.ts";
+import { EventStream } from "../sse.ts";
 import type { HeardEvent, LiveTranscription } from "../tasks/live-transcription.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
@@ -53,8 +54,9 @@ export async function meter(
 	const { task } = call;
 	if (answered.answer.kind === "stream") {
 		const { events, progress } = answered.answer;
-		const { stream, abandon } = watched(events, passed, (how) => settle(how, measureStream(call, progress)));
-		const answer: Answer = { kind: "stream", events: stream, progress };
+		const settleStream = (how: Passing) => settle(how, measureStream(call, progress));
+		const { source, abandon } = watched(EventStream.eventsOf(events), passed, settleStream);
+		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
 		const cost = (usage: Usage) => costOf(usage, model) + hedged(call, model, served);
 		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
 	}
@@ -106,8 +108,8 @@ interface Passed {
 }
 
 interface Watched<T> {
-	stream: ReadableStream<T>;
-	/** Lets go of the source, whoever holds the stream. Says nothing of an end. */
+	source: Source<T>;
+	/** Lets go of the engine, whoever pulls. Says nothing of an end. */
 	abandon(): void;
 }
 
@@ -116,15 +118,14 @@ const neverAgain = (): Promise<never> => new Promise(() => {});
 
 /** Passes everything on as it is asked for. `ended` is called once, with how it ended. */
 function watched<T>(
-	source: ReadableStream<T>,
+	from: Source<T>,
 	{ ticket, tell }: Passed,
 	ended: (how: Passing) => void,
 	see: (piece: T) => void = () => {},
 ): Watched<T> {
-	const from = PulledStream.sourceOf(source);
 	/** Nobody reads it any more: a pull that is under way then ends, which is no end of the answer. */
 	let left = false;
-	const stream = new PulledStream<T>({
+	const source: Source<T> = {
 		async pull() {
 			try {
 				const piece = await from.pull();
@@ -147,12 +148,12 @@ function watched<T>(
 			ended("left");
 			return from.cancel(reason);
 		},
-	});
+	};
 	const abandon = () => {
 		left = true;
 		from.cancel(undefined).catch(() => {});
 	};
-	return { stream, abandon };
+	return { source, abandon };
 }
 
 /**
@@ -175,6 +176,6 @@ function heard(
 			...measureLive(said ?? { duration: heardUntilEnd() ?? heardSeconds, channels: 1 }),
 			estimated: said === undefined,
 		});
-	const { stream, abandon } = watched(readable, passed, finish, see);
-	return { writable, readable: stream, abandon };
+	const { source, abandon } = watched(PulledStream.sourceOf(readable), passed, finish, see);
+	return { writable, readable: new PulledStream(source), abandon };
 }

@@ -56,8 +56,12 @@ const WireChunk = z.looseObject({
 	usage: SentUsage.nullish().transform((sent) => sent && (usageOf(sent) ?? null)),
 });
 
-/** One event's data. What an engine left out of `id`, `created` and `model` is empty. Throws 5001. */
-export function parseChunk(data: string): ChatChunk | "done" {
+/**
+ * One event's data, and what it is as JSON where that is known. What an engine left out of `id`, `created` and `model`
+ * is empty. Throws 5001.
+ */
+export function parseChunk(data: string, value?: unknown): ChatChunk | "done" {
+	if (value !== undefined) return readChunk(value);
 	return isDone(data) ? "done" : readChunk(parseJson(data));
 }
 

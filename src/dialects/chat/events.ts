@@ -4,8 +4,8 @@ import { isDone, mapEvents } from "../../sse.ts";
 import { errorFrame } from "./errors.ts";
 
 interface ChatEventStages {
-	/** The data of one chunk, not parsed, on one line; the text to send for it. */
-	onData(data: string): string;
+	/** The data of one chunk, on one line; the text to send for it. `value`: what it is as JSON, where that is known. */
+	onData(data: string, value?: unknown): string;
 	/** All chunks have come: what is still to be sent, `[DONE]` included. */
 	onDone(): string;
 }
@@ -17,10 +17,10 @@ export function mapChatEvents(
 ): ReadableStream<Uint8Array> {
 	let done = false;
 	return mapEvents(events, {
-		onData(data) {
+		onData(data, value) {
 			if (done) return "";
 			// Data of several lines is JSON with line breaks between its tokens; sent on, it must be one line.
-			if (!isDone(data)) return stages.onData(data.replaceAll("\n", " "));
+			if (value !== undefined || !isDone(data)) return stages.onData(data.replaceAll("\n", " "), value);
 			done = true;
 			return stages.onDone();
 		},

@@ -82,8 +82,8 @@ function mendEvents(source: ReadableStream<Uint8Array>, callIn: CallIn): Readabl
 		return frame({ ...last, choices: [{ index: 0, delta, finish_reason: null }], usage: null });
 	};
 	return mapEvents(source, {
-		onData(data) {
-			const chunk = parseChunk(data);
+		onData(data, value) {
+			const chunk = parseChunk(data, value);
 			if (chunk === "done") return release() + DONE;
 			last = chunk;
 			const choice = firstChoice(chunk);

@@ -30,8 +30,8 @@ export function nativeEvents(
 	const endCall = (): string => (call === undefined ? "" : callFrame(callEnd(call)));
 
 	return mapChatEvents(events, {
-		onData(data) {
-			const chunk = parseChunk(data);
+		onData(data, value) {
+			const chunk = parseChunk(data, value);
 			if (chunk === "done") return "";
 			usage = laterUsage(usage, chunk.usage);
 			const delta = firstChoice(chunk)?.delta;

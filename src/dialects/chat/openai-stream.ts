@@ -31,8 +31,8 @@ export function openAiEvents(
 	let last: ChatChunk | undefined;
 
 	return mapChatEvents(events, {
-		onData(data) {
-			const { text, chunk } = pass(data);
+		onData(data, value) {
+			const { text, chunk } = pass(data, value);
 			if (!chunk?.usage) return `data: ${text}\n\n`;
 			last = chunk;
 			usage = laterUsage(usage, chunk.usage);
@@ -71,12 +71,15 @@ const LOOK_INSIDE = /"usage"\s*:\s*\{|"arguments"\s*:\s*[^"\s]|"index"\s*:\s*nul
 function passChunks({
 	model,
 	now,
-}: Pick<WriteContext, "model" | "now">): (data: string) => { text: string; chunk?: ChatChunk } {
+}: Pick<WriteContext, "model" | "now">): (
+	data: string,
+	value?: unknown,
+) => { text: string; chunk?: ChatChunk } {
 	let known: Beginning | undefined;
-	return (data) => {
+	return (data, value) => {
 		if (known && data.startsWith(known.sent) && !LOOK_INSIDE.test(data))
 			return { text: renamed(data, known) };
-		const sent = parseJson(data);
+		const sent = value ?? parseJson(data);
 		const read = readChunk(sent);
 		const chunk = {
 			...read,

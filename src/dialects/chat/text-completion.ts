@@ -63,8 +63,8 @@ export function textCompletionEvents(
 		return speaker;
 	};
 	return mapChatEvents(events, {
-		onData(data) {
-			const chunk = parseChunk(data);
+		onData(data, value) {
+			const chunk = parseChunk(data, value);
 			if (chunk === "done") return "";
 			first ??= head(context, chunk.id, chunk.created);
 			usage = laterUsage(usage, chunk.usage);

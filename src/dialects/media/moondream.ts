@@ -194,8 +194,8 @@ function saidEvents(
 	let usage: Usage | undefined;
 	let timings: Timings | undefined;
 	return mapChatEvents(events, {
-		onData(data) {
-			const chunk = parseChunk(data);
+		onData(data, value) {
+			const chunk = parseChunk(data, value);
 			if (chunk === "done") return "";
 			usage = laterUsage(usage, chunk.usage);
 			timings = timingsOf(chunk) ?? timings;

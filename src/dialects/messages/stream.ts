@@ -41,8 +41,8 @@ export function messageEvents(
 ): ReadableStream<Uint8Array> {
 	const events = new MessageEvents(context);
 	return mapEvents(source, {
-		onData: (data) => {
-			const chunk = parseChunk(data);
+		onData: (data, value) => {
+			const chunk = parseChunk(data, value);
 			return chunk === "done" ? events.finish() : events.add(chunk);
 		},
 		onEnd: () => events.end(),

@@ -37,8 +37,8 @@ export function responseEvents(
 ): ReadableStream<Uint8Array> {
 	const events = new ResponseEvents(context);
 	return mapEvents(source, {
-		onData: (data) => {
-			const chunk = parseChunk(data);
+		onData: (data, value) => {
+			const chunk = parseChunk(data, value);
 			return chunk === "done" ? events.finish() : events.add(chunk);
 		},
 		onEnd: () => events.end(),

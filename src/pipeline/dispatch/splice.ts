@@ -222,9 +222,9 @@ class Splice implements Progress {
 		this.#progress =
 			answer.kind === "stream" ? answer.progress : wholeProgress(answer.output as ChatCompletion);
 		const events = mapEvents(source, {
-			onData: (data) => {
+			onData: (data, value) => {
 				if (isDone(data)) return ownComment(`backend=${served.backend} attempts=${served.attempts}`) + DONE;
-				const sent = parseChunk(data);
+				const sent = parseChunk(data, value);
 				const fresh = sent === "done" ? undefined : rejoin.take(sent);
 				if (!fresh) return "";
 				said.add(fresh);
