@@ -13,6 +13,10 @@ const EMPTY_LINE: Line = { length: 0, first: undefined };
 const grow = (line: Line, chunk: Uint8Array, from: number, to: number): Line =>
 	to === from ? line : { length: line.length + to - from, first: line.first ?? chunk[from] };
 
+/** As most engines write it, and the network passes it on. */
+const isOneEvent = (chunk: Uint8Array): boolean =>
+	chunk.length > 3 && chunk[chunk.length - 1] === LF && chunk.indexOf(LF) === chunk.length - 2;
+
 const isBlank = ({ length, first }: Line): boolean => length === 0 || (length === 1 && first === CR);
 
 /** What ends an event: a blank line (server-sent events), or any line (JSON lines). */
@@ -43,6 +47,8 @@ export class EventSplitter {
 	/** What `chunk` completes. */
 	push(chunk: Uint8Array): WholeEvents {
 		const heldBytes = this.#heldBytes;
+		if (heldBytes === 0 && this.#format === "sse" && isOneEvent(chunk))
+			return { bytes: chunk, ends: [chunk.length] };
 		const ends: number[] = [];
 		let lineStart = 0;
 		for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, lineStart)) {

@@ -35,6 +35,8 @@ describe("events", () => {
 		[": ping\n\ndata: 1\n", [": ping\n\n"], "data: 1\n"],
 		["data: 1", [], "data: 1"],
 		["data: 1\n\r\r\n", [], "data: 1\n\r\r\n"],
+		["\n\n", ["\n", "\n"], ""],
+		["\r\n\n", ["\r\n", "\n"], ""],
 		["", [], ""],
 	])("of %j", (text, events, rest) => {
 		expect(split([encode(text)])).toEqual({ events, rest });
