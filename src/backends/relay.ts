@@ -147,13 +147,10 @@ export async function relay(
 
 	/** What ended the stream between two pulls, or the end behind the last bytes. */
 	let last: Step | undefined;
-	/** A pull that is under way. */
-	let asked: PromiseWithResolvers<Step> | undefined;
 	const timeOut = () => {
 		if (over) return;
 		const reason: AiError = deadline.signal.reason;
 		last = reason.key === "aborted" ? fail(reason) : stop(() => reason);
-		asked?.resolve({});
 	};
 	deadline.signal.addEventListener("abort", timeOut);
 	if (deadline.signal.aborted) timeOut();
@@ -163,10 +160,8 @@ export async function relay(
 			let step = first ?? last;
 			first = undefined;
 			if (!step) {
-				asked = Promise.withResolvers();
-				advance().then(asked.resolve, asked.reject);
-				step = await asked.promise;
-				asked = undefined;
+				// A read that is under way settles when the stream is let go.
+				step = await advance();
 				step = last ?? step;
 			}
 			const { piece, ended, error } = step;
