@@ -1,7 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../src/errors.ts";
-import { DONE, frame, isDone, mapEvents, namedFrame, ownComment } from "../src/sse.ts";
+import {
+	DONE,
+	type EventPiece,
+	EventStream,
+	frame,
+	isDone,
+	mapEvents,
+	namedFrame,
+	ownComment,
+} from "../src/sse.ts";
 
 const encoder = new TextEncoder();
 
@@ -175,6 +184,63 @@ describe("mapEvents", () => {
 		await reader.read();
 		await reader.cancel("left");
 		expect(cancelled).toBe("left");
+	});
+});
+
+describe("a stream of events that were read already", () => {
+	/** `asked` tells what was done with it. */
+	function made(pieces: readonly EventPiece[]) {
+		const asked: string[] = [];
+		let at = 0;
+		const stream = new EventStream({
+			async pull() {
+				asked.push("pull");
+				return pieces[at++];
+			},
+			async cancel(reason) {
+				asked.push(`cancel ${reason}`);
+			},
+		});
+		return { stream, asked };
+	}
+	const piece = (bytes: string, ...events: EventPiece["events"]): EventPiece => ({
+		bytes: encoder.encode(bytes),
+		events,
+	});
+
+	it("is its bytes to whoever reads it", async () => {
+		const { stream, asked } = made([piece("data: 1\n\n", { data: "1" }), piece(""), piece(": wait\n\n")]);
+		expect(asked).toEqual([]);
+		expect(await text(stream)).toBe("data: 1\n\n: wait\n\n");
+	});
+
+	it("is not read again by whoever rewrites it", async () => {
+		const value = { a: 1 };
+		const { stream } = made([
+			piece("not looked at", { data: "1", value }),
+			piece(": an engine's own\n\n"),
+			piece("", { comment: "ganglion backend=b attempts=2" }, { data: "2" }),
+		]);
+		const seen: unknown[] = [];
+		const onData = (data: string, given: unknown) => {
+			seen.push(given);
+			return `<${data}>`;
+		};
+		expect(await text(mapEvents(stream, { onData, onEnd: () => "|" }))).toBe(
+			"<1>: ganglion backend=b attempts=2\n\n<2>|",
+		);
+		expect(seen[0]).toBe(value);
+		expect(seen[1]).toBeUndefined();
+	});
+
+	it("is pulled as it is asked for, hears of a cancel, and is nobody else's once it is taken over", async () => {
+		const { stream, asked } = made([piece("", { data: "1" }), piece("", { data: "2" })]);
+		const reader = mapEvents(stream, { onData: (data) => data }).getReader();
+		expect(stream.locked).toBe(true);
+		expect(() => EventStream.eventsOf(stream)).toThrow(TypeError);
+		expect(new TextDecoder().decode((await reader.read()).value)).toBe("1");
+		await reader.cancel("left");
+		expect(asked).toEqual(["pull", "cancel left"]);
 	});
 });
 

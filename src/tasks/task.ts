@@ -61,6 +61,9 @@ export type TaskCall<Name extends TaskName = TaskName> = {
  * `stream` exists for text generation alone: the bytes of an OpenAI `chat.completion.chunk` event stream that includes
  * a usage chunk. It either ends after `data: [DONE]` or *errors* with an `AiError`; it never just stops. Whoever holds
  * it must read it to its end or cancel it: cancelling stops the upstream.
+ *
+ * What was parsed on the way goes along: a stage in this isolate takes a stream over with `EventStream.eventsOf`, and
+ * passes on what it does not change as another `EventStream`. Any stream of bytes will do, and is parsed there.
  */
 export type Answer<Name extends TaskName = TaskName> =
 	| { kind: "value"; output: TaskOutput<Name> }
