@@ -19,6 +19,8 @@ const LOAD_CPU = 1;
 /** What the engine answers: bench/upstream.ts. */
 export type Mode = "json" | "bulk" | "stepped" | "paced" | "slow" | "embeddings";
 const MODES: readonly Mode[] = ["json", "bulk", "stepped", "paced", "slow", "embeddings"];
+/** Those that also have a route with `passthrough`. */
+const PASSED_MODES: readonly Mode[] = ["bulk", "stepped"];
 /** Models whose own frames are not OpenAI's. */
 const NATIVE_MODELS = {
 	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
@@ -28,8 +30,11 @@ const NATIVE_MODELS = {
 export interface Contender {
 	name: string;
 	pid: number;
-	/** A chat, or embeddings of `texts`; `native`: in Workers AI's own frames, where it has them. */
-	ask(mode: Mode, body: object, dialect?: "openai" | "native"): Ask;
+	/**
+	 * A chat, or embeddings of `texts`; `native`: in Workers AI's own frames, where it has them; `passthrough`: by a route
+	 * that passes streams on as they are.
+	 */
+	ask(mode: Mode, body: object, how?: "openai" | "native" | "passthrough"): Ask;
 	stop(): Promise<void>;
 }
 
@@ -139,6 +144,12 @@ async function ganglion(
 			ROUTES: {
 				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode, model: "bench" }]])),
 				...Object.fromEntries(
+					PASSED_MODES.map((mode) => [
+						`passed/${mode}`,
+						{ targets: [{ backend: mode, model: "bench" }], passthrough: true },
+					]),
+				),
+				...Object.fromEntries(
 					Object.entries(NATIVE_MODELS).map(([mode, model]) => [model, [{ backend: mode, model: "bench" }]]),
 				),
 			},
@@ -167,15 +178,19 @@ async function ganglion(
 	const token = asOperator ? admin : await createToken(account, admin);
 	return {
 		...served,
-		ask(mode, body, dialect = "openai") {
+		ask(mode, body, how = "openai") {
 			const path =
-				dialect === "native"
+				how === "native"
 					? `run/${NATIVE_MODELS[mode === "stepped" ? mode : "bulk"]}`
 					: `v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`;
 			return {
 				url: `${account}/ai/${path}`,
 				headers: { authorization: `Bearer ${token}` },
-				body: JSON.stringify(dialect === "native" ? body : { model: `bench/${mode}`, ...body }),
+				body: JSON.stringify(
+					how === "native"
+						? body
+						: { model: `${how === "passthrough" ? "passed" : "bench"}/${mode}`, ...body },
+				),
 			};
 		},
 	};

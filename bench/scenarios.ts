@@ -30,6 +30,7 @@ export type ScenarioName =
 	| "peer"
 	| "latency"
 	| "stream"
+	| "passthrough"
 	| "native"
 	| "paced"
 	| "prompts"
@@ -75,6 +76,20 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 			what: "stream of 200 events, same dialect: CPU a chunk / floor",
 			ask: (contender) =>
 				contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
+			each: CHUNKS,
+			warmUpAnswers: 100,
+			bar: 1.6,
+			stretch: 1.3,
+		}),
+	passthrough: (context) =>
+		against(context, {
+			what: "stream of 200 events, same dialect, `passthrough` route: CPU a chunk / floor",
+			ask: (contender) =>
+				contender.ask(
+					"bulk",
+					{ ...CHAT, stream: true, stream_options: { include_usage: true } },
+					"passthrough",
+				),
 			each: CHUNKS,
 			warmUpAnswers: 100,
 			bar: 1.6,

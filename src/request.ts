@@ -93,6 +93,8 @@ export interface Plan {
 	retries: Retries;
 	/** Milliseconds without the beginning of an answer, after which a second target is asked, too. */
 	hedgeMs?: number;
+	/** Streams that are asked for in the engines' own dialect are passed on as they are. */
+	passthrough?: true;
 }
 
 export interface PlannedTarget extends Target {

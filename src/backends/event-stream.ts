@@ -11,9 +11,11 @@
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../errors.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent } from "../sse.ts";
+import type { LastWords } from "../tasks/task.ts";
 import type { ChatDelta } from "../tasks/text-generation.ts";
 import { SentUsage, usageOf } from "../tasks/usage.ts";
 import type { Deadline } from "./deadline.ts";
+import { passThrough } from "./pass-through.ts";
 import { StreamProgress } from "./progress.ts";
 import { type EventReader, type FailureOfCall, type Relayed, relay } from "./relay.ts";
 import { type Call, failureOfBody, failureOfCut } from "./upstream-failure.ts";
@@ -22,13 +24,20 @@ import { type Call, failureOfBody, failureOfCut } from "./upstream-failure.ts";
  * Takes over `source` and `deadline`; see {@link relay}.
  *
  * @param choices how many answers were asked for (`n`).
+ * @param lastWords set: its bytes go to the caller as they are (`pass-through.ts`).
  */
 export const watchEvents = (
 	call: Call,
 	source: ReadableStream<Uint8Array>,
 	deadline: Deadline,
 	choices: number,
-): Promise<Relayed> => relay(call, source, deadline, new Watch(call, choices));
+	lastWords?: LastWords,
+): Promise<Relayed> => {
+	const watch = new Watch(call, choices);
+	return lastWords
+		? passThrough(call, source, deadline, watch, lastWords)
+		: relay(call, source, deadline, watch);
+};
 
 /** One line, one blank. */
 const DATA = "data: ";

@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import type { AiError } from "../errors.ts";
 import type { Media } from "../tasks/media.ts";
-import type { Progress } from "../tasks/task.ts";
+import type { LastWords } from "../tasks/task.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { watchEvents } from "./event-stream.ts";
 import { Gathered } from "./gathered.ts";
@@ -82,8 +82,8 @@ async function readFile(exchange: Exchange): Promise<Media> {
 }
 
 export type StreamReply<Value> =
-	/** Ends after `data: [DONE]`, or errors with an `AiError`. */
-	| { kind: "stream"; events: ReadableStream<Uint8Array>; progress: Progress }
+	/** Ends after `data: [DONE]`, or errors with an `AiError`. With `ended`: as `Answer` has it. */
+	| ({ kind: "stream" } & Relayed)
 	/** The upstream answered at once, although a stream was asked for. */
 	| { kind: "value"; value: Value };
 
@@ -95,7 +95,7 @@ export async function postStream<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
-	{ schema, choices, headers }: RequestOptions & { schema: Schema; choices: number },
+	{ schema, choices, headers, lastWords }: RequestOptions & StreamOptions<Schema>,
 ): Promise<StreamReply<z.output<Schema>>> {
 	return postForStream(call, {
 		path,
@@ -104,8 +104,15 @@ export async function postStream<Schema extends z.ZodType>(
 		headers,
 		types: ["text/event-stream"],
 		schema,
-		take: (source, deadline) => watchEvents(call, source, deadline, choices),
+		take: (source, deadline) => watchEvents(call, source, deadline, choices, lastWords),
 	});
+}
+
+interface StreamOptions<Schema> {
+	schema: Schema;
+	choices: number;
+	/** The stream is to be passed on as it is. */
+	lastWords?: LastWords | undefined;
 }
 
 interface StreamRequest<Schema> extends Request {

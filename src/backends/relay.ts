@@ -15,9 +15,9 @@ import type { StreamProgress } from "./progress.ts";
 import { type Call, failureOfCut, failureOfShape } from "./upstream-failure.ts";
 
 /** Room for one event. The largest are images in base64. */
-const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** How long an upstream may keep its connection after its last event. Waiting for its end lets it be used again. */
-const CLOSE_GRACE_MS = 1000;
+export const CLOSE_GRACE_MS = 1000;
 
 export type FailureOfCall = (call: Call) => AiError;
 
@@ -40,6 +40,8 @@ export interface EventReader {
 export interface Relayed {
 	events: ReadableStream<Uint8Array>;
 	progress: StreamProgress;
+	/** Of a stream that is passed on as it is: see `Answer`. */
+	ended?: Promise<AiError | undefined>;
 }
 
 /** What the reader gets next: a piece and perhaps the end, or a failure; nothing at the end, or when it has gone. */
@@ -176,8 +178,8 @@ export async function relay(
 	return { events, progress: watch.progress };
 }
 
-const BLANK_LINE = new TextEncoder().encode("\n\n");
-const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");
+export const BLANK_LINE = new TextEncoder().encode("\n\n");
+export const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");
 
 /** Most reads bring one whole event. */
 const part = (bytes: Uint8Array, from: number, to: number): Uint8Array =>

@@ -30,8 +30,13 @@ export const Settings = z
 		retries: RetriesSetting.optional(),
 		hedge_ms: milliseconds.optional(),
 		sticky: z.literal("session").optional(),
+		passthrough: z.boolean().optional(),
 	})
-	.transform(({ timeouts = {}, retries, hedge_ms, sticky }): ReadSettings => {
+	.refine(({ hedge_ms, passthrough }) => !passthrough || hedge_ms === undefined, {
+		path: ["hedge_ms"],
+		error: 'expected nothing beside "passthrough", whose streams are the engine\'s own',
+	})
+	.transform(({ timeouts = {}, retries, hedge_ms, sticky, passthrough }): ReadSettings => {
 		const { totalMs, ...ofEachCall } = timeouts;
 		return {
 			timeouts: ofEachCall,
@@ -40,6 +45,7 @@ export const Settings = z
 				...(retries && { retries }),
 				...(hedge_ms !== undefined && { hedgeMs: hedge_ms }),
 				...(sticky && { sticky }),
+				...(passthrough && { passthrough }),
 			},
 		};
 	});

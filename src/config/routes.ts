@@ -158,6 +158,7 @@ export function readRoutes(entries: [string, unknown][], world: RouteWorld): Rou
 		if (Array.isArray(list))
 			for (const [i, target] of list.entries()) checkBackend(target, [...listPath, i], world);
 		const parsed = list === undefined ? undefined : world.problems.parse(schema, list, listPath);
+		if (settings?.passthrough && Array.isArray(list)) checkKinds(list, listPath, world);
 		return {
 			pattern,
 			...(settings && { settings }),
@@ -210,6 +211,19 @@ function checkBackend(target: unknown, path: Path, world: RouteWorld): void {
 	else {
 		const entry = world.backendEntries.get(backend);
 		if (isRecord(entry)) refuseSecondKey(headers, entry.key, [...path, "headers"], world.problems);
+	}
+}
+
+/** The streams of any other kind are translated, and could not be passed on as they are. */
+function checkKinds(targets: readonly unknown[], path: Path, { backends, problems }: RouteWorld): void {
+	for (const [i, target] of targets.entries()) {
+		const name = isRecord(target) ? String(target.backend) : "";
+		const kind = backends.get(name)?.kind;
+		if (kind !== undefined && kind !== "openai")
+			problems.add(
+				[...path, i, "backend"],
+				`expected a backend of kind "openai" beside "passthrough", found one of kind "${kind}"`,
+			);
 	}
 }
 

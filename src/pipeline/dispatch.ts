@@ -6,7 +6,12 @@ import type { Plan, Served, Services } from "../request.ts";
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 import { begin } from "./dispatch/begin.ts";
 import { identityOf } from "./dispatch/identity.ts";
-import { type DispatchContext as AskContext, type DispatchServices, Journey } from "./dispatch/journey.ts";
+import {
+	type DispatchContext as AskContext,
+	concludeStream,
+	type DispatchServices,
+	Journey,
+} from "./dispatch/journey.ts";
 import { splice } from "./dispatch/splice.ts";
 
 export interface DispatchContext extends AskContext {
@@ -50,7 +55,9 @@ async function ask(
 	journey.settleOn(begun.target);
 	// A lone target's stream passes as it is: nobody could go on.
 	const passes = answer.kind === "value" || call.task !== "text-generation" || !journey.goesOn;
+	const ended = answer.kind === "stream" ? answer.ended : undefined;
 	if (passes) begun.trial.succeed();
-	const given = passes ? answer : splice(begun, answer, call.input, journey);
+	else if (ended) void ended.then((failure) => concludeStream(begun.trial, failure));
+	const given = passes || ended ? answer : splice(begun, answer, call.input, journey);
 	return { answer: { task: call.task, answer: given } as TaskAnswer, served };
 }

@@ -28,6 +28,8 @@ export interface Explanation {
 	retries?: { attempts: number; base_ms: number; max_ms: number };
 	hedge_ms?: number;
 	total_ms?: number;
+	/** Of the route: streams that are asked for on OpenAI's chat route are the engine's own. */
+	passthrough?: true;
 	/** At most: what would be reserved. */
 	estimate?: {
 		neurons: number;
@@ -140,7 +142,7 @@ async function explainPlan(
 	{ id }: Model,
 	call: TaskCall | undefined,
 	services: Services,
-): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms">> {
+): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms" | "passthrough">> {
 	const { targets: routed = [], named } = services.routing.find(id) ?? {};
 	const total = routed.reduce((sum, { weight = 0 }) => sum + weight, 0);
 	const backends = await backendsOf(plan.targets);
@@ -155,7 +157,7 @@ async function explainPlan(
 		const replicas = urls && urls.length > 1 ? `, one of ${urls.length} replicas` : "";
 		return (named ? share : "the default backend: no route names the model") + replicas;
 	};
-	const { retries, hedgeMs, totalMs } = plan;
+	const { retries, hedgeMs, totalMs, passthrough } = plan;
 	return {
 		targets: plan.targets.map((target) => {
 			const { backend, kind, model, standing, timeouts } = target;
@@ -171,6 +173,7 @@ async function explainPlan(
 		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
 		...(hedgeMs !== undefined && { hedge_ms: hedgeMs }),
 		...(totalMs !== undefined && { total_ms: totalMs }),
+		...(passthrough && { passthrough }),
 	};
 }
 

@@ -2,7 +2,7 @@
  * Reads what an answer used while it passes, and settles its ticket when it has. What cuts an answer that has begun is
  * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
  */
-import { toAiError } from "../errors.ts";
+import { type AiError, toAiError } from "../errors.ts";
 import { PulledStream, type Source } from "../media/pulled-stream.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
 import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
@@ -53,11 +53,15 @@ export async function meter(
 	};
 	const { task } = call;
 	if (answered.answer.kind === "stream") {
-		const { events, progress } = answered.answer;
+		const { events, progress, ended } = answered.answer;
 		const settleStream = (how: Passing) => settle(how, measureStream(call, progress));
+		const cost = (usage: Usage) => costOf(usage, model) + hedged(call, model, served);
+		if (ended) {
+			const abandon = heedEnd(events, ended, passed, settleStream);
+			return { answer: answered, priced: priced(model, cost), abandon };
+		}
 		const { source, abandon } = watched(EventStream.eventsOf(events), passed, settleStream);
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
-		const cost = (usage: Usage) => costOf(usage, model) + hedged(call, model, served);
 		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
 	}
 	if (task === "live-transcription" && answered.answer.kind === "value") {
@@ -111,6 +115,21 @@ interface Watched<T> {
 	source: Source<T>;
 	/** Lets go of the engine, whoever pulls. Says nothing of an end. */
 	abandon(): void;
+}
+
+/** Of a stream that is the caller's to the last byte: not a byte of it is read. Gives how to let go of it. */
+function heedEnd(
+	events: ReadableStream<Uint8Array>,
+	ended: Promise<AiError | undefined>,
+	{ ticket, tell }: Passed,
+	settle: (how: Passing) => void,
+): () => void {
+	ticket.begin();
+	void ended.then((failure) => {
+		settle(!failure ? "ok" : failure.key === "aborted" ? "left" : "cut");
+		if (failure) tell(failure);
+	});
+	return () => void events.cancel().catch(() => {});
 }
 
 /** For a pull that nobody waits for. */

@@ -25,11 +25,13 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	try {
 		const plan = route(model.id, services, request.session);
 		const { caller, options } = request;
+		const lastWords = plan.passthrough && writer.passesOn?.(entry.call, model);
 		const asking = {
 			model,
 			requestId: request.id,
 			served: tried,
 			...(options?.singleFlight && { shareWithin: caller.account }),
+			...(lastWords && { lastWords }),
 		};
 		const {
 			answer: given,

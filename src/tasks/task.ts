@@ -2,6 +2,7 @@
  * What can be asked, independent of who asks and of who answers. A surface's dialect is read into one of these inputs;
  * a backend answers with the matching output; neither knows the other.
  */
+import type { AiError } from "../errors.ts";
 import type { SpeechInput, Transcript, TranscriptionInput, TurnInput, TurnOutput } from "./audio.ts";
 import type { DecisionInput, DecisionOutput } from "./decision.ts";
 import type {
@@ -64,10 +65,24 @@ export type TaskCall<Name extends TaskName = TaskName> = {
  *
  * What was parsed on the way goes along: a stage in this isolate takes a stream over with `EventStream.eventsOf`, and
  * passes on what it does not change as another `EventStream`. Any stream of bytes will do, and is parsed there.
+ *
+ * One with `ended` is for the caller as it is, to the last byte (see `LastWords`): it does not error, and nobody between
+ * reads it. `ended` resolves when it is over, with what ended it before its end; it never rejects.
  */
 export type Answer<Name extends TaskName = TaskName> =
 	| { kind: "value"; output: TaskOutput<Name> }
-	| { kind: "stream"; events: ReadableStream<Uint8Array>; progress: Progress };
+	| {
+			kind: "stream";
+			events: ReadableStream<Uint8Array>;
+			progress: Progress;
+			ended?: Promise<AiError | undefined>;
+	  };
+
+/**
+ * How a stream of OpenAI chunks ends that failed, in the words of a dialect whose callers can be given an engine's own
+ * stream as it is.
+ */
+export type LastWords = (failure: AiError) => string;
 
 /**
  * What of a stream has passed to its reader. Whoever makes the stream keeps it up to date, so that it is true whenever

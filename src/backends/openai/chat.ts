@@ -62,6 +62,7 @@ export async function generateText(input: ChatInput, call: Call): Promise<Answer
 	const reply = await postStream(call, PATH, requestBody(input, call), {
 		schema: ChatReply,
 		choices: input.n ?? 1,
+		lastWords: call.lastWords,
 	});
 	return reply.kind === "stream" ? reply : { kind: "value", output: completion(reply.value, call) };
 }

@@ -17,7 +17,8 @@ export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
 
 type ChatReply =
 	| { kind: "value"; input: ChatInput; completion: ChatCompletion }
-	| { kind: "stream"; input: ChatInput; events: ReadableStream<Uint8Array> };
+	/** `asIs`: it has its last words already. */
+	| { kind: "stream"; input: ChatInput; events: ReadableStream<Uint8Array>; asIs?: true };
 
 /** An answer in the way it was asked for: engines may answer a request for a stream with a value. */
 export function chatReply(answered: TaskAnswer, context: WriteContext): ChatReply {
@@ -26,7 +27,8 @@ export function chatReply(answered: TaskAnswer, context: WriteContext): ChatRepl
 		throw new TypeError(`A chat writer was given an answer to ${answered.task}`);
 	const { input } = call;
 	const answer = mendForcedCall(answered.answer, input, context);
-	if (answer.kind === "stream") return { kind: "stream", input, events: answer.events };
+	if (answer.kind === "stream")
+		return { kind: "stream", input, events: answer.events, ...(answer.ended && { asIs: true }) };
 	return input.stream
 		? { kind: "stream", input, events: completionToChunks(answer.output) }
 		: { kind: "value", input, completion: answer.output };

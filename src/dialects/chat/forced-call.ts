@@ -3,6 +3,8 @@
  * the call into the text, as JSON, and make none. Whoever forced a tool wants nothing but its call, so an object in
  * the text is taken for one.
  */
+
+import type { Model } from "../../models/model.ts";
 import { DONE, frame, mapEvents } from "../../sse.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type {
@@ -25,13 +27,20 @@ export function mendForcedCall(
 	input: ChatInput,
 	{ model, uuid }: Pick<WriteContext, "model" | "uuid">,
 ): ChatAnswer {
-	const forced = model.output === "gpt-oss" ? forcedTool(input) : undefined;
+	const forced = toolToMend(input, model);
 	if (forced === undefined) return answer;
 	const callIn = (text: string) => readCall(text, forced, uuid);
 	return answer.kind === "stream"
 		? { ...answer, events: mendEvents(answer.events, callIn) }
 		: { kind: "value", output: mendCompletion(answer.output, callIn) };
 }
+
+/** Whether an answer of the model must be looked at. */
+export const mayMendCall = (input: ChatInput, model: Model): boolean =>
+	toolToMend(input, model) !== undefined;
+
+const toolToMend = (input: ChatInput, { output }: Pick<Model, "output">): string | undefined =>
+	output === "gpt-oss" ? forcedTool(input) : undefined;
 
 type CallIn = (text: string) => ToolCall | undefined;
 

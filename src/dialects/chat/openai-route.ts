@@ -12,6 +12,8 @@ import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { contentRules } from "./content-rules.ts";
+import { errorFrame } from "./errors.ts";
+import { mayMendCall } from "./forced-call.ts";
 import { readMessages } from "./messages.ts";
 import { AnyResponseFormat, OpenAiMessage, openAiFields, PlainMessage } from "./openai-fields.ts";
 import { readOpenAi } from "./openai-read.ts";
@@ -44,11 +46,16 @@ export const openaiChat: Dialect = {
 		write(answer, context) {
 			const reply = chatReply(answer, context);
 			if (reply.kind === "stream") {
+				if (reply.asIs) return { kind: "events", events: reply.events };
 				const ending = asksForUsage(context.inputs) ? "chunk" : "none";
 				return { kind: "events", events: openAiEvents(reply.events, context, ending) };
 			}
 			return { kind: "json", value: openAiCompletion(reply.completion, context) };
 		},
+		passesOn: (call, model) =>
+			call.task === "text-generation" && call.input.stream && !mayMendCall(call.input, model)
+				? errorFrame
+				: undefined,
 	},
 };
 

@@ -128,7 +128,8 @@ export class Journey {
 		this.served.attempts++;
 		this.#calls.set(target, this.callsOf(target) + 1);
 		try {
-			const answer = await handler(call.input, { model: context.model, signal });
+			const { model, lastWords } = context;
+			const answer = await handler(call.input, { model, signal, ...(lastWords && { lastWords }) });
 			trial.begin();
 			return { target, answer, trial };
 		} catch (error) {
@@ -180,6 +181,10 @@ export function conclude(trial: Trial, failure: AiError | undefined): void {
 	else if (healthy) trial.succeed();
 	else trial.fail(failure?.retryAfter === undefined ? undefined : failure.retryAfter * 1000);
 }
+
+/** Of a stream that is over. */
+export const concludeStream = (trial: Trial, failure: AiError | undefined): void =>
+	failure ? conclude(trial, failure.key === "aborted" ? undefined : failure) : trial.succeed();
 
 /** What was said in the dialect of one upstream's own may be more than another kind can be told. */
 function notUnderstood({ kind }: Target, call: TaskCall): string | undefined {
