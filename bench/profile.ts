@@ -21,6 +21,7 @@ const LOADS: Record<string, (contender: Contender) => Ask> = {
 		contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
 	stepped: (contender) =>
 		contender.ask("stepped", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
+	passthrough: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "passthrough"),
 	native: (contender) => contender.ask("stepped", { ...CHAT, stream: true }, "native"),
 	prompt: (contender) =>
 		contender.ask("json", {

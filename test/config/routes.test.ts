@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { ConfigError } from "../../src/config/problems.ts";
 import { matches } from "../../src/config/routes.ts";
 import { configure } from "../../src/config.ts";
 
@@ -97,6 +98,35 @@ describe("RouteTable", () => {
 			hedgeMs: 800,
 			sticky: "session",
 		});
+	});
+
+	it("reads that streams are to be passed on as they are, by engines of OpenAI's dialect alone", () => {
+		const BACKENDS = {
+			vllm: { kind: "openai", url: "http://vllm/v1" },
+			claude: { kind: "anthropic", key: "KEY" },
+		};
+		const configured = (route: object) => configure({ BACKENDS, KEY: "k", ROUTES: { m: route } }).routing;
+		const vllm = { backend: "vllm" };
+		expect(configured({ targets: [vllm], passthrough: true }).find("m")?.settings).toEqual({
+			passthrough: true,
+		});
+		expect(configured({ targets: [vllm], passthrough: false }).find("m")?.settings).toEqual({});
+		const problemsOf = (route: object): unknown => {
+			try {
+				return configured(route);
+			} catch (error) {
+				return (error as ConfigError).problems;
+			}
+		};
+		const targets = [vllm, { backend: "claude" }, { backend: "simulator" }];
+		const kind = 'expected a backend of kind "openai" beside "passthrough", found one of kind';
+		expect(problemsOf({ targets, passthrough: true })).toEqual([
+			`ROUTES.m.targets[1].backend: ${kind} "anthropic"`,
+			`ROUTES.m.targets[2].backend: ${kind} "simulator"`,
+		]);
+		expect(problemsOf({ targets: [vllm], passthrough: true, hedge_ms: 5 })).toEqual([
+			'ROUTES.m.hedge_ms: expected nothing beside "passthrough", found a number',
+		]);
 	});
 
 	it("knows how each kind of engine goes on with a message, unless it is told", () => {

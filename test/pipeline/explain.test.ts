@@ -59,6 +59,16 @@ describe("explain", () => {
 		expect(requests).toEqual([]);
 	});
 
+	it("says that a route passes streams on as they are", async () => {
+		const targets = [{ backend: "spare" }];
+		const { explain } = explainer({
+			...TWO,
+			ROUTES: { [LLAMA]: { targets, passthrough: true }, "*": targets },
+		});
+		expect(await explain(LLAMA)).toMatchObject({ passthrough: true });
+		expect(await explain(KIMI)).not.toHaveProperty("passthrough");
+	});
+
 	it("says of targets without weights that the route has them in this order", async () => {
 		const targets = [
 			{ backend: "spare", model: "one" },

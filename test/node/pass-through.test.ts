@@ -1,0 +1,268 @@
+/**
+ * Streams of a route with `passthrough`, through the whole Worker under workerd and over real sockets: the caller's bytes
+ * are the engine's, and what the gateway owes both of them holds.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { quantile } from "../../bench/statistics.ts";
+import { CANCELLED_MS } from "../../soak/leaving.ts";
+import { type FaultGateway, startGateway } from "../faults/gateway.ts";
+import { answer, hang, Provider, type ProviderCall, reset, type Script, status } from "../faults/provider.ts";
+
+const a = new Provider("a");
+const b = new Provider("b");
+let gateway: FaultGateway;
+
+beforeAll(async () => {
+	await Promise.all([a.listen(), b.listen()]);
+	gateway = await startGateway();
+}, 60_000);
+afterEach(async () => {
+	for (const { calls } of [a, b]) for (const { closed } of calls) await closed;
+});
+afterAll(async () => {
+	await gateway?.stop();
+	a.stop();
+	b.stop();
+});
+
+const TIMEOUTS = { header_ms: 2_000, idle_ms: 2_000, total_ms: 20_000 };
+
+async function passing(script: Script, more: object = {}): Promise<void> {
+	a.does(script);
+	await gateway.configure(
+		{ targets: [{ backend: "a" }], retries: { attempts: 1 }, timeouts: TIMEOUTS, passthrough: true, ...more },
+		[a, b],
+	);
+}
+
+const chunk = (choices: unknown[], more: object = {}): string =>
+	`data: ${JSON.stringify({ id: "e-1", object: "chat.completion.chunk", created: 7, model: "engine's/own", choices, ...more })}\n\n`;
+const delta = (content: string) => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
+const finish = chunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
+const usage = (completion_tokens: number) =>
+	chunk([], { usage: { prompt_tokens: 11, completion_tokens, total_tokens: 11 + completion_tokens } });
+const DONE = "data: [DONE]\n\n";
+const WHOLE = [delta("a"), delta("b"), finish, usage(5), DONE];
+
+const begin = ({ response }: ProviderCall) =>
+	response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+
+/** Each frame a write of its own; then what `then` does. */
+const says =
+	(frames: readonly string[], then: Script = ({ response }) => void response.end()): Script =>
+	async (call) => {
+		begin(call);
+		for (const frame of frames) {
+			await new Promise<void>((resolve) => call.response.write(frame, () => resolve()));
+			await wait(2);
+		}
+		await then(call);
+	};
+
+/** As a caller has it who asks for no usage. */
+const ask = async (options: Parameters<FaultGateway["open"]>[0] = {}): Promise<string> =>
+	(await gateway.open(options)).text();
+
+const frame = (code: number, message: string, type = "server_error") =>
+	`data: ${JSON.stringify({ error: { message, type, code } })}\n\n`;
+const CUT = frame(5001, "AiError: AiError: The backend 'a' was cut off mid-answer");
+
+describe("a stream that is passed on as it is", () => {
+	it("has the engine's bytes, and its usage is what the account pays", async () => {
+		const odd = `: note\n\nevent: message\nid: 4\ndata:${delta("c").slice(5)}`;
+		const frames = [delta("a"), odd, ...WHOLE];
+		await passing(says(frames));
+		const response = await gateway.open();
+		expect(response.headers.get("content-type")).toBe("text/event-stream");
+		expect(response.headers.get("x-ganglion-backend")).toBe("a");
+		expect(await response.text()).toBe(frames.join(""));
+		expect(await gateway.billed()).toMatchObject({
+			outcome: "ok",
+			backend: "a",
+			input_tokens: 11,
+			output_tokens: 5,
+			estimated: false,
+		});
+	});
+
+	it("is asked for usage, also where the caller did not", async () => {
+		await passing(says(WHOLE));
+		await ask();
+		expect(a.calls[0]?.body.stream_options).toEqual({ include_usage: true });
+	});
+
+	it("comes chunk by chunk, each before the next is said", async () => {
+		let say = (_frame: string) => {};
+		await passing((call) => {
+			begin(call);
+			say = (frame) => void call.response.write(frame);
+			say(delta("0"));
+		});
+		const reader = (await gateway.open()).body?.getReader();
+		const decoder = new TextDecoder();
+		for (let i = 0; i < 10; i++) {
+			expect(decoder.decode((await reader?.read())?.value)).toBe(delta(String(i)));
+			// Longer than between two looks of the gateway, and shorter.
+			await wait(i % 2 === 0 ? 130 : 5);
+			say(delta(String(i + 1)));
+		}
+		await reader?.cancel();
+	});
+
+	it("is long, and whole", async () => {
+		const frames = Array.from({ length: 5_000 }, (_, i) => delta(`${i} ${"x".repeat(i % 300)}`));
+		const text = [...frames, finish, usage(5_000), DONE].join("");
+		await passing(async (call) => {
+			begin(call);
+			call.response.end(text);
+		});
+		expect(await ask()).toBe(text);
+		expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: 5_000 });
+	});
+});
+
+describe("a stream that breaks", () => {
+	it.each([
+		["is cut", says([delta("a"), delta("b")], reset)],
+		["stops", says([delta("a"), delta("b")])],
+	])("and %s ends in one error frame, and is billed for what passed", async (_, script) => {
+		await passing(script);
+		expect(await ask()).toBe(delta("a") + delta("b") + CUT);
+		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 2, estimated: true });
+	});
+
+	it("amid an event: a blank line ends that", async () => {
+		await passing(says([delta("a"), delta("b").slice(0, 30)], reset));
+		expect(await ask()).toBe(`${delta("a")}${delta("b").slice(0, 30)}\n\n${CUT}`);
+	});
+
+	it("behind all its words is whole, with [DONE]", async () => {
+		await passing(says([delta("a"), finish, usage(1)], reset));
+		expect(await ask()).toBe(delta("a") + finish + usage(1) + DONE);
+		expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: 1 });
+	});
+
+	it("with an event that is no chunk, which nothing takes back", async () => {
+		await passing(says([delta("a"), "data: {no\n\n"], hang));
+		const shape = "AiError: AiError: The backend 'a' answered with something that is not a chat stream";
+		expect(await ask()).toBe(`${delta("a")}data: {no\n\n${frame(5001, shape)}`);
+		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 1 });
+	});
+
+	it("with an error of the engine's own has that and no other", async () => {
+		const error = 'data: {"error":{"message":"CUDA error","type":"InternalServerError","code":500}}\n\n';
+		await passing(says([delta("a"), error, DONE]));
+		expect(await ask()).toBe(delta("a") + error + DONE);
+		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 1 });
+	});
+
+	it("by silence", async () => {
+		await passing(says([delta("a")], hang), { timeouts: { ...TIMEOUTS, idle_ms: 300 } });
+		const silent = "AiError: Timeout: The backend 'a' was silent for 300 ms";
+		expect(await ask()).toBe(delta("a") + frame(3007, silent));
+		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 1 });
+	});
+
+	it("is let go when its end has come and its connection stays", async () => {
+		await passing(says(WHOLE, hang));
+		expect(await ask()).toBe(WHOLE.join(""));
+		expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: 5 });
+	});
+});
+
+describe("before the first event", () => {
+	const TWO = { targets: [{ backend: "a" }, { backend: "b" }] };
+
+	it.each([
+		["a refusal", status(503)],
+		["an error as its first event", says(['data: {"error":{"message":"full","code":503}}\n\n'])],
+		["an end without a word", says([])],
+		["silence", says([], hang)],
+	])("%s leads to the next target", async (_, script) => {
+		b.does(says(WHOLE));
+		await passing(script, { ...TWO, timeouts: { ...TIMEOUTS, first_token_ms: 300 } });
+		expect(await ask()).toBe(WHOLE.join(""));
+		expect(await gateway.billed()).toMatchObject({ outcome: "ok", backend: "b", attempts: 2 });
+	});
+
+	it("is one clean error where nobody is left", async () => {
+		await passing(says(['data: {"error":{"message":"full","code":503}}\n\n']));
+		expect((await gateway.open()).status).toBe(429);
+	});
+
+	it("only: behind it nobody goes on", async () => {
+		b.does(says(WHOLE));
+		await passing(says([delta("a")], reset), TWO);
+		expect(await ask()).toBe(delta("a") + CUT);
+		expect(b.calls).toEqual([]);
+	});
+});
+
+describe("what is not passed on", () => {
+	it("is a whole answer, which has the catalogue's name", async () => {
+		await passing(answer());
+		const { model } = JSON.parse(await ask({ stream: false }));
+		expect(model).toBe("acme/model");
+	});
+});
+
+describe("a caller", () => {
+	it("who leaves stops the engine, and pays for what passed", async () => {
+		const times: number[] = [];
+		let closedAt = 0;
+		await passing(async (call) => {
+			call.response.on("close", () => {
+				closedAt = performance.now();
+			});
+			begin(call);
+			for (let i = 0; !call.response.destroyed; i++) {
+				call.response.write(delta(`${i}`));
+				await wait(10);
+			}
+		});
+		for (let turn = 0; turn < 10; turn++) {
+			const leaving = new AbortController();
+			const reader = (await gateway.open({ signal: leaving.signal })).body?.getReader();
+			let heard = 0;
+			while (heard < 3)
+				heard += new TextDecoder().decode((await reader?.read())?.value).split("\n\n").length - 1;
+			const leftAt = performance.now();
+			leaving.abort();
+			await a.calls[turn]?.closed;
+			times.push(closedAt - leftAt);
+			const { outcome, output_tokens } = await gateway.billed();
+			expect(outcome).toBe("left");
+			expect(output_tokens).toBeGreaterThanOrEqual(heard);
+			expect(output_tokens).toBeLessThanOrEqual(heard + CANCELLED_MS / 10);
+		}
+		console.log(
+			`left: p50 ${quantile(
+				times.sort((x, y) => x - y),
+				0.5,
+			).toFixed(1)} ms, max ${times.at(-1)?.toFixed(1)} ms`,
+		);
+		expect(quantile(times, 0.5)).toBeLessThanOrEqual(CANCELLED_MS);
+	}, 60_000);
+
+	it("who does not read is no silent engine, and gets all of it", async () => {
+		const piece = delta("x".repeat(32_000));
+		const pieces = 400;
+		await passing(
+			async (call) => {
+				begin(call);
+				for (let i = 0; i < pieces; i++)
+					if (!call.response.write(piece))
+						await new Promise((resolve) => call.response.once("drain", resolve));
+				call.response.end(finish + usage(pieces) + DONE);
+			},
+			{ timeouts: { ...TIMEOUTS, idle_ms: 400 } },
+		);
+		const response = await gateway.open();
+		await wait(1_500);
+		const text = await response.text();
+		expect(text.length).toBe(piece.length * pieces + (finish + usage(pieces) + DONE).length);
+		expect(text.endsWith(finish + usage(pieces) + DONE)).toBe(true);
+		expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: pieces });
+	});
+});
