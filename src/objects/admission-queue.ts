@@ -18,6 +18,9 @@ export const LOST_AFTER_MS = 10_000;
 export const MAX_TOGETHER = 100;
 /** Less than most engines take for their first word, and enough for company where there is much to do. */
 export const GATHER_MS = 10;
+/** After a call, as many times what it took: where calls are slow, because there is much to do, they are fewer. */
+const REST = 3;
+export const MAX_REST_MS = 30;
 
 export interface QueueWorld {
 	now(): number;
@@ -167,6 +170,9 @@ export class AdmissionQueue {
 		} catch (error) {
 			for (const each of all) settle(each, { error });
 		}
+		const now = this.#world.now();
+		const restUntil = now + Math.min(REST * (now - call.since), MAX_REST_MS);
+		this.#gatherUntil = Math.max(this.#gatherUntil, restUntil);
 		// A later call did not wait for this one, and tells those who came after it.
 		if (this.#current === call) this.#next();
 	}

@@ -4,6 +4,7 @@ import {
 	AdmissionQueue,
 	GATHER_MS,
 	LOST_AFTER_MS,
+	MAX_REST_MS,
 	MAX_TOGETHER,
 	PATIENCE_MS,
 } from "../../src/objects/admission-queue.ts";
@@ -225,6 +226,23 @@ describe("admissions of requests that go ahead", () => {
 		await pass(GATHER_MS - 1);
 		expect(calls).toHaveLength(2);
 		expect(calls[1]?.tickets.toSorted()).toEqual(["b", "c", "d"]);
+	});
+
+	it("leave the object in peace for as many times what its call took, and not for long", async () => {
+		for (const [took, rests] of [
+			[8, 24],
+			[50, MAX_REST_MS],
+		] as const) {
+			const { ahead, calls, pass } = queue();
+			ahead("a");
+			ahead("b");
+			await pass(took);
+			await calls[0]?.answer(["a"]);
+			await pass(rests - 1);
+			expect(calls).toHaveLength(1);
+			await pass(1);
+			expect(ticketsOf(calls)).toEqual([["a"], ["b"]]);
+		}
 	});
 
 	it("go along with one that waits for its answer", async () => {
