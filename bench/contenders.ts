@@ -17,24 +17,34 @@ export const CONTENDERS_CPU = 0;
 const LOAD_CPU = 1;
 
 /** What the engine answers: bench/upstream.ts. */
-export type Mode = "json" | "bulk" | "stepped" | "paced" | "slow" | "embeddings";
-const MODES: readonly Mode[] = ["json", "bulk", "stepped", "paced", "slow", "embeddings"];
-/** Those that also have a route with `passthrough`. */
-const PASSED_MODES: readonly Mode[] = ["bulk", "stepped"];
+export type Mode = "json" | "late" | "bulk" | "stepped" | "paced" | "slow" | "embeddings";
+const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "paced", "slow", "embeddings"];
+/** Those that also have a route with `passthrough`, and one with a second engine. */
+const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped"];
 /** Models whose own frames are not OpenAI's. */
 const NATIVE_MODELS = {
 	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
 	stepped: "@cf/meta/llama-3.1-8b-instruct-fast",
 };
 
+/**
+ * How Ganglion is asked: on OpenAI's routes; in Workers AI's own frames, where it has them; by a route that passes streams
+ * on as they are, or one on which another engine would go on; by another dialect's route; or to share an answer.
+ */
+export type How =
+	| "openai"
+	| "native"
+	| "passthrough"
+	| "two engines"
+	| "responses"
+	| "messages"
+	| "single-flight";
+
 export interface Contender {
 	name: string;
 	pid: number;
-	/**
-	 * A chat, or embeddings of `texts`; `native`: in Workers AI's own frames, where it has them; `passthrough`: by a route
-	 * that passes streams on as they are.
-	 */
-	ask(mode: Mode, body: object, how?: "openai" | "native" | "passthrough"): Ask;
+	/** A chat, or embeddings of `texts`. */
+	ask(mode: Mode, body: object, how?: How): Ask;
 	stop(): Promise<void>;
 }
 
@@ -144,10 +154,13 @@ async function ganglion(
 			ROUTES: {
 				...Object.fromEntries(MODES.map((mode) => [`bench/${mode}`, [{ backend: mode, model: "bench" }]])),
 				...Object.fromEntries(
-					PASSED_MODES.map((mode) => [
-						`passed/${mode}`,
-						{ targets: [{ backend: mode, model: "bench" }], passthrough: true },
-					]),
+					STREAMED_MODES.flatMap((mode) => {
+						const target = { backend: mode, model: "bench" };
+						return [
+							[`passed/${mode}`, { targets: [target], passthrough: true }],
+							[`paired/${mode}`, { targets: [target, { ...target, backend: "json" }] }],
+						];
+					}),
 				),
 				...Object.fromEntries(
 					Object.entries(NATIVE_MODELS).map(([mode, model]) => [model, [{ backend: mode, model: "bench" }]]),
@@ -158,7 +171,7 @@ async function ganglion(
 			LIMITS: {
 				plan: "paid",
 				...(unlimited
-					? { requests_per_minute: { "Text Generation": null, "Text Embeddings": null } }
+					? { requests_per_minute: "none" }
 					: {
 							daily_neurons: 1e9,
 							requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
@@ -179,22 +192,25 @@ async function ganglion(
 	return {
 		...served,
 		ask(mode, body, how = "openai") {
-			const path =
-				how === "native"
-					? `run/${NATIVE_MODELS[mode === "stepped" ? mode : "bulk"]}`
-					: `v1/${mode === "embeddings" ? "embeddings" : "chat/completions"}`;
+			const model = `${FAMILIES[how] ?? "bench"}/${mode}`;
+			const isRun = how === "native";
+			const path = isRun
+				? `run/${NATIVE_MODELS[mode === "stepped" ? mode : "bulk"]}`
+				: `v1/${mode === "embeddings" ? "embeddings" : (ROUTES[how] ?? "chat/completions")}`;
 			return {
 				url: `${account}/ai/${path}`,
-				headers: { authorization: `Bearer ${token}` },
-				body: JSON.stringify(
-					how === "native"
-						? body
-						: { model: `${how === "passthrough" ? "passed" : "bench"}/${mode}`, ...body },
-				),
+				headers: {
+					authorization: `Bearer ${token}`,
+					...(how === "single-flight" && { "x-ganglion-single-flight": "true" }),
+				},
+				body: JSON.stringify(isRun ? body : { model, ...body }),
 			};
 		},
 	};
 }
+
+const FAMILIES: Partial<Record<How, string>> = { passthrough: "passed", "two engines": "paired" };
+const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };
 
 async function createToken(account: string, admin: string): Promise<string> {
 	const response = await fetch(`${account}/tokens`, {

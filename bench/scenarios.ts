@@ -1,6 +1,6 @@
 /** What is measured. Each scenario starts the contenders that it needs and stops them. */
 import { bundleSize } from "./bundle.ts";
-import type { Contender, ContenderName, Field } from "./contenders.ts";
+import type { Contender, ContenderName, Field, How, Mode } from "./contenders.ts";
 import { devStart } from "./dev-start.ts";
 import { type Ask, agentOf, ask, load, warmUp } from "./load.ts";
 import { openStreams } from "./open-streams.ts";
@@ -38,6 +38,7 @@ export type ScenarioName =
 	| "memory"
 	| "start"
 	| "dev"
+	| "features"
 	| "bundle";
 
 type Scenario = (context: Context) => Promise<Row[]>;
@@ -71,39 +72,10 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 		}
 	},
 	latency: addedLatency,
-	stream: (context) =>
-		against(context, {
-			what: "stream of 200 events, same dialect: CPU a chunk / floor",
-			ask: (contender) =>
-				contender.ask("bulk", { ...CHAT, stream: true, stream_options: { include_usage: true } }),
-			each: CHUNKS,
-			warmUpAnswers: 100,
-			bar: 1.6,
-			stretch: 1.3,
-		}),
+	stream: (context) => streams(context, "same dialect", "openai", { bar: 1.6, stretch: 1.3 }),
 	passthrough: (context) =>
-		against(context, {
-			what: "stream of 200 events, same dialect, `passthrough` route: CPU a chunk / floor",
-			ask: (contender) =>
-				contender.ask(
-					"bulk",
-					{ ...CHAT, stream: true, stream_options: { include_usage: true } },
-					"passthrough",
-				),
-			each: CHUNKS,
-			warmUpAnswers: 100,
-			bar: 1.6,
-			stretch: 1.3,
-		}),
-	native: (context) =>
-		against(context, {
-			what: "stream of 200 events, native frames: CPU a chunk / floor",
-			ask: (contender) => contender.ask("bulk", { ...CHAT, stream: true }, "native"),
-			each: CHUNKS,
-			warmUpAnswers: 100,
-			bar: 3.5,
-			stretch: 2.5,
-		}),
+		streams(context, "same dialect, `passthrough` route", "passthrough", { bar: 1.6, stretch: 1.3 }),
+	native: (context) => streams(context, "native frames", "native", { bar: 3.5, stretch: 2.5 }),
 	paced,
 	async prompts(context) {
 		const rows: Row[] = [];
@@ -136,6 +108,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	memory: openStreams,
 	start: coldStart,
 	dev: devStart,
+	features,
 	bundle: async () => bundleSize(),
 };
 
@@ -144,6 +117,8 @@ export async function start({ field }: Context, name: ContenderName): Promise<Co
 	if (!contender) throw new Error(`${name} cannot be started`);
 	return contender;
 }
+
+type AskOf = (contender: Contender) => Ask;
 
 interface Comparison {
 	what: string;
@@ -200,7 +175,7 @@ const noteOf = (ratios: readonly Ratio[], pieces = 1): string => {
 async function cpuRatios(
 	{ rounds, seconds }: Context,
 	[first, second]: readonly [Contender, Contender],
-	askOf: (contender: Contender) => Ask,
+	askOf: AskOf,
 	{
 		warmUpAnswers = WARM_UP_ANSWERS,
 		connections = CONNECTIONS,
@@ -221,8 +196,47 @@ async function cpuRatios(
 	return ratios;
 }
 
-/** Request by request in turn, on one connection each. */
+/** A stream whose events come all at once, which has the bar; and one whose events come a millisecond apart. */
+async function streams(
+	context: Context,
+	what: string,
+	how: How,
+	bars: Pick<Comparison, "bar" | "stretch">,
+): Promise<Row[]> {
+	const body = { ...CHAT, stream: true, stream_options: { include_usage: true } };
+	const common = { each: CHUNKS, warmUpAnswers: 100 };
+	return [
+		...(await against(context, {
+			what: `stream of 200 events, ${what}: CPU a chunk / floor`,
+			ask: (contender) => contender.ask("bulk", body, how),
+			...common,
+			...bars,
+		})),
+		...(await against(context, {
+			what: `the same, a millisecond apart: CPU a chunk / floor`,
+			ask: (contender) => contender.ask("stepped", body, how),
+			...common,
+		})),
+	];
+}
+
+/** Request by request in turn, on one connection each: an engine that answers at once, and one that takes its time. */
 async function addedLatency(context: Context): Promise<Row[]> {
+	return [
+		await inTurn(context, "json", {
+			what: "small JSON: added p50 above the floor, one connection",
+			bar: 0.35,
+			stretch: 0.15,
+		}),
+		await inTurn(context, "late", { what: "the same, of an engine that takes 20 ms" }),
+	];
+}
+
+async function inTurn(
+	context: Context,
+	mode: Mode,
+	row: Pick<Row, "what" | "bar" | "stretch">,
+): Promise<Row> {
 	const contenders = [
 		await start(context, "floor"),
 		await start(context, "floor again"),
@@ -236,7 +250,7 @@ async function addedLatency(context: Context): Promise<Row[]> {
 			for (let turn = 0; turn < TURNS; turn++)
 				for (const [i, contender] of contenders.entries()) {
 					const agent = agents[i];
-					if (agent) times[i]?.push((await ask(contender.ask("json", CHAT), agent)).totalMs);
+					if (agent) times[i]?.push((await ask(contender.ask(mode, CHAT), agent)).totalMs);
 				}
 			// The first warms up.
 			if (round > 0) rounds.push(times.map((each) => spread(each).median));
@@ -246,17 +260,62 @@ async function addedLatency(context: Context): Promise<Row[]> {
 		await Promise.all(contenders.map((contender) => contender.stop()));
 	}
 	const over = (which: number) => spread(rounds.map((round) => (round[which] ?? 0) - (round[0] ?? 0)));
-	return [
-		{
-			what: "small JSON: added p50 above the floor, one connection",
-			measured: over(2),
-			unit: "ms",
-			error: over(1),
-			bar: 0.35,
-			stretch: 0.15,
-			note: `floor ${spread(rounds.map(([floor = 0]) => floor)).median.toFixed(2)} ms`,
-		},
+	return {
+		...row,
+		measured: over(2),
+		unit: "ms",
+		error: over(1),
+		note: `floor ${spread(rounds.map(([floor = 0]) => floor)).median.toFixed(2)} ms`,
+	};
+}
+
+/** What a feature costs: Ganglion with it over Ganglion without it, both loaded at once. */
+async function features(context: Context): Promise<Row[]> {
+	const stream = { ...CHAT, stream: true, stream_options: { include_usage: true } };
+	const responses = { input: CHAT.messages[0]?.content };
+	const messages = { ...CHAT, max_tokens: 256 };
+	const asks = (mode: Mode, body: object, how?: How) => (contender: Contender) =>
+		contender.ask(mode, body, how);
+	const json = asks("json", CHAT);
+	const compared: [what: string, names: [ContenderName, ContenderName], asks: [AskOf, AskOf]][] = [
+		["a token, over the operator's", ["ganglion", "operator"], [json, json]],
+		["rates and a budget, over none", ["operator", "unlimited"], [json, json]],
+		["`x-ganglion-single-flight`", ["ganglion", "ganglion"], [asks("json", CHAT, "single-flight"), json]],
+		[
+			"`/v1/responses`, over `/v1/chat/completions`",
+			["ganglion", "ganglion"],
+			[asks("json", responses, "responses"), json],
+		],
+		[
+			"`/v1/messages`, over `/v1/chat/completions`",
+			["ganglion", "ganglion"],
+			[asks("json", messages, "messages"), json],
+		],
+		[
+			"a second engine that a stream could go on with, over one",
+			["ganglion", "ganglion"],
+			[asks("bulk", stream, "two engines"), asks("bulk", stream)],
+		],
+		[
+			"`passthrough`, over the ordinary stream",
+			["ganglion", "ganglion"],
+			[asks("bulk", stream, "passthrough"), asks("bulk", stream)],
+		],
 	];
+	const rows: Row[] = [];
+	for (const [what, [first, second], [askFirst, askSecond]] of compared) {
+		const pair = [await start(context, first), await start(context, second)] as const;
+		try {
+			const askOf: AskOf = (contender) => (contender === pair[0] ? askFirst : askSecond)(contender);
+			const warmUpAnswers = what.includes("stream") ? 100 : WARM_UP_ANSWERS;
+			const ratios = await cpuRatios(context, pair, askOf, { warmUpAnswers });
+			const measured = spread(ratios.map(({ ratio }) => ratio));
+			rows.push({ what: `what it costs: ${what}`, measured, unit: "x", note: noteOf(ratios) });
+		} finally {
+			await Promise.all(pair.map((contender) => contender.stop()));
+		}
+	}
+	return rows;
 }
 
 /** From the start of the process to its first answer. */

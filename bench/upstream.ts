@@ -1,11 +1,12 @@
 /**
  * An engine that costs next to nothing: every answer is made before it is asked for. The first part of the path says which:
- * `json`, `bulk` (200 events at once), `stepped` (an event a millisecond), `paced` (an event every 20 ms), `slow` (one a second), `embeddings`.
+ * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `paced` (an event every 20 ms), `slow` (one a second), `embeddings`.
  * Run by itself: `node bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
 
 const EVENTS = 200;
+const LATE_MS = 20;
 const STEP_MS = 1;
 const PACE_MS = 20;
 const SLOW_MS = 1000;
@@ -49,6 +50,7 @@ const embeddings = json({
 const server = createServer((request, response) => {
 	const [, kind] = (request.url ?? "").split("/", 2);
 	request.resume().on("end", () => {
+		if (kind === "late") return void setTimeout(whole, LATE_MS, response, completion);
 		if (kind === "embeddings") return whole(response, embeddings);
 		if (kind === "bulk") return bulk(response);
 		if (kind === "stepped") return paced(response, STEP_MS);
