@@ -3,7 +3,8 @@
  *
  * A call costs more than what it does, and the object answers only when what it admitted is on its disk; so while one is
  * under way, requests that come wait, and go together with the next. A request that finds none under way never waits,
- * unless it has gone ahead to its engine meanwhile: those make a call at most every `GATHER_MS`.
+ * unless it has gone ahead to its engine meanwhile and does not need the answer yet: those make a call at most every
+ * `GATHER_MS`.
  *
  * Whoever has waited longest makes the next call, in its own context, and tells the others. The runtime may end that
  * context, and a call may hang: so nobody waits longer than `PATIENCE_MS` to be taken along.
@@ -36,10 +37,11 @@ type Outcome = { answer: Admitted } | { error: unknown };
 
 interface Waiting {
 	admission: Admission;
-	/** Can wait for company: its engine is at work. */
-	ahead: boolean;
-	/** Waits for the answer, whatever it is. Another is told only of what is no yes: each word costs an entry into its context. */
-	listens: boolean;
+	/**
+	 * Can do nothing without the answer. Another, whose engine is at work, can wait for company, and is told only of what is
+	 * no yes: each word costs an entry into its context.
+	 */
+	needy: boolean;
 	/** There is an outcome. Called by whoever has it, in that one's context. */
 	heard(): void;
 	/** Goes with another one's call, or makes its own. */
@@ -71,7 +73,7 @@ export class AdmissionQueue {
 
 	/** Rejects as the call did that took this admission along. */
 	admit(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
-		const own = waiting(admission, { ahead: false });
+		const own = waiting(admission, { needy: true });
 		if (this.#isRecent(this.#current)) {
 			this.#wait(own);
 			this.#loseHeart(own);
@@ -88,14 +90,16 @@ export class AdmissionQueue {
 		admitAll: AdmitAll,
 		heard: () => void,
 	): { answer: Promise<Admitted>; needed(): void } {
-		const own = waiting(admission, { ahead: true, heard });
+		const own = waiting(admission, { needy: false, heard });
 		this.#gather(own, admitAll);
 		return {
 			answer: this.#answerOf(own, admitAll),
 			needed: () => {
-				own.listens = true;
-				if (own.outcome) tell(own, own.outcome);
-				else this.#loseHeart(own);
+				own.needy = true;
+				if (own.outcome) return tell(own, own.outcome);
+				if (own.taken || this.#isRecent(this.#current)) return void this.#loseHeart(own);
+				this.#waiting = this.#waiting.filter((each) => each !== own);
+				this.#call(own, admitAll);
 			},
 		};
 	}
@@ -105,8 +109,8 @@ export class AdmissionQueue {
 			const told = await own.told.promise;
 			if (told !== "turn") return told;
 			own.told = Promise.withResolvers();
-			if (own.ahead) this.#gather(own, admitAll);
-			else this.#call(own, admitAll);
+			if (own.needy) this.#call(own, admitAll);
+			else this.#gather(own, admitAll);
 		}
 	}
 
@@ -126,7 +130,6 @@ export class AdmissionQueue {
 		if (!own.taken) {
 			this.#waiting = this.#waiting.filter((each) => each !== own);
 			own.taken = true;
-			own.ahead = false;
 			own.told.resolve("turn");
 		} else if (!own.outcome) {
 			await this.#world.wait(LOST_AFTER_MS);
@@ -177,10 +180,10 @@ export class AdmissionQueue {
 		if (this.#current === call) this.#next();
 	}
 
-	/** Hands the turn to who waits for the answer, or else to who has gone ahead. */
+	/** Hands the turn to who needs the answer, or else to who has gone ahead. */
 	#next(): void {
-		const next = this.#waiting.find(({ ahead }) => !ahead) ?? this.#waiting[0];
-		this.#current = next && !next.ahead ? { since: this.#world.now() } : undefined;
+		const next = this.#waiting.find(({ needy }) => needy) ?? this.#waiting[0];
+		this.#current = next?.needy ? { since: this.#world.now() } : undefined;
 		if (!next) return;
 		this.#waiting = this.#waiting.filter((each) => each !== next);
 		next.taken = true;
@@ -195,11 +198,10 @@ export class AdmissionQueue {
 
 const waiting = (
 	admission: Admission,
-	{ ahead, heard = () => {} }: { ahead: boolean; heard?: () => void },
+	{ needy, heard = () => {} }: { needy: boolean; heard?: () => void },
 ): Waiting => ({
 	admission,
-	ahead,
-	listens: !ahead,
+	needy,
 	heard,
 	taken: false,
 	told: Promise.withResolvers(),
@@ -208,7 +210,7 @@ const waiting = (
 function settle(own: Waiting, outcome: Outcome): void {
 	own.outcome = outcome;
 	own.heard();
-	if (own.listens || "error" in outcome || !outcome.answer.ok) tell(own, outcome);
+	if (own.needy || "error" in outcome || !outcome.answer.ok) tell(own, outcome);
 }
 
 function tell({ told }: Waiting, outcome: Outcome): void {

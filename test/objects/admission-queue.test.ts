@@ -266,12 +266,11 @@ describe("admissions of requests that go ahead", () => {
 	});
 
 	it("are told of a yes when they need it, and of anything else at once", async () => {
-		const { ahead, calls, pass } = queue();
+		const { ahead, calls } = queue();
 		ahead("first");
-		await calls[0]?.answer(["first"]);
 		const [yes, no, early] = [ahead("yes"), ahead("no"), ahead("early")];
 		early.needed();
-		await pass(GATHER_MS);
+		await calls[0]?.answer(["first"]);
 		await calls[1]?.answer(["yes", "early"]);
 		expect([yes.state, no.state, early.state]).toEqual([
 			{ heard: true, told: false },
@@ -280,7 +279,28 @@ describe("admissions of requests that go ahead", () => {
 		]);
 		expect(await no.answer).toEqual(refused);
 		yes.needed();
-		expect(await yes.answer).toEqual(granted(1));
+		expect(await yes.answer).toEqual(granted(2));
+	});
+
+	it("make a call at once when they need the answer, and take the others along", async () => {
+		const { ahead, calls, pass } = queue();
+		ahead("a");
+		await calls[0]?.answer(["a"]);
+		ahead("b");
+		ahead("c").needed();
+		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
+		await calls[1]?.answer(["b", "c"]);
+		await pass(GATHER_MS);
+		expect(calls).toHaveLength(2);
+	});
+
+	it("take the turn when they need the answer, without waiting for company", async () => {
+		const { ahead, calls } = queue();
+		ahead("a");
+		ahead("b");
+		ahead("c").needed();
+		await calls[0]?.answer(["a"]);
+		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
 	});
 
 	it("are told at once of a call that failed", async () => {
