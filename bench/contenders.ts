@@ -20,7 +20,7 @@ const LOAD_CPU = 1;
 export type Mode = "json" | "late" | "bulk" | "stepped" | "paced" | "slow" | "embeddings";
 const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "paced", "slow", "embeddings"];
 /** Those that also have a route with `passthrough`, and one with a second engine. */
-const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped"];
+const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "paced"];
 /** Models whose own frames are not OpenAI's. */
 const NATIVE_MODELS = {
 	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",

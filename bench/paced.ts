@@ -1,7 +1,8 @@
 /** Streams at the pace of an engine: what is added to the first token and to every other. */
 
 import { request } from "node:http";
-import type { Contender } from "./contenders.ts";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Contender, How } from "./contenders.ts";
 import { type Ask, agentOf } from "./load.ts";
 import { CHAT, type Context, start } from "./scenarios.ts";
 import { quantile, spread } from "./statistics.ts";
@@ -9,6 +10,8 @@ import type { Row } from "./table.ts";
 
 const STREAMS = 24;
 const MANY = 64;
+/** Callers do not come all at once, and their engines' chunks not in step. */
+const APART_MS = 7;
 
 interface Passed {
 	/** Milliseconds from the request to the first event. */
@@ -22,6 +25,7 @@ export async function paced(context: Context): Promise<Row[]> {
 	const error = await compare(context, "floor again", STREAMS);
 	const own = await compare(context, "ganglion", STREAMS);
 	const many = await compare(context, "ganglion", MANY);
+	const passed = await compare(context, "ganglion", STREAMS, "passthrough");
 	const row = (
 		what: string,
 		of: (one: Added) => number,
@@ -48,6 +52,13 @@ export async function paced(context: Context): Promise<Row[]> {
 			measured: spread(many.map(({ delay99 }) => delay99)),
 			unit: "ms",
 		},
+		{
+			what: `stream: p99 delay of a chunk, ${STREAMS} streams of a \`passthrough\` route, above the floor`,
+			measured: spread(passed.map(({ delay99 }) => delay99)),
+			unit: "ms",
+			bar: 1,
+			stretch: 0.2,
+		},
 	];
 }
 
@@ -61,13 +72,14 @@ async function compare(
 	context: Context,
 	name: "floor again" | "ganglion",
 	streams: number,
+	how?: How,
 ): Promise<Added[]> {
 	const floor = await start(context, "floor");
 	const other = await start(context, name);
 	const rounds: Added[] = [];
 	try {
 		for (let round = 0; round <= context.rounds; round++) {
-			const [a, b] = await Promise.all([passing(floor, streams), passing(other, streams)]);
+			const [a, b] = await Promise.all([passing(floor, streams), passing(other, streams, how)]);
 			const over = (share: number, of: (one: Passed) => number[]) =>
 				quantile(b.flatMap(of), share) - quantile(a.flatMap(of), share);
 			// The first warms up.
@@ -84,10 +96,15 @@ async function compare(
 	return rounds;
 }
 
-async function passing(contender: Contender, streams: number): Promise<Passed[]> {
+async function passing(contender: Contender, streams: number, how?: How): Promise<Passed[]> {
 	const agent = agentOf(streams);
-	const asked = contender.ask("paced", { ...CHAT, stream: true });
-	const passed = await Promise.all(Array.from({ length: streams }, () => watch(asked, agent)));
+	const asked = contender.ask("paced", { ...CHAT, stream: true }, how);
+	const passed = await Promise.all(
+		Array.from({ length: streams }, async (_, i) => {
+			await wait(i * APART_MS);
+			return watch(asked, agent);
+		}),
+	);
 	agent.destroy();
 	return passed;
 }
