@@ -45,9 +45,11 @@ export class EventStream extends PulledStream<Uint8Array> {
 	constructor(pieces: Source<EventPiece>) {
 		super({
 			async pull() {
-				let piece = await pieces.pull();
-				while (piece?.bytes.length === 0) piece = await pieces.pull();
-				return piece?.bytes;
+				for (;;) {
+					// Asked for once: they may be made only now.
+					const bytes = (await pieces.pull())?.bytes;
+					if (bytes?.length !== 0) return bytes;
+				}
 			},
 			cancel: (reason) => pieces.cancel(reason),
 		});

@@ -9,7 +9,7 @@
  * Observed of workerd: either branch pulls for both. So the look waits for the upstream alone, whether the caller reads
  * or not; and of a caller who does not, each look takes up to its own bytes, which then wait in memory.
  */
-import { AiError } from "../errors.ts";
+import { AiError, toAiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
 import type { LastWords } from "../tasks/task.ts";
 import type { Deadline } from "./deadline.ts";
@@ -50,7 +50,10 @@ export async function passThrough(
 	}
 	const { readable, writable } = new IdentityTransformStream();
 	const passed = toCaller.pipeTo(writable, { preventClose: true, preventAbort: true });
-	const ended = passOn(passed, onlooker, deadline).then((ending) => close(writable, ending, lastWords));
+	const ended = passOn(passed, onlooker, deadline)
+		.then((ending) => close(writable, ending, lastWords))
+		// Whoever waits for it settles the bill.
+		.catch(toAiError);
 	return { events: readable, progress: watch.progress, ended };
 }
 
@@ -179,11 +182,11 @@ class Onlooker {
 
 	/** Waits for what comes next, and takes all that has come. */
 	async #look(limitMs: number): Promise<void> {
-		const view = new Uint8Array(this.#mayHaveMore ? LONG_LOOK_BYTES : SHORT_LOOK_BYTES);
+		const size = this.#mayHaveMore ? LONG_LOOK_BYTES : SHORT_LOOK_BYTES;
 		this.#deadline.expect(limitMs);
 		try {
-			const { done, value } = await this.#reader.read(view);
-			this.#mayHaveMore = view.length === value?.length;
+			const { done, value } = await this.#reader.read(new Uint8Array(size));
+			this.#mayHaveMore = value?.length === size;
 			if (done) this.#over = {};
 			else this.#take(value);
 		} catch (cut) {

@@ -21,6 +21,7 @@ export const MAX_TOGETHER = 100;
 export const GATHER_MS = 10;
 /** After a call, as many times what it took: where calls are slow, because there is much to do, they are fewer. */
 const REST = 3;
+/** One slow call is no reason for a long rest. */
 export const MAX_REST_MS = 30;
 
 export interface QueueWorld {
@@ -133,7 +134,7 @@ export class AdmissionQueue {
 			own.told.resolve("turn");
 		} else if (!own.outcome) {
 			await this.#world.wait(LOST_AFTER_MS);
-			own.told.reject(new Error("The call that took this admission along was lost"));
+			settle(own, { error: new Error("The call that took this admission along was lost") });
 		}
 	}
 
@@ -158,6 +159,8 @@ export class AdmissionQueue {
 	async #call(own: Waiting, admitAll: AdmitAll): Promise<void> {
 		const call = { since: this.#world.now() };
 		this.#current = call;
+		// It takes along whoever gathers, and those who come later need another to wake them.
+		this.#gathering = undefined;
 		this.#gatherUntil = call.since + GATHER_MS;
 		const all = [own, ...this.#waiting.splice(0, MAX_TOGETHER - 1)];
 		for (const each of all) each.taken = true;
@@ -207,7 +210,9 @@ const waiting = (
 	told: Promise.withResolvers(),
 });
 
+/** The first outcome counts: a call that was given up may still come back. */
 function settle(own: Waiting, outcome: Outcome): void {
+	if (own.outcome) return;
 	own.outcome = outcome;
 	own.heard();
 	if (own.needy || "error" in outcome || !outcome.answer.ok) tell(own, outcome);

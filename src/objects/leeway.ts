@@ -4,9 +4,10 @@
  *
  * It only says whether an engine may be asked before the account has answered. Every request is still admitted by the
  * account's object, exactly, and nobody gets an answer before: what is taken for granted here and refused there has
- * cost an engine's time and nothing else.
+ * cost what the engine did until it was stopped, which nobody is billed for.
  */
 import type { Admission, Admitted, Granted } from "./admission.ts";
+import { LOST_AFTER_MS } from "./admission-queue.ts";
 import { priceOf } from "./budgets.ts";
 
 /** So long a word of the account's counts. */
@@ -29,8 +30,8 @@ interface Known {
 
 export class Leeway {
 	readonly #known = new Map<string, Known>();
-	/** Requests that have gone ahead and were not answered yet, by account. */
-	readonly #unanswered = new Map<string, number>();
+	/** When those went ahead, by account, that were not answered yet. */
+	readonly #unanswered = new Map<string, number[]>();
 
 	/** An account's answer to a call that was made then. */
 	learn(account: string, admission: Admission, admitted: Admitted, askedAt: number): void {
@@ -58,18 +59,26 @@ export class Leeway {
 		if (!known || known.until <= now) return undefined;
 		const { bounded, limited, room } = known;
 		const price = priceOf(admission.worth);
-		const unanswered = this.#unanswered.get(account) ?? 0;
+		const unanswered = this.#stillUnanswered(account, now);
 		const dearer = price > known.price ? price / known.price : 1;
-		if (unanswered + 1 > (room / dearer) * SHARE) return undefined;
-		this.#unanswered.set(account, unanswered + 1);
+		if (unanswered.length + 1 > (room / dearer) * SHARE) return undefined;
+		unanswered.push(now);
+		this.#unanswered.set(account, unanswered);
 		const { outputTokens } = admission.worth;
 		return { ...(bounded && { outputTokens }), ...(limited && { limited }) };
 	}
 
 	release(account: string): void {
-		const unanswered = (this.#unanswered.get(account) ?? 0) - 1;
-		if (unanswered > 0) this.#unanswered.set(account, unanswered);
-		else this.#unanswered.delete(account);
+		const unanswered = this.#unanswered.get(account);
+		unanswered?.shift();
+		if (unanswered?.length === 0) this.#unanswered.delete(account);
+	}
+
+	/** A request whose context has ended never hears its answer, and nobody else may. */
+	#stillUnanswered(account: string, now: number): number[] {
+		const all = this.#unanswered.get(account) ?? [];
+		const lost = all.findIndex((since) => now - since < LOST_AFTER_MS);
+		return lost === 0 ? all : all.slice(lost < 0 ? all.length : lost);
 	}
 }
 

@@ -46,7 +46,7 @@ export interface Entry {
 
 /** Throws `AiError` where the account says no. */
 export async function admit(
-	{ id, caller }: Pick<InferenceRequest, "id" | "caller">,
+	{ id, caller, options }: Pick<InferenceRequest, "id" | "caller" | "options">,
 	model: Model,
 	call: TaskCall,
 	services: AdmitServices,
@@ -71,8 +71,9 @@ export async function admit(
 			throw refused;
 		}
 	};
-	// A session is not begun for nothing.
-	const ahead = call.task === "live-transcription" ? undefined : ledger.ahead(asked);
+	// A session is not begun for nothing, and an answer that others share must be somebody's who pays for it.
+	const waits = call.task === "live-transcription" || options?.singleFlight;
+	const ahead = waits ? undefined : ledger.ahead(asked);
 	if (!ahead) return { ticket, call: bounded(call, (await hear(ledger.admit(asked))).outputTokens) };
 	const { outputTokens } = ahead.expected;
 	const expected = bounded(call, outputTokens);

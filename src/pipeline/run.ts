@@ -20,26 +20,29 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	const { inputs, call: asked } = await parse(request.inputs, reader, model);
 	fitContext(asked, model);
 	const { ticket, ...entry } = await admit(request, model, asked, services);
-	const tried: Served = { backend: "", model: "", attempts: 0, wasted: [] };
+	let tried: Served = { backend: "", model: "", attempts: 0, wasted: [] };
 	let metered: Metered | undefined;
 	try {
-		const plan = route(model.id, services, request.session);
 		const { caller, options } = request;
-		const lastWords = plan.passthrough && writer.passesOn?.(entry.call, model);
-		const asking = {
-			model,
-			requestId: request.id,
-			served: tried,
-			...(options?.singleFlight && { shareWithin: caller.account }),
-			...(lastWords && { lastWords }),
-		};
 		const {
 			answer: given,
 			call,
 			served,
-		} = await askAhead(entry, request.signal, (call, signal) =>
-			dispatch(plan, call, { ...asking, signal }, services),
-		);
+		} = await askAhead(entry, request.signal, async (call, signal) => {
+			const plan = route(model.id, services, request.session);
+			const lastWords = plan.passthrough && writer.passesOn?.(call, model);
+			// Of one who was asked for nothing, nothing but the calls counts.
+			tried = { backend: "", model: "", attempts: tried.attempts, wasted: [] };
+			const asking = {
+				model,
+				signal,
+				requestId: request.id,
+				served: tried,
+				...(options?.singleFlight && { shareWithin: caller.account }),
+				...(lastWords && { lastWords }),
+			};
+			return dispatch(plan, call, asking, services);
+		});
 		const passing = { model, ticket, served, requestId: request.id };
 		metered = await meter(given, call, passing, services);
 		const { answer, neurons, priced } = metered;

@@ -70,9 +70,9 @@ function queue() {
 			return admitted;
 		},
 		ahead: (ticket: string) => {
-			const state = { heard: false, told: false };
+			const state = { heard: 0, told: false };
 			const { answer, needed } = admissions.admitAhead(admission({ ticket }), admitAll, () => {
-				state.heard = true;
+				state.heard++;
 			});
 			answer.then(
 				() => {
@@ -273,9 +273,9 @@ describe("admissions of requests that go ahead", () => {
 		await calls[0]?.answer(["first"]);
 		await calls[1]?.answer(["yes", "early"]);
 		expect([yes.state, no.state, early.state]).toEqual([
-			{ heard: true, told: false },
-			{ heard: true, told: true },
-			{ heard: true, told: true },
+			{ heard: 1, told: false },
+			{ heard: 1, told: true },
+			{ heard: 1, told: true },
 		]);
 		expect(await no.answer).toEqual(refused);
 		yes.needed();
@@ -294,6 +294,33 @@ describe("admissions of requests that go ahead", () => {
 		expect(calls).toHaveLength(2);
 	});
 
+	it("are woken by one of them, although another call took their waker along", async () => {
+		const { admit, ahead, calls, pass } = queue();
+		ahead("a");
+		await calls[0]?.answer(["a"]);
+		ahead("waker");
+		admit("b");
+		await calls[1]?.answer(["b", "waker"]);
+		ahead("c");
+		await pass(GATHER_MS);
+		expect(ticketsOf(calls)).toEqual([["a"], ["b", "waker"], ["c"]]);
+	});
+
+	it("are heard of once, also where the call that took them along is lost", async () => {
+		const { admit, ahead, calls, pass } = queue();
+		admit("a");
+		const b = admit("b");
+		const one = ahead("c");
+		one.needed();
+		await calls[0]?.answer(["a"]);
+		expect(calls[1]?.tickets).toEqual(["b", "c"]);
+		await pass(PATIENCE_MS + LOST_AFTER_MS);
+		await expect(one.answer).rejects.toThrow("lost");
+		await calls[1]?.answer(["b", "c"]);
+		await expect(b).rejects.toThrow("lost");
+		expect(one.state.heard).toBe(1);
+	});
+
 	it("take the turn when they need the answer, without waiting for company", async () => {
 		const { ahead, calls } = queue();
 		ahead("a");
@@ -308,7 +335,7 @@ describe("admissions of requests that go ahead", () => {
 		const one = ahead("a");
 		await calls[0]?.fail(new Error("overloaded"));
 		await expect(one.answer).rejects.toThrow("overloaded");
-		expect(one.state.heard).toBe(true);
+		expect(one.state.heard).toBe(1);
 	});
 
 	it("lose heart like others once they need the answer", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Admission, Admitted } from "../../src/objects/admission.ts";
+import { LOST_AFTER_MS } from "../../src/objects/admission-queue.ts";
 import { LEEWAY_MS, Leeway, SHARE } from "../../src/objects/leeway.ts";
 import { admission, worth } from "./ask.ts";
 
@@ -38,6 +39,18 @@ describe("Leeway", () => {
 		expect(atOnce(leeway)).toBe(80 * SHARE);
 		leeway.learn(TEAM, asked(), yes(1 / SHARE - 1), 0);
 		expect(atOnce(leeway)).toBe(0);
+	});
+
+	it("does not count for ever who never hears an answer", () => {
+		const leeway = new Leeway();
+		for (let i = 0; i < 80 * SHARE; i++) {
+			leeway.learn(TEAM, asked(), yes(80), i);
+			expect(leeway.take(TEAM, asked(), i)).toBeDefined();
+		}
+		leeway.learn(TEAM, asked(), yes(80), LOST_AFTER_MS - 1);
+		expect(atOnce(leeway, asked(), LOST_AFTER_MS - 1)).toBe(0);
+		leeway.learn(TEAM, asked(), yes(80), LOST_AFTER_MS + 3);
+		expect(atOnce(leeway, asked(), LOST_AFTER_MS + 3)).toBe(4);
 	});
 
 	it("counts a dearer request for as many as it costs, and a cheaper one for one", () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
+import { AiError } from "../../src/errors.ts";
+import type { Granted, Settlement } from "../../src/objects/admission.ts";
 import { run } from "../../src/pipeline/run.ts";
 import {
 	BASE,
@@ -50,6 +52,85 @@ describe("an answer that cannot be written", () => {
 			await expect(answered).rejects.toThrow();
 			await live.cancelled;
 		}
+	});
+});
+
+describe("a request that goes ahead", () => {
+	const asked = (services: ReturnType<typeof testServices>, more: object = {}) =>
+		run(
+			{
+				id: services.uuid(),
+				caller: { ...CALLER },
+				model: LLAMA,
+				dialect: () => openaiChat,
+				inputs: { fields: INPUTS },
+				signal: new AbortController().signal,
+				...more,
+			},
+			services,
+		);
+	/** The real objects; what the account says is the test's, from the second request on. */
+	function gateway(word: (engineAsked: Promise<void>) => Promise<Granted>) {
+		let engineCalls = 0;
+		const { promise: engineAsked, resolve: tellAsked } = Promise.withResolvers<void>();
+		const services = testServices({
+			vars: ENGINE_VARS,
+			fetch: async () => {
+				engineCalls++;
+				tellAsked();
+				return Response.json(completion("Hello"));
+			},
+		});
+		const settled: Settlement[] = [];
+		let wentAhead = 0;
+		const ledgers: typeof services.ledgers = {
+			of(account) {
+				const ledger = services.ledgers.of(account);
+				return Object.assign(Object.create(ledger), {
+					admit: ledger.admit.bind(ledger),
+					settle: (settlement: Settlement) => settled.push(settlement),
+					ahead() {
+						wentAhead++;
+						const promise = word(engineAsked);
+						promise.catch(() => {});
+						return { expected: {}, word: promise, needed: () => {} };
+					},
+				});
+			},
+		};
+		return {
+			services: { ...services, ledgers },
+			settled,
+			seen: () => ({ engineCalls, wentAhead }),
+		};
+	}
+	const no = () => Promise.reject(new AiError("rateLimited"));
+
+	it("gets the account's no, whatever its engine said, and is not settled", async () => {
+		const { services, settled, seen } = gateway((engineAsked) => engineAsked.then(no));
+		await expect(asked(services)).rejects.toMatchObject({ key: "rateLimited" });
+		expect(seen()).toEqual({ engineCalls: 1, wentAhead: 1 });
+		expect(settled).toEqual([]);
+	});
+
+	it("gets the account's no also where nobody serves the model", async () => {
+		const { services, settled } = gateway(no);
+		const nobody = { ...services, routing: { ...services.routing, find: () => undefined } };
+		await expect(asked(nobody)).rejects.toMatchObject({ key: "rateLimited" });
+		expect(settled).toEqual([]);
+	});
+
+	it("is settled as failed where nobody serves the model, after the account's yes", async () => {
+		const { services, settled } = gateway(async () => ({}));
+		const nobody = { ...services, routing: { ...services.routing, find: () => undefined } };
+		await expect(asked(nobody)).rejects.toBeInstanceOf(AiError);
+		expect(settled).toMatchObject([{ outcome: "failed" }]);
+	});
+
+	it("is none that shares its answer: somebody must pay for it", async () => {
+		const { services, seen } = gateway(no);
+		await asked(services, { options: { singleFlight: true } });
+		expect(seen()).toEqual({ engineCalls: 1, wentAhead: 0 });
 	});
 });
 
