@@ -171,6 +171,17 @@ describe("a stream that breaks", () => {
 	});
 });
 
+describe("much at once", () => {
+	it("is looked at as fast as it comes, and not only a little of it each time", async () => {
+		// Short looks would take twice the time that the whole may.
+		const [first = "", ...rest] = WHOLE;
+		const text = [...Array.from({ length: 4_000 }, () => first), ...rest].join("");
+		await passing(says([text], hang), { timeouts: { ...TIMEOUTS, total_ms: 6_000 } });
+		expect(await ask()).toBe(text);
+		expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: 5 });
+	});
+});
+
 describe("before the first event", () => {
 	const TWO = { targets: [{ backend: "a" }, { backend: "b" }] };
 
