@@ -2,7 +2,8 @@
  * `npm run bench`: what the gateway costs, beside a Worker that passes everything on and beside Portkey's gateway, in
  * one run and as ratios. docs/performance.md says how to read it.
  *
- *     npm run bench -- --only json,stream --seconds 3 --rounds 7 --write
+ *     npm run bench -- --only json,stream --seconds 3 --rounds 7
+ *     npm run bench -- --write
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,6 +30,16 @@ const chosen = values.only?.split(",") ?? names;
 const unknown = chosen.filter((name) => !names.some((known) => known === name));
 if (unknown.length > 0) {
 	console.error(`No such scenario: ${unknown.join(", ")}. There are: ${names.join(", ")}`);
+	process.exit(1);
+}
+
+for (const name of ["seconds", "rounds"] as const)
+	if (!(Number(values[name]) > 0)) {
+		console.error(`--${name}: expected a number above 0, found ${values[name]}`);
+		process.exit(1);
+	}
+if (values.write && values.only !== undefined) {
+	console.error("--write is for the whole table: leave out --only.");
 	process.exit(1);
 }
 

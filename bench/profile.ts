@@ -1,7 +1,7 @@
 /**
  * Where the time of the gateway's JavaScript goes: V8's samples under load, added up by function.
  *
- *     node bench/profile.ts json [--seconds 5] [--rows 40] [--stacks NAME]
+ *     npm run profile -- json [--seconds 5] [--rows 40] [--stacks NAME]
  *
  * Only the thread that runs JavaScript is sampled: `(program)` is native code (HTTP, streams, RPC, SQLite), `(idle)`
  * none at all. `--stacks` tells who calls the functions of that name. Builds a readable bundle of its own.

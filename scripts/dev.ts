@@ -8,6 +8,8 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import { ConfigError, configure, describeRouting } from "../src/config.ts";
@@ -124,20 +126,26 @@ function routingLines(): string[] {
 	}
 }
 
+/** What wrangler tells of the Worker's modules each time that they are built: a page. */
+const MODULE_TABLE = /^(?:Attaching additional modules:|[┌├│└].*)$/;
+
 /** Holds back what wrangler says until it is ready; shows it if it never is. */
 function announceWhenReady({ stdout, stderr }: ChildProcess): void {
 	let held = "";
 	let ready = false;
-	const pass = (to: NodeJS.WriteStream) => (chunk: Buffer) => {
-		if (ready) return void to.write(chunk);
-		held += chunk.toString();
-		const url = /Ready on (http\S+)/.exec(held)?.[1];
-		if (!url) return;
-		ready = true;
-		console.log(banner(url));
+	const pass = (from: Readable | null, to: NodeJS.WriteStream) => {
+		if (!from) return;
+		createInterface({ input: from }).on("line", (line) => {
+			if (ready) return void (MODULE_TABLE.test(line) || to.write(`${line}\n`));
+			held += `${line}\n`;
+			const url = /Ready on (http\S+)/.exec(line)?.[1];
+			if (!url) return;
+			ready = true;
+			console.log(banner(url));
+		});
 	};
-	stdout?.on("data", pass(process.stdout));
-	stderr?.on("data", pass(process.stderr));
+	pass(stdout, process.stdout);
+	pass(stderr, process.stderr);
 	process.on("exit", () => {
 		if (!ready) process.stderr.write(held);
 	});

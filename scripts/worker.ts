@@ -72,4 +72,9 @@ export async function withBuilding<T>(work: (folder: string) => Promise<T>): Pro
 	}
 }
 
-if (import.meta.main) await buildWorker();
+if (import.meta.main)
+	await buildWorker().catch((error: unknown) => {
+		// esbuild has said what is wrong, and wrangler quotes all that comes after it.
+		if (!(error instanceof Error && "errors" in error)) throw error;
+		process.exitCode = 1;
+	});

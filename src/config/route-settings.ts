@@ -34,7 +34,7 @@ export const Settings = z
 	})
 	.refine(({ hedge_ms, passthrough }) => !passthrough || hedge_ms === undefined, {
 		path: ["hedge_ms"],
-		error: 'expected nothing beside "passthrough", found a number',
+		error: 'cannot stand beside "passthrough": leave one of the two out',
 	})
 	.transform(({ timeouts = {}, retries, hedge_ms, sticky, passthrough }): ReadSettings => {
 		const { totalMs, ...ofEachCall } = timeouts;

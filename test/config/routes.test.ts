@@ -125,7 +125,7 @@ describe("RouteTable", () => {
 			`ROUTES.m.targets[2].backend: ${kind} "simulator"`,
 		]);
 		expect(problemsOf({ targets: [vllm], passthrough: true, hedge_ms: 5 })).toEqual([
-			'ROUTES.m.hedge_ms: expected nothing beside "passthrough", found a number',
+			'ROUTES.m.hedge_ms: cannot stand beside "passthrough": leave one of the two out',
 		]);
 	});
 
