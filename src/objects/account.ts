@@ -6,7 +6,8 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Admission, Admitted, Credential, Permission, Settlement } from "./admission.ts";
-import { type Asking, type Bearer, Ledger } from "./ledger.ts";
+import type { Bearer } from "./bearer.ts";
+import { type Asking, Ledger } from "./ledger.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
 import type { TokenCommand, TokenResult } from "./token-command.ts";

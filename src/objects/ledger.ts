@@ -8,21 +8,16 @@
  * A reservation belongs to the UTC day of its admission, and is settled on that day whatever the day is then.
  */
 import type { FailureKey } from "../errors.ts";
-import type { Admission, Admitted, Budget, RateLimit, Settlement } from "./admission.ts";
+import type { Admission, Admitted, RateLimit, Settlement } from "./admission.ts";
+import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
 import { ForwardClock, type Instant, nextMidnight, utcDay } from "./clock.ts";
-import { type OpenRequest, Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
+import type { OpenRequest } from "./request-rows.ts";
+import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
 import { atEstimate, sound } from "./settlements.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
-import type { TokenLimits } from "./token-command.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
 import { Windows } from "./windows.ts";
-
-/** A token that holds, and its own limits. */
-export interface Bearer {
-	id: string;
-	limits: TokenLimits;
-}
 
 /** A request, and who vouches for it where it is not the operator. */
 export interface Asking {
@@ -278,22 +273,6 @@ export class Ledger {
 	#book({ admittedAt, model, token }: OpenRequest, amount: { spent: number; reserved: number }): void {
 		this.#budgets.book(utcDay(admittedAt), budgetKeys(model, token), amount);
 	}
-}
-
-/** A token's own limits, beside those of the account and the model. */
-function withOwnLimits(
-	{ budgets, rates }: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
-	bearer: Bearer | undefined,
-): { budgets: readonly Budget[]; rates: readonly RateLimit[] } {
-	if (!bearer) return { budgets, rates };
-	const { id, limits } = bearer;
-	const key = `token:${id}`;
-	const { dailyMicroNeurons: microNeurons, requestsPerMinute: perMinute } = limits;
-	return {
-		budgets:
-			microNeurons === undefined ? budgets : [...budgets, { key, microNeurons, failure: "budgetExceeded" }],
-		rates: perMinute === undefined ? rates : [...rates, { key, perMinute }],
-	};
 }
 
 /** Of several reasons the one that lasts longest: after it, the request passes. */

@@ -1,6 +1,16 @@
 /** The table of an account's requests: those under way, and the recent ones as they ended. */
-import type { Outcome, Settlement } from "./admission.ts";
+import type { Settlement } from "./admission.ts";
 import { DAY_MS } from "./clock.ts";
+import {
+	KEY_SEPARATOR,
+	type OpenRequest,
+	type OpenRow,
+	openRequest,
+	type RequestRecord,
+	type Row,
+	rateKeys,
+	requestRecord,
+} from "./request-rows.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /**
@@ -42,36 +52,6 @@ const DELETED_AT_ONCE = 10_000;
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 100;
 
-/** Parts rate keys, which have none. */
-const KEY_SEPARATOR = "\n";
-
-/** A request under way. */
-export interface OpenRequest {
-	id: number;
-	ticket: string;
-	admittedAt: number;
-	expiresAt: number;
-	model: string;
-	task: string;
-	/** Id of the token; empty for the operator. */
-	token: string;
-	rateKeys: readonly string[];
-	/** Micro-neurons. */
-	reserved: number;
-}
-
-/** A request, for who may see it. Times are milliseconds. */
-export interface RequestRecord extends Omit<Settlement, "outcome"> {
-	outcome: Outcome | "open";
-	admittedAt: number;
-	/** Absent while it is open. */
-	settledAt?: number;
-	model: string;
-	task: string;
-	token: string;
-	reservedMicroNeurons: number;
-}
-
 export interface RequestsQuery {
 	/** 1 to 100; 50. */
 	limit?: number;
@@ -89,33 +69,6 @@ export interface RequestsPage {
 	/** Where the next page begins; absent after the last. */
 	cursor?: number;
 }
-
-type OpenRow = {
-	id: number;
-	ticket: string;
-	admitted_at: number;
-	expires_at: number;
-	model: string;
-	task: string;
-	token: string;
-	rate_keys: string;
-	reserved: number;
-};
-
-type Row = OpenRow & {
-	outcome: Outcome | null;
-	settled_at: number | null;
-	micro_neurons: number | null;
-	input_tokens: number | null;
-	cached_tokens: number | null;
-	output_tokens: number | null;
-	estimated: number | null;
-	backend: string | null;
-	attempts: number | null;
-	latency_ms: number | null;
-	first_token_ms: number | null;
-	code: number | null;
-};
 
 export class Requests {
 	readonly #sql: SqlStorage;
@@ -274,39 +227,3 @@ export class Requests {
 		return oldest && oldest.admitted_at + KEPT_MS;
 	}
 }
-
-const rateKeys = ({ rate_keys }: Pick<OpenRow, "rate_keys">): string[] =>
-	rate_keys === "" ? [] : rate_keys.split(KEY_SEPARATOR);
-
-const openRequest = (row: OpenRow): OpenRequest => ({
-	id: row.id,
-	ticket: row.ticket,
-	admittedAt: row.admitted_at,
-	expiresAt: row.expires_at,
-	model: row.model,
-	task: row.task,
-	token: row.token,
-	rateKeys: rateKeys(row),
-	reserved: row.reserved,
-});
-
-const requestRecord = (row: Row): RequestRecord => ({
-	ticket: row.ticket,
-	outcome: row.outcome ?? "open",
-	admittedAt: row.admitted_at,
-	...(row.settled_at !== null && { settledAt: row.settled_at }),
-	model: row.model,
-	task: row.task,
-	token: row.token,
-	reservedMicroNeurons: row.reserved,
-	microNeurons: row.micro_neurons ?? 0,
-	inputTokens: row.input_tokens ?? 0,
-	cachedTokens: row.cached_tokens ?? 0,
-	outputTokens: row.output_tokens ?? 0,
-	estimated: row.estimated === 1,
-	backend: row.backend ?? "",
-	attempts: row.attempts ?? 0,
-	latencyMs: row.latency_ms ?? 0,
-	...(row.first_token_ms !== null && { firstTokenMs: row.first_token_ms }),
-	...(row.code !== null && { code: row.code }),
-});

@@ -1,6 +1,6 @@
 /** Settlements as they are booked, whatever came. */
 import type { Settlement } from "./admission.ts";
-import type { OpenRequest } from "./requests.ts";
+import type { OpenRequest } from "./request-rows.ts";
 
 /** Of a request that nobody settled. */
 export const atEstimate = ({ ticket, reserved }: OpenRequest): Settlement => ({

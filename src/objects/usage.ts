@@ -1,7 +1,7 @@
 /** The table of what an account used, by UTC day. */
 import type { Settlement } from "./admission.ts";
 import { DAY_MS, startOfDay, utcDay } from "./clock.ts";
-import type { OpenRequest } from "./requests.ts";
+import type { OpenRequest } from "./request-rows.ts";
 
 /** What usage can be told apart by. `token`: its id, empty for the operator. `backend`: empty where none answered. */
 export const DIMENSIONS = ["day", "model", "task", "token", "backend"] as const;

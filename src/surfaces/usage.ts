@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { MICRO_NEURONS, OUTCOMES } from "../objects/admission.ts";
 import { DAY_MS, utcDay } from "../objects/clock.ts";
-import type { RequestRecord } from "../objects/requests.ts";
+import type { RequestRecord } from "../objects/request-rows.ts";
 import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../objects/usage.ts";
 import type { Services } from "../request.ts";
 import { parseFields } from "./account-request.ts";
