@@ -75,11 +75,9 @@ export interface Verdict {
  */
 const UNDELIVERED_MS = 10_000;
 /** What the account, or who asks it, says to a request that it does not let in. */
-const NOT_LET_IN: ReadonlySet<number> = new Set(
-	(
-		["accountLimited", "budgetExceeded", "freeAllocationUsed", "ledgerUnavailable", "rateLimited"] as const
-	).map((key) => FAILURES[key].code),
-);
+const NOT_LET_IN = (
+	["accountLimited", "budgetExceeded", "freeAllocationUsed", "ledgerUnavailable", "rateLimited"] as const
+).map((key) => FAILURES[key]);
 /** The clocks of two processes. */
 const SLACK_MS = 5;
 
@@ -131,7 +129,7 @@ export class Audit {
 		if ((heard.end === "broken" || heard.end === "unreachable") && !underKill)
 			refuse("its connection broke, although nobody was killed");
 		if (!row) {
-			const inVain = underKill || heard.end === "left" || NOT_LET_IN.has(Number(codeIn(heard)));
+			const inVain = underKill || heard.end === "left" || wasNotLetIn(heard);
 			if (calls.length > 0 && (heard.status === 200 || !inVain))
 				refuse("an engine was asked, but nothing was booked");
 			if (heard.status === 200) refuse("it was answered, but nothing was booked");
@@ -195,7 +193,7 @@ export class Audit {
 				if (heard.status === 200) refuse("it was booked as failed, but the caller was answered");
 				const told = codeIn(heard);
 				// Asked ahead of a word that did not come.
-				const unheard = Number(told) === FAILURES.ledgerUnavailable.code;
+				const unheard = wasNotLetIn(heard);
 				if (heard.end === "complete" && last?.whole && !last.abandoned && !unheard)
 					refuse("it was booked as failed, but the engine had answered");
 				if (heard.end === "complete" && planned.door !== "messages" && told !== undefined)
@@ -281,6 +279,14 @@ export class Audit {
 	#violates(what: string, evidence?: Evidence, rows: readonly Row[] = []): void {
 		this.#verdict.violations.push({ what, ...(evidence && { evidence }), rows });
 	}
+}
+
+/** Anthropic's dialect has words and no codes. */
+function wasNotLetIn(heard: Heard): boolean {
+	const code = codeIn(heard);
+	return NOT_LET_IN.some((failure) =>
+		code === undefined ? failure.status === heard.status : failure.code === Number(code),
+	);
 }
 
 const codeIn = ({ body = "" }: Heard): string | undefined => /"code":\s*(\d+)/.exec(body)?.[1];
