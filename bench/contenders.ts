@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { unstable_readConfig as readConfig } from "wrangler";
 import { modulesIn } from "../miniflare/modules.ts";
+import { runtimeSettings } from "../scripts/settings.ts";
+import { listening, serve, singleModule, stop, type WorkerSpec } from "../scripts/workerd.ts";
 import type { Ask } from "./load.ts";
 import { installPeer } from "./peer.ts";
-import { listening, serve, singleModule, stop, type WorkerSpec } from "./workerd.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 export const BUILT = join(ROOT, "dist/worker");
@@ -137,13 +137,6 @@ async function ganglion(
 	folder: string,
 	{ folder: built = BUILT, inspectorPort, asOperator = false, unlimited = false }: GanglionOptions = {},
 ): Promise<Contender> {
-	const {
-		compatibility_date = "",
-		compatibility_flags,
-		durable_objects,
-	} = readConfig({
-		config: join(ROOT, "wrangler.jsonc"),
-	});
 	const admin = "the-admin-token-of-a-bench-on-loopback";
 	const backends = MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]);
 	const spec: WorkerSpec = {
@@ -179,11 +172,7 @@ async function ganglion(
 			},
 			ADMIN_TOKEN: admin,
 		},
-		objects: durable_objects.bindings.map(
-			({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
-		),
-		compatibilityDate: compatibility_date,
-		compatibilityFlags: compatibility_flags,
+		...runtimeSettings(),
 		...(inspectorPort !== undefined && { inspectorPort }),
 	};
 	const served = await serve(spec, await freePort(), folder, CONTENDERS_CPU);

@@ -3,11 +3,11 @@ import { spawn } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { stop } from "../scripts/workerd.ts";
 import { freePort } from "./contenders.ts";
 import type { Context } from "./scenarios.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
-import { stop } from "./workerd.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");

@@ -11,10 +11,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
-import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
-import { ConfigError, configure, describeRouting } from "../src/config.ts";
+import { configure, describeRouting } from "../src/config.ts";
 import { type LocalSettings, settingsFor, wantsLocalEngines } from "./engines/local.ts";
 import { findEngines } from "./engines/probe.ts";
+import { orStop, readVariables } from "./settings.ts";
 
 const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
@@ -36,9 +36,9 @@ const { values, tokens } = parseArgs({
 });
 const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
 
-const vars = variables();
+const vars = orStop(variables);
 const local = await localEngines();
-const lines = routingLines();
+const lines = orStop(routingLines);
 const child = spawn(
 	process.execPath,
 	[
@@ -81,15 +81,9 @@ function argsOfWrangler(): string[] {
 function variables(): Record<string, unknown> {
 	const env = typeof values.env === "string" ? values.env : undefined;
 	const config = typeof values.config === "string" ? values.config : undefined;
-	const { ai, vars, userConfigPath } = readConfig({ env, config });
-	const all = getVarsForDev(userConfigPath, undefined, vars, env, true);
-	const plain = Object.entries(all).map(([name, binding]) => [
-		name,
-		"value" in binding ? binding.value : undefined,
-	]);
+	const { vars, secrets, ai } = readVariables({ config, env });
 	// A backend may name the binding, which is the runtime's to make.
-	const bound = ai?.binding === undefined ? {} : { [ai.binding]: { run: () => {} } };
-	return { ...Object.fromEntries(plain), ...bound };
+	return { ...vars, ...secrets, ...(ai !== undefined && { [ai]: { run: () => {} } }) };
 }
 
 async function localEngines(): Promise<LocalSettings | undefined> {
@@ -109,21 +103,15 @@ function portsIn(text: string): number[] {
 
 /** The same parse that stops the Worker's start, before anything is started. */
 function routingLines(): string[] {
-	try {
-		const config = configure({ ...vars, ...local, ...DEV_VARS });
-		if (!local) return describeRouting(config);
-		// As written: a line for each model of the catalogue would be a page.
-		return [
-			...local.lines,
-			"everything else  ->  simulator",
-			"",
-			"(--no-local-engines leaves these engines alone)",
-		];
-	} catch (error) {
-		if (!(error instanceof ConfigError)) throw error;
-		console.error(error.message);
-		process.exit(1);
-	}
+	const config = configure({ ...vars, ...local, ...DEV_VARS });
+	if (!local) return describeRouting(config);
+	// As written: a line for each model of the catalogue would be a page.
+	return [
+		...local.lines,
+		"everything else  ->  simulator",
+		"",
+		"(--no-local-engines leaves these engines alone)",
+	];
 }
 
 /** What wrangler tells of the Worker's modules each time that they are built: a page. */

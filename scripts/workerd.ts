@@ -1,4 +1,4 @@
-/** A Worker under plain `workerd serve`: no development proxy between it and its load. */
+/** A Worker under plain `workerd serve`: no development proxy between it and its callers. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,10 +13,18 @@ export interface WorkerSpec {
 	modules: readonly { name: string; file: string }[];
 	/** Given as JSON where they are not text. */
 	vars?: Record<string, unknown>;
+	/** Given by the environment of the process, so that no file has them. */
+	secrets?: Record<string, string>;
 	/** Classes of Durable Objects by the name of their binding. */
 	objects?: { name: string; class_name: string }[];
 	compatibilityDate: string;
 	compatibilityFlags?: string[];
+	/** Where the objects' state is, instead of the folder of the configuration. */
+	state?: string;
+	/** Where it listens, instead of loopback: an address or a name. */
+	host?: string;
+	/** Doors to its other entrypoints: Unix sockets. */
+	doors?: readonly { entrypoint: string; path: string }[];
 	/** For what it writes, instead of this process's own. A file that is open. */
 	log?: Writable;
 	/** Of the Chrome DevTools protocol. */
@@ -27,6 +35,9 @@ export interface Served {
 	name: string;
 	url: string;
 	pid: number;
+	/** Resolves when it is gone, with its exit code; none where a signal ended it. */
+	ended: Promise<number | null>;
+	/** At once. */
 	stop(): Promise<void>;
 }
 
@@ -35,6 +46,9 @@ const { default: workerd }: { default: string } = createRequire(import.meta.url)
 
 const START_MS = 20_000;
 const RETRY_MS = 5;
+const LOOPBACK = "127.0.0.1";
+/** Hosts that stand for every address of the machine, and one to reach it at. */
+const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": LOOPBACK, "::": "::1", "*": LOOPBACK };
 
 export const singleModule = (file: string): WorkerSpec["modules"] => [{ name: "index.js", file }];
 
@@ -43,7 +57,7 @@ const text = (value: string): string => JSON.stringify(value);
 
 /** @param folder for the configuration and the state, empty. @param cpu the only core it may use, where that can be set. */
 export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?: number): Promise<Served> {
-	const state = join(folder, "state");
+	const { host = LOOPBACK, secrets = {}, state = join(folder, "state") } = spec;
 	mkdirSync(state, { recursive: true });
 	for (const { name, file } of spec.modules) cpSync(file, join(folder, "modules", name));
 	const config = join(folder, "config.capnp");
@@ -54,19 +68,29 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const command = [workerd, "serve", ...inspector, config];
 	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
 	const log = spec.log ?? "inherit";
-	const child = spawn(program, args, { stdio: ["ignore", log, log] });
-	await listening(port, child);
+	const env = { ...process.env, ...secrets };
+	const child = spawn(program, args, { stdio: ["ignore", log, log], env });
+	const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+	await listening(port, child, EVERYWHERE[host] ?? host);
 	// taskset becomes what it starts.
 	return {
 		name: spec.name,
-		url: `http://127.0.0.1:${port}`,
+		url: `http://${bracketed(EVERYWHERE[host] ?? host)}:${port}`,
 		pid: child.pid ?? 0,
+		ended,
 		stop: () => stop(child),
 	};
 }
 
+const door = ({ entrypoint, path }: { entrypoint: string; path: string }): string =>
+	`(name = ${text(entrypoint)}, address = ${text(`unix:${path}`)}, http = (), service = (name = "main", entrypoint = ${text(entrypoint)})),\n`;
+
+/** As addresses of the sixth version are written before a port. */
+const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
 function capnp(spec: WorkerSpec, port: number, state: string): string {
-	const { modules, vars = {}, objects = [], compatibilityDate, compatibilityFlags = [] } = spec;
+	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, doors = [] } = spec;
+	const { compatibilityDate, compatibilityFlags = [] } = spec;
 	const embedded = modules.map(
 		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
 	);
@@ -76,6 +100,7 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 				? `(name = ${text(name)}, text = ${text(value)})`
 				: `(name = ${text(name)}, json = ${text(JSON.stringify(value))})`,
 		),
+		...Object.keys(secrets).map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
 		...objects.map(
 			({ name, class_name }) => `(name = ${text(name)}, durableObjectNamespace = ${text(class_name)})`,
 		),
@@ -88,10 +113,13 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 const config :Workerd.Config = (
 	services = [
 		(name = "main", worker = .main),
-		(name = "internet", network = (allow = ["public", "private"])),
+		(name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
 		(name = "state", disk = (path = ${text(state)}, writable = true)),
 	],
-	sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+	sockets = [
+		(name = "http", address = ${text(`${bracketed(host)}:${port}`)}, http = (), service = "main"),
+		${doors.map(door).join("")}
+	],
 );
 const main :Workerd.Worker = (
 	modules = [${embedded.join(", ")}],
@@ -105,19 +133,19 @@ const main :Workerd.Worker = (
 `;
 }
 
-export async function listening(port: number, child: ChildProcess): Promise<void> {
+export async function listening(port: number, child: ChildProcess, host = LOOPBACK): Promise<void> {
 	const until = performance.now() + START_MS;
 	while (performance.now() < until) {
 		if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} before it listened`);
-		if (await connects(port)) return;
+		if (await connects(port, host)) return;
 		await wait(RETRY_MS);
 	}
 	throw new Error(`nothing listens on port ${port}`);
 }
 
-const connects = (port: number): Promise<boolean> =>
+const connects = (port: number, host: string): Promise<boolean> =>
 	new Promise((resolve) => {
-		const socket = createConnection({ host: "127.0.0.1", port });
+		const socket = createConnection({ host, port });
 		socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
 		socket.once("connect", () => socket.destroy());
 	});

@@ -3,10 +3,10 @@ import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { unstable_readConfig as readConfig } from "wrangler";
 import { freePort } from "../bench/contenders.ts";
-import { type Served, serve, singleModule, type WorkerSpec } from "../bench/workerd.ts";
 import { modulesIn } from "../miniflare/modules.ts";
+import { runtimeSettings } from "../scripts/settings.ts";
+import { type Served, serve, singleModule, type WorkerSpec } from "../scripts/workerd.ts";
 import type { AccountFaults } from "./faulty-account.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -74,9 +74,6 @@ export class Gateway {
 		vars: Record<string, unknown>,
 		faults?: AccountFaults,
 	): Promise<Gateway> {
-		const { compatibility_date, compatibility_flags, durable_objects } = readConfig({
-			config: join(ROOT, "wrangler.jsonc"),
-		});
 		mkdirSync(folder, { recursive: true });
 		const built = join(ROOT, "dist/worker");
 		const gateway = new Gateway(
@@ -84,11 +81,7 @@ export class Gateway {
 				name: "ganglion",
 				modules: faults ? await withFaults(join(built, "index.js"), folder) : modulesIn(built),
 				vars: { ...vars, ADMIN_TOKEN: ADMIN, ...(faults && { FAULTS: faults }) },
-				objects: durable_objects.bindings.map(
-					({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
-				),
-				compatibilityDate: compatibility_date ?? "",
-				compatibilityFlags: compatibility_flags,
+				...runtimeSettings(),
 			},
 			folder,
 			await freePort(),

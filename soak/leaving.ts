@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../bench/contenders.ts";
 import { quantile } from "../bench/statistics.ts";
-import { serve, singleModule } from "../bench/workerd.ts";
+import { serve, singleModule } from "../scripts/workerd.ts";
 import { Audit, type Evidence, type Violation } from "./audit.ts";
 import { ask } from "./caller.ts";
 import { Engine } from "./engine.ts";

@@ -1,52 +1,20 @@
 /** `npm run dev` as a stranger runs it: what it says, what it answers, and what it says of a mistake. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { freePort } from "../../bench/contenders.ts";
 import { ollama, stopFakes } from "./engines/fake.ts";
+import { runScript, stopScripts } from "./script.ts";
 
-const children: ChildProcess[] = [];
 const folders: string[] = [];
 afterEach(() => {
-	for (const child of children.splice(0)) child.kill("SIGTERM");
+	stopScripts();
 	stopFakes();
 	for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await new Promise((done) => server.once("listening", done));
-	const address = server.address();
-	await new Promise((done) => server.close(done));
-	if (typeof address !== "object" || address === null) throw new Error("no port");
-	return address.port;
-}
-
-/** Starts the script; `until` resolves when its output matches, or when it ends. */
-function dev(args: string[]): { until(pattern: RegExp): Promise<string>; exit: Promise<number | null> } {
-	const child = spawn(process.execPath, ["scripts/dev.ts", ...args], { stdio: ["ignore", "pipe", "pipe"] });
-	children.push(child);
-	let output = "";
-	const exit = new Promise<number | null>((done) => child.once("exit", done));
-	const listeners = new Set<() => void>();
-	for (const stream of [child.stdout, child.stderr])
-		stream.on("data", (chunk) => {
-			output += chunk;
-			for (const listener of listeners) listener();
-		});
-	return {
-		exit,
-		until: (pattern) =>
-			new Promise((done) => {
-				const check = () => pattern.test(output) && done(output);
-				listeners.add(check);
-				exit.then(() => done(output));
-				check();
-			}),
-	};
-}
+const dev = (args: string[]) => runScript("scripts/dev.ts", args);
 
 const OBJECTS = {
 	durable_objects: { bindings: [{ name: "ACCOUNT", class_name: "Account" }] },

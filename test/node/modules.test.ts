@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { unstable_readConfig as readConfig } from "wrangler";
 import { freePort } from "../../bench/contenders.ts";
 import { loadedAtStart } from "../../bench/modules.ts";
-import { type Served, serve, type WorkerSpec } from "../../bench/workerd.ts";
 import { modulesIn } from "../../miniflare/modules.ts";
+import { runtimeSettings } from "../../scripts/settings.ts";
+import { type Served, serve, type WorkerSpec } from "../../scripts/workerd.ts";
 
 const BUILT = "dist/worker";
 const ENGINE_CHAT = "modules/chat";
@@ -40,9 +40,6 @@ afterAll(() => {
 });
 
 async function start(modules: WorkerSpec["modules"]): Promise<string> {
-	const { compatibility_date, compatibility_flags, durable_objects } = readConfig({
-		config: "wrangler.jsonc",
-	});
 	const url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`;
 	const spec: WorkerSpec = {
 		name: "ganglion",
@@ -53,11 +50,7 @@ async function start(modules: WorkerSpec["modules"]): Promise<string> {
 			BACKENDS: { engine: { kind: "openai", url } },
 			ROUTES: { [ENGINE_CHAT]: [{ backend: "engine" }] },
 		},
-		objects: durable_objects.bindings.map(
-			({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
-		),
-		compatibilityDate: compatibility_date ?? "",
-		compatibilityFlags: compatibility_flags,
+		...runtimeSettings(),
 	};
 	served = await serve(spec, await freePort(), mkdtempSync(join(folder, "run-")));
 	return `${served.url}/client/v4/accounts/local/ai`;

@@ -1,0 +1,73 @@
+/** What a wrangler configuration says of the Worker, for whoever runs it by other means. */
+import { join } from "node:path";
+import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
+import { ConfigError } from "../src/config.ts";
+import { ROOT } from "./worker.ts";
+import type { WorkerSpec } from "./workerd.ts";
+
+/** Which configuration: a file, the project's own where none is named, and one of its environments. */
+export interface Where {
+	config?: string | undefined;
+	env?: string | undefined;
+}
+
+const OWN_CONFIG = join(ROOT, "wrangler.jsonc");
+
+/** What the runtime must know of the Worker beside its modules and its variables. */
+export function runtimeSettings({
+	config = OWN_CONFIG,
+	env,
+}: Where = {}): Pick<WorkerSpec, "compatibilityDate" | "compatibilityFlags" | "objects"> {
+	const { compatibility_date = "", compatibility_flags, durable_objects } = read({ config, env });
+	return {
+		compatibilityDate: compatibility_date,
+		compatibilityFlags: compatibility_flags,
+		objects: durable_objects.bindings.map(
+			({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
+		),
+	};
+}
+
+export interface Variables {
+	/** As the configuration file has them. */
+	vars: Record<string, unknown>;
+	/** Of `.dev.vars` or `.env` beside it. */
+	secrets: Record<string, string>;
+	/** Name of the binding to the runtime's own AI, where there is one. */
+	ai?: string;
+}
+
+/** Throws a `ConfigError` where the file cannot be read. */
+export function readVariables({ config = OWN_CONFIG, env }: Where = {}): Variables {
+	const { ai, vars, userConfigPath } = read({ config, env });
+	const found: Variables = { vars: {}, secrets: {}, ...(ai?.binding !== undefined && { ai: ai.binding }) };
+	for (const [name, binding] of Object.entries(getVarsForDev(userConfigPath, undefined, vars, env, true)))
+		if (binding.type === "secret_text") found.secrets[name] = binding.value;
+		else found.vars[name] = binding.value;
+	return found;
+}
+
+/** A mistake of the file's is one of the configuration, in wrangler's own words. */
+function read(where: Where): ReturnType<typeof readConfig> {
+	try {
+		return readConfig(where);
+	} catch (error) {
+		throw new ConfigError([error instanceof Error ? error.message : String(error)]);
+	}
+}
+
+/** A mistake in the configuration would stop the Worker's start; here it stops before anything is started. */
+export function orStop<T>(work: () => T): T {
+	try {
+		return work();
+	} catch (error) {
+		if (error instanceof ConfigError) return stopWith(error.message);
+		throw error;
+	}
+}
+
+/** For whoever typed the command: no stack. */
+export function stopWith(message: string): never {
+	console.error(message);
+	process.exit(1);
+}
