@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { configure } from "./config.ts";
 import { createServices } from "./services.ts";
+import { drain } from "./surfaces/drain.ts";
 import { entrypoint } from "./surfaces/entrypoint.ts";
 
 const config = configure(env);
@@ -12,6 +13,7 @@ const app = createApp(services, config);
 export default { fetch: (request: Request) => app.fetch(request) } satisfies ExportedHandler;
 
 export class AI extends entrypoint(services, config.allowAnonymous) {}
+export class Drain extends drain(services.background) {}
 
 export { Account } from "./objects/account.ts";
 export { Fleet } from "./objects/fleet.ts";

@@ -1,9 +1,10 @@
 /** Configuration and the world, as the pipeline takes them. */
-import { waitUntil } from "cloudflare:workers";
+import { waitUntil as keepAlive } from "cloudflare:workers";
 import { type Config, ConfigError } from "./config.ts";
 import { logFailure } from "./log.ts";
 import type { Account } from "./objects/account.ts";
 import { createLedgers } from "./objects/accounts.ts";
+import { Background } from "./objects/background.ts";
 import { FLEET_NAME, type Fleet } from "./objects/fleet.ts";
 import { Flights } from "./objects/flights.ts";
 import { IsolateHealth } from "./objects/health.ts";
@@ -19,9 +20,15 @@ export interface Bindings {
 }
 
 /** Throws a `ConfigError` where a binding is missing. */
-export function createServices({ catalog, routing, limits }: Config, bindings: Bindings): Services {
+export function createServices(
+	{ catalog, routing, limits }: Config,
+	bindings: Bindings,
+): Services & { background: Background } {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
+	const now = (): number => Date.now();
+	const background = new Background({ now, wait, waitUntil: keepAlive });
+	const { waitUntil } = background;
 	const { ACCOUNT, FLEET } = bindings;
 	// A deployment of before there were accounts.
 	if (!ACCOUNT)
@@ -34,13 +41,13 @@ export function createServices({ catalog, routing, limits }: Config, bindings: B
 		limits,
 		// Called through a closure: workerd's fetch insists on its own `this`.
 		fetch: (input, init) => fetch(input, init),
-		now: () => Date.now(),
+		now,
 		uuid: () => crypto.randomUUID(),
 		random: () => Math.random(),
 		log: logFailure,
 		ledgers: createLedgers({
 			namespace: ACCOUNT,
-			now: () => Date.now(),
+			now,
 			waitUntil,
 			wait,
 			log: logFailure,
@@ -48,10 +55,11 @@ export function createServices({ catalog, routing, limits }: Config, bindings: B
 		flights: new Flights(),
 		...(bindings.ANALYTICS && { analytics: bindings.ANALYTICS }),
 		health: new IsolateHealth({
-			now: () => Date.now(),
+			now,
 			waitUntil,
 			...(FLEET && { exchange: (news) => FLEET.getByName(FLEET_NAME).exchange(news) }),
 		}),
+		background,
 		waitUntil,
 		wait,
 	};

@@ -1,0 +1,210 @@
+/** `npm run serve` as an operator runs it: secrets, state that stays, an end that waits for answers, and its mistakes. */
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../../bench/contenders.ts";
+import { runScript, type Script, stopScripts } from "./script.ts";
+
+const ADMIN_TOKEN = "an-admin-token-that-no-file-may-have";
+const ENGINE_KEY = "an-engine-key-that-no-file-may-have";
+const MODEL = "@cf/meta/llama-3.1-8b-instruct-fast";
+const READY = /Accounts and bills are in .*\n[\s\S]*\n/;
+
+let folder = "";
+let engine: Server | undefined;
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "ganglion-serve-"));
+	mkdirSync(join(folder, "tmp"));
+});
+afterEach(() => {
+	stopScripts();
+	engine?.closeAllConnections();
+	engine?.close();
+	engine = undefined;
+	rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+interface Options {
+	args?: string[];
+	env?: Record<string, string>;
+}
+
+async function start({ args = [], env = {} }: Options = {}): Promise<{
+	script: Script;
+	url: string;
+	port: string;
+}> {
+	const port = String(await freePort());
+	const own = ["--port", port, "--state", join(folder, "state")];
+	const script = runScript("scripts/serve.ts", [...own, ...args], { TMPDIR: join(folder, "tmp"), ...env });
+	return { script, port, url: `http://127.0.0.1:${port}` };
+}
+
+async function startEngine(answer: RequestListener): Promise<string> {
+	engine = createServer(answer).listen(0, "127.0.0.1");
+	await once(engine, "listening");
+	return `http://127.0.0.1:${(engine.address() as AddressInfo).port}/v1`;
+}
+
+const as = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function createToken(account: string): Promise<string> {
+	const groups = await fetch(`${account}/tokens/permission_groups`, { headers: as(ADMIN_TOKEN) });
+	const { result } = (await groups.json()) as { result: { id: string; name: string }[] };
+	const group = result.find(({ name }) => name === "Workers AI Read");
+	const created = await fetch(`${account}/tokens`, {
+		method: "POST",
+		headers: as(ADMIN_TOKEN),
+		body: JSON.stringify({
+			name: "test",
+			policies: [
+				{
+					effect: "allow",
+					permission_groups: [{ id: group?.id }],
+					resources: { "com.cloudflare.api.account.acme": "*" },
+				},
+			],
+		}),
+	});
+	const { result: token } = (await created.json()) as { result: { value: string } };
+	return token.value;
+}
+
+const filesIn = (path: string): string[] =>
+	readdirSync(path, { recursive: true, encoding: "utf8" })
+		.map((name) => join(path, name))
+		.filter((file) => statSync(file).isFile());
+
+describe("npm run serve", () => {
+	it("keeps tokens and bills on this machine's disk, and secrets in no file", async () => {
+		const url = await startEngine((request, response) => {
+			expect(request.headers.authorization).toBe(`Bearer ${ENGINE_KEY}`);
+			response.setHeader("content-type", "application/json").end(
+				JSON.stringify({
+					choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+					usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+				}),
+			);
+		});
+		const env = {
+			ADMIN_TOKEN,
+			ENGINE_KEY,
+			BACKENDS: JSON.stringify({ engine: { kind: "openai", url, key: "ENGINE_KEY" } }),
+			ROUTES: JSON.stringify({ "@cf/meta/*": [{ backend: "engine" }] }),
+		};
+		const first = await start({ env });
+		const output = await first.script.until(READY);
+		expect(output).toMatch(new RegExp(`^\nGanglion is ready on ${first.url}\n`));
+		expect(output).toContain("@cf/meta/*       ->  engine");
+		expect(output).toContain("everything else  ->  nothing");
+		expect(output).not.toMatch(/warn|error|ADMIN_TOKEN|key-that/i);
+
+		const run = `client/v4/accounts/acme/ai/run/${MODEL}`;
+		const ask = (at: string, token: string) =>
+			fetch(`${at}/${run}`, { method: "POST", headers: as(token), body: '{"prompt":"hi"}' });
+		expect((await ask(first.url, "nobody")).status).toBe(401);
+		const token = await createToken(`${first.url}/client/v4/accounts/acme`);
+		expect(await (await ask(first.url, token)).json()).toMatchObject({ result: { response: "Hi" } });
+		for (const file of filesIn(folder)) expect(readFileSync(file, "utf8"), file).not.toMatch(/-that-no-file/);
+
+		first.script.kill("SIGTERM");
+		expect(await first.script.exit).toBe(0);
+		expect(filesIn(join(folder, "tmp"))).toEqual([]);
+
+		const second = await start({ env });
+		await second.script.until(READY);
+		const usage = await fetch(`${second.url}/client/v4/accounts/acme/ai/usage`, { headers: as(ADMIN_TOKEN) });
+		expect(await usage.json()).toMatchObject({ result_info: { totals: { requests: 1 } } });
+		expect((await ask(second.url, token)).status).toBe(200);
+	}, 90_000);
+
+	it("lets the answers under way come to their end when it is told to stop", async () => {
+		let goOn = () => {};
+		const url = await startEngine((_, response) => {
+			const chunk = (delta: object, finish_reason: string | null = null) =>
+				response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+			response.setHeader("content-type", "text/event-stream");
+			chunk({ content: "one" });
+			goOn = () => {
+				chunk({ content: " two" });
+				chunk({}, "stop");
+				response.end("data: [DONE]\n\n");
+			};
+		});
+		const { script, url: gateway } = await start({
+			env: {
+				ALLOW_ANONYMOUS: "true",
+				BACKENDS: JSON.stringify({ engine: { kind: "openai", url } }),
+				ROUTES: JSON.stringify({ "*": [{ backend: "engine" }] }),
+			},
+		});
+		expect(await script.until(READY)).toContain("Open to everyone");
+		const answer = await fetch(`${gateway}/client/v4/accounts/acme/ai/v1/chat/completions`, {
+			method: "POST",
+			body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hi" }], stream: true }),
+		});
+		const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+		let text = (await reader?.read())?.value ?? "";
+		expect(text).toContain("one");
+		script.kill("SIGTERM");
+		goOn();
+		for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) text += read.value;
+		expect(text).toContain(" two");
+		expect(text).toMatch(/data: \[DONE\]\n\n$/);
+		expect(await script.exit).toBe(0);
+	}, 60_000);
+
+	it("shares neither its address nor its state, and says who refuses when nobody can be let in", async () => {
+		const first = await start({ env: { ADMIN_TOKEN: "" } });
+		expect(await first.script.until(/npm run serve/)).toContain("No ADMIN_TOKEN is set");
+
+		const sameState = await start();
+		expect(await sameState.script.exit).toBe(1);
+		expect(await sameState.script.until(/$/)).toMatch(/^another process serves from .*--state\n$/);
+
+		const other = ["--state", join(folder, "other"), "--port", first.port];
+		const samePort = await start({ args: other });
+		expect(await samePort.script.exit).toBe(1);
+		expect(await samePort.script.until(/$/)).toMatch(/^port \d+ of 127\.0\.0\.1 is in use: .*--port\n$/);
+	}, 60_000);
+
+	it.each([
+		[["--prot", "1"], {}, /^Unknown option '--prot'[\s\S]*--port N/],
+		[["--config", "missing.jsonc"], {}, /missing\.jsonc/],
+		[[], { ROUTES: '{"*":[{"backend":"nobody"}]}' }, /ROUTES\["\*"\]\[0\]\.backend/],
+	])(
+		"stops before it starts on a mistake: %j %j",
+		async (args, env, said) => {
+			const { script } = await start({ args, env });
+			expect(await script.exit).toBe(1);
+			const output = await script.until(/$/);
+			expect(output).toMatch(said);
+			expect(output).not.toContain("    at ");
+		},
+		30_000,
+	);
+
+	it("takes what the environment does not have from the configuration, an environment's own included", async () => {
+		const config = join(folder, "wrangler.json");
+		const vars = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
+		const durable_objects = {
+			bindings: [
+				{ name: "ACCOUNT", class_name: "Account" },
+				{ name: "FLEET", class_name: "Fleet" },
+			],
+		};
+		const common = { name: "ganglion", main: "x.js", compatibility_date: "2026-11-01", durable_objects };
+		writeFileSync(config, JSON.stringify({ ...common, env: { staging: { vars, durable_objects } } }));
+		const { script, url } = await start({ args: ["--config", config, "--env", "staging"] });
+		expect(await script.until(READY)).toContain("every model  ->  simulator");
+		const answer = await fetch(`${url}/client/v4/accounts/acme/ai/run/${MODEL}`, {
+			method: "POST",
+			body: '{"prompt":"hi"}',
+		});
+		expect(answer.headers.get("x-ganglion-backend")).toBe("simulator");
+	}, 60_000);
+});
