@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
@@ -32,6 +33,8 @@ async function freePort(): Promise<number> {
 
 export default defineConfig({
 	test: {
+		// Half of the tests wait: for processes, sockets, timeouts. Two at a time, also where there are two cores.
+		maxWorkers: Math.max(2, availableParallelism() - 1),
 		projects: [
 			{
 				// Everything that runs in a Worker is tested in one.

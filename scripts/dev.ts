@@ -19,6 +19,8 @@ import { orStop, readVariables } from "./settings.ts";
 const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
 const PARENT_CHECK_MS = 1000;
+/** Whoever names a port knows that an engine is there, which may be busy. */
+const NAMED_PORT_MS = 3000;
 
 const args = process.argv.slice(2);
 const { values, tokens } = parseArgs({
@@ -91,7 +93,8 @@ async function localEngines(): Promise<LocalSettings | undefined> {
 	const wanted = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
 	if (!wantsLocalEngines(typeof wanted === "string" ? undefined : wanted, vars, process.env))
 		return undefined;
-	return settingsFor(await findEngines(Array.isArray(wanted) ? { ports: wanted } : {}), Date.now());
+	const asked = Array.isArray(wanted) ? { ports: wanted, timeoutMs: NAMED_PORT_MS } : {};
+	return settingsFor(await findEngines(asked), Date.now());
 }
 
 function portsIn(text: string): number[] {
