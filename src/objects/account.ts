@@ -8,6 +8,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Admission, Admitted, Credential, Permission, Settlement } from "./admission.ts";
 import type { Bearer } from "./bearer.ts";
 import { type Asking, Ledger } from "./ledger.ts";
+import { type RefusalsQuery, type RefusalsReport, WRITE_MS } from "./refusals.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
 import type { TokenCommand, TokenResult } from "./token-command.ts";
@@ -74,6 +75,10 @@ export class Account extends DurableObject {
 		return this.#open().ledger.usage(query);
 	}
 
+	refusals(query: RefusalsQuery): RefusalsReport {
+		return this.#open().ledger.refusals.report(query);
+	}
+
 	requests(query: RequestsQuery): RequestsPage {
 		return this.#open().ledger.requests(query);
 	}
@@ -98,6 +103,7 @@ export class Account extends DurableObject {
 		const { ledger } = this.#open();
 		try {
 			const answers = ledger.admitAll(asking);
+			if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS, ledger);
 			return asking.map(({ admission, bearer }, i) => {
 				const answer = answers[i] ?? GIVEN_UP;
 				if (!answer.ok) return [admission, answer] as const;
@@ -135,13 +141,19 @@ export class Account extends DurableObject {
 		return this.#parts;
 	}
 
-	/** One alarm, for the first of the open requests to expire: setting it is a write, and most admissions do without. */
 	#expect(ledger: Ledger, { ticket }: Admission): void {
 		const expiresAt = ledger.expiryOf(ticket);
-		if (expiresAt === undefined) return;
+		if (expiresAt !== undefined) this.#wakeBy(expiresAt, ledger);
+	}
+
+	/**
+	 * One alarm, for the first of the open requests to expire or for refusals to be written: setting it is a write, and
+	 * most admissions do without.
+	 */
+	#wakeBy(time: number, ledger: Ledger): void {
 		const lost = this.#alarmAt === undefined || this.#alarmAt + ALARM_LOST_MS < Date.now();
-		if (lost) this.#wakeAt(ledger.nextExpiry() ?? expiresAt);
-		else if (this.#alarmAt !== undefined && expiresAt < this.#alarmAt) this.#wakeAt(expiresAt);
+		if (lost) this.#wakeAt(Math.min(time, ledger.nextExpiry() ?? time));
+		else if (this.#alarmAt !== undefined && time < this.#alarmAt) this.#wakeAt(time);
 	}
 
 	#wakeAt(time: number): void {

@@ -21,6 +21,7 @@ import type {
 import { AdmissionQueue } from "./admission-queue.ts";
 import { Leeway } from "./leeway.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
+import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { Standing, StandingQuery } from "./standing.ts";
 import type { TokenCommand, TokenKeeper, TokenResult } from "./token-command.ts";
@@ -37,6 +38,7 @@ export interface LedgersWorld extends OutboxWorld {
 /** What an account knows of its past. Who may ask was verified. Each throws `AiError` where the object cannot be asked. */
 export interface AccountRecords {
 	usage(query: UsageQuery): Promise<UsageReport>;
+	refusals(query: RefusalsQuery): Promise<RefusalsReport>;
 	requests(query: RequestsQuery): Promise<RequestsPage>;
 	standing(query: StandingQuery): Promise<Standing>;
 }
@@ -152,6 +154,10 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 
 	usage(query: UsageQuery): Promise<UsageReport> {
 		return this.#call(async (stub) => stub.usage(query));
+	}
+
+	refusals(query: RefusalsQuery): Promise<RefusalsReport> {
+		return this.#call(async (stub) => stub.refusals(query));
 	}
 
 	requests(query: RequestsQuery): Promise<RequestsPage> {

@@ -12,6 +12,7 @@ import type { Admission, Admitted, RateLimit, Settlement } from "./admission.ts"
 import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
 import { ForwardClock, type Instant, nextMidnight, utcDay } from "./clock.ts";
+import { Refusals } from "./refusals.ts";
 import type { OpenRequest } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
 import { atEstimate, sound } from "./settlements.ts";
@@ -46,6 +47,7 @@ interface Refusal {
 }
 
 export class Ledger {
+	readonly refusals: Refusals;
 	readonly #storage: Pick<DurableObjectStorage, "sql" | "transactionSync">;
 	readonly #clock: ForwardClock;
 	readonly #requests: Requests;
@@ -60,8 +62,10 @@ export class Ledger {
 		this.#storage = storage;
 		Requests.create(storage.sql);
 		Usage.create(storage.sql);
+		Refusals.create(storage.sql);
 		this.#requests = new Requests(storage.sql);
 		this.#usage = new Usage(storage.sql);
+		this.refusals = new Refusals(storage.sql);
 		this.#clock = new ForwardClock(clock, Math.max(this.#requests.latest(), this.#usage.latest()));
 		const { now } = this.#clock.read();
 		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
@@ -78,8 +82,8 @@ export class Ledger {
 	}
 
 	/**
-	 * Lets a request in and reserves what it may cost, or says why not: then nothing is written or counted. A ledger that
-	 * throws here is to be thrown away: its memory may be ahead of its tables.
+	 * Lets a request in and reserves what it may cost, or says why not: then nothing is written, and nothing
+	 * counted but the refusal. A ledger that throws here is to be thrown away: its memory may be ahead of its tables.
 	 */
 	admit(admission: Admission, bearer?: Bearer): Admitted {
 		const opened: OpenRequest[] = [];
@@ -137,15 +141,16 @@ export class Ledger {
 		this.settle(expired.map(atEstimate));
 	}
 
-	/** Deletes rows that have died. Returns when there will be something to expire or to delete. */
+	/** Writes what is only counted yet, and deletes rows that have died. Returns when there will be something to expire or to delete. */
 	sweep(): number | undefined {
 		const { now } = this.#read();
 		this.#windows.forget(now);
 		this.#usage.forget(now);
+		this.refusals.write();
+		this.refusals.forget(now);
 		if (this.#requests.forget(now)) return now;
-		const due = [this.nextExpiry(), this.#requests.nextDeath(), this.#usage.nextDeath()].filter(
-			(time) => time !== undefined,
-		);
+		const deaths = [this.#requests.nextDeath(), this.#usage.nextDeath(), this.refusals.nextDeath()];
+		const due = [this.nextExpiry(), ...deaths].filter((time) => time !== undefined);
 		return due.length > 0 ? Math.min(...due) : undefined;
 	}
 
@@ -201,11 +206,14 @@ export class Ledger {
 		const { holdMs, model, task, ticket } = admission;
 		const instant = this.#read();
 		const { answer, rates, reserved } = this.#judge(admission, bearer, instant);
-		if (!answer.ok) return answer;
 		const { now } = instant;
+		const token = bearer?.id ?? "";
+		if (!answer.ok) {
+			this.refusals.count(answer.failure, { task, token }, now);
+			return answer;
+		}
 		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is open already`);
 		const rateKeys = rates.map(({ key }) => key);
-		const token = bearer?.id ?? "";
 		const request = this.#requests.open({
 			ticket,
 			admittedAt: now,

@@ -60,6 +60,7 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/finetunes/:finetune/finetune-assets`]: { POST: "write" },
 
 	[`${AI}/usage`]: READS,
+	[`${AI}/usage/refused`]: READS,
 	[`${AI}/usage/requests`]: READS,
 	"/metrics": { GET: "deferred" },
 

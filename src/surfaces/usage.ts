@@ -1,28 +1,25 @@
 /**
- * What an account used and what it paid: `GET …/ai/usage` by day, model, task, token or backend, as JSON or CSV, and
+ * What an account used and what it paid: `GET …/ai/usage` by day, model, task, token or backend, as JSON or CSV;
+ * `GET …/ai/usage/refused`, what its limits refused, by day, code, task or token, likewise; and
  * `GET …/ai/usage/requests`, the recent requests one by one. Ours: the product has no such routes. Neurons are exact.
  */
 import { Hono } from "hono";
 import * as z from "zod";
 import { MICRO_NEURONS, OUTCOMES } from "../objects/admission.ts";
 import { DAY_MS, utcDay } from "../objects/clock.ts";
+import { REFUSAL_DIMENSIONS, type RefusalRow } from "../objects/refusals.ts";
 import type { RequestRecord } from "../objects/request-rows.ts";
 import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../objects/usage.ts";
 import type { Services } from "../request.ts";
 import { parseFields } from "./account-request.ts";
 import { callerOf } from "./authenticate.ts";
+import { csv } from "./csv.ts";
 import { envelope } from "./envelope.ts";
 import { methodNotAllowed } from "./routes.ts";
 
 /** Reported where nobody says which, today among them. */
 const DEFAULT_DAYS = 30;
 const MAX_LIMIT = 100;
-
-/**
- * What a spreadsheet might run: callers can name models. A model of the catalogue begins with `@` and is none of that,
- * as long as it has nothing but what such ids have.
- */
-const FORMULA = /^(?:[=+\-\t\r\n]|@(?!(?:cf|hf)\/[\w./-]+$))/;
 
 const filters = {
 	model: z.string().optional(),
@@ -31,28 +28,50 @@ const filters = {
 	token: z.string().optional(),
 };
 
-const dimensions = z
-	.string()
-	.transform((text) => text.split(",").map((name) => name.trim()))
-	.pipe(z.array(z.enum(DIMENSIONS)).min(1));
+const dimensions = <T extends string>(names: readonly T[]) =>
+	z
+		.string()
+		.transform((text) => text.split(",").map((name) => name.trim()))
+		.pipe(z.array(z.enum(names)).min(1));
 
 const day = z.iso.date("expected a UTC day, like 2026-11-21");
+
+/** Of a report by days. */
+const period = (today: string) => ({
+	from: day.optional(),
+	to: day.default(today),
+	format: z.enum(["json", "csv"]).default("json"),
+});
+
+const begun = <T extends { from?: string | undefined; to: string }>(query: T): T & { from: string } => ({
+	...query,
+	from: query.from ?? utcDay(Date.parse(query.to) - (DEFAULT_DAYS - 1) * DAY_MS),
+});
+
+const isForward = ({ from, to }: { from: string; to: string }): boolean => from <= to;
+const BACKWARD = { path: ["from"], message: "is after to" };
 
 const usageQuery = (today: string) =>
 	z
 		.strictObject({
 			...filters,
 			backend: z.string().optional(),
-			from: day.optional(),
-			to: day.default(today),
-			group_by: dimensions.default(["day"]),
-			format: z.enum(["json", "csv"]).default("json"),
+			...period(today),
+			group_by: dimensions(DIMENSIONS).default(["day"]),
 		})
-		.transform(({ from, ...query }) => ({
-			...query,
-			from: from ?? utcDay(Date.parse(query.to) - (DEFAULT_DAYS - 1) * DAY_MS),
-		}))
-		.refine(({ from, to }) => from <= to, { path: ["from"], message: "is after to" });
+		.transform(begun)
+		.refine(isForward, BACKWARD);
+
+const refusedQuery = (today: string) =>
+	z
+		.strictObject({
+			task: filters.task,
+			token: filters.token,
+			...period(today),
+			group_by: dimensions(REFUSAL_DIMENSIONS).default(["day", "code"]),
+		})
+		.transform(begun)
+		.refine(isForward, BACKWARD);
 
 const whole = z
 	.string()
@@ -84,6 +103,20 @@ export function usage({ ledgers, now }: Services): Hono {
 		});
 	});
 
+	app.get("/refused", async (c) => {
+		const { account } = callerOf(c);
+		const query = parseFields(refusedQuery(utcDay(now())), c.req.query(), "query");
+		const { from, to, group_by, format, ...only } = query;
+		const report = await ledgers.of(account).refusals({ from, to, by: group_by, ...said(only) });
+		const columns = REFUSAL_DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+		const rows = report.rows.map(refusedJson);
+		if (format === "csv") return csv(rows, [...columns, "requests"], `refused-${account}-${from}-${to}.csv`);
+		const { requests, truncated } = report;
+		return envelope(rows, {
+			result_info: { from, to, group_by: columns, count: rows.length, truncated, totals: { requests } },
+		});
+	});
+
 	app.get("/requests", async (c) => {
 		const query = parseFields(RequestsQuery, c.req.query(), "query");
 		const { requests, cursor } = await ledgers.of(callerOf(c).account).requests(said(query));
@@ -92,7 +125,7 @@ export function usage({ ledgers, now }: Services): Hono {
 		});
 	});
 
-	methodNotAllowed(app, ["/", "/requests"]);
+	methodNotAllowed(app, ["/", "/refused", "/requests"]);
 	return app;
 }
 
@@ -119,6 +152,11 @@ const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, u
 	...countsJson(row),
 });
 
+const refusedJson = ({ token, ...row }: RefusalRow): object => ({
+	...row,
+	...(token !== undefined && { token: named(token) }),
+});
+
 const requestJson = (record: RequestRecord): object => ({
 	id: record.ticket,
 	outcome: record.outcome,
@@ -139,19 +177,6 @@ const requestJson = (record: RequestRecord): object => ({
 	reserved_neurons: record.reservedMicroNeurons / MICRO_NEURONS,
 	estimated: record.estimated,
 });
-
-/** RFC 4180. */
-async function csv(rows: readonly object[], columns: readonly string[], filename: string): Promise<Response> {
-	const { default: Papa } = await import("papaparse");
-	const text = Papa.unparse([...rows], { columns: [...columns], escapeFormulae: FORMULA });
-	const lines = rows.length > 0 ? text : columns.join(",");
-	return new Response(`${lines}\r\n`, {
-		headers: {
-			"content-type": "text/csv; charset=utf-8; header=present",
-			"content-disposition": `attachment; filename="${filename}"`,
-		},
-	});
-}
 
 /** The operator has no token, and where no engine answered there is no backend. */
 const named = (name: string | undefined): string | null => name || null;

@@ -343,7 +343,13 @@ describe("every route of the app", () => {
 
 	it("lets a token in that has no more than the permission", async () => {
 		const token = await gateway.give(["Workers AI Metadata Read"]);
-		for (const path of ["/ai/models/search", "/ai/v1/models", "/ai/usage", "/ai/usage/requests"])
+		for (const path of [
+			"/ai/models/search",
+			"/ai/v1/models",
+			"/ai/usage",
+			"/ai/usage/refused",
+			"/ai/usage/requests",
+		])
 			expect((await ask(path, token)).status, path).toBe(200);
 		const runner = await gateway.give(["Workers AI Run"]);
 		const run = await ask(`/ai/run/${MODEL}`, runner, json("POST", { prompt: "Hi" }));

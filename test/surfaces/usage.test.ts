@@ -175,6 +175,73 @@ describe("GET /ai/usage", () => {
 	});
 });
 
+describe("GET /ai/usage/refused", () => {
+	/** Two refused by the rate of a task, one by that of another; one let in of each. */
+	async function refused() {
+		const gateway = closedGateway();
+		const stub = stubOf(gateway.account);
+		const ask = (task: string) =>
+			stub.admit(admission({ task, rates: [{ key: `task:${task}`, perMinute: 1 }] }), []);
+		for (const task of ["Text Generation", "Text Embeddings", "Text Generation", "Text Generation"])
+			await ask(task);
+		await ask("Text Embeddings");
+		return { ...gateway, day: new Date(gateway.services.now()).toISOString().slice(0, 10) };
+	}
+
+	it("counts by day and code what the limits refused", async () => {
+		const { ask, day } = await refused();
+		const from = new Date(Date.parse(day) - 29 * 86_400_000).toISOString().slice(0, 10);
+		expect(await (await ask("/ai/usage/refused", ADMIN)).json()).toEqual({
+			result: [{ day, code: 3021, requests: 3 }],
+			success: true,
+			errors: [],
+			messages: [],
+			result_info: {
+				from,
+				to: day,
+				group_by: ["day", "code"],
+				count: 1,
+				truncated: false,
+				totals: { requests: 3 },
+			},
+		});
+		const usage = await (await ask("/ai/usage", ADMIN)).json<{ result: unknown[] }>();
+		expect(usage.result).toEqual([]);
+	});
+
+	it("tells apart by what is asked, and leaves out what is not", async () => {
+		const { ask, day } = await refused();
+		const result = async (query: string) =>
+			(await (await ask(`/ai/usage/refused?${query}`, ADMIN)).json<{ result: unknown[] }>()).result;
+		expect(await result("group_by=token,task")).toEqual([
+			{ task: "Text Embeddings", token: null, requests: 1 },
+			{ task: "Text Generation", token: null, requests: 2 },
+		]);
+		expect(await result("group_by=code&task=Text%20Embeddings")).toEqual([{ code: 3021, requests: 1 }]);
+		expect(await result("token=x")).toEqual([]);
+		expect(await result("to=2020-01-31")).toEqual([]);
+		expect(await result(`from=${day}&to=${day}`)).toHaveLength(1);
+	});
+
+	it("is CSV for spreadsheets, to the byte", async () => {
+		const { ask, account, day } = await refused();
+		const response = await ask(`/ai/usage/refused?format=csv&from=${day}`, ADMIN);
+		expect(response.headers.get("content-disposition")).toBe(
+			`attachment; filename="refused-${account}-${day}-${day}.csv"`,
+		);
+		expect(await response.text()).toBe(`day,code,requests\r\n${day},3021,3\r\n`);
+	});
+
+	it.each([
+		["from=2026-02-02&to=2026-02-01", "from: is after to"],
+		["group_by=model", 'group_by[0]: Invalid option: expected one of "day"|"code"|"task"|"token"'],
+		["model=x", 'query: Unrecognized key: "model"'],
+	])("refuses %s", async (query, message) => {
+		const { ask } = closedGateway();
+		expect(await failureOf(await ask(`/ai/usage/refused?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+	});
+});
+
 describe("GET /ai/usage/requests", () => {
 	interface Told {
 		result: { id: string; outcome: string; started_at: string; settled_at: string }[];
