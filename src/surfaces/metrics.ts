@@ -1,6 +1,6 @@
 /**
- * `GET /metrics` for Prometheus, of one account: a token's own, or `?account=` with the operator's credential. Text
- * format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
+ * `GET /metrics` for Prometheus: of a token's account, or, with the operator's credential, of each that `?account=` names,
+ * which may be there several times. Text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
  *
  * Counters are sums over the days that the account's usage is kept; when the oldest day dies they step back, which
  * Prometheus takes for a restart.
@@ -8,6 +8,7 @@
 import { Hono } from "hono";
 import { AiError } from "../errors.ts";
 import { type Budget, MICRO_NEURONS } from "../objects/admission.ts";
+import type { RefusalsReport } from "../objects/refusals.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { UsageReport } from "../objects/usage.ts";
 import { limitsOf } from "../pipeline/admit.ts";
@@ -26,24 +27,36 @@ interface Metric {
 	samples: readonly Sample[];
 }
 
+/** What is known of one account. */
+export interface AccountFacts {
+	account: string;
+	usage: UsageReport;
+	/** By task and code. */
+	refused: RefusalsReport;
+	standing: Standing;
+}
+
 const PREFIX = "ganglion_";
+/** Each is asked three times. */
+const MAX_ACCOUNTS = 100;
 
 export function metrics({ ledgers, limits }: Services): Hono {
 	const app = new Hono({ strict: false });
+	const factsOf = async (account: string, { credential }: Bearer): Promise<AccountFacts> => {
+		const ledger = ledgers.of(account);
+		await ledger.verify(credential, "read");
+		const [usage, refused, standing] = await Promise.all([
+			ledger.usage({ by: ["model", "task", "backend"] }),
+			ledger.refusals({ by: ["code", "task"] }),
+			ledger.standing({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) }),
+		]);
+		return { account, usage, refused, standing };
+	};
 	app.get("/", async (c) => {
 		const bearer = bearerOf(c);
-		const account = accountFor(bearer, c.req.query("account"));
-		const ledger = ledgers.of(account);
-		await ledger.verify(bearer.credential, "read");
-		const [usage, standing] = await Promise.all([
-			ledger.usage({ by: ["model", "task", "backend"] }),
-			ledger.standing({
-				credential: bearer.credential,
-				rates: [],
-				budgets: budgetsOf(limitsOf(limits, account)),
-			}),
-		]);
-		return new Response(metricsText(account, usage, standing), {
+		const accounts = accountsFor(bearer, c.req.queries("account") ?? []);
+		const facts = await Promise.all(accounts.map((account) => factsOf(account, bearer)));
+		return new Response(metricsText(facts), {
 			headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 		});
 	});
@@ -51,13 +64,21 @@ export function metrics({ ledgers, limits }: Services): Hono {
 	return app;
 }
 
-function accountFor({ account: own }: Bearer, asked: string | undefined): string {
-	const account = asked ?? own;
-	if (account === undefined) throw new AiError("invalidRequest", "account: say which, as ?account=");
-	if (!ACCOUNT_ID.test(account)) throw new AiError("invalidRequest", "account: is no id of an account");
-	if (own !== undefined && own !== account)
+/** Nothing keeps a list of the accounts, so the operator says which; a token has its own. */
+function accountsFor({ account: own }: Bearer, asked: readonly string[]): string[] {
+	const accounts = [...new Set(own === undefined || asked.length > 0 ? asked : [own])];
+	if (accounts.length === 0)
+		throw new AiError(
+			"invalidRequest",
+			"account: say which, as ?account=team-a or ?account=team-a&account=team-b",
+		);
+	if (accounts.length > MAX_ACCOUNTS)
+		throw new AiError("invalidRequest", `account: at most ${MAX_ACCOUNTS} at once`);
+	if (!accounts.every((account) => ACCOUNT_ID.test(account)))
+		throw new AiError("invalidRequest", "account: is no id of an account");
+	if (own !== undefined && accounts.some((account) => account !== own))
 		throw new AiError("forbidden", "Authentication error: the token is for another account");
-	return account;
+	return accounts;
 }
 
 /** Of an account without limits, too, so that what it spends today is told. */
@@ -75,17 +96,25 @@ function budgetsOf({ dailyNeurons, models }: AccountLimits): Budget[] {
 	];
 }
 
-/** Pure: the whole page. */
-export function metricsText(account: string, usage: UsageReport, standing: Standing): string {
+/** Pure: the whole page. A family's samples are together, whatever account they are of. */
+export function metricsText(facts: readonly AccountFacts[]): string {
+	const ofEach = (value: (of: AccountFacts) => number): Sample[] =>
+		facts.map((of): Sample => [{ account: of.account }, value(of)]);
 	const ofRows = (value: (row: UsageReport["rows"][number]) => readonly Sample[]): Sample[] =>
-		usage.rows.flatMap((row) => {
-			const { model = "", task = "", backend = "" } = row;
-			const common = { account, model, task, backend };
-			return value(row).map(([labels, amount]): Sample => [{ ...common, ...labels }, amount]);
-		});
+		facts.flatMap(({ account, usage }) =>
+			usage.rows.flatMap((row) => {
+				const { model = "", task = "", backend = "" } = row;
+				const common = { account, model, task, backend };
+				return value(row).map(([labels, amount]): Sample => [{ ...common, ...labels }, amount]);
+			}),
+		);
 	const ofBudgets = (value: (budget: Standing["budgets"][number]) => number): Sample[] =>
-		standing.budgets
-			.map((budget): Sample => [{ account, budget: budget.key }, value(budget) / MICRO_NEURONS])
+		facts
+			.flatMap(({ account, standing }) =>
+				standing.budgets.map(
+					(budget): Sample => [{ account, budget: budget.key }, value(budget) / MICRO_NEURONS],
+				),
+			)
 			.filter(([, amount]) => Number.isFinite(amount));
 	const all: Metric[] = [
 		{
@@ -96,6 +125,16 @@ export function metricsText(account: string, usage: UsageReport, standing: Stand
 				[{ outcome: "served" }, requests - failed],
 				[{ outcome: "failed" }, failed],
 			]),
+		},
+		{
+			name: "refused_requests_total",
+			type: "counter",
+			help: "Requests that a limit of the account refused: a rate, a budget, the plan's neurons. In no other counter.",
+			samples: facts.flatMap(({ account, refused }) =>
+				refused.rows.map(({ code = 0, requests, task = "" }): Sample => {
+					return [{ account, task, code: String(code) }, requests];
+				}),
+			),
 		},
 		{
 			name: "tokens_total",
@@ -123,13 +162,13 @@ export function metricsText(account: string, usage: UsageReport, standing: Stand
 			name: "usage_truncated",
 			type: "gauge",
 			help: "1 where the counters above have more series than a page holds, and some are left out.",
-			samples: [[{ account }, usage.truncated ? 1 : 0]],
+			samples: ofEach(({ usage }) => (usage.truncated ? 1 : 0)),
 		},
 		{
 			name: "open_requests",
 			type: "gauge",
 			help: "Requests under way.",
-			samples: [[{ account }, standing.open]],
+			samples: ofEach(({ standing }) => standing.open),
 		},
 		{
 			name: "daily_budget_neurons",

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Standing } from "../../src/objects/standing.ts";
 import type { UsageReport } from "../../src/objects/usage.ts";
-import { metricsText } from "../../src/surfaces/metrics.ts";
+import { type AccountFacts, metricsText } from "../../src/surfaces/metrics.ts";
 import { admission, settlement, stubOf, worth } from "../objects/ask.ts";
-import { ADMIN, closedGateway, failureOf } from "./access.ts";
+import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
 
 const METRICS = "http://gateway/metrics";
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -90,9 +90,17 @@ const STANDING: Standing = {
 	rates: [],
 };
 
+const facts = (fields: Partial<AccountFacts> = {}): AccountFacts => ({
+	account: "local",
+	usage: report(LLAMA),
+	refused: { rows: [{ code: 3021, task: "Text Generation", requests: 4 }], requests: 4, truncated: false },
+	standing: STANDING,
+	...fields,
+});
+
 describe("the text of metrics", () => {
 	it("has every number under its name and labels", () => {
-		const families = parse(metricsText("local", report(LLAMA), STANDING));
+		const families = parse(metricsText([facts()]));
 		const common = { account: "local", model: LLAMA, task: "Text Generation", backend: "engine" };
 		const told = Object.fromEntries(
 			[...families].map(([name, { type, samples }]) => [
@@ -106,6 +114,10 @@ describe("the text of metrics", () => {
 				"counter",
 				[{ ...common, outcome: "served" }, 3],
 				[{ ...common, outcome: "failed" }, 2],
+			],
+			ganglion_refused_requests_total: [
+				"counter",
+				[{ account: "local", task: "Text Generation", code: "3021" }, 4],
 			],
 			ganglion_tokens_total: [
 				"counter",
@@ -129,7 +141,7 @@ describe("the text of metrics", () => {
 			fc.property(
 				fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", '"', "\n", "n", "}") })),
 				(model) => {
-					const samples = parse(metricsText("local", report(model), STANDING)).get(
+					const samples = parse(metricsText([facts({ usage: report(model) })])).get(
 						"ganglion_neurons_total",
 					)?.samples;
 					expect(samples?.map(({ labels }) => labels.model)).toEqual([model]);
@@ -138,11 +150,23 @@ describe("the text of metrics", () => {
 		);
 	});
 
+	it("has the samples of several accounts under one family", () => {
+		const families = parse(metricsText([facts({ account: "a" }), facts({ account: "b" })]));
+		for (const [name, { samples }] of families)
+			expect(new Set(samples.map(({ labels }) => labels.account)), name).toEqual(new Set(["a", "b"]));
+	});
+
 	it("leaves out families without samples, and budgets without end", () => {
 		const [budget] = STANDING.budgets;
 		const endless = budget ? [{ ...budget, microNeurons: Number.POSITIVE_INFINITY }] : [];
 		const families = parse(
-			metricsText("local", { ...report(""), rows: [] }, { ...STANDING, budgets: endless }),
+			metricsText([
+				facts({
+					usage: { ...report(""), rows: [] },
+					refused: { rows: [], requests: 0, truncated: false },
+					standing: { ...STANDING, budgets: endless },
+				}),
+			]),
 		);
 		expect([...families.keys()]).toEqual([
 			"ganglion_usage_truncated",
@@ -181,18 +205,58 @@ describe("GET /metrics", () => {
 		expect(await (await ask(`${METRICS}?account=${account}`, ADMIN)).text()).toContain(
 			`ganglion_open_requests{account="${account}"} 0\n`,
 		);
-		expect(await failureOf(await ask(METRICS, ADMIN))).toBe("400 1001: account: say which, as ?account=");
+		expect(await failureOf(await ask(METRICS, ADMIN))).toBe(
+			"400 1001: account: say which, as ?account=team-a or ?account=team-a&account=team-b",
+		);
 		expect(await failureOf(await ask(`${METRICS}?account=a%20b`, ADMIN))).toBe(
 			"400 1001: account: is no id of an account",
 		);
 	});
 
+	it("is of several accounts for the operator, each once", async () => {
+		const { account, ask } = closedGateway();
+		const text = await (
+			await ask(`${METRICS}?account=${account}&account=${account}-b&account=${account}`, ADMIN)
+		).text();
+		expect(parse(text).get("ganglion_open_requests")?.samples).toEqual([
+			{ labels: { account }, value: 0 },
+			{ labels: { account: `${account}-b` }, value: 0 },
+		]);
+		expect(await failureOf(await ask(`${METRICS}?account=${account}&account=a%20b`, ADMIN))).toBe(
+			"400 1001: account: is no id of an account",
+		);
+		const many = Array.from({ length: 101 }, (_, index) => `account=a${index}`).join("&");
+		expect(await failureOf(await ask(`${METRICS}?${many}`, ADMIN))).toBe(
+			"400 1001: account: at most 100 at once",
+		);
+	});
+
+	it("counts what a limit refused, and nothing else", async () => {
+		const { ask, give } = closedGateway({
+			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { requests_per_minute: { "Text Generation": 1 } } },
+		});
+		const token = await give(["Workers AI Read"]);
+		const run = async (model: string, body: object) =>
+			(await ask(`/ai/run/${model}`, token, json("POST", body))).status;
+		expect(await run(LLAMA, { prompt: "Hi" })).toBe(200);
+		expect(await run(LLAMA, { prompt: "Hi" })).toBe(429);
+		expect(await run(LLAMA, { prompt: "Hi" })).toBe(429);
+		expect(await run(LLAMA, { prompt: 5 })).toBe(400);
+		expect(await run("@cf/no/such", { prompt: "Hi" })).toBe(400);
+		const families = parse(await (await ask(METRICS, token)).text());
+		expect(families.get("ganglion_refused_requests_total")?.samples).toEqual([
+			{ labels: { account: expect.any(String), task: "Text Generation", code: "3021" }, value: 2 },
+		]);
+	});
+
 	it("is closed to other accounts' tokens, and to those that may not read", async () => {
-		const { ask, give } = closedGateway();
+		const { account, ask, give } = closedGateway();
 		const token = await give(["Workers AI Metadata Read"]);
 		expect(await failureOf(await ask(`${METRICS}?account=other`, token))).toBe(
 			"403 10000: Authentication error: the token is for another account",
 		);
+		expect((await ask(`${METRICS}?account=${account}&account=other`, token)).status).toBe(403);
+		expect((await ask(`${METRICS}?account=${account}`, token)).status).toBe(200);
 		expect((await ask(METRICS, await give(["Workers AI Run"]))).status).toBe(403);
 		expect((await ask(METRICS)).status).toBe(401);
 	});
