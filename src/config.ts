@@ -135,11 +135,14 @@ function readAdminToken(value: unknown, problems: Problems): string | undefined 
 
 /** What serves which models, a line each, for the banner of a start. Never a secret: names, addresses, models. */
 export function describeRouting({ routing, adHoc }: Config): string[] {
-	const rows = routing.routes.map(({ pattern, targets }): [string, string] => [
-		pattern,
-		targets.map(describeTarget).join("; ") +
-			(adHoc.includes(pattern) ? " (not in the catalogue: a text model)" : ""),
-	]);
+	const rows = routing.routes.map(({ pattern, settings, targets }): [string, string] => {
+		const notes = [
+			...(settings?.passthrough ? ["passthrough"] : []),
+			...(adHoc.includes(pattern) ? ["not in the catalogue: a text model"] : []),
+		];
+		const served = targets.map(describeTarget).join("; ");
+		return [pattern, notes.length > 0 ? `${served} (${notes.join("; ")})` : served];
+	});
 	const { defaultBackend } = routing;
 	rows.push([
 		rows.length > 0 ? "everything else" : "every model",

@@ -576,6 +576,15 @@ describe("describeRouting", () => {
 		expect(describeRouting(configure({}))).toEqual(["every model  ->  nothing"]);
 	});
 
+	it("says which routes let streams pass", () => {
+		const targets = [{ backend: "ollama" }];
+		const routes = { "@cf/meta/*": { targets, passthrough: true }, mine: { targets, passthrough: true } };
+		expect(describeRouting(configure({ BACKENDS: { ollama: OLLAMA }, ROUTES: routes })).slice(0, 2)).toEqual([
+			"@cf/meta/*       ->  ollama (http://localhost:11434/v1) (passthrough)",
+			"mine             ->  ollama (http://localhost:11434/v1) (passthrough; not in the catalogue: a text model)",
+		]);
+	});
+
 	it("never says a secret", () => {
 		expect(describeRouting(config).join("\n")).not.toContain("sk-very-secret");
 	});

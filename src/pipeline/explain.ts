@@ -28,8 +28,8 @@ export interface Explanation {
 	retries?: { attempts: number; base_ms: number; max_ms: number };
 	hedge_ms?: number;
 	total_ms?: number;
-	/** Of the route: streams that are asked for on OpenAI's chat route are the engine's own. */
-	passthrough?: true;
+	/** Of a route with `passthrough`: whether this request's answer would be the engine's own stream. */
+	passthrough?: boolean;
 	/** At most: what would be reserved. */
 	estimate?: {
 		neurons: number;
@@ -76,10 +76,11 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	const limits = limitsOf(services.limits, request.caller.account);
 	explanation.task = model.task;
 	await step("plan", () => checkPlan(model, limits, services.routing));
-	const call = await step("parse", async () => {
-		const { reader } = request.dialect(model);
-		return (await parse(request.inputs, reader, model)).call;
-	});
+	const { call, writer } =
+		(await step("parse", async () => {
+			const { reader, writer } = request.dialect(model);
+			return { writer, call: (await parse(request.inputs, reader, model)).call };
+		})) ?? {};
 	if (call) {
 		await step("fit", () => fitContext(call, model));
 		const wanted = await admission(request.id, request.caller.credential, model, call, limits);
@@ -91,7 +92,13 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		if (key !== undefined) explanation.cache_key = key;
 	}
 	const plan = await step("route", () => route(model.id, services, request.session));
-	return plan ? { ...explanation, ...(await explainPlan(plan, model, call, services)) } : explanation;
+	if (!plan) return explanation;
+	const passthrough = call !== undefined && writer?.passesOn?.(call, model) !== undefined;
+	return {
+		...explanation,
+		...(await explainPlan(plan, model, call, services)),
+		...(plan.passthrough && { passthrough }),
+	};
 }
 
 const told = ({ code, status, description }: AiError) => ({ code, status, message: description });
@@ -142,7 +149,7 @@ async function explainPlan(
 	{ id }: Model,
 	call: TaskCall | undefined,
 	services: Services,
-): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms" | "passthrough">> {
+): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms">> {
 	const { targets: routed = [], named } = services.routing.find(id) ?? {};
 	const total = routed.reduce((sum, { weight = 0 }) => sum + weight, 0);
 	const backends = await backendsOf(plan.targets);
@@ -157,7 +164,7 @@ async function explainPlan(
 		const replicas = urls && urls.length > 1 ? `, one of ${urls.length} replicas` : "";
 		return (named ? share : "the default backend: no route names the model") + replicas;
 	};
-	const { retries, hedgeMs, totalMs, passthrough } = plan;
+	const { retries, hedgeMs, totalMs } = plan;
 	return {
 		targets: plan.targets.map((target) => {
 			const { backend, kind, model, standing, timeouts } = target;
@@ -173,7 +180,6 @@ async function explainPlan(
 		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
 		...(hedgeMs !== undefined && { hedge_ms: hedgeMs }),
 		...(totalMs !== undefined && { total_ms: totalMs }),
-		...(passthrough && { passthrough }),
 	};
 }
 

@@ -59,14 +59,38 @@ describe("explain", () => {
 		expect(requests).toEqual([]);
 	});
 
-	it("says that a route passes streams on as they are", async () => {
+	it("says whether the answer to this request passes as it is, where a route lets streams pass", async () => {
 		const targets = [{ backend: "spare" }];
 		const { explain } = explainer({
 			...TWO,
 			ROUTES: { [LLAMA]: { targets, passthrough: true }, "*": targets },
 		});
-		expect(await explain(LLAMA)).toMatchObject({ passthrough: true });
-		expect(await explain(KIMI)).not.toHaveProperty("passthrough");
+		const stream = { ...BODY, stream: true };
+		const passes = async (...asked: Parameters<typeof explain>) => (await explain(...asked)).passthrough;
+		expect(await passes("v1/chat/completions", { ...stream, model: LLAMA })).toBe(true);
+		expect(await passes("v1/chat/completions", { ...BODY, model: LLAMA })).toBe(false);
+		expect(await passes("v1/completions", { model: LLAMA, prompt: "Hi", stream: true })).toBe(false);
+		expect(await passes(LLAMA, stream)).toBe(false);
+		expect(await passes(LLAMA, { messages: 5 })).toBe(false);
+		expect(await explain(KIMI, stream)).not.toHaveProperty("passthrough");
+		expect(await explain("v1/chat/completions", { ...stream, model: KIMI })).not.toHaveProperty(
+			"passthrough",
+		);
+	});
+
+	it("reads the body of an OpenAI route as that route does", async () => {
+		const { explain } = explainer(ENGINE_VARS);
+		const asked = { ...BODY, max_tokens: undefined, max_completion_tokens: 77, model: LLAMA };
+		expect(await explain("v1/chat/completions", asked)).toMatchObject({
+			model: LLAMA,
+			estimate: { output_tokens: 77, output_open: false },
+			refused: [],
+		});
+		expect((await explain("v1/embeddings", { model: LLAMA, input: "Hi" })).refused).toMatchObject([
+			{ step: "parse", code: 5007 },
+		]);
+		const unknown = await explainer(TWO).explain("v1/chat/completions", { ...asked, model: "@cf/no/such" });
+		expect(unknown.refused).toMatchObject([{ step: "authorize", code: 5007 }]);
 	});
 
 	it("says of targets without weights that the route has them in this order", async () => {
