@@ -37,6 +37,36 @@ describe("dispatch", () => {
 		expect(logged).toEqual([["id", 5001]]);
 	});
 
+	it("says why each of them did not, in their order, and keeps the last one's code", async () => {
+		const words = () => Response.json({ error: { message: "my prompt was: secret" } }, { status: 501 });
+		const { failure } = world({
+			replies: { a: status(429), b: status(404), c: words, d: status(401), e: silent, f: status(500) },
+			plan: { retries: { ...RETRIES, attempts: 2 } },
+			targets: { e: { timeouts: { headerMs: 5, idleMs: 5, totalMs: 60_000 } } },
+		});
+		const error = await failure();
+		expect(error).toMatchObject({ code: 5001, upstream: { backend: "f", status: 500 }, retryable: true });
+		expect(error.description).toBe(
+			"The backend 'f' failed with HTTP 500 (asked in turn: a: 3040, HTTP 429, 2 calls; " +
+				"b: 5007, has no model 'b-model'; c: 5001, HTTP 501; d: 7009, refused the gateway's credentials; " +
+				"e: 3007, was silent for 5 ms; f: 5001, failed with HTTP 500, 2 calls)",
+		);
+	});
+
+	it("says so of those, too, who were passed over, and of no more than eight", async () => {
+		const audio = { bytes: new Uint8Array(1) };
+		const replies = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`e${i}`, ok]));
+		const { description } = await world({ replies }).failure({ task: "turn-detection", input: { audio } });
+		expect(description).toMatch(/ \(asked in turn: e0: 5007, has no turn-detection; e1: .*; and 3 more\)$/);
+		expect(description).toContain("e7");
+		expect(description).not.toContain("e8");
+	});
+
+	it("says it of a lone target in its own words alone", async () => {
+		const { failure } = world({ replies: { a: status(500) }, plan: { retries: RETRIES } });
+		expect((await failure()).description).toBe("The backend 'a' failed with HTTP 500");
+	});
+
 	it("ends with what another time may mend, not with that the last one lacks the model", async () => {
 		const { failure } = world({ replies: { a: status(429, { "retry-after": "60" }), b: status(404) } });
 		expect(await failure()).toMatchObject({ code: 3040, retryAfter: 60 });
@@ -183,7 +213,7 @@ describe("the time of a route", () => {
 		const { clock, engines, failure } = world({ replies: { a: slow, b: ok }, plan: { totalMs: 1_000 } });
 		expect(await failure()).toMatchObject({
 			code: 3046,
-			description: "No engine answered within 1000 ms",
+			description: "No engine answered within 1000 ms (asked in turn: a: 5001, failed with HTTP 500)",
 		});
 		expect(engines()).toEqual(["a"]);
 	});

@@ -35,7 +35,7 @@ async function walk(journey: Journey, signal: AbortSignal, spare = false): Promi
 				const failure = toAiError(error);
 				const verdict = verdictOf(failure);
 				if (verdict === "stop") throw failure;
-				journey.note(failure);
+				journey.note(target, failure);
 				if (verdict === "next" || calls >= attempts) break;
 				const pause = pauseMs(plan.retries, calls, failure.retryAfter, services.random);
 				if (pause === undefined || pause >= journey.leftMs) break;

@@ -9,6 +9,7 @@ import type { Trial } from "../../objects/health.ts";
 import type { Plan, PlannedTarget, Served, Services } from "../../request.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { ChatCompletion } from "../../tasks/text-generation.ts";
+import { inTurn, type Turn } from "./in-turn.ts";
 import { isHealthy } from "./verdict.ts";
 
 export type DispatchServices = World & Pick<Services, "health" | "log" | "random" | "wait">;
@@ -44,6 +45,7 @@ export class Journey {
 	readonly #waiting: PlannedTarget[];
 	readonly #calls = new Map<PlannedTarget, number>();
 	readonly #endsAt: number;
+	readonly #turns = new Map<PlannedTarget, Turn>();
 	#failure: AiError | undefined;
 	#unlogged: AiError | undefined;
 
@@ -70,7 +72,12 @@ export class Journey {
 
 	/** For the caller, where nobody answers. */
 	get failure(): AiError {
-		return this.#failure ?? new AiError("executionFailed");
+		return this.inTurn(this.#failure ?? new AiError("executionFailed"));
+	}
+
+	/** A failure that ends the request, with those of all who were asked. */
+	inTurn(failure: AiError): AiError {
+		return inTurn(failure, this.#turns);
 	}
 
 	get leftMs(): number {
@@ -110,9 +117,11 @@ export class Journey {
 		signal.throwIfAborted();
 		const { context, leftMs, services } = this;
 		if (leftMs <= 0)
-			throw new AiError("modelTimeout", `No engine answered within ${this.plan.totalMs} ms`, {
-				retryable: false,
-			});
+			throw this.inTurn(
+				new AiError("modelTimeout", `No engine answered within ${this.plan.totalMs} ms`, {
+					retryable: false,
+				}),
+			);
 		const { timeouts } = target;
 		const within =
 			timeouts.totalMs <= leftMs ? target : { ...target, timeouts: { ...timeouts, totalMs: leftMs } };
@@ -140,8 +149,9 @@ export class Journey {
 	}
 
 	/** Keeps the failure for the caller, unless it says less than an earlier one: that one engine lacks the model. */
-	note(failure: AiError): void {
+	note(target: PlannedTarget, failure: AiError): void {
 		this.tell();
+		this.#turns.set(target, { failure, calls: this.callsOf(target) });
 		// That a target cannot do the task is a matter of configuration; it was not asked.
 		this.#unlogged = failure.upstream ? failure : undefined;
 		if (!this.#failure || failure.key !== "noSuchModel") this.#failure = failure;

@@ -142,9 +142,9 @@ class Splice implements Progress {
 		if (this.#signal.aborted || verdict === "stop") return failure;
 		this.#failure ??= failure;
 		if (!said) return this.#failure;
-		journey.note(failure);
-
 		const { target: cut } = this.#current;
+		journey.note(cut, failure);
+
 		const { outputTokens } = this;
 		for (let target = journey.take(); target; target = journey.take())
 			if (await this.#askToGoOn(target, said, outputTokens)) return undefined;
@@ -152,7 +152,7 @@ class Splice implements Progress {
 		const again = !otherwise && verdict === "again" && journey.callsOf(cut) < journey.plan.retries.attempts;
 		if (again && (await this.#askToGoOn(cut, said, outputTokens))) return undefined;
 		journey.tell();
-		return this.#signal.aborted ? new AiError("aborted") : told(this.#failure);
+		return this.#signal.aborted ? new AiError("aborted") : told(journey.inTurn(this.#failure));
 	}
 
 	/** The engine is well, but what it says is no continuation of what was said. */
@@ -198,7 +198,7 @@ class Splice implements Progress {
 			} catch (error) {
 				if (this.#signal.aborted) return false;
 				const refused = toAiError(error);
-				journey.note(refused);
+				journey.note(target, refused);
 				// It refuses what was begun by another: it may still answer the question itself.
 				if (!(question.continues && verdictOf(refused) === "stop")) return false;
 			}

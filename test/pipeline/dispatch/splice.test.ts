@@ -141,7 +141,9 @@ describe("a stream that is cut", () => {
 		expect(seen).toMatchObject({ done: false, engines: ["a", "b"], comments: [] });
 		expect(seen.error).toMatchObject({
 			code: 5001,
-			description: "The backend 'a' was cut off mid-answer",
+			description:
+				"The backend 'a' was cut off mid-answer (asked in turn: a: 5001, was cut off mid-answer; " +
+				"b: 5001, answered otherwise than the one before it)",
 		});
 		expect(seen.progress).toMatchObject({ usage: undefined, outputTokens: 40 });
 		expect(seen.served.wasted.map(({ backend }) => backend)).toEqual(["a", "b"]);
@@ -174,7 +176,10 @@ describe("a stream that is cut", () => {
 
 	it("errors with the cut when nobody is left", async () => {
 		const seen = await ask({ replies: { a: cutAfter(40), b: status(503) } });
-		expect(seen.error).toMatchObject({ description: "The backend 'a' was cut off mid-answer" });
+		expect(seen.error).toMatchObject({
+			description:
+				"The backend 'a' was cut off mid-answer (asked in turn: a: 5001, was cut off mid-answer; b: 3040, HTTP 503)",
+		});
 		expect(seen.done).toBe(false);
 		// The surface tells of the end alone.
 		expect(seen.logged).toEqual([
