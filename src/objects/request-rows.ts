@@ -20,8 +20,10 @@ export interface OpenRequest {
 }
 
 /** A request, for who may see it. Times are milliseconds. */
-export interface RequestRecord extends Omit<Settlement, "outcome"> {
+export interface RequestRecord extends Omit<Settlement, "latencyMs" | "outcome"> {
 	outcome: Outcome | "open";
+	/** Absent while it is open, and where it expired: nobody knows how long it took. */
+	latencyMs?: number;
 	admittedAt: number;
 	/** Absent while it is open. */
 	settledAt?: number;
@@ -89,7 +91,7 @@ export const requestRecord = (row: Row): RequestRecord => ({
 	estimated: row.estimated === 1,
 	backend: row.backend ?? "",
 	attempts: row.attempts ?? 0,
-	latencyMs: row.latency_ms ?? 0,
+	...(row.latency_ms !== null && row.outcome !== "expired" && { latencyMs: row.latency_ms }),
 	...(row.first_token_ms !== null && { firstTokenMs: row.first_token_ms }),
 	...(row.code !== null && { code: row.code }),
 });

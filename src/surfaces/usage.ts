@@ -168,7 +168,7 @@ const requestJson = (record: RequestRecord): object => ({
 	attempts: record.attempts,
 	started_at: instant(record.admittedAt),
 	...(record.settledAt !== undefined && { settled_at: instant(record.settledAt) }),
-	latency_ms: record.latencyMs,
+	latency_ms: record.latencyMs ?? null,
 	...(record.firstTokenMs !== undefined && { time_to_first_token_ms: record.firstTokenMs }),
 	input_tokens: record.inputTokens,
 	cached_tokens: record.cachedTokens,

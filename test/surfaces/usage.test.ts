@@ -1,3 +1,4 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
 import Papa from "papaparse";
 import { describe, expect, it } from "vitest";
 import type { Settlement } from "../../src/objects/admission.ts";
@@ -274,6 +275,19 @@ describe("GET /ai/usage/requests", () => {
 			reserved_neurons: 0,
 			estimated: false,
 		});
+	});
+
+	it("tells no latency of one that is under way, nor of one that nobody settled", async () => {
+		const { account, ask } = closedGateway();
+		await stubOf(account).admit(admission({ ticket: "open" }), []);
+		await stubOf(account).admit(admission({ ticket: "lost", holdMs: -1 }), []);
+		await runDurableObjectAlarm(stubOf(account));
+		const { result } = await (await ask("/ai/usage/requests", ADMIN)).json<Told>();
+		expect(result).toMatchObject([
+			{ id: "lost", outcome: "expired", latency_ms: null },
+			{ id: "open", outcome: "open", latency_ms: null },
+		]);
+		expect(result[1]).not.toHaveProperty("settled_at");
 	});
 
 	it("goes on where a page ended, and ends", async () => {
