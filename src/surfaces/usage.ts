@@ -152,10 +152,8 @@ const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, u
 	...countsJson(row),
 });
 
-const refusedJson = ({ token, ...row }: RefusalRow): object => ({
-	...row,
-	...(token !== undefined && { token: named(token) }),
-});
+const refusedJson = (row: RefusalRow): object =>
+	row.token === undefined ? row : { ...row, token: named(row.token) };
 
 const requestJson = (record: RequestRecord): object => ({
 	id: record.ticket,
