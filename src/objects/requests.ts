@@ -202,17 +202,20 @@ export class Requests {
 		};
 	}
 
-	/** Deletes what has died. Whether more may have. */
+	/** Deletes what has died. Whether more may have. Looks at no row behind the dead: the alarm may come often. */
 	forget(now: number): boolean {
 		const { rowsWritten } = this.#sql.exec(
 			`DELETE FROM requests WHERE id IN (
 				SELECT id FROM requests
-				WHERE outcome IS NOT NULL AND (id < ? AND admitted_at <= ? OR admitted_at <= ?) ORDER BY id LIMIT ?
+				WHERE id < max(?1, coalesce((SELECT id FROM requests WHERE admitted_at > ?3 ORDER BY id LIMIT 1), ?5))
+					AND outcome IS NOT NULL AND (id < ?1 AND admitted_at <= ?2 OR admitted_at <= ?3)
+				ORDER BY id LIMIT ?4
 			)`,
 			this.#nextId - KEPT_REQUESTS,
 			now - WINDOW_MS,
 			now - KEPT_MS,
 			DELETED_AT_ONCE,
+			this.#nextId,
 		);
 		return rowsWritten >= DELETED_AT_ONCE;
 	}

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Admitted, Budget } from "../../src/objects/admission.ts";
 import {
 	admission,
@@ -391,6 +391,18 @@ describe("sweeping", () => {
 			expect(account(bench).day).toBe("2027-12-27");
 			bench.restart();
 			reserve(bench, 1);
+		}));
+
+	it("looks at no row that has not died", () =>
+		onBench((bench) => {
+			const many = Array.from({ length: 200 }, () => reserve(bench, 0));
+			bench.ledger.settle(many.map((ticket) => settlement(ticket)));
+			const exec = vi.spyOn(bench.storage.sql, "exec");
+			bench.ledger.sweep();
+			const read = exec.mock.results.map(({ value }) => value.rowsRead);
+			exec.mockRestore();
+			expect(read.length).toBeGreaterThan(3);
+			expect(Math.max(...read)).toBeLessThan(5);
 		}));
 
 	it("keeps the newest 10,000 requests, the open ones, and those of the last minute", () =>
