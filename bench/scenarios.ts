@@ -18,6 +18,7 @@ export interface Context {
 
 export const CHAT = { messages: [{ role: "user", content: "What is the answer to everything?" }] };
 const CONNECTIONS = 16;
+const MANY_CONNECTIONS = 64;
 /** Small answers; of others as many as take as long. */
 const WARM_UP_ANSWERS = 3_000;
 const WARM_UP_MS = 30_000;
@@ -44,13 +45,20 @@ export type ScenarioName =
 type Scenario = (context: Context) => Promise<Row[]>;
 
 export const SCENARIOS: Record<ScenarioName, Scenario> = {
-	json: (context) =>
-		against(context, {
+	json: async (context) => [
+		...(await against(context, {
 			what: "small JSON: CPU a request / floor",
 			ask: (contender) => contender.ask("json", CHAT),
 			bar: 2,
 			stretch: 1.6,
-		}),
+		})),
+		// As real engines are: then more requests share a call of the account's object.
+		...(await against(context, {
+			what: `the same, ${MANY_CONNECTIONS} callers of an engine that takes 20 ms: CPU a request / floor`,
+			ask: (contender) => contender.ask("late", CHAT),
+			connections: MANY_CONNECTIONS,
+		})),
+	],
 	async peer(context) {
 		const peer = await context.field.start("portkey");
 		if (!peer) return [];
