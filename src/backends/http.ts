@@ -30,6 +30,8 @@ export type RequestBody = FormData | Blob | Record<string, unknown>;
 export interface RequestOptions {
 	/** Of this request alone, over the target's. Their values are no secrets: those are the target's. */
 	headers?: Record<string, string>;
+	/** Instead of `JSON.parse`. What it throws is text that is no JSON. */
+	parse?: (text: string) => unknown;
 }
 
 /** Asks for JSON. `schema` names the fields that the caller reads. */
@@ -38,9 +40,9 @@ export async function postJson<Schema extends z.ZodType>(
 	path: string,
 	body: RequestBody,
 	schema: Schema,
-	{ headers }: RequestOptions = {},
+	{ headers, parse }: RequestOptions = {},
 ): Promise<z.output<Schema>> {
-	return readValue(await open(call, { path, body, accept: "application/json", headers }), schema);
+	return readValue(await open(call, { path, body, accept: "application/json", headers }), schema, parse);
 }
 
 /** Asks for JSON by a GET: what an upstream says of itself. */
@@ -200,9 +202,10 @@ async function failureOfResponse(call: Call, response: Response, deadline: Deadl
 async function readValue<Schema extends z.ZodType>(
 	exchange: Exchange,
 	schema: Schema,
+	parse?: (text: string) => unknown,
 ): Promise<z.output<Schema>> {
 	const { call, path } = exchange;
-	const value = parseJson(await readText(exchange));
+	const value = parseJson(await readText(exchange), parse);
 	const parsed = schema.safeParse(value);
 	if (parsed.success) return parsed.data;
 	// Some servers say no with a 200 (LM Studio, for a route that it does not have).
@@ -216,9 +219,9 @@ const isError = (value: unknown): boolean =>
 const UTF8 = new TextDecoder();
 
 /** Text that is not JSON is no value of any schema. */
-function parseJson(text: string): unknown {
+function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
 	try {
-		return JSON.parse(text);
+		return parse(text);
 	} catch {
 		return undefined;
 	}

@@ -26,7 +26,8 @@ export interface Reader {
 
 /** An answer written for the caller; the surface adds its envelope to `json` and headers to all. */
 export type Rendered =
-	| { kind: "json"; value: unknown }
+	/** `text`: the value's JSON, where that is at hand; the value is then dear to look at. */
+	| { kind: "json"; readonly value: unknown; text?: string }
 	| { kind: "bytes"; media: Media }
 	/** A finished `text/event-stream`; never errors: a failure has become its last frame. */
 	| { kind: "events"; events: ReadableStream<Uint8Array> }

@@ -53,17 +53,20 @@ export function failureHeaders({ retryAfter, upstream, attempts }: AiError, requ
 	return headers;
 }
 
+/** After the opening brace, of what has no result. */
+const REST_OF_ENVELOPE = JSON.stringify(enveloped(undefined)).slice(1);
+
 /** How a surface writes the JSON of a reply: as it is, or in the envelope. */
 export const WRAPS = {
-	bare: (value: unknown): unknown => value,
-	envelope: (value: unknown): unknown => enveloped(value),
+	bare: (json: string): string => json,
+	envelope: (json: string): string => `{"result":${json},${REST_OF_ENVELOPE}`,
 } as const;
 
 /** A reply as a response: bytes, events and websockets as they are, JSON as `wrap` has it. */
 export function replyResponse(
 	{ served, neurons, body }: Reply,
 	requestId: string,
-	wrap: (value: unknown) => unknown,
+	wrap: (json: string) => string,
 	{ alsoId }: { alsoId?: string } = {},
 ): Response {
 	// All at once: each that is set on a response is a call of the runtime.
@@ -78,7 +81,7 @@ export function replyResponse(
 	switch (body.kind) {
 		case "json":
 			// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.
-			return new Response(JSON.stringify(wrap(body.value)), {
+			return new Response(wrap(body.text ?? JSON.stringify(body.value)), {
 				headers: { ...headers, "content-type": "application/json" },
 			});
 		case "bytes":

@@ -108,7 +108,7 @@ interface Route {
 	model: string;
 	dialect(model: Model): Dialect;
 	inputs: Inputs;
-	wrap(value: unknown): unknown;
+	wrap(json: string): string;
 	run?: typeof run | undefined;
 }
 

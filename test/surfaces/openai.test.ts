@@ -149,6 +149,41 @@ describe("the other OpenAI routes", () => {
 		expect([...new Float32Array(bytes.buffer)]).toEqual(floats.data[1]?.embedding.map(Math.fround));
 	});
 
+	it("embeddings, in the engine's own digits, here and on the native route", async () => {
+		const { fetch } = upstream(
+			() =>
+				new Response(
+					'{"data":[{"embedding":[0.10,-1e-3]},{"embedding":[2.0,3]}],"usage":{"prompt_tokens":1,"total_tokens":1}}',
+				),
+		);
+		const bge = "@cf/baai/bge-small-en-v1.5";
+		const { post } = testGateway({
+			vars: { ...ENGINE_VARS, ROUTES: { [bge]: [{ backend: "engine" }] } },
+			fetch,
+		});
+		const usage = { prompt_tokens: 1, total_tokens: 1 };
+		const here = await post("/v1/embeddings", { model: bge, input: ["a", "b"] });
+		expect(await here.text()).toContain(
+			'"data":[{"object":"embedding","index":0,"embedding":[0.10,-1e-3]},{"object":"embedding","index":1,"embedding":[2.0,3]}]',
+		);
+		const native = await post(`/run/${bge}`, { text: ["a", "b"] });
+		expect(await native.clone().text()).toContain('"data":[[0.10,-1e-3],[2.0,3]],');
+		expect(await native.json()).toEqual({
+			result: {
+				shape: [2, 2],
+				data: [
+					[0.1, -0.001],
+					[2, 3],
+				],
+				pooling: "mean",
+				usage,
+			},
+			success: true,
+			errors: [],
+			messages: [],
+		});
+	});
+
 	it("embeddings of a model that only a route names", async () => {
 		const { fetch, requests } = upstream(() =>
 			Response.json({

@@ -6,8 +6,9 @@ import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import type { InputShape, OutputShape } from "../../models/model.ts";
 import type { EmbeddingsOutput } from "../../tasks/text-embeddings.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { Reader, Rendered, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
+import { stringifyWith } from "../json.ts";
 import { outcomeOf } from "../outcome.ts";
 
 /** Of one request (developers.cloudflare.com/workers-ai/platform/limits). */
@@ -117,7 +118,28 @@ const Usage = z.object({ prompt_tokens: z.int(), total_tokens: z.int() }).option
 const PlainOutput = z.object({ shape: Shape, data: Vectors, usage: Usage });
 const PooledOutput = z.object({ shape: Shape, data: Vectors, pooling: Pooling, usage: Usage });
 
-const shapeOf = (vectors: number[][]): [number, number] => [vectors.length, vectors[0]?.length ?? 0];
+/**
+ * What `write` makes of the vectors. Where their JSON is at hand it becomes part of the reply's, and the numbers are
+ * read for those alone who take the reply as a value, as RPC does.
+ */
+export function withVectors(output: EmbeddingsOutput, write: (vectors: number[][]) => object): Rendered {
+	const { written } = output;
+	if (written?.as !== "json") return { kind: "json", value: write(output.vectors) };
+	const texts = new Map(written.rows.map((row) => [[] as number[], row]));
+	return {
+		kind: "json",
+		get value() {
+			return write(output.vectors);
+		},
+		text: stringifyWith(write([...texts.keys()]), texts),
+	};
+}
+
+function shapeOf(output: EmbeddingsOutput): [number, number] {
+	if (output.written) return [output.written.rows.length, output.written.length];
+	const { vectors } = output;
+	return [vectors.length, vectors[0]?.length ?? 0];
+}
 const usageOf = ({ usage }: EmbeddingsOutput) => usage && { usage };
 
 const pooledWriter: Writer = {
@@ -125,8 +147,11 @@ const pooledWriter: Writer = {
 	write(answer, { call }) {
 		const output = outcomeOf("text-embeddings", answer);
 		const pooling = (call.task === "text-embeddings" && call.input.pooling) || "mean";
-		const value = { shape: shapeOf(output.vectors), data: output.vectors, pooling, ...usageOf(output) };
-		return { kind: "json", value: value satisfies z.input<typeof PooledOutput> };
+		const rest = { pooling, ...usageOf(output) };
+		return withVectors(
+			output,
+			(data) => ({ shape: shapeOf(output), data, ...rest }) satisfies z.input<typeof PooledOutput>,
+		);
 	},
 };
 
@@ -134,8 +159,10 @@ const plainWriter: Writer = {
 	schema: PlainOutput,
 	write(answer) {
 		const output = outcomeOf("text-embeddings", answer);
-		const value = { shape: shapeOf(output.vectors), data: output.vectors, ...usageOf(output) };
-		return { kind: "json", value: value satisfies z.input<typeof PlainOutput> };
+		return withVectors(
+			output,
+			(data) => ({ shape: shapeOf(output), data, ...usageOf(output) }) satisfies z.input<typeof PlainOutput>,
+		);
 	},
 };
 
@@ -156,10 +183,11 @@ const m3Writer: Writer = {
 			const value = { response: rankContexts(output.vectors), ...usageOf(output) };
 			return { kind: "json", value: value satisfies z.input<typeof RankedOutput> };
 		}
-		const pooling = "cls" as const;
-		const { vectors } = output;
-		const value = { response: vectors, shape: shapeOf(vectors), pooling, ...usageOf(output) };
-		return { kind: "json", value: value satisfies z.input<typeof ContextsOutput> };
+		const rest = { shape: shapeOf(output), pooling: "cls" as const, ...usageOf(output) };
+		return withVectors(
+			output,
+			(response) => ({ response, ...rest }) satisfies z.input<typeof ContextsOutput>,
+		);
 	},
 };
 

@@ -12,7 +12,7 @@ import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { encodeBase64 } from "../media/media.ts";
 import { outcomeOf } from "../outcome.ts";
-import { MAX_QWEN3_TEXTS, MAX_TEXTS } from "./embeddings.ts";
+import { MAX_QWEN3_TEXTS, MAX_TEXTS, withVectors } from "./embeddings.ts";
 
 const notTokens = (input: unknown): boolean =>
 	!Array.isArray(input) || !(typeof input[0] === "number" || Array.isArray(input[0]));
@@ -54,32 +54,35 @@ const Reply = z.object({
 export const openaiEmbeddings: Dialect = {
 	reader: {
 		schema: (model) => (model.input === "embeddings-qwen3" ? Qwen3Inputs : Inputs),
-		read({ input, dimensions }: z.output<typeof Inputs>, model) {
+		read({ input, dimensions, encoding_format }: z.output<typeof Inputs>, model) {
 			const texts = typeof input === "string" ? [input] : input;
-			return { task: "text-embeddings", input: { texts, dimensions, ...nativeDefaults(model) } };
+			const encoding = encoding_format === "base64" ? { encoding: encoding_format } : {};
+			return {
+				task: "text-embeddings",
+				input: { texts, dimensions, ...encoding, ...nativeDefaults(model) },
+			};
 		},
 	},
 	writer: {
 		schema: Reply,
-		write(answer, { model, inputs, call }) {
-			const { vectors, usage } = outcomeOf("text-embeddings", answer);
-			const asBase64 =
-				typeof inputs === "object" &&
-				inputs !== null &&
-				"encoding_format" in inputs &&
-				inputs.encoding_format === "base64";
-			const value = {
-				object: "list" as const,
-				data: vectors.map((vector, index) => ({
-					object: "embedding" as const,
-					index,
-					embedding: asBase64 ? encodeBase64(littleEndianFloats(vector)) : vector,
-				})),
-				model: model.id,
-				// SDKs count on it being there; an engine that did not count gets our estimate.
-				usage: usage ?? estimated(call),
-			};
-			return { kind: "json", value: value satisfies z.input<typeof Reply> };
+		write(answer, { model, call }) {
+			const output = outcomeOf("text-embeddings", answer);
+			const { usage, written } = output;
+			// SDKs count on it being there; an engine that did not count gets our estimate.
+			const rest = { model: model.id, usage: usage ?? estimated(call) };
+			const listOf = (embeddings: (number[] | string)[]) =>
+				({
+					object: "list",
+					data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })),
+					...rest,
+				}) satisfies z.input<typeof Reply>;
+			if (call.task !== "text-embeddings" || call.input.encoding !== "base64")
+				return withVectors(output, listOf);
+			const packed =
+				written?.as === "base64"
+					? written.rows
+					: output.vectors.map((vector) => encodeBase64(littleEndianFloats(vector)));
+			return { kind: "json", value: listOf(packed) };
 		},
 	},
 };

@@ -30,7 +30,7 @@ describe("embeddings", () => {
 
 	it("of llama.cpp are read with their usage", async () => {
 		const { data } = JSON.parse(recorded);
-		expect(await outputOf(ask("text-embeddings", INPUT, () => json(recorded)))).toEqual({
+		expect(await outputOf(ask("text-embeddings", INPUT, () => json(recorded)))).toMatchObject({
 			vectors: [data[0].embedding, data[1].embedding],
 			usage: { prompt_tokens: 4, total_tokens: 4 },
 		});
@@ -40,6 +40,7 @@ describe("embeddings", () => {
 		const data = [at(1, [2]), at(0, [1])];
 		expect(await outputOf(ask("text-embeddings", INPUT, () => json({ data })))).toEqual({
 			vectors: [[1], [2]],
+			written: { as: "json", rows: ["[1]", "[2]"], length: 1 },
 		});
 	});
 
@@ -47,6 +48,70 @@ describe("embeddings", () => {
 		const data = [at(undefined, [1]), at(undefined, [2])];
 		expect(await outputOf(ask("text-embeddings", INPUT, () => json({ data })))).toEqual({
 			vectors: [[1], [2]],
+			written: { as: "json", rows: ["[1]", "[2]"], length: 1 },
+		});
+	});
+
+	it("keep the engine's own text of their numbers, white space and all", async () => {
+		const of = JSON.stringify('"embedding":[1]');
+		const reply = `{"data": [{"embedding" : [\n 0.10,\n -1E-3 ], "of": ${of}}, {"embedding": [2.0, 3]}]}`;
+		expect(await outputOf(ask("text-embeddings", INPUT, () => json(reply)))).toEqual({
+			vectors: [
+				[0.1, -0.001],
+				[2, 3],
+			],
+			written: { as: "json", rows: ["[\n 0.10,\n -1E-3 ]", "[2.0, 3]"], length: 2 },
+		});
+	});
+
+	it("in base64 are asked for where the caller wants that, and kept so", async () => {
+		const data = [at(1, "AAAAQAAAAD8="), at(0, "AACAPwAAIMA=")];
+		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, () => json({ data }));
+		expect(await outputOf(asking)).toEqual({
+			vectors: [
+				[1, -2.5],
+				[2, 0.5],
+			],
+			written: { as: "base64", rows: ["AACAPwAAIMA=", "AAAAQAAAAD8="], length: 2 },
+		});
+		expect(asking.call.asked[0]?.json.encoding_format).toBe("base64");
+	});
+
+	it("come as numbers from an engine that does not know base64", async () => {
+		const data = [at(0, [1]), at(1, [2])];
+		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, () => json({ data }));
+		expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
+	});
+
+	it.each([
+		["of both kinds", [at(0, [1]), at(1, "AACAPw==")]],
+		["no base64", [at(0, "AACAPw=="), at(1, "A*CAPw==")]],
+		["no whole floats", [at(0, "AACAPw=="), at(1, "AACA")]],
+		["not a number", [at(0, "AACAPw=="), at(1, "AADAfw==")]],
+		["empty", [at(0, "AACAPw=="), at(1, "")]],
+	])("that are %s are refused", async (_, data) => {
+		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, () => json({ data }));
+		expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
+	});
+
+	it.each([
+		"[null]",
+		"[true]",
+		"[false]",
+		'["1"]',
+		"[[1]]",
+		'[{"a":1}]',
+		"[NaN]",
+		"[-Infinity]",
+		"[1, NaN]",
+		"1",
+		"null",
+		'{"row":7}',
+		"[1",
+	])("that are %s are refused", async (sent) => {
+		const reply = `{"data":[{"embedding":[1]},{"embedding":${sent}}]}`;
+		expect(await failureOf(ask("text-embeddings", INPUT, () => json(reply)).answer)).toMatchObject({
+			key: "executionFailed",
 		});
 	});
 

@@ -50,6 +50,22 @@ describe("embeddings-bge", () => {
 		);
 	});
 
+	it("writes what an engine wrote as that wrote it, and as numbers for who takes values", () => {
+		const exchange = read(readers["embeddings-bge"], bge, { text: ["a", "b"] });
+		const vectors = [
+			[0.5, 0.1],
+			[0, 1],
+		];
+		const written = { as: "json", rows: ["[0.50,1e-1]", "[0,1]"], length: 2 } as const;
+		const output = { vectors, written: { ...written, rows: [...written.rows] }, usage };
+		const rendered = write(writers.embeddings, exchange, "text-embeddings", output);
+		if (rendered.kind !== "json") throw new Error("not JSON");
+		expect(rendered.text).toBe(
+			`{"shape":[2,2],"data":[[0.50,1e-1],[0,1]],"pooling":"mean","usage":${JSON.stringify(usage)}}`,
+		);
+		expect(rendered.value).toEqual({ shape: [2, 2], data: vectors, pooling: "mean", usage });
+	});
+
 	it("writes the shape, the vectors and the pooling, and the usage where it is known", () => {
 		const exchange = read(reader, bge, { text: ["a", "b"], pooling: "cls" });
 		const vectors = [

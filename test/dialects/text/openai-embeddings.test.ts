@@ -67,6 +67,31 @@ describe("openaiEmbeddings", () => {
 		});
 	});
 
+	it("passes on what an engine wrote: numbers as it wrote them, and base64 to who asked for that", () => {
+		const asked = { model: bge.id, input: "a" };
+		const usage = { prompt_tokens: 1, total_tokens: 1 };
+		const numbers = { vectors: [[1]], written: { as: "json" as const, rows: ["[1.0]"], length: 1 }, usage };
+		const tail = `"model":"${bge.id}","usage":${JSON.stringify(usage)}}`;
+		const plain = read(reader, bge, asked);
+		expect(write(writer, plain, "text-embeddings", numbers)).toMatchObject({
+			text: `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1.0]}],${tail}`,
+			value: { data: [{ embedding: [1] }] },
+		});
+		const packed = read(reader, bge, { ...asked, encoding_format: "base64" });
+		expect(packed.call.input).toMatchObject({ encoding: "base64" });
+		const base64 = { ...numbers, written: { as: "base64" as const, rows: ["AACAPw=="], length: 1 } };
+		for (const output of [numbers, base64])
+			expect(write(writer, packed, "text-embeddings", output)).toEqual({
+				kind: "json",
+				value: {
+					object: "list",
+					data: [{ object: "embedding", index: 0, embedding: "AACAPw==" }],
+					model: bge.id,
+					usage,
+				},
+			});
+	});
+
 	it("writes little-endian floats in base64, and estimates tokens that nobody counted", () => {
 		const exchange = read(reader, bge, { model: bge.id, input: "12345678", encoding_format: "base64" });
 		expect(write(writer, exchange, "text-embeddings", { vectors: [[1, -2.5, 0]] })).toMatchObject({
