@@ -81,7 +81,7 @@ export const openaiEmbeddings: Dialect = {
 			const packed =
 				written?.as === "base64"
 					? written.rows
-					: output.vectors.map((vector) => encodeBase64(littleEndianFloats(vector)));
+					: output.vectors.map((vector) => encodeBase64(floatBytes(vector)));
 			return { kind: "json", value: listOf(packed) };
 		},
 	},
@@ -99,10 +99,5 @@ function nativeDefaults({ input, defaults }: Model): { pooling?: "mean" | "cls";
 	return input === "embeddings-m3" ? { pooling: "cls", truncate: false } : {};
 }
 
-const FLOAT_BYTES = 4;
-
-function littleEndianFloats(vector: number[]): Uint8Array {
-	const view = new DataView(new ArrayBuffer(vector.length * FLOAT_BYTES));
-	for (const [i, x] of vector.entries()) view.setFloat32(i * FLOAT_BYTES, x, true);
-	return new Uint8Array(view.buffer);
-}
+/** As every machine here has them: little-endian. */
+const floatBytes = (vector: number[]): Uint8Array => new Uint8Array(new Float32Array(vector).buffer);
