@@ -118,31 +118,39 @@ export function mapEvents(
 	let failed: { error: unknown } | undefined;
 	const from = EventStream.eventsOf(source);
 	const encoder = new TextEncoder();
+
+	const send = (): Uint8Array | undefined => {
+		const text = out;
+		out = "";
+		return text ? encoder.encode(text) : undefined;
+	};
+	const fail = async (error: unknown): Promise<Uint8Array | undefined> => {
+		await from.cancel(error).catch(() => {});
+		out += stages.onFailure?.() ?? "";
+		over = stages.onError !== undefined;
+		if (stages.onError) out += stages.onError(toAiError(error));
+		// An error at once would take back what is sent here: it is for the next pull.
+		else if (out) failed = { error };
+		else throw error;
+		return send();
+	};
+	const take = (piece: EventPiece | undefined): Uint8Array | undefined | Promise<Uint8Array | undefined> => {
+		try {
+			over = piece === undefined;
+			if (!piece) out += stages.onEnd?.() ?? "";
+			else
+				for (const event of piece.events)
+					out += "comment" in event ? textOf(event) : stages.onData(event.data, event.value);
+		} catch (error) {
+			return fail(error);
+		}
+		// A pull that gives nothing to send must be followed by another, or the puller would wait for ever.
+		return out || over ? send() : from.pull().then(take, fail);
+	};
 	return new PulledStream<Uint8Array>({
-		async pull() {
-			if (failed) throw failed.error;
-			try {
-				// A pull that gives nothing to send must be followed by another, or the puller would wait for ever.
-				while (!out && !over) {
-					const piece = await from.pull();
-					over = piece === undefined;
-					if (!piece) out += stages.onEnd?.() ?? "";
-					else
-						for (const event of piece.events)
-							out += "comment" in event ? textOf(event) : stages.onData(event.data, event.value);
-				}
-			} catch (error) {
-				await from.cancel(error).catch(() => {});
-				out += stages.onFailure?.() ?? "";
-				over = stages.onError !== undefined;
-				if (stages.onError) out += stages.onError(toAiError(error));
-				// An error at once would take back what is sent here: it is for the next pull.
-				else if (out) failed = { error };
-				else throw error;
-			}
-			const text = out;
-			out = "";
-			return text ? encoder.encode(text) : undefined;
+		pull() {
+			if (failed) return Promise.reject(failed.error);
+			return over ? Promise.resolve(undefined) : from.pull().then(take, fail);
 		},
 		cancel: (reason) => from.cancel(reason),
 	});

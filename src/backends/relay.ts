@@ -44,13 +44,6 @@ export interface Relayed {
 	ended?: Promise<AiError | undefined>;
 }
 
-/** What the reader gets next: a piece and perhaps the end, or a failure; nothing at the end, or when it has gone. */
-interface Step {
-	piece?: EventPiece;
-	ended?: boolean;
-	error?: AiError;
-}
-
 /**
  * Takes over `source` and `deadline`. Resolves as soon as there is something to pass on; what ends or fails before that
  * fails here, while another upstream can still be asked. Cancelling the result ends the upstream's fetch at once.
@@ -77,18 +70,18 @@ export async function relay(
 		deadline.abort(reason);
 		reader.cancel(reason).catch(() => {});
 	};
-	const fail = (error: AiError): Step => {
+	const fail = (error: AiError): never => {
 		release(error);
-		return { error };
+		throw error;
 	};
-	/** The upstream has stopped: by itself, by failing, or because its time was up. */
-	const stop = (ifCut: () => AiError): Step => {
+	/** The upstream has stopped: what is left to pass on, if that is the end of an answer. */
+	const end = (): EventPiece | undefined => {
 		const piece = watch.end();
-		if (!piece) return fail(ifCut());
+		if (!piece) return undefined;
 		over = true;
 		deadline.close();
 		reader.cancel().catch(() => {});
-		return { piece, ended: true };
+		return piece;
 	};
 	/** Gives what the events up to the first that is not good stand for. */
 	const take = (chunk: Uint8Array): EventPiece | undefined => {
@@ -106,70 +99,66 @@ export async function relay(
 		return watch.pass(part(bytes, 0, good), said);
 	};
 	/** A last event without its blank line still counts, as every client treats it. */
-	const takeRest = (): Step => {
+	const takeRest = (): EventPiece | undefined => {
 		const rest = splitter.takeRest();
-		if (rest.length === 0 || watch.done) return stop(() => failureOfCut(call));
+		if (rest.length === 0 || watch.done) return end() ?? fail(failureOfCut(call));
 		const last = concat([rest, BLANK_LINE]);
 		const said: StreamEvent[] = [];
 		const error = watch.see(last, failureOfCut, said);
-		if (error || !watch.sawEvent) return stop(() => error ?? failureOfCut(call));
-		return { piece: watch.pass(last, said) };
+		if (error || !watch.sawEvent) return end() ?? fail(error ?? failureOfCut(call));
+		return watch.pass(last, said);
 	};
-	const advance = async (): Promise<Step> => {
+	/** What ended the stream between two pulls, or during one. */
+	let last: { piece: EventPiece } | { error: AiError } | undefined;
+	const takeLast = (): EventPiece | undefined => {
+		if (!last) return undefined;
+		if ("error" in last) throw last.error;
+		const { piece } = last;
+		last = undefined;
+		return piece;
+	};
+	const finish = async () => (over || !failure ? takeLast() : fail(failure));
+	const onRead = ({
+		done,
+		value,
+	}: ReadableStreamReadResult<Uint8Array>): EventPiece | undefined | Promise<EventPiece | undefined> => {
+		if (over) return takeLast();
+		deadline.rest();
+		const piece = done ? takeRest() : watch.done ? undefined : take(value);
 		// A read that gives nothing to pass on must be followed by another, or the puller would wait for ever.
-		while (!over) {
-			if (failure) return fail(failure);
-			const limitMs = begun || firstBy === undefined ? idleMs : Math.max(1, firstBy - now());
-			deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : limitMs);
-			let read: ReadableStreamReadResult<Uint8Array>;
-			try {
-				read = await reader.read();
-			} catch (error) {
-				if (over) break;
-				deadline.rest();
-				return stop(() => failureOfCut(call, error));
-			}
-			if (over) break;
-			deadline.rest();
-			if (read.done) {
-				const step = takeRest();
-				if (step.piece || step.ended || step.error) return step;
-				continue;
-			}
-			if (watch.done) continue;
-			const piece = take(read.value);
-			if (piece) return { piece };
-		}
-		return {};
+		return piece ?? advance();
+	};
+	const onCut = (error: unknown): EventPiece | undefined => {
+		if (over) return takeLast();
+		deadline.rest();
+		return end() ?? fail(failureOfCut(call, error));
+	};
+	const advance = (): Promise<EventPiece | undefined> => {
+		if (over || failure) return finish();
+		const limitMs = begun || firstBy === undefined ? idleMs : Math.max(1, firstBy - now());
+		deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : limitMs);
+		return reader.read().then(onRead, onCut);
 	};
 	/** Read, but not yet asked for. */
-	let first: Step | undefined = await deadline.race(advance()).catch((error: AiError) => fail(error));
-	if (first.error) throw first.error;
+	let first = await deadline.race(advance()).catch(fail);
 	begun = true;
 
-	/** What ended the stream between two pulls, or the end behind the last bytes. */
-	let last: Step | undefined;
 	const timeOut = () => {
 		if (over) return;
-		const reason: AiError = deadline.signal.reason;
-		last = reason.key === "aborted" ? fail(reason) : stop(() => reason);
+		const error: AiError = deadline.signal.reason;
+		const piece = error.key === "aborted" ? undefined : end();
+		if (!piece) release(error);
+		last = piece ? { piece } : { error };
 	};
 	deadline.signal.addEventListener("abort", timeOut);
 	if (deadline.signal.aborted) timeOut();
 
 	const events = new EventStream({
-		async pull() {
-			let step = first ?? last;
+		pull() {
+			if (!first) return advance();
+			const piece = first;
 			first = undefined;
-			if (!step) {
-				// A read that is under way settles when the stream is let go.
-				step = await advance();
-				step = last ?? step;
-			}
-			const { piece, ended, error } = step;
-			if (error) throw error;
-			if (ended) last = {};
-			return piece;
+			return Promise.resolve(piece);
 		},
 		async cancel() {
 			release(new AiError("aborted"));

@@ -144,24 +144,27 @@ function watched<T>(
 ): Watched<T> {
 	/** Nobody reads it any more: a pull that is under way then ends, which is no end of the answer. */
 	let left = false;
-	const source: Source<T> = {
-		async pull() {
-			try {
-				const piece = await from.pull();
-				if (left) return await neverAgain();
-				if (piece === undefined) ended("ok");
-				else {
-					ticket.begin();
-					see(piece);
-				}
-				return piece;
-			} catch (error) {
-				if (left) return await neverAgain();
-				ended(toAiError(error).key === "aborted" ? "left" : "cut");
-				tell(error);
-				throw error;
+	const cut = async (error: unknown): Promise<never> => {
+		if (left) return neverAgain();
+		ended(toAiError(error).key === "aborted" ? "left" : "cut");
+		tell(error);
+		throw error;
+	};
+	const pass = (piece: T | undefined): T | undefined | Promise<never> => {
+		if (left) return neverAgain();
+		try {
+			if (piece === undefined) ended("ok");
+			else {
+				ticket.begin();
+				see(piece);
 			}
-		},
+			return piece;
+		} catch (error) {
+			return cut(error);
+		}
+	};
+	const source: Source<T> = {
+		pull: () => from.pull().then(pass, cut),
 		cancel(reason) {
 			left = true;
 			ended("left");
