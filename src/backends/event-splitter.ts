@@ -4,20 +4,9 @@ import { concat } from "../media/bytes.ts";
 const LF = 10;
 const CR = 13;
 
-interface Line {
-	length: number;
-	first: number | undefined;
-}
-const EMPTY_LINE: Line = { length: 0, first: undefined };
-
-const grow = (line: Line, chunk: Uint8Array, from: number, to: number): Line =>
-	to === from ? line : { length: line.length + to - from, first: line.first ?? chunk[from] };
-
 /** As most engines write it, and the network passes it on. */
 const isOneEvent = (chunk: Uint8Array): boolean =>
 	chunk.length > 3 && chunk[chunk.length - 1] === LF && chunk.indexOf(LF) === chunk.length - 2;
-
-const isBlank = ({ length, first }: Line): boolean => length === 0 || (length === 1 && first === CR);
 
 /** What ends an event: a blank line (server-sent events), or any line (JSON lines). */
 export type EventFormat = "sse" | "ndjson";
@@ -31,8 +20,9 @@ export interface WholeEvents {
 export class EventSplitter {
 	/** Pieces of the event that has not ended, in order; views of the chunks that they came in. */
 	#held: Uint8Array[] = [];
-	/** Of the line that the held pieces end in. */
-	#line = EMPTY_LINE;
+	/** Of the line that the held pieces end in: its bytes so far, and the first of them. */
+	#lineBytes = 0;
+	#lineFirst: number | undefined;
 	#heldBytes = 0;
 	readonly #format: EventFormat;
 
@@ -52,12 +42,12 @@ export class EventSplitter {
 		const ends: number[] = [];
 		let lineStart = 0;
 		for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, lineStart)) {
-			const ended = this.#format === "ndjson" || isBlank(grow(this.#line, chunk, lineStart, at));
-			if (ended) ends.push(heldBytes + at + 1);
-			this.#line = EMPTY_LINE;
+			if (this.#format === "ndjson" || this.#isBlank(chunk, lineStart, at)) ends.push(heldBytes + at + 1);
+			this.#lineBytes = 0;
 			lineStart = at + 1;
 		}
-		this.#line = grow(this.#line, chunk, lineStart, chunk.length);
+		if (this.#lineBytes === 0) this.#lineFirst = chunk[lineStart];
+		this.#lineBytes += chunk.length - lineStart;
 
 		const end = (ends.at(-1) ?? heldBytes) - heldBytes;
 		if (end === 0) {
@@ -78,6 +68,12 @@ export class EventSplitter {
 		this.#held = [];
 		this.#heldBytes = 0;
 		return rest;
+	}
+
+	/** Of the line that ends at `end`. */
+	#isBlank(chunk: Uint8Array, start: number, end: number): boolean {
+		const length = this.#lineBytes + end - start;
+		return length === 0 || (length === 1 && (this.#lineBytes === 1 ? this.#lineFirst : chunk[start]) === CR);
 	}
 
 	#hold(piece: Uint8Array): void {

@@ -35,14 +35,17 @@ export class StreamProgress implements Progress {
 
 	/** One delta of one choice. */
 	pass(delta: ChatDelta): void {
-		const { content, reasoning_content, reasoning, refusal, tool_calls } = delta;
-		const calls = tool_calls?.map(
-			({ function: called }) => `${called?.name ?? ""}${called?.arguments ?? ""}`,
-		);
-		const text = [content, reasoning_content ?? reasoning, refusal, ...(calls ?? [])].join("");
+		const text = textOf(delta);
 		if (text === "") return;
 		this.#deltas++;
 		this.#characters += text.length;
 		this.#count.add(text);
 	}
+}
+
+function textOf({ content, reasoning_content, reasoning, refusal, tool_calls }: ChatDelta): string {
+	const said = `${content ?? ""}${reasoning_content ?? reasoning ?? ""}${refusal ?? ""}`;
+	if (!tool_calls) return said;
+	const calls = tool_calls.map(({ function: called }) => `${called?.name ?? ""}${called?.arguments ?? ""}`);
+	return said + calls.join("");
 }
