@@ -41,8 +41,41 @@ export const watchEvents = (
 
 /** One line, one blank. */
 const DATA = "data: ";
+const BETWEEN = `\n\n${DATA}`;
 const NOTHING: EventPiece = { bytes: new Uint8Array(), events: [] };
 const DONE_PIECE: EventPiece = { bytes: new TextEncoder().encode(DONE), events: [{ data: "[DONE]" }] };
+
+/** As far as it is read. */
+interface SentChunk {
+	error?: unknown;
+	object?: unknown;
+	choices?: unknown;
+	usage?: unknown;
+}
+
+const isChunk = (sent: unknown): sent is SentChunk => typeof sent === "object" && sent !== null;
+
+/** `object: "error"` is how older vLLM marks the body of an error. */
+const isError = ({ error, object }: SentChunk): boolean =>
+	object === "error" || (error !== undefined && error !== null);
+
+/**
+ * What so many events say, all parsed at once. `undefined`: they are not all of one line, or not all JSON. (An engine
+ * could cut JSON at its commas so that as many events as before were JSON only together; none does.)
+ */
+function parseTogether(text: string, count: number): SentChunk[] | undefined {
+	if (count === 0) return text === "" ? [] : undefined;
+	if (!text.startsWith(DATA) || !text.endsWith("\n\n")) return undefined;
+	const list = `[${text.slice(DATA.length, -2).replaceAll(BETWEEN, ",")}]`;
+	// A line break that is left is white space to JSON, but not to events.
+	if (list.includes("\n") || list.includes("\r")) return undefined;
+	try {
+		const chunks = JSON.parse(list) as unknown[];
+		return chunks.length === count && chunks.every(isChunk) ? chunks : undefined;
+	} catch {
+		return undefined;
+	}
+}
 
 /** As far as it is read; `text` is how `/completions` says what a chat has in `delta`. */
 interface SentChoice {
@@ -101,6 +134,19 @@ class Watch implements EventReader {
 		return this.#finished.size >= this.#choices ? DONE_PIECE : undefined;
 	}
 
+	seeTogether(events: Uint8Array, count: number): boolean {
+		const text = this.#decoder.decode(events);
+		const isLast = text.endsWith(DONE);
+		const chunks = isLast
+			? parseTogether(text.slice(0, -DONE.length), count - 1)
+			: parseTogether(text, count);
+		// An error is to be told where it stands.
+		if (!chunks || chunks.some(isError)) return false;
+		for (const chunk of chunks) this.#readChunk(chunk);
+		this.done = isLast;
+		return true;
+	}
+
 	#read(name: string | undefined, data: string): AiError | undefined {
 		if (isDone(data)) {
 			this.done = true;
@@ -113,19 +159,19 @@ class Watch implements EventReader {
 		} catch {
 			return this.#ifMalformed(this.#call);
 		}
-		if (typeof chunk !== "object" || chunk === null) return this.#ifMalformed(this.#call);
-		// `object: "error"` is how older vLLM marks the body of an error.
-		const { error, object, choices, usage } = chunk as Record<string, unknown>;
-		if (name === "error" || object === "error" || (error !== undefined && error !== null))
-			return failureOfBody(this.#call, chunk);
-		if (Array.isArray(choices)) for (const choice of choices) this.#note(choice);
-		// Most events have none, and a schema that is not met is dear.
-		if (typeof usage === "object" && usage !== null) {
-			const counted = SentUsage.safeParse(usage);
-			if (counted.success) this.progress.count(usageOf(counted.data));
-		}
+		if (!isChunk(chunk)) return this.#ifMalformed(this.#call);
+		if (name === "error" || isError(chunk)) return failureOfBody(this.#call, chunk);
+		this.#readChunk(chunk);
 		this.#said.push({ data, value: chunk });
 		return undefined;
+	}
+
+	#readChunk({ choices, usage }: SentChunk): void {
+		if (Array.isArray(choices)) for (const choice of choices) this.#note(choice);
+		// Most events have none, and a schema that is not met is dear.
+		if (typeof usage !== "object" || usage === null) return;
+		const counted = SentUsage.safeParse(usage);
+		if (counted.success) this.progress.count(usageOf(counted.data));
 	}
 
 	#note(choice: SentChoice | null): void {

@@ -41,13 +41,17 @@ export async function passThrough(
 	lastWords: LastWords,
 ): Promise<Relayed> {
 	const [toCaller, toLook] = source.tee();
-	const onlooker = new Onlooker(call, toLook, deadline, watch);
-	const failure = await deadline.race(onlooker.begin()).catch((error: AiError) => error);
-	if (failure) {
+	const begin = async () => {
+		const onlooker = new Onlooker(call, toLook, deadline, watch);
+		await onlooker.begin();
+		return onlooker;
+	};
+	const onlooker = await deadline.race(begin()).catch((error: unknown) => {
+		const failure = toAiError(error);
 		deadline.abort(failure);
 		toCaller.cancel(failure).catch(() => {});
 		throw failure;
-	}
+	});
 	const { readable, writable } = new IdentityTransformStream();
 	const passed = toCaller.pipeTo(writable, { preventClose: true, preventAbort: true });
 	const ended = passOn(passed, onlooker, deadline)
@@ -77,7 +81,7 @@ async function passOn(passed: Promise<void>, onlooker: Onlooker, deadline: Deadl
 	});
 	await onlooker.lookUntil(stopped);
 	deadline.close();
-	// What has gathered may still be on its way to a slow caller.
+	// What has gathered may still be on its way to a slow caller, who alone keeps it: the upstream is over.
 	await stopped;
 	const { aborted, reason } = deadline.signal;
 	return { ...onlooker.end(aborted && !broken ? reason : undefined), broken };
@@ -124,15 +128,16 @@ class Onlooker {
 		this.#splitter = new EventSplitter(watch.format);
 	}
 
-	/** Until the first event is good. What is the matter where there is none. */
-	async begin(): Promise<AiError | undefined> {
+	/** Until the first event is good. Throws what is the matter where there is none. */
+	async begin(): Promise<void> {
 		const { world, target } = this.#call;
 		const { idleMs, firstTokenMs } = target.timeouts;
 		/** Whatever the upstream sends to keep its caller waiting. */
 		const firstBy = firstTokenMs === undefined ? undefined : world.now() + firstTokenMs;
 		while (!this.#begun && !this.#failure && !this.#over)
-			await this.#look(firstBy === undefined ? idleMs : Math.max(1, firstBy - world.now()));
-		return this.#begun ? undefined : this.end().failure;
+			await this.#look(firstBy === undefined ? idleMs : Math.max(1, firstBy - world.now()), SHORT_LOOK_BYTES);
+		const failure = this.#begun ? undefined : this.end().failure;
+		if (failure) throw failure;
 	}
 
 	/** Until the upstream has stopped, and all that it said is known. `stopped`: nothing passes any more. */
@@ -156,7 +161,10 @@ class Onlooker {
 			if (passing && !this.#mayHaveMore) await pause();
 			const { idleMs } = this.#call.target.timeouts;
 			const isEnd = this.#watch.done || this.#told;
-			await this.#look(isEnd ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs);
+			await this.#look(
+				isEnd ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs,
+				passing && !this.#mayHaveMore ? SHORT_LOOK_BYTES : LONG_LOOK_BYTES,
+			);
 		}
 	}
 
@@ -181,8 +189,7 @@ class Onlooker {
 	}
 
 	/** Waits for what comes next, and takes all that has come. */
-	async #look(limitMs: number): Promise<void> {
-		const size = this.#mayHaveMore ? LONG_LOOK_BYTES : SHORT_LOOK_BYTES;
+	async #look(limitMs: number, size: number): Promise<void> {
 		this.#deadline.expect(limitMs);
 		try {
 			const { done, value } = await this.#reader.read(new Uint8Array(size));
@@ -199,6 +206,14 @@ class Onlooker {
 	#take(chunk: Uint8Array): void {
 		if (this.#failure || this.#watch.done) return;
 		const { bytes, ends } = this.#splitter.push(chunk);
+		if (ends.length > 1 && this.#watch.seeTogether?.(bytes, ends.length)) this.#begun = true;
+		else this.#seeEach(bytes, ends);
+		if (this.#splitter.heldBytes > MAX_EVENT_BYTES)
+			this.#failure ??= failureOfShape(this.#call, `made of events below ${MAX_EVENT_BYTES} bytes`);
+	}
+
+	/** Up to one that is not good, or the last. */
+	#seeEach(bytes: Uint8Array, ends: readonly number[]): void {
 		let from = 0;
 		for (const end of ends) {
 			this.#failure = this.#see(bytes.subarray(from, end), failureOfEvent);
@@ -207,8 +222,6 @@ class Onlooker {
 			from = end;
 			if (this.#watch.done) return;
 		}
-		if (this.#splitter.heldBytes > MAX_EVENT_BYTES)
-			this.#failure = failureOfShape(this.#call, `made of events below ${MAX_EVENT_BYTES} bytes`);
 	}
 
 	#see(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined {

@@ -31,6 +31,11 @@ export interface EventReader {
 	readonly done: boolean;
 	/** Reads one event, the line that ends it included; what it says is added to `said`. */
 	see(event: Uint8Array, ifMalformed: FailureOfCall, said: StreamEvent[]): AiError | undefined;
+	/**
+	 * Reads so many whole events together, which is cheaper, for who does not need what each of them says. `false`:
+	 * they must be seen one by one, and nothing has been read.
+	 */
+	seeTogether?(events: Uint8Array, count: number): boolean;
 	/** What to pass on for some events, if anything: their bytes as they came, and what `see` said of them. */
 	pass(bytes: Uint8Array, said: readonly StreamEvent[]): EventPiece | undefined;
 	/** The upstream has stopped: what is left to pass on; `undefined`: it stopped too soon. Asked once. */

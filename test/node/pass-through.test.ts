@@ -182,6 +182,39 @@ describe("much at once", () => {
 	});
 });
 
+describe("events that are looked at together", () => {
+	const shape = frame(
+		5001,
+		"AiError: AiError: The backend 'a' answered with something that is not a chat stream",
+	);
+	const named = `event: error\n${delta("c")}`;
+	it.each([
+		["are billed each for itself", [delta("b"), delta("c"), finish, DONE], "", "ok", 3],
+		["are paid as the last says", [delta("b"), finish, usage(9), DONE], "", "ok", 9],
+		["are whole when every choice is, without [DONE]", [delta("b"), finish], DONE, "ok", 2],
+		["are read up to [DONE]", [delta("b"), finish, DONE, "data: {no\n\n"], "", "ok", 2],
+		["are read up to one that is no JSON", [delta("b"), "data: {no\n\n", delta("c")], shape, "cut", 2],
+		["are JSON each for itself", [delta("b"), 'data: {"a":[1\n\n', "data: 2]}\n\n"], shape, "cut", 2],
+		["are JSON each on one line", [delta("b"), 'data: {"a":\n1}\n\n', delta("c")], shape, "cut", 2],
+		["are objects each", [delta("b"), "data: 7\n\n", delta("c")], shape, "cut", 2],
+		["are read up to an error of the engine's", [delta("b"), named, delta("d")], "", "cut", 2],
+		[
+			"may be of other forms",
+			[`: note\n\n${delta("b")}`, delta("c").replace(": ", ":"), finish],
+			DONE,
+			"ok",
+			3,
+		],
+		["may have other line ends", [delta("b"), delta("c").replaceAll("\n", "\r\n"), finish], DONE, "ok", 3],
+		["may end in half a one", [delta("b"), delta("c"), "data: {"], `\n\n${CUT}`, "cut", 3],
+	])("%s", async (_, frames, last, outcome, output_tokens) => {
+		const text = delta("a") + frames.join("");
+		await passing(says([delta("a"), frames.join("")]));
+		expect(await ask()).toBe(text + last);
+		expect(await gateway.billed()).toMatchObject({ outcome, output_tokens });
+	});
+});
+
 describe("before the first event", () => {
 	const TWO = { targets: [{ backend: "a" }, { backend: "b" }] };
 
