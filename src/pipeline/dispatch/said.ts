@@ -2,7 +2,6 @@
  * What of an answer the caller has been sent, as texts: chunks are cut differently by every engine, what they add up to
  * is what two answers have in common.
  */
-import { createParser } from "eventsource-parser";
 import { parseChunk, toolCallPieces } from "../../dialects/chat/chunks.ts";
 import type { ChatChunk, ChatDelta, ToolCallDelta } from "../../tasks/text-generation.ts";
 
@@ -56,16 +55,10 @@ export class Said {
 		this.#read = readPieces(newId);
 	}
 
-	/** Bytes of whole events. Throws where they are no chat. */
-	addEvents(sent: readonly Uint8Array[]): void {
-		const decoder = new TextDecoder();
-		const parser = createParser({
-			onEvent: ({ data }) => {
-				const chunk = parseChunk(data);
-				if (chunk !== "done") this.add(chunk);
-			},
-		});
-		for (const bytes of sent) parser.feed(decoder.decode(bytes, { stream: true }));
+	/** The data of one event. Throws where it is no chat. */
+	addEvent(data: string): void {
+		const chunk = parseChunk(data);
+		if (chunk !== "done") this.add(chunk);
 	}
 
 	add(chunk: ChatChunk): void {

@@ -2,14 +2,15 @@
  * A stream that goes on when its engine does not: cut, silent or broken after its first event, the rest comes from the
  * next target, joined to the byte (`continuation.ts` asks, `rejoin.ts` joins).
  *
- * While all is well the bytes pass untouched, and are kept unread: only a failure makes them texts. Where nobody can go
- * on, the stream errors with the failure that cut it. `: ganglion backend=… attempts=…` before the end tells of a change.
+ * While all is well the events pass untouched, and their data is kept unread: only a failure makes texts of it. Where
+ * nobody can go on, the stream errors with the failure that cut it. `: ganglion backend=… attempts=…` before the end tells of a change.
  */
 import { failureOfTarget } from "../../backends/upstream-failure.ts";
 import { completionToChunks, parseChunk } from "../../dialects/chat/chunks.ts";
 import { AiError, toAiError } from "../../errors.ts";
+import type { Source } from "../../media/pulled-stream.ts";
 import type { PlannedTarget } from "../../request.ts";
-import { DONE, frame, isDone, mapEvents, ownComment } from "../../sse.ts";
+import { DONE, type EventPiece, EventStream, frame, isDone, mapEvents, ownComment } from "../../sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
 import { isJoinable, type Question, questionsFor } from "./continuation.ts";
@@ -21,28 +22,22 @@ import { verdictOf } from "./verdict.ts";
 type StreamAnswer = Extract<Answer, { kind: "stream" }>;
 
 /** Of events that are kept for a failure. A longer answer is not joined to another. */
-const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+const MAX_KEPT_LENGTH = 4 * 1024 * 1024;
 
 /** Takes over `begun`, whose answer is a stream. */
 export function splice(begun: Begun, answer: StreamAnswer, input: ChatInput, journey: Journey): StreamAnswer {
 	const spliced = new Splice(begun, answer, input, journey);
-	const events = new ReadableStream<Uint8Array>(
-		{
-			pull: (controller) => spliced.pull(controller),
-			cancel: (reason) => spliced.cancel(reason),
-		},
-		{ highWaterMark: 0 },
-	);
+	const events = new EventStream(spliced);
 	return { kind: "stream", events, progress: spliced };
 }
 
-class Splice implements Progress {
+class Splice implements Progress, Source<EventPiece> {
 	readonly #journey: Journey;
 	readonly #input: ChatInput;
 	readonly #left = new AbortController();
 	readonly #signal: AbortSignal;
 	#current: Begun;
-	#reader: ReadableStreamDefaultReader<Uint8Array>;
+	#source: Source<EventPiece>;
 	#progress: Progress;
 	/**
 	 * What was said before the current engine's own count begins: it was told it, or repeats it. `tokens` are by our own
@@ -50,8 +45,8 @@ class Splice implements Progress {
 	 */
 	#before: { tokens: number; counted: number; repeated: boolean } | undefined;
 	#rejoin: Rejoin | undefined;
-	#kept: Uint8Array[] | undefined;
-	#keptBytes = 0;
+	#kept: string[] | undefined;
+	#keptLength = 0;
 	#said: Said | undefined;
 	/** What cut the answer first. It is the caller's to see, whatever those say who were asked to go on. */
 	#failure: AiError | undefined;
@@ -65,7 +60,7 @@ class Splice implements Progress {
 		this.#signal = AbortSignal.any([journey.context.signal, this.#left.signal]);
 		this.#current = begun;
 		this.#heard = begun.target;
-		this.#reader = answer.events.getReader();
+		this.#source = EventStream.eventsOf(answer.events);
 		this.#progress = answer.progress;
 		if (isJoinable(input)) this.#kept = [];
 	}
@@ -87,48 +82,51 @@ class Splice implements Progress {
 		return repeated ? Math.max(tokens, outputTokens) : tokens + outputTokens;
 	}
 
-	async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-		for (;;) {
-			try {
-				const { done, value } = await this.#reader.read();
-				if (this.#over) return;
-				if (!done) {
-					this.#heard = this.#current.target;
-					this.#keep(value);
-					return controller.enqueue(value);
-				}
-				this.#over = true;
-				this.#current.trial.succeed();
-				return controller.close();
-			} catch (error) {
-				if (this.#over) return;
-				const failure = await this.#goOn(error);
-				if (!failure) continue;
-				if (this.#over) return;
-				this.#over = true;
-				// Whoever was asked since has told the caller nothing.
-				const { served } = this.#journey;
-				served.backend = this.#heard.backend;
-				served.model = this.#heard.model;
-				return controller.error(failure);
-			}
-		}
+	pull(): Promise<EventPiece | undefined> {
+		return this.#source.pull().then(this.#pass, this.#mend);
 	}
+
+	readonly #pass = (piece: EventPiece | undefined): EventPiece | undefined => {
+		if (this.#over) return undefined;
+		if (piece) {
+			this.#heard = this.#current.target;
+			this.#keep(piece);
+			return piece;
+		}
+		this.#over = true;
+		this.#current.trial.succeed();
+		return undefined;
+	};
+
+	readonly #mend = async (error: unknown): Promise<EventPiece | undefined> => {
+		if (this.#over) return undefined;
+		const failure = await this.#goOn(error);
+		if (!failure) return this.pull();
+		if (this.#over) return undefined;
+		this.#over = true;
+		// Whoever was asked since has told the caller nothing.
+		const { served } = this.#journey;
+		served.backend = this.#heard.backend;
+		served.model = this.#heard.model;
+		throw failure;
+	};
 
 	async cancel(reason: unknown): Promise<void> {
 		this.#over = true;
 		this.#current.trial.leave();
 		// The current engine's stream may have failed already, and be replaced only now.
-		const cancelled = this.#reader.cancel(reason).catch(() => {});
+		const cancelled = this.#source.cancel(reason).catch(() => {});
 		this.#left.abort(reason);
 		await cancelled;
 	}
 
-	#keep(bytes: Uint8Array): void {
-		if (!this.#kept) return;
-		this.#keptBytes += bytes.length;
-		if (this.#keptBytes > MAX_KEPT_BYTES) this.#kept = undefined;
-		else this.#kept.push(bytes);
+	#keep({ events }: EventPiece): void {
+		for (const event of events) {
+			if (!this.#kept || "comment" in event) continue;
+			this.#keptLength += event.data.length;
+			if (this.#keptLength > MAX_KEPT_LENGTH) this.#kept = undefined;
+			else this.#kept.push(event.data);
+		}
 	}
 
 	/** Finds somebody to go on. The failure that ends the stream, where there is nobody. */
@@ -177,7 +175,7 @@ class Splice implements Progress {
 		if (!this.#kept) return undefined;
 		const said = new Said(this.#journey.services.uuid);
 		try {
-			said.addEvents(this.#kept);
+			for (const data of this.#kept) said.addEvent(data);
 		} catch {
 			return undefined;
 		}
@@ -231,7 +229,7 @@ class Splice implements Progress {
 				return frame(fresh.usage ? { ...fresh, usage: this.#wholeUsage(fresh.usage) } : fresh);
 			},
 		});
-		this.#reader = events.getReader();
+		this.#source = EventStream.eventsOf(events);
 	}
 
 	/** As if the current engine had said everything: one that went on counts what it was told as its prompt. */

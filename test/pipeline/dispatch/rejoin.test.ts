@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/errors.ts";
 import { Mismatch, Rejoin } from "../../../src/pipeline/dispatch/rejoin.ts";
 import { Said } from "../../../src/pipeline/dispatch/said.ts";
 import type { ChatChunk, ChatDelta } from "../../../src/tasks/text-generation.ts";
@@ -66,15 +67,11 @@ describe("Said", () => {
 		expect(said.head).toEqual({ id: "first", created: 1 });
 	});
 
-	it("reads events as they were sent, however they were cut", () => {
-		const bytes = new TextEncoder().encode(
-			`: hello\n\ndata: ${JSON.stringify(chunk({ content: "é" }))}\n\ndata: [DONE]\n\n`,
-		);
-		for (let cut = 0; cut < bytes.length; cut++) {
-			const said = new Said(newId);
-			said.addEvents([bytes.subarray(0, cut), bytes.subarray(cut)]);
-			expect(said.segments).toEqual([{ channel: "content", text: "é" }]);
-		}
+	it("reads the data of events, of which the last says nothing", () => {
+		const said = new Said(newId);
+		for (const data of [JSON.stringify(chunk({ content: "é" })), "[DONE]"]) said.addEvent(data);
+		expect(said.segments).toEqual([{ channel: "content", text: "é" }]);
+		expect(() => said.addEvent("{no")).toThrow(AiError);
 	});
 });
 
