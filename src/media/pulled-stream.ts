@@ -2,8 +2,8 @@
  * A stream that is made piece by piece as it is asked for. Each stage of a stream that is a `ReadableStream` costs two
  * calls into the runtime for each piece; whoever takes such a stream over pulls its source instead.
  *
- * Between a source and the stream's reader, stages answer by `then` with a function that they keep: an `async` function
- * leaves three times as much to collect for each piece, and what is collected in the end are pauses of every stream.
+ * Between a source and the stream's reader, stages answer by `then` with functions that they keep: an `async` function
+ * leaves some 280 bytes to collect for each piece, and each collection is a pause of all streams.
  */
 
 /** For one reader, who asks for a piece when it has the one before. */
