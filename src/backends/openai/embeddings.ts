@@ -1,5 +1,6 @@
 /** https://platform.openai.com/docs/api-reference/embeddings. How token vectors are pooled is the engine's to say. */
 import * as z from "zod";
+import { toAiError } from "../../errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embeddings.ts";
 import { postJson } from "../http.ts";
@@ -15,8 +16,24 @@ const EmbeddingsReply = z.looseObject({
 	usage: UsageReply.nullish(),
 });
 
+/** What a server says of a request that has something in it that it does not know. */
+const REFUSALS: readonly (number | undefined)[] = [400, 422];
+
 export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
-	const { texts, dimensions, truncate, encoding } = input;
+	try {
+		return await embed(input, call);
+	} catch (thrown) {
+		const { upstream } = toAiError(thrown);
+		// It may know no base64, which is no reason for its caller to go without.
+		if (input.encoding === undefined || !REFUSALS.includes(upstream?.status)) throw thrown;
+		return embed({ ...input, encoding: undefined }, call);
+	}
+}
+
+async function embed(
+	{ texts, dimensions, truncate, encoding }: EmbeddingsInput,
+	call: Call,
+): Promise<Answer<"text-embeddings">> {
 	const cut: string[] = [];
 	const { data, usage } = await postJson(
 		call,

@@ -83,6 +83,31 @@ describe("embeddings", () => {
 		expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
 	});
 
+	it("are asked for as numbers where a server refuses to write base64", async () => {
+		const data = [at(0, [1]), at(1, [2])];
+		const formats: unknown[] = [];
+		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, ({ json: sent }) => {
+			formats.push(sent.encoding_format);
+			return sent.encoding_format === "float" ? json({ data }) : json({ error: { message: "no" } }, 422);
+		});
+		expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
+		expect(formats).toEqual(["base64", "float"]);
+	});
+
+	it.each([
+		["an input that is refused in either form", "base64", 400, ["base64", "float"]],
+		["a server that is full", "base64", 429, ["base64"]],
+		["an input that is refused as numbers", undefined, 400, ["float"]],
+	] as const)("are not to be had of %s", async (_, encoding, status, asked) => {
+		const formats: unknown[] = [];
+		const asking = ask("text-embeddings", { ...INPUT, encoding }, ({ json: sent }) => {
+			formats.push(sent.encoding_format);
+			return json({ error: { message: "no" } }, status);
+		});
+		expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status } });
+		expect(formats).toEqual(asked);
+	});
+
 	it.each([
 		["of both kinds", [at(0, [1]), at(1, "AACAPw==")]],
 		["no base64", [at(0, "AACAPw=="), at(1, "A*CAPw==")]],
