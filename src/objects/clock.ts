@@ -32,8 +32,15 @@ export class ForwardClock {
 	}
 }
 
-/** `2026-11-21` */
-export const utcDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
+let lastDay = { number: 0, text: "1970-01-01" };
+
+/** `2026-11-21`. Keeps the last one: to write a date costs more than all that an account does with it. */
+export function utcDay(milliseconds: number): string {
+	const number = Math.floor(milliseconds / DAY_MS);
+	if (number !== lastDay.number)
+		lastDay = { number, text: new Date(milliseconds).toISOString().slice(0, 10) };
+	return lastDay.text;
+}
 
 export const startOfDay = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
