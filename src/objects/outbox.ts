@@ -2,7 +2,8 @@
  * Settlements on their way from this isolate to one account's object.
  *
  * A call of the object costs more than all that a settlement does, so settlements wait for company: they go with the
- * account's next admission, or by a call of their own after `FLUSH_AFTER_MS`, or at once when there are `MAX_PENDING`.
+ * account's next admission, or by a call of their own when one has waited for `FLUSH_AFTER_MS`, or at once when there
+ * are `MAX_PENDING`. Where admissions are frequent, none waits for so long, and there is no call but theirs.
  * One leaves the outbox only when the object has it for certain. Sending one twice does no harm: the first counts.
  *
  * The flush lives in the context of the request that began it, and a runtime may end that context. So nothing here
@@ -38,6 +39,7 @@ export interface OutboxOwner {
 
 interface Entry {
 	settlement: Settlement;
+	addedAt: number;
 	/** Absent while no call has it. */
 	sentAt?: number | undefined;
 }
@@ -62,7 +64,8 @@ export class Outbox {
 
 	/** Takes a settlement, of a ticket's the first. Never throws. */
 	add(settlement: Settlement): void {
-		if (!this.#entries.has(settlement.ticket)) this.#entries.set(settlement.ticket, { settlement });
+		if (!this.#entries.has(settlement.ticket))
+			this.#entries.set(settlement.ticket, { settlement, addedAt: this.#world.now() });
 		this.#ensureFlush();
 	}
 
@@ -118,9 +121,18 @@ export class Outbox {
 		let wait = firstWait;
 		let tries = 0;
 		while (true) {
+			const begunAt = this.#world.now();
 			if (wait > 0) await this.#world.wait(wait);
 			// Another flush has taken over, or an admission took all.
 			if (this.#flush !== flush) return;
+			const oldestAt = this.#oldestAt();
+			if (oldestAt !== undefined && oldestAt > begunAt) {
+				// Those for which it waited are delivered.
+				flush.state = "idle";
+				tries = 0;
+				wait = oldestAt + FLUSH_AFTER_MS - this.#world.now();
+				continue;
+			}
 			const batch = this.take();
 			if (batch.length === 0) break;
 			flush.state = "sending";
@@ -145,6 +157,13 @@ export class Outbox {
 		if (this.#flush !== flush) return;
 		this.#flush = undefined;
 		if (this.#entries.size === 0) this.#owner.idle();
+	}
+
+	/** When the first of those came that no call has. */
+	#oldestAt(): number | undefined {
+		const now = this.#world.now();
+		for (const entry of this.#entries.values()) if (isWaiting(entry, now)) return entry.addedAt;
+		return undefined;
 	}
 
 	#waiting(): number {

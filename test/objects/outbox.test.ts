@@ -4,15 +4,27 @@ import { settlement } from "./ask.ts";
 
 /** An outbox whose flushes wait until the test wakes them, and how often it had nothing left to do. */
 function outbox() {
-	const world = { time: 0, wake: [] as (() => void)[], running: [] as Promise<unknown>[], idle: 0 };
+	const world = {
+		time: 0,
+		wake: [] as (() => void)[],
+		waits: [] as number[],
+		running: [] as Promise<unknown>[],
+		sent: [] as string[][],
+		idle: 0,
+	};
 	const box = new Outbox(
 		{
 			now: () => world.time,
-			wait: () => new Promise((resolve) => world.wake.push(resolve)),
+			wait: (milliseconds) => {
+				world.waits.push(milliseconds);
+				return new Promise((resolve) => world.wake.push(resolve));
+			},
 			waitUntil: (promise) => world.running.push(promise),
 		},
 		{
-			send: async () => {},
+			send: async (batch) => {
+				world.sent.push(batch.map(({ ticket }) => ticket));
+			},
 			gaveUp: () => {},
 			idle: () => {
 				world.idle++;
@@ -60,5 +72,25 @@ it("does not wait for a flush whose context has ended", () => {
 	box.add(settlement("a"));
 	world.time += 10_000;
 	box.confirm(box.take());
+	expect(world.idle).toBe(1);
+});
+
+it("makes no call for those that came after the ones it waited for, which an admission took", async () => {
+	const { box, flush, world } = outbox();
+	const wakeUp = async () => {
+		for (const wake of world.wake.splice(0)) wake();
+		await new Promise((resolve) => setTimeout(resolve));
+	};
+	box.add(settlement("a"));
+	box.confirm(box.take());
+	world.time = 80;
+	box.add(settlement("b"));
+	world.time = FLUSH_AFTER_MS;
+	await wakeUp();
+	expect(world.sent).toEqual([]);
+	expect(world.waits).toEqual([FLUSH_AFTER_MS, 80]);
+	world.time += 80;
+	await flush();
+	expect(world.sent).toEqual([["b"]]);
 	expect(world.idle).toBe(1);
 });
