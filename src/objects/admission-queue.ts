@@ -99,7 +99,7 @@ export class AdmissionQueue {
 				own.needy = true;
 				if (own.outcome) return tell(own, own.outcome);
 				if (own.taken || this.#isRecent(this.#current)) return void this.#loseHeart(own);
-				this.#waiting = this.#waiting.filter((each) => each !== own);
+				this.#leave(own);
 				this.#call(own, admitAll);
 			},
 		};
@@ -122,6 +122,11 @@ export class AdmissionQueue {
 		this.#world.waitUntil(own.told.promise.catch(() => {}));
 	}
 
+	/** Its place among those who wait; it may have none. */
+	#leave(own: Waiting): void {
+		this.#waiting = this.#waiting.filter((each) => each !== own);
+	}
+
 	/**
 	 * Its timer is also what the runtime wants to see of a request that waits for another: without one it takes it for
 	 * one that hangs. It is not stopped when the answer is there: to stop it costs more than to let it run out.
@@ -129,7 +134,7 @@ export class AdmissionQueue {
 	async #loseHeart(own: Waiting): Promise<void> {
 		await this.#world.wait(PATIENCE_MS);
 		if (!own.taken) {
-			this.#waiting = this.#waiting.filter((each) => each !== own);
+			this.#leave(own);
 			own.taken = true;
 			own.told.resolve("turn");
 		} else if (!own.outcome) {
@@ -151,7 +156,7 @@ export class AdmissionQueue {
 		if (this.#gathering === gathering) this.#gathering = undefined;
 		// Another has taken it along, or will.
 		if (own.taken || this.#isRecent(this.#current)) return;
-		this.#waiting = this.#waiting.filter((each) => each !== own);
+		this.#leave(own);
 		this.#call(own, admitAll);
 	}
 
@@ -188,7 +193,7 @@ export class AdmissionQueue {
 		const next = this.#waiting.find(({ needy }) => needy) ?? this.#waiting[0];
 		this.#current = next?.needy ? { since: this.#world.now() } : undefined;
 		if (!next) return;
-		this.#waiting = this.#waiting.filter((each) => each !== next);
+		this.#leave(next);
 		next.taken = true;
 		next.told.resolve("turn");
 	}
