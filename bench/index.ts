@@ -7,25 +7,31 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readOptions } from "../scripts/options.ts";
 import { openField } from "./contenders.ts";
 import { type Context, SCENARIOS, type ScenarioName } from "./scenarios.ts";
 import { document, type Row, rowLine } from "./table.ts";
 
-const { values } = parseArgs({
-	options: {
+const names = Object.keys(SCENARIOS) as ScenarioName[];
+const values = readOptions(
+	{
 		only: { type: "string" },
 		seconds: { type: "string", default: "3" },
 		rounds: { type: "string", default: "5" },
 		write: { type: "boolean", default: false },
 	},
-});
+	`npm run bench -- [options]
+
+  --only A,B     of ${names.join(", ")}
+  --seconds N    of load in a round (3)
+  --rounds N     of which the median counts (5)
+  --write        the whole table into bench/RESULTS.md`,
+);
 if (process.platform !== "linux") {
 	console.error("The bench reads CPU times from /proc: it runs on Linux.");
 	process.exit(1);
 }
 
-const names = Object.keys(SCENARIOS) as ScenarioName[];
 const chosen = values.only?.split(",") ?? names;
 const unknown = chosen.filter((name) => !names.some((known) => known === name));
 if (unknown.length > 0) {

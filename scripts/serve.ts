@@ -13,9 +13,9 @@ import { get } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { modulesIn } from "../miniflare/modules.ts";
 import { configure, describeRouting } from "../src/config.ts";
+import { readOptions } from "./options.ts";
 import { orStop, readVariables, runtimeSettings, stopWith, type Variables, type Where } from "./settings.ts";
 import { lockState } from "./state-lock.ts";
 import { buildWorker, DIST } from "./worker.ts";
@@ -68,33 +68,21 @@ unlock();
 process.exit(code ?? 0);
 
 function parseOptions(): { host: string; port: number; state: string; config?: string; env?: string } {
-	const { values } = parse();
-	if (values.help) {
-		console.log(USAGE);
-		process.exit(0);
-	}
+	const text = (byDefault: string) => ({ type: "string", default: byDefault }) as const;
+	const values = readOptions(
+		{
+			host: text(DEFAULTS.host),
+			port: text(DEFAULTS.port),
+			state: text(DEFAULTS.state),
+			config: { type: "string", short: "c" },
+			env: { type: "string", short: "e" },
+		},
+		USAGE,
+	);
 	const port = Number(values.port);
 	if (!Number.isInteger(port) || port < 1 || port > 65_535)
 		stopWith(`--port: expected a number from 1 to 65535, found ${values.port}`);
 	return { ...values, port };
-}
-
-function parse() {
-	const text = (byDefault: string) => ({ type: "string", default: byDefault }) as const;
-	try {
-		return parseArgs({
-			options: {
-				host: text(DEFAULTS.host),
-				port: text(DEFAULTS.port),
-				state: text(DEFAULTS.state),
-				config: { type: "string", short: "c" },
-				env: { type: "string", short: "e" },
-				help: { type: "boolean", short: "h" },
-			},
-		});
-	} catch (error) {
-		return stopWith(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
-	}
 }
 
 /** What the configuration reads is taken from the environment first. */

@@ -11,6 +11,9 @@ export interface Where {
 	env?: string | undefined;
 }
 
+/** Flags that the runtime has by default from a date on; it then says at each start that they need not be named. */
+const DEFAULT_SINCE: Readonly<Record<string, string>> = { nodejs_compat: "2026-08-04" };
+
 const OWN_CONFIG = join(ROOT, "wrangler.jsonc");
 
 /** What the runtime must know of the Worker beside its modules and its variables. */
@@ -21,11 +24,16 @@ export function runtimeSettings({
 	const { compatibility_date = "", compatibility_flags, durable_objects } = read({ config, env });
 	return {
 		compatibilityDate: compatibility_date,
-		compatibilityFlags: compatibility_flags,
+		compatibilityFlags: compatibility_flags.filter((flag: string) => !isDefault(flag, compatibility_date)),
 		objects: durable_objects.bindings.map(
 			({ name, class_name = "" }: { name: string; class_name?: string }) => ({ name, class_name }),
 		),
 	};
+}
+
+function isDefault(flag: string, date: string): boolean {
+	const since = DEFAULT_SINCE[flag];
+	return since !== undefined && date >= since;
 }
 
 export interface Variables {

@@ -4,14 +4,14 @@
  *
  *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */
-import { parseArgs } from "node:util";
+import { readOptions } from "../scripts/options.ts";
 import { conserve } from "./conservation.ts";
 import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
 import { progressTo } from "./progress.ts";
 import { isClean, stories, storyOf, summary } from "./report.ts";
 
-const { values } = parseArgs({
-	options: {
+const values = readOptions(
+	{
 		seed: { type: "string" },
 		requests: { type: "string", default: "10000" },
 		kills: { type: "string", default: "5" },
@@ -19,7 +19,14 @@ const { values } = parseArgs({
 		tries: { type: "string", default: "100" },
 		only: { type: "string" },
 	},
-});
+	`npm run soak -- [options]
+
+  --seed N        of an earlier run, to play it again
+  --requests N    to ask (10000), by --callers N at once (64)
+  --kills N       of the gateway on the way (5)
+  --tries N       to leave, of each dialect (100)
+  --only NAME     conservation, or leaving`,
+);
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
 /** Above what any request of a run takes. */
