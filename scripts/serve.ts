@@ -6,66 +6,143 @@
  * Settings are those of `wrangler.jsonc`, or of the file that `--config` names. What the configuration asks for and the
  * environment has comes from there: secrets, and any setting (`ROUTES`, `LIMITS`, …). A secret is written to no file.
  *
- * SIGTERM and SIGINT let the requests under way come to their end, and their bills be written; a second one ends at once.
+ * SIGTERM and SIGINT let nothing new in, and let the requests under way come to their end and their bills be written; a
+ * second one ends at once. Ends with 0 only where nothing was cut.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { get } from "node:http";
+import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { stop as stopEsbuild } from "esbuild";
 import { modulesIn } from "../miniflare/modules.ts";
 import { configure, describeRouting } from "../src/config.ts";
 import { readOptions } from "./options.ts";
 import { orStop, readVariables, runtimeSettings, stopWith, type Variables, type Where } from "./settings.ts";
-import { lockState } from "./state-lock.ts";
-import { buildWorker, DIST } from "./worker.ts";
+import { type LockedState, lockState } from "./state-lock.ts";
+import { bundleWorker, ROOT } from "./worker.ts";
 import { type Served, serve } from "./workerd.ts";
 
-const DEFAULTS = { host: "127.0.0.1", port: "8787", state: ".ganglion" };
+const DEFAULTS = { host: "127.0.0.1", port: "8787", state: join(ROOT, ".ganglion") };
 const USAGE = `npm run serve -- [options]
 
   --port N         where to listen (${DEFAULTS.port})
   --host ADDRESS   who may reach it: 0.0.0.0 for everyone (${DEFAULTS.host})
-  --state FOLDER   accounts, tokens and bills (${DEFAULTS.state})
+  --state FOLDER   accounts, tokens and bills (.ganglion)
   --config FILE    instead of wrangler.jsonc
   --env NAME       an environment of that file
 
 Settings and secrets come from the environment first: ADMIN_TOKEN, ROUTES, … (docs/self-hosting.md)`;
-/** After SIGTERM. */
+/** For the answers under way, after the first signal. */
 const MAX_DRAIN_MS = 60_000;
+/** One Ctrl-C may come twice: to all processes of a terminal, and from npm. */
+const SAME_SIGNAL_MS = 1_000;
 
 const options = parseOptions();
 const where: Where = options;
-const state = resolve(options.state);
 const variables = orStop(() => fromEnvironment(readVariables(where)));
 const config = orStop(() => configure({ ...variables.vars, ...variables.secrets }));
-const unlock =
-	lockState(state) ?? stopWith(`another process serves from ${state}: give each its own --state`);
+const state = await lockState(options.state).catch((error: Error) =>
+	stopWith(`cannot keep state in ${options.state}: ${error.message}`),
+);
 await checkAddress(options.host, options.port);
-await buildWorker();
+const told = toldToStop();
+const served = await start(state);
+console.log(banner(served.url));
+process.exit(await untilEnd(served, state));
 
-const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-/** Leads to what tells when the last settlement has been written (`src/surfaces/drain.ts`). */
-const drainPath = join(folder, "drain");
-const served = await serve(
-	{
+async function start({ objects, socket, servedBy }: LockedState): Promise<Served> {
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
+	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+	const built = join(folder, "worker");
+	await bundleWorker(built);
+	await stopEsbuild();
+	const spec = {
 		name: "ganglion",
-		modules: modulesIn(join(DIST, "worker")),
+		modules: modulesIn(built),
 		...runtimeSettings(where),
 		...variables,
-		state: join(state, "objects"),
+		state: objects,
 		host: options.host,
-		doors: [{ entrypoint: "Drain", path: drainPath }],
-	},
-	options.port,
-	folder,
-);
-endWith(served);
-console.log(banner(served.url));
-const code = await served.ended;
-unlock();
-process.exit(code ?? 0);
+		doors: [{ entrypoint: "Drain", path: socket }],
+		detached: true,
+	};
+	const served = await serve(spec, options.port, folder).catch((error: Error) =>
+		stopWith(`workerd cannot be started: ${error.message}`),
+	);
+	servedBy(served.pid);
+	// Whatever ends this script: nobody else would look after it.
+	process.on("exit", () => signal(served.pid, "SIGKILL"));
+	return served;
+}
+
+/** Asked to stop, it has a minute; asked again, none. Gives the exit code. */
+async function untilEnd({ ended, pid, stop }: Served, { socket, unlock }: LockedState): Promise<number> {
+	const { drained, end } = holdOpen(socket);
+	void told.first.then(async () => {
+		console.log("Waiting for the answers under way, a minute at most. Ctrl-C again ends at once.");
+		setTimeout(stop, MAX_DRAIN_MS).unref();
+		end();
+		if (await drained) signal(pid, "SIGTERM");
+	});
+	void told.again.then(stop);
+	const how = await ended;
+	unlock();
+	if (!told.isTold) console.error(`workerd has ended by itself (${how}).`);
+	else if (how === 0 && (await drained)) return 0;
+	else console.error("Requests under way were cut: they are billed as reserved.");
+	return 1;
+}
+
+/** To a process that may have ended. */
+function signal(pid: number, name: NodeJS.Signals): void {
+	try {
+		process.kill(pid, name);
+	} catch {
+		// It has.
+	}
+}
+
+interface Told {
+	readonly isTold: boolean;
+	first: Promise<void>;
+	again: Promise<void>;
+}
+
+function toldToStop(): Told {
+	const first = Promise.withResolvers<void>();
+	const again = Promise.withResolvers<void>();
+	let since: number | undefined;
+	const hear = (): void => {
+		if (since === undefined) first.resolve();
+		else if (performance.now() - since > SAME_SIGNAL_MS) again.resolve();
+		since ??= performance.now();
+	};
+	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, hear);
+	return {
+		get isTold() {
+			return since !== undefined;
+		},
+		first: first.promise,
+		again: again.promise,
+	};
+}
+
+/**
+ * A request that lasts until `end`, and is then answered when all is settled. It is under way all the time, so that the
+ * runtime waits for it also where a supervisor has told all processes at once to stop.
+ */
+function holdOpen(socketPath: string): { end(): void; drained: Promise<boolean> } {
+	const { promise: drained, resolve } = Promise.withResolvers<boolean>();
+	const held = request({ socketPath, method: "POST" }, (answer) => {
+		answer.resume();
+		answer.once("end", () => resolve(answer.complete));
+		answer.once("error", () => resolve(false));
+	});
+	held.once("error", () => resolve(false));
+	held.flushHeaders();
+	return { drained, end: () => void held.end() };
+}
 
 function parseOptions(): { host: string; port: number; state: string; config?: string; env?: string } {
 	const text = (byDefault: string) => ({ type: "string", default: byDefault }) as const;
@@ -80,9 +157,17 @@ function parseOptions(): { host: string; port: number; state: string; config?: s
 		USAGE,
 	);
 	const port = Number(values.port);
+	if (values.host === "") stopWith("--host: expected an address, found nothing");
 	if (!Number.isInteger(port) || port < 1 || port > 65_535)
 		stopWith(`--port: expected a number from 1 to 65535, found ${values.port}`);
-	return { ...values, port };
+	const from = process.env.INIT_CWD ?? process.cwd();
+	return {
+		...values,
+		port,
+		host: values.host.replace(/^\[(.*)\]$/, "$1"),
+		state: resolve(from, values.state),
+		...(values.config !== undefined && { config: resolve(from, values.config) }),
+	};
 }
 
 /** What the configuration reads is taken from the environment first. */
@@ -113,29 +198,6 @@ async function checkAddress(host: string, port: number): Promise<void> {
 	if (failure) stopWith(`cannot listen on port ${port} of ${host}: ${failure.message}`);
 }
 
-function endWith({ pid, stop }: Served): void {
-	let asked = false;
-	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-		process.on(signal, async () => {
-			if (asked) return void stop();
-			asked = true;
-			setTimeout(stop, MAX_DRAIN_MS).unref();
-			await holdUntilSettled();
-			process.kill(pid, "SIGTERM");
-		});
-}
-
-/** Resolves when the gateway has begun an answer that it ends when all is settled, which its end then waits for. */
-function holdUntilSettled(): Promise<void> {
-	return new Promise((resolve) => {
-		const asked = get({ socketPath: drainPath }, (answer) => {
-			answer.resume().on("error", () => {});
-			resolve();
-		});
-		asked.on("error", () => resolve());
-	});
-}
-
 function banner(url: string): string {
 	const lines = describeRouting(config).map((line) => `    ${line}`);
 	return `
@@ -144,7 +206,7 @@ Ganglion is ready on ${url}
   What serves the models
 ${lines.join("\n")}
 
-  Accounts and bills are in ${state}
+  Accounts and bills are in ${options.state}
 ${access()}`;
 }
 
@@ -152,7 +214,7 @@ function access(): string {
 	if (config.allowAnonymous) return "  Open to everyone who reaches this address (ALLOW_ANONYMOUS).\n";
 	if (config.adminToken !== undefined) return "";
 	return `
-  No ADMIN_TOKEN is set, so nobody can make tokens: every request is refused.
-    ADMIN_TOKEN="$(openssl rand -base64 32)" npm run serve
+  No ADMIN_TOKEN is set, so nobody can make tokens; only those that exist are let in.
+    export ADMIN_TOKEN="$(openssl rand -base64 32)"
 `;
 }

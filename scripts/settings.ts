@@ -57,11 +57,20 @@ export function readVariables({ config = OWN_CONFIG, env }: Where = {}): Variabl
 
 /** A mistake of the file's is one of the configuration, in wrangler's own words. */
 function read(where: Where): ReturnType<typeof readConfig> {
+	let config: ReturnType<typeof readConfig>;
 	try {
-		return readConfig(where);
+		config = readConfig(where);
 	} catch (error) {
 		throw new ConfigError([error instanceof Error ? error.message : String(error)]);
 	}
+	const { env } = where;
+	const environments: readonly string[] = config.definedEnvironments ?? [];
+	// wrangler warns, and goes on with the settings of none.
+	if (env !== undefined && !environments.includes(env))
+		throw new ConfigError([
+			`--env: the file has ${environments.length > 0 ? environments.join(", ") : "no environments"}, found ${JSON.stringify(env)}`,
+		]);
+	return config;
 }
 
 /** A mistake in the configuration would stop the Worker's start; here it stops before anything is started. */

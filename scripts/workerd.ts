@@ -25,6 +25,8 @@ export interface WorkerSpec {
 	host?: string;
 	/** Doors to its other entrypoints: Unix sockets. */
 	doors?: readonly { entrypoint: string; path: string }[];
+	/** In a process group of its own: a terminal's Ctrl-C is not for it. */
+	detached?: boolean;
 	/** For what it writes, instead of this process's own. A file that is open. */
 	log?: Writable;
 	/** Of the Chrome DevTools protocol. */
@@ -35,8 +37,8 @@ export interface Served {
 	name: string;
 	url: string;
 	pid: number;
-	/** Resolves when it is gone, with its exit code; none where a signal ended it. */
-	ended: Promise<number | null>;
+	/** Resolves when it is gone: with its exit code, or with the signal that ended it. */
+	ended: Promise<number | NodeJS.Signals>;
 	/** At once. */
 	stop(): Promise<void>;
 }
@@ -48,7 +50,7 @@ const START_MS = 20_000;
 const RETRY_MS = 5;
 const LOOPBACK = "127.0.0.1";
 /** Hosts that stand for every address of the machine, and one to reach it at. */
-const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": LOOPBACK, "::": "::1", "*": LOOPBACK };
+const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": LOOPBACK, "::": "::1" };
 
 export const singleModule = (file: string): WorkerSpec["modules"] => [{ name: "index.js", file }];
 
@@ -69,9 +71,15 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
 	const log = spec.log ?? "inherit";
 	const env = { ...process.env, ...secrets };
-	const child = spawn(program, args, { stdio: ["ignore", log, log], env });
-	const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-	await listening(port, child, EVERYWHERE[host] ?? host);
+	const { detached = false } = spec;
+	const child = spawn(program, args, { stdio: ["ignore", log, log], env, detached });
+	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
+		child.once("exit", (code, signal) => resolve(signal ?? code ?? 1)),
+	);
+	await listening(port, child, EVERYWHERE[host] ?? host).catch(async (error) => {
+		await stop(child);
+		throw error;
+	});
 	// taskset becomes what it starts.
 	return {
 		name: spec.name,

@@ -3,7 +3,7 @@
  * keeps a Worker until that is done; a process that is told to stop has to ask (`surfaces/drain.ts`).
  */
 
-/** Longer than settlements wait for company before they are on their way (`outbox.ts`). */
+/** What ends may begin something else a moment later: a request that is settled, the way of its settlement. */
 const REST_MS = 250;
 const LOOK_MS = 25;
 
@@ -16,6 +16,7 @@ export interface BackgroundWorld {
 export class Background {
 	readonly #world: BackgroundWorld;
 	#underWay = 0;
+	#closed = false;
 
 	constructor(world: BackgroundWorld) {
 		this.#world = world;
@@ -30,6 +31,15 @@ export class Background {
 		};
 		work.then(end, end);
 	};
+
+	/** Whether nothing new is to be let in. */
+	get isClosed(): boolean {
+		return this.#closed;
+	}
+
+	close(): void {
+		this.#closed = true;
+	}
 
 	/** Resolves when nothing has been under way for a moment. */
 	async rest(): Promise<void> {

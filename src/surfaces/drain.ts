@@ -1,18 +1,27 @@
 /**
- * The entrypoint `Drain`: answers at once, and ends its answer when nothing goes on behind the answers of this isolate.
- * Whoever runs the Worker in a process of his own asks it before he stops the process, so that it waits for the last
- * settlements as well (`scripts/serve.ts`). No route leads here: who may ask is who has the socket.
+ * The entrypoint `Drain`, for whoever runs the Worker in a process of his own and is going to stop it
+ * (`scripts/serve.ts`). It is asked at the start, with a body that stays open: the process waits for a request under way,
+ * whoever tells it to stop. When the body ends, nothing new is let in, and the answer ends when nothing goes on behind
+ * the answers of this isolate. No route leads here: who may ask is who has the socket.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { AiError } from "../errors.ts";
 import type { Background } from "../objects/background.ts";
+import { failureEnvelope } from "./envelope.ts";
 
-export function drain(background: Pick<Background, "rest">) {
+/** Long enough to be started again, or for a proxy to ask another. */
+const RETRY_AFTER_SECONDS = "2";
+
+export function drain(background: Pick<Background, "close" | "rest">) {
 	return class extends WorkerEntrypoint {
-		override fetch(): Response {
+		override fetch(request: Request): Response {
 			const { readable, writable } = new IdentityTransformStream();
 			const writer = writable.getWriter();
 			const answered = async (): Promise<void> => {
-				await writer.write(new TextEncoder().encode("draining\n"));
+				await writer.write(new TextEncoder().encode("ready\n"));
+				// It breaks off where whoever asked is gone, and has not told to stop.
+				await request.body?.pipeTo(new WritableStream());
+				background.close();
 				await background.rest();
 				await writer.close();
 			};
@@ -20,4 +29,13 @@ export function drain(background: Pick<Background, "rest">) {
 			return new Response(readable);
 		}
 	};
+}
+
+/** What whoever comes too late is told. */
+export function closing(): Response {
+	const { body } = failureEnvelope(new AiError("outOfCapacity"), "");
+	return new Response(body, {
+		status: 503,
+		headers: { "content-type": "application/json", "retry-after": RETRY_AFTER_SECONDS },
+	});
 }

@@ -7,13 +7,26 @@ export interface Script {
 	/** All that it said so far, as soon as that matches, or when it has ended. */
 	until(pattern: RegExp): Promise<string>;
 	exit: Promise<number | null>;
-	kill(signal: NodeJS.Signals): void;
+	/** `group`: all of its process group. */
+	kill(signal: NodeJS.Signals, to?: "group"): void;
+	pid: number;
 }
 
-export function runScript(file: string, args: string[], env: Record<string, string> = {}): Script {
-	const child = spawn(process.execPath, [file, ...args], {
+interface Options {
+	env?: Record<string, string>;
+	/** By this script of npm's, instead of by node. */
+	npm?: string;
+	/** In a process group of its own, as a terminal's commands are. */
+	group?: boolean;
+}
+
+export function runScript(file: string, args: string[], { env = {}, npm, group }: Options = {}): Script {
+	const [command, first] =
+		npm === undefined ? [process.execPath, [file]] : ["npm", ["run", "--silent", npm, "--"]];
+	const child = spawn(command, [...first, ...args], {
 		stdio: ["ignore", "pipe", "pipe"],
 		env: { ...process.env, ...env },
+		detached: group ?? false,
 	});
 	children.add(child);
 	let output = "";
@@ -26,7 +39,8 @@ export function runScript(file: string, args: string[], env: Record<string, stri
 		});
 	return {
 		exit,
-		kill: (signal) => child.kill(signal),
+		pid: child.pid ?? 0,
+		kill: (signal, to) => void process.kill(to === "group" ? -(child.pid ?? 0) : (child.pid ?? 0), signal),
 		until: (pattern) =>
 			new Promise((done) => {
 				const check = () => pattern.test(output) && done(output);

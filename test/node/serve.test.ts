@@ -31,16 +31,21 @@ afterEach(() => {
 interface Options {
 	args?: string[];
 	env?: Record<string, string>;
+	npm?: string;
+	group?: boolean;
 }
 
-async function start({ args = [], env = {} }: Options = {}): Promise<{
+async function start({ args = [], env = {}, ...how }: Options = {}): Promise<{
 	script: Script;
 	url: string;
 	port: string;
 }> {
 	const port = String(await freePort());
 	const own = ["--port", port, "--state", join(folder, "state")];
-	const script = runScript("scripts/serve.ts", [...own, ...args], { TMPDIR: join(folder, "tmp"), ...env });
+	const script = runScript("scripts/serve.ts", [...own, ...args], {
+		env: { TMPDIR: join(folder, "tmp"), ...env },
+		...how,
+	});
 	return { script, port, url: `http://127.0.0.1:${port}` };
 }
 
@@ -122,49 +127,104 @@ describe("npm run serve", () => {
 		expect((await ask(second.url, token)).status).toBe(200);
 	}, 90_000);
 
-	it("lets the answers under way come to their end when it is told to stop", async () => {
-		let goOn = () => {};
-		const url = await startEngine((_, response) => {
-			const chunk = (delta: object, finish_reason: string | null = null) =>
-				response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
-			response.setHeader("content-type", "text/event-stream");
-			chunk({ content: "one" });
-			goOn = () => {
-				chunk({ content: " two" });
-				chunk({}, "stop");
-				response.end("data: [DONE]\n\n");
-			};
-		});
-		const { script, url: gateway } = await start({
-			env: {
+	it.each([
+		["SIGTERM, to the script", "SIGTERM", {}, undefined],
+		["SIGTERM, to npm", "SIGTERM", { npm: "serve" }, undefined],
+		["Ctrl-C, to all of a terminal's processes", "SIGINT", { npm: "serve", group: true }, "group"],
+	] as const)(
+		"lets the answers under way come to their end, and be billed, at %s",
+		async (_, signal, how, to) => {
+			let goOn = () => {};
+			const url = await startEngine((_, response) => {
+				const chunk = (delta: object, finish_reason: string | null = null) =>
+					response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+				response.setHeader("content-type", "text/event-stream");
+				chunk({ content: "one" });
+				goOn = () => {
+					chunk({ content: " two" });
+					chunk({}, "stop");
+					response.end("data: [DONE]\n\n");
+				};
+			});
+			const env = {
 				ALLOW_ANONYMOUS: "true",
 				BACKENDS: JSON.stringify({ engine: { kind: "openai", url } }),
 				ROUTES: JSON.stringify({ "*": [{ backend: "engine" }] }),
-			},
-		});
-		expect(await script.until(READY)).toContain("Open to everyone");
-		const answer = await fetch(`${gateway}/client/v4/accounts/acme/ai/v1/chat/completions`, {
-			method: "POST",
-			body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hi" }], stream: true }),
-		});
-		const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-		let text = (await reader?.read())?.value ?? "";
-		expect(text).toContain("one");
-		script.kill("SIGTERM");
-		goOn();
-		for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) text += read.value;
-		expect(text).toContain(" two");
-		expect(text).toMatch(/data: \[DONE\]\n\n$/);
-		expect(await script.exit).toBe(0);
+			};
+			const { script, url: gateway } = await start({ env, ...how });
+			expect(await script.until(READY)).toContain("Open to everyone");
+			const account = "client/v4/accounts/acme/ai";
+			const answer = await fetch(`${gateway}/${account}/v1/chat/completions`, {
+				method: "POST",
+				body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hi" }], stream: true }),
+			});
+			const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+			let text = (await reader?.read())?.value ?? "";
+			expect(text).toContain("one");
+			script.kill(signal, to);
+			await script.until(/Waiting for the answers/);
+			// Who comes now is told to come back, and not left to wait.
+			await expect.poll(async () => (await fetch(`${gateway}/`)).status).toBe(503);
+			goOn();
+			for (let read = await reader?.read(); read && !read.done; read = await reader?.read())
+				text += read.value;
+			expect(text).toContain(" two");
+			expect(text).toMatch(/data: \[DONE\]\n\n$/);
+			expect(await script.exit).toBe(0);
+
+			const again = await start({ env });
+			await again.script.until(READY);
+			const requests = await fetch(`${again.url}/${account}/usage/requests`);
+			expect(await requests.json()).toMatchObject({ result: [{ outcome: "ok" }] });
+		},
+		60_000,
+	);
+
+	it("tells of a runtime that ends by itself, and of answers that it cut", async () => {
+		const { script, url } = await start({ env: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" } });
+		await script.until(READY);
+		expect((await fetch(`${url}/`)).status).toBe(200);
+		process.kill(Number(readFileSync(join(folder, "state/workerd.pid"), "utf8")), "SIGKILL");
+		expect(await script.exit).toBe(1);
+		expect(await script.until(/$/)).toContain("workerd has ended by itself (SIGKILL)");
+	}, 60_000);
+
+	it("does not begin beside a gateway whose script was killed", async () => {
+		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
+		const first = await start({ env });
+		await first.script.until(READY);
+		first.script.kill("SIGKILL");
+		await first.script.exit;
+		const left = Number(readFileSync(join(folder, "state/workerd.pid"), "utf8"));
+		try {
+			const second = await start({ env });
+			expect(await second.script.exit).toBe(1);
+			expect(await second.script.until(/$/)).toContain(`still serves from it: stop it first (kill ${left})`);
+		} finally {
+			process.kill(left, "SIGTERM");
+		}
+		await expect
+			.poll(
+				() =>
+					fetch(first.url).then(
+						() => "up",
+						() => "down",
+					),
+				{ timeout: 10_000 },
+			)
+			.toBe("down");
+		expect(await (await start({ env })).script.until(READY)).toContain("is ready");
 	}, 60_000);
 
 	it("shares neither its address nor its state, and says who refuses when nobody can be let in", async () => {
 		const first = await start({ env: { ADMIN_TOKEN: "" } });
-		expect(await first.script.until(/npm run serve/)).toContain("No ADMIN_TOKEN is set");
+		expect(await first.script.until(/export ADMIN_TOKEN/)).toContain("No ADMIN_TOKEN is set");
 
 		const sameState = await start();
 		expect(await sameState.script.exit).toBe(1);
-		expect(await sameState.script.until(/$/)).toMatch(/^another process serves from .*--state\n$/);
+		expect(await sameState.script.until(/$/)).toMatch(
+			/^cannot keep state in .*: another gateway serves .*--state\n$/,
+		);
 
 		const other = ["--state", join(folder, "other"), "--port", first.port];
 		const samePort = await start({ args: other });
@@ -175,6 +235,8 @@ describe("npm run serve", () => {
 	it.each([
 		[["--prot", "1"], {}, /^Unknown option '--prot'[\s\S]*--port N/],
 		[["--config", "missing.jsonc"], {}, /missing\.jsonc/],
+		[["--env", "nope"], {}, /--env: the file has no environments, found "nope"/],
+		[["--state", "package.json"], {}, /^cannot keep state in .*package\.json: EEXIST/],
 		[[], { ROUTES: '{"*":[{"backend":"nobody"}]}' }, /ROUTES\["\*"\]\[0\]\.backend/],
 	])(
 		"stops before it starts on a mistake: %j %j",
