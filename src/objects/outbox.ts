@@ -39,6 +39,8 @@ export interface OutboxOwner {
 
 interface Entry {
 	settlement: Settlement;
+	/** The first is 1. */
+	nth: number;
 	addedAt: number;
 	/** Absent while no call has it. */
 	sentAt?: number | undefined;
@@ -55,6 +57,8 @@ export class Outbox {
 	readonly #owner: OutboxOwner;
 	/** By ticket, oldest first. */
 	readonly #entries = new Map<string, Entry>();
+	/** As many have come. */
+	#count = 0;
 	#flush: Flush | undefined;
 
 	constructor(world: OutboxWorld, owner: OutboxOwner) {
@@ -65,7 +69,7 @@ export class Outbox {
 	/** Takes a settlement, of a ticket's the first. Never throws. */
 	add(settlement: Settlement): void {
 		if (!this.#entries.has(settlement.ticket))
-			this.#entries.set(settlement.ticket, { settlement, addedAt: this.#world.now() });
+			this.#entries.set(settlement.ticket, { settlement, nth: ++this.#count, addedAt: this.#world.now() });
 		this.#ensureFlush();
 	}
 
@@ -121,16 +125,16 @@ export class Outbox {
 		let wait = firstWait;
 		let tries = 0;
 		while (true) {
-			const begunAt = this.#world.now();
+			const waitedFor = this.#count;
 			if (wait > 0) await this.#world.wait(wait);
 			// Another flush has taken over, or an admission took all.
 			if (this.#flush !== flush) return;
-			const oldestAt = this.#oldestAt();
-			if (oldestAt !== undefined && oldestAt > begunAt) {
-				// Those for which it waited are delivered.
+			const oldest = this.#oldest();
+			if (oldest && oldest.nth > waitedFor) {
+				// Those for which it waited are delivered. A clock may have gone back: it says how long, but not whether.
 				flush.state = "idle";
 				tries = 0;
-				wait = oldestAt + FLUSH_AFTER_MS - this.#world.now();
+				wait = Math.min(oldest.addedAt + FLUSH_AFTER_MS - this.#world.now(), FLUSH_AFTER_MS);
 				continue;
 			}
 			const batch = this.take();
@@ -159,10 +163,10 @@ export class Outbox {
 		if (this.#entries.size === 0) this.#owner.idle();
 	}
 
-	/** When the first of those came that no call has. */
-	#oldestAt(): number | undefined {
+	/** The first of those that no call has. */
+	#oldest(): Entry | undefined {
 		const now = this.#world.now();
-		for (const entry of this.#entries.values()) if (isWaiting(entry, now)) return entry.addedAt;
+		for (const entry of this.#entries.values()) if (isWaiting(entry, now)) return entry;
 		return undefined;
 	}
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FLUSH_AFTER_MS, Outbox } from "../../src/objects/outbox.ts";
+import { FLUSH_AFTER_MS, MAX_PENDING, Outbox } from "../../src/objects/outbox.ts";
 import { settlement } from "./ask.ts";
 
 /** An outbox whose flushes wait until the test wakes them, and how often it had nothing left to do. */
@@ -35,7 +35,12 @@ function outbox() {
 		for (const wake of world.wake.splice(0)) wake();
 		await Promise.all(world.running);
 	};
-	return { box, world, flush };
+	/** As far as the next wait. */
+	const wakeUp = async () => {
+		for (const wake of world.wake.splice(0)) wake();
+		await new Promise((resolve) => setTimeout(resolve));
+	};
+	return { box, world, flush, wakeUp };
 }
 
 it("has nothing left to do when a flush has sent the last", async () => {
@@ -76,11 +81,7 @@ it("does not wait for a flush whose context has ended", () => {
 });
 
 it("makes no call for those that came after the ones it waited for, which an admission took", async () => {
-	const { box, flush, world } = outbox();
-	const wakeUp = async () => {
-		for (const wake of world.wake.splice(0)) wake();
-		await new Promise((resolve) => setTimeout(resolve));
-	};
+	const { box, flush, wakeUp, world } = outbox();
 	box.add(settlement("a"));
 	box.confirm(box.take());
 	world.time = 80;
@@ -93,4 +94,41 @@ it("makes no call for those that came after the ones it waited for, which an adm
 	await flush();
 	expect(world.sent).toEqual([["b"]]);
 	expect(world.idle).toBe(1);
+});
+
+const HOUR_MS = 3_600_000;
+
+it("sends what it waited for when the clock has gone back meanwhile", async () => {
+	const { box, wakeUp, world } = outbox();
+	world.time = HOUR_MS;
+	box.add(settlement("a"));
+	world.time = 0;
+	await wakeUp();
+	box.add(settlement("b"));
+	await wakeUp();
+	expect(world.sent).toEqual([["a"], ["b"]]);
+});
+
+it("waits no longer than ever for those that came later, wherever the clock has gone", async () => {
+	const { box, wakeUp, world } = outbox();
+	world.time = HOUR_MS;
+	box.add(settlement("a"));
+	box.confirm(box.take());
+	box.add(settlement("b"));
+	world.time = 0;
+	await wakeUp();
+	expect(world.waits).toEqual([FLUSH_AFTER_MS, FLUSH_AFTER_MS]);
+	await wakeUp();
+	expect(world.sent).toEqual([["b"]]);
+});
+
+it("sends at once when it is full, though the clock has gone back", async () => {
+	const { box, wakeUp, world } = outbox();
+	world.time = HOUR_MS;
+	for (let nth = 1; nth < MAX_PENDING; nth++) box.add(settlement(`t${nth}`));
+	world.time = 0;
+	box.add(settlement("last"));
+	await wakeUp();
+	expect(world.sent.map((batch) => batch.length)).toEqual([MAX_PENDING]);
+	expect(world.waits).toEqual([FLUSH_AFTER_MS]);
 });
