@@ -57,15 +57,26 @@ async function embed(
 	}));
 	const places = new Set(placed.map(({ at }) => at).filter((at) => at < texts.length));
 	const rows = placed.sort((a, b) => a.at - b.at).flatMap(({ row }) => row ?? []);
+	const failure = () => failureOfShape(call, `${texts.length} embeddings`);
+	/** What is no number after all is the engine's fault. */
+	const reading = <Value>(read: () => Value): Value => {
+		try {
+			return read();
+		} catch {
+			throw failure();
+		}
+	};
+	const [first] = rows;
 	if (data.length !== texts.length || places.size !== texts.length || rows.length !== texts.length)
-		throw failureOfShape(call, `${texts.length} embeddings`);
-	const written: WrittenVectors = { as, rows, length: lengthOf(as, rows[0] ?? "") };
+		throw failure();
+	const length = first === undefined ? 0 : reading(() => lengthOf(as, first));
+	const written: WrittenVectors = { as, rows, length };
 	const counted = usageOf(usage);
 	return {
 		kind: "value",
 		output: {
 			get vectors() {
-				return numbersOf(written);
+				return reading(() => numbersOf(written));
 			},
 			written,
 			...(counted && {

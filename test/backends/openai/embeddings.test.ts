@@ -133,10 +133,56 @@ describe("embeddings", () => {
 		"null",
 		'{"row":7}',
 		"[1",
+		"[]",
+		"[0.1,,0.2]",
+		"[1 2]",
+		"[1,]",
+		"[,1]",
+		"[.5]",
+		"[01]",
+		"[1,2,-]",
+		"[0x10]",
+		"[1;2]",
+		"[2026-11-21]",
+		"[1,\u00a02]",
 	])("that are %s are refused", async (sent) => {
 		const reply = `{"data":[{"embedding":[1]},{"embedding":${sent}}]}`;
 		expect(await failureOf(ask("text-embeddings", INPUT, () => json(reply)).answer)).toMatchObject({
 			key: "executionFailed",
+		});
+	});
+
+	describe("of many numbers", () => {
+		const many = (middle: string) => {
+			const numbers = Array.from({ length: 200 }, () => "-0.0123");
+			return `[${[...numbers, middle, ...numbers].join(", ")}]`;
+		};
+		const replyOf = (first: string, second: string) =>
+			ask("text-embeddings", INPUT, () => json(`{"data":[{"embedding":${first}},{"embedding":${second}}]}`));
+
+		it("keep their text", async () => {
+			const row = many("1e-7");
+			expect(await outputOf(replyOf(row, row))).toMatchObject({
+				vectors: [JSON.parse(row), JSON.parse(row)],
+				written: { as: "json", rows: [row, row], length: 401 },
+			});
+		});
+
+		it.each(["01", ".5", "", "1-2"])("are refused where the first has %j in it", async (middle) => {
+			const asking = replyOf(many(middle), many("1"));
+			expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
+		});
+
+		it.each(["1 2", "NaN", "null", "0x10", "1;2"])("are refused where another has %j", async (middle) => {
+			const asking = replyOf(many("1"), many(middle));
+			expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
+		});
+
+		it("fail as the engine's when they are read, where nothing was found before", async () => {
+			const output = await outputOf(replyOf(many("1"), many("01")));
+			expect(() => output.vectors).toThrowError(
+				expect.objectContaining({ key: "executionFailed", upstream: { backend: "lab" } }),
+			);
 		});
 	});
 
