@@ -4,7 +4,7 @@ import { toAiError } from "../../errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embeddings.ts";
 import { postJson } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape, type Refusal } from "../upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 import { UsageReply, usageOf } from "./usage.ts";
 import { CutVector, cutVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
@@ -18,17 +18,40 @@ const EmbeddingsReply = z.looseObject({
 
 /** What a server says of a request that has something in it that it does not know. */
 const REFUSALS: readonly (number | undefined)[] = [400, 422];
+/** In a refusal that is about the way of writing. */
+const FORMAT = /encoding_format|base64/i;
+
+/** Refused to write base64, and gave numbers. By the addresses of the configuration: as many as there are. */
+const knowNoBase64 = new Set<string>();
 
 export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
+	const { target, world } = call;
+	const asNumbers = { ...input, encoding: undefined };
+	if (input.encoding === undefined || knowNoBase64.has(target.url)) return embed(asNumbers, call);
+	const begunAt = world.now();
+	let isOfFormat = false;
+	const refusal: Call["refusal"] = (refused) => {
+		isOfFormat = FORMAT.test(wordsOf(refused));
+		return call.refusal?.(refused);
+	};
 	try {
-		return await embed(input, call);
+		return await embed(input, { ...call, refusal });
 	} catch (thrown) {
 		const { upstream } = toAiError(thrown);
-		// It may know no base64, which is no reason for its caller to go without.
-		if (input.encoding === undefined || !REFUSALS.includes(upstream?.status)) throw thrown;
-		return embed({ ...input, encoding: undefined }, call);
+		const { timeouts } = target;
+		const leftMs = timeouts.totalMs - (world.now() - begunAt);
+		if (!isOfFormat || !REFUSALS.includes(upstream?.status) || leftMs <= 0) throw thrown;
+		// That it knows no base64 is no reason for its caller to go without.
+		const inTime: Call = { ...call, target: { ...target, timeouts: { ...timeouts, totalMs: leftMs } } };
+		const answer = await embed(asNumbers, inTime);
+		knowNoBase64.add(target.url);
+		return answer;
 	}
 }
+
+/** The engine's own: FastAPI's findings quote the request, as their `input`. */
+const wordsOf = ({ body }: Refusal): string =>
+	JSON.stringify(body, (name, value) => (name === "input" ? undefined : value)) ?? "";
 
 async function embed(
 	{ texts, dimensions, truncate, encoding }: EmbeddingsInput,

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import recorded from "../../fixtures/openai/llama-cpp/embeddings.json?raw";
-import { failureOf, json } from "../upstream.ts";
-import { ask, OPENAI, outputOf } from "./ask.ts";
+import { type Asked, failureOf, json, neverAnswers, type Responder, TARGET } from "../upstream.ts";
+import { type Asking, ask, OPENAI, outputOf } from "./ask.ts";
 
 const INPUT = { texts: ["a", "b c"] };
 const at = (index: number | undefined, embedding: unknown) => ({ object: "embedding", index, embedding });
@@ -83,29 +83,110 @@ describe("embeddings", () => {
 		expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
 	});
 
-	it("are asked for as numbers where a server refuses to write base64", async () => {
+	describe("in base64, of a server that refuses", () => {
 		const data = [at(0, [1]), at(1, [2])];
-		const formats: unknown[] = [];
-		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, ({ json: sent }) => {
-			formats.push(sent.encoding_format);
-			return sent.encoding_format === "float" ? json({ data }) : json({ error: { message: "no" } }, 422);
+		const noBase64 =
+			(body: unknown, status = 400) =>
+			({ json: sent }: Asked) =>
+				sent.encoding_format === "float" ? json({ data }) : json(body, status);
+		const NO_FORMAT = { error: { message: "encoding_format must be float", type: "invalid_request_error" } };
+		/** A target of its own: what one refuses is remembered. */
+		let targets = 0;
+		const askFor = (
+			respond: Responder,
+			timeouts = TARGET.timeouts,
+			url = `http://engine-${++targets}.test/v1`,
+		) => ask("text-embeddings", { ...INPUT, encoding: "base64" }, respond, { target: { url, timeouts } });
+		const formatsOf = ({ call }: Asking<"text-embeddings">) =>
+			call.asked.map(({ json: sent }) => sent.encoding_format);
+
+		it.each([
+			["its sentence", NO_FORMAT, 400],
+			["its sentence, in other words", { error: { message: "Base64 is not supported" } }, 400],
+			["the field's place", { error: { message: "Not a value", param: "encoding_format" } }, 400],
+			[
+				"FastAPI's finding",
+				{ detail: [{ loc: ["body", "encoding_format"], msg: "Input should be 'float'", input: "base64" }] },
+				422,
+			],
+		])("are asked for as numbers where %s names the format", async (_, body, status) => {
+			const asking = askFor(noBase64(body, status));
+			expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
+			expect(formatsOf(asking)).toEqual(["base64", "float"]);
 		});
-		expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
-		expect(formats).toEqual(["base64", "float"]);
+
+		it("are asked for as numbers from then on", async () => {
+			const { timeouts } = TARGET;
+			const url = "http://engine-that-refuses.test/v1";
+			await askFor(noBase64(NO_FORMAT), timeouts, url).answer;
+			const later = askFor(noBase64(NO_FORMAT), timeouts, url);
+			expect(await outputOf(later)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
+			expect(formatsOf(later)).toEqual(["float"]);
+		});
+
+		it("are asked for in base64 again where it gave no numbers either", async () => {
+			const { timeouts } = TARGET;
+			const url = "http://engine-that-always-refuses.test/v1";
+			const first = askFor(() => json(NO_FORMAT, 400), timeouts, url);
+			expect(await failureOf(first.answer)).toMatchObject({ upstream: { status: 400 } });
+			expect(formatsOf(first)).toEqual(["base64", "float"]);
+			const later = askFor(noBase64(NO_FORMAT), timeouts, url);
+			await later.answer;
+			expect(formatsOf(later)).toEqual(["base64", "float"]);
+		});
+
+		it.each([
+			["a bad input", { error: { message: "input is too long" } }, 400],
+			[
+				"a bad input, which it quotes with all else",
+				{ detail: [{ loc: ["body", "model"], msg: "Missing", input: { encoding_format: "base64" } }] },
+				422,
+			],
+			["a server that is full", NO_FORMAT, 429],
+			["a server that tells nothing", "no", 400],
+		])("are not asked for again of %s", async (_, body, status) => {
+			const asking = askFor(noBase64(body, status));
+			expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status } });
+			expect(formatsOf(asking)).toEqual(["base64"]);
+		});
+
+		describe("after a while", () => {
+			beforeEach(() => void vi.useFakeTimers());
+			afterEach(() => void vi.useRealTimers());
+			const refusesAfter = (ms: number) => async (asked: Asked) => {
+				if (asked.json.encoding_format === "float") return neverAnswers(asked);
+				await new Promise((resolve) => setTimeout(resolve, ms));
+				return json(NO_FORMAT, 400);
+			};
+
+			it("leave the second call what is left of the time", async () => {
+				const asking = askFor(refusesAfter(700), { headerMs: 5_000, idleMs: 5_000, totalMs: 1_000 });
+				const failure = failureOf(asking.answer);
+				await vi.advanceTimersByTimeAsync(999);
+				expect(asking.call.asked[1]?.signal.aborted).toBe(false);
+				await vi.advanceTimersByTimeAsync(1);
+				expect(asking.call.asked[1]?.signal.aborted).toBe(true);
+				expect(await failure).toMatchObject({ key: "modelTimeout" });
+			});
+
+			it("are not asked for again where none is left", async () => {
+				const asking = askFor(
+					() => {
+						vi.setSystemTime(Date.now() + 1_000);
+						return json(NO_FORMAT, 400);
+					},
+					{ headerMs: 5_000, idleMs: 5_000, totalMs: 1_000 },
+				);
+				expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status: 400 } });
+				expect(formatsOf(asking)).toEqual(["base64"]);
+			});
+		});
 	});
 
-	it.each([
-		["an input that is refused in either form", "base64", 400, ["base64", "float"]],
-		["a server that is full", "base64", 429, ["base64"]],
-		["an input that is refused as numbers", undefined, 400, ["float"]],
-	] as const)("are not to be had of %s", async (_, encoding, status, asked) => {
-		const formats: unknown[] = [];
-		const asking = ask("text-embeddings", { ...INPUT, encoding }, ({ json: sent }) => {
-			formats.push(sent.encoding_format);
-			return json({ error: { message: "no" } }, status);
-		});
-		expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status } });
-		expect(formats).toEqual(asked);
+	it("that are refused as numbers are not asked for again", async () => {
+		const asking = ask("text-embeddings", INPUT, () => json({ error: { message: "encoding_format" } }, 400));
+		expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status: 400 } });
+		expect(asking.call.asked).toHaveLength(1);
 	});
 
 	it.each([
