@@ -18,6 +18,7 @@ import type { Model } from "../models/model.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "./envelope.ts";
+import { namesModel } from "./names-model.ts";
 import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
 
 const GATEWAY_ID = /^[\w-]{1,64}$/;
@@ -112,13 +113,11 @@ interface Route {
 	run?: typeof run | undefined;
 }
 
-const NamesModel = z.looseObject({ model: z.string().min(1) });
-
 function routeOf({ provider, endpoint, inputs }: Step): Route {
 	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
 	const { bare } = WRAPS;
 	if (provider === "compat" && /^(?:v1\/)?chat\/completions$/.test(path)) {
-		const fields = validate(NamesModel, inputs.fields);
+		const fields = namesModel(inputs.fields);
 		if (!COMPAT_PREFIX.test(fields.model)) throw new AiError("invalidProvider");
 		const model = fields.model.replace(COMPAT_PREFIX, "");
 		const dialect = onlyFor({ dialect: openaiChat, task: "Text Generation" });
@@ -127,7 +126,7 @@ function routeOf({ provider, endpoint, inputs }: Step): Route {
 	if (provider !== "workers-ai") throw new AiError("invalidProvider");
 	const openai = OPENAI_ROUTES[path.replace(/^v1(?=\/)/, "")];
 	if (openai && path.startsWith("v1/")) {
-		const fields = validate(NamesModel, inputs.fields);
+		const fields = namesModel(inputs.fields);
 		return {
 			model: fields.model,
 			dialect: onlyFor(openai),

@@ -7,7 +7,6 @@
  * `messages/count_tokens`, `images/generations`, `audio/speech` and `audio/transcriptions`.
  */
 import { type Context, Hono } from "hono";
-import * as z from "zod";
 import { openaiCompletions } from "../dialects/chat/completions.ts";
 import { openaiChat } from "../dialects/chat/openai-route.ts";
 import type { Dialect } from "../dialects/dialect.ts";
@@ -17,7 +16,6 @@ import { anthropicMessages } from "../dialects/messages/messages.ts";
 import { responsesError } from "../dialects/responses/errors.ts";
 import { responses } from "../dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
-import { validate } from "../dialects/validation/validation.ts";
 import { AiError } from "../errors.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
 import { authorize, isServed } from "../pipeline/authorize.ts";
@@ -27,20 +25,13 @@ import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "./envelope.ts";
 import { countTokens, isMessagesPath, messagesFailure } from "./messages.ts";
+import { namesModel } from "./names-model.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { runEach } from "./several-images.ts";
 import { tellable } from "./tell.ts";
 
 type Variables = { requestId: string; caller: Caller };
-
-const NamesModel = z.looseObject({ model: z.string().min(1) });
-
-/** As it came: the schema, which would copy it, only finds the words for what is wrong. */
-function namesModel(sent: unknown): { model: string } {
-	const named = typeof sent === "object" && sent !== null && "model" in sent ? sent.model : undefined;
-	return typeof named === "string" && named !== "" ? (sent as { model: string }) : validate(NamesModel, sent);
-}
 
 interface Route {
 	dialect: Dialect;

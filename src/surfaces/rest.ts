@@ -23,6 +23,7 @@ import { binding } from "./binding.ts";
 import { readInputs, readJson } from "./body.ts";
 import { envelope, failureEnvelope, replyResponse, WRAPS } from "./envelope.ts";
 import { restMarkdown } from "./markdown.ts";
+import { namesModel } from "./names-model.ts";
 import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
@@ -36,8 +37,6 @@ const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
 const WIRE_HOST = "workers-binding.ai";
 
 type RestEnv = { Variables: { requestId: string; caller: Caller } };
-
-const NamesModel = z.looseObject({ model: z.string().min(1) });
 
 const UniversalBody = z.object({
 	model: z.string().min(1),
@@ -93,7 +92,7 @@ export function rest(services: Services): Hono<RestEnv> {
 	// Of OpenAI's routes, whose bodies name the model. Of one whose request may be several, there is no one plan.
 	for (const [path, route] of Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !run))
 		app.post(`/explain/v1${path}`, async (c) => {
-			const fields = validate(NamesModel, await readJson(c.req.raw, limits));
+			const fields = namesModel(await readJson(c.req.raw, limits));
 			return envelope(await explain(asked(c, fields.model, { fields }, onlyFor(route)), services));
 		});
 	app.post("/explain/:model{.+}", async (c) => {
