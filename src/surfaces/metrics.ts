@@ -6,7 +6,7 @@
  * Prometheus takes for a restart.
  */
 import { Hono } from "hono";
-import { AiError } from "../errors.ts";
+import { AiError, toAiError } from "../errors.ts";
 import { type Budget, MICRO_NEURONS } from "../objects/admission.ts";
 import type { RefusalsReport } from "../objects/refusals.ts";
 import type { Standing } from "../objects/standing.ts";
@@ -37,14 +37,13 @@ export interface AccountFacts {
 }
 
 const PREFIX = "ganglion_";
-/** Each is asked three times. */
+/** Each is three subrequests, and one more where a token has to be verified, whose account is the only one. */
 const MAX_ACCOUNTS = 100;
 
-export function metrics({ ledgers, limits }: Services): Hono {
+export function metrics({ ledgers, limits, log, uuid }: Services): Hono {
 	const app = new Hono({ strict: false });
 	const factsOf = async (account: string, { credential }: Bearer): Promise<AccountFacts> => {
 		const ledger = ledgers.of(account);
-		await ledger.verify(credential, "read");
 		const [usage, refused, standing] = await Promise.all([
 			ledger.usage({ by: ["model", "task", "backend"] }),
 			ledger.refusals({ by: ["code", "task"] }),
@@ -55,8 +54,21 @@ export function metrics({ ledgers, limits }: Services): Hono {
 	app.get("/", async (c) => {
 		const bearer = bearerOf(c);
 		const accounts = accountsFor(bearer, c.req.queries("account") ?? []);
-		const facts = await Promise.all(accounts.map((account) => factsOf(account, bearer)));
-		return new Response(metricsText(facts), {
+		// Who is not known to be allowed is told nothing, not even that his account is down.
+		if (bearer.account !== undefined) await ledgers.of(bearer.account).verify(bearer.credential, "read");
+		const id = uuid();
+		const down: string[] = [];
+		const asked = accounts.map((account) =>
+			factsOf(account, bearer).catch((thrown: unknown) => {
+				const error = toAiError(thrown);
+				if (error.key !== "ledgerUnavailable") throw error;
+				log(error, id);
+				down.push(account);
+				return [];
+			}),
+		);
+		const facts = (await Promise.all(asked)).flat();
+		return new Response(metricsText(facts, down), {
 			headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 		});
 	});
@@ -96,8 +108,11 @@ function budgetsOf({ dailyNeurons, models }: AccountLimits): Budget[] {
 	];
 }
 
-/** Pure: the whole page. A family's samples are together, whatever account they are of. */
-export function metricsText(facts: readonly AccountFacts[]): string {
+/**
+ * Pure: the whole page. A family's samples are together, whatever account they are of. `down`: the accounts whose
+ * objects could not be asked, of which nothing else is said, since a 0 would be taken for a count.
+ */
+export function metricsText(facts: readonly AccountFacts[], down: readonly string[] = []): string {
 	const ofEach = (value: (of: AccountFacts) => number): Sample[] =>
 		facts.map((of): Sample => [{ account: of.account }, value(of)]);
 	const ofRows = (value: (row: UsageReport["rows"][number]) => readonly Sample[]): Sample[] =>
@@ -117,6 +132,12 @@ export function metricsText(facts: readonly AccountFacts[]): string {
 			)
 			.filter(([, amount]) => Number.isFinite(amount));
 	const all: Metric[] = [
+		{
+			name: "up",
+			type: "gauge",
+			help: "1 where the account could be asked. Of one with 0 there is nothing else on this page.",
+			samples: [...ofEach(() => 1), ...down.map((account): Sample => [{ account }, 0])],
+		},
 		{
 			name: "requests_total",
 			type: "counter",

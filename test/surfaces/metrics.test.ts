@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { AiError } from "../../src/errors.ts";
 import type { Standing } from "../../src/objects/standing.ts";
+import { newTokenText } from "../../src/objects/token-text.ts";
 import type { UsageReport } from "../../src/objects/usage.ts";
 import { type AccountFacts, metricsText } from "../../src/surfaces/metrics.ts";
 import { admission, settlement, stubOf, worth } from "../objects/ask.ts";
@@ -110,6 +113,7 @@ describe("the text of metrics", () => {
 		);
 		const budget = { account: "local", budget: "account" };
 		expect(told).toEqual({
+			ganglion_up: ["gauge", [{ account: "local" }, 1]],
 			ganglion_requests_total: [
 				"counter",
 				[{ ...common, outcome: "served" }, 3],
@@ -156,6 +160,21 @@ describe("the text of metrics", () => {
 			expect(new Set(samples.map(({ labels }) => labels.account)), name).toEqual(new Set(["a", "b"]));
 	});
 
+	it("says of an account that could not be asked only that", () => {
+		const families = parse(metricsText([facts({ account: "a" })], ["b"]));
+		expect(families.get("ganglion_up")?.samples).toEqual([
+			{ labels: { account: "a" }, value: 1 },
+			{ labels: { account: "b" }, value: 0 },
+		]);
+		families.delete("ganglion_up");
+		for (const [name, { samples }] of families)
+			expect(
+				samples.map(({ labels }) => labels.account),
+				name,
+			).not.toContain("b");
+		expect([...parse(metricsText([], ["b"])).keys()]).toEqual(["ganglion_up"]);
+	});
+
 	it("leaves out families without samples, and budgets without end", () => {
 		const [budget] = STANDING.budgets;
 		const endless = budget ? [{ ...budget, microNeurons: Number.POSITIVE_INFINITY }] : [];
@@ -169,6 +188,7 @@ describe("the text of metrics", () => {
 			]),
 		);
 		expect([...families.keys()]).toEqual([
+			"ganglion_up",
 			"ganglion_usage_truncated",
 			"ganglion_open_requests",
 			"ganglion_daily_spent_neurons",
@@ -176,6 +196,27 @@ describe("the text of metrics", () => {
 		]);
 	});
 });
+
+/** Where calls of an account's object fail, as they do when it cannot be reached. */
+function withBroken(
+	method: "verify" | "standing" | "usage",
+	broken: (account: string) => boolean,
+	error: Error,
+) {
+	const gateway = closedGateway();
+	const { services } = gateway;
+	const { ledgers } = services;
+	const logged: AiError[] = [];
+	services.log = (failure) => void logged.push(failure);
+	services.ledgers = {
+		of: (account) => {
+			const ledger = ledgers.of(account);
+			if (broken(account)) ledger[method] = async () => Promise.reject(error);
+			return ledger;
+		},
+	};
+	return { ...gateway, app: createApp(services, { allowAnonymous: false, adminToken: ADMIN }), logged };
+}
 
 describe("GET /metrics", () => {
 	it("is of the token's account", async () => {
@@ -229,6 +270,43 @@ describe("GET /metrics", () => {
 		expect(await failureOf(await ask(`${METRICS}?${many}`, ADMIN))).toBe(
 			"400 1001: account: at most 100 at once",
 		);
+	});
+
+	describe("of an account whose object cannot be asked", () => {
+		const lost = new AiError("ledgerUnavailable", undefined, { cause: new Error("lost") });
+		const scrape = (app: ReturnType<typeof createApp>, query: string, token: string) =>
+			app.request(`${METRICS}${query}`, { headers: { authorization: `Bearer ${token}` } });
+
+		it("says that it is down, and all of the others", async () => {
+			const { account, app, logged } = withBroken("standing", (name) => name.endsWith("-b"), lost);
+			const response = await scrape(app, `?account=${account}-b&account=${account}`, ADMIN);
+			expect(response.status).toBe(200);
+			const families = parse(await response.text());
+			expect(families.get("ganglion_up")?.samples).toEqual([
+				{ labels: { account }, value: 1 },
+				{ labels: { account: `${account}-b` }, value: 0 },
+			]);
+			expect(families.get("ganglion_open_requests")?.samples).toEqual([{ labels: { account }, value: 0 }]);
+			expect(logged).toEqual([lost]);
+		});
+
+		it("says only that where it is the only one", async () => {
+			const { account, app } = withBroken("usage", () => true, lost);
+			const response = await scrape(app, `?account=${account}`, ADMIN);
+			expect(response.status).toBe(200);
+			expect([...parse(await response.text()).keys()]).toEqual(["ganglion_up"]);
+		});
+
+		it("tells a token nothing that cannot be verified", async () => {
+			const { account, app } = withBroken("verify", () => true, lost);
+			const response = await scrape(app, "", newTokenText(account));
+			expect(await failureOf(response)).toBe("502 7009: Upstream service unavailable");
+		});
+
+		it("takes no other failure for that", async () => {
+			const { account, app } = withBroken("usage", () => true, new Error("a bug"));
+			expect((await scrape(app, `?account=${account}&account=${account}-b`, ADMIN)).status).toBe(500);
+		});
 	});
 
 	it("counts what a limit refused, and nothing else", async () => {
