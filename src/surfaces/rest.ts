@@ -36,6 +36,12 @@ const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
 /** Where the runtime's class sends what it asks. */
 const WIRE_HOST = "workers-binding.ai";
 
+/** Of OpenAI's routes, whose bodies name the model. Of one whose request may be several, there is no one plan. */
+const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !run);
+
+/** A route that cannot be explained is not taken for a model of that name. */
+const NOT_EXPLAINED = `No route for that URI: below /ai/explain/v1 there are ${EXPLAINED_ROUTES.map(([path]) => path.slice(1)).join(", ")}; a model is explained at /ai/explain/{model}`;
+
 type RestEnv = { Variables: { requestId: string; caller: Caller } };
 
 const UniversalBody = z.object({
@@ -47,6 +53,8 @@ export function rest(services: Services): Hono<RestEnv> {
 	const app = new Hono<RestEnv>({ strict: false });
 	const { catalog, limits, now, routing, uuid } = services;
 	const wire = binding(services);
+	const isNamed = (model: string): boolean =>
+		catalog.find(model) !== undefined || routing.find(model)?.named === true;
 
 	app.use(async (c, next) => {
 		c.set("requestId", uuid());
@@ -70,8 +78,7 @@ export function rest(services: Services): Hono<RestEnv> {
 	});
 	app.post("/run/:model{.+}", async (c) => {
 		const model = c.req.param("model").replace(/\/$/, "");
-		if (!INFERENCE_NAMESPACE.test(model) && !catalog.find(model) && !routing.find(model)?.named)
-			throw new AiError("noRoute");
+		if (!INFERENCE_NAMESPACE.test(model) && !isNamed(model)) throw new AiError("noRoute");
 		if (c.req.query("queueRequest") === "true")
 			throw new AiError(
 				"invalidInput",
@@ -89,15 +96,15 @@ export function rest(services: Services): Hono<RestEnv> {
 		return infer(c, c.req.param("model"), { fields: Object.fromEntries(fields) }, liveDialect);
 	});
 
-	// Of OpenAI's routes, whose bodies name the model. Of one whose request may be several, there is no one plan.
-	for (const [path, route] of Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !run))
+	for (const [path, route] of EXPLAINED_ROUTES)
 		app.post(`/explain/v1${path}`, async (c) => {
 			const fields = namesModel(await readJson(c.req.raw, limits));
 			return envelope(await explain(asked(c, fields.model, { fields }, onlyFor(route)), services));
 		});
 	app.post("/explain/:model{.+}", async (c) => {
-		const inputs = withoutOptions(await readInputs(c.req.raw, limits));
 		const model = c.req.param("model").replace(/\/$/, "");
+		if (model.startsWith("v1/") && !isNamed(model)) throw new AiError("noRoute", NOT_EXPLAINED);
+		const inputs = withoutOptions(await readInputs(c.req.raw, limits));
 		return envelope(await explain(asked(c, model, inputs, nativeDialect), services));
 	});
 

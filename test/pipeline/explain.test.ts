@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Explanation } from "../../src/pipeline/explain.ts";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
-import { closedGateway, json } from "../surfaces/access.ts";
+import { closedGateway, failureOf, json } from "../surfaces/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const KIMI = "@cf/moonshotai/kimi-k2.6";
@@ -91,6 +91,22 @@ describe("explain", () => {
 		]);
 		const unknown = await explainer(TWO).explain("v1/chat/completions", { ...asked, model: "@cf/no/such" });
 		expect(unknown.refused).toMatchObject([{ step: "authorize", code: 5007 }]);
+	});
+
+	it.each(["images/generations", "messages/count_tokens", "audio/transcriptions", "chat/completion", "x/"])(
+		"takes v1/%s for no model",
+		async (path) => {
+			const { post } = testGateway({ vars: TWO });
+			const response = await post(`/explain/v1/${path}`, { ...BODY, model: LLAMA });
+			expect(await failureOf(response)).toBe(
+				"400 7000: No route for that URI: below /ai/explain/v1 there are chat/completions, completions, responses, messages, v1/messages, embeddings, audio/speech; a model is explained at /ai/explain/{model}",
+			);
+		},
+	);
+
+	it("takes v1/… for a model where a route has that name", async () => {
+		const { explain } = explainer({ ...TWO, ROUTES: { "v1/mine": [{ backend: "spare", model: "one" }] } });
+		expect(await explain("v1/mine")).toMatchObject({ model: "v1/mine", targets: [{ model: "one" }] });
 	});
 
 	it("says of targets without weights that the route has them in this order", async () => {
