@@ -54,7 +54,9 @@ describe("a deployment that nobody can be let into yet", () => {
 		const fresh = door({ allowAnonymous: false });
 		for (const header of [undefined, "Bearer x", "Bearer y"])
 			expect((await fresh.ask(SEARCH, header)).status).toBe(401);
-		expect(warn.mock.calls).toEqual([[expect.stringContaining("wrangler secret put ADMIN_TOKEN")]]);
+		expect(warn.mock.calls).toEqual([
+			[expect.stringMatching(/No ADMIN_TOKEN is set.*: set that secret \(docs\/accounts\.md\)$/)],
+		]);
 		await door({ allowAnonymous: false, adminToken: ADMIN }).ask(SEARCH);
 		expect(warn).toHaveBeenCalledTimes(1);
 		warn.mockRestore();
