@@ -134,18 +134,32 @@ export function mapEvents(
 		else throw error;
 		return send();
 	};
-	const take = (piece: EventPiece | undefined): Uint8Array | undefined | Promise<Uint8Array | undefined> => {
+	const hear = (piece: EventPiece | undefined): void => {
+		over = piece === undefined;
+		if (!piece) out += stages.onEnd?.() ?? "";
+		else
+			for (const event of piece.events)
+				out += "comment" in event ? textOf(event) : stages.onData(event.data, event.value);
+	};
+	/**
+	 * A pull that gives nothing to send must be followed by another, or the puller would wait for ever. A loop: pulls
+	 * that return one another are a chain, which is kept for as long as it is silent, and settled link by link.
+	 */
+	const waitOn = async (): Promise<Uint8Array | undefined> => {
 		try {
-			over = piece === undefined;
-			if (!piece) out += stages.onEnd?.() ?? "";
-			else
-				for (const event of piece.events)
-					out += "comment" in event ? textOf(event) : stages.onData(event.data, event.value);
+			while (!out && !over) hear(await from.pull());
 		} catch (error) {
 			return fail(error);
 		}
-		// A pull that gives nothing to send must be followed by another, or the puller would wait for ever.
-		return out || over ? send() : from.pull().then(take, fail);
+		return send();
+	};
+	const take = (piece: EventPiece | undefined): Uint8Array | undefined | Promise<Uint8Array | undefined> => {
+		try {
+			hear(piece);
+		} catch (error) {
+			return fail(error);
+		}
+		return out || over ? send() : waitOn();
 	};
 	return new PulledStream<Uint8Array>({
 		pull() {

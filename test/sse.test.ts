@@ -11,6 +11,7 @@ import {
 	namedFrame,
 	ownComment,
 } from "../src/sse.ts";
+import { turnsUntil } from "./turns.ts";
 
 const encoder = new TextEncoder();
 
@@ -231,6 +232,47 @@ describe("a stream of events that were read already", () => {
 		);
 		expect(seen[0]).toBe(value);
 		expect(seen[1]).toBeUndefined();
+	});
+
+	it("may be silent for long: what follows comes at once, and nothing is kept of the silence", async () => {
+		const turnsAfter = async (silent: number): Promise<number> => {
+			const last = Promise.withResolvers<EventPiece>();
+			const asked = Promise.withResolvers<void>();
+			let pulls = 0;
+			const stream = new EventStream({
+				async pull() {
+					if (pulls++ < silent) return piece("", { data: "" });
+					asked.resolve();
+					return last.promise;
+				},
+				async cancel() {},
+			});
+			const read = mapEvents(stream, { onData: (data) => data })
+				.getReader()
+				.read();
+			await asked.promise;
+			last.resolve(piece("", { data: "said" }));
+			const turns = await turnsUntil(read);
+			expect(new TextDecoder().decode((await read).value)).toBe("said");
+			return turns;
+		};
+		expect(await turnsAfter(100_000)).toBe(await turnsAfter(10));
+	});
+
+	it.each([0, 10])("may fail after %s events of silence", async (silent) => {
+		let pulls = 0;
+		const failing = () =>
+			new EventStream({
+				async pull() {
+					if (pulls++ < silent) return piece("", { data: "" });
+					throw new Error("cut");
+				},
+				async cancel() {},
+			});
+		const onData = (data: string) => data;
+		expect(await text(mapEvents(failing(), { onData, onError: ({ code }) => `!${code}` }))).toBe("!5001");
+		pulls = 0;
+		await expect(text(mapEvents(failing(), { onData }))).rejects.toThrow("cut");
 	});
 
 	it("is pulled as it is asked for, hears of a cancel, and is nobody else's once it is taken over", async () => {

@@ -123,27 +123,37 @@ export async function relay(
 		return piece;
 	};
 	const finish = async () => (over || !failure ? takeLast() : fail(failure));
-	const onRead = ({
-		done,
-		value,
-	}: ReadableStreamReadResult<Uint8Array>): EventPiece | undefined | Promise<EventPiece | undefined> => {
+	const hear = ({ done, value }: ReadableStreamReadResult<Uint8Array>): EventPiece | undefined => {
 		if (over) return takeLast();
 		deadline.rest();
-		const piece = done ? takeRest() : watch.done ? undefined : take(value);
-		// A read that gives nothing to pass on must be followed by another, or the puller would wait for ever.
-		return piece ?? advance();
+		return done ? takeRest() : watch.done ? undefined : take(value);
 	};
+	const onRead = (
+		read: ReadableStreamReadResult<Uint8Array>,
+	): EventPiece | undefined | Promise<EventPiece | undefined> => hear(read) ?? readOn();
 	const onCut = (error: unknown): EventPiece | undefined => {
 		if (over) return takeLast();
 		deadline.rest();
 		return end() ?? fail(failureOfCut(call, error));
 	};
-	const advance = (): Promise<EventPiece | undefined> => {
-		if (over || failure) return finish();
+	const read = (): Promise<ReadableStreamReadResult<Uint8Array>> => {
 		const limitMs = begun || firstBy === undefined ? idleMs : Math.max(1, firstBy - now());
 		deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : limitMs);
-		return reader.read().then(onRead, onCut);
+		return reader.read();
 	};
+	/**
+	 * A read that gives nothing to pass on must be followed by another, or the puller would wait for ever. A loop: reads
+	 * that return one another are a chain, which is kept for as long as nothing comes, and settled link by link.
+	 */
+	const readOn = async (): Promise<EventPiece | undefined> => {
+		while (!over && !failure) {
+			const piece = await read().then(hear, onCut);
+			if (piece) return piece;
+		}
+		return finish();
+	};
+	const advance = (): Promise<EventPiece | undefined> =>
+		over || failure ? finish() : read().then(onRead, onCut);
 	/** Read, but not yet asked for. */
 	let first = await deadline.race(advance()).catch(fail);
 	begun = true;

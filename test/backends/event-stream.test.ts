@@ -11,6 +11,7 @@ import completion from "../fixtures/openai/llama-cpp/completion.sse?raw";
 import ollama from "../fixtures/openai/ollama/chat.sse?raw";
 import openaiObfuscated from "../fixtures/openai/openai/chat.sse?raw";
 import vllmTools from "../fixtures/openai/vllm/tools.sse?raw";
+import { turnsUntil } from "../turns.ts";
 import {
 	callOf,
 	drain,
@@ -95,6 +96,25 @@ describe("an event", () => {
 		upstream.push(delta("c").slice(5));
 		expect(await read()).toBe(delta("c"));
 		await reader.cancel();
+	});
+
+	it("may come in many pieces: it is there with its last, and nothing is kept of the others", async () => {
+		const turnsAfter = async (pieces: number): Promise<number> => {
+			const upstream = tap();
+			upstream.push(delta("a"));
+			const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
+			await reader.read();
+			const long = delta("b".repeat(pieces));
+			const read = reader.read();
+			for (const byte of long.slice(0, -1)) upstream.push(byte);
+			await scheduler.wait(20);
+			upstream.push(long.slice(-1));
+			const turns = await turnsUntil(read);
+			expect(new TextDecoder().decode((await read).value)).toBe(long);
+			await reader.cancel();
+			return turns;
+		};
+		expect(await turnsAfter(20_000)).toBe(await turnsAfter(10));
 	});
 
 	it("is bounded in size", async () => {
