@@ -12,11 +12,10 @@ import { createParser } from "eventsource-parser";
 import type { AiError } from "../errors.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent } from "../sse.ts";
 import type { LastWords } from "../tasks/task.ts";
-import type { ChatDelta } from "../tasks/text-generation.ts";
 import { SentUsage, usageOf } from "../tasks/usage.ts";
 import type { Deadline } from "./deadline.ts";
 import { passThrough } from "./pass-through.ts";
-import { StreamProgress } from "./progress.ts";
+import { type SentDelta, StreamProgress } from "./progress.ts";
 import { type EventReader, type FailureOfCall, type Relayed, relay } from "./relay.ts";
 import { type Call, failureOfBody, failureOfCut } from "./upstream-failure.ts";
 
@@ -81,12 +80,12 @@ function parseTogether(text: string, count: number): SentChunk[] | undefined {
 interface SentChoice {
 	index?: unknown;
 	finish_reason?: unknown;
-	delta?: ChatDelta | null;
-	text?: string | null;
+	delta?: SentDelta | null;
+	text?: unknown;
 }
 
 /** Passes everything on. */
-class Watch implements EventReader {
+export class Watch implements EventReader {
 	readonly format = "sse";
 	/** `[DONE]` was seen. */
 	done = false;

@@ -7,6 +7,9 @@ import { TokenCount } from "../tokens.ts";
 /** Engines that stream token by token stay below this many characters an event, on average. */
 const MAX_CHARACTERS_OF_A_TOKEN = 8;
 
+/** The deltas of a stream that is passed on are the engine's own: nobody has looked whether each is what it should be. */
+export type SentDelta = { readonly [Field in keyof ChatDelta]?: unknown };
+
 export class StreamProgress implements Progress {
 	#usage: Usage | undefined;
 	#deltas = 0;
@@ -34,7 +37,7 @@ export class StreamProgress implements Progress {
 	}
 
 	/** One delta of one choice. */
-	pass(delta: ChatDelta): void {
+	pass(delta: SentDelta): void {
 		const text = textOf(delta);
 		if (text === "") return;
 		this.#deltas++;
@@ -43,9 +46,16 @@ export class StreamProgress implements Progress {
 	}
 }
 
-function textOf({ content, reasoning_content, reasoning, refusal, tool_calls }: ChatDelta): string {
-	const said = `${content ?? ""}${reasoning_content ?? reasoning ?? ""}${refusal ?? ""}`;
-	if (!tool_calls) return said;
-	const calls = tool_calls.map(({ function: called }) => `${called?.name ?? ""}${called?.arguments ?? ""}`);
-	return said + calls.join("");
+function textOf(delta: SentDelta): string {
+	const { content, reasoning_content, reasoning, refusal, tool_calls } = delta;
+	const said = stringOf(content) + stringOf(reasoning_content ?? reasoning) + stringOf(refusal);
+	return Array.isArray(tool_calls) ? said + tool_calls.map(calledIn).join("") : said;
 }
+
+/** The text of one piece of a tool call. */
+function calledIn(call: { function?: { name?: unknown; arguments?: unknown } | null } | null): string {
+	const called = call?.function;
+	return stringOf(called?.name) + stringOf(called?.arguments);
+}
+
+const stringOf = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
+import { Watch } from "../../src/backends/event-stream.ts";
 import { postStream } from "../../src/backends/http.ts";
 import { AiError } from "../../src/errors.ts";
 import chat from "../fixtures/openai/llama-cpp/chat.sse?raw";
@@ -358,6 +359,48 @@ describe("an event that is malformed", () => {
 	it("may have choices of any shape", async () => {
 		const text = 'data: {"choices":[null,{},{"finish_reason":7}]}\n\ndata: {"choices":"x"}\n\n';
 		expect(await stream(text + DONE)).toEqual({ text: text + DONE });
+	});
+
+	it("may be of any shape below that of an object, together with others or by itself", async () => {
+		// Text is made of what it has in its place: JSON can say that, too, where it is an object.
+		const any = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1, valueOf: 1 }));
+		const field = <T>(value: fc.Arbitrary<T>) => fc.oneof(value, any);
+		const called = fc.record({ name: any, arguments: any }, { requiredKeys: [] });
+		const calls = fc.array(field(fc.record({ function: field(called) }, { requiredKeys: [] })));
+		const said = {
+			content: any,
+			reasoning_content: any,
+			reasoning: any,
+			refusal: any,
+			tool_calls: field(calls),
+		};
+		const choice = fc.record(
+			{ index: any, finish_reason: any, text: any, delta: field(fc.record(said, { requiredKeys: [] })) },
+			{ requiredKeys: [] },
+		);
+		const chunk = fc.record({ choices: field(fc.array(field(choice))), usage: any }, { requiredKeys: [] });
+		const read = (bytes: Uint8Array) => {
+			const watch = new Watch(
+				callOf(() => eventStream("")),
+				1,
+			);
+			const unexpected = () => new AiError("executionFailed");
+			expect(watch.see(bytes, unexpected, [])).toBeUndefined();
+			expect(watch.seeTogether(bytes, 1)).toBe(true);
+		};
+		fc.assert(
+			fc.property(chunk, (sent) => read(encode(`data: ${JSON.stringify(sent)}\n\n`))),
+			{
+				numRuns: 500,
+				examples: [
+					[{ choices: [{ delta: { tool_calls: [null] } }] }],
+					[{ choices: [{ delta: { tool_calls: "x" } }] }],
+					[{ choices: [{ delta: { content: { toString: 1 } } }] }],
+				],
+			},
+		);
+		const text = 'data: {"choices":[{"delta":{"tool_calls":[null]}}]}\n\n';
+		expect(await stream(delta("a") + text + DONE)).toEqual({ text: delta("a") + text + DONE });
 	});
 
 	it("ends the upstream's fetch", async () => {

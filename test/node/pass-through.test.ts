@@ -86,6 +86,17 @@ describe("a stream that is passed on as it is", () => {
 		});
 	});
 
+	it.each(["[null]", '"x"', '[{"function":7}]'])(
+		"is counted to its end, whatever an engine has for its calls: %s",
+		async (calls) => {
+			const odd = `data: {"choices":[{"index":0,"delta":{"tool_calls":${calls}}}]}\n\n`;
+			const frames = [delta("a"), odd, delta("b"), finish, usage(40), DONE];
+			await passing(says(frames));
+			expect(await ask()).toBe(frames.join(""));
+			expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: 40 });
+		},
+	);
+
 	it("is asked for usage, also where the caller did not", async () => {
 		await passing(says(WHOLE));
 		await ask();
