@@ -191,20 +191,26 @@ class Onlooker {
 	/** Waits for what comes next, and takes all that has come. */
 	async #look(limitMs: number, size: number): Promise<void> {
 		this.#deadline.expect(limitMs);
-		try {
-			const { done, value } = await this.#reader.read(new Uint8Array(size));
-			this.#mayHaveMore = value?.length === size;
-			if (done) this.#over = {};
-			else this.#take(value);
-		} catch (cut) {
+		const read = await this.#reader.read(new Uint8Array(size)).catch((cut: unknown) => {
 			this.#over = { cut };
-		} finally {
-			this.#deadline.rest();
+		});
+		this.#deadline.rest();
+		this.#mayHaveMore = read?.value?.length === size;
+		if (read?.done) this.#over = {};
+		else if (read) this.#take(read.value);
+	}
+
+	/** What a reader throws of itself is a failure like any other: the caller would wait for an end. */
+	#take(chunk: Uint8Array): void {
+		if (this.#failure || this.#watch.done) return;
+		try {
+			this.#seeAll(chunk);
+		} catch (error) {
+			this.#failure = toAiError(error);
 		}
 	}
 
-	#take(chunk: Uint8Array): void {
-		if (this.#failure || this.#watch.done) return;
+	#seeAll(chunk: Uint8Array): void {
 		const { bytes, ends } = this.#splitter.push(chunk);
 		if (ends.length > 1 && this.#watch.seeTogether?.(bytes, ends.length)) this.#begun = true;
 		else this.#seeEach(bytes, ends);

@@ -6,7 +6,7 @@
  * An event that is cut, malformed or an error never reaches the reader, so what it has is always good and another
  * upstream may go on from there.
  */
-import { AiError } from "../errors.ts";
+import { AiError, toAiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
 import { type EventPiece, EventStream, type StreamEvent } from "../sse.ts";
 import type { Deadline } from "./deadline.ts";
@@ -75,9 +75,11 @@ export async function relay(
 		deadline.abort(reason);
 		reader.cancel(reason).catch(() => {});
 	};
-	const fail = (error: AiError): never => {
-		release(error);
-		throw error;
+	/** Once; then whoever throws it on is passed by. */
+	const fail = (error: unknown): never => {
+		const told = toAiError(error);
+		if (!over) release(told);
+		throw told;
 	};
 	/** The upstream has stopped: what is left to pass on, if that is the end of an answer. */
 	const end = (): EventPiece | undefined => {
@@ -126,7 +128,12 @@ export async function relay(
 	const hear = ({ done, value }: ReadableStreamReadResult<Uint8Array>): EventPiece | undefined => {
 		if (over) return takeLast();
 		deadline.rest();
-		return done ? takeRest() : watch.done ? undefined : take(value);
+		try {
+			return done ? takeRest() : watch.done ? undefined : take(value);
+		} catch (error) {
+			// What a reader throws of itself is a failure like any other: nobody would end the fetch.
+			return fail(error);
+		}
 	};
 	const onRead = (
 		read: ReadableStreamReadResult<Uint8Array>,
