@@ -7,7 +7,8 @@
  * Not by model: callers can make up ids, and a refused request costs them nothing.
  */
 import { FAILURES, type FailureKey } from "../errors.ts";
-import { DAY_MS, startOfDay, utcDay } from "./clock.ts";
+import { utcDay } from "./clock.ts";
+import { forgetDays, nextDeathOf, sumDays } from "./daily.ts";
 
 /** `code`: of the `AiError`. `token`: its id, empty for the operator. */
 export const REFUSAL_DIMENSIONS = ["day", "code", "task", "token"] as const;
@@ -25,9 +26,11 @@ const REFUSALS = `CREATE TABLE IF NOT EXISTS refusals (
 
 /** Less than the runtime keeps an object that nobody asks anything. */
 export const WRITE_MS = 5_000;
-const KEPT_DAYS = 400;
-/** Rows of one report; of more, the first ones. */
-const MAX_ROWS = 10_000;
+const TABLE = {
+	name: "refusals",
+	sums: "coalesce(sum(requests), 0) AS requests",
+	dimensions: REFUSAL_DIMENSIONS,
+};
 
 /** Days are `2026-11-21`, both ends included. */
 export interface RefusalsQuery {
@@ -109,37 +112,21 @@ export class Refusals {
 	/** Of all that was refused until now: writes what is not written yet. */
 	report({ from, to, task, token, by }: RefusalsQuery): RefusalsReport {
 		this.write();
-		const given = [
-			["day >= ?", from],
-			["day <= ?", to],
-			["task = ?", task],
-			["token = ?", token],
-		] as const;
-		const conditions = given.flatMap(([condition, value]) => (value === undefined ? [] : [condition]));
-		const values = given.flatMap(([, value]) => value ?? []);
-		const source = `FROM refusals WHERE ${["true", ...conditions].join(" AND ")}`;
-		const sum = "coalesce(sum(requests), 0) AS requests";
-		const { requests } = this.#sql.exec<{ requests: number }>(`SELECT ${sum} ${source}`, ...values).one();
-		const columns = REFUSAL_DIMENSIONS.filter((dimension) => by.includes(dimension));
-		if (columns.length === 0) return { rows: [{ requests }], requests, truncated: false };
-		const list = columns.join(", ");
-		const rows = this.#sql
-			.exec<RefusalRow & Record<string, SqlStorageValue>>(
-				`SELECT ${list}, ${sum} ${source} GROUP BY ${list} ORDER BY ${list} LIMIT ?`,
-				...values,
-				MAX_ROWS + 1,
-			)
-			.toArray();
-		return { rows: rows.slice(0, MAX_ROWS), requests, truncated: rows.length > MAX_ROWS };
+		const query = { from, to, where: { task, token }, by };
+		const { rows, total, truncated } = sumDays<RefusalDimension, { requests: number }>(
+			this.#sql,
+			TABLE,
+			query,
+		);
+		return { rows: rows as RefusalRow[], requests: total.requests, truncated };
 	}
 
 	forget(now: number): void {
-		this.#sql.exec("DELETE FROM refusals WHERE day < ?", utcDay(now - KEPT_DAYS * DAY_MS));
+		forgetDays(this.#sql, TABLE.name, now);
 	}
 
 	/** When the oldest row dies. */
 	nextDeath(): number | undefined {
-		const { day } = this.#sql.exec<{ day: string | null }>("SELECT min(day) AS day FROM refusals").one();
-		return day === null ? undefined : startOfDay(day) + (KEPT_DAYS + 1) * DAY_MS;
+		return nextDeathOf(this.#sql, TABLE.name);
 	}
 }

@@ -1,6 +1,7 @@
 /** The table of what an account used, by UTC day. */
 import type { Settlement } from "./admission.ts";
-import { DAY_MS, startOfDay, utcDay } from "./clock.ts";
+import { startOfDay, utcDay } from "./clock.ts";
+import { forgetDays, nextDeathOf, sumDays } from "./daily.ts";
 import type { OpenRequest } from "./request-rows.ts";
 
 /** What usage can be told apart by. `token`: its id, empty for the operator. `backend`: empty where none answered. */
@@ -27,10 +28,6 @@ const USAGE = `CREATE TABLE IF NOT EXISTS usage (
 	micro_neurons INTEGER NOT NULL,
 	PRIMARY KEY (day, model, task, token, backend)
 ) WITHOUT ROWID`;
-
-const KEPT_DAYS = 400;
-/** Rows of one report; of more, the first ones. */
-const MAX_ROWS = 10_000;
 
 export interface UsageCounts {
 	/** Settled ones, the failed among them. */
@@ -80,6 +77,7 @@ const SUMS = `coalesce(sum(requests), 0) AS requests, coalesce(sum(failed), 0) A
 	coalesce(sum(overruns), 0) AS overruns, coalesce(sum(input_tokens), 0) AS inputTokens,
 	coalesce(sum(cached_tokens), 0) AS cachedTokens, coalesce(sum(output_tokens), 0) AS outputTokens,
 	coalesce(sum(micro_neurons), 0) AS microNeurons`;
+const TABLE = { name: "usage", sums: SUMS, dimensions: DIMENSIONS };
 
 export class Usage {
 	readonly #sql: SqlStorage;
@@ -132,35 +130,13 @@ export class Usage {
 			);
 	}
 
-	report({ from, to, by, ...filters }: UsageQuery): UsageReport {
-		const columns = DIMENSIONS.filter((dimension) => by.includes(dimension));
-		const conditions = ["true"];
-		const values: string[] = [];
-		const where = (condition: string, value: string | undefined) => {
-			if (value === undefined) return;
-			conditions.push(condition);
-			values.push(value);
-		};
-		where("day >= ?", from);
-		where("day <= ?", to);
-		where("model = ?", filters.model);
-		where("task = ?", filters.task);
-		where("token = ?", filters.token);
-		where("backend = ?", filters.backend);
-		const source = `FROM usage WHERE ${conditions.join(" AND ")}`;
-		const total = this.#sql
-			.exec<UsageCounts & Record<string, number>>(`SELECT ${SUMS} ${source}`, ...values)
-			.one();
-		if (columns.length === 0) return { rows: [total], total, truncated: false };
-		const list = columns.join(", ");
-		const rows = this.#sql
-			.exec<UsageRow & Record<string, SqlStorageValue>>(
-				`SELECT ${list}, ${SUMS} ${source} GROUP BY ${list} ORDER BY ${list} LIMIT ?`,
-				...values,
-				MAX_ROWS + 1,
-			)
-			.toArray();
-		return { rows: rows.slice(0, MAX_ROWS), total, truncated: rows.length > MAX_ROWS };
+	report({ from, to, by, model, task, token, backend }: UsageQuery): UsageReport {
+		return sumDays<Dimension, UsageCounts>(this.#sql, TABLE, {
+			from,
+			to,
+			where: { model, task, token, backend },
+			by,
+		}) as UsageReport;
 	}
 
 	/** What a day cost, by model and token. */
@@ -180,12 +156,11 @@ export class Usage {
 	}
 
 	forget(now: number): void {
-		this.#sql.exec("DELETE FROM usage WHERE day < ?", utcDay(now - KEPT_DAYS * DAY_MS));
+		forgetDays(this.#sql, TABLE.name, now);
 	}
 
 	/** When the oldest row dies. */
 	nextDeath(): number | undefined {
-		const { day } = this.#sql.exec<{ day: string | null }>("SELECT min(day) AS day FROM usage").one();
-		return day === null ? undefined : startOfDay(day) + (KEPT_DAYS + 1) * DAY_MS;
+		return nextDeathOf(this.#sql, TABLE.name);
 	}
 }
