@@ -60,6 +60,8 @@ export interface Reply {
 	served: Served;
 	/** `cf-ai-neurons`. Absent of streams and sockets, which tell it at their end. */
 	neurons?: number;
+	/** `x-ganglion-dropped`: parts of the request that were left out. */
+	dropped?: readonly string[];
 	body: Rendered;
 }
 

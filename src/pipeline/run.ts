@@ -4,6 +4,7 @@
  */
 import { toAiError } from "../errors.ts";
 import type { InferenceRequest, Reply, Served, Services } from "../request.ts";
+import type { TaskCall } from "../tasks/task.ts";
 import { admit, checkPlan, limitsOf } from "./admit.ts";
 import { askAhead } from "./ahead.ts";
 import { authorize } from "./authorize.ts";
@@ -49,7 +50,14 @@ export async function run(request: InferenceRequest, services: Services): Promis
 		const { now, uuid } = services;
 		const cost = neurons === undefined ? {} : { neurons };
 		const context = { model, inputs, call, now: now(), requestId: request.id, uuid, priced };
-		return { model, served, ...cost, body: writer.write(answer, { ...context, ...cost }) };
+		const dropped = droppedOf(call);
+		return {
+			model,
+			served,
+			...cost,
+			...(dropped && { dropped }),
+			body: writer.write(answer, { ...context, ...cost }),
+		};
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		error.attempts = tried.attempts;
@@ -59,3 +67,6 @@ export async function run(request: InferenceRequest, services: Services): Promis
 		throw error;
 	}
 }
+
+const droppedOf = (call: TaskCall): Reply["dropped"] =>
+	call.task === "text-generation" && call.input.dropped?.length ? call.input.dropped : undefined;

@@ -64,7 +64,7 @@ export const WRAPS = {
 
 /** A reply as a response: bytes, events and websockets as they are, JSON as `wrap` has it. */
 export function replyResponse(
-	{ served, neurons, body }: Reply,
+	{ served, neurons, dropped, body }: Reply,
 	requestId: string,
 	wrap: (json: string) => string,
 	{ alsoId }: { alsoId?: string } = {},
@@ -77,6 +77,7 @@ export function replyResponse(
 		"x-ganglion-model": encodeURI(served.model),
 		"x-ganglion-attempts": String(served.attempts),
 		...(neurons !== undefined && { "cf-ai-neurons": neurons.toFixed(2) }),
+		...(dropped !== undefined && { "x-ganglion-dropped": dropped.join(", ") }),
 	};
 	switch (body.kind) {
 		case "json":

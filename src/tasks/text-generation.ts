@@ -104,6 +104,11 @@ export interface ChatInput {
 	/** Fields that only OpenAI's own service knows (`metadata`, `store`, `modalities`, …), passed on as they came. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
+	/**
+	 * Parts of the request that no engine here can do and that the answer does without, such as `tools.web_search`. Each
+	 * is a printable ASCII name without a comma. Sent back as the header `x-ganglion-dropped`.
+	 */
+	dropped?: readonly string[];
 }
 
 /**

@@ -217,6 +217,20 @@ describe("the other OpenAI routes", () => {
 		});
 	});
 
+	it.each([false, true])("say which tools were left out (stream: %s)", async (stream) => {
+		const { post } = engine(() =>
+			stream ? events(...[delta("Hi"), finish(), usage(), DONE].map(own)) : Response.json(completion("Hi")),
+		);
+		const body = { model: LLAMA, input: "Hi", stream };
+		const tools = [{ type: "web_search" }, { type: "file_search" }, { type: "web_search" }];
+		const answer = await post("/v1/responses", { ...body, tools });
+		expect(answer.headers.get("x-ganglion-dropped")).toBe("tools.web_search, tools.file_search");
+		await answer.body?.cancel();
+		const plain = await post("/v1/responses", body);
+		expect(plain.headers.get("x-ganglion-dropped")).toBeNull();
+		await plain.body?.cancel();
+	});
+
 	it("images, speech and transcription", async () => {
 		const { app, post } = testGateway();
 		const image = await post("/v1/images/generations", {

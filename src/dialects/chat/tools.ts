@@ -13,13 +13,20 @@ const FunctionTool = z.object({
 	strict: z.boolean().nullish(),
 });
 
-/** Flat (`{name, description, parameters}`) and OpenAI's (`{type, function}`) to OpenAI's. Throws 8001. */
-export function readTools(tools: readonly unknown[] | null | undefined): ChatTool[] {
-	return (tools ?? []).map((tool, place) => {
+/**
+ * Flat (`{name, description, parameters}`) and OpenAI's (`{type, function}`) to OpenAI's. `placeOf` names a tool in a
+ * refusal. Throws 8001.
+ */
+export function readTools(
+	tools: readonly unknown[] | null | undefined,
+	placeOf = (index: number): string => `tools[${index}]`,
+): ChatTool[] {
+	return (tools ?? []).map((tool, index) => {
+		const place = placeOf(index);
 		const { type, function: nested } = isRecord(tool) ? tool : {};
 		if (type !== undefined && type !== "function")
-			throw invalidInput(`tools[${place}].type must be function: other kinds of tools are not supported`);
-		const at = nested === undefined ? `tools[${place}]` : `tools[${place}].function`;
+			throw invalidInput(`${place}.type must be function: other kinds of tools are not supported`);
+		const at = nested === undefined ? place : `${place}.function`;
 		const parsed = FunctionTool.safeParse(nested ?? tool);
 		if (!parsed.success) throw invalidInput(fault(parsed.error, at));
 		const { name, description, parameters, strict } = parsed.data;

@@ -350,14 +350,66 @@ describe("tools", () => {
 
 	it.each([
 		"web_search",
+		"web_search_preview_2025_03_11",
 		"file_search",
 		"code_interpreter",
+		"computer_use_preview",
 		"mcp",
-		"custom",
 		"image_generation",
 		"local_shell",
-	])("refuses %s by name", (type) => {
-		expect(refusal({ tools: [look, { type, name: "x" }] })).toBe(`tools[1].type: "${type}" is not supported`);
+		"shell",
+		"apply_patch",
+	])("leaves out %s, which no engine here has", (type) => {
+		const chat = readChat({ input: "hi", tools: [look, { type, name: "x" }, { type }], tool_choice: "auto" });
+		expect(chat.tools).toHaveLength(1);
+		expect(chat.tool_choice).toBe("auto");
+		expect(chat.dropped).toEqual([`tools.${type}`]);
+	});
+
+	it("leaves out several tools, in the request's order, and then the choice among none", () => {
+		const tools = [{ type: "web_search" }, { type: "mcp", server_label: "x" }];
+		const chat = readChat({ input: "hi", tools, tool_choice: "auto" });
+		expect(chat).toEqual({ ...readChat({ input: "hi" }), dropped: ["tools.web_search", "tools.mcp"] });
+		expect(readChat({ input: "hi", tools: [look] })).not.toHaveProperty("dropped");
+	});
+
+	it.each([
+		[
+			{ tools: [{ type: "web_search" }], tool_choice: "required" },
+			'tools[0].type: "web_search" is not supported',
+		],
+		[
+			{ tools: [look, { type: "web_search" }], tool_choice: { type: "web_search" } },
+			'tool_choice.type: "web_search" is not supported',
+		],
+		[
+			{
+				tools: [look, { type: "web_search" }],
+				tool_choice: { type: "allowed_tools", mode: "required", tools: [{ type: "web_search" }] },
+			},
+			'tool_choice.tools[0].type: "web_search" is not supported',
+		],
+	])("refuses a tool that %j forces and no engine has", (body, description) => {
+		expect(refusal(body)).toBe(description);
+	});
+
+	it("allows what is left of the allowed tools, or none", () => {
+		const tools = [look, nod, { type: "web_search" }];
+		const allowed = (...names: object[]) =>
+			readChat({ input: "hi", tools, tool_choice: { type: "allowed_tools", mode: "auto", tools: names } })
+				.tool_choice;
+		expect(allowed({ type: "web_search" }, { type: "function", name: "nod" })).toEqual({
+			type: "allowed_tools",
+			allowed_tools: { mode: "auto", tools: [{ type: "function", function: { name: "nod" } }] },
+		});
+		expect(allowed({ type: "web_search" })).toBe("none");
+	});
+
+	it("takes a misspelt function for a mistake, not for a hosted tool", () => {
+		expect(refusal({ tools: [{ ...look, type: "fnction" }] })).toBe(
+			'tools[0].type: "fnction" is not supported',
+		);
+		expect(refusal({ tools: [{ type: "web search" }] })).toBe('tools[0].type: "web search" is not supported');
 	});
 
 	it.each([
@@ -370,13 +422,6 @@ describe("tools", () => {
 		[
 			{ tools: [look], tool_choice: { type: "function", name: "nod" } },
 			"tool_choice names a function that is not among the tools",
-		],
-		[
-			{
-				tools: [look],
-				tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "mcp", server_label: "x" }] },
-			},
-			'tool_choice.tools[0].type: "mcp" is not supported',
 		],
 	])("refuses %j", (body, description) => {
 		expect(refusal(body)).toBe(description);
