@@ -8,7 +8,7 @@ import { env } from "cloudflare:workers";
 import worker, { Account as Whole } from "../src/index.ts";
 import { Random } from "./random.ts";
 
-export { AI, Fleet } from "../src/index.ts";
+export { AI, Directory, Fleet } from "../src/index.ts";
 export default worker;
 
 /** Probabilities of each call. */

@@ -18,4 +18,5 @@ export class AI extends entrypoint(services, config.allowAnonymous) {}
 export class Drain extends drain(services.background) {}
 
 export { Account } from "./objects/account.ts";
+export { Directory } from "./objects/directory.ts";
 export { Fleet } from "./objects/fleet.ts";

@@ -15,6 +15,7 @@ import type { Credential } from "./objects/admission.ts";
 import type { Standing } from "./objects/breaker.ts";
 import type { Flights } from "./objects/flights.ts";
 import type { Health } from "./objects/health.ts";
+import type { KnownAccounts } from "./objects/known-accounts.ts";
 import type { Progress, TaskAnswer } from "./tasks/task.ts";
 
 export interface Caller {
@@ -136,6 +137,8 @@ export interface Services extends World {
 	/** Tells the operator of a failure, without a word of what was asked. */
 	log(error: AiError, requestId: string): void;
 	ledgers: Accounts;
+	/** Which accounts exist. */
+	directory: Pick<KnownAccounts, "list">;
 	/** A point for every request that ends: the binding `ANALYTICS`, where there is one. */
 	analytics?: Pick<AnalyticsEngineDataset, "writeDataPoint">;
 	/** Resolves after so many milliseconds; rejects with the signal's reason when it fires first. */

@@ -5,19 +5,25 @@ import { logFailure } from "./log.ts";
 import type { Account } from "./objects/account.ts";
 import { createLedgers } from "./objects/accounts.ts";
 import { Background } from "./objects/background.ts";
+import { DIRECTORY_NAME, type Directory } from "./objects/directory.ts";
 import { FLEET_NAME, type Fleet } from "./objects/fleet.ts";
 import { Flights } from "./objects/flights.ts";
 import { IsolateHealth } from "./objects/health.ts";
+import { KnownAccounts } from "./objects/known-accounts.ts";
 import type { Services } from "./request.ts";
 
 /** What a deployment binds, beside its variables. */
 export interface Bindings {
 	ACCOUNT: DurableObjectNamespace<Account>;
+	/** Which accounts exist. */
+	DIRECTORY: DurableObjectNamespace<Directory>;
 	/** A dataset of Analytics Engine: src/objects/analytics.ts. */
 	ANALYTICS?: AnalyticsEngineDataset;
 	/** Without it every isolate has its own view of the engines. */
 	FLEET?: DurableObjectNamespace<Fleet>;
 }
+
+const CLASSES: Readonly<Record<string, string>> = { ACCOUNT: "Account", DIRECTORY: "Directory" };
 
 /** Throws a `ConfigError` where a binding is missing. */
 export function createServices(
@@ -29,12 +35,17 @@ export function createServices(
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
-	const { ACCOUNT, FLEET } = bindings;
-	// A deployment of before there were accounts.
-	if (!ACCOUNT)
-		throw new ConfigError([
-			"ACCOUNT: expected a Durable Object namespace of the class Account, found nothing (docs/configuration.md, Bindings)",
-		]);
+	const { ACCOUNT, DIRECTORY, FLEET } = bindings;
+	// Deployments whose configuration is older than these classes.
+	const missing = Object.entries({ ACCOUNT, DIRECTORY }).filter(([, namespace]) => !namespace);
+	if (missing.length > 0)
+		throw new ConfigError(
+			missing.map(
+				([name]) =>
+					`${name}: expected a Durable Object namespace of the class ${CLASSES[name]}, found nothing (docs/configuration.md, Bindings)`,
+			),
+		);
+	const directory = new KnownAccounts({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
 	return {
 		catalog,
 		routing,
@@ -47,11 +58,13 @@ export function createServices(
 		log: logFailure,
 		ledgers: createLedgers({
 			namespace: ACCOUNT,
+			known: directory,
 			now,
 			waitUntil,
 			wait,
 			log: logFailure,
 		}),
+		directory,
 		flights: new Flights(),
 		...(bindings.ANALYTICS && { analytics: bindings.ANALYTICS }),
 		health: new IsolateHealth({

@@ -19,6 +19,7 @@ import type {
 	Settlement,
 } from "./admission.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
+import type { KnownAccounts } from "./known-accounts.ts";
 import { Leeway } from "./leeway.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
 import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
@@ -31,6 +32,8 @@ type Refused = Extract<Admitted, { ok: false }>;
 
 export interface LedgersWorld extends OutboxWorld {
 	namespace: DurableObjectNamespace<Account>;
+	/** Only accounts that it knows have their objects opened. */
+	known: KnownAccounts;
 	/** Tells the operator of settlements that could not be delivered yet. */
 	log(error: AiError, requestId: string): void;
 }
@@ -71,6 +74,11 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 	}
 
 	admit(admission: Admission): Promise<Granted> {
+		if (this.#isolate.known.isCached(this.#account)) return this.#admit(admission);
+		return this.#identify(admission.credential).then(() => this.#admit(admission));
+	}
+
+	#admit(admission: Admission): Promise<Granted> {
 		const queue = this.#queue();
 		const answer = queue.admit(admission, (admissions) => this.#admitAll(admissions));
 		return this.#granted(admission, answer, queue);
@@ -144,28 +152,50 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 
 	async verify(credential: Credential, permission: Permission): Promise<void> {
 		if (credential.kind === "operator") return;
+		await this.#identify(credential);
 		const verified = await this.#call(async (stub) => stub.verify(credential, permission));
 		if (!verified.ok) throw refusal(verified);
 	}
 
-	tokens(command: TokenCommand): Promise<TokenResult> {
+	async tokens(command: TokenCommand): Promise<TokenResult> {
+		const credential: Credential =
+			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
+		await this.#identify(credential);
 		return this.#call(async (stub) => stub.tokens(command));
 	}
 
-	usage(query: UsageQuery): Promise<UsageReport> {
+	async usage(query: UsageQuery): Promise<UsageReport> {
+		await this.#identify(VERIFIED);
 		return this.#call(async (stub) => stub.usage(query));
 	}
 
-	refusals(query: RefusalsQuery): Promise<RefusalsReport> {
+	async refusals(query: RefusalsQuery): Promise<RefusalsReport> {
+		await this.#identify(VERIFIED);
 		return this.#call(async (stub) => stub.refusals(query));
 	}
 
-	requests(query: RequestsQuery): Promise<RequestsPage> {
+	async requests(query: RequestsQuery): Promise<RequestsPage> {
+		await this.#identify(VERIFIED);
 		return this.#call(async (stub) => stub.requests(query));
 	}
 
-	standing(query: StandingQuery): Promise<Standing> {
+	async standing(query: StandingQuery): Promise<Standing> {
+		await this.#identify(query.credential);
 		return this.#call(async (stub) => stub.standing(query));
+	}
+
+	/** Opens no object of an unknown account for a token. The operator's call records the account. */
+	async #identify(credential: Credential): Promise<void> {
+		const { known } = this.#isolate;
+		const account = this.#account;
+		if (known.isCached(account)) return;
+		try {
+			if (credential.kind === "operator") return await known.record(account);
+			if (await known.exists(account)) return;
+		} catch (cause) {
+			throw unavailable(cause);
+		}
+		throw new AiError("authentication");
 	}
 
 	/** A stub belongs to the request that got it, so each call gets its own. */
@@ -194,6 +224,9 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 		return outbox;
 	}
 }
+
+/** The caller was verified before: its account is known, or it is the operator. */
+const VERIFIED: Credential = { kind: "operator" };
 
 const unavailable = (cause: unknown): AiError => new AiError("ledgerUnavailable", undefined, { cause });
 

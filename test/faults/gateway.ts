@@ -74,6 +74,7 @@ export async function startGateway(): Promise<FaultGateway> {
 			bindings: { ALLOW_ANONYMOUS: "true", ...vars } as never,
 			durableObjects: {
 				ACCOUNT: { className: "Account", useSQLite: true },
+				DIRECTORY: { className: "Directory", useSQLite: true },
 				FLEET: { className: "Fleet", useSQLite: true },
 			},
 		});

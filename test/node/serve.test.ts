@@ -256,6 +256,7 @@ describe("npm run serve", () => {
 		const durable_objects = {
 			bindings: [
 				{ name: "ACCOUNT", class_name: "Account" },
+				{ name: "DIRECTORY", class_name: "Directory" },
 				{ name: "FLEET", class_name: "Fleet" },
 			],
 		};

@@ -6,6 +6,7 @@ import type { Account } from "../../src/objects/account.ts";
 import { type Accounts, createLedgers } from "../../src/objects/accounts.ts";
 import type { Admission, Settlement } from "../../src/objects/admission.ts";
 import { GATHER_MS } from "../../src/objects/admission-queue.ts";
+import { type DirectoryCalls, KnownAccounts } from "../../src/objects/known-accounts.ts";
 import { LEEWAY_MS } from "../../src/objects/leeway.ts";
 import { admission, newAccount, settlement, stubOf, TASK, worth } from "./ask.ts";
 
@@ -25,6 +26,13 @@ interface Isolate {
 	/** Ends every context that a request kept alive: nothing that waits there goes on. */
 	endContexts(): void;
 }
+
+/** A directory that has every account. */
+const EVERY_ACCOUNT = {
+	has: async () => true,
+	add: async () => {},
+	list: async () => ({ accounts: [] }),
+} as unknown as DirectoryCalls;
 
 /** The Worker's side in front of the real objects, in a world whose time the test lets pass. */
 function isolate(): Isolate {
@@ -61,6 +69,7 @@ function isolate(): Isolate {
 	const self: Isolate = {
 		accounts: createLedgers({
 			namespace,
+			known: new KnownAccounts({ directory: () => EVERY_ACCOUNT, now: () => now }),
 			now: () => now,
 			wait: (milliseconds) =>
 				new Promise((resolve) => {

@@ -1,0 +1,65 @@
+/**
+ * The `Directory` object: which accounts exist. One for the deployment.
+ *
+ * An account is recorded before its first token is made, and by any call that the operator makes for it. Only recorded
+ * accounts have their `Account` object opened: an open object holds three files, and leaves one on the disk for ever.
+ */
+import { DurableObject } from "cloudflare:workers";
+
+export const DIRECTORY_NAME = "directory";
+
+const ACCOUNTS = `CREATE TABLE IF NOT EXISTS accounts (
+	id TEXT PRIMARY KEY,
+	recorded_at INTEGER NOT NULL
+) WITHOUT ROWID`;
+
+export interface DirectoryQuery {
+	/** Lists the accounts behind this id. */
+	after?: string;
+	limit: number;
+}
+
+export interface RecordedAccount {
+	id: string;
+	/** Milliseconds since the epoch. */
+	recordedAt: number;
+}
+
+export interface DirectoryPage {
+	/** In the order of their ids. */
+	accounts: RecordedAccount[];
+	/** The id to continue after. Absent on the last page. */
+	next?: string;
+}
+
+export class Directory extends DurableObject {
+	readonly #sql: SqlStorage;
+
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env);
+		this.#sql = ctx.storage.sql;
+		this.#sql.exec(ACCOUNTS);
+	}
+
+	has(account: string): boolean {
+		return this.#sql.exec("SELECT 1 FROM accounts WHERE id = ?", account).toArray().length > 0;
+	}
+
+	/** An account that is recorded already keeps its time. */
+	add(account: string): void {
+		this.#sql.exec("INSERT OR IGNORE INTO accounts VALUES (?, ?)", account, Date.now());
+	}
+
+	list({ after = "", limit }: DirectoryQuery): DirectoryPage {
+		const rows = this.#sql
+			.exec<{ id: string; recorded_at: number }>(
+				"SELECT id, recorded_at FROM accounts WHERE id > ? ORDER BY id LIMIT ?",
+				after,
+				limit + 1,
+			)
+			.toArray();
+		const accounts = rows.slice(0, limit).map(({ id, recorded_at }) => ({ id, recordedAt: recorded_at }));
+		const next = rows.length > limit ? accounts.at(-1)?.id : undefined;
+		return { accounts, ...(next !== undefined && { next }) };
+	}
+}

@@ -1,0 +1,58 @@
+import { listDurableObjectIds } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createLedgers } from "../../src/objects/accounts.ts";
+import { type DirectoryCalls, KnownAccounts } from "../../src/objects/known-accounts.ts";
+import { admission, newAccount } from "../objects/ask.ts";
+import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
+
+const SECRET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg";
+
+/** Whether the account's object was ever opened and left something on the disk. */
+async function wasOpened(account: string): Promise<boolean> {
+	const ids = await listDurableObjectIds(env.ACCOUNT);
+	return ids.some((id) => id.equals(env.ACCOUNT.idFromName(account)));
+}
+
+describe("a token of an account that does not exist", () => {
+	const calls: [string, string, RequestInit?][] = [
+		["inference", "/ai/run/@cf/meta/llama-3.1-8b-instruct", json("POST", { prompt: "hi" })],
+		["the catalogue", "/ai/models/search"],
+		["usage", "/ai/usage"],
+		["explain", "/ai/explain/@cf/meta/llama-3.1-8b-instruct", json("POST", { prompt: "hi" })],
+		["the list of tokens", "/tokens"],
+		["a new token", "/tokens", json("POST", { name: "a" })],
+		["its own verification", "/tokens/verify"],
+		["a user's verification", "http://gateway/client/v4/user/tokens/verify"],
+		["metrics", "http://gateway/metrics"],
+	];
+	it.each(calls)("is refused without opening the object: %s", async (_, path, init) => {
+		const { ask, account } = closedGateway();
+		const response = await ask(path, `glt_${account}_${SECRET}`, init);
+		expect(await failureOf(response)).toBe("401 10000: Authentication error");
+		expect(await wasOpened(account)).toBe(false);
+	});
+});
+
+it("finds the account once the operator has made a call for it", async () => {
+	const { ask, account, services } = closedGateway();
+	await ask("/ai/usage", ADMIN);
+	expect(await wasOpened(account)).toBe(true);
+	const listed = await services.directory.list({ after: account.slice(0, -1), limit: 100 });
+	expect(listed.accounts.map(({ id }) => id)).toContain(account);
+});
+
+it("answers 502 while the directory cannot be asked, and opens nothing", async () => {
+	const account = newAccount();
+	const directory = { has: () => Promise.reject(new Error("overloaded")) } as unknown as DirectoryCalls;
+	const world = { now: () => 0, wait: async () => {}, waitUntil: () => {}, log: () => {} };
+	const known = new KnownAccounts({ ...world, directory: () => directory });
+	const { of } = createLedgers({ ...world, known, namespace: env.ACCOUNT });
+	const credential = { kind: "token", hash: "0".repeat(64) } as const;
+	await expect(of(account).verify(credential, "run")).rejects.toMatchObject({ status: 502, code: 7009 });
+	await expect(of(account).admit(admission({ credential }))).rejects.toMatchObject({
+		status: 502,
+		code: 7009,
+	});
+	expect(await wasOpened(account)).toBe(false);
+});
