@@ -8,6 +8,7 @@
  */
 import { AiError, type AiErrorOptions, type FailureKey } from "../errors.ts";
 import type { CallContext, Target, World } from "./backend.ts";
+import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, type SentError, statusOf } from "./refusal-classes.ts";
 
 /** One question to one upstream. */
 export interface Call extends CallContext {
@@ -51,29 +52,6 @@ const KEY_OF_STATUS: Partial<Record<number, FailureKey>> = {
 	530: "upstreamUnavailable",
 };
 
-/** Codes and types that say more than the status: OpenAI's, Azure's. */
-const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
-	["content_filter", "refusedByModel"],
-	["content_policy_violation", "refusedByModel"],
-	["moderation_blocked", "refusedByModel"],
-	["context_length_exceeded", "contextWindowExceeded"],
-	// llama.cpp's type.
-	["exceed_context_size_error", "contextWindowExceeded"],
-]);
-
-/** Types of errors that come without a status, inside a stream. */
-const STATUS_OF_TYPE = new Map<string | undefined, number>([
-	["BadRequestError", 400],
-	["invalid_request_error", 400],
-	["exceed_context_size_error", 400],
-	["authentication_error", 401],
-	["not_found_error", 404],
-	["rate_limit_error", 429],
-	["rate_limit_exceeded", 429],
-	["overloaded_error", 503],
-	["unavailable_error", 503],
-]);
-
 /** An answer whose status is not 2xx; `text` is the beginning of its body. */
 export function failureOfStatus(
 	call: Call,
@@ -89,11 +67,8 @@ export function failureOfStatus(
 export function failureOfBody(call: Call, error: unknown): AiError {
 	const refused = call.refusal?.({ body: error });
 	if (refused) return refused;
-	const told = readError(error);
-	const code = Number(told.code);
-	const isStatus = Number.isInteger(code) && code >= 400 && code <= 599;
-	const status = isStatus ? code : (STATUS_OF_TYPE.get(told.type) ?? STATUS_OF_TYPE.get(told.code) ?? 500);
-	return failureOf(call, status, told, undefined);
+	const sent = readError(error);
+	return failureOf(call, statusOf(sent), sent, undefined);
 }
 
 /** A fetch that failed, with what the runtime said of it in `cause`. */
@@ -126,22 +101,15 @@ export function failureOfTarget(
 	return new AiError(key, `The backend '${backend}' ${what}`, { ...options, upstream: { backend } });
 }
 
-interface ToldError {
-	message?: string | undefined;
-	code?: string | undefined;
-	type?: string | undefined;
-}
-
-function failureOf(call: Call, status: number, told: ToldError, retryAfter: number | undefined): AiError {
+function failureOf(call: Call, status: number, sent: SentError, retryAfter: number | undefined): AiError {
 	const { target, model } = call;
 	const name = `The backend '${target.backend}'`;
 	const redirects = status >= 300 && status < 400;
 	const key =
-		KEY_OF_CODE.get(told.code) ??
-		KEY_OF_CODE.get(told.type) ??
+		keyOfRefusal(status, sent) ??
 		KEY_OF_STATUS[status] ??
 		(redirects ? "upstreamUnavailable" : "executionFailed");
-	const message = told.message === undefined ? undefined : sentenceFor(target, told.message);
+	const message = sent.message === undefined ? undefined : sentenceFor(target, sent.message);
 	const fail = (description?: string, retryable?: boolean) =>
 		new AiError(key, description, { upstream: { backend: target.backend, status }, retryAfter, retryable });
 	if (redirects) return fail(`${name} redirects, which is not followed`);
@@ -149,7 +117,8 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 		case "engineRefused":
 		case "refusedByModel":
 		case "contextWindowExceeded":
-			return fail(message ?? `${name} refused the request`);
+			// 501: another engine may have what this one lacks.
+			return fail(message ?? `${name} refused the request`, status === NOT_IMPLEMENTED);
 		case "noSuchModel":
 			// For this target only: another engine may have it.
 			return fail(
@@ -157,6 +126,7 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 				true,
 			);
 		case "upstreamUnavailable":
+			if (isQuota(sent)) return fail(`${name} has used up its quota or credit`);
 			return fail(status < 500 ? `${name} refused the gateway's credentials` : `${name} cannot be reached`);
 		case "timeout":
 			return fail(`${name} ran out of time`);
@@ -164,8 +134,7 @@ function failureOf(call: Call, status: number, told: ToldError, retryAfter: numb
 		case "outOfCapacity":
 			return fail();
 		default:
-			// 501 is a sentence about what the engine can do, not about its insides.
-			return fail(status === 501 && message ? `${name}: ${message}` : `${name} failed with HTTP ${status}`);
+			return fail(`${name} failed with HTTP ${status}`);
 	}
 }
 
@@ -181,7 +150,7 @@ function parseJson(text: string): unknown {
  * The shapes seen: `{error: {message, type, code}}` (OpenAI, llama.cpp, SGLang, newer vLLM), `{message, type, code}`
  * (older vLLM), `{error: "…"}` (LM Studio, TEI, Infinity), `{detail: "…"}` and `{detail: [{msg}]}` (FastAPI).
  */
-function readError(body: unknown): ToldError {
+function readError(body: unknown): SentError {
 	if (typeof body === "string") return { message: body };
 	if (typeof body !== "object" || body === null) return {};
 	if ("error" in body && body.error !== null) return readError(body.error);

@@ -107,21 +107,28 @@ describe("what llama.cpp says", () => {
 		],
 		[401, unauthorized, "upstreamUnavailable", credentials],
 		[404, noRoute, "noSuchModel", noSuch],
-		[500, noVision, "executionFailed", "The backend 'lab' failed with HTTP 500"],
+		[
+			500,
+			noVision,
+			"engineRefused",
+			"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+		],
 		[
 			501,
 			noEmbeddings,
-			"executionFailed",
-			"The backend 'lab': This server does not support embeddings. Start it with `--embeddings`",
+			"engineRefused",
+			"This server does not support embeddings. Start it with `--embeddings`",
 		],
 	])("with %i %s", async (status, body, key, description) => {
 		expect(await refusal(status, body)).toMatchObject({ key, description });
 	});
 
 	it("of itself goes nowhere: the log has its name and its status", async () => {
-		const error = await refusal(500, noVision);
+		const error = await refusal(500, {
+			error: { code: 500, message: "Compute error.", type: "server_error" },
+		});
 		expect(error.upstream).toEqual({ backend: "lab", status: 500 });
-		expect(everywhere(error)).not.toContain("image input");
+		expect(everywhere(error)).not.toContain("Compute");
 	});
 });
 

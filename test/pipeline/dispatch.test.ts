@@ -48,7 +48,7 @@ describe("dispatch", () => {
 		expect(error).toMatchObject({ code: 5001, upstream: { backend: "f", status: 500 }, retryable: true });
 		expect(error.description).toBe(
 			"The backend 'f' failed with HTTP 500 (asked in turn: a: 3040, HTTP 429, 2 calls; " +
-				"b: 5007, has no model 'b-model'; c: 5001, HTTP 501; d: 7009, refused the gateway's credentials; " +
+				"b: 5007, has no model 'b-model'; c: 8007, HTTP 501; d: 7009, refused the gateway's credentials; " +
 				"e: 3007, was silent for 5 ms; f: 5001, failed with HTTP 500, 2 calls)",
 		);
 	});

@@ -1,35 +1,47 @@
 /** What a failure means for the request, and for the engine. Pure. */
-import type { AiError } from "../../errors.ts";
+import type { AiError, FailureKey } from "../../errors.ts";
 import type { Retries } from "../../request.ts";
 
 /** `stop`: any engine would say the same. `next`: this one would, another may not. `again`: it may pass. */
 export type Verdict = "stop" | "next" | "again";
 
+/** Failures of the engine, not of the request: the only ones that count against its health. */
+const ENGINE_FAILURES: ReadonlySet<FailureKey> = new Set([
+	"executionFailed",
+	"modelTimeout",
+	"outOfCapacity",
+	"timeout",
+	"upstreamUnavailable",
+]);
+/** Of these, the ones that may pass when the same engine is asked again. */
+const MAY_PASS: ReadonlySet<FailureKey> = new Set([
+	"executionFailed",
+	"outOfCapacity",
+	"upstreamUnavailable",
+]);
 const NOT_IMPLEMENTED = 501;
 
 export function verdictOf({ key, retryable, upstream }: AiError): Verdict {
 	if (!retryable) return "stop";
+	if (key === "outOfCapacity") return "again";
+	if (!MAY_PASS.has(key)) return "next";
 	const status = upstream?.status ?? 0;
-	switch (key) {
-		case "outOfCapacity":
-			return "again";
-		case "noSuchModel":
-			return "next";
-		// It has had its time.
-		case "timeout":
-		case "modelTimeout":
-			return "next";
-		default:
-			// Credentials, redirects, routes that an engine does not have.
-			return (status >= 300 && status < 500) || status === NOT_IMPLEMENTED ? "next" : "again";
-	}
+	// Credentials, redirects, routes that an engine does not have.
+	return (status >= 300 && status < 500) || status === NOT_IMPLEMENTED ? "next" : "again";
 }
 
-/** What the failure says of the engine's health: `undefined` where it says nothing. */
-export function isHealthy(error: AiError): boolean | undefined {
-	if (verdictOf(error) !== "stop" && error.key !== "noSuchModel") return false;
-	// It refused in its own words, so it is there.
-	return error.upstream?.status === undefined ? undefined : true;
+/**
+ * What the failure says of the engine's health: `undefined` where it says nothing. A refusal says that the engine works.
+ * A caller can provoke a 4xx or a 501 at will, so one that is no known refusal says nothing.
+ */
+export function isHealthy({ key, upstream }: AiError): boolean | undefined {
+	// Not an engine's failure at all: the gateway refused, or failed.
+	if (!upstream) return undefined;
+	const { status } = upstream;
+	if (status === NOT_IMPLEMENTED) return undefined;
+	if (!ENGINE_FAILURES.has(key)) return status === undefined ? undefined : true;
+	const isProvoked = status !== undefined && status >= 400 && status < 500;
+	return key === "executionFailed" && isProvoked ? undefined : false;
 }
 
 /**
