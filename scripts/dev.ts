@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { configure, describeRouting } from "../src/config.ts";
 import { type LocalSettings, settingsFor, wantsLocalEngines } from "./engines/local.ts";
 import { findEngines } from "./engines/probe.ts";
-import { orStop, readVariables } from "./settings.ts";
+import { orStop, readVariables, warnings } from "./settings.ts";
 
 const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
@@ -41,6 +41,7 @@ const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
 const vars = orStop(variables);
 const local = await localEngines();
 const lines = orStop(routingLines);
+const notes = orStop(() => warnings(configure(variablesOfWorker())));
 const child = spawn(
 	process.execPath,
 	[
@@ -104,9 +105,11 @@ function portsIn(text: string): number[] {
 	process.exit(1);
 }
 
+const variablesOfWorker = (): Record<string, unknown> => ({ ...vars, ...local, ...DEV_VARS });
+
 /** The same parse that stops the Worker's start, before anything is started. */
 function routingLines(): string[] {
-	const config = configure({ ...vars, ...local, ...DEV_VARS });
+	const config = configure(variablesOfWorker());
 	if (!local) return describeRouting(config);
 	// As written: a line for each model of the catalogue would be a page.
 	return [
@@ -148,7 +151,7 @@ Ganglion is ready on ${url}
 
   What serves the models
 ${lines.map((line) => `    ${line}`).join("\n")}
-
+${notes}
   Try it
     curl -N ${url}/client/v4/accounts/local/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast \\
       -d '{"messages":[{"role":"user","content":"My name is Alice. What is my name?"}],"stream":true}'

@@ -18,7 +18,15 @@ import { stop as stopEsbuild } from "esbuild";
 import { modulesIn } from "../miniflare/modules.ts";
 import { configure, describeRouting } from "../src/config.ts";
 import { readOptions } from "./options.ts";
-import { orStop, readVariables, runtimeSettings, stopWith, type Variables, type Where } from "./settings.ts";
+import {
+	orStop,
+	readVariables,
+	runtimeSettings,
+	stopWith,
+	type Variables,
+	type Where,
+	warnings,
+} from "./settings.ts";
 import { type LockedState, lockState } from "./state-lock.ts";
 import { bundleWorker, ROOT } from "./worker.ts";
 import { type Served, serve } from "./workerd.ts";
@@ -205,7 +213,7 @@ Ganglion is ready on ${url}
 
   What serves the models
 ${lines.join("\n")}
-
+${warnings(config)}
   Accounts and bills are in ${options.state}
 ${access()}`;
 }

@@ -1,6 +1,7 @@
 /** What a wrangler configuration says of the Worker, for whoever runs it by other means. */
 import { join } from "node:path";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
+import { warningsOf } from "../src/config/warnings.ts";
 import { ConfigError } from "../src/config.ts";
 import { ROOT } from "./worker.ts";
 import type { WorkerSpec } from "./workerd.ts";
@@ -71,6 +72,12 @@ function read(where: Where): ReturnType<typeof readConfig> {
 			`--env: the file has ${environments.length > 0 ? environments.join(", ") : "no environments"}, found ${JSON.stringify(env)}`,
 		]);
 	return config;
+}
+
+/** For a banner: what may be a mistake although it is valid. Empty where there is none. */
+export function warnings(config: Parameters<typeof warningsOf>[0]): string {
+	const lines = warningsOf(config).map((line) => `    ${line}\n`);
+	return lines.length > 0 ? `\n  Look at this\n${lines.join("")}` : "";
 }
 
 /** A mistake in the configuration would stop the Worker's start; here it stops before anything is started. */

@@ -10,6 +10,7 @@ import { type ConfiguredBackend, readBackends } from "./config/backends.ts";
 import type { Env } from "./config/headers.ts";
 import { LimitsSchema } from "./config/limits.ts";
 import { readModels } from "./config/models.ts";
+import { hasBudget, pricing } from "./config/prices.ts";
 import { ConfigError, expectedName, kindOf, Problems } from "./config/problems.ts";
 import {
 	isExact,
@@ -74,11 +75,14 @@ export function configure(variables: object): Config {
 	const adHoc = routes
 		.filter((route) => isExact(route) && !known.find(route.pattern))
 		.map(({ pattern }) => pattern);
+	const routing = new RouteTable(routes, defaultBackend);
+	const allLimits = limits ?? LimitsSchema.parse({});
+	const catalog = known.with(adHoc.map(adHocModel)).priced(pricing(routing, hasBudget(allLimits)));
 	return {
 		backends,
-		routing: new RouteTable(routes, defaultBackend),
-		limits: limits ?? LimitsSchema.parse({}),
-		catalog: known.with(adHoc.map(adHocModel)),
+		routing,
+		limits: allLimits,
+		catalog,
 		adHoc,
 		allowAnonymous,
 		...(adminToken !== undefined && { adminToken }),

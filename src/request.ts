@@ -9,7 +9,7 @@ import type { Target, World } from "./backends/backend.ts";
 import type { Dialect, Rendered } from "./dialects/dialect.ts";
 import type { AiError } from "./errors.ts";
 import type { Catalog } from "./models/catalog.ts";
-import type { Model, TaskTitle } from "./models/model.ts";
+import type { Model, Price, TaskTitle } from "./models/model.ts";
 import type { Accounts } from "./objects/accounts.ts";
 import type { Credential } from "./objects/admission.ts";
 import type { Standing } from "./objects/breaker.ts";
@@ -159,6 +159,8 @@ export interface RouteSettings extends Partial<Omit<Plan, "targets">> {
 export interface WeightedTarget extends Omit<Target, "url"> {
 	/** Replicas of one engine. */
 	urls: [string, ...string[]];
+	/** Of models that have no price of their own. */
+	prices?: readonly Price[];
 	weight?: number;
 	continues?: Continuation;
 	/** `model` is whatever the caller named, by a route of many. */

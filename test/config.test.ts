@@ -285,7 +285,7 @@ describe("ConfigError", () => {
 		[{ ...OLLAMA, uri: "x" }, 'BACKENDS.a.uri: expected no such field; did you mean "url"?'],
 		[
 			{ ...OLLAMA, token: "x" },
-			"BACKENDS.a.token: expected no such field, only url, urls, key, headers and timeouts",
+			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts and price",
 		],
 		[{ kind: "simulator", url: OLLAMA.url }, "BACKENDS.a.url: expected no such field"],
 		[

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { type AiBinding, BACKEND_KINDS, type BackendKind } from "../backends/backend.ts";
 import type { WeightedTarget } from "../request.ts";
+import { BackendPrice } from "./backend-price.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
 import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
@@ -40,6 +41,7 @@ const engineSettings = (env: Env) =>
 		key: secret(env).optional(),
 		headers: headers(env).optional(),
 		timeouts: WholeTimeouts.optional(),
+		price: BackendPrice.optional(),
 	});
 
 /** The name of an `Ai` binding of this Worker, to the binding. */
@@ -58,7 +60,11 @@ const isAiBinding = (bound: unknown): bound is AiBinding =>
 
 /** What speaks through a binding has no address, and no credentials of its own. */
 const boundSettings = (env: Env) =>
-	z.strictObject({ binding: aiBinding(env), timeouts: WholeTimeouts.optional() });
+	z.strictObject({
+		binding: aiBinding(env),
+		timeouts: WholeTimeouts.optional(),
+		price: BackendPrice.optional(),
+	});
 
 function boundBackend(
 	name: string,
@@ -68,8 +74,16 @@ function boundBackend(
 ): ConfiguredBackend | undefined {
 	const parsed = problems.parse(boundSettings(env), settings, ["BACKENDS", name]);
 	if (!parsed) return undefined;
-	const { binding, timeouts = DEFAULT_TIMEOUTS } = parsed;
-	return { backend: name, kind: "workers-ai", urls: [""], binding, headers: {}, timeouts };
+	const { binding, timeouts = DEFAULT_TIMEOUTS, price } = parsed;
+	return {
+		backend: name,
+		kind: "workers-ai",
+		urls: [""],
+		binding,
+		headers: {},
+		timeouts,
+		...(price && { prices: price }),
+	};
 }
 
 /** Kinds of services that have one address for everybody. */
@@ -135,6 +149,7 @@ function readBackend(
 		...(engine.key !== undefined && { key: engine.key }),
 		headers: engine.headers ?? {},
 		timeouts: engine.timeouts ?? DEFAULT_TIMEOUTS,
+		...(engine.price && { prices: engine.price }),
 	};
 }
 

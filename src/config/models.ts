@@ -19,6 +19,9 @@ const USD_PER_NEURON = 0.011 / 1000;
 /** Enough for any price, and short of what binary fractions add. */
 const USD_DIGITS = 12;
 
+/** Cloudflare's price of so many neurons. */
+export const usdOf = (neurons: number): number => Number((neurons * USD_PER_NEURON).toPrecision(USD_DIGITS));
+
 const count = z.int().min(1);
 
 const OperatorModel = z.strictObject({
@@ -85,11 +88,7 @@ const facts = (own: OperatorModel): Partial<Model> => ({
 	...(own.defaults !== undefined && { defaults: own.defaults }),
 	...(own.capabilities !== undefined && { capabilities: own.capabilities }),
 	...(own.prices !== undefined && {
-		prices: own.prices.map(({ unit, neurons }) => ({
-			unit,
-			neurons,
-			usd: Number((neurons * USD_PER_NEURON).toPrecision(USD_DIGITS)),
-		})),
+		prices: own.prices.map(({ unit, neurons }) => ({ unit, neurons, usd: usdOf(neurons) })),
 	}),
 });
 

@@ -22,17 +22,33 @@ export class Catalog {
 	readonly all: readonly Model[];
 	readonly #byId: ReadonlyMap<string, Model>;
 	readonly #adHoc = new Map<string, Model>();
+	/** Models of third parties that are not in `all`, with a price of this deployment. */
+	readonly #thirdParty = new Map<string, Model>();
+	readonly #price: (model: Model) => Model;
 
-	/** Of two models with one id the later stays, in the place of the earlier. */
-	constructor(models: Iterable<Model> = PRODUCT_MODELS) {
+	/**
+	 * Of two models with one id the later stays, in the place of the earlier.
+	 * @param price gives a model the prices of this deployment: src/config/prices.ts.
+	 */
+	constructor(models: Iterable<Model> = PRODUCT_MODELS, price: (model: Model) => Model = (model) => model) {
 		const byId = new Map<string, Model>();
-		for (const model of models) byId.set(model.id, model);
+		for (const model of models) byId.set(model.id, price(model));
 		this.all = [...byId.values()];
 		this.#byId = byId;
+		this.#price = price;
 	}
 
 	find(id: string): Model | undefined {
-		return this.#byId.get(id) ?? THIRD_PARTY.get(id);
+		return this.#byId.get(id) ?? this.#thirdParty.get(id) ?? this.#findThirdParty(id);
+	}
+
+	/** At most as many as there are. */
+	#findThirdParty(id: string): Model | undefined {
+		const known = THIRD_PARTY.get(id);
+		if (!known) return undefined;
+		const model = this.#price(known);
+		this.#thirdParty.set(id, model);
+		return model;
 	}
 
 	/** The same object each time, so that what is derived from a model once (its schema) is not derived again. */
@@ -40,13 +56,18 @@ export class Catalog {
 		const known = this.#adHoc.get(id);
 		if (known) return known;
 		if (this.#adHoc.size >= REMEMBERED_AD_HOC) this.#adHoc.clear();
-		const model = adHocModel(id);
+		const model = this.#price(adHocModel(id));
 		this.#adHoc.set(id, model);
 		return model;
 	}
 
 	with(models: Iterable<Model>): Catalog {
-		return new Catalog([...this.all, ...models]);
+		return new Catalog([...this.all, ...models], this.#price);
+	}
+
+	/** The same models, with the prices of a deployment. */
+	priced(price: (model: Model) => Model): Catalog {
+		return new Catalog(this.all, price);
 	}
 }
 

@@ -187,6 +187,8 @@ export const Model = z.strictObject({
 		})
 		.optional(),
 	prices: z.array(Price),
+	/** Where `prices` are from, if not from the catalogue or `MODELS`. */
+	priceSource: z.enum(["backend", "default"]).optional(),
 	tags: z.array(z.string()),
 });
 export type Model = z.output<typeof Model>;

@@ -6,6 +6,8 @@
  * Where the account had room for many more like it a moment ago, the request goes ahead (`ahead.ts`): its engine is
  * asked while the call is under way.
  */
+
+import { isUnpriced } from "../config/paid.ts";
 import { AiError, toAiError } from "../errors.ts";
 import { estimate } from "../metering/estimate.ts";
 import { can, type Model } from "../models/model.ts";
@@ -22,7 +24,6 @@ import {
 import { describeUnpriced } from "../objects/budgets.ts";
 import type { AccountLimits, InferenceRequest, Limits, Routing, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { isUnpriced } from "./paid.ts";
 import { Ticket } from "./ticket.ts";
 
 export type AdmitServices = Pick<

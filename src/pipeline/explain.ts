@@ -30,6 +30,13 @@ export interface Explanation {
 	total_ms?: number;
 	/** Of a route with `passthrough`: whether this request's answer would be the engine's own stream. */
 	passthrough?: boolean;
+	/** What the model costs. `model`: from the catalogue or `MODELS`. `none`: it costs nothing. */
+	price?: {
+		source: "model" | "backend" | "default" | "none";
+		rows: { unit: string; neurons: number }[];
+		/** What to set, where a price is missing or assumed. */
+		note?: string;
+	};
 	/** At most: what would be reserved. */
 	estimate?: {
 		neurons: number;
@@ -75,6 +82,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	if (!model) return explanation;
 	const limits = limitsOf(services.limits, request.caller.account);
 	explanation.task = model.task;
+	explanation.price = priceShown(model);
 	await step("plan", () => checkPlan(model, limits, services.routing));
 	const { call, writer } =
 		(await step("parse", async () => {
@@ -99,6 +107,15 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		...(await explainPlan(plan, model, call, services)),
 		...(plan.passthrough && { passthrough }),
 	};
+}
+
+function priceShown({ id, prices, priceSource }: Model): NonNullable<Explanation["price"]> {
+	const rows = prices.map(({ unit, neurons }) => ({ unit, neurons }));
+	if (rows.length > 0 && priceSource !== "default") return { source: priceSource ?? "model", rows };
+	const where = `set BACKENDS.{name}.price or MODELS["${id}"].prices`;
+	return rows.length > 0
+		? { source: "default", rows, note: `No price is set, and LIMITS has a budget: ${where}` }
+		: { source: "none", rows, note: `No price is set, and no budget counts it: ${where}` };
 }
 
 const told = ({ code, status, description }: AiError) => ({ code, status, message: description });

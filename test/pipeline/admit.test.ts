@@ -168,7 +168,8 @@ describe("admission", () => {
 				onRoute({ credential, worth }, catalog.find(id) ?? catalog.adHoc(id), routing);
 			const token = { kind: "token", hash: "00" } as const;
 			expect(unpricedFor("fast", token)).toEqual({ credential: token, worth, unpriced: true });
-			expect(unpricedFor("llama", token)).toEqual({ credential: token, worth });
+			// An engine of the operator's own: what it costs is not known either, and a token's budget must not count 0.
+			expect(unpricedFor("llama", token)).toEqual({ credential: token, worth, unpriced: true });
 			expect(unpricedFor("fast", OPERATOR)).toEqual({ credential: OPERATOR, worth });
 		});
 	});

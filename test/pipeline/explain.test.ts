@@ -127,6 +127,28 @@ describe("explain", () => {
 		]);
 	});
 
+	it("says what the model costs, and what is missing; a budget counts a model without a price", async () => {
+		const free = await explainer(ENGINE_VARS).explain("mine");
+		expect(free.price).toEqual({
+			source: "none",
+			rows: [],
+			note: 'No price is set, and no budget counts it: set BACKENDS.{name}.price or MODELS["mine"].prices',
+		});
+		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: { daily_neurons: 10 } });
+		expect((await explain("mine")).price).toMatchObject({
+			source: "default",
+			rows: [
+				{ unit: "per M input tokens", neurons: 25_000 },
+				{ unit: "per M output tokens", neurons: 75_000 },
+			],
+		});
+		expect((await explain(LLAMA)).price).toMatchObject({ source: "model" });
+		const huge = { ...BODY, max_tokens: 1_000 };
+		expect((await post("/run/mine", huge)).status).toBe(429);
+		// 3 tokens in, 2 out: (3 * 25000 + 2 * 75000) / 1000000.
+		expect((await post("/run/mine", { ...BODY, max_tokens: 5 })).headers.get("cf-ai-neurons")).toBe("0.22");
+	});
+
 	it("refuses for a budget in the words that the caller would read", async () => {
 		const { explain, post } = explainer({ ...ENGINE_VARS, LIMITS: { daily_neurons: 0.1 } });
 		const [refused] = (await explain(LLAMA)).refused;

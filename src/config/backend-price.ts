@@ -1,0 +1,26 @@
+/** `price` of a backend. Apart from prices.ts: backends are read before there are routes. */
+import * as z from "zod";
+import type { Price, PriceUnit } from "../models/model.ts";
+import { usdOf } from "./models.ts";
+
+const neurons = z.number().min(0);
+
+export const UNITS = {
+	input: "per M input tokens",
+	output: "per M output tokens",
+	request: "per inference request",
+} as const satisfies Record<string, PriceUnit>;
+
+export const price = (unit: PriceUnit, neurons: number): Price => ({ unit, neurons, usd: usdOf(neurons) });
+
+/** `price` of a backend: neurons per million tokens, and per request. 0 says that it is free. */
+export const BackendPrice = z
+	.strictObject({ input: neurons.optional(), output: neurons.optional(), request: neurons.optional() })
+	.refine((set) => Object.keys(set).length > 0, "expected input, output or request, found none of them")
+	.transform(({ input, output, request }): Price[] => {
+		const tokens = input !== undefined || output !== undefined;
+		return [
+			...(tokens ? [price(UNITS.input, input ?? 0), price(UNITS.output, output ?? 0)] : []),
+			...(request === undefined ? [] : [price(UNITS.request, request)]),
+		];
+	});

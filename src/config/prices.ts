@@ -1,0 +1,66 @@
+/**
+ * Prices of models that have none of their own: the `price` of the backends that serve them, or, where `LIMITS` has a
+ * budget, a default. A budget then never counts a request to an engine of one's own as free by accident.
+ */
+import type { Model, Price, PriceUnit, TaskTitle } from "../models/model.ts";
+import type { AccountLimits, Limits, Routing } from "../request.ts";
+import { price, UNITS } from "./backend-price.ts";
+import { chargesFor, isOwnEngine } from "./paid.ts";
+
+/** About the price of Llama 3.1 8B in the catalogue, and of an image. */
+export const DEFAULT_PRICE = { input: 25_000, output: 75_000, request: 200 } as const;
+const DEFAULT_TOKEN_PRICES = [
+	price(UNITS.input, DEFAULT_PRICE.input),
+	price(UNITS.output, DEFAULT_PRICE.output),
+];
+const DEFAULT_REQUEST_PRICES = [price(UNITS.request, DEFAULT_PRICE.request)];
+
+/** The catalogue prices these by tokens. */
+const TOKEN_TASKS: ReadonlySet<TaskTitle> = new Set([
+	"Text Generation",
+	"Text Embeddings",
+	"Text Classification",
+	"Translation",
+	"Summarization",
+]);
+
+/** Whether an account has a budget of neurons: its own, or of a model. */
+export function hasBudget({ everyone, accounts }: Limits): boolean {
+	const limited = ({ dailyNeurons, models }: AccountLimits): boolean =>
+		dailyNeurons !== undefined || [...models.values()].some((model) => model.dailyNeurons !== undefined);
+	return [everyone, ...accounts.values()].some(limited);
+}
+
+/**
+ * A model without a price, with that of its engines: of several targets the highest, by unit, so that a reservation
+ * covers each. The model itself where it has a price, or where a provider charges an amount that is not known.
+ */
+export function pricing(routing: Routing, budget: boolean): (model: Model) => Model {
+	return (model) => {
+		if (model.prices.length > 0) return model;
+		const engines = (routing.find(model.id)?.targets ?? []).filter(
+			(target) => target.prices || isOwnEngine(target),
+		);
+		if (engines.some((engine) => !engine.prices && chargesFor(engine, model.id))) return model;
+		const byTokens = TOKEN_TASKS.has(model.task);
+		/** A price of tokens says nothing of an image. */
+		const priced = engines.flatMap(({ prices = [] }) => {
+			const fits = byTokens || prices.some(({ unit }) => unit === UNITS.request);
+			return fits && prices.length > 0 ? [prices] : [];
+		});
+		const isDefault = budget && priced.length < engines.length;
+		const defaults = byTokens ? DEFAULT_TOKEN_PRICES : DEFAULT_REQUEST_PRICES;
+		const prices = highest([...priced.flat(), ...(isDefault ? defaults : [])]);
+		if (prices.length === 0) return model;
+		return { ...model, prices, priceSource: isDefault ? "default" : "backend" };
+	};
+}
+
+function highest(prices: readonly Price[]): Price[] {
+	const byUnit = new Map<PriceUnit, Price>();
+	for (const price of prices) {
+		const known = byUnit.get(price.unit);
+		if (!known || known.neurons < price.neurons) byUnit.set(price.unit, price);
+	}
+	return [...byUnit.values()];
+}

@@ -1,0 +1,56 @@
+/** What a configuration may say by mistake although it is valid. For the start of a gateway, a line each. */
+import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
+import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
+import type { Limits } from "../request.ts";
+import { chargesFor, isOwnEngine } from "./paid.ts";
+import { DEFAULT_PRICE, hasBudget } from "./prices.ts";
+import { didYouMean, formatPath, list } from "./problems.ts";
+import { isExact, matches, type Route, type RouteTable } from "./routes.ts";
+
+interface Checked {
+	adHoc: readonly string[];
+	catalog: Catalog;
+	limits: Limits;
+	routing: RouteTable;
+}
+
+export const warningsOf = (config: Checked): string[] => [
+	...config.routing.routes.flatMap((route) => unknownModel(route, config)),
+	...(hasBudget(config.limits) ? unpriced(config) : []),
+];
+
+const knownIds = (): string[] => [...PRODUCT_MODELS, ...THIRD_PARTY_MODELS].map(({ id }) => id);
+
+/** An id of one's own is legal. One that is nearly an id of the catalogue is more likely a slip. */
+function unknownModel(route: Route, { adHoc }: Pick<Checked, "adHoc">): string[] {
+	const { pattern } = route;
+	const path = formatPath(["ROUTES", pattern]);
+	if (isExact(route)) {
+		const guess = adHoc.includes(pattern) && didYouMean(pattern, knownIds());
+		return guess
+			? [`${path}: the catalogue has no such model${guess} Served as a text model of your own`]
+			: [];
+	}
+	const isProduct = /^@(?:cf|hf)\//.test(pattern);
+	if (!isProduct || knownIds().some((id) => matches(pattern, id))) return [];
+	return [`${path}: no model of the catalogue matches`];
+}
+
+/** Models that the default price is for, by backend. */
+function unpriced({ catalog, routing }: Checked): string[] {
+	const byBackend = new Map<string, Set<string>>();
+	for (const route of routing.routes) {
+		const model = isExact(route) ? catalog.find(route.pattern) : undefined;
+		if (model && model.priceSource !== "default") continue;
+		for (const { backend } of route.targets) {
+			if (!isOwnEngine(backend) || backend.prices || chargesFor(backend, route.pattern)) continue;
+			const patterns = byBackend.get(backend.backend) ?? new Set();
+			byBackend.set(backend.backend, patterns.add(route.pattern));
+		}
+	}
+	const { input, output, request } = DEFAULT_PRICE;
+	return [...byBackend].map(
+		([backend, patterns]) =>
+			`${formatPath(["BACKENDS", backend])}: no price is set, and LIMITS has a budget. What ${list([...patterns], "and")} serves, where neither the catalogue nor MODELS has a price, costs the default: ${input} neurons per M input tokens, ${output} per M output tokens, ${request} per request without tokens. Set "price" ({"input": 0, "output": 0} for free)`,
+	);
+}
