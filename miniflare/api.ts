@@ -1,15 +1,40 @@
 /** What `dev.options` of a binding takes, as it is written in the configuration of the caller's Worker. */
 
+/** One of `BACKENDS`. The other settings of a backend: docs/configuration.md. */
+export interface BackendOptions {
+	kind: "simulator" | "openai" | "anthropic" | "gemini" | "tei" | "ollama" | "workers-ai" | "cog";
+	/** The engine's base address. */
+	url?: string;
+	/** The addresses of its replicas, instead of `url`. */
+	urls?: string[];
+	/** Name of the variable that holds the engine's key. */
+	key?: string;
+	[setting: string]: unknown;
+}
+
+/** A backend that serves a route's models. */
+export interface TargetOptions {
+	/** Name in `BACKENDS`, or `simulator`. */
+	backend: string;
+	/** The engine's name of the model; the caller's if left out. */
+	model?: string;
+	weight?: number;
+	[setting: string]: unknown;
+}
+
+/** One of `ROUTES`: its targets in order, or an object with settings beside them. */
+export type RouteOptions = TargetOptions[] | { targets: TargetOptions[]; [setting: string]: unknown };
+
 /** A gateway of its own, in the caller's session. The settings are those of docs/configuration.md. */
 export interface EmbeddedOptions {
 	/** Who pays; `local` if left out. */
 	account?: string;
-	BACKENDS?: object;
+	BACKENDS?: Record<string, BackendOptions>;
 	/** By author, the names of the variables that hold the keys: the Worker's own, or the environment's. */
-	PROVIDER_KEYS?: object;
-	ROUTES?: object;
-	LIMITS?: object;
-	MODELS?: object;
+	PROVIDER_KEYS?: Record<string, string>;
+	ROUTES?: Record<string, RouteOptions>;
+	LIMITS?: Record<string, unknown>;
+	MODELS?: Record<string, Record<string, unknown>>;
 	/** What serves the models that no route names; `simulator` if left out. */
 	DEFAULT_BACKEND?: string;
 	/**

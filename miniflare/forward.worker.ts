@@ -1,26 +1,96 @@
 /**
- * Sends what the runtime's class asks to a gateway that already runs, by the route that its REST API has for it. Knows
- * no paths of the wire: the method, the headers and the body go as they came.
+ * Sends the requests of the runtime's class to a gateway that already runs, by one route of its REST API. The method,
+ * the headers and the body go unchanged, and `X-Forwarded` names the address; no path of the wire is known here. The
+ * members that the class calls over RPC become the same requests.
  */
+import { RpcTarget, WorkerEntrypoint } from "cloudflare:workers";
+
 interface ForwarderEnv {
 	/** `…/ai/run/proxy` */
 	PROXY: string;
 	TOKEN?: string;
 }
 
-export default {
-	async fetch(request: Request, env: ForwarderEnv): Promise<Response> {
-		const headers = new Headers(request.headers);
-		headers.set("x-forwarded", request.url);
-		if (env.TOKEN !== undefined) headers.set("authorization", `Bearer ${env.TOKEN}`);
-		try {
-			return await fetch(new Request(env.PROXY, request), { headers, redirect: "manual" });
-		} catch (error) {
-			if (request.signal.aborted) throw error;
-			return unreachable(new URL(env.PROXY).origin);
-		}
-	},
-} satisfies ExportedHandler<ForwarderEnv>;
+const WIRE = "https://workers-binding.ai";
+
+export default class Forwarder extends WorkerEntrypoint<ForwarderEnv> {
+	override fetch(request: Request): Promise<Response> {
+		return forward(request, this.env);
+	}
+
+	/** `gateway(id, { beta: true })`, and `gateway(id)` under the flag `experimental`. */
+	gateway(id: string): Gateway {
+		return new Gateway(id, this.env);
+	}
+
+	aiSearch(): never {
+		throw unavailable("AI Search");
+	}
+
+	websearch(): never {
+		throw unavailable("web search");
+	}
+}
+
+class Gateway extends RpcTarget {
+	readonly #id: string;
+	readonly #env: ForwarderEnv;
+
+	constructor(id: string, env: ForwarderEnv) {
+		super();
+		this.#id = encodeURIComponent(id);
+		this.#env = env;
+	}
+
+	run(data: unknown, options?: { extraHeaders?: Record<string, string> } | null): Promise<Response> {
+		const headers = { ...options?.extraHeaders, "content-type": "application/json" };
+		return this.#send(`universal/run/${this.#id}`, { method: "POST", body: JSON.stringify(data), headers });
+	}
+
+	async getUrl(provider = "universal"): Promise<string> {
+		const result = await this.#result(`url/${encodeURIComponent(provider)}`);
+		return (result as { url: string }).url;
+	}
+
+	getLog(log: string): Promise<unknown> {
+		return this.#result(`logs/${encodeURIComponent(log)}`);
+	}
+
+	async patchLog(log: string, data: unknown): Promise<void> {
+		const body = JSON.stringify(data);
+		await this.#result(`logs/${encodeURIComponent(log)}`, { method: "PATCH", body });
+	}
+
+	/** The `result` of one of the gateway's resources. Throws as the runtime's own class does. */
+	async #result(path: string, init?: RequestInit): Promise<unknown> {
+		const response = await this.#send(`gateways/${this.#id}/${path}`, init);
+		const { result, errors } = await response.json<{ result?: unknown; errors?: { message: string }[] }>();
+		if (response.ok) return result;
+		const name = response.status === 404 ? "AiGatewayLogNotFound" : "AiGatewayInternalError";
+		throw named(name, errors?.[0]?.message ?? "Internal Error");
+	}
+
+	#send(path: string, init?: RequestInit): Promise<Response> {
+		return forward(new Request(`${WIRE}/ai-gateway/${path}`, init), this.#env);
+	}
+}
+
+const named = (name: string, message: string): Error => Object.assign(new Error(message), { name });
+
+const unavailable = (product: string): Error =>
+	named("AiError", `8001: Invalid input: ${product} is not available in Ganglion`);
+
+async function forward(request: Request, env: ForwarderEnv): Promise<Response> {
+	const headers = new Headers(request.headers);
+	headers.set("x-forwarded", request.url);
+	if (env.TOKEN !== undefined) headers.set("authorization", `Bearer ${env.TOKEN}`);
+	try {
+		return await fetch(new Request(env.PROXY, request), { headers, redirect: "manual" });
+	} catch (error) {
+		if (request.signal.aborted) throw error;
+		return unreachable(new URL(env.PROXY).origin);
+	}
+}
 
 /** Has the fields that `run` reads of a failure, and those that the other members read. */
 function unreachable(origin: string): Response {

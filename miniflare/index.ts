@@ -10,6 +10,13 @@
 import type { Plugin } from "miniflare";
 import { ganglion } from "./plugin.ts";
 
-export type { EmbeddedOptions, Options, UrlOptions } from "./api.ts";
+export type {
+	BackendOptions,
+	EmbeddedOptions,
+	Options,
+	RouteOptions,
+	TargetOptions,
+	UrlOptions,
+} from "./api.ts";
 
 export const plugins: { readonly ganglion: Plugin } = { ganglion };

@@ -40,7 +40,7 @@ await withBuilding(async (building) => {
 		format: "esm",
 		platform: "node",
 		target: "node20",
-		external: ["miniflare"],
+		external: ["miniflare", "cloudflare:workers"],
 		define: {
 			GATEWAY_COMPATIBILITY_FLAGS: JSON.stringify(compatibility_flags),
 			GATEWAY_OBJECTS: JSON.stringify(durable_objects.bindings),

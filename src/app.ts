@@ -2,8 +2,9 @@
 import { Hono } from "hono";
 import { AiError, toAiError } from "./errors.ts";
 import type { Services } from "./request.ts";
-import { type Access, authenticate } from "./surfaces/authenticate.ts";
+import { type Access, authenticate, callerOf } from "./surfaces/authenticate.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
+import { gatewayPaths } from "./surfaces/gateway-wire.ts";
 import { isMessagesPath, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
 import { openai } from "./surfaces/openai.ts";
@@ -29,6 +30,7 @@ export function createApp(services: Services, access: Access): Hono {
 	app.route("/client/v4/accounts/:account/ai/usage", usage(services));
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));
 	app.route("/client/v4/accounts/:account/ai", rest(services));
+	app.route("/v1", gatewayPaths(services, callerOf));
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
 	app.onError((thrown, c) => {
 		const error = toAiError(thrown);

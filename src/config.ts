@@ -38,6 +38,8 @@ export interface Config {
 	/** Ids of the last. */
 	adHoc: readonly string[];
 	allowAnonymous: boolean;
+	/** The origin where callers reach this gateway, for the addresses that it gives. */
+	publicUrl?: string;
 	/** A secret whose bearer may do everything, for every account. */
 	adminToken?: string;
 }
@@ -63,6 +65,7 @@ export function configure(variables: object): Config {
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	// Whoever is alone on a laptop runs test suites that the product's rates have no room for.
+	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
 	const usual = { requests_per_minute: allowAnonymous ? "none" : "product" };
 	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
 	const limits = problems.parse(LimitsSchema, { ...usual, ...limitEntries }, ["LIMITS"]);
@@ -85,6 +88,7 @@ export function configure(variables: object): Config {
 		catalog,
 		adHoc,
 		allowAnonymous,
+		...(publicUrl !== undefined && { publicUrl }),
 		...(adminToken !== undefined && { adminToken }),
 	};
 }
@@ -119,6 +123,14 @@ function readFlag(name: string, env: Env, problems: Problems): boolean {
 	if (value !== undefined && value !== "" && value !== false && value !== "false")
 		problems.add([name], expectedName(["true", "false"], value));
 	return false;
+}
+
+function readPublicUrl(value: unknown, problems: Problems): string | undefined {
+	if (value === undefined || value === "") return undefined;
+	const url = typeof value === "string" ? URL.parse(value) : null;
+	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
+	problems.add(["PUBLIC_URL"], "expected an origin such as https://ai.example.com, found another value");
+	return undefined;
 }
 
 /** Shorter ones can be guessed. */

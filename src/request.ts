@@ -128,6 +128,8 @@ export interface Services extends World {
 	catalog: Catalog;
 	routing: Routing;
 	limits: Limits;
+	/** `PUBLIC_URL`: the origin where callers reach this gateway. */
+	publicUrl?: string;
 	/** What is known of the engines: which are left alone for a while. */
 	health: Health;
 	/** Identical requests under way, by a hash of what they ask. */

@@ -27,7 +27,7 @@ const CLASSES: Readonly<Record<string, string>> = { ACCOUNT: "Account", DIRECTOR
 
 /** Throws a `ConfigError` where a binding is missing. */
 export function createServices(
-	{ catalog, routing, limits }: Config,
+	{ catalog, routing, limits, publicUrl }: Config,
 	bindings: Bindings,
 ): Services & { background: Background } {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
@@ -50,6 +50,7 @@ export function createServices(
 		catalog,
 		routing,
 		limits,
+		...(publicUrl !== undefined && { publicUrl }),
 		// Called through a closure: workerd's fetch insists on its own `this`.
 		fetch: (input, init) => fetch(input, init),
 		now,

@@ -7,7 +7,7 @@
  * path's: with 403, because a token names its account and is no use for another, valid or not.
  *
  * Differences from the product: there are no global API keys, so `X-Auth-Key` and `X-Auth-Email` are no credentials;
- * nor is AI Gateway's `cf-aig-authorization`. A missing or malformed header is 10000 like a wrong one, not 9106 or 6003.
+ * `cf-aig-authorization` is one on AI Gateway's own addresses, `/v1/{account}/{gateway}/…`. A missing or malformed header is 10000 like a wrong one, not 9106 or 6003.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { AiError } from "../errors.ts";
@@ -59,7 +59,7 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 	return async (c, next) => {
 		const { method, path } = c.req;
 		if (OPEN_PATHS.has(path)) return next();
-		const bearer = bearerFrom(c.req.header("authorization") ?? apiKeyOf(c));
+		const bearer = bearerFrom(gatewayCredentialOf(c) ?? c.req.header("authorization") ?? apiKeyOf(c));
 		c.set(BEARER_KEY, bearer);
 		const matched = match(method, path);
 		if (!matched) throw new AiError("noRoute");
@@ -104,6 +104,10 @@ function bearerReader({ allowAnonymous, adminToken }: Access): (header: string |
 		return bearer;
 	};
 }
+
+/** AI Gateway's own addresses take their token beside the provider's key, which `Authorization` may hold. */
+const gatewayCredentialOf = (c: Context): string | undefined =>
+	c.req.path.startsWith("/v1/") ? c.req.header("cf-aig-authorization") : undefined;
 
 function apiKeyOf(c: Context): string | undefined {
 	const key = isMessagesPath(c.req.path) ? c.req.header("x-api-key") : undefined;

@@ -14,18 +14,18 @@ import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { search } from "../models/search.ts";
 import { run } from "../pipeline/run.ts";
-import type { Caller, Inputs, Services } from "../request.ts";
+import type { Inputs, Services } from "../request.ts";
 import { boundDepth, parseText, readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "./envelope.ts";
 import { gatewayFailure } from "./gateway.ts";
-import { gatewayWire } from "./gateway-wire.ts";
+import { gatewayWire, type WireBindings } from "./gateway-wire.ts";
 import { wireMarkdown } from "./markdown.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
 import { tellable } from "./tell.ts";
 
-type BindingEnv = { Bindings: { caller: Caller }; Variables: { requestId: string } };
+type BindingEnv = { Bindings: WireBindings; Variables: { requestId: string } };
 
 const RunBody = z.object({
 	inputs: z.unknown(),

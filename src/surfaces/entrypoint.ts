@@ -103,6 +103,15 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 			return this.#guarded((caller) => new AiGateway(id, caller, services));
 		}
 
+		/** Of the runtime's class. Without it the caller gets the runtime's TypeError about a missing method. */
+		aiSearch(): never {
+			throw crossing(notAvailable("AI Search"));
+		}
+
+		websearch(): never {
+			throw crossing(notAvailable("web search"));
+		}
+
 		override fetch(request: Request): Response | Promise<Response> {
 			try {
 				return wire.fetch(request, { caller: this.#caller() });
@@ -130,6 +139,9 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 		}
 	};
 }
+
+const notAvailable = (product: string): AiError =>
+	new AiError("invalidInput", `Invalid input: ${product} is not available in Ganglion`);
 
 function unwrapped({ body }: Reply): unknown {
 	switch (body.kind) {

@@ -1,13 +1,14 @@
 /**
  * AI Gateway on the binding's wire, `env.AI.gateway(id)`: over HTTP below `https://workers-binding.ai/ai-gateway`
- * (workerd, `src/cloudflare/internal/aig-api.ts`), and over RPC. Of AutoRAG, what its client reads when there is none.
+ * (workerd, `src/cloudflare/internal/aig-api.ts`), over RPC, and at its own addresses `/v1/{account}/{gateway}/…`. For
+ * AutoRAG, the answers that its client expects where an account has none.
  *
- * A gateway's address has the product's grammar, `/v1/{account}/{gateway}/{provider}`, on the origin that was asked: the
- * Worker behind a binding does not know where else it can be reached. `env.AI.fetch()` follows it, and so do SDKs that
- * are given that as their `fetch`.
+ * `getUrl` gives an address of this gateway: on the origin where the request arrived over HTTP, or on `PUBLIC_URL`. A
+ * Worker behind a binding does not know its own address. Without `PUBLIC_URL` the host is one that cannot resolve, so that
+ * a client that is not given `env.AI.fetch` as its `fetch` sends no prompt and no key to a stranger.
  */
 import { RpcTarget } from "cloudflare:workers";
-import { type Context, Hono } from "hono";
+import { type Context, type Env, Hono } from "hono";
 import { AiError, toAiError } from "../errors.ts";
 import type { Caller, Services } from "../request.ts";
 import { boundDepth, readInputs, readJson } from "./body.ts";
@@ -16,23 +17,27 @@ import { failureEnvelope } from "./envelope.ts";
 import { gatewayFailure, readSteps, runSteps, type Step, type StepsContext } from "./gateway.ts";
 import { methodNotAllowed } from "./routes.ts";
 
-export const WIRE_ORIGIN = "https://workers-binding.ai";
+/** Its top-level domain is reserved and never resolves (RFC 2606). */
+const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
 const EVENT_ID = "cf-aig-event-id";
 
-type WireEnv = { Bindings: { caller: Caller } };
+/** `origin`: of the request that carried the wire over HTTP. Absent on a binding. */
+export type WireBindings = { caller: Caller; origin?: string };
+type WireEnv = { Bindings: WireBindings };
 
 export function gatewayWire(services: Services): Hono<WireEnv> {
 	const app = new Hono<WireEnv>();
 	const { limits } = services;
+	const callerOf = (c: Context<WireEnv>): Caller => c.env.caller;
 
 	app.post("/ai-gateway/universal/run/:gateway", (c) =>
-		answer(c, async () => readSteps(await readJson(c.req.raw, limits))),
+		answerSteps(c, callerOf(c), services, async () => readSteps(await readJson(c.req.raw, limits))),
 	);
 	app.get("/ai-gateway/gateways/:gateway/url/:provider", (c) => {
 		const { gateway, provider } = c.req.param();
 		return Response.json({
 			success: true,
-			result: { url: gatewayUrl(new URL(c.req.url).origin, c.env.caller, gateway, provider) },
+			result: { url: gatewayUrl(c.env.origin ?? services.publicUrl, c.env.caller, gateway, provider) },
 		});
 	});
 	// No log is kept, so none is found; the same for runs to resume.
@@ -41,15 +46,7 @@ export function gatewayWire(services: Services): Hono<WireEnv> {
 		Response.json({ error: "Request not found" }, { status: 404 }),
 	);
 
-	app.on("POST", ["/v1/:account/:gateway", "/v1/:account/:gateway/"], (c) =>
-		answer(c, async () => readSteps(await readJson(c.req.raw, limits))),
-	);
-	app.post("/v1/:account/:gateway/:provider/:endpoint{.+}", (c) =>
-		answer(c, async () => {
-			const { provider, endpoint } = c.req.param();
-			return [{ provider, endpoint, inputs: await readInputs(c.req.raw, limits) }];
-		}),
-	);
+	app.route("/v1", gatewayPaths(services, callerOf));
 
 	app.get("/autorag/rags", () => Response.json({ success: true, result: [] }));
 	app.post("/autorag/rags/:name/:search{search|ai-search}", () => notFound("AutoRAG not found"));
@@ -60,33 +57,66 @@ export function gatewayWire(services: Services): Hono<WireEnv> {
 		"/ai-gateway/gateways/:gateway/logs/:log",
 	]);
 	return app;
+}
 
-	async function answer(c: Context<WireEnv>, read: () => Promise<Step[]>): Promise<Response> {
-		const { account, gateway = "" } = c.req.param() as Record<string, string>;
-		const { caller } = c.env;
-		if (account !== undefined && account !== caller.account) throw new AiError("unroutableAccount");
-		let steps: Step[];
-		try {
-			steps = await read();
-		} catch (error) {
-			return gatewayFailure(toAiError(error));
-		}
-		return runSteps(steps, {
-			caller,
-			gateway,
-			eventId: c.req.header(EVENT_ID),
-			signal: c.req.raw.signal,
-			services,
-		});
+/** AI Gateway's own addresses, below `/v1`: the universal one, and one for each provider. */
+export function gatewayPaths<E extends Env>(
+	services: Services,
+	callerOf: (c: Context<E>) => Caller,
+): Hono<E> {
+	const app = new Hono<E>({ strict: false });
+	const { limits } = services;
+	const ownCaller = (c: Context<E>): Caller => {
+		const caller = callerOf(c);
+		if (c.req.param("account") !== caller.account) throw new AiError("unroutableAccount");
+		return caller;
+	};
+	// The universal address ends in a slash; the binding's wire keeps it.
+	app.on("POST", ["/:account/:gateway", "/:account/:gateway/"], (c) =>
+		answerSteps(c, ownCaller(c), services, async () => readSteps(await readJson(c.req.raw, limits))),
+	);
+	app.post("/:account/:gateway/:provider/:endpoint{.+}", (c) =>
+		answerSteps(c, ownCaller(c), services, async () => {
+			const { provider, endpoint } = c.req.param();
+			return [{ provider, endpoint, inputs: await readInputs(c.req.raw, limits) }];
+		}),
+	);
+	return app;
+}
+
+async function answerSteps<E extends Env>(
+	c: Context<E>,
+	caller: Caller,
+	services: Services,
+	read: () => Promise<Step[]>,
+): Promise<Response> {
+	let steps: Step[];
+	try {
+		steps = await read();
+	} catch (error) {
+		return gatewayFailure(toAiError(error));
 	}
+	const { gateway = "" } = c.req.param() as Record<string, string>;
+	return runSteps(steps, {
+		caller,
+		gateway,
+		eventId: c.req.header(EVENT_ID),
+		signal: c.req.raw.signal,
+		services,
+	});
 }
 
 const notFound = (what: string): Response => failureEnvelope(new AiError("notFound", what), "");
 
 /** The universal address ends in a slash, as the product's does. */
-export function gatewayUrl(origin: string, { account }: Caller, gateway: string, provider: string): string {
+export function gatewayUrl(
+	origin: string | undefined,
+	{ account }: Caller,
+	gateway: string,
+	provider: string,
+): string {
 	const parts = [account, gateway, provider === "universal" ? "" : provider].map(encodeURIComponent);
-	return `${origin}/v1/${parts.join("/")}`;
+	return `${origin ?? UNREACHABLE_ORIGIN}/v1/${parts.join("/")}`;
 }
 
 interface GatewayRunOptions {
@@ -118,8 +148,8 @@ export class AiGateway extends RpcTarget {
 	}
 
 	getUrl(provider = "universal"): string {
-		const { caller, gateway } = this.#context;
-		return gatewayUrl(WIRE_ORIGIN, caller, gateway, provider);
+		const { caller, gateway, services } = this.#context;
+		return gatewayUrl(services.publicUrl, caller, gateway, provider);
 	}
 
 	getLog(_log: string): never {

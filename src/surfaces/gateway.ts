@@ -1,15 +1,16 @@
 /**
- * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Provider `workers-ai`
- * runs here, through the same pipeline as every other surface, and answers as REST does: native models in the v4
- * envelope, OpenAI's routes bare, events and bytes as they are. `compat` is OpenAI's chat for models named
- * `workers-ai/@cf/…`.
+ * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Every step runs through
+ * the same pipeline as every other surface. Provider `workers-ai` answers as REST does: native models in the v4 envelope,
+ * OpenAI's routes bare, events and bytes unchanged. Another provider's chat, responses, embeddings or Messages route runs
+ * the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `compat` is OpenAI's API for models that name their
+ * provider: `workers-ai/@cf/…`, `openai/…`.
  *
- * Differences from the product: gateways have no settings, so every well-formed id is one; other providers are refused
- * (2008); nothing is cached, logged, retried or timed out, so that `cf-aig-log-id` is absent and `config` and the
- * `cf-aig-*` headers other than the event id have no effect.
+ * Differences from the product: gateways have no settings, so every well-formed id is one; the request's own provider key
+ * is not used; other routes of a provider are refused (2008); nothing is cached, logged, retried or timed out, so that
+ * `cf-aig-log-id` is absent and `config` and the `cf-aig-*` headers other than the event id have no effect.
  */
 import * as z from "zod";
-import { openaiChat } from "../dialects/chat/openai-route.ts";
+import { AUTHORS } from "../config/authors.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { nativeDialect } from "../dialects/index.ts";
 import { validate } from "../dialects/validation/validation.ts";
@@ -18,13 +19,13 @@ import type { Model } from "../models/model.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "./envelope.ts";
+import { messagesFailure } from "./messages.ts";
 import { namesModel } from "./names-model.ts";
-import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
+import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "./openai.ts";
 
 const GATEWAY_ID = /^[\w-]{1,64}$/;
 /** What a response header can carry back. */
 const EVENT_ID = /^[\x21-\x7e]{1,256}$/;
-const COMPAT_PREFIX = /^workers-ai\//;
 
 export interface Step {
 	provider: string;
@@ -101,6 +102,7 @@ async function answer(step: Step, { caller, signal, services }: StepsContext): P
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
+		if (step.provider === "anthropic") return messagesFailure(error, id);
 		return error.failure.plane === "gateway" ? gatewayFailure(error, id) : failureEnvelope(error, id);
 	}
 }
@@ -113,29 +115,45 @@ interface Route {
 	run?: typeof run | undefined;
 }
 
+/** Providers whose slug is not the author in the ids of their models. */
+const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
+	"google-ai-studio": "google",
+	grok: "xai",
+	"perplexity-ai": "perplexity",
+};
+
 function routeOf({ provider, endpoint, inputs }: Step): Route {
 	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
-	const { bare } = WRAPS;
-	if (provider === "compat" && /^(?:v1\/)?chat\/completions$/.test(path)) {
-		const fields = namesModel(inputs.fields);
-		if (!COMPAT_PREFIX.test(fields.model)) throw new AiError("invalidProvider");
-		const model = fields.model.replace(COMPAT_PREFIX, "");
-		const dialect = onlyFor({ dialect: openaiChat, task: "Text Generation" });
-		return { model, dialect, inputs: { fields: { ...fields, model } }, wrap: bare };
+	// Callers write a provider's path with or without its version.
+	const route = OPENAI_ROUTES[`/${path.replace(/^v1\//, "")}`];
+	if (provider === "workers-ai") {
+		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
+		const model = decoded(path.replace(/^run\//, ""));
+		return { model, dialect: nativeDialect, inputs, wrap: WRAPS.envelope };
 	}
-	if (provider !== "workers-ai") throw new AiError("invalidProvider");
-	const openai = OPENAI_ROUTES[path.replace(/^v1(?=\/)/, "")];
-	if (openai && path.startsWith("v1/")) {
-		const fields = namesModel(inputs.fields);
-		return {
-			model: fields.model,
-			dialect: onlyFor(openai),
-			inputs: { fields },
-			wrap: bare,
-			run: openai.run,
-		};
-	}
-	return { model: decoded(path.replace(/^run\//, "")), dialect: nativeDialect, inputs, wrap: WRAPS.envelope };
+	if (!route) throw new AiError("invalidProvider");
+	if (provider === "compat") return openaiStep(route, inputs, compatModel);
+	const author = AUTHOR_OF_SLUG[provider] ?? provider;
+	if (!Object.hasOwn(AUTHORS, author)) throw new AiError("invalidProvider");
+	return openaiStep(route, inputs, (model) => `${author}/${model}`);
+}
+
+/** A step on one of OpenAI's or Anthropic's routes. `idOf`: the catalogue's id of the model that the body names. */
+function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string) => string): Route {
+	const named = namesModel(fields);
+	const model = idOf(named.model);
+	const inputs = { fields: { ...named, model } };
+	return { model, dialect: onlyFor(route), inputs, wrap: WRAPS.bare, run: route.run };
+}
+
+/** `workers-ai/@cf/…` is the product's own model, `{slug}/{model}` another provider's. Throws 2008 without a provider. */
+function compatModel(named: string): string {
+	const slash = named.indexOf("/");
+	const [slug, model] = [named.slice(0, slash), named.slice(slash + 1)];
+	if (slug === "workers-ai") return model;
+	const author = AUTHOR_OF_SLUG[slug] ?? slug;
+	if (!Object.hasOwn(AUTHORS, author)) throw new AiError("invalidProvider");
+	return `${author}/${model}`;
 }
 
 /** SDKs write the slashes of a model's id as `%2F`. */

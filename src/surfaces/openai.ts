@@ -33,7 +33,7 @@ import { tellable } from "./tell.ts";
 
 type Variables = { requestId: string; caller: Caller };
 
-interface Route {
+export interface OpenaiRoute {
 	dialect: Dialect;
 	/** The catalogue's task whose models it takes. */
 	task: TaskTitle;
@@ -41,10 +41,10 @@ interface Route {
 	run?: typeof run;
 }
 
-const MESSAGES: Route = { dialect: anthropicMessages, task: "Text Generation" };
+const MESSAGES: OpenaiRoute = { dialect: anthropicMessages, task: "Text Generation" };
 
 /** Those with a JSON body. */
-export const OPENAI_ROUTES: Readonly<Record<string, Route>> = {
+export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
 	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
 	"/responses": { dialect: responses, task: "Text Generation" },
@@ -133,7 +133,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	async function infer(
 		c: Context<{ Variables: Variables }>,
 		modelId: string,
-		route: Route,
+		route: OpenaiRoute,
 		inputs: Inputs,
 	): Promise<Response> {
 		const id = c.get("requestId");
@@ -157,7 +157,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 
 /** A route's dialect, for the models of its task and for those whose task nobody knows. */
 export const onlyFor =
-	({ dialect, task }: Route) =>
+	({ dialect, task }: OpenaiRoute) =>
 	(model: Model): Dialect => {
 		const decides = model.input === "decision-clef";
 		if ((model.task === task && !decides) || model.status === "adhoc") return dialect;

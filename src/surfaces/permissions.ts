@@ -64,6 +64,9 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/usage/requests`]: READS,
 	"/metrics": { GET: "deferred" },
 
+	"/v1/:account/:gateway": { POST: "run" },
+	"/v1/:account/:gateway/:provider/:endpoint{.+}": { POST: "run" },
+
 	[`${ACCOUNT}/tokens`]: { GET: "tokens-read", POST: "tokens-write" },
 	[`${ACCOUNT}/tokens/verify`]: { GET: "deferred" },
 	[`${ACCOUNT}/tokens/permission_groups`]: { GET: "tokens-read" },

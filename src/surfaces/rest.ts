@@ -71,10 +71,11 @@ export function rest(services: Services): Hono<RestEnv> {
 		const { model, input } = validate(UniversalBody, await readJson(c.req.raw, limits));
 		return infer(c, model, { fields: input });
 	});
-	// The binding's wire for who cannot bind this Worker: any method, headers and body of the call, and where it went.
+	// The binding's wire over HTTP: any method, headers and body. `X-Forwarded` names the address that was requested.
 	app.all("/run/proxy", (c) => {
 		const url = forwardedFrom(c.req.header("x-forwarded"));
-		return wire.fetch(new Request(url, c.req.raw), { caller: c.get("caller") });
+		const origin = services.publicUrl ?? new URL(c.req.url).origin;
+		return wire.fetch(new Request(url, c.req.raw), { caller: c.get("caller"), origin });
 	});
 	app.post("/run/:model{.+}", async (c) => {
 		const model = c.req.param("model").replace(/\/$/, "");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { EmbeddedOptions } from "../../miniflare/api.ts";
 import { readOptions } from "../../miniflare/options.ts";
 import { serviceName } from "../../miniflare/services.ts";
 import { ConfigError } from "../../src/config.ts";
@@ -12,6 +13,27 @@ function mistakes(options: Record<string, unknown>, env: Record<string, string> 
 	}
 	return [];
 }
+
+describe("the published types", () => {
+	it("know the kinds of backends and the shape of a route", () => {
+		const options: EmbeddedOptions = {
+			BACKENDS: { engine: { kind: "ollama", url: "http://localhost:11434" } },
+			ROUTES: {
+				"@cf/meta/*": [{ backend: "engine" }],
+				"gpt-*": { targets: [{ backend: "engine" }], sticky: "session" },
+			},
+		};
+		expect(mistakes({ ...options })).toEqual([]);
+		// @ts-expect-error: no such kind.
+		const kind: EmbeddedOptions = { BACKENDS: { engine: { kind: "opena", url: "http://localhost:11434" } } };
+		expect(mistakes({ ...kind })).toEqual([expect.stringContaining('did you mean "openai"?')]);
+		// @ts-expect-error: a target names its backend.
+		const route: EmbeddedOptions = { ROUTES: { "@cf/meta/*": [{ model: "llama3.2" }] } };
+		expect(mistakes({ ...route })).toEqual([
+			expect.stringContaining('dev.options.ROUTES["@cf/meta/*"][0].backend'),
+		]);
+	});
+});
 
 const ENGINE = { kind: "openai", url: "http://localhost:11434/v1", key: "ENGINE_KEY" };
 

@@ -21,6 +21,8 @@ interface Ai {
 	toMarkdown(): Promise<MarkdownService>;
 	toMarkdown(files: File | File[], options?: object | null): Promise<unknown>;
 	gateway(id: string): Promise<Gateway>;
+	aiSearch(): Promise<unknown>;
+	websearch(): Promise<unknown>;
 }
 const ai = (exports as unknown as { AI: (options: { props: object }) => Ai }).AI({
 	props: { account: "team-a" },
@@ -119,10 +121,20 @@ describe("gateway", () => {
 		expect(await refused.json()).toMatchObject({ name: "AiGatewayError", internalCode: 5006 });
 	});
 
-	it("has an address", async () => {
+	it("has an address that resolves to no host", async () => {
 		const gateway = await ai.gateway("mine");
-		expect(await gateway.getUrl("openai")).toBe("https://workers-binding.ai/v1/team-a/mine/openai");
-		expect(await gateway.getUrl()).toBe("https://workers-binding.ai/v1/team-a/mine/");
+		expect(await gateway.getUrl("openai")).toBe("https://ganglion.invalid/v1/team-a/mine/openai");
+		expect(await gateway.getUrl()).toBe("https://ganglion.invalid/v1/team-a/mine/");
+	});
+
+	it("is clear about what the gateway lacks", async () => {
+		expect(await failure(ai.aiSearch())).toMatchObject({
+			name: "AiError",
+			message: "8001: Invalid input: AI Search is not available in Ganglion",
+		});
+		expect(await failure(ai.websearch())).toMatchObject({
+			message: "8001: Invalid input: web search is not available in Ganglion",
+		});
 	});
 
 	it("finds no log", async () => {

@@ -9,10 +9,12 @@ import {
 	events,
 	finish,
 	type TestOptions,
+	testGateway,
 	testServices,
 	upstream,
 	usage,
 } from "../gateway.ts";
+import { closedGateway, failureOf, json } from "./access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const ORIGIN = "https://workers-binding.ai";
@@ -83,12 +85,50 @@ describe("universal run", () => {
 		expect(await embedded.json()).toMatchObject({ object: "list", data: [{ index: 0 }] });
 	});
 
-	it("answers compat for this provider's models only", async () => {
+	it("answers compat for models that name their provider", async () => {
 		const { run } = hello();
 		const answered = await run([step("chat/completions", chat(`workers-ai/${LLAMA}`), "compat")]);
 		expect(await answered.json()).toMatchObject({ object: "chat.completion", model: LLAMA });
-		const refused = await run([step("chat/completions", chat("openai/gpt-5"), "compat")]);
+		const refused = await run([step("chat/completions", chat("gpt-5"), "compat")]);
 		expect(await refused.json()).toMatchObject({ internalCode: 2008 });
+	});
+
+	it.each([
+		["compat", "chat/completions", "openai/gpt-5", "gpt-5"],
+		["compat", "v1/chat/completions", "grok/grok-4", "grok-4"],
+		["openai", "chat/completions", "gpt-5", "gpt-5"],
+		["openai", "v1/chat/completions", "gpt-5", "gpt-5"],
+		["grok", "v1/chat/completions", "grok-4", "grok-4"],
+	])("%s/%s runs %s by the provider's own key", async (provider, endpoint, model, engineModel) => {
+		const asked = upstream(() => Response.json(completion("Hello")));
+		const vars = { PROVIDER_KEYS: { openai: "KEY", xai: "KEY" }, KEY: "sk-provider" };
+		const response = await gateway({ vars, fetch: asked.fetch }).run([step(endpoint, chat(model), provider)]);
+		expect(await response.json()).toMatchObject({
+			object: "chat.completion",
+			choices: [{ message: { content: "Hello" } }],
+		});
+		const [request] = asked.requests;
+		expect(request?.headers.get("authorization")).toBe("Bearer sk-provider");
+		expect(await request?.json()).toMatchObject({ model: engineModel });
+	});
+
+	it("answers Anthropic's Messages, failures too, in Anthropic's shape", async () => {
+		const { run } = engine(() => Response.json(completion("Hello")));
+		const body = { ...chat("claude-haiku-4.5"), max_tokens: 9 };
+		const response = await run([step("v1/messages", body, "anthropic")]);
+		expect(await response.json()).toMatchObject({
+			type: "message",
+			content: [{ type: "text", text: "Hello" }],
+		});
+		const refused = await run([step("v1/messages", chat("claude-haiku-4.5"), "anthropic")]);
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ type: "error", error: { type: "invalid_request_error" } });
+	});
+
+	it("refuses a provider without a key as the product refuses an account without credits", async () => {
+		const response = await gateway({ vars: {} }).run([step("chat/completions", chat("gpt-5"), "openai")]);
+		expect(response.status).toBe(402);
+		expect(await response.json()).toMatchObject({ name: "AiGatewayError", internalCode: 2021 });
 	});
 
 	it("passes events and bytes on", async () => {
@@ -133,8 +173,11 @@ describe("universal run", () => {
 		});
 	});
 
-	it("refuses other providers in the gateway's own body", async () => {
-		const response = await hello().run([step("chat/completions", {}, "openai")]);
+	it.each([
+		["no-such-provider", "chat/completions"],
+		["openai", "files"],
+	])("refuses %s/%s in the gateway's own body", async (provider, endpoint) => {
+		const response = await hello().run([step(endpoint, chat("gpt-5"), provider)]);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toEqual({
 			success: false,
@@ -214,11 +257,11 @@ describe("a gateway's address", () => {
 	it("names the account, the gateway and the provider", async () => {
 		expect(await urlOf("workers-ai")).toEqual({
 			success: true,
-			result: { url: "https://workers-binding.ai/v1/team%20a/my-gateway/workers-ai" },
+			result: { url: "https://ganglion.invalid/v1/team%20a/my-gateway/workers-ai" },
 		});
 		expect(await urlOf("universal")).toEqual({
 			success: true,
-			result: { url: "https://workers-binding.ai/v1/team%20a/my-gateway/" },
+			result: { url: "https://ganglion.invalid/v1/team%20a/my-gateway/" },
 		});
 	});
 
@@ -244,6 +287,52 @@ describe("a gateway's address", () => {
 		const others = await post(url.replace("team%20a", "team-b").concat(`/${LLAMA}`), { prompt: "Hi" });
 		expect(others.status).toBe(404);
 		expect(await others.json()).toMatchObject({ errors: [{ code: 7003 }, { code: 7000 }] });
+	});
+});
+
+describe("a gateway's address over HTTP", () => {
+	const HTTP = "http://gateway/v1";
+	const engines = { vars: ENGINE_VARS, fetch: upstream(() => Response.json(completion("Hello"))).fetch };
+	const post = (body: unknown): RequestInit => json("POST", body);
+
+	it("is the origin where the wire came in over HTTP, or PUBLIC_URL", async () => {
+		const urlOf = async (vars: Record<string, unknown>) => {
+			const { app } = testGateway({ vars });
+			const wire = "https://workers-binding.ai/ai-gateway/gateways/mine/url/openai";
+			const response = await app.request("http://127.0.0.1:8787/client/v4/accounts/local/ai/run/proxy", {
+				headers: { "x-forwarded": wire },
+			});
+			return (await response.json<{ result: { url: string } }>()).result.url;
+		};
+		expect(await urlOf({ DEFAULT_BACKEND: "simulator" })).toBe("http://127.0.0.1:8787/v1/local/mine/openai");
+		expect(await urlOf({ DEFAULT_BACKEND: "simulator", PUBLIC_URL: "https://ai.example.com" })).toBe(
+			"https://ai.example.com/v1/local/mine/openai",
+		);
+	});
+
+	it("answers with a token of its account, also beside a provider's key", async () => {
+		const { account, ask, give } = closedGateway(engines);
+		const token = await give(["Workers AI Write"]);
+		const url = `${HTTP}/${account}/mine/workers-ai/${LLAMA}`;
+		const answered = await ask(url, token, post({ prompt: "Hi" }));
+		expect(await answered.json()).toMatchObject({ result: { response: "Hello" } });
+		const headers = { "cf-aig-authorization": `Bearer ${token}`, "content-type": "application/json" };
+		const beside = await ask(url, "sk-provider", { ...post({ prompt: "Hi" }), headers });
+		expect(beside.status).toBe(200);
+		const universal = await ask(`${HTTP}/${account}/mine`, token, post([step(LLAMA, { prompt: "Hi" })]));
+		expect(universal.headers.get("cf-aig-step")).toBe("0");
+	});
+
+	it("refuses a request without a token, and one of another account", async () => {
+		const { account, ask, give } = closedGateway(engines);
+		const token = await give(["Workers AI Write"]);
+		const path = `mine/workers-ai/${LLAMA}`;
+		expect(await failureOf(await ask(`${HTTP}/${account}/${path}`, undefined, post({ prompt: "Hi" })))).toBe(
+			"401 10000: Authentication error",
+		);
+		expect(await failureOf(await ask(`${HTTP}/other/${path}`, token, post({ prompt: "Hi" })))).toBe(
+			"403 10000: Authentication error: the token is for another account",
+		);
 	});
 });
 

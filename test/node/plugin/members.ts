@@ -11,6 +11,8 @@ const stream = () => ({ body: new Response("sound").body, contentType: "audio/mp
 interface Untyped {
 	fetch: typeof fetch;
 	getLogs(): unknown[];
+	gateway(id: string, options?: { beta?: boolean }): AiGateway;
+	aiSearch(): { list(): Promise<unknown> };
 }
 
 export async function members(ai: Ai & Last & Untyped) {
@@ -65,7 +67,9 @@ export async function members(ai: Ai & Last & Untyped) {
 		direct: ((await direct.json()) as { result: unknown[] }).result.length,
 		logs: ai.getLogs(),
 		markdown: await markdown(ai),
-		routes: await routes(ai),
+		routes: await routes(ai.gateway("default")),
+		beta: await routes(ai.gateway("default", { beta: true })),
+		search: await thrownBy(async () => ai.aiSearch().list()),
 		socket: await socket(ai),
 	};
 }
@@ -78,12 +82,14 @@ async function markdown(ai: Ai): Promise<string[]> {
 }
 
 /** The routes of a gateway, among them one that is neither GET nor POST. */
-async function routes(ai: Ai): Promise<unknown[]> {
-	const gateway = ai.gateway("default");
+async function routes(gateway: AiGateway): Promise<unknown[]> {
 	const universal = { provider: "workers-ai", endpoint: LLAMA, headers: {}, query: inputs } as const;
 	const answer = await gateway.run(universal);
 	const noLog = await thrownBy(() => gateway.patchLog("none", { score: 1 }));
-	return [answer.status, (await answer.text()).includes(name), noLog.name];
+	const { hostname, pathname } = new URL(await gateway.getUrl("openai"));
+	// The origin is the session's own, or of no host at all.
+	const isLocal = /^(?:127\.0\.0\.1|localhost|ganglion\.invalid)$/.test(hostname);
+	return [answer.status, (await answer.text()).includes(name), noLog.name, isLocal, pathname];
 }
 
 /** The first frame of a live model. */
@@ -136,6 +142,8 @@ export const MEMBERS: Awaited<ReturnType<typeof members>> = {
 	direct: 2,
 	logs: [],
 	markdown: ["# Hi\n\nthere\n", "# Hi\n\nthere\n"],
-	routes: [200, true, "AiGatewayLogNotFound"],
+	routes: [200, true, "AiGatewayLogNotFound", true, "/v1/local/default/openai"],
+	beta: [200, true, "AiGatewayLogNotFound", true, "/v1/local/default/openai"],
+	search: { name: "AiError", message: "8001: Invalid input: AI Search is not available in Ganglion" },
 	socket: [101, "Connected"],
 };
