@@ -4,15 +4,20 @@
  * Items are finer than messages: the thoughts, the text and the calls of one assistant turn are an item each, and chat
  * engines insist that the answers to calls follow the message that made them. So consecutive items of the assistant
  * are gathered into one message.
+ *
+ * Calls have the names that the engine knows their tools by (`tool-names.ts`). A call of a tool that runs at the caller
+ * and that engines do not know (`local_shell_call`, `apply_patch_call`, …) is read as a call of a function of that name.
+ * A call of a tool that OpenAI hosts stands for nothing here and is left out: its result is in the text that follows it.
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
-import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { present } from "../fields.ts";
 import { checkImageUrl } from "../media/image-url.ts";
 import { parseAt, pointerTo } from "./parse.ts";
+import { flatName } from "./tool-names.ts";
 
 const Loose = z.looseObject({ type: z.string().optional() });
 const Content = z.union([z.string(), z.array(Loose)]);
@@ -40,6 +45,8 @@ const Part = z.discriminatedUnion("type", [
 	}),
 ]);
 
+const Call = { call_id: z.string().min(1), name: z.string().min(1), namespace: z.string().nullish() };
+
 const Item = z.discriminatedUnion("type", [
 	z.object({
 		// `{role, content}` alone is a message.
@@ -49,11 +56,12 @@ const Item = z.discriminatedUnion("type", [
 	}),
 	z.object({
 		type: z.literal("function_call"),
-		call_id: z.string().min(1),
-		name: z.string().min(1),
+		...Call,
 		arguments: z.string(),
 	}),
+	z.object({ type: z.literal("custom_tool_call"), ...Call, input: z.string() }),
 	z.object({ type: z.literal("function_call_output"), call_id: z.string().min(1), output: Content }),
+	z.object({ type: z.literal("custom_tool_call_output"), call_id: z.string().min(1), output: Content }),
 	z.object({
 		type: z.literal("reasoning"),
 		content: z.array(z.object({ text: z.string() })).nullish(),
@@ -62,55 +70,110 @@ const Item = z.discriminatedUnion("type", [
 ]);
 type Item = z.output<typeof Item>;
 
-/** Never empty. Throws 5006 for what the model's content cannot hold, 8001 for what is not read here. */
+/**
+ * The messages, never none, and what was left out of them. Throws 5006 for what the model's content cannot hold, 8001
+ * for what is not read here.
+ */
 export function readInput(
 	input: z.output<typeof Input>,
 	instructions: string | null | undefined,
 	rules: ContentRules,
-): ChatMessage[] {
+): Pick<ChatInput, "messages" | "dropped"> {
 	const messages: ChatMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
-	if (typeof input === "string") return [...messages, { role: "user", content: input }];
+	if (typeof input === "string") return { messages: [...messages, { role: "user", content: input }] };
+	const dropped = new Set<string>();
+	const callIds = new Set<string>();
 	let turn: ChatMessage | undefined;
 	for (const [index, raw] of input.entries()) {
 		const at = `input[${index}]`;
-		const item = parseAt(Item, raw, at);
-		if (item.type === "function_call_output" || (item.type === "message" && item.role !== "assistant")) {
-			turn = undefined;
-			messages.push(readOther(item, at, rules));
+		if (isHostedCall(raw)) {
+			dropped.add(`input.${raw.type}`);
 			continue;
 		}
+		const item = parseAt(Item, asFunctionItem(raw), at);
+		if (item.type === "function_call_output" || item.type === "custom_tool_call_output") {
+			if (!callIds.has(item.call_id)) throw invalidInput(`${at}.call_id: no call before it has this id`);
+			turn = undefined;
+			const content = readContent(item.output, `${at}.output`, rules);
+			messages.push({ role: "tool", tool_call_id: item.call_id, content });
+			continue;
+		}
+		if (item.type === "message" && item.role !== "assistant") {
+			turn = undefined;
+			messages.push({ role: item.role, content: readContent(item.content, `${at}.content`, rules) });
+			continue;
+		}
+		const isCall = item.type === "function_call" || item.type === "custom_tool_call";
+		if (isCall) callIds.add(item.call_id);
 		// After its text a turn can still make calls; more text, or new thoughts, are another turn.
-		if (!turn || (turn.content !== null && item.type !== "function_call")) {
+		if (!turn || (turn.content !== null && !isCall)) {
 			turn = { role: "assistant", content: null };
 			messages.push(turn);
 		}
 		addToTurn(turn, item, at, rules);
 	}
 	// Thoughts that led to nothing have no place in a chat.
-	const said = messages.filter(({ content, tool_calls }) => content !== null || tool_calls);
-	if (said.length === 0) throw invalidInput("input: there is no message in it");
-	return said;
+	const kept = messages.filter(({ content, tool_calls }) => content !== null || tool_calls);
+	if (kept.length === 0) throw invalidInput("input: there is no message in it");
+	return { messages: kept, ...(dropped.size > 0 && { dropped: [...dropped] }) };
 }
 
-type Other = Extract<Item, { type: "message" | "function_call_output" }>;
+type RawItem = z.output<typeof Loose>;
 
-const readOther = (item: Other, at: string, rules: ContentRules): ChatMessage =>
-	item.type === "message"
-		? { role: item.role, content: readContent(item.content, `${at}.content`, rules) }
-		: { role: "tool", tool_call_id: item.call_id, content: readContent(item.output, `${at}.output`, rules) };
+const FUNCTION_ITEMS = /^(?:function|custom_tool|computer)_call(?:_output)?$/;
+const CALL = /^([a-z_]{1,40})_call$/;
+const OUTPUT = /^[a-z_]{1,40}_call_output$/;
 
-function addToTurn(turn: ChatMessage, item: Item, at: string, rules: ContentRules): void {
-	if (item.type === "message") turn.content = readContent(item.content, `${at}.content`, rules);
-	if (item.type === "function_call") {
-		turn.tool_calls ??= [];
-		const { name, arguments: text } = item;
-		turn.tool_calls.push({ id: item.call_id, type: "function", function: { name, arguments: text } });
-	}
-	if (item.type === "reasoning") {
-		// A summary stands in for thoughts that were not disclosed; the encrypted ones are OpenAI's alone to read.
-		const thoughts = item.content?.length ? item.content : (item.summary ?? []);
-		const text = thoughts.map((thought) => thought.text).join("\n");
-		if (text) turn.reasoning_content = [turn.reasoning_content, text].filter(Boolean).join("\n");
+/** `web_search_call` and its kin: no caller can answer them, so they have no `call_id`. */
+const isHostedCall = (item: RawItem): item is RawItem & { type: string } =>
+	item.type !== undefined &&
+	!FUNCTION_ITEMS.test(item.type) &&
+	!("call_id" in item) &&
+	(CALL.test(item.type) || item.type === "mcp_list_tools");
+
+/** Calls, and outputs, of tools that have items of their own. Pictures of a screen (`computer_call_output`) are no text. */
+function asFunctionItem(item: RawItem): RawItem {
+	const { type = "", call_id, id, status: _, ...fields } = item;
+	if (FUNCTION_ITEMS.test(type)) return item;
+	const [, name] = CALL.exec(type) ?? [];
+	if (name) return { type: "function_call", call_id, name, arguments: JSON.stringify(fields) };
+	if (!OUTPUT.test(type)) return item;
+	const { output = fields } = fields;
+	return {
+		type: "function_call_output",
+		// A `local_shell_call_output` has it under the name of `id`.
+		call_id: call_id ?? id,
+		output: typeof output === "string" ? output : JSON.stringify(output),
+	};
+}
+
+function addToTurn(
+	turn: ChatMessage,
+	item: Exclude<Item, { type: "function_call_output" | "custom_tool_call_output" }>,
+	at: string,
+	rules: ContentRules,
+): void {
+	switch (item.type) {
+		case "message":
+			turn.content = readContent(item.content, `${at}.content`, rules);
+			return;
+		case "function_call":
+		case "custom_tool_call": {
+			turn.tool_calls ??= [];
+			const text = item.type === "function_call" ? item.arguments : JSON.stringify({ input: item.input });
+			const called = { name: flatName(item), arguments: text };
+			turn.tool_calls.push({ id: item.call_id, type: "function", function: called });
+			return;
+		}
+		case "reasoning": {
+			// A summary stands in for thoughts that were not disclosed; the encrypted ones are OpenAI's alone to read.
+			const thoughts = item.content?.length ? item.content : (item.summary ?? []);
+			const text = thoughts.map((thought) => thought.text).join("\n");
+			if (text) turn.reasoning_content = [turn.reasoning_content, text].filter(Boolean).join("\n");
+			return;
+		}
+		default:
+			item satisfies never;
 	}
 }
 
@@ -131,8 +194,8 @@ function readContent(
 /** The parts as one text: here callers write parts where in a chat they would write a string. */
 function textOf(parts: ContentPart[], at: string): string {
 	const texts = parts.map(({ text, refusal }, index) => {
-		const said = text ?? refusal;
-		if (said !== undefined) return said;
+		const plain = text ?? refusal;
+		if (plain !== undefined) return plain;
 		throw new AiError(
 			"badInput",
 			`Error: '${pointerTo(at)}/${index}' must be text: the model takes no other`,

@@ -1,5 +1,7 @@
 /** The items of a response's `output`: their shapes, as OpenAI has them, and how each begins. */
 import * as z from "zod";
+import { parseJson } from "../json.ts";
+import type { ToolName } from "./tool-names.ts";
 
 const Status = z.enum(["in_progress", "completed", "incomplete"]);
 
@@ -45,15 +47,32 @@ const CallItem = z.object({
 	arguments: z.string(),
 	call_id: z.string(),
 	name: z.string(),
+	namespace: z.string().optional(),
 });
-export type CallItem = z.output<typeof CallItem>;
 
-export const OutputItem = z.discriminatedUnion("type", [ReasoningItem, MessageItem, CallItem]);
+/** A call of a custom tool, whose input is any text. */
+const CustomCallItem = z.object({
+	id: z.string(),
+	type: z.literal("custom_tool_call"),
+	status: Status,
+	input: z.string(),
+	call_id: z.string(),
+	name: z.string(),
+	namespace: z.string().optional(),
+});
+export type CallItem = z.output<typeof CallItem> | z.output<typeof CustomCallItem>;
+
+export const OutputItem = z.discriminatedUnion("type", [
+	ReasoningItem,
+	MessageItem,
+	CallItem,
+	CustomCallItem,
+]);
 export type OutputItem = z.output<typeof OutputItem>;
 
 type Uuid = () => string;
 
-const itemId = (kind: "rs" | "msg" | "fc" | "call", uuid: Uuid): string =>
+const itemId = (kind: "rs" | "msg" | "fc" | "ctc" | "call", uuid: Uuid): string =>
 	`${kind}_${uuid().replaceAll("-", "")}`;
 
 export const newReasoning = (uuid: Uuid): ReasoningItem => ({
@@ -75,14 +94,27 @@ export const newMessage = (uuid: Uuid): MessageItem => ({
 /** For a call that the engine gave no id, which its answer could not name otherwise. */
 export const newCallId = (uuid: Uuid): string => itemId("call", uuid);
 
-export const newCall = (uuid: Uuid, call_id: string, name: string): CallItem => ({
-	id: itemId("fc", uuid),
-	type: "function_call",
-	status: "in_progress",
-	arguments: "",
-	call_id,
-	name,
-});
+/** A call by the engine's name of a tool, under the caller's. A name that no tool has stays as it is. */
+export function newCall(
+	uuid: Uuid,
+	call: { id: string; name: string },
+	names: ReadonlyMap<string, ToolName>,
+): CallItem {
+	const { kind = "function", ...name } = names.get(call.name) ?? { name: call.name };
+	const common = { status: "in_progress", call_id: call.id, ...name } as const;
+	return kind === "custom"
+		? { id: itemId("ctc", uuid), type: "custom_tool_call", input: "", ...common }
+		: { id: itemId("fc", uuid), type: "function_call", arguments: "", ...common };
+}
+
+const CustomArguments = z.object({ input: z.string() });
+
+/** Writes what the model gave a call: arguments as they are, or the one argument that is a custom tool's input. */
+export function setArguments(item: CallItem, text: string): void {
+	if (item.type === "function_call") item.arguments = text;
+	// Models that know the tool's own form, and answers that are cut, give no object.
+	else item.input = CustomArguments.safeParse(parseJson(text)).data?.input ?? text;
+}
 
 export function newPart(type: Part["type"]): Part {
 	if (type === "output_text") return { type, text: "", annotations: [], logprobs: [] };

@@ -9,9 +9,18 @@ import type { ChatChoice, ChatCompletion, Usage } from "../../tasks/text-generat
 import { reasoningOf } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
 import { ResponsesError } from "./errors.ts";
-import { newCall, newCallId, newMessage, newReasoning, OutputItem, readLogprobs } from "./items.ts";
+import {
+	newCall,
+	newCallId,
+	newMessage,
+	newReasoning,
+	OutputItem,
+	readLogprobs,
+	setArguments,
+} from "./items.ts";
 import type { ResponsesRequest } from "./request.ts";
 import { TextFormat } from "./request.ts";
+import { toolNames } from "./tool-names.ts";
 
 const Cut = z.enum(["max_output_tokens", "content_filter"]);
 type Cut = z.output<typeof Cut>;
@@ -126,7 +135,11 @@ export function cutOf(finishReason: string | null | undefined): Cut | undefined 
 }
 
 /** In the order in which a model says them: thoughts, text, calls. A cut falls on the last. */
-function outputOf({ message, finish_reason, logprobs }: ChatChoice, { uuid }: WriteContext): OutputItem[] {
+function outputOf(
+	{ message, finish_reason, logprobs }: ChatChoice,
+	{ uuid, inputs }: WriteContext,
+): OutputItem[] {
+	const { tools } = inputs as ResponsesRequest; // the reader of this dialect parsed it
 	const output: OutputItem[] = [];
 	const thoughts = reasoningOf(message);
 	if (thoughts) output.push({ ...newReasoning(uuid), content: [{ type: "reasoning_text", text: thoughts }] });
@@ -144,8 +157,12 @@ function outputOf({ message, finish_reason, logprobs }: ChatChoice, { uuid }: Wr
 		if (message.refusal) said.content.push({ type: "refusal", refusal: message.refusal });
 		output.push(said);
 	}
-	for (const { id, function: called } of calls)
-		output.push({ ...newCall(uuid, id || newCallId(uuid), called.name), arguments: called.arguments });
+	const names = toolNames(tools);
+	for (const { id, function: called } of calls) {
+		const item = newCall(uuid, { id: id || newCallId(uuid), name: called.name }, names);
+		setArguments(item, called.arguments);
+		output.push(item);
+	}
 	for (const item of output) item.status = "completed";
 	const last = output.at(-1);
 	if (last && !whole) last.status = "incomplete";

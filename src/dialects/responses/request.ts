@@ -1,8 +1,8 @@
 /**
  * Responses requests (platform.openai.com/docs/api-reference/responses/create) to a chat input.
  *
- * Known differences: nothing is stored, so what refers to something stored is refused; tools are functions; `truncation`
- * is accepted and does nothing; thoughts are returned as they are, never as a `summary`.
+ * Known differences: nothing is stored, so what refers to something stored is refused; tools that OpenAI hosts are left
+ * out (`tools.ts`); `truncation` is accepted and does nothing; thoughts are returned as they are, never as a `summary`.
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
@@ -28,6 +28,23 @@ export const TextFormat = z.discriminatedUnion("type", [
 	}),
 ]);
 
+/** What a reply can have beside its usual fields. Of these, `message.output_text.logprobs` does something here. */
+const INCLUDABLE = [
+	"file_search_call.results",
+	"web_search_call.results",
+	"web_search_call.action.sources",
+	"message.input_image.image_url",
+	"computer_call_output.output.image_url",
+	"code_interpreter_call.outputs",
+	"reasoning.encrypted_content",
+	"message.output_text.logprobs",
+] as const;
+
+const MAX_METADATA_PAIRS = 16;
+const Metadata = z
+	.record(z.string().max(64), z.string().max(512))
+	.refine((pairs) => Object.keys(pairs).length <= MAX_METADATA_PAIRS, `at most ${MAX_METADATA_PAIRS} pairs`);
+
 export const ResponsesRequest = z.object({
 	input: Input,
 	instructions: z.string().nullish(),
@@ -43,14 +60,14 @@ export const ResponsesRequest = z.object({
 	text: z
 		.object({ format: TextFormat.nullish(), verbosity: z.enum(["low", "medium", "high"]).nullish() })
 		.nullish(),
-	include: z.array(z.string()).nullish(),
+	include: z.array(z.enum(INCLUDABLE)).nullish(),
 	top_logprobs: z.number().int().min(0).max(20).nullish(),
 	truncation: z.enum(["auto", "disabled"]).nullish(),
-	metadata: z.record(z.string(), z.string()).nullish(),
+	metadata: Metadata.nullish(),
 	user: z.string().nullish(),
 	safety_identifier: z.string().nullish(),
 	prompt_cache_key: z.string().nullish(),
-	service_tier: z.string().nullish(),
+	service_tier: z.enum(["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]).nullish(),
 	stream_options: z.looseObject({}).nullish(),
 	store: z.boolean().nullish(),
 	background: z.boolean().nullish(),
@@ -99,11 +116,13 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 			throw invalidInput(`${field}: not supported, responses are not stored; send the whole input`);
 	const { max_output_tokens, temperature, top_p, user, parallel_tool_calls } = request;
 	const offered = readToolFields(request.tools, request.tool_choice);
+	const read = readInput(request.input, request.instructions, contentRules(model));
+	const dropped = [...(offered.dropped ?? []), ...(read.dropped ?? [])];
 	const format = request.text?.format;
 	const effort = request.reasoning?.effort;
 	const passthrough = openAiOnly(request);
 	return {
-		messages: readInput(request.input, request.instructions, contentRules(model)),
+		messages: read.messages,
 		stream: request.stream ?? false,
 		...present({ max_tokens: max_output_tokens, temperature, top_p }),
 		...logprobFields(request),
@@ -114,6 +133,7 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 		...(effort && takes(model, "reasoning_effort") && { reasoning_effort: EFFORTS[effort] }),
 		...present({ user }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),
+		...(dropped.length > 0 && { dropped }),
 	};
 }
 

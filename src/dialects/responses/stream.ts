@@ -2,8 +2,8 @@
  * A chat stream to OpenAI's Responses events (platform.openai.com/docs/api-reference/responses-streaming), in their
  * order: an item is added, its parts are written and done, the item is done; `sequence_number` counts the events.
  *
- * Thoughts and text are written one after the other. Calls stay open until the model finishes, since engines may write
- * several in turns. As at OpenAI there is no `[DONE]`, and a failure is an `error` event and then `response.failed`:
+ * Items are written one after the other. Engines may write several calls in turns: a call that begins before the one
+ * before it is complete JSON waits until that one is, or until the model finishes. As at OpenAI there is no `[DONE]`, and a failure is an `error` event and then `response.failed`:
  * some clients know only the one, some only the other. Its `error` is written twice too, as OpenAI documents it
  * (flat) and as OpenAI sends it (nested), which is what the Python SDK looks at.
  */
@@ -13,6 +13,7 @@ import type { ChatChunk, ToolCallDelta, Usage } from "../../tasks/text-generatio
 import { laterUsage } from "../../tasks/usage.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
+import { parseJson } from "../json.ts";
 import { responsesError } from "./errors.ts";
 import {
 	type CallItem,
@@ -27,8 +28,11 @@ import {
 	type Part,
 	type ReasoningItem,
 	readLogprobs,
+	setArguments,
 } from "./items.ts";
 import { cutOf, type Outcome, type ResponseObject, responseObject, UNFINISHED } from "./reply.ts";
+import type { ResponsesRequest } from "./request.ts";
+import { type ToolName, toolNames } from "./tool-names.ts";
 
 /** Takes over `source`, a hub stream. */
 export function responseEvents(
@@ -46,13 +50,27 @@ export function responseEvents(
 	});
 }
 
+interface OpenCall {
+	item: CallItem;
+	/** The arguments so far. */
+	text: string;
+	/** Characters of them that are in events. */
+	written: number;
+}
+
+/** Whether arguments are whole. Most fragments are not looked at twice: an object ends with a brace. */
+const isComplete = (text: string): boolean => text.trimEnd().endsWith("}") && parseJson(text) !== undefined;
+
 /** The response so far. Each method takes what has come and returns the events that it makes. */
 class ResponseEvents {
 	readonly #context: WriteContext;
 	readonly #output: OutputItem[] = [];
 	/** The last part of the one reasoning or message item that is open. */
 	#writing: { item: ReasoningItem | MessageItem; part: Part } | undefined;
-	readonly #calls: CallItem[] = [];
+	readonly #calls: OpenCall[] = [];
+	/** The first call that is not done. */
+	#current = 0;
+	readonly #names: ReadonlyMap<string, ToolName>;
 	readonly #pieceOf: ReturnType<typeof toolCallPieces>;
 	#eventCount = 0;
 	#finishReason: string | undefined;
@@ -61,6 +79,7 @@ class ResponseEvents {
 
 	constructor(context: WriteContext) {
 		this.#context = context;
+		this.#names = toolNames((context.inputs as ResponsesRequest).tools); // the reader of this dialect parsed it
 		this.#pieceOf = toolCallPieces(() => newCallId(context.uuid));
 	}
 
@@ -85,11 +104,13 @@ class ResponseEvents {
 		if (this.#ended) return "";
 		let out = this.#begin();
 		const cut = cutOf(this.#finishReason);
-		if (!cut && this.#output.every(({ type }) => type === "reasoning")) out += this.#open("output_text");
-		const last = this.#output.at(-1);
-		for (const item of this.#output)
-			if (item.status === "in_progress")
-				out += this.#close(item, cut && item === last ? "incomplete" : "completed");
+		const hasAnswer = this.#calls.length > 0 || this.#output.some(({ type }) => type !== "reasoning");
+		if (!cut && !hasAnswer) out += this.#open("output_text");
+		const open = this.#calls.slice(this.#current);
+		const last = open.at(-1)?.item ?? this.#output.at(-1);
+		const statusOf = (item: OutputItem) => (cut && item === last ? "incomplete" : "completed");
+		if (this.#writing) out += this.#closeWriting(statusOf(this.#writing.item));
+		for (const call of open) out += this.#writeCall(call) + this.#closeCall(call, statusOf(call.item));
 		this.#ended = true;
 		return out + this.#lifecycle(cut ? "incomplete" : "completed", { cut });
 	}
@@ -135,7 +156,7 @@ class ResponseEvents {
 		let item = this.#writing?.item;
 		if (item?.type === (type === "reasoning_text" ? "reasoning" : "message")) out += this.#closePart();
 		else {
-			out += this.#closeWriting();
+			out += this.#closeWriting() + this.#closeCompleteCalls();
 			const { uuid } = this.#context;
 			item = type === "reasoning_text" ? newReasoning(uuid) : newMessage(uuid);
 			out += this.#add(item);
@@ -154,15 +175,62 @@ class ResponseEvents {
 		let out = "";
 		if (start) {
 			out += this.#closeWriting();
-			const begun = newCall(this.#context.uuid, start.id, start.name);
-			this.#calls[index] = begun;
-			out += this.#add(begun);
+			this.#calls[index] = {
+				item: newCall(this.#context.uuid, start, this.#names),
+				text: "",
+				written: 0,
+			};
 		}
-		const item = this.#calls[index];
-		if (!item || !fragment) return out;
-		item.arguments += fragment;
+		const call = this.#calls[index];
+		if (call) call.text += fragment;
+		return out + this.#writeCalls();
+	}
+
+	/** What can be written of the calls. A call that another follows is done as soon as its arguments are. */
+	#writeCalls(): string {
+		let out = "";
+		for (;;) {
+			const call = this.#calls[this.#current];
+			if (!call) return out;
+			out += this.#writeCall(call);
+			if (!this.#calls[this.#current + 1] || !isComplete(call.text)) return out;
+			out += this.#closeCall(call);
+		}
+	}
+
+	/** Of calls that text follows. */
+	#closeCompleteCalls(): string {
+		const call = this.#calls[this.#current];
+		return call && isComplete(call.text) ? this.#closeCall(call) : "";
+	}
+
+	#writeCall(call: OpenCall): string {
+		const { item, text, written } = call;
+		let out = "";
+		if (!this.#output.includes(item)) out += this.#add(item);
+		// The input of a custom tool can be read when its JSON is whole.
+		if (item.type === "custom_tool_call" || written === text.length) return out;
+		call.written = text.length;
+		setArguments(item, text);
+		const fragment = { ...this.#place(item), delta: text.slice(written) };
+		return out + this.#event("response.function_call_arguments.delta", fragment);
+	}
+
+	#closeCall({ item, text }: OpenCall, status: OutputItem["status"] = "completed"): string {
+		this.#current++;
 		const place = this.#place(item);
-		return out + this.#event("response.function_call_arguments.delta", { ...place, delta: fragment });
+		setArguments(item, text);
+		if (item.type === "function_call")
+			return (
+				this.#event("response.function_call_arguments.done", { ...place, arguments: item.arguments }) +
+				this.#done(item, status)
+			);
+		const { input } = item;
+		return (
+			(input && this.#event("response.custom_tool_call_input.delta", { ...place, delta: input })) +
+			this.#event("response.custom_tool_call_input.done", { ...place, input }) +
+			this.#done(item, status)
+		);
 	}
 
 	#add(item: OutputItem): string {
@@ -170,18 +238,16 @@ class ResponseEvents {
 		return this.#event("response.output_item.added", { output_index, item });
 	}
 
-	#close(item: OutputItem, status: OutputItem["status"]): string {
-		let out = "";
-		const place = this.#place(item);
-		if (item.type === "function_call")
-			out += this.#event("response.function_call_arguments.done", { ...place, arguments: item.arguments });
-		else out += this.#closePart();
+	#done(item: OutputItem, status: OutputItem["status"]): string {
 		item.status = status;
-		return out + this.#event("response.output_item.done", { output_index: place.output_index, item });
+		const output_index = this.#output.indexOf(item);
+		return this.#event("response.output_item.done", { output_index, item });
 	}
 
-	#closeWriting(): string {
-		return this.#writing ? this.#close(this.#writing.item, "completed") : "";
+	#closeWriting(status: OutputItem["status"] = "completed"): string {
+		if (!this.#writing) return "";
+		const { item } = this.#writing;
+		return this.#closePart() + this.#done(item, status);
 	}
 
 	#closePart(): string {

@@ -50,20 +50,20 @@ describe("the openai SDK", () => {
 		const stream = client.responses.stream({ model: MODEL, input: "hi" });
 		let text = "";
 		let last: ResponseStreamEvent | undefined;
-		let calls = "";
+		const calls = new Map<string, string>();
 		stream.on("response.output_text.delta", ({ delta, snapshot }) => {
 			text += delta;
 			expect(snapshot).toBe(text);
 		});
-		stream.on("response.function_call_arguments.delta", ({ snapshot }) => {
-			calls = snapshot;
+		stream.on("response.function_call_arguments.delta", ({ item_id, snapshot }) => {
+			calls.set(item_id, snapshot);
 		});
 		stream.on("event", (event) => {
 			last = event;
 		});
 		const final = await stream.finalResponse();
 		expect(text).toBe("Looking.");
-		expect(calls).toBe('{"at":1}');
+		expect([...calls.values()]).toEqual(['{"at":1}', "{}"]);
 		expect(final.output_text).toBe("Looking.");
 		expect(final.usage).toEqual(USAGE);
 		expect(final.output).toMatchObject([
@@ -93,6 +93,64 @@ describe("the openai SDK", () => {
 		const final = await ResponseStream.fromReadableStream(streamOf(lines)).finalResponse();
 		expect(final.output_text).toBe("Looking.");
 		expect(final.output).toHaveLength(4);
+	});
+
+	it("reads calls of tools in a namespace and of custom tools", async () => {
+		const client = clientOf(
+			streamed(
+				streamOf([
+					hubText([
+						delta({
+							tool_calls: [{ index: 0, id: "a", function: { name: "files__get__size", arguments: "{}" } }],
+						}),
+						delta({
+							tool_calls: [{ index: 1, id: "b", function: { name: "patch", arguments: '{"input":"a' } }],
+						}),
+						delta({ tool_calls: [{ index: 1, function: { arguments: '\\nb"}' } }] }),
+						delta({}, "tool_calls"),
+						USAGE_CHUNK,
+					]),
+				]),
+			),
+		);
+		const parameters = { type: "object", properties: {} };
+		const stream = client.responses.stream({
+			model: MODEL,
+			input: "hi",
+			tools: [
+				{
+					type: "namespace",
+					name: "files",
+					description: "Files.",
+					tools: [{ type: "function", name: "get__size", parameters }],
+				},
+				{ type: "custom", name: "patch" },
+			],
+		});
+		const events: ResponseStreamEvent[] = [];
+		stream.on("event", (event) => events.push(event));
+		const final = await stream.finalResponse();
+		const calls = [
+			{ type: "function_call", call_id: "a", namespace: "files", name: "get__size", arguments: "{}" },
+			{ type: "custom_tool_call", call_id: "b", name: "patch", input: "a\nb" },
+		];
+		expect(final.output).toMatchObject(calls);
+		const done = events.flatMap((event) => (event.type === "response.output_item.done" ? [event.item] : []));
+		expect(done).toMatchObject(calls);
+		const added = events.flatMap((event) =>
+			event.type === "response.output_item.added" ? [event.item] : [],
+		);
+		expect(added).toMatchObject([
+			{ type: "function_call", namespace: "files", name: "get__size" },
+			{ type: "custom_tool_call", name: "patch", input: "" },
+		]);
+		const input = events.flatMap((event) =>
+			event.type === "response.custom_tool_call_input.delta" ? [event.delta] : [],
+		);
+		expect(input.join("")).toBe("a\nb");
+		expect(events.filter(({ type }) => type === "response.custom_tool_call_input.done")).toMatchObject([
+			{ input: "a\nb", output_index: 1 },
+		]);
 	});
 
 	it("takes a response that was cut, and one that refuses", async () => {

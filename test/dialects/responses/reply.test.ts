@@ -18,6 +18,45 @@ const call = (id: string, name: string, args: string) => ({
 const said = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
 
 describe("a response", () => {
+	it("has the caller's names of tools in a namespace and of custom tools", () => {
+		const body = {
+			input: "hi",
+			tools: [
+				{ type: "namespace", name: "files", tools: [{ type: "function", name: "get__size" }] },
+				{ type: "custom", name: "patch" },
+			],
+		};
+		const calls = [
+			call("a", "files__get__size", '{"x":1}'),
+			call("b", "patch", '{"input":"a\\nb"}'),
+			call("c", "patch", "*** Begin"),
+			call("d", "other__one", "{}"),
+		];
+		const { output } = write({ tool_calls: calls }, "tool_calls", body);
+		const status = "completed";
+		expect(output).toEqual([
+			{
+				id: expect.stringMatching(/^fc_/),
+				type: "function_call",
+				status,
+				call_id: "a",
+				namespace: "files",
+				name: "get__size",
+				arguments: '{"x":1}',
+			},
+			{
+				id: expect.stringMatching(/^ctc_/),
+				type: "custom_tool_call",
+				status,
+				call_id: "b",
+				name: "patch",
+				input: "a\nb",
+			},
+			expect.objectContaining({ type: "custom_tool_call", call_id: "c", input: "*** Begin" }),
+			expect.objectContaining({ type: "function_call", call_id: "d", name: "other__one" }),
+		]);
+	});
+
 	it("is exactly this", () => {
 		expect(write({ content: "Hello" })).toEqual({
 			id: "id-1776784307643",

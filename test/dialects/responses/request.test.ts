@@ -173,11 +173,15 @@ describe("input", () => {
 	it.each([
 		[[{ type: "item_reference", id: "msg_1" }], 'input[0].type: "item_reference" is not supported'],
 		[
+			[{ type: "computer_call", call_id: "a", action: { type: "screenshot" } }],
+			'input[0].type: "computer_call" is not supported',
+		],
+		[
 			[
 				{ role: "user", content: "a" },
-				{ type: "web_search_call", id: "ws_1" },
+				{ type: "function_call_output", call_id: "a", output: "1" },
 			],
-			'input[1].type: "web_search_call" is not supported',
+			"input[1].call_id: no call before it has this id",
 		],
 		[
 			[{ role: "user", content: [{ type: "input_video", url: "x" }] }],
@@ -309,6 +313,118 @@ describe("fields", () => {
 	});
 });
 
+describe("history of tools", () => {
+	it("has the names that the engine knows tools by", () => {
+		const { messages, dropped } = readChat({
+			input: [
+				{ role: "user", content: "hi" },
+				{ ...call("a", "get__size", '{"x":1}'), namespace: "files" },
+				{ type: "custom_tool_call", id: "ctc_1", call_id: "b", name: "patch", input: 'a "b"\n' },
+				{
+					type: "function_call_output",
+					id: "fco_1",
+					call_id: "a",
+					output: [{ type: "input_text", text: "42" }],
+				},
+				{ type: "custom_tool_call_output", call_id: "b", output: "done" },
+			],
+		});
+		expect(messages).toEqual([
+			{ role: "user", content: "hi" },
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [
+					toolCall("a", "files__get__size", '{"x":1}'),
+					toolCall("b", "patch", '{"input":"a \\"b\\"\\n"}'),
+				],
+			},
+			{ role: "tool", tool_call_id: "a", content: "42" },
+			{ role: "tool", tool_call_id: "b", content: "done" },
+		]);
+		expect(dropped).toBeUndefined();
+	});
+
+	it("reads calls of the caller's own kinds of tools as functions", () => {
+		expect(
+			messagesOf([
+				{
+					type: "local_shell_call",
+					id: "ls_1",
+					call_id: "a",
+					status: "completed",
+					action: { command: ["ls"] },
+				},
+				{ type: "local_shell_call_output", id: "a", output: "x.txt" },
+				{ type: "shell_call", id: "sh_1", call_id: "b", action: { commands: ["ls"] } },
+				{ type: "shell_call_output", call_id: "b", output: [{ stdout: "x.txt", stderr: "" }] },
+			]),
+		).toEqual([
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [toolCall("a", "local_shell", '{"action":{"command":["ls"]}}')],
+			},
+			{ role: "tool", tool_call_id: "a", content: "x.txt" },
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [toolCall("b", "shell", '{"action":{"commands":["ls"]}}')],
+			},
+			{ role: "tool", tool_call_id: "b", content: '[{"stdout":"x.txt","stderr":""}]' },
+		]);
+	});
+
+	it("leaves out calls of tools that OpenAI hosts", () => {
+		const { messages, dropped } = readChat({
+			input: [
+				{ role: "user", content: "hi" },
+				{ type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search" } },
+				{ type: "mcp_list_tools", id: "mcpl_1", server_label: "x", tools: [] },
+				{ role: "assistant", content: "Found." },
+			],
+			tools: [{ type: "web_search" }],
+		});
+		expect(messages).toEqual([
+			{ role: "user", content: "hi" },
+			{ role: "assistant", content: "Found." },
+		]);
+		expect(dropped).toEqual(["tools.web_search", "input.web_search_call", "input.mcp_list_tools"]);
+	});
+});
+
+describe("fields that OpenAI checks", () => {
+	const pairs = (count: number) =>
+		Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
+
+	it.each([
+		[{ include: ["bogus"] }, "/include/0"],
+		[{ service_tier: "gold" }, "/service_tier"],
+		[{ metadata: pairs(17) }, "/metadata"],
+		[{ metadata: { key: "v".repeat(513) } }, "/metadata/key"],
+	])("refuses %j", (body, place) => {
+		const description = (() => {
+			try {
+				readChat({ input: "hi", ...body });
+			} catch (error) {
+				if (error instanceof AiError && error.key === "badInput") return error.description;
+				throw error;
+			}
+			throw new Error("the request was accepted");
+		})();
+		expect(description).toContain(`'${place}'`);
+	});
+
+	it("takes what OpenAI takes", () => {
+		const body = {
+			include: ["reasoning.encrypted_content"],
+			service_tier: "flex",
+			metadata: pairs(16),
+		};
+		expect(readChat({ input: "hi", ...body }).messages).toEqual([{ role: "user", content: "hi" }]);
+	});
+});
+
 describe("tools", () => {
 	const parameters = { type: "object", properties: {} };
 	const look = { type: "function", name: "look", description: "Looks.", parameters, strict: true };
@@ -364,6 +480,110 @@ describe("tools", () => {
 		expect(chat.tools).toHaveLength(1);
 		expect(chat.tool_choice).toBe("auto");
 		expect(chat.dropped).toEqual([`tools.${type}`]);
+	});
+
+	it("flattens namespaces, and what is in them", () => {
+		const chat = readChat({
+			input: "hi",
+			tools: [
+				look,
+				{
+					type: "namespace",
+					name: "mcp__tiny",
+					description: "Tools.",
+					tools: [
+						{ type: "function", name: "add", strict: false, parameters },
+						{ type: "custom", name: "get__weather" },
+						{ type: "web_search" },
+					],
+				},
+			],
+			tool_choice: { type: "function", namespace: "mcp__tiny", name: "add" },
+		});
+		expect(chat.tools?.map((tool) => tool.function.name)).toEqual([
+			"look",
+			"mcp__tiny__add",
+			"mcp__tiny__get__weather",
+		]);
+		expect(chat.tools?.[1]).toEqual({
+			type: "function",
+			function: { name: "mcp__tiny__add", strict: false, parameters },
+		});
+		expect(chat.tool_choice).toEqual({ type: "function", function: { name: "mcp__tiny__add" } });
+		expect(chat.dropped).toEqual(["tools.web_search"]);
+	});
+
+	it("shortens long names with a hash, alike in tools, choice and history", () => {
+		const name = "x".repeat(70);
+		const chat = readChat({
+			input: [
+				{ role: "user", content: "hi" },
+				{ ...call("a", name), namespace: "ns" },
+			],
+			tools: [{ type: "namespace", name: "ns", tools: [{ type: "function", name }] }],
+			tool_choice: { type: "function", namespace: "ns", name },
+		});
+		// `sha256sum` of `ns__` and 70 times `x`.
+		const short = `ns__${"x".repeat(51)}_bf9b0a9e`;
+		expect(chat.tools?.[0]?.function.name).toBe(short);
+		expect(short).toHaveLength(64);
+		expect(chat.tool_choice).toEqual({ type: "function", function: { name: short } });
+		expect(chat.messages[1]?.tool_calls).toEqual([toolCall("a", short)]);
+	});
+
+	it("reads a custom tool as a function with one text", () => {
+		const format = { type: "grammar", syntax: "lark", definition: "start: /a+/" };
+		const tools = [{ type: "custom", name: "patch", description: "Patches.", format }];
+		expect(readChat({ input: "hi", tools, tool_choice: { type: "custom", name: "patch" } })).toMatchObject({
+			tools: [
+				{
+					type: "function",
+					function: {
+						name: "patch",
+						description: "Patches.",
+						parameters: {
+							type: "object",
+							properties: {
+								input: {
+									type: "string",
+									description: "The whole input of the tool. It must match this Lark grammar:\nstart: /a+/",
+								},
+							},
+							required: ["input"],
+							additionalProperties: false,
+						},
+					},
+				},
+			],
+			tool_choice: { type: "function", function: { name: "patch" } },
+		});
+	});
+
+	it.each([
+		[
+			[
+				{ type: "function", name: "a__b" },
+				{ type: "namespace", name: "a", tools: [{ type: "function", name: "b" }] },
+			],
+			"tools[1].tools[0].name: tools[0] has the same name for the engine, a__b",
+		],
+		[
+			[
+				{ type: "function", name: "a" },
+				{ type: "custom", name: "a" },
+			],
+			"tools[1].name: tools[0] has the same name for the engine, a",
+		],
+		[
+			[{ type: "function", name: "get weather" }],
+			"tools[0].name: Invalid string: must match pattern /^[a-zA-Z0-9_-]{1,128}$/",
+		],
+		[
+			[{ type: "namespace", name: "a", tools: [{ type: "function", name: "b", parameters: 1 }] }],
+			"tools[0].tools[0].parameters: expected record, received number",
+		],
+	])("refuses the names of %j", (tools, description) => {
+		expect(refusal({ tools })).toBe(description);
 	});
 
 	it("leaves out several tools, in the request's order, and then the choice among none", () => {
@@ -484,8 +704,8 @@ describe("a model's own rules", () => {
 			);
 			const output = seen(address)[1]?.content;
 			expect(() =>
-				readChat({ input: [{ type: "function_call_output", call_id: "a", output }] }, KIMI),
-			).toThrowError("5006: Error: '/input/0/output/1/image_url' must be an https URL or a data URI");
+				readChat({ input: [call("a"), { type: "function_call_output", call_id: "a", output }] }, KIMI),
+			).toThrowError("5006: Error: '/input/1/output/1/image_url' must be an https URL or a data URI");
 		},
 	);
 

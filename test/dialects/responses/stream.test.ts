@@ -154,7 +154,7 @@ describe("order of events", () => {
 		});
 	});
 
-	it("keeps calls open while engines write them in turns", async () => {
+	it("writes calls one after the other, also where an engine writes them in turns", async () => {
 		const events = await eventsFrom([
 			delta({ content: "Looking." }),
 			delta({
@@ -179,12 +179,12 @@ describe("order of events", () => {
 			"content_part.done 0",
 			"output_item.done 0 message",
 			"output_item.added 1 function_call",
-			"output_item.added 2 function_call",
-			'function_call_arguments.delta 2 {"x"',
 			'function_call_arguments.delta 1 {"at":1}',
-			"function_call_arguments.delta 2 :2}",
 			'function_call_arguments.done 1 {"at":1}',
 			"output_item.done 1 function_call",
+			"output_item.added 2 function_call",
+			'function_call_arguments.delta 2 {"x"',
+			"function_call_arguments.delta 2 :2}",
 			'function_call_arguments.done 2 {"x":2}',
 			"output_item.done 2 function_call",
 			"completed",
@@ -196,6 +196,44 @@ describe("order of events", () => {
 				{ type: "message", status: "completed" },
 				{ ...item, id: "fc_02", call_id: "a", name: "look", arguments: '{"at":1}' },
 				{ ...item, id: "fc_03", call_id: "b", name: "nod", arguments: '{"x":2}' },
+			],
+		});
+	});
+
+	it("ends a call when the next one begins or text follows, not with the answer", async () => {
+		const call = (index: number, text: string) =>
+			delta({ tool_calls: [{ index, id: `c${index}`, function: { name: "look", arguments: text } }] });
+		const events = await eventsFrom([call(0, '{"at":1}'), call(1, "{}"), delta({ content: "So." })]);
+		expect(events.map(brief).slice(2)).toEqual([
+			"output_item.added 0 function_call",
+			'function_call_arguments.delta 0 {"at":1}',
+			'function_call_arguments.done 0 {"at":1}',
+			"output_item.done 0 function_call",
+			"output_item.added 1 function_call",
+			"function_call_arguments.delta 1 {}",
+			"function_call_arguments.done 1 {}",
+			"output_item.done 1 function_call",
+			"output_item.added 2 message",
+			"content_part.added 2",
+			"output_text.delta 2 So.",
+			"output_text.done 2 So.",
+			"content_part.done 2",
+			"output_item.done 2 message",
+			"completed",
+		]);
+	});
+
+	it("gives the calls of a cut answer as far as they came", async () => {
+		const events = await eventsFrom([
+			delta({ tool_calls: [{ index: 0, id: "a", function: { name: "look", arguments: '{"at' } }] }),
+			delta({ tool_calls: [{ index: 1, id: "b", function: { name: "nod", arguments: '{"x"' } }] }),
+			delta({}, "length"),
+		]);
+		expect(events.at(-1)?.response).toMatchObject({
+			status: "incomplete",
+			output: [
+				{ call_id: "a", status: "completed", arguments: '{"at' },
+				{ call_id: "b", status: "incomplete", arguments: '{"x"' },
 			],
 		});
 	});
