@@ -96,7 +96,7 @@ async function questionOf(planned: Planned, prompt: string): Promise<Question> {
 	const model = catalog.find(MODEL_OF[door]);
 	if (!model) throw new Error(`no model ${MODEL_OF[door]}`);
 	const { path, body } = asked(planned, prompt);
-	const { call } = await parse({ fields: body }, DIALECTS[door](model).reader, model);
+	const { call } = await parse({ fields: body }, DIALECTS[door](model).reader, { model });
 	const { worth } = await admission("", { kind: "operator" }, model, call, limitsOf(limits, ""));
 	return { path, body, model, call, worth, reserved: reservedFor(worth, worth.outputTokens) };
 }

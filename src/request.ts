@@ -148,8 +148,21 @@ export interface Services extends World {
 }
 
 export interface Routing {
-	/** Targets for a model id; `named` where a route names it (exactly or by pattern), not the default backend. */
-	find(modelId: string): { targets: WeightedTarget[]; named: boolean; settings?: RouteSettings } | undefined;
+	find(modelId: string): Routed | undefined;
+}
+
+/** What serves a model. */
+export interface Routed {
+	targets: WeightedTarget[];
+	/** Whether a route names the model, exactly or by a pattern; otherwise the default backend serves it. */
+	named: boolean;
+	/**
+	 * Whether inputs are validated as Workers AI does. Setting `strict` of the route; true by default where every target
+	 * is the simulator or Workers AI itself. Lenient reading accepts what engines and published clients need, `null` for
+	 * "not set" above all.
+	 */
+	strict: boolean;
+	settings?: RouteSettings;
 }
 
 /** Of one route. */

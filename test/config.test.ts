@@ -69,6 +69,7 @@ describe("configure", () => {
 		});
 		expect(routing.find("@cf/meta/llama-3.2-1b-instruct")).toEqual({
 			named: true,
+			strict: false,
 			targets: [
 				{
 					backend: "pool",
@@ -96,9 +97,10 @@ describe("configure", () => {
 			headers: {},
 			timeouts: { headerMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
 		};
-		expect(routing.find("m")).toEqual({ named: true, targets: [{ ...target, model: "m" }] });
+		expect(routing.find("m")).toEqual({ named: true, strict: true, targets: [{ ...target, model: "m" }] });
 		expect(routing.find("other")).toEqual({
 			named: false,
+			strict: true,
 			targets: [{ ...target, model: "other", anyModel: true }],
 		});
 	});

@@ -18,6 +18,8 @@ const RetriesSetting = z
 
 export interface ReadSettings {
 	settings?: RouteSettings;
+	/** Whether inputs are validated as the product does. Absent: the kinds of the route's targets decide. */
+	strict?: boolean;
 	/** Of each call, where its target has none of its own. */
 	timeouts: Partial<Timeouts>;
 }
@@ -31,15 +33,17 @@ export const Settings = z
 		hedge_ms: milliseconds.optional(),
 		sticky: z.literal("session").optional(),
 		passthrough: z.boolean().optional(),
+		strict: z.boolean().optional(),
 	})
 	.refine(({ hedge_ms, passthrough }) => !passthrough || hedge_ms === undefined, {
 		path: ["hedge_ms"],
 		error: 'cannot stand beside "passthrough": leave one of the two out',
 	})
-	.transform(({ timeouts = {}, retries, hedge_ms, sticky, passthrough }): ReadSettings => {
+	.transform(({ timeouts = {}, retries, hedge_ms, sticky, passthrough, strict }): ReadSettings => {
 		const { totalMs, ...ofEachCall } = timeouts;
 		return {
 			timeouts: ofEachCall,
+			...(strict !== undefined && { strict }),
 			settings: {
 				...(totalMs !== undefined && { totalMs }),
 				...(retries && { retries }),

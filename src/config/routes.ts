@@ -27,6 +27,7 @@ export interface Route {
 	pattern: string;
 	targets: RouteTarget[];
 	settings?: RouteSettings;
+	strict?: boolean;
 }
 
 /** Models, of one isolate. Callers may make up ids: when there are more, all are forgotten. */
@@ -69,15 +70,22 @@ export class RouteTable implements Routing {
 			return {
 				targets: route.targets.map((target) => weightedTarget(target, modelId, isExact(route))),
 				named: true,
+				strict: route.strict ?? isProduct(route.targets),
 				...(route.settings && { settings: route.settings }),
 			};
 		if (!this.defaultBackend) return undefined;
+		const target: RouteTarget = { backend: this.defaultBackend, headers: {} };
 		return {
-			targets: [weightedTarget({ backend: this.defaultBackend, headers: {} }, modelId, false)],
+			targets: [weightedTarget(target, modelId, false)],
 			named: false,
+			strict: isProduct([target]),
 		};
 	}
 }
+
+/** The simulator stands in for Workers AI: what it accepts must work after `wrangler deploy`. */
+const isProduct = (targets: readonly RouteTarget[]): boolean =>
+	targets.every(({ backend: { kind } }) => kind === "simulator" || kind === "workers-ai");
 
 const weightedTarget = (
 	{ backend, model, rename, weight, continues, loras, headers, timeouts }: RouteTarget,
@@ -154,7 +162,7 @@ export function readRoutes(entries: [string, unknown][], world: RouteWorld): Rou
 		const path: Path = ["ROUTES", pattern];
 		if (!/^\S+$/.test(pattern))
 			world.problems.add(path, "expected a model id or a pattern, found spaces or nothing");
-		const { list, listPath, settings, timeouts } = readEntry(entry, path, world.problems);
+		const { list, listPath, settings, strict, timeouts } = readEntry(entry, path, world.problems);
 		if (Array.isArray(list))
 			for (const [i, target] of list.entries()) checkBackend(target, [...listPath, i], world);
 		const parsed = list === undefined ? undefined : world.problems.parse(schema, list, listPath);
@@ -162,6 +170,7 @@ export function readRoutes(entries: [string, unknown][], world: RouteWorld): Rou
 		return {
 			pattern,
 			...(settings && { settings }),
+			...(strict !== undefined && { strict }),
 			targets: (parsed ?? []).flatMap(({ backend: name, headers = {}, continues, ...target }) => {
 				const backend = world.backends.get(String(name));
 				if (!backend) return [];

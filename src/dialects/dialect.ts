@@ -12,16 +12,17 @@ import type { Usage } from "../tasks/text-generation.ts";
 export interface Reader {
 	/**
 	 * What the caller may send, for this model: its ranges, its defaults. `models/schema` shows it as JSON Schema.
-	 * Unknown properties are dropped, as the product does, unless the model's own schema forbids them.
+	 * Unknown properties are dropped, as the product does, unless the model's own schema forbids them. `strict`: what the
+	 * product refuses is refused (`Routed.strict`).
 	 */
-	schema(model: Model): z.ZodType;
+	schema(model: Model, strict?: boolean): z.ZodType;
 	/**
 	 * The input that a body which is not JSON stands for (an audio file, an image, a form), and how it is put there:
 	 * `raw`, as the bytes; `wrapped`, as `{body, contentType}`.
 	 */
 	body?: { field: string; as: "raw" | "wrapped" };
 	/** Parsed inputs, as `schema` gives them, to a task's input. Throws `AiError`. Reads nothing, calls nothing. */
-	read(inputs: never, model: Model): TaskCall;
+	read(inputs: never, model: Model, strict?: boolean): TaskCall;
 }
 
 /** An answer written for the caller; the surface adds its envelope to `json` and headers to all. */

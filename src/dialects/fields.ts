@@ -3,18 +3,20 @@ import * as z from "zod";
 import type { Model } from "../models/model.ts";
 
 /**
- * Builds a schema once for each catalogue entry. Building takes a hundred times as long as parsing a small chat; what
- * is kept is a function of the entry alone and goes when the entry goes.
+ * Builds a schema once for each catalogue entry and reading (strict or lenient). Building takes a hundred times as long
+ * as parsing a small chat. A schema depends on nothing else, and is collected together with its entry.
  */
 export function perModel<Schema extends z.ZodType>(
-	build: (model: Model) => Schema,
-): (model: Model) => Schema {
-	const built = new WeakMap<Model, Schema>();
-	return (model) => {
-		const known = built.get(model);
+	build: (model: Model, strict: boolean) => Schema,
+): (model: Model, strict?: boolean) => Schema {
+	const lenientSchemas = new WeakMap<Model, Schema>();
+	const strictSchemas = new WeakMap<Model, Schema>();
+	return (model, strict = false) => {
+		const schemas = strict ? strictSchemas : lenientSchemas;
+		const known = schemas.get(model);
 		if (known) return known;
-		const schema = build(model);
-		built.set(model, schema);
+		const schema = build(model, strict);
+		schemas.set(model, schema);
 		return schema;
 	};
 }

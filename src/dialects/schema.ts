@@ -12,9 +12,13 @@ interface ModelSchema {
 	output: object;
 }
 
-export function modelSchema(model: Model): ModelSchema {
+export function modelSchema(model: Model, strict = true): ModelSchema {
 	const { reader, writer } = nativeDialect(model);
-	const input = z.toJSONSchema(reader.schema(model), { io: "input", unrepresentable: "any" });
+	const input = z.toJSONSchema(reader.schema(model, strict), {
+		io: "input",
+		unrepresentable: "any",
+		override: ({ jsonSchema }) => dropSafeIntegerBounds(jsonSchema),
+	});
 	return {
 		input: reader.body?.as === "raw" ? orBytes(input, reader.body.field) : input,
 		output:
@@ -22,6 +26,12 @@ export function modelSchema(model: Model): ModelSchema {
 				? { type: "string", contentType: writer.schema, format: "binary" }
 				: { ...z.toJSONSchema(writer.schema, { unrepresentable: "any" }), contentType: "application/json" },
 	};
+}
+
+/** zod bounds every integer by what a double can hold exactly. The product's schemas have no such bounds. */
+function dropSafeIntegerBounds(schema: z.core.JSONSchema.BaseSchema): void {
+	if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+	if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
 /** The file itself as the body, as the product's schemas have it. */

@@ -23,6 +23,8 @@ import { route } from "./route.ts";
 export interface Explanation {
 	model: string;
 	task?: string;
+	/** Whether inputs are validated as Workers AI does: setting `strict` of the route. Absent where nothing serves the model. */
+	strict?: boolean;
 	/** Engines in the order to ask them. */
 	targets?: ExplainedTarget[];
 	retries?: { attempts: number; base_ms: number; max_ms: number };
@@ -83,14 +85,19 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	const limits = limitsOf(services.limits, request.caller.account);
 	explanation.task = model.task;
 	explanation.price = priceShown(model);
+	const routed = services.routing.find(model.id);
+	if (routed) explanation.strict = routed.strict;
 	await step("plan", () => checkPlan(model, limits, services.routing));
 	const { call, writer } =
 		(await step("parse", async () => {
 			const { reader, writer } = request.dialect(model);
-			return { writer, call: (await parse(request.inputs, reader, model)).call };
+			return {
+				writer,
+				call: (await parse(request.inputs, reader, { model, strict: routed?.strict ?? false })).call,
+			};
 		})) ?? {};
 	if (call) {
-		await step("fit", () => fitContext(call, model));
+		await step("fit", () => fitContext(call, model, routed));
 		const wanted = await admission(request.id, request.caller.credential, model, call, limits);
 		const asked = onRoute(wanted, model, services.routing);
 		const { inputTokens = 0 } = (await estimate(call, model)).fixed;

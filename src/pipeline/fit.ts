@@ -1,31 +1,28 @@
-/** Whether a call can fit its model, before anything is spent on it. Only what is surely too long is refused. */
+/** Whether a call can fit the context window of its model (5021), before anything is spent on it. */
+import { countPrompt } from "../backends/simulator/tokens.ts";
 import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
+import type { Routed } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { textOf } from "../tasks/text-generation.ts";
+import { type ChatInput, textOf } from "../tasks/text-generation.ts";
 import { approximateTokens } from "../tokens.ts";
 
-/** Some tokenizers make so much less of a text than the usual one (docs/token-counts.md). */
+/** An estimate refuses only what is surely too long: some tokenizers make this share of the usual count (docs/token-counts.md). */
 const SURE_SHARE = 0.8;
 /** UTF-8 bytes of a UTF-16 code unit, at most; a token has at least one. */
 const MOST_BYTES_OF_A_CHARACTER = 3;
 
-export function fitContext(call: TaskCall, model: Model): void {
+/** The simulator's tokenizer is known, so its count is exact. For every other engine the prompt is estimated. */
+export function fitContext(call: TaskCall, model: Model, routed?: Pick<Routed, "targets">): void {
 	if (call.task === "text-generation" && model.contextWindow !== undefined) {
-		const { messages, prompt, tools, max_tokens = 0 } = call.input;
-		const texts = messages.flatMap(({ content, tool_calls }) =>
-			tool_calls ? [textOf(content), JSON.stringify(tool_calls)] : [textOf(content)],
-		);
-		if (prompt !== undefined) texts.push(prompt);
-		if (tools) texts.push(JSON.stringify(tools));
-		const characters = texts.reduce((sum, { length }) => sum + length, 0);
-		// Most requests are far from it, and counting costs more than all else here.
-		if (characters * MOST_BYTES_OF_A_CHARACTER + max_tokens <= model.contextWindow) return;
-		const wanted = Math.floor(approximateTokens(texts) * SURE_SHARE) + max_tokens;
-		if (wanted > model.contextWindow)
+		const { input } = call;
+		const isSimulated = routed?.targets.every(({ kind }) => kind === "simulator");
+		const prompt = isSimulated ? countPrompt(input) : estimatedPrompt(input, model.contextWindow);
+		const total = prompt + (input.max_tokens ?? 0);
+		if (total > model.contextWindow)
 			throw new AiError(
 				"contextWindowExceeded",
-				`The estimated number of input and maximum output tokens (${wanted}) exceeded this model context window limit (${model.contextWindow})`,
+				`The estimated number of input and maximum output tokens (${total}) exceeded this model context window limit (${model.contextWindow})`,
 			);
 	}
 	if (call.task === "text-embeddings" && model.input === "embeddings-m3" && !call.input.truncate) {
@@ -39,4 +36,17 @@ export function fitContext(call: TaskCall, model: Model): void {
 				`Max context reached ${all} tokens but model supports only ${model.contextWindow}`,
 			);
 	}
+}
+
+/** 0 where the prompt fits for certain: counting costs more than everything else here, and most prompts are short. */
+function estimatedPrompt(input: ChatInput, contextWindow: number): number {
+	const { messages, prompt, tools, max_tokens = 0 } = input;
+	const texts = messages.flatMap(({ content, tool_calls }) =>
+		tool_calls ? [textOf(content), JSON.stringify(tool_calls)] : [textOf(content)],
+	);
+	if (prompt !== undefined) texts.push(prompt);
+	if (tools) texts.push(JSON.stringify(tools));
+	const characters = texts.reduce((sum, { length }) => sum + length, 0);
+	if (characters * MOST_BYTES_OF_A_CHARACTER + max_tokens <= contextWindow) return 0;
+	return Math.floor(approximateTokens(texts) * SURE_SHARE);
 }

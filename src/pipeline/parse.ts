@@ -10,11 +10,11 @@ import type { TaskCall } from "../tasks/task.ts";
 export async function parse(
 	sent: Inputs,
 	reader: Reader,
-	model: Model,
+	{ model, strict = false }: { model: Model; strict?: boolean },
 ): Promise<{ inputs: unknown; call: TaskCall }> {
 	refuseQueued(sent.fields);
-	const inputs = validate(reader.schema(model), await joinBody(sent, reader));
-	return { inputs, call: reader.read(inputs as never, model) };
+	const inputs = validate(reader.schema(model, strict), await joinBody(sent, reader));
+	return { inputs, call: reader.read(inputs as never, model, strict) };
 }
 
 /** What belongs to the product's asynchronous queue would otherwise end in a puzzling 5006. */

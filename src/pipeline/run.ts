@@ -18,8 +18,10 @@ export async function run(request: InferenceRequest, services: Services): Promis
 	const model = authorize(request.model, services); // first: the model names the dialect
 	checkPlan(model, limitsOf(services.limits, request.caller.account), services.routing);
 	const { reader, writer } = request.dialect(model);
-	const { inputs, call: asked } = await parse(request.inputs, reader, model);
-	fitContext(asked, model);
+	const routed = services.routing.find(model.id);
+	const strict = routed?.strict ?? false;
+	const { inputs, call: asked } = await parse(request.inputs, reader, { model, strict });
+	fitContext(asked, model, routed);
 	const { ticket, ...entry } = await admit(request, model, asked, services);
 	let tried: Served = { backend: "", model: "", attempts: 0, wasted: [] };
 	let metered: Metered | undefined;

@@ -30,7 +30,7 @@ const ANY_LIMIT = 1;
 /** By our own count, of a body that may be a request's whole one. */
 export async function countTokens(body: unknown, model: Model): Promise<Response> {
 	const fields = { max_tokens: ANY_LIMIT, ...Counted.parse(body) };
-	const { call } = await parse({ fields }, anthropicMessages.reader, model);
+	const { call } = await parse({ fields }, anthropicMessages.reader, { model });
 	if (call.task !== "text-generation") throw new TypeError(`Messages were read as ${call.task}`);
 	return Response.json({ input_tokens: promptTokens(call.input) });
 }

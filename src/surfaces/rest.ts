@@ -120,7 +120,7 @@ export function rest(services: Services): Hono<RestEnv> {
 		if (!id) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
 		const model = catalog.find(id);
 		if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
-		return envelope(modelSchema(model));
+		return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
 	});
 	app.get("/tasks/search", () => envelope(taskList()));
 	app.get("/authors/search", () => envelope(authorList(catalog)));

@@ -129,6 +129,36 @@ describe("RouteTable", () => {
 		]);
 	});
 
+	it("is strict where only the simulator or Workers AI serves a model, unless the route says otherwise", () => {
+		const { routing } = configure({
+			BACKENDS: {
+				vllm: { kind: "openai", url: "http://vllm/v1" },
+				hosted: { kind: "workers-ai", url: "https://cloudflare.example/ai", key: "KEY" },
+			},
+			KEY: "k",
+			DEFAULT_BACKEND: "simulator",
+			ROUTES: {
+				product: [{ backend: "simulator" }, { backend: "hosted" }],
+				engine: [{ backend: "vllm" }],
+				mixed: [{ backend: "simulator" }, { backend: "vllm" }],
+				loose: { targets: [{ backend: "simulator" }], strict: false },
+				tight: { targets: [{ backend: "vllm" }], strict: true },
+			},
+		});
+		const strictOf = (id: string) => routing.find(id)?.strict;
+		expect(["product", "engine", "mixed", "loose", "tight", "other"].map(strictOf)).toEqual([
+			true,
+			false,
+			false,
+			false,
+			true,
+			true,
+		]);
+		expect(routing.find("loose")?.settings).toEqual({});
+		const own = { BACKENDS: { vllm: { kind: "openai", url: "http://vllm/v1" } }, DEFAULT_BACKEND: "vllm" };
+		expect(configure(own).routing.find("other")?.strict).toBe(false);
+	});
+
 	it("knows how each kind of engine goes on with a message, unless it is told", () => {
 		const BACKENDS = {
 			vllm: { kind: "openai", url: "http://vllm/v1" },

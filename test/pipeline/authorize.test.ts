@@ -12,8 +12,8 @@ const services = (routing: Routing["find"], now = NOW) => ({
 	routing: { find: routing },
 	now: () => now,
 });
-const byRoute = services(() => ({ targets: [], named: true }));
-const byDefault = services(() => ({ targets: [], named: false }));
+const byRoute = services(() => ({ targets: [], named: true, strict: false }));
+const byDefault = services(() => ({ targets: [], named: false, strict: false }));
 const unserved = services(() => undefined);
 
 describe("authorize", () => {
@@ -47,7 +47,10 @@ describe("authorize", () => {
 			`5028: ${ENDED} was deprecated on 2026-05-30. See the model catalog for alternatives`,
 		);
 		expect(authorize(ENDED, byRoute).id).toBe(ENDED);
-		const before = services(() => ({ targets: [], named: false }), Date.parse("2026-05-29T23:59:59Z"));
+		const before = services(
+			() => ({ targets: [], named: false, strict: false }),
+			Date.parse("2026-05-29T23:59:59Z"),
+		);
 		expect(authorize(ENDED, before).id).toBe(ENDED);
 	});
 });

@@ -59,6 +59,19 @@ describe("explain", () => {
 		expect(requests).toEqual([]);
 	});
 
+	it("says whether inputs are validated as Workers AI does, and refuses the same", async () => {
+		const ROUTES = {
+			[KIMI]: [{ backend: "spare" }],
+			[LLAMA]: { targets: [{ backend: "spare" }], strict: true },
+		};
+		const { explain } = explainer({ ...TWO, ROUTES, DEFAULT_BACKEND: "simulator" });
+		const strictOf = async (model: string) => (await explain(model)).strict;
+		expect(await strictOf(KIMI)).toBe(false);
+		expect(await strictOf(LLAMA)).toBe(true);
+		expect(await strictOf("@cf/qwen/qwen3-30b-a3b-fp8")).toBe(true);
+		expect(await explainer(TWO).explain(KIMI)).not.toHaveProperty("strict");
+	});
+
 	it("says whether the answer to this request passes as it is, where a route lets streams pass", async () => {
 		const targets = [{ backend: "spare" }];
 		const { explain } = explainer({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { adHocModel, Catalog } from "../../src/models/catalog.ts";
 import { fitContext } from "../../src/pipeline/fit.ts";
+import type { WeightedTarget } from "../../src/request.ts";
 import type { ChatInput } from "../../src/tasks/text-generation.ts";
 
 const model = { ...adHocModel("m"), contextWindow: 100 };
@@ -17,6 +18,20 @@ describe("fitContext", () => {
 		expect(() => fitContext(chat({ ...words(100), max_tokens: 30 }), model)).toThrow(
 			/^5021: The estimated number of input and maximum output tokens \(1[01]\d\) exceeded this model context window limit \(100\)$/,
 		);
+	});
+
+	it("counts exactly where the simulator alone answers", () => {
+		const target = (kind: string) => ({ targets: [{ kind }] as WeightedTarget[] });
+		// Seven letters a token, and each word ends with a space that belongs to the next: 90 tokens, 4 around the message, 3 for the reply.
+		const words = say("word ".repeat(90).trim());
+		const simulator = target("simulator");
+		expect(() => fitContext(chat({ ...words, max_tokens: 3 }), model, simulator)).not.toThrow();
+		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, simulator)).toThrow(
+			"5021: The estimated number of input and maximum output tokens (101) exceeded this model context window limit (100)",
+		);
+		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, target("openai"))).not.toThrow();
+		const several = { targets: [...simulator.targets, ...target("openai").targets] };
+		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, several)).not.toThrow();
 	});
 
 	it("takes what has fewer bytes than the window tokens as it is", () => {

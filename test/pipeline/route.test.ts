@@ -25,7 +25,7 @@ interface World {
 
 const services = (targets: WeightedTarget[], { random = 0, settings = {}, standing = {} }: World) =>
 	({
-		routing: { find: () => ({ targets, named: true, settings }) },
+		routing: { find: () => ({ targets, named: true, strict: false, settings }) },
 		random: () => random,
 		catalog: { find: (id) => (id === MODEL.id ? MODEL : undefined) },
 		health: { standing: ({ backend }) => standing[backend] ?? "closed" },
