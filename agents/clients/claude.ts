@@ -1,0 +1,33 @@
+import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+
+const TOOLS = [`mcp__${MCP_SERVER}__add`, `mcp__${MCP_SERVER}__get__weather`];
+
+export const claude: Client = {
+	path: /\/ai\/v1\/messages\?beta=true$/,
+	configure({ folder, mcp: [command, ...args] }) {
+		writeFile(folder, "mcp.json", { mcpServers: { [MCP_SERVER]: { command, args } } });
+	},
+	command(prompt, { base, model, token }, resume) {
+		return {
+			args: [
+				...(resume ? ["--continue"] : []),
+				"--mcp-config",
+				"mcp.json",
+				"--strict-mcp-config",
+				"--allowed-tools",
+				TOOLS.join(","),
+				"--print",
+				prompt,
+			],
+			env: {
+				ANTHROPIC_BASE_URL: base,
+				ANTHROPIC_AUTH_TOKEN: token,
+				ANTHROPIC_MODEL: model,
+				ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+				DISABLE_AUTOUPDATER: "1",
+			},
+		};
+	},
+	toolSearch: { name: "ToolSearch", arguments: { query: `select:${TOOLS.join(",")}`, max_results: 5 } },
+	overflow: /Prompt is too long/,
+};

@@ -1,0 +1,41 @@
+import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+
+/** Strings and arrays of strings are written in TOML as in JSON. */
+const toml = (value: string | readonly string[]): string => JSON.stringify(value);
+
+export const codex: Client = {
+	path: /\/ai\/v1\/responses$/,
+	configure({ base, home, mcp: [command, ...args], model }) {
+		writeFile(
+			home,
+			".codex/config.toml",
+			`model = ${toml(model)}
+model_provider = "ganglion"
+
+[model_providers.ganglion]
+name = "Ganglion"
+base_url = ${toml(`${base}/v1`)}
+env_key = "GANGLION_TOKEN"
+wire_api = "responses"
+
+[mcp_servers.${MCP_SERVER}]
+command = ${toml(command)}
+args = ${toml(args)}
+`,
+		);
+	},
+	command(prompt, { home, token }, resume) {
+		return {
+			args: [
+				"exec",
+				...(resume ? ["resume", "--last"] : []),
+				"--skip-git-repo-check",
+				// Without it every call of an MCP tool needs a person's yes.
+				"--dangerously-bypass-approvals-and-sandbox",
+				prompt,
+			],
+			env: { GANGLION_TOKEN: token, CODEX_HOME: `${home}/.codex` },
+		};
+	},
+	overflow: /ran out of room in the model's context window/,
+};

@@ -1,0 +1,32 @@
+import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+
+export const continueClient: Client = {
+	path: /\/ai\/v1\/chat\/completions$/,
+	configure({ base, folder, mcp: [command, ...args], model, token }) {
+		// JSON is YAML.
+		writeFile(folder, "config.yaml", {
+			name: "Ganglion",
+			version: "1.0.0",
+			schema: "v1",
+			models: [
+				{
+					name: "Ganglion",
+					provider: "openai",
+					apiBase: `${base}/v1`,
+					apiKey: token,
+					model,
+					roles: ["chat"],
+					capabilities: ["tool_use"],
+				},
+			],
+			mcpServers: [{ name: MCP_SERVER, command, args }],
+		});
+	},
+	command(prompt, _, resume) {
+		return {
+			args: ["--config", "config.yaml", "--auto", ...(resume ? ["--resume"] : []), "-p", prompt],
+			env: { CONTINUE_TELEMETRY_ENABLED: "0" },
+		};
+	},
+	overflow: /maximum context length/,
+};

@@ -1,0 +1,27 @@
+import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+
+export const opencode: Client = {
+	path: /\/ai\/v1\/chat\/completions$/,
+	configure({ base, folder, mcp, model, token }) {
+		writeFile(folder, "opencode.json", {
+			autoupdate: false,
+			share: "disabled",
+			provider: {
+				ganglion: {
+					npm: "@ai-sdk/openai-compatible",
+					name: "Ganglion",
+					options: { baseURL: `${base}/v1`, apiKey: token },
+					models: { [model]: { limit: { context: 128_000, output: 16_000 } } },
+				},
+			},
+			mcp: { [MCP_SERVER]: { type: "local", command: mcp, enabled: true } },
+		});
+	},
+	command(prompt, { model }, resume) {
+		return {
+			args: ["run", ...(resume ? ["--continue"] : []), "-m", `ganglion/${model}`, prompt],
+			env: { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
+		};
+	},
+	overflow: /maximum context length/,
+};

@@ -1,0 +1,29 @@
+import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+
+const PREFIX = `mcp__${MCP_SERVER}__`;
+
+export const qwen: Client = {
+	path: /\/ai\/v1\/chat\/completions$/,
+	configure({ home, mcp: [command, ...args] }) {
+		writeFile(home, ".qwen/settings.json", {
+			mcpServers: { [MCP_SERVER]: { command, args, trust: true } },
+			privacy: { usageStatisticsEnabled: false },
+			general: { disableAutoUpdate: true },
+		});
+	},
+	command(prompt, { base, model, token }, resume) {
+		return {
+			args: ["--auth-type", "openai", "--yolo", ...(resume ? ["--continue"] : []), prompt],
+			env: { OPENAI_BASE_URL: `${base}/v1`, OPENAI_API_KEY: token, OPENAI_MODEL: model },
+		};
+	},
+	toolSearch: {
+		name: "tool_search",
+		arguments: { query: `select:${PREFIX}add,${PREFIX}get__weather` },
+	},
+	indirectCall: (tool, input) => ({
+		name: "tool_call",
+		arguments: { name: PREFIX + tool, arguments: input },
+	}),
+	overflow: /maximum context length/,
+};

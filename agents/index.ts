@@ -1,0 +1,108 @@
+/**
+ * `npm run agents`: published coding agents against the built gateway under workerd, a scripted engine behind it. The
+ * agents come from npm, into a folder outside the project. They get no key of the user's and no internet.
+ *
+ *     npm run agents -- --only codex,claude --scenario turn,tools
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { readOptions } from "../scripts/options.ts";
+import { stopWith } from "../scripts/settings.ts";
+import { CLIENTS } from "./clients/index.ts";
+import { type Installed, install } from "./install.ts";
+import { AGENTS, type AgentName, PACKAGES } from "./packages.ts";
+import { Failure, Run } from "./run.ts";
+import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
+import { type Result, type Row, table } from "./table.ts";
+
+const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
+const USAGE = `npm run agents -- [options]
+
+  --only NAMES       agents, with commas between them: ${AGENTS.join(", ")}
+  --scenario NAMES   ${SCENARIO_NAMES.join(", ")}
+  --latest           the newest versions instead of the pinned ones
+  --folder FOLDER    where the agents are installed (ganglion-agents in the system's temporary folder)
+  --keep             keep the folders of the runs, with all requests and answers
+  --list             the agents, their versions, and the scenarios`;
+
+const options = readOptions(
+	{
+		only: { type: "string" },
+		scenario: { type: "string" },
+		latest: { type: "boolean", default: false },
+		folder: { type: "string", default: join(tmpdir(), "ganglion-agents") },
+		keep: { type: "boolean", default: false },
+		list: { type: "boolean", default: false },
+	},
+	USAGE,
+);
+
+if (options.list) {
+	for (const agent of AGENTS)
+		console.log(`${agent.padEnd(10)} ${PACKAGES[agent].name}@${PACKAGES[agent].version}`);
+	console.log("");
+	for (const name of SCENARIO_NAMES) console.log(`${name.padEnd(10)} ${SCENARIOS[name].title}`);
+	process.exit(0);
+}
+
+const agents = choose("--only", options.only, AGENTS);
+const scenarios = choose("--scenario", options.scenario, SCENARIO_NAMES);
+const cache = resolve(options.folder);
+mkdirSync(cache, { recursive: true });
+const runs = mkdtempSync(join(tmpdir(), "ganglion-agents-run-"));
+const rows: Row[] = [];
+
+for (const [index, agent] of agents.entries()) {
+	const place = `${index + 1}/${agents.length} ${agent}`;
+	console.error(`${place}: installing`);
+	const installed = await install(agent, cache, options.latest ? "latest" : undefined).catch(asError);
+	const version = installed instanceof Error ? PACKAGES[agent].version : installed.version;
+	for (const scenario of scenarios) {
+		console.error(`${place} ${version}: ${SCENARIOS[scenario].title}`);
+		const result = installed instanceof Error ? failure(installed) : await play(agent, scenario, installed);
+		rows.push({ agent, version, scenario, ...result });
+		console.error(`    ${result.outcome}: ${result.note}`);
+	}
+}
+if (options.keep) console.error(`the folders of the runs are in ${runs}`);
+else rmSync(runs, { recursive: true, force: true });
+console.log(table(rows));
+process.exit(rows.some(({ outcome }) => outcome === "fail") ? 1 : 0);
+
+async function play(agent: AgentName, scenario: ScenarioName, { command }: Installed): Promise<Result> {
+	const client = CLIENTS[agent];
+	const reason = client.unsupported?.[scenario];
+	if (reason !== undefined) return { outcome: "not supported", note: reason };
+	const folder = join(runs, `${agent}-${scenario}`);
+	const run = await Run.open({ client, command }, folder);
+	try {
+		return { outcome: "pass", note: await SCENARIOS[scenario].play(run) };
+	} catch (error) {
+		// A mistake of this program is not an agent's failure.
+		if (!(error instanceof Failure)) throw error;
+		return failure(error);
+	} finally {
+		await run.close(options.keep ? folder : undefined);
+	}
+}
+
+function choose<Name extends string>(
+	option: string,
+	names: string | undefined,
+	known: readonly Name[],
+): Name[] {
+	if (names === undefined) return [...known];
+	const listed = names.split(",");
+	const unknown = listed.filter((name) => !known.some((one) => one === name));
+	if (unknown.length > 0) stopWith(`${option}: no ${unknown.join(", ")}; there are ${known.join(", ")}`);
+	return known.filter((name) => listed.includes(name));
+}
+
+function failure({ message }: Error): Result {
+	return { outcome: "fail", note: message };
+}
+
+function asError(error: unknown): Error {
+	return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,83 @@
+/**
+ * An MCP server over stdio with two tools. Usage: `node mcp-server.ts LOG SECRET`. Each call is appended to LOG as a
+ * line of JSON. `get__weather` answers with SECRET, which nothing but this server knows: an answer that has it came
+ * through the tool. The two underscores in its name are deliberate: clients join the name of a server and a tool by them.
+ */
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import * as z from "zod";
+
+const [, , log = "", secret = ""] = process.argv;
+
+const TOOLS = [
+	{
+		name: "add",
+		description: "Adds two numbers.",
+		inputSchema: {
+			type: "object",
+			properties: { a: { type: "number" }, b: { type: "number" } },
+			required: ["a", "b"],
+		},
+	},
+	{
+		name: "get__weather",
+		description: "The weather in a city.",
+		inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+	},
+];
+
+const Message = z.object({
+	id: z.union([z.string(), z.number()]).optional(),
+	method: z.string().optional(),
+	params: z
+		.object({
+			protocolVersion: z.string().optional(),
+			name: z.string().optional(),
+			arguments: z.record(z.string(), z.unknown()).optional(),
+		})
+		.optional(),
+});
+const Numbers = z.object({ a: z.number(), b: z.number() });
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+	if (line.trim() === "") return;
+	const { id, method, params = {} } = Message.parse(JSON.parse(line));
+	// A notification has no id and gets no answer.
+	if (id === undefined || method === undefined) return;
+	const result = resultOf(method, params);
+	const answer = result ? { result } : { error: { code: -32601, message: `no method ${method}` } };
+	process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...answer })}\n`);
+});
+
+function resultOf(
+	method: string,
+	{
+		name = "",
+		arguments: input = {},
+		protocolVersion = "2025-06-18",
+	}: z.infer<typeof Message>["params"] & {},
+): object | undefined {
+	switch (method) {
+		case "initialize":
+			return {
+				protocolVersion,
+				capabilities: { tools: {} },
+				serverInfo: { name: "tiny", version: "1.0.0" },
+			};
+		case "ping":
+			return {};
+		case "tools/list":
+			return { tools: TOOLS };
+		case "tools/call":
+			appendFileSync(log, `${JSON.stringify({ name, arguments: input })}\n`);
+			return { content: [{ type: "text", text: call(name, input) }] };
+		default:
+			return undefined;
+	}
+}
+
+function call(name: string, input: object): string {
+	if (name === "get__weather") return `Rain, station ${secret}.`;
+	const { a, b } = Numbers.parse(input);
+	return String(a + b);
+}

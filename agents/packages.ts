@@ -1,0 +1,59 @@
+/** The packages of the agents, as npm ships them. The versions are those that docs/agents.md describes. */
+export const AGENTS = ["codex", "claude", "opencode", "qwen", "continue", "gemini"] as const;
+export type AgentName = (typeof AGENTS)[number];
+
+export interface AgentPackage {
+	title: string;
+	/** On npm. */
+	name: string;
+	version: string;
+	/** Its command, in `node_modules/.bin`. */
+	command: string;
+	/** Its install script puts the program of this platform in place. */
+	installScript: boolean;
+}
+
+export const PACKAGES: Readonly<Record<AgentName, AgentPackage>> = {
+	codex: {
+		title: "Codex",
+		name: "@openai/codex",
+		version: "0.169.0",
+		command: "codex",
+		installScript: false,
+	},
+	claude: {
+		title: "Claude Code",
+		name: "@anthropic-ai/claude-code",
+		version: "2.1.330",
+		command: "claude",
+		installScript: true,
+	},
+	opencode: {
+		title: "opencode",
+		name: "opencode-ai",
+		version: "1.18.33",
+		command: "opencode",
+		installScript: true,
+	},
+	qwen: {
+		title: "Qwen Code",
+		name: "@qwen-code/qwen-code",
+		version: "0.24.4",
+		command: "qwen",
+		installScript: false,
+	},
+	continue: {
+		title: "Continue",
+		name: "@continuedev/cli",
+		version: "1.5.47",
+		command: "cn",
+		installScript: false,
+	},
+	gemini: {
+		title: "Gemini CLI",
+		name: "@google/gemini-cli",
+		version: "0.61.0",
+		command: "gemini",
+		installScript: false,
+	},
+};

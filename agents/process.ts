@@ -1,0 +1,99 @@
+/** One process of an agent: without a terminal, without this process's environment, without the internet. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+
+export interface Ended {
+	code: number | null;
+	signal: NodeJS.Signals | null;
+	/** What it printed, both streams in the order of arrival, without colours. */
+	output: string;
+	timedOut: boolean;
+	ms: number;
+}
+
+export interface Running {
+	ended: Promise<Ended>;
+	/** To its process group, as a terminal does for Ctrl-C. */
+	interrupt(): void;
+	/** At once, all of its group. */
+	kill(): void;
+}
+
+export interface Start {
+	command: string;
+	args: readonly string[];
+	env: Readonly<Record<string, string>>;
+	/** Its working folder. */
+	folder: string;
+	timeoutMs: number;
+}
+
+/** Nothing listens there: requests that leave this machine fail at once. */
+const DEAD_PROXY = "http://127.0.0.1:9";
+/** For a pipe that a process outside of the group holds open. */
+const PIPES_MS = 1_000;
+const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, "g");
+
+/** What an agent gets of the environment. No key of the user's reaches it. */
+export const environment = (home: string): Record<string, string> => ({
+	// This process's own Node first: agents ask for a newer one than the machine may have.
+	PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
+	HOME: home,
+	XDG_CONFIG_HOME: `${home}/.config`,
+	XDG_DATA_HOME: `${home}/.local/share`,
+	XDG_STATE_HOME: `${home}/.local/state`,
+	XDG_CACHE_HOME: `${home}/.cache`,
+	LANG: "C.UTF-8",
+	TERM: "dumb",
+	NO_COLOR: "1",
+	HTTP_PROXY: DEAD_PROXY,
+	HTTPS_PROXY: DEAD_PROXY,
+	http_proxy: DEAD_PROXY,
+	https_proxy: DEAD_PROXY,
+	NO_PROXY: "127.0.0.1,localhost",
+	no_proxy: "127.0.0.1,localhost",
+});
+
+export function start({ args, command, env, folder, timeoutMs }: Start): Running {
+	const startedAt = performance.now();
+	const child = spawn(command, args, {
+		cwd: folder,
+		// The generated type asks for the Worker's own variables.
+		env: env as NodeJS.ProcessEnv,
+		detached: true,
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	let output = "";
+	let timedOut = false;
+	for (const stream of [child.stdout, child.stderr])
+		stream.on("data", (piece: Buffer) => {
+			output += piece.toString();
+		});
+	const signal = (name: NodeJS.Signals) => {
+		try {
+			if (child.pid !== undefined) process.kill(-child.pid, name);
+		} catch {
+			// The group is gone.
+		}
+	};
+	const timer = setTimeout(() => {
+		timedOut = true;
+		signal("SIGKILL");
+	}, timeoutMs);
+	const killGroup = () => signal("SIGKILL");
+	process.on("exit", killGroup);
+	const closed = once(child, "close");
+	const ended = once(child, "exit").then(async (): Promise<Ended> => {
+		clearTimeout(timer);
+		process.off("exit", killGroup);
+		// What the agent left behind: it would hold the pipes open.
+		killGroup();
+		await Promise.race([closed, wait(PIPES_MS)]);
+		const { exitCode: code, signalCode } = child;
+		const ms = performance.now() - startedAt;
+		return { code, signal: signalCode, output: output.replace(ESCAPES, ""), timedOut, ms };
+	});
+	return { ended, interrupt: () => signal("SIGINT"), kill: killGroup };
+}

@@ -1,0 +1,160 @@
+/** One agent in one scenario: its folders, a gateway of its own, the scripted engine behind it and a tap before it. */
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { Gateway } from "../soak/gateway.ts";
+import type { Client, Context } from "./client.ts";
+import { type ChatBody, Engine, textOfMessage } from "./engine.ts";
+import { type Ended, environment, type Running, start } from "./process.ts";
+import { type Recorded, Tap } from "./tap.ts";
+
+export const MODEL = "@cf/moonshotai/kimi-k2.6";
+const ACCOUNT = "agents";
+const TIMEOUT_MS = 120_000;
+
+/** A row of the table that is no pass. */
+export class Failure extends Error {}
+
+export interface McpCall {
+	name: string;
+	arguments: unknown;
+}
+const McpCall = z.object({ name: z.string(), arguments: z.unknown() });
+
+export class Run {
+	readonly client: Client;
+	readonly engine: Engine;
+	readonly tap: Tap;
+	/** What only the MCP server knows. */
+	readonly secret = nonce();
+	/** In each prompt of the run. */
+	readonly marker = nonce();
+	readonly #gateway: Gateway;
+	readonly #context: Context;
+	readonly #command: string;
+	readonly #mcpLog: string;
+	readonly #outputs: Promise<string>[] = [];
+
+	private constructor(
+		{ client, command }: { client: Client; command: string },
+		parts: { engine: Engine; tap: Tap; gateway: Gateway },
+		context: Omit<Context, "mcp">,
+	) {
+		this.client = client;
+		this.engine = parts.engine;
+		this.tap = parts.tap;
+		this.#gateway = parts.gateway;
+		this.#command = command;
+		this.#mcpLog = join(context.home, "mcp.log");
+		const server = join(import.meta.dirname, "mcp-server.ts");
+		this.#context = { ...context, mcp: [process.execPath, server, this.#mcpLog, this.secret] };
+		client.configure?.(this.#context);
+	}
+
+	/** `folder`: empty, for this run alone. */
+	static async open(agent: { client: Client; command: string }, folder: string): Promise<Run> {
+		const home = join(folder, "home");
+		const project = join(folder, "project");
+		for (const path of [home, project]) mkdirSync(path, { recursive: true });
+		const engine = new Engine();
+		const gateway = await Gateway.start(join(folder, "gateway"), settings(await engine.listen()));
+		const tap = new Tap(gateway.url);
+		const [address, bearer] = await Promise.all([tap.listen(), gateway.createToken(ACCOUNT)]);
+		return new Run(
+			agent,
+			{ engine, tap, gateway },
+			{
+				base: `${address}/client/v4/accounts/${ACCOUNT}/ai`,
+				token: bearer.replace("Bearer ", ""),
+				model: MODEL,
+				home,
+				folder: project,
+			},
+		);
+	}
+
+	/** `keep`: into the folder of the run, what the agent sent and got, and what reached the engine. */
+	async close(keep: string | undefined): Promise<void> {
+		if (keep !== undefined) {
+			writeFileSync(join(keep, "output.txt"), (await Promise.all(this.#outputs)).join("\n"));
+			writeFileSync(join(keep, "agent.json"), JSON.stringify(this.tap.records, null, "\t"));
+			writeFileSync(join(keep, "engine.json"), JSON.stringify(this.engine.calls, null, "\t"));
+		}
+		this.tap.close();
+		await this.#gateway.stop();
+		this.engine.close();
+	}
+
+	start(text: string, { resume = false, timeoutMs = TIMEOUT_MS } = {}): Running {
+		const { args, env } = this.client.command(this.prompt(text), this.#context, resume);
+		const running = start({
+			command: this.#command,
+			args,
+			env: { ...environment(this.#context.home), ...env },
+			folder: this.#context.folder,
+			timeoutMs,
+		});
+		this.#outputs.push(running.ended.then(({ output }) => output));
+		return running;
+	}
+
+	prompt(text: string): string {
+		return `${text} (run ${this.marker})`;
+	}
+
+	/** To its end, which must be a good one. */
+	async complete(text: string, resume = false): Promise<Ended> {
+		const ended = await this.start(text, { resume }).ended;
+		if (ended.timedOut) throw new Failure(`no end after ${TIMEOUT_MS / 1000} s${this.evidence(ended)}`);
+		if (ended.code !== 0)
+			throw new Failure(`ended with ${ended.signal ?? ended.code}${this.evidence(ended)}`);
+		return ended;
+	}
+
+	/** Requests for answers: not those for lists of models or counts of tokens. */
+	get asked(): Recorded[] {
+		return this.tap.records.filter(({ method, path }) => method === "POST" && this.client.path.test(path));
+	}
+
+	/** A request of the conversation, not one for a title, a memory or the like beside it. */
+	isMain(body: ChatBody): boolean {
+		const { messages, tools = [] } = body;
+		const last = messages.findLast(({ role }) => role === "user");
+		return tools.length > 0 && last !== undefined && textOfMessage(last).includes(this.marker);
+	}
+
+	get mcpCalls(): McpCall[] {
+		if (!existsSync(this.#mcpLog)) return [];
+		const lines = readFileSync(this.#mcpLog, "utf8").split("\n");
+		return lines.filter((line) => line !== "").map((line) => McpCall.parse(JSON.parse(line)));
+	}
+
+	/** For a reason: what it printed last, and what the gateway refused. */
+	evidence({ output }: Pick<Ended, "output">): string {
+		const refused = this.tap.records
+			.filter(({ status = 0 }) => status >= 400)
+			.map(
+				({ method, path, response, status }) => `${method} ${path}: ${status} ${response.replace(IDS, "…")}`,
+			);
+		const lines = [...new Set(refused), ...output.trim().split("\n").slice(-LAST_LINES)];
+		return lines.map((line) => `\n    ${line.slice(0, LINE_CHARACTERS)}`).join("");
+	}
+}
+
+/** They would make every refusal another one. */
+const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const LAST_LINES = 6;
+const LINE_CHARACTERS = 300;
+
+/** A word that no agent and no prompt has by itself. */
+export function nonce(): string {
+	return `w${randomBytes(4).toString("hex")}`;
+}
+
+/** One engine for every model. The gateway tries nothing twice: what an agent does about a failure is to be seen. */
+const settings = (engine: string): Record<string, unknown> => ({
+	BACKENDS: { engine: { kind: "openai", url: engine } },
+	ROUTES: { "*": { targets: [{ backend: "engine" }], retries: { attempts: 1 } } },
+	LIMITS: { requests_per_minute: "none" },
+});
