@@ -49,8 +49,8 @@ function said(reply: z.output<typeof ChatReply>, call: Call): ChatCompletion {
 /** OpenAI's body, with what the product's own models know beside it. */
 export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
 	const { messages, passthrough, reasoning_effort, stream, ...more } = input;
-	// A prompt is asked for elsewhere; what was said in a dialect of Anthropic's is for Anthropic.
-	const { prompt: _p, suffix: _s, verbatim: _v, ...fields } = more;
+	// Prompts have a request of their own. A request in Anthropic's words is for Anthropic, `dropped` for the caller.
+	const { prompt: _p, suffix: _s, verbatim: _v, dropped: _d, ...fields } = more;
 	const speaks = speaksOpenAi(call);
 	return {
 		...passthrough,

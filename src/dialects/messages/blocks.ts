@@ -64,8 +64,12 @@ const Thinking = z.object({
 /** For Anthropic's own models to read, and no others. */
 const RedactedThinking = z.object({ type: z.literal("redacted_thinking"), data: z.string() });
 
+/** A tool that a search for tools has found. The tool itself is then among the request's. */
+const ToolReference = z.object({ type: z.literal("tool_reference"), tool_name: z.string().min(1) });
+
 const PartBlock = z.discriminatedUnion("type", [Text, Image, Document]);
-type PartBlock = z.output<typeof PartBlock>;
+const ResultBlock = z.discriminatedUnion("type", [...PartBlock.options, ToolReference]);
+type ResultBlock = z.output<typeof ResultBlock>;
 const UserBlock = z.discriminatedUnion("type", [...PartBlock.options, ToolResult]);
 export type UserBlock = z.output<typeof UserBlock>;
 const AssistantBlock = z.discriminatedUnion("type", [Text, Thinking, RedactedThinking, ToolUse]);
@@ -103,11 +107,11 @@ export const readTexts = (blocks: Placed[]): string[] =>
 /** What a tool gave. */
 export const readResult = (content: Content, at: string, rules: BlockRules): ContentPart[] =>
 	place(content, at).flatMap(({ block, at: here }) =>
-		readOr(() => partsOf(parseAt(PartBlock, block, here), here, rules), rules.leave).flat(),
+		readOr(() => partsOf(parseAt(ResultBlock, block, here), here, rules), rules.leave).flat(),
 	);
 
 /** What chat engines take for it; nothing for an empty text. Throws 5006 for what the model does not take. */
-export function partsOf(block: PartBlock, at: string, rules: BlockRules): ContentPart[] {
+export function partsOf(block: ResultBlock, at: string, rules: BlockRules): ContentPart[] {
 	switch (block.type) {
 		case "text":
 			return textParts(block.text);
@@ -120,6 +124,8 @@ export function partsOf(block: PartBlock, at: string, rules: BlockRules): Conten
 		}
 		case "document":
 			return documentParts(block, at, rules);
+		case "tool_reference":
+			return textParts(`Tool ${block.tool_name} is now available.`);
 		default:
 			return block satisfies never;
 	}

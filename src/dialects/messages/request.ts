@@ -5,8 +5,8 @@
  * `metadata`, `service_tier`, citations. Where a model is Anthropic's own, that is the whole request, tools that Anthropic
  * runs among it; any other upstream is asked only where nothing of it would be lost.
  *
- * Known differences, for models of other makers: tools are the caller's own; nothing is stored, so `container` and files
- * by id are not known; what only Anthropic knows is accepted and does nothing where another answers.
+ * Known differences, for models of other makers: Anthropic's own tools are dropped (tools.ts); nothing is stored, so
+ * `container` and files by id are not known; what only Anthropic knows is accepted and does nothing where another answers.
  */
 import * as z from "zod";
 import type { AiError } from "../../errors.ts";
@@ -22,7 +22,8 @@ import { Choice, readToolFields, Tools } from "./tools.ts";
 
 const MIN_BUDGET_TOKENS = 1024;
 
-const display = z.enum(["summarized", "omitted"]).nullish();
+/** "summarized" or "omitted" in the reference. Claude Code sends others with a beta, and repeats a refused request. */
+const display = z.string().nullish();
 const Thinking = z.discriminatedUnion("type", [
 	z.looseObject({
 		type: z.literal("enabled"),
@@ -99,7 +100,7 @@ export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 		// 0 says: of all tokens.
 		...(top_k && { top_k }),
 		...(stop_sequences?.length && { stop: stop_sequences }),
-		...readToolFields(request.tools, request.tool_choice, rules.leave),
+		...readToolFields(request, rules.leave),
 		...(format && { response_format: jsonSchemaFormat(format.schema, "output_config.format.schema") }),
 		...(effort !== undefined && { reasoning_effort: effort }),
 		...(metadata?.user_id && { user: metadata.user_id }),

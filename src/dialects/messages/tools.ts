@@ -1,9 +1,19 @@
-/** Tools of a Messages request: the caller's own. Those that Anthropic runs or has trained for are refused by name. */
+/**
+ * Tools of a Messages request. The caller's own tools go to the engine.
+ *
+ * Tools of Anthropic's own (`web_search_20250305`, `bash_20250124`) are left out, because other makers' models do not
+ * have them; `ChatInput.dropped` lists them. A request that needs one of them is refused: one that forces it, or one
+ * that offers no other tool.
+ *
+ * Deferred tools (`defer_loading`) stay out until the conversation refers to them, as at Anthropic: clients search for
+ * tools themselves. Where Anthropic would do the search (`tool_search_tool_…`), all tools go to the engine.
+ */
 import * as z from "zod";
 import type { ChatInput } from "../../tasks/text-generation.ts";
-import { chooseTools, readTools } from "../chat/tools.ts";
+import { invalidInput } from "../chat/errors.ts";
+import { chooseTools, isRecord, readTools } from "../chat/tools.ts";
 import { parseAt } from "../responses/parse.ts";
-import { type Leave, readOr } from "./blocks.ts";
+import { type Content, type Leave, readOr } from "./blocks.ts";
 
 const Loose = z.looseObject({ type: z.string().nullish() });
 
@@ -33,28 +43,80 @@ const SentChoice = z.discriminatedUnion("type", [
 ]);
 type SentChoice = z.output<typeof SentChoice>;
 
-/** Throws 8001. */
-export function readToolFields(
-	sent: z.output<typeof Tools> | null | undefined,
-	sentChoice: z.output<typeof Choice> | null | undefined,
-	leave: Leave | undefined,
-): Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls"> {
-	const tools = (sent ?? []).flatMap((tool, place) =>
-		readOr(() => parseAt(CustomTool, tool, `tools[${place}]`), leave).map(
-			({ name, description, input_schema, strict }) => ({
-				name,
-				description,
-				parameters: input_schema,
-				strict,
-			}),
-		),
+/** The types of Anthropic's own tools end in a date, but for the tools of an MCP server. */
+const HOSTED = /^([a-z][a-z0-9_]*?)_\d{8}$|^(mcp_toolset)$/;
+const SEARCHES_TOOLS = /^tool_search_tool/;
+
+/** `web_search` of `web_search_20250305`; nothing for a tool of the caller's own. */
+function hostedName({ type }: SentTool): string | undefined {
+	const [, dated, undated] = HOSTED.exec(type ?? "") ?? [];
+	return dated ?? undated;
+}
+
+type SentTool = z.output<typeof Loose>;
+interface SentFields {
+	tools?: SentTool[] | null | undefined;
+	tool_choice?: z.output<typeof Choice> | null | undefined;
+	messages: readonly { content: Content }[];
+}
+type ToolFields = Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls" | "dropped">;
+
+/** With `leave` the model is Anthropic's own, and has the tools that are dropped here. Throws 8001. */
+export function readToolFields({ tools, tool_choice, messages }: SentFields, leave?: Leave): ToolFields {
+	const sent = (tools ?? []).map((tool, index) => ({
+		tool,
+		at: `tools[${index}]`,
+		hosted: hostedName(tool),
+	}));
+	const isForced = ({ name }: SentTool): boolean => tool_choice?.type === "tool" && tool_choice.name === name;
+	const dropped = leave ? [] : sent.flatMap(({ hosted }) => hosted ?? []);
+	if (!leave)
+		for (const { tool, at, hosted } of sent)
+			if (hosted && (dropped.length === sent.length || isForced(tool)))
+				throw invalidInput(
+					`${at}.type: "${tool.type}" is a tool of Anthropic's own, which this model does not have`,
+				);
+
+	const loaded = sent.some(({ hosted }) => SEARCHES_TOOLS.test(hosted ?? ""))
+		? undefined
+		: referredTools(messages);
+	const isLoaded = (tool: SentTool): boolean =>
+		tool.defer_loading !== true || !loaded || loaded.has(tool.name) || isForced(tool);
+	const offered = sent.filter(({ tool, hosted }) => isLoaded(tool) && (leave || !hosted));
+	const read = offered.flatMap(({ tool, at }) =>
+		readOr(() => parseAt(CustomTool, tool, at), leave).map(({ name, description, input_schema, strict }) => ({
+			name,
+			description,
+			parameters: input_schema,
+			strict,
+		})),
 	);
-	// A choice among tools of which some are another's to know is another's to check.
-	if (tools.length < (sent?.length ?? 0)) return { ...(tools.length > 0 && { tools: readTools(tools) }) };
-	const choice = sentChoice ? parseAt(SentChoice, sentChoice, "tool_choice") : undefined;
-	const chosen = chooseTools(readTools(tools), choice && chatChoice(choice));
+	// The choice may name a tool that only Anthropic can read: Anthropic checks it.
+	if (read.length < offered.length) return read.length > 0 ? { tools: readTools(read) } : {};
+	const choice = tool_choice ? parseAt(SentChoice, tool_choice, "tool_choice") : undefined;
+	const chosen = chooseTools(readTools(read), choice && chatChoice(choice));
 	const single = choice && choice.type !== "none" && choice.disable_parallel_tool_use === true;
-	return { ...chosen, ...(single && chosen.tools && { parallel_tool_calls: false }) };
+	return {
+		...chosen,
+		...(single && chosen.tools && { parallel_tool_calls: false }),
+		...(dropped.length > 0 && { dropped: [...new Set(dropped)].map((name) => `tools.${name}`) }),
+	};
+}
+
+/** Names of the tools that earlier turns have found or called. */
+function referredTools(messages: SentFields["messages"]): ReadonlySet<unknown> {
+	const names = new Set<unknown>();
+	const visit = (content: unknown): void => {
+		if (!Array.isArray(content)) return;
+		for (const block of content) {
+			if (!isRecord(block)) continue;
+			if (block.type === "tool_reference") names.add(block.tool_name);
+			if (block.type === "tool_use") names.add(block.name);
+			if (block.type === "tool_result") visit(block.content);
+		}
+	};
+	for (const { content } of messages) visit(content);
+	return names;
 }
 
 /** The choice under chat's names. */

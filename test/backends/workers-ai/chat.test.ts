@@ -47,7 +47,13 @@ describe("a chat", () => {
 			{ role: "user", content: "go on" },
 		];
 		const verbatim = { dialect: "anthropic" as const, body: { messages: [], max_tokens: 9 }, messages: 3 };
-		const { body } = await asked(KIMI, { messages, stream: false, max_tokens: 9, verbatim });
+		const { body } = await asked(KIMI, {
+			messages,
+			stream: false,
+			max_tokens: 9,
+			verbatim,
+			dropped: ["tools.web_search"],
+		});
 		expect(body).toEqual({
 			model: KIMI,
 			messages: [

@@ -106,6 +106,7 @@ describe("a request", () => {
 		[{ type: "enabled", budget_tokens: 64_000 }, "low", "high"],
 		[{ type: "adaptive" }, undefined, "high"],
 		[{ type: "adaptive", display: "omitted" }, "medium", "medium"],
+		[{ type: "adaptive", display: "updates" }, "high", "high"],
 		[{ type: "adaptive" }, "max", "high"],
 		[undefined, "low", "low"],
 		[undefined, undefined, undefined],
@@ -133,7 +134,23 @@ describe("a request", () => {
 		[
 			{ tools: [{ type: "web_search_20250305", name: "web_search" }] },
 			"invalidInput",
-			'Invalid input: tools[0].type: "web_search_20250305" is not supported',
+			'Invalid input: tools[0].type: "web_search_20250305" is a tool of Anthropic\'s own, which this model does not have',
+		],
+		[
+			{
+				tools: [
+					{ name: "a", input_schema: {} },
+					{ type: "bash_20250124", name: "bash" },
+				],
+				tool_choice: { type: "tool", name: "bash" },
+			},
+			"invalidInput",
+			'Invalid input: tools[1].type: "bash_20250124" is a tool of Anthropic\'s own',
+		],
+		[
+			{ tools: [{ type: "function", name: "a", input_schema: {} }] },
+			"invalidInput",
+			'Invalid input: tools[0].type: "function" is not supported',
 		],
 		[{ tools: [{ name: "a" }] }, "invalidInput", "Invalid input: tools[0].input_schema: "],
 		[{ tool_choice: { type: "any" } }, "invalidInput", "Invalid input: tool_choice needs tools"],
@@ -166,6 +183,65 @@ describe("a request", () => {
 		const refused = refusal(body);
 		expect(refused.key).toBe(key);
 		expect(refused.description).toContain(sentence);
+	});
+});
+
+describe("tools", () => {
+	const own = (name: string, more: object = {}) => ({ name, input_schema: { type: "object" }, ...more });
+	const deferred = (name: string) => own(name, { defer_loading: true });
+	const toolsOf = (body: object, model?: Model) =>
+		readChat({ ...ASKED, ...body }, model).tools?.map((tool) => tool.function.name);
+
+	it("of Anthropic's own are dropped and listed", () => {
+		const tools = [
+			own("look"),
+			{ type: "web_search_20250305", name: "web_search", max_uses: 8 },
+			{ type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
+			{ type: "web_search_20260209", name: "web_search" },
+			{ type: "mcp_toolset", mcp_server_name: "tiny" },
+		];
+		const input = readChat({ ...ASKED, tools, tool_choice: { type: "any" } });
+		expect(input.tools?.map((tool) => tool.function.name)).toEqual(["look"]);
+		expect(input.tool_choice).toBe("required");
+		expect(input.dropped).toEqual(["tools.web_search", "tools.text_editor", "tools.mcp_toolset"]);
+	});
+
+	it("that are deferred are loaded when the conversation refers to them", () => {
+		const tools = [
+			own("ToolSearch"),
+			deferred("DeferredToolPlaceholder"),
+			deferred("mcp__tiny__add"),
+			deferred("mcp__tiny__sub"),
+			deferred("mcp__tiny__mul"),
+		];
+		const found = { type: "tool_reference", tool_name: "mcp__tiny__add" };
+		const messages = [
+			user(text("a")),
+			assistant({ type: "tool_use", id: "t1", name: "ToolSearch", input: { query: "add" } }),
+			user({ type: "tool_result", tool_use_id: "t1", content: [found] }),
+		];
+		expect(toolsOf({ tools })).toEqual(["ToolSearch"]);
+		expect(toolsOf({ tools, messages })).toEqual(["ToolSearch", "mcp__tiny__add"]);
+		expect(messagesOf(messages, { tools }).at(-1)).toEqual({
+			role: "tool",
+			tool_call_id: "t1",
+			content: "Tool mcp__tiny__add is now available.",
+		});
+		const called = assistant({ type: "tool_use", id: "t2", name: "mcp__tiny__sub", input: {} });
+		expect(
+			toolsOf({
+				tools,
+				messages: [user(text("a")), called],
+				tool_choice: { type: "tool", name: "mcp__tiny__mul" },
+			}),
+		).toEqual(["ToolSearch", "mcp__tiny__sub", "mcp__tiny__mul"]);
+	});
+
+	it("that are deferred are all loaded where Anthropic would search", () => {
+		const search = { type: "tool_search_tool_regex_20251119", name: "tool_search_tool_regex" };
+		const input = readChat({ ...ASKED, tools: [search, own("a"), deferred("b")] });
+		expect(input.tools?.map((tool) => tool.function.name)).toEqual(["a", "b"]);
+		expect(input.dropped).toEqual(["tools.tool_search_tool_regex"]);
 	});
 });
 
