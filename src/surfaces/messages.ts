@@ -5,7 +5,7 @@
  * Known difference from Anthropic: tokens are counted here, whoever is to answer, and not by the model's own vocabulary.
  */
 import * as z from "zod";
-import { messagesError } from "../dialects/messages/errors.ts";
+import { messagesError, messagesStatus } from "../dialects/messages/errors.ts";
 import { anthropicMessages } from "../dialects/messages/messages.ts";
 import type { AiError } from "../errors.ts";
 import { promptTokens } from "../metering/measure.ts";
@@ -20,7 +20,7 @@ export const isMessagesPath = (path: string): boolean => PATH.test(path);
 export const messagesFailure = (error: AiError, requestId: string): Response => {
 	const headers = failureHeaders(error, requestId);
 	headers.set("request-id", requestId);
-	return Response.json(messagesError(error, requestId), { status: error.status, headers });
+	return Response.json(messagesError(error, requestId), { status: messagesStatus(error), headers });
 };
 
 const Counted = z.looseObject({});

@@ -149,6 +149,8 @@ export interface ChatChoice {
 	index: number;
 	message: AssistantMessage;
 	finish_reason: string;
+	/** The stop sequence that ended the text, as vLLM reports it. */
+	stop_reason?: unknown;
 	logprobs?: unknown;
 }
 
@@ -190,7 +192,13 @@ export interface ChatChunk {
 	object: "chat.completion.chunk";
 	created: number;
 	model: string;
-	choices: { index: number; delta: ChatDelta; finish_reason?: string | null; logprobs?: unknown }[];
+	choices: {
+		index: number;
+		delta: ChatDelta;
+		finish_reason?: string | null;
+		stop_reason?: unknown;
+		logprobs?: unknown;
+	}[];
 	usage?: Usage | null;
 }
 

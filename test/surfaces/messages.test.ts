@@ -81,16 +81,29 @@ describe("count_tokens", () => {
 		).toBeGreaterThan(100);
 	});
 
-	it("counts as the answer's usage does", async () => {
-		const response = await post("/v1/messages", ASKED);
-		const { usage } = await response.json<{ usage: { input_tokens: number } }>();
-		expect(Math.abs(usage.input_tokens - (await count({})))).toBeLessThan(10);
+	it("counts as the answer's usage does, at the beginning of a stream too", async () => {
+		const tools = [
+			{
+				name: "look",
+				description: "Looks",
+				input_schema: { type: "object", properties: { at: { type: "string" } } },
+			},
+		];
+		for (const more of [{}, { tools, system: "Be short." }]) {
+			const counted = await count(more);
+			const response = await post("/v1/messages", { ...ASKED, ...more });
+			const { usage } = await response.json<{ usage: { input_tokens: number } }>();
+			expect(usage.input_tokens).toBe(counted);
+			const stream = await (await post("/v1/messages", { ...ASKED, ...more, stream: true })).text();
+			expect(stream.match(/"input_tokens":\d+/g)).toEqual(Array(2).fill(`"input_tokens":${counted}`));
+		}
 	});
 
 	it.each([
 		[{ messages: [] }, 400, "invalid_request_error"],
-		[{ model: "@cf/baai/bge-m3" }, 400, "invalid_request_error"],
+		[{ model: "@cf/baai/bge-m3" }, 404, "not_found_error"],
 		[{ model: "anthropic/none" }, 404, "not_found_error"],
+		[{ model: "@cf/meta/none" }, 404, "not_found_error"],
 	])("refuses %j as Anthropic does", async (body, status, type) => {
 		const response = await post("/v1/messages/count_tokens", { model: LLAMA, messages: MESSAGES, ...body });
 		expect(response.status).toBe(status);
@@ -99,5 +112,17 @@ describe("count_tokens", () => {
 			error: { type },
 			request_id: response.headers.get("request-id"),
 		});
+	});
+});
+
+describe("a stop sequence", () => {
+	const { post } = testGateway();
+
+	it("that ends an answer is named, whole and streamed", async () => {
+		const body = { ...ASKED, stop_sequences: ["zzz", "Alice"] };
+		const message = await (await post("/v1/messages", body)).json();
+		expect(message).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "Alice" });
+		const stream = await (await post("/v1/messages", { ...body, stream: true })).text();
+		expect(stream).toContain('"delta":{"stop_reason":"stop_sequence","stop_sequence":"Alice"}');
 	});
 });

@@ -51,7 +51,7 @@ const renumbered = (generated: Generated, world: World): Generated => ({
 });
 
 function choiceOf(generated: Generated, index: number, input: ChatInput): ChatChoice {
-	const { reasoning, content, calls, finish_reason } = generated;
+	const { reasoning, content, calls, finish_reason, stopSequence } = generated;
 	return {
 		index,
 		message: {
@@ -71,5 +71,6 @@ function choiceOf(generated: Generated, index: number, input: ChatInput): ChatCh
 		},
 		logprobs: logprobsOf(input, content),
 		finish_reason,
+		...(stopSequence !== undefined && { stop_reason: stopSequence }),
 	};
 }

@@ -1,5 +1,6 @@
 /** One reply, as an engine would generate it: thinking, then words or calls, cut where the caller says. */
 
+import { promptTokens } from "../../metering/measure.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput, ToolCall, Usage } from "../../tasks/text-generation.ts";
 import { answer, type Said } from "./answer.ts";
@@ -8,7 +9,7 @@ import { fullEffort } from "./effort.ts";
 import { verdict } from "./guard.ts";
 import { jsonFor } from "./json.ts";
 import { progress, type Result } from "./progress.ts";
-import { countPrompt, countTokens, tokenize } from "./tokens.ts";
+import { countTokens, tokenize } from "./tokens.ts";
 import { type Call, callsFor } from "./tools.ts";
 import { imageFacts } from "./vision.ts";
 
@@ -19,6 +20,8 @@ export interface Generated {
 	content: string[];
 	calls: { id: string; name: string; arguments: string[] }[];
 	finish_reason: "stop" | "length" | "tool_calls";
+	/** The stop sequence that ended the text. */
+	stopSequence?: string;
 	tokens: number;
 }
 
@@ -111,8 +114,11 @@ interface Draft {
 
 /** `stop` ends the content, `max_tokens` everything: thinking counts, and so do calls, which are cut as an engine's are. */
 function cut({ stop = [], max_tokens = Number.POSITIVE_INFINITY }: ChatInput, draft: Draft): Generated {
-	const ends = stop.map((end) => (end === "" ? -1 : draft.content.indexOf(end))).filter((at) => at >= 0);
-	const content = ends.length > 0 ? draft.content.slice(0, Math.min(...ends)) : draft.content;
+	const [end] = stop
+		.map((sequence) => ({ sequence, at: sequence === "" ? -1 : draft.content.indexOf(sequence) }))
+		.filter(({ at }) => at >= 0)
+		.sort((a, b) => a.at - b.at);
+	const content = draft.content.slice(0, end?.at);
 	let tokens = 0;
 	let short = false;
 	const take = (text: string): string[] => {
@@ -133,11 +139,19 @@ function cut({ stop = [], max_tokens = Number.POSITIVE_INFINITY }: ChatInput, dr
 		calls.push({ id, name: called.name, arguments: take(called.arguments) });
 	}
 	const finish_reason = short ? "length" : draft.calls.length > 0 ? "tool_calls" : "stop";
-	return { reasoning, content: said, calls, finish_reason, tokens };
+	const stopSequence = finish_reason === "stop" ? end?.sequence : undefined;
+	return {
+		reasoning,
+		content: said,
+		calls,
+		finish_reason,
+		tokens,
+		...(stopSequence !== undefined && { stopSequence }),
+	};
 }
 
 export function usageOf(input: ChatInput, choices: Generated[]): Usage {
-	const prompt_tokens = countPrompt(input);
+	const prompt_tokens = promptTokens(input);
 	const completion_tokens = choices.reduce((sum, { tokens }) => sum + tokens, 0);
 	const thought = choices.reduce((sum, { reasoning }) => sum + (reasoning?.length ?? 0), 0);
 	const thinking = choices.some(({ reasoning }) => reasoning !== undefined);

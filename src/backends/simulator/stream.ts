@@ -24,12 +24,13 @@ export function* chunks(
 		delta: ChatDelta,
 		finish_reason: string | null = null,
 		logprobs: unknown = null,
+		stop: { stop_reason?: string } = {},
 	): ChatChunk => ({
 		...head,
 		object: "chat.completion.chunk",
-		choices: [{ index, delta, logprobs, finish_reason }],
+		choices: [{ index, delta, logprobs, finish_reason, ...stop }],
 	});
-	for (const [index, { reasoning, content, calls, finish_reason }] of choices.entries()) {
+	for (const [index, { reasoning, content, calls, finish_reason, stopSequence }] of choices.entries()) {
 		yield chunk(index, { role: "assistant", content: "" });
 		for (const token of reasoning ?? []) yield chunk(index, { reasoning_content: token });
 		for (const token of content) yield chunk(index, { content: token }, null, logprobsOf(input, [token]));
@@ -40,7 +41,8 @@ export function* chunks(
 			for (const token of given)
 				yield chunk(index, { tool_calls: [{ index: place, function: { arguments: token } }] });
 		}
-		yield chunk(index, {}, finish_reason);
+		const stop = stopSequence === undefined ? {} : { stop_reason: stopSequence };
+		yield chunk(index, {}, finish_reason, null, stop);
 	}
 	yield { ...head, object: "chat.completion.chunk", choices: [], usage };
 }

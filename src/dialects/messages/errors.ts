@@ -1,5 +1,8 @@
-/** Failures as Anthropic names them: https://docs.anthropic.com/en/api/errors. The status stays the gateway's. */
-import type { AiError } from "../../errors.ts";
+/**
+ * Failures as Anthropic names them: https://docs.anthropic.com/en/api/errors. Statuses are the gateway's, but for those
+ * that clients act on: a model that does not exist is 404, a prompt that is too long 400.
+ */
+import type { AiError, FailureKey } from "../../errors.ts";
 
 export interface MessagesError {
 	type: "error";
@@ -9,13 +12,29 @@ export interface MessagesError {
 
 export const messagesError = (failure: AiError, requestId: string): MessagesError => ({
 	type: "error",
-	error: { type: errorType(failure), message: failure.description },
+	error: { type: errorType(failure), message: messageOf(failure) },
 	request_id: requestId,
 });
 
-function errorType({ key, status }: AiError): string {
-	// Like 429 it may be tried again, but it is not the caller who asked too often.
-	if (key === "outOfCapacity") return "overloaded_error";
+const STATUSES: Partial<Record<FailureKey, number>> = {
+	noSuchModel: 404,
+	deprecatedModel: 404,
+	noRoute: 404,
+	contextWindowExceeded: 400,
+};
+
+export const messagesStatus = ({ key, status }: AiError): number => STATUSES[key] ?? status;
+
+/** Clients compact a conversation when they find these words. */
+const TOO_LONG = "prompt is too long";
+
+const messageOf = ({ key, description }: AiError): string =>
+	key === "contextWindowExceeded" ? `${TOO_LONG}: ${description}` : description;
+
+function errorType(failure: AiError): string {
+	// Like 429 it may be tried again, but the caller has not asked too often.
+	if (failure.key === "outOfCapacity") return "overloaded_error";
+	const status = messagesStatus(failure);
 	switch (status) {
 		case 401:
 			return "authentication_error";
@@ -24,7 +43,6 @@ function errorType({ key, status }: AiError): string {
 		case 403:
 			return "permission_error";
 		case 404:
-		case 410:
 			return "not_found_error";
 		case 408:
 			return "timeout_error";

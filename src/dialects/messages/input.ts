@@ -17,6 +17,7 @@ import {
 	readTexts,
 	readUserBlock,
 } from "./blocks.ts";
+import { engineToolId } from "./tool-ids.ts";
 
 export const Messages = z
 	.array(z.object({ role: z.enum(["user", "assistant", "system"]), content: Content }))
@@ -78,7 +79,7 @@ function userTurn(blocks: Placed[], rules: BlockRules): ChatMessage[] {
 		const parts = readResult(block.content ?? "", `${at}.content`, rules);
 		// Chat has no other way to say that it failed.
 		if (block.is_error) parts.unshift({ type: "text", text: "The tool failed:" });
-		results.push({ role: "tool", tool_call_id: block.tool_use_id, content: contentOf(parts) });
+		results.push({ role: "tool", tool_call_id: engineToolId(block.tool_use_id), content: contentOf(parts) });
 	}
 	return said.length > 0 ? [...results, { role: "user", content: contentOf(said) }] : results;
 }
@@ -104,7 +105,7 @@ function assistantTurn(blocks: AssistantBlock[]): ChatMessage[] {
 		if (block.type === "redacted_thinking") thinking_blocks.push(block);
 		if (block.type !== "tool_use") continue;
 		const called = { name: block.name, arguments: JSON.stringify(block.input) };
-		calls.push({ id: block.id, type: "function", function: called });
+		calls.push({ id: engineToolId(block.id), type: "function", function: called });
 	}
 	// Thoughts that led to nothing have no place in a chat.
 	if (!content && calls.length === 0) return [];

@@ -18,6 +18,7 @@ import { isRecord } from "../chat/tools.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseJson } from "../json.ts";
 import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";
+import { callerToolId, newToolId } from "./tool-ids.ts";
 
 const Thinking = z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() });
 const RedactedThinking = z.object({ type: z.literal("redacted_thinking"), data: z.string() });
@@ -58,13 +59,17 @@ export type Message = z.output<typeof Message>;
 export const messageId = (id: string, uuid: () => string): string =>
 	id.startsWith("msg_") ? id : `msg_${uuid().replaceAll("-", "")}`;
 
-/** For a call that the engine gave no id, which its result could not name otherwise. */
-export const newToolId = (uuid: () => string): string => `toolu_${uuid().replaceAll("-", "")}`;
-
-/** The stop sequence that was met, where the engine tells it (vLLM, and Anthropic's own models here). */
-const MetStop = z.object({ stop_reason: z.string() });
-export const stopSequence = (choice: object | undefined): string | undefined =>
-	MetStop.safeParse(choice).data?.stop_reason;
+/** vLLM, the simulator and Anthropic's own models here; SGLang. After an end of sequence it is a number, or absent. */
+const MetStop = z.union([
+	z.object({ stop_reason: z.string() }).transform((choice) => choice.stop_reason),
+	z.object({ matched_stop: z.string() }).transform((choice) => choice.matched_stop),
+]);
+/** The stop sequence that ended the text, where the engine reports it and the caller sent it. */
+export function stopSequence(choice: object | undefined, { inputs }: WriteContext): string | undefined {
+	const met = MetStop.safeParse(choice).data;
+	const { stop_sequences } = inputs as MessagesRequest;
+	return met !== undefined && stop_sequences?.includes(met) ? met : undefined;
+}
 
 /** Why it stopped. `calls`: it has called something. */
 export function stopped(
@@ -116,7 +121,11 @@ export function messageOf(completion: ChatCompletion, context: WriteContext): Me
 		role: "assistant",
 		model: context.model.id,
 		content: choice && !verbatim ? blocksOf(choice.message, context) : [],
-		...stopped(choice?.finish_reason, stopSequence(choice), (choice?.message.tool_calls?.length ?? 0) > 0),
+		...stopped(
+			choice?.finish_reason,
+			stopSequence(choice, context),
+			(choice?.message.tool_calls?.length ?? 0) > 0,
+		),
 		usage,
 	};
 	if (!verbatim) return message;
@@ -152,7 +161,7 @@ export const signedBlock = ({ type, thinking = "", signature = "", data = "" }: 
 
 const toolUse = ({ id, function: called }: ToolCall, uuid: () => string): Block => ({
 	type: "tool_use",
-	id: id || newToolId(uuid),
+	id: id ? callerToolId(id) : newToolId(uuid),
 	name: called.name,
 	input: inputOf(called.arguments),
 });

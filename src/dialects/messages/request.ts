@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 import type { AiError } from "../../errors.ts";
-import type { Model } from "../../models/model.ts";
+import { can, type Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import { contentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
@@ -90,7 +90,7 @@ export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 	}
 	const { max_tokens, temperature, top_p, top_k, stop_sequences, metadata } = request;
 	const format = request.output_config?.format ?? request.output_format;
-	const effort = effortOf(request);
+	const effort = effortOf(request, model);
 	const messages = readMessages(request.messages, request.system, rules);
 	return {
 		messages,
@@ -123,9 +123,13 @@ const EFFORTS_BY_BUDGET: readonly [number, Effort][] = [
 	[MIN_BUDGET_TOKENS, "minimal"],
 ];
 
-/** Unasked, a model thinks as it likes. */
-function effortOf({ thinking, output_config }: MessagesRequest): Effort {
+/**
+ * Without `thinking` a model does not think, as at Anthropic: the caller would pay for thoughts that the reply leaves
+ * out. A model that is not known to think is not told so.
+ */
+function effortOf({ thinking, output_config }: MessagesRequest, model: Model): Effort {
 	const { effort } = output_config ?? {};
+	if (!thinking && (can(model, "reasoning") || model.status === "adhoc")) return null;
 	if (thinking?.type === "disabled") return null;
 	if (thinking?.type === "enabled")
 		return EFFORTS_BY_BUDGET.find(([least]) => thinking.budget_tokens >= least)?.[1] ?? "minimal";

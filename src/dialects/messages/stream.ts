@@ -2,11 +2,12 @@
  * Chat streams to the events of a message: https://docs.anthropic.com/en/docs/build-with-claude/streaming.
  *
  * One block is open at a time, as Anthropic has it. Engines may go to and fro between calls: a call is closed when its
- * arguments are whole, and what comes of another before that waits. `message_start` cannot know the prompt's tokens
- * yet; all counts are in `message_delta`, where clients look for them last. Events of Anthropic's own are passed on, but for
+ * arguments are whole, and what comes of another before that waits. `message_start` has the engine's count of the
+ * prompt where the first chunk brings it, else the gateway's own; all counts are in `message_delta`. Events of Anthropic's own are passed on, but for
  * their number: the blocks before them may be another engine's.
  */
 import { AiError } from "../../errors.ts";
+import { promptTokens } from "../../metering/measure.ts";
 import { mapEvents, namedFrame } from "../../sse.ts";
 import type {
 	ChatChunk,
@@ -24,15 +25,16 @@ import { messagesError } from "./errors.ts";
 import {
 	type Block,
 	type Message,
+	type MessageUsage,
 	messageId,
 	messageUsage,
-	newToolId,
 	signedBlock,
 	stopped,
 	stopSequence,
 	verbatimUsage,
 } from "./reply.ts";
 import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";
+import { callerToolId, newToolId } from "./tool-ids.ts";
 
 /** Takes over `source`, a hub stream. */
 export function messageEvents(
@@ -100,7 +102,7 @@ class MessageEvents {
 		out += delta.verbatim ? delta.verbatim.map((sent) => this.#pass(sent)).join("") : this.#say(delta);
 		if (finish_reason === "error") return out + this.end();
 		this.#finishReason = finish_reason ?? this.#finishReason;
-		this.#stopSequence = stopSequence(choice) ?? this.#stopSequence;
+		this.#stopSequence = stopSequence(choice, this.#context) ?? this.#stopSequence;
 		return out;
 	}
 
@@ -138,9 +140,16 @@ class MessageEvents {
 			content: [],
 			stop_reason: null,
 			stop_sequence: null,
-			usage: messageUsage(undefined, this.#context),
+			usage: this.#firstUsage(),
 		};
 		return event("message_start", { message });
+	}
+
+	#firstUsage(): MessageUsage {
+		if (this.#usage?.prompt_tokens) return messageUsage(this.#usage, this.#context);
+		const { call } = this.#context;
+		const input_tokens = call.task === "text-generation" ? promptTokens(call.input) : 0;
+		return { ...messageUsage(undefined, this.#context), input_tokens };
 	}
 
 	#say(delta: ChatDelta): string {
@@ -227,7 +236,8 @@ class MessageEvents {
 	#startNext(): string {
 		const call = this.#waiting.shift();
 		if (!call) return "";
-		const { id, name } = call;
+		const { name } = call;
+		const id = callerToolId(call.id);
 		const out =
 			this.#close() + this.#start({ type: "tool_use", call }, { type: "tool_use", id, name, input: {} });
 		const said = { type: "input_json_delta", partial_json: call.arguments };

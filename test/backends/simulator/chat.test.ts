@@ -346,8 +346,8 @@ describe("images", () => {
 		expect(content).toContain("Image 3 is at an address, which I do not fetch.");
 	});
 
-	it("count as 256 tokens each", async () => {
+	it("count by their size, as in the gateway's own count", async () => {
 		const tokens = async (...urls: string[]) => (await chat(about(...urls))).usage?.prompt_tokens ?? 0;
-		expect((await tokens(url, url)) - (await tokens())).toBe(512);
+		expect((await tokens(url, url)) - (await tokens())).toBe(146);
 	});
 });

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countPrompt, countTokens, tokenize } from "../../../src/backends/simulator/tokens.ts";
-import { called, inputOf, user, weather } from "./fixture.ts";
+import { countTokens, tokenize } from "../../../src/backends/simulator/tokens.ts";
 
 describe("the tokenizer", () => {
 	it.each<[string, string[]]>([
@@ -34,24 +33,5 @@ describe("the tokenizer", () => {
 		const started = performance.now();
 		expect(countTokens("lorem ipsum ".repeat(90_000))).toBe(180_001);
 		expect(performance.now() - started).toBeLessThan(1000);
-	});
-});
-
-describe("the prompt", () => {
-	it("is three tokens for the reply, four a message, and the words", () => {
-		expect(countPrompt(inputOf([]))).toBe(3);
-		expect(countPrompt(inputOf([user("one two"), user("three")]))).toBe(3 + 4 + 2 + 4 + 1);
-		expect(countPrompt(inputOf([], { prompt: "one two" }))).toBe(2);
-	});
-
-	it("counts what is called, what is thought, and tools as JSON", () => {
-		const calls = called("1", "sum", { a: 1 });
-		expect(countPrompt(inputOf([calls]))).toBe(3 + 4 + 1 + countTokens('{"a":1}'));
-		expect(countPrompt(inputOf([{ role: "assistant", content: "x", reasoning_content: "y z" }]))).toBe(
-			3 + 4 + 1 + 2,
-		);
-		expect(countPrompt(inputOf([], { tools: [weather] }))).toBe(
-			3 + countTokens(JSON.stringify(weather.function)),
-		);
 	});
 });

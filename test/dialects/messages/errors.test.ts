@@ -1,26 +1,37 @@
 import { expect, it } from "vitest";
-import { messagesError } from "../../../src/dialects/messages/errors.ts";
+import { messagesError, messagesStatus } from "../../../src/dialects/messages/errors.ts";
 import { AiError, type FailureKey } from "../../../src/errors.ts";
 
 it.each([
-	["missingProviderKey", "billing_error"],
-	["badInput", "invalid_request_error"],
-	["noSuchModel", "invalid_request_error"],
-	["methodNotAllowed", "invalid_request_error"],
-	["authentication", "authentication_error"],
-	["forbidden", "permission_error"],
-	["notFound", "not_found_error"],
-	["deprecatedModel", "not_found_error"],
-	["timeout", "timeout_error"],
-	["requestTooLarge", "request_too_large"],
-	["rateLimited", "rate_limit_error"],
-	["outOfCapacity", "overloaded_error"],
-	["executionFailed", "api_error"],
-	["upstreamUnavailable", "api_error"],
-] satisfies [FailureKey, string][])("%s is %s", (key, type) => {
+	["missingProviderKey", 402, "billing_error"],
+	["badInput", 400, "invalid_request_error"],
+	["noSuchModel", 404, "not_found_error"],
+	["noRoute", 404, "not_found_error"],
+	["methodNotAllowed", 405, "invalid_request_error"],
+	["authentication", 401, "authentication_error"],
+	["forbidden", 403, "permission_error"],
+	["notFound", 404, "not_found_error"],
+	["deprecatedModel", 404, "not_found_error"],
+	["timeout", 408, "timeout_error"],
+	["requestTooLarge", 413, "request_too_large"],
+	["rateLimited", 429, "rate_limit_error"],
+	["outOfCapacity", 429, "overloaded_error"],
+	["executionFailed", 500, "api_error"],
+	["upstreamUnavailable", 502, "api_error"],
+] satisfies [FailureKey, number, string][])("%s is %s %s", (key, status, type) => {
+	expect(messagesStatus(new AiError(key))).toBe(status);
 	expect(messagesError(new AiError(key, "What happened"), "req-1")).toEqual({
 		type: "error",
 		error: { type, message: "What happened" },
 		request_id: "req-1",
+	});
+});
+
+it("a prompt that is too long is 400, in the words that clients look for", () => {
+	const failure = new AiError("contextWindowExceeded", "32001 tokens, of 32000");
+	expect(messagesStatus(failure)).toBe(400);
+	expect(messagesError(failure, "req-1").error).toEqual({
+		type: "invalid_request_error",
+		message: "prompt is too long: 32001 tokens, of 32000",
 	});
 });

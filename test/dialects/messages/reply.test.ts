@@ -66,10 +66,10 @@ describe("a completion", () => {
 			"tool_calls",
 		);
 		const calls = [
-			{ type: "tool_use", id: "a", name: "look", input: { at: 1 } },
+			{ type: "tool_use", id: "toolu_gw_YQ", name: "look", input: { at: 1 } },
 			{ type: "tool_use", id: "toolu_02", name: "look", input: {} },
-			{ type: "tool_use", id: "c", name: "look", input: { INVALID_JSON: "[1]" } },
-			{ type: "tool_use", id: "d", name: "look", input: { INVALID_JSON: '{"cut' } },
+			{ type: "tool_use", id: "toolu_gw_Yw", name: "look", input: { INVALID_JSON: "[1]" } },
+			{ type: "tool_use", id: "toolu_gw_ZA", name: "look", input: { INVALID_JSON: '{"cut' } },
 		];
 		const said = { type: "text", text: "Looking." };
 		expect(written(output, THINKS)).toMatchObject({
@@ -144,18 +144,21 @@ describe("a completion", () => {
 		const output = completion({ content: "a" });
 		const [choice] = output.choices;
 		if (!choice) throw new Error("no choice");
-		expect(
-			written({ ...output, choices: [{ ...choice, stop_reason: "END" } as typeof choice] }),
-		).toMatchObject({
-			stop_reason: "stop_sequence",
-			stop_sequence: "END",
-		});
-		// vLLM has the number of a token there, or nothing.
-		for (const stop_reason of [128_009, null])
-			expect(written({ ...output, choices: [{ ...choice, stop_reason } as typeof choice] })).toMatchObject({
-				stop_reason: "end_turn",
-				stop_sequence: null,
+		const stop_sequences = ["X", "END"];
+		// vLLM's name for it, and SGLang's.
+		for (const met of [{ stop_reason: "END" }, { matched_stop: "END" }])
+			expect(written({ ...output, choices: [{ ...choice, ...met }] }, { stop_sequences })).toMatchObject({
+				stop_reason: "stop_sequence",
+				stop_sequence: "END",
 			});
+		// The number of a token, nothing, or a sequence of the engine's own.
+		for (const stop_reason of [128_009, null, "<|im_end|>"])
+			expect(written({ ...output, choices: [{ ...choice, stop_reason }] }, { stop_sequences })).toMatchObject(
+				{
+					stop_reason: "end_turn",
+					stop_sequence: null,
+				},
+			);
 	});
 
 	it("that calls is a tool_use, whatever the engine names it", () => {

@@ -114,6 +114,16 @@ describe("a request", () => {
 		expect(readChat({ ...ASKED, thinking, output_config: { effort } }).reasoning_effort).toBe(expected);
 	});
 
+	it("without thinking asks a model that thinks not to", () => {
+		const thinker: Model = { ...CHAT_MODEL, capabilities: ["reasoning"] };
+		const unknown: Model = { ...CHAT_MODEL, status: "adhoc" };
+		for (const model of [thinker, unknown]) {
+			expect(readChat(ASKED, model).reasoning_effort).toBeNull();
+			expect(readChat({ ...ASKED, output_config: { effort: "high" } }, model).reasoning_effort).toBeNull();
+			expect(readChat({ ...ASKED, thinking: { type: "adaptive" } }, model).reasoning_effort).toBe("high");
+		}
+	});
+
 	it.each([
 		[{ max_tokens: 0 }, "badInput", "'/max_tokens' must be >= 1"],
 		[{ temperature: 1.5 }, "badInput", "'/temperature' must be <= 1"],

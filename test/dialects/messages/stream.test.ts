@@ -97,7 +97,7 @@ describe("a stream", () => {
 		];
 		expect(await textOf(rendered(streamOf([hubText(chunks)])))).toBe(
 			[
-				'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"@cf/test/chat","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}',
+				'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"@cf/test/chat","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}',
 				'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
 				'event: ping\ndata: {"type":"ping"}',
 				'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"he"}}',
@@ -121,11 +121,11 @@ describe("a stream", () => {
 			go(1, { type: "text_delta", text: "Look" }),
 			go(1, { type: "text_delta", text: "ing." }),
 			stop(1),
-			start(2, toolBlock("a", "look")),
+			start(2, toolBlock("toolu_gw_YQ", "look")),
 			go(2, json('{"at"')),
 			go(2, json(":1}")),
 			stop(2),
-			start(3, toolBlock("b", "nod")),
+			start(3, toolBlock("toolu_gw_Yg", "nod")),
 			go(3, json("{}")),
 			stop(3),
 			...end("tool_use"),
@@ -253,15 +253,15 @@ describe("a stream", () => {
 			delta({ content: "Done." }, "tool_calls"),
 		];
 		expect((await written(chunks)).slice(1)).toEqual([
-			start(0, toolBlock("a", "look")),
+			start(0, toolBlock("toolu_gw_YQ", "look")),
 			PING,
 			go(0, json("{")),
 			go(0, json("}")),
 			stop(0),
-			start(1, toolBlock("b", "nod")),
+			start(1, toolBlock("toolu_gw_Yg", "nod")),
 			go(1, json('{"x":1}')),
 			stop(1),
-			start(2, toolBlock("c", "blink")),
+			start(2, toolBlock("toolu_gw_Yw", "blink")),
 			go(2, json("{}")),
 			stop(2),
 			start(3, textBlock),
@@ -279,11 +279,11 @@ describe("a stream", () => {
 			USAGE_CHUNK,
 		];
 		expect((await written(chunks)).slice(1)).toEqual([
-			start(0, toolBlock("a", "look")),
+			start(0, toolBlock("toolu_gw_YQ", "look")),
 			PING,
 			go(0, json('{"a')),
 			stop(0),
-			start(1, toolBlock("b", "nod")),
+			start(1, toolBlock("toolu_gw_Yg", "nod")),
 			go(1, json('{"b')),
 			stop(1),
 			...end("max_tokens"),
@@ -294,9 +294,15 @@ describe("a stream", () => {
 		const last = delta({}, "stop");
 		const [choice] = last.choices;
 		const chunks = [{ ...last, choices: [{ ...choice, stop_reason: "END" } as typeof choice & object] }];
-		expect((await written(chunks)).at(-2)).toMatchObject({
+		expect((await written(chunks, { stop_sequences: ["X", "END"] })).at(-2)).toMatchObject({
 			delta: { stop_reason: "stop_sequence", stop_sequence: "END" },
 		});
+	});
+
+	it("begins with the engine's count of the prompt where its first chunk has one", async () => {
+		const usage = { prompt_tokens: 40, completion_tokens: 0, total_tokens: 40 };
+		const [begun] = await written([{ ...delta({ content: "a" }), usage }, delta({}, "stop"), USAGE_CHUNK]);
+		expect(begun).toMatchObject({ message: { usage: { input_tokens: 40, output_tokens: 0 } } });
 	});
 
 	it("may say nothing", async () => {
