@@ -1,6 +1,6 @@
 /** Whether a call can fit the context window of its model (5021), before anything is spent on it. */
-import { countPrompt } from "../backends/simulator/tokens.ts";
 import { AiError } from "../errors.ts";
+import { promptTokens } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import type { Routed } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
@@ -12,12 +12,12 @@ const SURE_SHARE = 0.8;
 /** UTF-8 bytes of a UTF-16 code unit, at most; a token has at least one. */
 const MOST_BYTES_OF_A_CHARACTER = 3;
 
-/** The simulator's tokenizer is known, so its count is exact. For every other engine the prompt is estimated. */
+/** Exact for the simulator, which counts prompts as the gateway does. For every other engine the prompt is estimated. */
 export function fitContext(call: TaskCall, model: Model, routed?: Pick<Routed, "targets">): void {
 	if (call.task === "text-generation" && model.contextWindow !== undefined) {
 		const { input } = call;
 		const isSimulated = routed?.targets.every(({ kind }) => kind === "simulator");
-		const prompt = isSimulated ? countPrompt(input) : estimatedPrompt(input, model.contextWindow);
+		const prompt = isSimulated ? promptTokens(input) : estimatedPrompt(input, model.contextWindow);
 		const total = prompt + (input.max_tokens ?? 0);
 		if (total > model.contextWindow)
 			throw new AiError(

@@ -22,8 +22,8 @@ describe("fitContext", () => {
 
 	it("counts exactly where the simulator alone answers", () => {
 		const target = (kind: string) => ({ targets: [{ kind }] as WeightedTarget[] });
-		// Seven letters a token, and each word ends with a space that belongs to the next: 90 tokens, 4 around the message, 3 for the reply.
-		const words = say("word ".repeat(90).trim());
+		// A token a word, and 11 for what the chat template puts around one message and the reply.
+		const words = say("word ".repeat(86).trim());
 		const simulator = target("simulator");
 		expect(() => fitContext(chat({ ...words, max_tokens: 3 }), model, simulator)).not.toThrow();
 		expect(() => fitContext(chat({ ...words, max_tokens: 4 }), model, simulator)).toThrow(
