@@ -12,15 +12,30 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { configure, describeRouting } from "../src/config.ts";
+import { checkAddress } from "./address.ts";
 import { type LocalSettings, settingsFor, wantsLocalEngines } from "./engines/local.ts";
 import { findEngines } from "./engines/probe.ts";
-import { orStop, readVariables, warnings } from "./settings.ts";
+import { refuseNpmOptions } from "./options.ts";
+import { orStop, readVariables, stopWith, warnings } from "./settings.ts";
 
 const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
 const PARENT_CHECK_MS = 1000;
 /** Whoever names a port knows that an engine is there, which may be busy. */
 const NAMED_PORT_MS = 3000;
+
+const OWN_OPTIONS = ["port", "env", "config", "local-engines", "engine-ports", "var"];
+const USAGE = `npm run dev -- [options]
+
+  --port N                where to listen (${DEFAULT_PORT})
+  --config FILE           instead of wrangler.jsonc
+  --env NAME              an environment of that file
+  --var NAME:VALUE        a variable, such as ROUTES:{"*":[{"backend":"simulator"}]}
+  --no-local-engines      do not look for engines on this machine
+  --local-engines         look for them, also in CI
+  --engine-ports N,N      where to look (11434,8080,8000,1234)
+
+Every other option goes to wrangler dev: npx wrangler dev --help shows them`;
 
 const args = process.argv.slice(2);
 const { values, tokens } = parseArgs({
@@ -31,14 +46,23 @@ const { values, tokens } = parseArgs({
 		config: { type: "string", short: "c" },
 		"local-engines": { type: "boolean" },
 		"engine-ports": { type: "string" },
+		var: { type: "string", multiple: true },
+		help: { type: "boolean", short: "h" },
 	},
 	strict: false,
 	allowNegative: true,
 	tokens: true,
 });
+refuseNpmOptions(OWN_OPTIONS);
+if (values.help) {
+	console.log(USAGE);
+	process.exit(0);
+}
 const port = typeof values.port === "string" ? values.port : DEFAULT_PORT;
 
 const vars = orStop(variables);
+const cliVars = variablesOfArguments();
+await checkAddress("127.0.0.1", readPort(port));
 const local = await localEngines();
 const lines = orStop(routingLines);
 const notes = orStop(() => warnings(configure(variablesOfWorker())));
@@ -89,10 +113,31 @@ function variables(): Record<string, unknown> {
 	return { ...vars, ...secrets, ...(ai !== undefined && { [ai]: { run: () => {} } }) };
 }
 
+function readPort(text: string): number {
+	const port = Number(text);
+	if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
+	return stopWith(`--port: expected a number up to 65535, found ${text}`);
+}
+
+/** As wrangler reads them: `--var A:1 B:2 --var C:3`. */
+function variablesOfArguments(): Record<string, string> {
+	const found: Record<string, string> = {};
+	let inVar = false;
+	for (const token of tokens ?? []) {
+		if (token.kind === "option") inVar = token.name === "var";
+		if (!inVar || token.kind === "option-terminator") continue;
+		const [name = "", ...value] = (token.value ?? "").split(":");
+		if (name && value.length > 0) found[name] = value.join(":");
+	}
+	return found;
+}
+
 async function localEngines(): Promise<LocalSettings | undefined> {
 	const ports = values["engine-ports"];
 	const wanted = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
-	if (!wantsLocalEngines(typeof wanted === "string" ? undefined : wanted, vars, process.env))
+	if (
+		!wantsLocalEngines(typeof wanted === "string" ? undefined : wanted, { ...vars, ...cliVars }, process.env)
+	)
 		return undefined;
 	const asked = Array.isArray(wanted) ? { ports: wanted, timeoutMs: NAMED_PORT_MS } : {};
 	return settingsFor(await findEngines(asked), Date.now());
@@ -105,7 +150,9 @@ function portsIn(text: string): number[] {
 	process.exit(1);
 }
 
-const variablesOfWorker = (): Record<string, unknown> => ({ ...vars, ...local, ...DEV_VARS });
+function variablesOfWorker(): Record<string, unknown> {
+	return { ...vars, ...local, ...DEV_VARS, ...cliVars };
+}
 
 /** The same parse that stops the Worker's start, before anything is started. */
 function routingLines(): string[] {
@@ -131,7 +178,7 @@ function announceWhenReady({ stdout, stderr }: ChildProcess): void {
 		if (!from) return;
 		createInterface({ input: from }).on("line", (line) => {
 			if (ready) return void (MODULE_TABLE.test(line) || to.write(`${line}\n`));
-			held += `${line}\n`;
+			if (!MODULE_TABLE.test(line)) held += `${line}\n`;
 			const url = /Ready on (http\S+)/.exec(line)?.[1];
 			if (!url) return;
 			ready = true;

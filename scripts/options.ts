@@ -13,6 +13,7 @@ export function readOptions<const Options extends ParseArgsOptionsConfig>(
 	options: Options,
 	usage: string,
 ): Values<Options> {
+	refuseNpmOptions(Object.keys(options));
 	const values = parsed(options, usage);
 	if (!("help" in values)) return values;
 	console.log(usage);
@@ -26,4 +27,19 @@ function parsed<Options extends ParseArgsOptionsConfig>(options: Options, usage:
 	} catch (error) {
 		return stopWith(`${error instanceof Error ? error.message : error}\n\n${usage}`);
 	}
+}
+
+/**
+ * npm reads options that are not behind a `--` as its own, and the script does not get them. It leaves them in the
+ * environment.
+ */
+export function refuseNpmOptions(names: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
+	const script = env.npm_lifecycle_event;
+	if (script === undefined) return;
+	const taken = names.filter((name) => env[`npm_config_${name.replaceAll("-", "_")}`] !== undefined);
+	if (taken.length === 0) return;
+	const shown = taken.map((name) => `--${name}`);
+	stopWith(
+		`npm took ${shown.join(", ")} for its own. Put "--" before the options: npm run ${script} -- ${shown.map((name) => `${name} …`).join(" ")}`,
+	);
 }

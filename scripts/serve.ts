@@ -11,12 +11,12 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { stop as stopEsbuild } from "esbuild";
 import { modulesIn } from "../miniflare/modules.ts";
 import { configure, describeRouting } from "../src/config.ts";
+import { checkAddress } from "./address.ts";
 import { readOptions } from "./options.ts";
 import {
 	orStop,
@@ -68,7 +68,7 @@ async function start({ objects, socket, servedBy }: LockedState): Promise<Served
 	const spec = {
 		name: "ganglion",
 		modules: modulesIn(built),
-		...runtimeSettings(where),
+		...runtimeSettings(),
 		...variables,
 		state: objects,
 		host: options.host,
@@ -193,17 +193,6 @@ function fromEnvironment({ vars, secrets }: Variables): Pick<Variables, "vars" |
 	configure(recording);
 	const rest = Object.entries(vars).filter(([name]) => !(name in found));
 	return { vars: Object.fromEntries(rest), secrets: { ...secrets, ...found } };
-}
-
-/** The runtime's own word for it is a page. */
-async function checkAddress(host: string, port: number): Promise<void> {
-	const server = createServer();
-	const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-		server.once("error", resolve);
-		server.listen(port, host, () => server.close(() => resolve(undefined)));
-	});
-	if (failure?.code === "EADDRINUSE") stopWith(`port ${port} of ${host} is in use: give another --port`);
-	if (failure) stopWith(`cannot listen on port ${port} of ${host}: ${failure.message}`);
 }
 
 function banner(url: string): string {

@@ -1,6 +1,7 @@
 /** What a wrangler configuration says of the Worker, for whoever runs it by other means. */
 import { join } from "node:path";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
+import * as z from "zod";
 import { warningsOf } from "../src/config/warnings.ts";
 import { ConfigError } from "../src/config.ts";
 import { ROOT } from "./worker.ts";
@@ -17,12 +18,12 @@ const DEFAULT_SINCE: Readonly<Record<string, string>> = { nodejs_compat: "2026-0
 
 const OWN_CONFIG = join(ROOT, "wrangler.jsonc");
 
-/** What the runtime must know of the Worker beside its modules and its variables. */
-export function runtimeSettings({
-	config = OWN_CONFIG,
-	env,
-}: Where = {}): Pick<WorkerSpec, "compatibilityDate" | "compatibilityFlags" | "objects"> {
-	const { compatibility_date = "", compatibility_flags, durable_objects } = read({ config, env });
+/**
+ * What the runtime must know of the Worker beside its modules and its variables. From the project's own file, whatever
+ * `--config` names: the date, the flags and the objects belong to the code.
+ */
+export function runtimeSettings(): Pick<WorkerSpec, "compatibilityDate" | "compatibilityFlags" | "objects"> {
+	const { compatibility_date = "", compatibility_flags, durable_objects } = read({ config: OWN_CONFIG });
 	return {
 		compatibilityDate: compatibility_date,
 		compatibilityFlags: compatibility_flags.filter((flag: string) => !isDefault(flag, compatibility_date)),
@@ -56,13 +57,26 @@ export function readVariables({ config = OWN_CONFIG, env }: Where = {}): Variabl
 	return found;
 }
 
+const Syntax = z.object({
+	text: z.string(),
+	location: z.object({ file: z.string().optional(), line: z.number(), column: z.number() }),
+});
+
+/** `wrangler.jsonc:3:23: ValueExpected`, of an error of wrangler's parsers. The line itself may hold a key. */
+function syntaxMistake(error: unknown): string | undefined {
+	const { data } = Syntax.safeParse(error);
+	if (!data) return undefined;
+	const { file = "the configuration", line, column } = data.location;
+	return `${file}:${line}:${column}: ${data.text}`;
+}
+
 /** A mistake of the file's is one of the configuration, in wrangler's own words. */
 function read(where: Where): ReturnType<typeof readConfig> {
 	let config: ReturnType<typeof readConfig>;
 	try {
 		config = readConfig(where);
 	} catch (error) {
-		throw new ConfigError([error instanceof Error ? error.message : String(error)]);
+		throw new ConfigError([syntaxMistake(error) ?? (error instanceof Error ? error.message : String(error))]);
 	}
 	const { env } = where;
 	const environments: readonly string[] = config.definedEnvironments ?? [];

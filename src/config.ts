@@ -8,6 +8,7 @@
 import { readProviderKeys } from "./config/authors.ts";
 import { type ConfiguredBackend, readBackends } from "./config/backends.ts";
 import type { Env } from "./config/headers.ts";
+import { jsonMistakeAt } from "./config/json-position.ts";
 import { LimitsSchema } from "./config/limits.ts";
 import { readModels } from "./config/models.ts";
 import { hasBudget, pricing } from "./config/prices.ts";
@@ -104,11 +105,12 @@ function readEntries(name: string, env: Env, problems: Problems): [string, unkno
 	let value = env[name];
 	if (value === undefined || (typeof value === "string" && value.trim() === "")) return [];
 	if (typeof value === "string") {
+		const text = value;
 		try {
-			value = JSON.parse(value);
+			value = JSON.parse(text);
 		} catch {
 			// The parser's own message quotes the text.
-			problems.add([name], "expected JSON, found text that is not JSON");
+			problems.add([name], `expected JSON, found text that is not JSON (${jsonMistakeAt(text)})`);
 			return [];
 		}
 	}

@@ -223,7 +223,7 @@ describe("ConfigError", () => {
 				'ROUTES["@cf/meta/*"][0].backend: expected "ollama" or "simulator", found "olama"; did you mean "ollama"?',
 				'ALLOW_ANONYMOUS: expected "true" or "false", found "yes"',
 				'LIMITS.json_byte: expected no such field; did you mean "json_bytes"?',
-				"MODELS: expected JSON, found text that is not JSON",
+				"MODELS: expected JSON, found text that is not JSON (it ends too early)",
 				'DEFAULT_BACKEND: expected "ollama" or "simulator", found "cloud"',
 			]),
 		);
@@ -292,7 +292,7 @@ describe("ConfigError", () => {
 		[{ kind: "simulator", url: OLLAMA.url }, "BACKENDS.a.url: expected no such field"],
 		[
 			{ ...OLLAMA, key: "OPENAI_KEI" },
-			'BACKENDS.a.key: expected the name of a secret that is set, found the name of none; did you mean "OPENAI_KEY"?',
+			'BACKENDS.a.key: expected the name of a secret that is set, found OPENAI_KEI, which is not set; did you mean "OPENAI_KEY"?',
 		],
 		[
 			{ ...OLLAMA, key: "EMPTY" },

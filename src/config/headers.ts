@@ -30,7 +30,11 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** What `fetch` takes: no control character but the tab, nothing above Latin-1. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The text of a secret, or why there is none. Its name is not repeated: some put the key itself there. */
+/** Names of variables as they are usually written. Anything else may be the key itself, which no message may repeat. */
+const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
+const MAX_NAME_CHARACTERS = 64;
+
+/** The text of a secret, or why there is none. */
 function readSecret(name: unknown, env: Env): { text: string } | { mistake: string } {
 	if (typeof name !== "string") return { mistake: `expected the name of a secret, found ${kindOf(name)}` };
 	const text = textOf(env[name]);
@@ -39,7 +43,9 @@ function readSecret(name: unknown, env: Env): { text: string } | { mistake: stri
 			name,
 			Object.keys(env).filter((other) => textOf(env[other]) !== ""),
 		);
-		return { mistake: `expected the name of a secret that is set, found the name of none${guess}` };
+		const isName = VARIABLE_NAME.test(name) && name.length <= MAX_NAME_CHARACTERS;
+		const found = isName ? `${name}, which is not set` : "the name of none";
+		return { mistake: `expected the name of a secret that is set, found ${found}${guess}` };
 	}
 	if (!VALUE.test(text))
 		return { mistake: "expected a secret that fits into a header, found one that does not" };

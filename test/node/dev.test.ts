@@ -1,5 +1,8 @@
 /** `npm run dev` as a stranger runs it: what it says, what it answers, and what it says of a mistake. */
+
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -111,4 +114,28 @@ describe("npm run dev", () => {
 		expect(output).toContain('ROUTES["@cf/meta/*"][0].backend');
 		expect(output).not.toContain("    at ");
 	}, 60_000);
+
+	it("shows its own options, and which variables of the command line serve what", async () => {
+		const help = await dev(["--help"]).until(/npx wrangler dev --help/);
+		expect(help).toMatch(/^npm run dev -- \[options\]\n/);
+
+		const ROUTES = { "@cf/meta/*": [{ backend: "mine" }] };
+		const BACKENDS = { mine: { kind: "openai", url: "http://127.0.0.1:9/v1" } };
+		const vars = ["--var", `ROUTES:${JSON.stringify(ROUTES)}`, `BACKENDS:${JSON.stringify(BACKENDS)}`];
+		const output = await dev(["--port", String(await freePort()), ...vars]).until(/Ctrl-C/);
+		expect(output).toContain("@cf/meta/*       ->  mine (http://127.0.0.1:9/v1)");
+	}, 60_000);
+
+	it("says in one line that its port is in use", async () => {
+		const server = createServer().listen(0, "127.0.0.1");
+		await once(server, "listening");
+		const { port } = server.address() as AddressInfo;
+		try {
+			const child = dev(["--port", String(port)]);
+			expect(await child.exit).toBe(1);
+			expect(await child.until(/$/)).toBe(`port ${port} of 127.0.0.1 is in use: give another --port\n`);
+		} finally {
+			server.close();
+		}
+	}, 30_000);
 });

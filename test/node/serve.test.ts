@@ -250,6 +250,49 @@ describe("npm run serve", () => {
 		30_000,
 	);
 
+	it.each([
+		[
+			"a configuration",
+			"w.jsonc",
+			'{\n  "vars": {\n    "ROUTES": { "a": [ }\n  }\n}\n',
+			/w\.jsonc:3:\d+: ValueExpected/,
+		],
+		["a configuration in TOML", "w.toml", 'name = "x"\n[vars]\nROUTES = = 1\n', /w\.toml:3:\d+: /],
+	])(
+		"says where the syntax of %s is wrong",
+		async (_, name, text, where) => {
+			const config = join(folder, name);
+			writeFileSync(config, text);
+			const { script } = await start({ args: ["--config", config] });
+			expect(await script.exit).toBe(1);
+			const output = await script.until(/$/);
+			expect(output).toMatch(where);
+			expect(output).not.toContain("    at ");
+		},
+		30_000,
+	);
+
+	it("needs no more of a configuration than its variables", async () => {
+		const config = join(folder, "wrangler.json");
+		const ROUTES = { "@cf/meta/llama-3.1-8b-instruct-fsat": [{ backend: "simulator" }] };
+		const vars = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator", ROUTES };
+		writeFileSync(config, JSON.stringify({ vars }));
+		const { script, url } = await start({ args: ["--config", config] });
+		const output = await script.until(READY);
+		expect(output).toContain('did you mean "@cf/meta/llama-3.1-8b-instruct-fast"?');
+		const run = `${url}/client/v4/accounts/acme/ai/run/${MODEL}`;
+		expect((await fetch(run, { method: "POST", body: '{"prompt":"hi"}' })).status).toBe(200);
+	}, 60_000);
+
+	it("says how npm wants an option of the script", async () => {
+		const env = { npm_lifecycle_event: "serve", npm_config_port: "true", npm_config_state: "true" };
+		const script = runScript("scripts/serve.ts", ["9000"], { env });
+		expect(await script.exit).toBe(1);
+		expect(await script.until(/$/)).toBe(
+			'npm took --port, --state for its own. Put "--" before the options: npm run serve -- --port … --state …\n',
+		);
+	});
+
 	it("takes what the environment does not have from the configuration, an environment's own included", async () => {
 		const config = join(folder, "wrangler.json");
 		const vars = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };

@@ -1,0 +1,13 @@
+/** Whether an address is free, before anything is started: wrangler and workerd report it late, and at length. */
+import { createServer } from "node:net";
+import { stopWith } from "./settings.ts";
+
+export async function checkAddress(host: string, port: number): Promise<void> {
+	const server = createServer();
+	const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+		server.once("error", resolve);
+		server.listen(port, host, () => server.close(() => resolve(undefined)));
+	});
+	if (failure?.code === "EADDRINUSE") stopWith(`port ${port} of ${host} is in use: give another --port`);
+	if (failure) stopWith(`cannot listen on port ${port} of ${host}: ${failure.message}`);
+}
