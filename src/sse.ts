@@ -10,7 +10,7 @@ import { PulledStream, type Source } from "./media/pulled-stream.ts";
 export const SSE_CONTENT_TYPE = "text/event-stream";
 export const DONE = "data: [DONE]\n\n";
 
-/** How comments begin that are ours: `: ganglion backend=… attempts=…`. Every rewriting of a stream keeps them. */
+/** How comments begin that are ours: `: ganglion backend=… attempts=…`. */
 const OWN_COMMENT = "ganglion ";
 export const ownComment = (text: string): string => `: ${OWN_COMMENT}${text}\n\n`;
 
@@ -24,7 +24,7 @@ export const namedFrame = (event: string, value: unknown): string =>
 /** Whether the `data` of an event is the end of a stream. Some engines have white space around it. */
 export const isDone = (data: string): boolean => data.trim() === "[DONE]";
 
-/** One event as far as it is looked at, or a comment of ours. */
+/** One event as far as it is looked at, or a comment: an engine's keep-alive, or one of ours. */
 export type StreamEvent =
 	/** `value`: what `data` is as JSON, where somebody has parsed it. Whoever is given it changes nothing in it. */
 	{ data: string; value?: unknown } | { comment: string };
@@ -71,10 +71,7 @@ function parsed(from: Source<Uint8Array>): Source<EventPiece> {
 	const decoder = new TextDecoder();
 	const parser = createParser({
 		onEvent: ({ data }) => events.push({ data }),
-		// An engine's own comments are for whoever waits for it, which is not the caller.
-		onComment: (comment) => {
-			if (comment.startsWith(OWN_COMMENT)) events.push({ comment });
-		},
+		onComment: (comment) => events.push({ comment }),
 	});
 	return {
 		async pull() {
@@ -106,8 +103,9 @@ interface EventStages {
 }
 
 /**
- * Rewrites an event stream event by event. Cancelling the result cancels `source`; a failing stage does too. What the
- * events before a failure became is sent, however the network cut the bytes. Takes over `source`.
+ * Rewrites an event stream event by event; comments stay. Cancelling the result cancels `source`; a failing stage does
+ * too, with its `AiError` as the reason. What the events before a failure became is sent, however the network cut the
+ * bytes. Takes over `source`.
  */
 export function mapEvents(
 	source: ReadableStream<Uint8Array>,
@@ -125,7 +123,7 @@ export function mapEvents(
 		return text ? encoder.encode(text) : undefined;
 	};
 	const fail = async (error: unknown): Promise<Uint8Array | undefined> => {
-		await from.cancel(error).catch(() => {});
+		await from.cancel(toAiError(error)).catch(() => {});
 		out += stages.onFailure?.() ?? "";
 		over = stages.onError !== undefined;
 		if (stages.onError) out += stages.onError(toAiError(error));

@@ -47,7 +47,7 @@ async function readToFailure(stream: ReadableStream<Uint8Array>): Promise<{ text
 describe("mapEvents", () => {
 	it("gives the same output for any split of the bytes", async () => {
 		const source = `${frame({ a: "héllo — 世界" })}: comment\n\nevent: x\ndata: {"b":1}\r\n\r\n${DONE}`;
-		const expected = `<{"a":"héllo — 世界"}><{"b":1}><[DONE]>|`;
+		const expected = `<{"a":"héllo — 世界"}>: comment\n\n<{"b":1}><[DONE]>|`;
 		const stages = { onData: (data: string) => `<${data}>`, onEnd: () => "|" };
 		await fc.assert(
 			fc.asyncProperty(
@@ -76,10 +76,10 @@ describe("mapEvents", () => {
 		await reader.cancel();
 	});
 
-	it("keeps our own comments in their place, and no others", async () => {
+	it("keeps comments in their place, ours and an engine's", async () => {
 		const source = `: waiting\n\ndata: 1\n\n${ownComment("backend=b attempts=2")}data: 2\n\n`;
 		expect(await text(mapEvents(split(source, []), { onData: (data) => data }))).toBe(
-			"1: ganglion backend=b attempts=2\n\n2",
+			": waiting\n\n1: ganglion backend=b attempts=2\n\n2",
 		);
 	});
 

@@ -6,7 +6,8 @@
  * for whoever writes it anew.
  *
  * It ends well after `data: [DONE]`, or where the upstream stopped when every choice had its `finish_reason`: then
- * `[DONE]` is added. Any other end is an error. A comment is something to pass on: upstreams keep waiting callers with it.
+ * `[DONE]` is added. Any other end is an error, and so is a `[DONE]` before any choice. A comment is passed on: upstreams
+ * keep waiting callers with it.
  */
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../errors.ts";
@@ -17,7 +18,7 @@ import type { Deadline } from "./deadline.ts";
 import { passThrough } from "./pass-through.ts";
 import { type SentDelta, StreamProgress } from "./progress.ts";
 import { type EventReader, type FailureOfCall, type Relayed, relay } from "./relay.ts";
-import { type Call, failureOfBody, failureOfCut } from "./upstream-failure.ts";
+import { type Call, failureOfBody, failureOfCut, failureOfShape } from "./upstream-failure.ts";
 
 /**
  * Takes over `source` and `deadline`; see {@link relay}.
@@ -94,12 +95,14 @@ export class Watch implements EventReader {
 	readonly #call: Call;
 	readonly #choices: number;
 	readonly #finished = new Set<number>();
+	#sawChoice = false;
 	readonly #decoder = new TextDecoder();
 	readonly #parser = createParser({
 		onEvent: ({ event, data }) => {
 			this.sawEvent = true;
-			this.#error = this.#read(event, data);
+			this.#error ??= this.#read(event, data);
 		},
+		onComment: (comment) => this.#said.push({ comment }),
 	});
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall = failureOfCut;
@@ -136,6 +139,7 @@ export class Watch implements EventReader {
 	seeTogether(events: Uint8Array, count: number): boolean {
 		const text = this.#decoder.decode(events);
 		const isLast = text.endsWith(DONE);
+		if (isLast && !this.#sawChoice) return false;
 		const chunks = isLast
 			? parseTogether(text.slice(0, -DONE.length), count - 1)
 			: parseTogether(text, count);
@@ -148,6 +152,7 @@ export class Watch implements EventReader {
 
 	#read(name: string | undefined, data: string): AiError | undefined {
 		if (isDone(data)) {
+			if (!this.#sawChoice) return failureOfShape(this.#call, "an answer: it ended before it began");
 			this.done = true;
 			this.#said.push({ data });
 			return undefined;
@@ -166,6 +171,9 @@ export class Watch implements EventReader {
 	}
 
 	#readChunk({ choices, usage }: SentChunk): void {
+		this.#sawChoice ||= Array.isArray(choices)
+			? choices.length > 0
+			: choices !== null && choices !== undefined;
 		if (Array.isArray(choices)) for (const choice of choices) this.#note(choice);
 		// Most events have none, and a schema that is not met is dear.
 		if (typeof usage !== "object" || usage === null) return;

@@ -224,7 +224,8 @@ class Onlooker {
 		for (const end of ends) {
 			this.#failure = this.#see(bytes.subarray(from, end), failureOfEvent);
 			if (this.#failure) return;
-			this.#begun = true;
+			// A comment is no beginning.
+			this.#begun ||= this.#watch.sawEvent;
 			from = end;
 			if (this.#watch.done) return;
 		}

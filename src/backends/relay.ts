@@ -4,7 +4,7 @@
  * said in OpenAI's words (`translated-stream.ts`).
  *
  * An event that is cut, malformed or an error never reaches the reader, so what it has is always good and another
- * upstream may go on from there.
+ * upstream may go on from there. A stream begins with its first event: comments before it are kept, and passed on with it.
  */
 import { AiError, toAiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
@@ -16,6 +16,8 @@ import { type Call, failureOfCut, failureOfShape } from "./upstream-failure.ts";
 
 /** Room for one event. The largest are images in base64. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/** Of comments before the first event. Later ones are dropped: all that they say is that the upstream is alive. */
+const MAX_EARLY_BYTES = 4 * 1024;
 /** How long an upstream may keep its connection after its last event. Waiting for its end lets it be used again. */
 export const CLOSE_GRACE_MS = 1000;
 
@@ -50,7 +52,7 @@ export interface Relayed {
 }
 
 /**
- * Takes over `source` and `deadline`. Resolves as soon as there is something to pass on; what ends or fails before that
+ * Takes over `source` and `deadline`. Resolves with the first event that is no comment; what ends or fails before that
  * fails here, while another upstream can still be asked. Cancelling the result ends the upstream's fetch at once.
  */
 export async function relay(
@@ -64,6 +66,8 @@ export async function relay(
 	/** Whatever the upstream sends to keep its caller waiting. */
 	const firstBy = firstTokenMs === undefined ? undefined : now() + firstTokenMs;
 	let begun = false;
+	/** Comments before the first event. */
+	let early: EventPiece | undefined;
 	const reader = source.getReader();
 	const splitter = new EventSplitter(watch.format);
 	let over = false;
@@ -125,11 +129,20 @@ export async function relay(
 		return piece;
 	};
 	const finish = async () => (over || !failure ? takeLast() : fail(failure));
+	/** Holds back what is only comments until the stream has begun. */
+	const begin = (piece: EventPiece | undefined): EventPiece | undefined => {
+		if (begun || !piece) return piece;
+		begun = piece.events.some((event) => "data" in event) || piece.bytes.length === 0;
+		if (begun) return early ? join(early, piece) : piece;
+		const joined = early ? join(early, piece) : piece;
+		if (joined.bytes.length <= MAX_EARLY_BYTES) early = joined;
+		return undefined;
+	};
 	const hear = ({ done, value }: ReadableStreamReadResult<Uint8Array>): EventPiece | undefined => {
 		if (over) return takeLast();
 		deadline.rest();
 		try {
-			return done ? takeRest() : watch.done ? undefined : take(value);
+			return begin(done ? takeRest() : watch.done ? undefined : take(value));
 		} catch (error) {
 			// What a reader throws of itself is a failure like any other: nobody would end the fetch.
 			return fail(error);
@@ -141,7 +154,7 @@ export async function relay(
 	const onCut = (error: unknown): EventPiece | undefined => {
 		if (over) return takeLast();
 		deadline.rest();
-		return end() ?? fail(failureOfCut(call, error));
+		return begin(end()) ?? fail(failureOfCut(call, error));
 	};
 	const read = (): Promise<ReadableStreamReadResult<Uint8Array>> => {
 		const limitMs = begun || firstBy === undefined ? idleMs : Math.max(1, firstBy - now());
@@ -163,7 +176,6 @@ export async function relay(
 		over || failure ? finish() : read().then(onRead, onCut);
 	/** Read, but not yet asked for. */
 	let first = await deadline.race(advance()).catch(fail);
-	begun = true;
 
 	const timeOut = () => {
 		if (over) return;
@@ -188,6 +200,11 @@ export async function relay(
 	});
 	return { events, progress: watch.progress };
 }
+
+const join = (one: EventPiece, other: EventPiece): EventPiece => ({
+	bytes: concat([one.bytes, other.bytes]),
+	events: [...one.events, ...other.events],
+});
 
 export const BLANK_LINE = new TextEncoder().encode("\n\n");
 export const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");

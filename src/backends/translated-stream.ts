@@ -2,8 +2,7 @@
  * An upstream's stream in events of its own, answered in OpenAI chunks. Each backend brings its {@link Translator};
  * time, failures, the first event and cancelling are the same for all (`relay.ts`).
  *
- * Known difference from a stream that is passed on: comments and events that stand for nothing are not told, so a caller
- * who waits for the first chunk is kept by nothing of the upstream's.
+ * Comments and `ping` events become comments. Other events that stand for nothing are dropped.
  */
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
@@ -82,6 +81,9 @@ const translated = (events: readonly StreamEvent[]): EventPiece => ({
 	},
 });
 
+/** Anthropic's keep-alive is an event. */
+const PING = "ping";
+
 class Translation implements EventReader {
 	sawEvent = false;
 	done = false;
@@ -93,7 +95,10 @@ class Translation implements EventReader {
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall | undefined;
 	readonly #decoder = new TextDecoder();
-	readonly #parser = createParser({ onEvent: ({ event, data }) => this.#read(event, data) });
+	readonly #parser = createParser({
+		onEvent: ({ event, data }) => this.#read(event, data),
+		onComment: (comment) => this.#said.push({ comment }),
+	});
 
 	constructor(call: Call, translator: Translator, format: EventFormat) {
 		this.#call = call;
@@ -124,6 +129,7 @@ class Translation implements EventReader {
 
 	#read(event: string | undefined, data: string): void {
 		this.sawEvent = true;
+		if (event === PING) this.#said.push({ comment: PING });
 		try {
 			this.#say(this.#translator.take(event === undefined ? { data } : { event, data }));
 		} catch (error) {

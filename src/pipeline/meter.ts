@@ -2,7 +2,7 @@
  * Reads what an answer used while it passes, and settles its ticket when it has. What cuts an answer that has begun is
  * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
  */
-import { type AiError, toAiError } from "../errors.ts";
+import { AiError, toAiError } from "../errors.ts";
 import { PulledStream, type Source } from "../media/pulled-stream.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
 import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
@@ -144,8 +144,10 @@ function watched<T>(
 ): Watched<T> {
 	/** Nobody reads it any more: a pull that is under way then ends, which is no end of the answer. */
 	let left = false;
+	let over = false;
 	const cut = async (error: unknown): Promise<never> => {
 		if (left) return neverAgain();
+		over = true;
 		ended(toAiError(error).key === "aborted" ? "left" : "cut");
 		tell(error);
 		throw error;
@@ -153,8 +155,10 @@ function watched<T>(
 	const pass = (piece: T | undefined): T | undefined | Promise<never> => {
 		if (left) return neverAgain();
 		try {
-			if (piece === undefined) ended("ok");
-			else {
+			if (piece === undefined) {
+				over = true;
+				ended("ok");
+			} else {
 				ticket.begin();
 				see(piece);
 			}
@@ -167,7 +171,10 @@ function watched<T>(
 		pull: () => from.pull().then(pass, cut),
 		cancel(reason) {
 			left = true;
-			ended("left");
+			// A later stage that fails cancels with its failure; the caller's leaving has another reason, or none.
+			const failed = reason instanceof AiError && reason.key !== "aborted";
+			if (!over) ended(failed ? "cut" : "left");
+			if (failed && !over) tell(reason);
 			return from.cancel(reason);
 		},
 	};

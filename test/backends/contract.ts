@@ -268,8 +268,8 @@ export function describeBackend(subject: Subject): void {
 
 	async function chunksOf(input: Partial<ChatInput> = {}): Promise<Chunk[]> {
 		const text = await new Response(await streamOf(input)).text();
-		const events = text.split("\n\n");
-		// Nothing follows `[DONE]`, and nothing but chunks comes before it.
+		const events = text.split("\n\n").filter((event) => !event.startsWith(":"));
+		// Nothing follows `[DONE]`, and nothing but chunks and comments comes before it.
 		expect(events.slice(-2)).toEqual(["data: [DONE]", ""]);
 		return events.slice(0, -2).map((event) => Chunk.parse(JSON.parse(event.replace(/^data: ?/, ""))));
 	}

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { Watch } from "../../src/backends/event-stream.ts";
 import { postStream } from "../../src/backends/http.ts";
@@ -166,12 +166,60 @@ describe("a stream that begins", () => {
 		await reader.cancel();
 	});
 
-	it("is there with a comment, which keeps a waiting caller", async () => {
+	it.each([": ping\n\n", ":\n\n", "\n\n", "retry: 10\n\n", "event: message\n\n"])(
+		"is not there with %j, which comes with it",
+		async (keepAlive) => {
+			const { upstream, events, said } = begin();
+			upstream.push(keepAlive);
+			upstream.push(keepAlive);
+			await settle();
+			expect(said).toEqual([]);
+			upstream.push(delta("a"));
+			const reader = (await events).getReader();
+			expect((await reader.read()).value).toEqual(encode(keepAlive + keepAlive + delta("a")));
+			// Once it has begun, a caller who waits has each at once.
+			const second = reader.read();
+			upstream.push(keepAlive);
+			expect((await second).value).toEqual(encode(keepAlive));
+			await reader.cancel();
+		},
+	);
+
+	it("comes with no more than 4 KiB of comments", async () => {
 		const { upstream, events } = begin();
-		upstream.push(": ping\n\n");
+		const comment = `: ${"x".repeat(1021)}\n\n`;
+		for (let sent = 0; sent < 1_000; sent++) upstream.push(comment);
+		await settle();
+		upstream.push(delta("a"));
 		const reader = (await events).getReader();
-		expect((await reader.read()).value).toEqual(encode(": ping\n\n"));
+		const { value } = await reader.read();
+		expect(value?.length).toBe(3 * 1025 + delta("a").length);
 		await reader.cancel();
+	});
+
+	it("is waited for until its time is up, whatever comments come", async () => {
+		vi.useFakeTimers();
+		onTestFinished(() => void vi.useRealTimers());
+		const upstream = tap();
+		const timeouts = { headerMs: 1_000, firstTokenMs: 3_000, idleMs: 2_000, totalMs: 60_000 };
+		const call = callOf(() => eventStream(upstream.body), { target: { timeouts } });
+		const failure = failureOf(open(call));
+		for (let second = 0; second < 3; second++) {
+			upstream.push(": ka\n\n");
+			await vi.advanceTimersByTimeAsync(1_000);
+		}
+		expect(await failure).toMatchObject({ key: "timeout" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("has not come when the caller leaves: the upstream's fetch ends", async () => {
+		const { upstream, call, events } = begin();
+		upstream.push(": ka\n\n");
+		await settle();
+		call.leave();
+		expect(await failureOf(events)).toMatchObject({ key: "aborted" });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
 	});
 
 	it.each([
@@ -307,11 +355,26 @@ describe("a stream without [DONE]", () => {
 
 describe("[DONE]", () => {
 	it("counts without its blank line", async () => {
-		expect(await stream("data: [DONE]")).toEqual({ text: DONE });
+		expect(await stream(`${delta("a")}data: [DONE]`)).toEqual({ text: delta("a") + DONE });
 	});
 
 	it("is the end: nothing after it is passed on", async () => {
-		expect(await stream(`${DONE}data: {"error":{"message":"late"}}\n\n`)).toEqual({ text: DONE });
+		expect(await stream(`${delta("a")}${DONE}data: {"error":{"message":"late"}}\n\n`)).toEqual({
+			text: delta("a") + DONE,
+		});
+	});
+
+	it.each([
+		DONE,
+		`: ka\n\n${DONE}`,
+		`data: {"choices":[]}\n\n${DONE}`,
+		`data: {"choices":null,"usage":{"prompt_tokens":1,"completion_tokens":0}}\n\n${DONE}`,
+	])("is no answer by itself: %j", async (text) => {
+		expect((await stream(text)).error).toMatchObject({
+			key: "executionFailed",
+			description:
+				"The backend 'lab' answered with something that is not an answer: it ended before it began",
+		});
 	});
 });
 
@@ -545,7 +608,7 @@ describe("cancelling", () => {
 	);
 
 	it("after the end is nothing", async () => {
-		const call = callOf(() => eventStream(DONE));
+		const call = callOf(() => eventStream(delta("a") + DONE));
 		const events = await open(call);
 		const reader = events.getReader();
 		while (!(await reader.read()).done);

@@ -20,7 +20,7 @@ const reader = (): EventReader => {
 			if (seen++ > 0) throw new TypeError("not a function");
 			return undefined;
 		},
-		pass: (bytes) => (bytes.length > 0 ? { bytes, events: [] } : undefined),
+		pass: (bytes) => (bytes.length > 0 ? { bytes, events: [{ data: "good" }] } : undefined),
 		end: () => undefined,
 	};
 };

@@ -184,11 +184,26 @@ describe("an event", () => {
 		expect((await reader.read()).value).toEqual(encode(frames(said("a"))));
 		const next = reader.read();
 		upstream.push(sse({}));
-		upstream.push(`: ping\n\n${sse({})}`);
+		upstream.push(sse({}));
 		upstream.push(sse({ say: "b" }));
 		expect((await next).value).toEqual(encode(frames(said("b"))));
 		await reader.cancel();
 	});
+
+	it.each([": waiting\n\n", "event: ping\ndata: {}\n\n"])(
+		"that keeps a caller waiting is a comment: %j",
+		async (event) => {
+			const upstream = tap();
+			upstream.push(sse({ say: "a" }));
+			const { events } = await open(callOf(() => eventStream(upstream.body)));
+			const reader = events.getReader();
+			await reader.read();
+			const next = reader.read();
+			upstream.push(event);
+			expect(new TextDecoder().decode((await next).value)).toMatch(/^: (waiting|ping)\n\n$/);
+			await reader.cancel();
+		},
+	);
 
 	it.each([
 		["oops", malformed],

@@ -46,13 +46,16 @@ const WireChunk = z.looseObject({
 	object: z.literal("chat.completion.chunk").catch("chat.completion.chunk"),
 	created: numberOrZero,
 	model: textOrEmpty,
-	choices: z.array(
-		z.looseObject({
-			index: numberOrZero,
-			delta: WireDelta.nullish().transform((sent) => sent ?? {}),
-			finish_reason: text,
-		}),
-	),
+	choices: z
+		.array(
+			z.looseObject({
+				index: numberOrZero,
+				delta: WireDelta.nullish().transform((sent) => sent ?? {}),
+				finish_reason: text,
+			}),
+		)
+		.nullable()
+		.transform((sent) => sent ?? []),
 	usage: SentUsage.nullish().transform((sent) => sent && (usageOf(sent) ?? null)),
 });
 

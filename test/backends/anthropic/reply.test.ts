@@ -135,7 +135,7 @@ describe("a refusal", () => {
 			400,
 			context,
 			{
-				key: "engineRefused",
+				key: "contextWindowExceeded",
 				retryable: false,
 				description: "prompt is too long: 210413 tokens > 200000 maximum",
 			},

@@ -14,7 +14,7 @@ const stream = (body: ReadableStream<Uint8Array> | string, input: Partial<ChatIn
 async function chunksOf(sse: string, input?: Partial<ChatInput>): Promise<ChatChunk[]> {
 	const { text: sent, error } = await drain(await eventsOf(stream(sse, input)));
 	expect(error).toBeUndefined();
-	const events = sent.split("\n\n");
+	const events = sent.split("\n\n").filter((one) => one !== ": ping");
 	expect(events.slice(-2)).toEqual(["data: [DONE]", ""]);
 	return events.slice(0, -2).map((event) => JSON.parse(event.replace("data: ", "")));
 }
