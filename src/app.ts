@@ -7,7 +7,7 @@ import { failureEnvelope } from "./surfaces/envelope.ts";
 import { gatewayPaths } from "./surfaces/gateway-wire.ts";
 import { isMessagesPath, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
-import { openai } from "./surfaces/openai.ts";
+import { isOpenAiPath, openAiFailure, openai } from "./surfaces/openai.ts";
 import { RememberingRouter } from "./surfaces/remembering-router.ts";
 import { rest } from "./surfaces/rest.ts";
 import { tokens, userTokens } from "./surfaces/tokens.ts";
@@ -17,12 +17,20 @@ const WELCOME = `Ganglion: Workers AI that anyone can run.
 
 POST /client/v4/accounts/{account}/ai/run/{model}             native inputs and outputs
 POST /client/v4/accounts/{account}/ai/v1/chat/completions     OpenAI-compatible
+POST /v1/chat/completions                                     the same, for the token's account
 GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
 `;
 
+/** What clients have as their base address. */
+const BASE_ADDRESS = /^(?:\/client\/v4\/accounts\/[^/]+\/ai)?(?:\/v1)?\/?$/;
+
 export function createApp(services: Services, access: Access): Hono {
 	const app = new Hono({ strict: false, router: new RememberingRouter() });
-	app.use(authenticate(access, services.ledgers));
+	// Clients send HEAD to their base address, without a credential, to see whether a server is there.
+	app.use(async (c, next) =>
+		c.req.method === "HEAD" && BASE_ADDRESS.test(c.req.path) ? c.body(null, 204) : next(),
+	);
+	app.use(authenticate(access, services));
 	app.get("/", (c) => c.text(WELCOME));
 	app.route("/client/v4/accounts/:account/tokens", tokens(services));
 	app.route("/client/v4/user/tokens", userTokens(services));
@@ -30,13 +38,16 @@ export function createApp(services: Services, access: Access): Hono {
 	app.route("/client/v4/accounts/:account/ai/usage", usage(services));
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));
 	app.route("/client/v4/accounts/:account/ai", rest(services));
+	app.route("/v1", openai(services));
 	app.route("/v1", gatewayPaths(services, callerOf));
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
 	app.onError((thrown, c) => {
 		const error = toAiError(thrown);
-		const id = isMessagesPath(c.req.path) ? services.uuid() : "";
+		const { path } = c.req;
+		const id = isMessagesPath(path) ? services.uuid() : "";
 		services.log(error, id);
-		return id ? messagesFailure(error, id) : failureEnvelope(error, "");
+		if (id) return messagesFailure(error, id);
+		return isOpenAiPath(path) ? openAiFailure(error, "") : failureEnvelope(error, "");
 	});
 	return app;
 }

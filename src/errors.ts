@@ -9,7 +9,7 @@
 export interface Failure {
 	/** The product's internal code. */
 	code: number;
-	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 429 | 500 | 502;
+	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 426 | 429 | 500 | 502;
 	/** First segment of the REST message: `AiError: {name}: {description}`. */
 	name: string;
 	/** The description when the thrower has nothing more exact to say. */
@@ -118,6 +118,8 @@ export const FAILURES = {
 	noRoute: edge(7000, 400, "No route for that URI"),
 	notFound: edge(7002, 404, "Not found"),
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
+	/** The product has the route without websockets, and so has this gateway. */
+	noWebsocket: edge(7001, 426, "Websockets are not supported for requested URI: send a POST request."),
 	unroutableAccount: edge(
 		7003,
 		404,

@@ -11,9 +11,9 @@
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { AiError } from "../errors.ts";
-import type { Credential, Ledgers } from "../objects/admission.ts";
+import type { Credential } from "../objects/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../objects/token-text.ts";
-import type { Caller } from "../request.ts";
+import type { Caller, Services } from "../request.ts";
 import { isMessagesPath } from "./messages.ts";
 import { permissionTable } from "./permissions.ts";
 
@@ -53,7 +53,10 @@ const BEARER_KEY = "bearer";
 const CALLER_KEY = "caller-of-path";
 const KNOWN_KEY = "known";
 
-export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandler {
+export function authenticate(
+	access: Access,
+	{ ledgers, directory }: Pick<Services, "ledgers" | "directory">,
+): MiddlewareHandler {
 	const bearerFrom = bearerReader(access);
 	const match = permissionTable();
 	return async (c, next) => {
@@ -63,7 +66,8 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 		c.set(BEARER_KEY, bearer);
 		const matched = match(method, path);
 		if (!matched) throw new AiError("noRoute");
-		const { account, requirement } = matched;
+		const { requirement } = matched;
+		const account = matched.account ?? (isAlias(path) ? await accountOfAlias(bearer, path) : undefined);
 		const caller = account === undefined ? undefined : callerFrom(bearer, account, path);
 		c.set(CALLER_KEY, caller);
 		if (!requirement) throw new AiError("methodNotAllowed", `${method} not supported for requested URI.`);
@@ -73,7 +77,26 @@ export function authenticate(access: Access, ledgers: Ledgers): MiddlewareHandle
 		}
 		return next();
 	};
+
+	/** Of a path without an account: the token's, and for the operator, who has all, the only one. */
+	async function accountOfAlias({ account }: Bearer, path: string): Promise<string> {
+		if (account !== undefined) return account;
+		if (access.allowAnonymous) return LOCAL_ACCOUNT;
+		const { accounts } = await directory.list({ limit: 2 });
+		const [only] = accounts;
+		if (only && accounts.length === 1) return only.id;
+		throw new AiError(
+			"invalidRequest",
+			`The operator's token is good for every account: name one in the address, /client/v4/accounts/{account}/ai${path}`,
+		);
+	}
 }
+
+/** The one that documentation and examples use on a laptop. */
+const LOCAL_ACCOUNT = "local";
+
+/** The OpenAI-compatible routes without an account in their path. */
+const isAlias = (path: string): boolean => path.startsWith("/v1/");
 
 /** Who sent this header. Throws 401 where nobody can have. */
 function bearerReader({ allowAnonymous, adminToken }: Access): (header: string | undefined) => Bearer {

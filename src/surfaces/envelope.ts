@@ -27,12 +27,12 @@ export const envelope = (result: unknown, extra: object = {}): Response =>
 /** Comes second after an id that routes nowhere. */
 const NO_ROUTE = { code: FAILURES.noRoute.code as number, message: FAILURES.noRoute.description as string };
 
-export function failureEnvelope(error: AiError, requestId: string): Response {
+export function failureEnvelope(error: AiError, requestId: string, extra: object = {}): Response {
 	const { code, description, failure, status } = error;
 	if (failure.plane !== "inference") {
 		const errors = [{ code, message: description }];
 		if (error.key === "unroutableAccount") errors.push(NO_ROUTE);
-		return Response.json({ result: null, success: false, errors, messages: [] }, { status });
+		return Response.json({ result: null, success: false, errors, messages: [], ...extra }, { status });
 	}
 	return Response.json(
 		{
@@ -40,6 +40,7 @@ export function failureEnvelope(error: AiError, requestId: string): Response {
 			success: false,
 			result: {},
 			messages: [],
+			...extra,
 		},
 		{ status, headers: failureHeaders(error, requestId) },
 	);

@@ -13,7 +13,7 @@ import type { Model } from "../models/model.ts";
 import { parse } from "../pipeline/parse.ts";
 import { failureHeaders } from "./envelope.ts";
 
-const PATH = /\/ai\/v1\/(?:v1\/)?messages(?:\/count_tokens)?\/?$/;
+const PATH = /^(?:\/client\/v4\/accounts\/[^/]+\/ai)?\/v1\/(?:v1\/)?messages(?:\/count_tokens)?\/?$/;
 
 export const isMessagesPath = (path: string): boolean => PATH.test(path);
 

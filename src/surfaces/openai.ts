@@ -1,7 +1,7 @@
 /**
- * OpenAI-compatible: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed.
- * Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's own, `/messages` Anthropic's), as the
- * product does. The request's id comes under the name that each SDK reads, too.
+ * OpenAI-compatible: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed; and
+ * `/v1/…`, for the token's own account. Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's
+ * own, `/messages` Anthropic's), as the product does; the envelope also has OpenAI's `error`, which the product's lacks. The request's id comes under the name that each SDK reads, too.
  *
  * Beyond the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any kind and
  * `messages/count_tokens`, `images/generations`, `audio/speech` and `audio/transcriptions`.
@@ -13,7 +13,8 @@ import type { Dialect } from "../dialects/dialect.ts";
 import { formText, parseMultipart } from "../dialects/media/media.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/media/openai-media.ts";
 import { anthropicMessages } from "../dialects/messages/messages.ts";
-import { responsesError } from "../dialects/responses/errors.ts";
+import { openAiError } from "../dialects/openai-error.ts";
+import { responsesError, responsesStatus } from "../dialects/responses/errors.ts";
 import { responses } from "../dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
 import { AiError } from "../errors.ts";
@@ -26,9 +27,11 @@ import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "./envelope.ts";
 import { countTokens, isMessagesPath, messagesFailure } from "./messages.ts";
 import { namesModel } from "./names-model.ts";
+import { OPENAI_PATHS } from "./permissions.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { runEach } from "./several-images.ts";
+import { isUpgrade } from "./socket.ts";
 import { tellable } from "./tell.ts";
 
 type Variables = { requestId: string; caller: Caller };
@@ -62,20 +65,22 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	const app = new Hono<{ Variables: Variables }>({ strict: false });
 	const { catalog, limits } = services;
 
-	app.use((c, next) => {
-		c.set("requestId", services.uuid());
-		c.set("caller", callerOf(c));
-		return next();
-	});
+	// Path by path: below `/v1` other surfaces have routes, too.
+	for (const path of OPENAI_PATHS)
+		app.use(path, (c, next) => {
+			c.set("requestId", services.uuid());
+			c.set("caller", callerOf(c));
+			return next();
+		});
 	app.onError(async (thrown, c) => {
 		const error = await tellable(thrown, c.get("caller"), services);
 		const id = c.get("requestId");
 		services.log(error, id);
 		if (isMessagesPath(c.req.path)) return messagesFailure(error, id);
-		if (error.failure.plane !== "inference") return failureEnvelope(error, id);
-		const response = c.req.path.endsWith("/v1/responses")
-			? bareFailure({ error: responsesError(error, id) }, error, id)
-			: failureEnvelope(error, id);
+		if (error.failure.plane !== "inference") return openAiFailure(error, id);
+		const response = /\/v1\/responses\/?$/.test(c.req.path)
+			? responsesFailure(error, id)
+			: openAiFailure(error, id);
 		response.headers.set("x-request-id", id);
 		return response;
 	});
@@ -121,6 +126,10 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		return Response.json({ error }, { status: 404 });
 	});
 
+	app.get("/responses", (c, next) => {
+		if (isUpgrade(c.req.raw)) throw new AiError("noWebsocket");
+		return next();
+	});
 	methodNotAllowed(app, [
 		...Object.keys(OPENAI_ROUTES),
 		...COUNT_ROUTES,
@@ -172,5 +181,23 @@ const listed = ({ id, created, author }: Model): object => ({
 	owned_by: author,
 });
 
-const bareFailure = (body: object, error: AiError, requestId: string): Response =>
-	Response.json(body, { status: error.status, headers: failureHeaders(error, requestId) });
+const OPENAI_PATH = /^\/client\/v4\/accounts\/[^/]+\/ai\/v1(?:\/|$)/;
+/** Below `/v1` AI Gateway has addresses, too, and failures of its own. */
+const ALIASES = new Set(OPENAI_PATHS.map((path) => `/v1${path}`));
+
+/** Whether failures of this path have an `error` for OpenAI's clients. */
+export const isOpenAiPath = (path: string): boolean =>
+	OPENAI_PATH.test(path) || ALIASES.has(path.replace(/\/$/, "")) || path.startsWith("/v1/models/");
+
+/** The v4 envelope, and in it OpenAI's `error`. */
+export const openAiFailure = (error: AiError, requestId: string): Response =>
+	failureEnvelope(error, requestId, { error: openAiError(error, requestId) });
+
+/** Bare, as the product has it, with all fields of OpenAI's `error`. */
+function responsesFailure(error: AiError, requestId: string): Response {
+	const { type, param } = openAiError(error, requestId);
+	return Response.json(
+		{ error: { ...responsesError(error, requestId), type, param } },
+		{ status: responsesStatus(error), headers: failureHeaders(error, requestId) },
+	);
+}

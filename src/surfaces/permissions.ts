@@ -18,6 +18,32 @@ const V4 = "/client/v4";
 const ACCOUNT = `${V4}/accounts/:account`;
 const AI = `${ACCOUNT}/ai`;
 
+/** Below `/ai/v1` of an account, and below `/v1`. */
+const OPENAI: Readonly<Record<string, Row>> = {
+	"/chat/completions": INFERS,
+	"/completions": INFERS,
+	// GET: a websocket, which is refused.
+	"/responses": { POST: "deferred", GET: "run" },
+	"/embeddings": INFERS,
+	"/images/generations": INFERS,
+	"/audio/speech": INFERS,
+	"/audio/transcriptions": INFERS,
+	"/messages": INFERS,
+	// Where an Anthropic SDK arrives that was given `…/v1` as its base.
+	"/v1/messages": INFERS,
+	// Asks no engine.
+	"/messages/count_tokens": { POST: "run" },
+	"/v1/messages/count_tokens": { POST: "run" },
+	"/models": READS,
+	"/models/:model{.+}": READS,
+};
+
+/** Patterns of the OpenAI-compatible routes, from their base on. */
+export const OPENAI_PATHS: readonly string[] = Object.keys(OPENAI);
+
+const below = (base: string, rows: Readonly<Record<string, Row>>): Record<string, Row> =>
+	Object.fromEntries(Object.entries(rows).map(([path, row]) => [`${base}${path}`, row]));
+
 /** Of several patterns that a path matches, the first counts. */
 export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/run`]: INFERS,
@@ -32,21 +58,9 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	// GET: a websocket.
 	[`${AI}/run/:model{.+}`]: { POST: "deferred", GET: "deferred" },
 
-	[`${AI}/v1/chat/completions`]: INFERS,
-	[`${AI}/v1/completions`]: INFERS,
-	[`${AI}/v1/responses`]: INFERS,
-	[`${AI}/v1/embeddings`]: INFERS,
-	[`${AI}/v1/images/generations`]: INFERS,
-	[`${AI}/v1/audio/speech`]: INFERS,
-	[`${AI}/v1/audio/transcriptions`]: INFERS,
-	[`${AI}/v1/messages`]: INFERS,
-	// Where an Anthropic SDK arrives that was given `…/ai/v1` as its base.
-	[`${AI}/v1/v1/messages`]: INFERS,
-	// Asks nobody else.
-	[`${AI}/v1/messages/count_tokens`]: { POST: "run" },
-	[`${AI}/v1/v1/messages/count_tokens`]: { POST: "run" },
-	[`${AI}/v1/models`]: READS,
-	[`${AI}/v1/models/:model{.+}`]: READS,
+	...below(`${AI}/v1`, OPENAI),
+	// The account is the token's: where clients arrive that were given `http://host/v1` as their base.
+	...below("/v1", OPENAI),
 
 	[`${AI}/models/search`]: READS,
 	[`${AI}/models/schema`]: READS,
@@ -65,6 +79,8 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	"/metrics": { GET: "deferred" },
 
 	"/v1/:account/:gateway": { POST: "run" },
+	// The universal address, as the binding's class writes it.
+	"/v1/:account/:gateway/": { POST: "run" },
 	"/v1/:account/:gateway/:provider/:endpoint{.+}": { POST: "run" },
 
 	[`${ACCOUNT}/tokens`]: { GET: "tokens-read", POST: "tokens-write" },

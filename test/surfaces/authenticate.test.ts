@@ -10,12 +10,17 @@ import type { Services } from "../../src/request.ts";
 import { type Access, authenticate, callerOf, OPEN_PATHS } from "../../src/surfaces/authenticate.ts";
 import { failureEnvelope } from "../../src/surfaces/envelope.ts";
 import { isMessagesPath } from "../../src/surfaces/messages.ts";
+import { isOpenAiPath } from "../../src/surfaces/openai.ts";
 import { permissionTable, ROUTE_PERMISSIONS } from "../../src/surfaces/permissions.ts";
 import { testServices } from "../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "./access.ts";
 
 const REFUSED =
 	'{"result":null,"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"messages":[]}';
+const REFUSED_OPENAI = REFUSED.replace(
+	/}$/,
+	',"error":{"message":"Authentication error","type":"authentication_error","param":null,"code":"invalid_api_key"}}',
+);
 const SEARCH = `${V4}/accounts/local/ai/models/search`;
 const CHAT = `${V4}/accounts/local/ai/v1/chat/completions`;
 
@@ -38,7 +43,8 @@ function door(access: Access, knows: readonly string[] = []) {
 		}),
 	};
 	const app = new Hono({ strict: false });
-	app.use(authenticate(access, ledgers as unknown as Services["ledgers"]));
+	const directory = { list: async () => ({ accounts: [] }) };
+	app.use(authenticate(access, { ledgers, directory } as unknown as Services));
 	app.all("/client/v4/accounts/:account/*", (c) => c.json(callerOf(c)));
 	app.onError((error) => failureEnvelope(toAiError(error), ""));
 	const ask = async (url: string, authorization?: string, method = "GET") =>
@@ -183,6 +189,7 @@ describe("the table of permissions", () => {
 		["POST", `${ai}/explain/@cf/meta/llama-3.1-8b-instruct`, "read"],
 		["POST", `${ai}/tomarkdown`, "run"],
 		["HEAD", `${ai}/models/search`, "read"],
+		["GET", `${ai}/v1/models/@cf/meta/llama-3.1-8b-instruct`, "read"],
 		["GET", `${ai}/finetunes`, "read"],
 		["POST", `${ai}/finetunes`, "write"],
 		["GET", `${ai}/usage`, "read"],
@@ -192,6 +199,16 @@ describe("the table of permissions", () => {
 		["PATCH", `${ai}/models/search`, undefined],
 	])("%s %s", (method, path, requirement) => {
 		expect(match(method, path)).toEqual({ account: "local", ...(requirement && { requirement }) });
+	});
+
+	it.each([
+		["POST", "/v1/chat/completions", "deferred"],
+		["POST", "/v1/v1/messages", "deferred"],
+		["GET", "/v1/models", "read"],
+		["GET", "/v1/models/@cf/meta/llama-3.1-8b-instruct", "read"],
+		["GET", "/v1/chat/completions", undefined],
+	])("%s %s, which names no account", (method, path, requirement) => {
+		expect(match(method, path)).toEqual(requirement ? { requirement } : {});
 	});
 
 	it("denies what it does not name", () => {
@@ -262,7 +279,7 @@ describe("every route of the app", () => {
 				continue;
 			}
 			expect(response.headers.has("cf-ai-req-id")).toBe(false);
-			expect(await response.text()).toBe(REFUSED);
+			expect(await response.text()).toBe(isOpenAiPath(path) ? REFUSED_OPENAI : REFUSED);
 		}
 	});
 

@@ -213,7 +213,12 @@ describe("the other OpenAI routes", () => {
 		const refused = await post("/v1/responses", { model: "@cf/a/b", input: "Hi" });
 		expect(refused.status).toBe(400);
 		expect(await refused.json()).toEqual({
-			error: { code: "invalid_prompt", message: expect.stringMatching(/^AiError: No such model: /) },
+			error: {
+				code: "invalid_prompt",
+				message: expect.stringMatching(/^AiError: No such model: /),
+				type: "invalid_request_error",
+				param: "model",
+			},
 		});
 	});
 

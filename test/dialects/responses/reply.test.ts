@@ -196,7 +196,7 @@ describe("a response", () => {
 		// These the SDK adds itself, or has for OpenAI's account features alone.
 		type Own = Pick<
 			OpenAI.Responses.Response,
-			"id" | "object" | "created_at" | "status" | "error" | "incomplete_details" | "instructions" | "output"
+			"id" | "object" | "created_at" | "status" | "incomplete_details" | "instructions" | "output"
 		>;
 		response satisfies Own;
 		response.text satisfies OpenAI.Responses.ResponseTextConfig | { verbosity?: string };
@@ -207,7 +207,9 @@ describe("responsesError", () => {
 	it.each([
 		["badInput", "invalid_prompt"],
 		["noSuchModel", "invalid_prompt"],
-		["contextWindowExceeded", "invalid_prompt"],
+		["contextWindowExceeded", "context_length_exceeded"],
+		["budgetExceeded", "insufficient_quota"],
+		["rateLimited", "rate_limit_exceeded"],
 		["outOfCapacity", "rate_limit_exceeded"],
 		["modelTimeout", "server_error"],
 		["executionFailed", "server_error"],

@@ -1,0 +1,67 @@
+/**
+ * Failures as OpenAI's API has them: `error: {message, type, param, code}`. OpenAI's SDKs, and most agents, read nothing
+ * else of a failed reply.
+ */
+import type { AiError, FailureKey } from "../errors.ts";
+import { failureMessage } from "./failure-message.ts";
+
+export interface OpenAiError {
+	message: string;
+	type: string;
+	/** The field that is wrong, where one field is. */
+	param: string | null;
+	code: string | null;
+}
+
+/** Codes that clients act on. */
+const CODES: Partial<Record<FailureKey, string>> = {
+	authentication: "invalid_api_key",
+	contextWindowExceeded: "context_length_exceeded",
+	noSuchModel: "model_not_found",
+	unknownThirdPartyModel: "model_not_found",
+	deprecatedModel: "model_not_found",
+	outOfCapacity: "rate_limit_exceeded",
+	rateLimited: "rate_limit_exceeded",
+	// Agents do not try these again.
+	accountLimited: "insufficient_quota",
+	budgetExceeded: "insufficient_quota",
+	freeAllocationUsed: "insufficient_quota",
+	missingProviderKey: "insufficient_quota",
+};
+
+export const openAiCode = ({ key }: AiError): string | null => CODES[key] ?? null;
+
+export function openAiError(error: AiError, requestId: string): OpenAiError {
+	const isInference = error.failure.plane === "inference";
+	return {
+		message: isInference ? failureMessage(error, requestId) : error.description,
+		type: typeOf(error),
+		param: paramOf(error),
+		code: openAiCode(error),
+	};
+}
+
+function typeOf(error: AiError): string {
+	const { status } = error;
+	if (openAiCode(error) === "insufficient_quota") return "insufficient_quota";
+	if (status === 401) return "authentication_error";
+	if (status === 403) return "permission_error";
+	if (status === 429) return "rate_limit_error";
+	return status === 408 || status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+/** A JSON pointer in a sentence of 5006, and the first of the properties that it misses there. */
+const POINTER = /'\/([^']*)'(?: are '(\w+)')?/;
+/** The field that a sentence of 8001 begins with. */
+const FIRST_FIELD = /^Invalid input: ([a-z_][\w.[\]]*): /;
+
+function paramOf({ key, description }: AiError): string | null {
+	if (key === "noSuchModel" || key === "deprecatedModel") return "model";
+	if (key === "invalidInput") return FIRST_FIELD.exec(description)?.[1] ?? null;
+	const [, pointer = "", missing = ""] = (key === "badInput" && POINTER.exec(description)) || [];
+	const names = [...pointer.split("/"), missing].filter(Boolean);
+	if (names.length === 0) return null;
+	return names
+		.map((name, index) => (/^\d+$/.test(name) ? `[${name}]` : index === 0 ? name : `.${name}`))
+		.join("");
+}

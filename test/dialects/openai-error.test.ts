@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { openAiError } from "../../src/dialects/openai-error.ts";
+import { AiError, type FailureKey } from "../../src/errors.ts";
+
+describe("openAiError", () => {
+	it.each<[FailureKey, string, string | null]>([
+		["badInput", "invalid_request_error", null],
+		["contextWindowExceeded", "invalid_request_error", "context_length_exceeded"],
+		["noSuchModel", "invalid_request_error", "model_not_found"],
+		["deprecatedModel", "invalid_request_error", "model_not_found"],
+		["authentication", "authentication_error", "invalid_api_key"],
+		["forbidden", "permission_error", null],
+		["rateLimited", "rate_limit_error", "rate_limit_exceeded"],
+		["outOfCapacity", "rate_limit_error", "rate_limit_exceeded"],
+		["budgetExceeded", "insufficient_quota", "insufficient_quota"],
+		["freeAllocationUsed", "insufficient_quota", "insufficient_quota"],
+		["modelTimeout", "server_error", null],
+		["executionFailed", "server_error", null],
+		["noRoute", "invalid_request_error", null],
+	])("%s is %s", (key, type, code) => {
+		expect(openAiError(new AiError(key), "req-1")).toMatchObject({ type, code });
+	});
+
+	it("has the sentence of the envelope", () => {
+		expect(openAiError(new AiError("noSuchModel", "No such model x or task"), "req-1").message).toBe(
+			"AiError: No such model: No such model x or task (req-1)",
+		);
+		expect(openAiError(new AiError("noRoute"), "").message).toBe("No route for that URI");
+	});
+
+	it.each<[FailureKey, string, string | null]>([
+		["badInput", "Error: required properties at '/' are 'model'", "model"],
+		["badInput", "Error: required properties at '/messages/0' are 'content,role'", "messages[0]"],
+		["badInput", "Error: required properties at '/messages/0' are 'content'", "messages[0].content"],
+		["badInput", "Error: '/messages/1/content/0/image_url' must be text", "messages[1].content[0].image_url"],
+		["badInput", "Error: the request body is not valid UTF-8", null],
+		["invalidInput", "Invalid input: tools[0].name: expected string, received undefined", "tools[0].name"],
+		["invalidInput", "Invalid input: tool_choice needs tools", null],
+		["noSuchModel", "No such model x or task", "model"],
+	])("names the field of %s %j", (key, description, param) => {
+		expect(openAiError(new AiError(key, description), "").param).toBe(param);
+	});
+});
