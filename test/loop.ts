@@ -20,7 +20,8 @@ const behind = (backend: object): TestGateway =>
 		vars: {
 			AI: bindingOver(wire),
 			BACKENDS: { first: backend },
-			ROUTES: { "*": [{ backend: "first" }] },
+			// As strict as the first, or the two would word what is wrong differently.
+			ROUTES: { "*": { targets: [{ backend: "first" }], strict: true } },
 		},
 		fetch: async (input, init) => first.app.fetch(new Request(input, init)),
 	});

@@ -2,16 +2,19 @@
  * What the native chat models take: `{prompt}` or `{messages}` beside sampling. Ranges differ by the age of a model's
  * schema, defaults by model; a shape says which of the fields below it has.
  *
+ * Read strictly, `null` is refused wherever the model's schema has none. Read leniently, it means "not set", and an
+ * assistant's message may have no content.
+ *
  * Known differences: the batch form (`requests`) is not read here; `tool_choice` is taken wherever tools are, though no
- * native schema names it, because the product's clients send it; the product wants nine letters and digits in an id of
- * a call, which those that some engines make do not have.
+ * native schema names it, because the product's clients send it.
  */
 import * as z from "zod";
-import type { Model } from "../../models/model.ts";
+import type { InputShape, Model } from "../../models/model.ts";
 import { lean } from "../../schemas/lean.ts";
-import { defaulted, fieldsOf } from "../fields.ts";
+import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
 import { ByteArray, type SentBytes } from "../media/media.ts";
 import { AnyPart, type SentMessage, toolFields } from "./messages.ts";
+import { NativeTool } from "./tool-schemas.ts";
 
 /** Characters of one text in the schemas of models that ended in 2025. */
 const LEGACY_TEXT_CHARACTERS = 131_072;
@@ -25,6 +28,25 @@ export interface NativeShape {
 	guidedJson?: boolean;
 	image?: boolean;
 }
+
+const textParts: NativeShape = { content: "parts", ranges: "current", responseFormat: true };
+
+export const NATIVE_SHAPES = {
+	chat: textParts,
+	"chat-legacy": { content: "text", ranges: "older" },
+	"chat-batch": textParts,
+	// Its other default for `max_tokens` is the catalogue's.
+	"chat-batch-2000": textParts,
+	"chat-gpt-oss": textParts,
+	"chat-guard": { content: "text", ranges: "current" },
+	"chat-guided": { content: "media", ranges: "older", guidedJson: true },
+	"chat-guided-batch": { content: "media", ranges: "older", guidedJson: true, responseFormat: true },
+	"chat-image": { content: "media", ranges: "older", image: true },
+} as const satisfies Partial<Record<InputShape, NativeShape>>;
+
+/** `undefined` for a model whose own form is not a native one. */
+export const nativeShape = ({ input }: Pick<Model, "input">): NativeShape | undefined =>
+	input in NATIVE_SHAPES ? NATIVE_SHAPES[input as keyof typeof NATIVE_SHAPES] : undefined;
 
 /** What the schemas give, any of them. */
 export interface NativeInputs {
@@ -48,29 +70,47 @@ export interface NativeInputs {
 	tool_choice?: unknown;
 }
 
-export function nativeSchema(model: Model, shape: NativeShape): z.ZodType<NativeInputs> {
+export function nativeSchema(model: Model, shape: NativeShape, strict: boolean): z.ZodType<NativeInputs> {
 	const common = { ...samplingFields(model, shape.ranges), ...extraFields(model, shape) };
 	const text = z.string().min(1);
 	const prompt = shape.content === "text" ? text.max(LEGACY_TEXT_CHARACTERS) : text;
-	return z.xor([
-		lean(z.object({ prompt, ...common })),
-		lean(z.object({ messages: z.array(MESSAGES[shape.content]), ...common, ...toolInputs(model) })),
-	]);
+	const messages = z.array(z.object(messageFields(shape, strict)));
+	const byPrompt = lean(z.object({ prompt, ...common }));
+	const byMessages = lean(z.object({ messages, ...common, ...toolInputs(model, strict) }));
+	return strict ? z.xor([byPrompt, byMessages]) : z.xor([nullAsAbsent(byPrompt), nullAsAbsent(byMessages)]);
 }
 
-const MESSAGES = {
-	text: z.object({ role: z.string(), content: z.string().max(LEGACY_TEXT_CHARACTERS), ...toolFields }),
-	parts: z.object({
-		role: z.string(),
-		content: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string() }))]),
-		...toolFields,
-	}),
-	media: z.object({
-		role: z.string().optional(),
-		content: z.union([z.string(), AnyPart, z.array(AnyPart)]).optional(),
-		...toolFields,
-	}),
+/** What `/ai/v1/chat/completions` takes from a model's own schema where it is strict. */
+export const nativeChatFields = (model: Model, shape: NativeShape) => ({
+	...samplingFields(model, shape.ranges),
+	...toolInputs(model, true),
+	...(shape.responseFormat && { response_format: NativeFormat.optional() }),
+});
+
+const CONTENT = {
+	text: z.string().max(LEGACY_TEXT_CHARACTERS),
+	parts: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string() }))]),
+	media: z.union([z.string(), AnyPart, z.array(AnyPart)]),
 };
+
+/** Mistral's templates want nine letters and digits; the product's pattern looks for them anywhere in the id. */
+const ToolCallId = z.string().regex(/[a-zA-Z0-9]{9}/);
+
+/**
+ * Schemas with media require no field of a message, so content of any kind passes the product's validator: an unmet
+ * alternative below the root counts as absent (github.com/cloudflare/cabidela).
+ */
+export function messageFields({ content }: NativeShape, strict: boolean) {
+	const sent = CONTENT[content];
+	const isRequired = strict && content !== "media";
+	const role = z.string();
+	return {
+		...toolFields,
+		...(strict && content === "media" && { tool_call_id: ToolCallId.optional() }),
+		role: content === "media" ? role.optional() : role,
+		content: isRequired ? sent : sent.nullish(),
+	};
+}
 
 function samplingFields(model: Model, ranges: NativeShape["ranges"]) {
 	const topP = ranges === "current" ? z.number().min(0.001).max(1) : z.number().min(0).max(2);
@@ -91,15 +131,17 @@ function samplingFields(model: Model, ranges: NativeShape["ranges"]) {
 	});
 }
 
+const NativeFormat = z.object({
+	type: z.enum(["json_object", "json_schema"]),
+	json_schema: z.unknown().optional(),
+});
+
 function extraFields(model: Model, { responseFormat, guidedJson, image }: NativeShape) {
 	const fields = fieldsOf(
 		model,
 		{
 			raw: defaulted(model, "raw", z.boolean()),
-			response_format: z.object({
-				type: z.enum(["json_object", "json_schema"]),
-				json_schema: z.unknown().optional(),
-			}),
+			response_format: NativeFormat,
 			guided_json: z.record(z.string(), z.unknown()),
 			image: z.union([z.string(), ByteArray]),
 		},
@@ -115,10 +157,16 @@ function extraFields(model: Model, { responseFormat, guidedJson, image }: Native
 	return { ...fields, lora: z.string().optional() };
 }
 
-/** `functions` belongs to an experiment of the product that runs code beside the model: taken, and not used. */
-const toolInputs = (model: Model) =>
+/** `functions` belongs to an experiment of the product that runs code beside the model: accepted, and not used. */
+const EmbeddedFunction = z.object({ name: z.string(), code: z.string() });
+
+const toolInputs = (model: Model, strict: boolean) =>
 	fieldsOf(
 		model,
-		{ tools: z.array(z.unknown()), functions: z.array(z.unknown()), tool_choice: z.unknown() },
+		{
+			tools: z.array(NativeTool),
+			functions: z.array(strict ? EmbeddedFunction : z.unknown()),
+			tool_choice: z.unknown(),
+		},
 		{ with: [["tool_choice", "tools"]] },
 	);

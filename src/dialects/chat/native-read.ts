@@ -14,13 +14,12 @@ import { type NativeInputs, type NativeShape, nativeSchema } from "./native-fiel
 import { chooseTools, readTools } from "./tools.ts";
 
 export const nativeReader = (shape: NativeShape): Reader => ({
-	schema: perModel((model) => nativeSchema(model, shape)),
+	schema: perModel((model, strict) => nativeSchema(model, shape, strict)),
 	read: (inputs: NativeInputs, model: Model) => chatCall(readNative(inputs, model, shape)),
 });
 
 function readNative(inputs: NativeInputs, model: Model, shape: NativeShape): ChatInput {
-	if (inputs.lora !== undefined && !can(model, "lora"))
-		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+	checkLora(inputs, model);
 	const { max_tokens, temperature, top_p, top_k, seed, lora } = inputs;
 	const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
 	return {
@@ -31,6 +30,12 @@ function readNative(inputs: NativeInputs, model: Model, shape: NativeShape): Cha
 		...present({ response_format: readFormat(inputs) }),
 		...chooseTools(readTools(inputs.tools), inputs.tool_choice),
 	};
+}
+
+/** An adapter is never ignored: a caller who names one must not get an answer without it. Throws 5005. */
+export function checkLora({ lora }: { lora?: string | null | undefined }, model: Model): void {
+	if (lora != null && !can(model, "lora"))
+		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
 }
 
 /** A bare prompt is what the user says in an empty conversation, unless it is `raw`. */

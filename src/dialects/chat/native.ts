@@ -2,27 +2,20 @@
 import type { InputShape, OutputShape } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { guardReader, guardWriter } from "./guard.ts";
+import { NATIVE_SHAPES } from "./native-fields.ts";
 import { nativeReader } from "./native-read.ts";
 import { textResponseWriter } from "./native-write.ts";
 import { openAiReader } from "./openai-read.ts";
 import { openAiWriter, vllmWriter } from "./openai-write.ts";
 
-const textParts = nativeReader({ content: "parts", ranges: "current", responseFormat: true });
-
 export const chatReaders = {
-	chat: textParts,
-	"chat-legacy": nativeReader({ content: "text", ranges: "older" }),
-	"chat-batch": textParts,
-	// Its other default for `max_tokens` is the catalogue's.
-	"chat-batch-2000": textParts,
-	"chat-guided": nativeReader({ content: "media", ranges: "older", guidedJson: true }),
-	"chat-guided-batch": nativeReader({
-		content: "media",
-		ranges: "older",
-		guidedJson: true,
-		responseFormat: true,
-	}),
-	"chat-image": nativeReader({ content: "media", ranges: "older", image: true }),
+	chat: nativeReader(NATIVE_SHAPES.chat),
+	"chat-legacy": nativeReader(NATIVE_SHAPES["chat-legacy"]),
+	"chat-batch": nativeReader(NATIVE_SHAPES["chat-batch"]),
+	"chat-batch-2000": nativeReader(NATIVE_SHAPES["chat-batch-2000"]),
+	"chat-guided": nativeReader(NATIVE_SHAPES["chat-guided"]),
+	"chat-guided-batch": nativeReader(NATIVE_SHAPES["chat-guided-batch"]),
+	"chat-image": nativeReader(NATIVE_SHAPES["chat-image"]),
 	"chat-guard": guardReader,
 	"chat-openai": openAiReader,
 } satisfies Partial<Record<InputShape, Reader>>;

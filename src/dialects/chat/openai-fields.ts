@@ -3,8 +3,8 @@
  * that only OpenAI's own service knows are accepted, as the product does, and passed on.
  *
  * Known differences: `temperature` and the penalties have the ranges that the product documents, `top_p` the one that
- * OpenAI does; `reasoning_effort` also takes the names that OpenAI added since; tools are looked at after the schema,
- * as the product does. `top_k` and `repetition_penalty` are extensions that most engines have.
+ * OpenAI does; tools are looked at after the schema, as the product does. `top_k` and `repetition_penalty` are extensions
+ * that most engines have. Read leniently, `reasoning_effort` also takes the names that OpenAI added since.
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
@@ -12,6 +12,7 @@ import { lean } from "../../schemas/lean.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
 import { AnyPart, ThinkingBlocks, toolFields } from "./messages.ts";
+import { OpenAiTool } from "./tool-schemas.ts";
 import { isRecord } from "./tools.ts";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] as const;
@@ -19,7 +20,7 @@ const MOST_CHOICES = 128;
 const MOST_STOPS = 4;
 
 const text = z.string();
-const SharedMessage = {
+export const SharedMessage = {
 	...toolFields,
 	function_call: z.unknown().optional(),
 	refusal: text.nullish(),
@@ -66,18 +67,50 @@ export const AnyResponseFormat = z.object({
 
 export const Effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
+/** As the schemas of the product's models declare these; otherwise engines decide what they take. */
+const DECLARED = {
+	audio: z.looseObject({
+		voice: z.union([text, z.looseObject({ id: text })]),
+		format: z.enum(["wav", "aac", "mp3", "flac", "opus", "pcm16"]),
+	}),
+	functions: z.array(z.looseObject({ name: text })),
+	modalities: z.array(z.enum(["text", "audio"])),
+	prediction: z.looseObject({
+		type: z.literal("content"),
+		content: z.union([text, z.array(z.looseObject({ type: z.literal("text"), text }))]),
+	}),
+	reasoning_effort: z.enum(["low", "medium", "high"]),
+	web_search_options: z.looseObject({
+		search_context_size: z.enum(["low", "medium", "high"]).optional(),
+		user_location: z
+			.looseObject({
+				type: z.literal("approximate").optional(),
+				approximate: z.record(z.string(), text).optional(),
+			})
+			.optional(),
+	}),
+};
+const OPEN = {
+	audio: z.looseObject({}),
+	functions: z.array(z.unknown()),
+	modalities: z.array(z.string()),
+	prediction: z.looseObject({}),
+	reasoning_effort: Effort,
+	web_search_options: z.looseObject({}),
+};
+
 /** Known to OpenAI's service alone; `skip_special_tokens` to vLLM and Gemma 4. */
-const passedOn = (model: Model) => ({
-	audio: z.looseObject({}).nullish(),
+const passedOn = (model: Model, known: typeof DECLARED | typeof OPEN) => ({
+	audio: known.audio.nullish(),
 	function_call: z.unknown().optional(),
-	functions: z.array(z.unknown()).nullish(),
+	functions: known.functions.nullish(),
 	metadata: z.record(z.string(), z.unknown()).nullish(),
-	modalities: z.array(z.string()).nullish(),
-	prediction: z.looseObject({}).nullish(),
+	modalities: known.modalities.nullish(),
+	prediction: known.prediction.nullish(),
 	service_tier: text.nullish(),
 	// No default here: an engine that is strict about fields should not fail on one that nobody sent.
 	store: z.boolean().nullish(),
-	web_search_options: z.looseObject({}).nullish(),
+	web_search_options: known.web_search_options.nullish(),
 	skip_special_tokens: defaulted(model, "skip_special_tokens", z.boolean().nullable()),
 });
 export const PASSED_ON = [
@@ -94,12 +127,15 @@ export const PASSED_ON = [
 ] as const satisfies readonly (keyof ReturnType<typeof passedOn>)[];
 
 /** All but `prompt`, `messages` and `response_format`. Native models have every field that the OpenAI routes have. */
-export function openAiFields(model: Model) {
+export function openAiFields(model: Model, strict: boolean) {
 	const number = (field: string, min: number, max: number) =>
 		defaulted(model, field, z.number().min(min).max(max).nullable());
 	const mayThink = z.boolean().optional();
 	const mustThink = z.literal(true).optional();
 	const isNative = model.input !== "chat-openai";
+	// A native model's own schema knows none of these, so the product ignores them there.
+	const known = strict && !isNative ? DECLARED : OPEN;
+	const user = strict && !isNative ? text.optional() : text.nullish();
 	return fieldsOf(
 		isNative ? {} : model,
 		{
@@ -113,7 +149,7 @@ export function openAiFields(model: Model) {
 			n: defaulted(model, "n", z.int().min(1).max(MOST_CHOICES).nullable()),
 			parallel_tool_calls: defaulted(model, "parallel_tool_calls", z.boolean()),
 			presence_penalty: number("presence_penalty", -2, 2),
-			reasoning_effort: Effort.nullish(),
+			reasoning_effort: known.reasoning_effort.nullish(),
 			chat_template_kwargs: z.looseObject({
 				enable_thinking: model.reasoningEffort?.mandatory ? mustThink : mayThink,
 				clear_thinking: z.boolean().optional(),
@@ -124,12 +160,13 @@ export function openAiFields(model: Model) {
 			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			temperature: number("temperature", 0, 2),
 			tool_choice: z.unknown(),
-			tools: z.array(z.unknown()).nullish(),
+			tools: z.array(OpenAiTool).nullish(),
 			top_p: number("top_p", 0, 1),
 			top_k: z.int().min(1).nullish(),
 			repetition_penalty: z.number().min(0).max(2).nullish(),
-			user: text.nullish(),
-			...passedOn(model),
+			user,
+			lora: text.nullish(),
+			...passedOn(model, known),
 		},
 		{
 			with: [
@@ -137,6 +174,7 @@ export function openAiFields(model: Model) {
 				["repetition_penalty", "top_p"],
 				["service_tier", "user"],
 				["skip_special_tokens", "user"],
+				["lora", "user"],
 			],
 		},
 	);
@@ -145,8 +183,8 @@ export function openAiFields(model: Model) {
 const prompt = text.min(1);
 
 /** On a model's own route. */
-export const openAiSchema = (model: Model) => {
-	const fields = { ...openAiFields(model), response_format: ResponseFormat.optional() };
+export const openAiSchema = (model: Model, strict: boolean) => {
+	const fields = { ...openAiFields(model, strict), response_format: ResponseFormat.nullish() };
 	return z.xor([
 		lean(z.object({ prompt, ...fields })),
 		lean(z.object({ messages: z.array(OpenAiMessage), ...fields })),

@@ -6,12 +6,14 @@ import { perModel, present } from "../fields.ts";
 import { chatCall } from "./call.ts";
 import { readResponseFormat } from "./json-mode.ts";
 import { readMessages } from "./messages.ts";
+import { checkLora } from "./native-read.ts";
 import { type Effort, type openAiFields, openAiSchema, PASSED_ON } from "./openai-fields.ts";
 import { chooseTools, readTools } from "./tools.ts";
 
 export const openAiReader: Reader = {
 	schema: perModel(openAiSchema),
-	read(inputs: z.output<ReturnType<typeof openAiSchema>>) {
+	read(inputs: z.output<ReturnType<typeof openAiSchema>>, model) {
+		checkLora(inputs, model);
 		const messages: ChatMessage[] =
 			"prompt" in inputs
 				? [{ role: "user", content: inputs.prompt }]
@@ -21,14 +23,17 @@ export const openAiReader: Reader = {
 };
 
 type OpenAiInputs = z.output<z.ZodObject<ReturnType<typeof openAiFields>>> & {
-	response_format?: { type: "text" | "json_object" | "json_schema"; json_schema?: unknown } | undefined;
+	response_format?:
+		| { type: "text" | "json_object" | "json_schema"; json_schema?: unknown }
+		| null
+		| undefined;
 };
 
 export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
 	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
 	const { temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias } = inputs;
-	const { chat_template_kwargs, user } = inputs;
+	const { chat_template_kwargs, user, lora } = inputs;
 	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
 	const passthrough: Record<string, unknown> = {};
 	for (const field of PASSED_ON) if (inputs[field] != null) passthrough[field] = inputs[field];
@@ -55,6 +60,7 @@ export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatI
 			response_format: response_format && readResponseFormat(response_format),
 			chat_template_kwargs,
 			user,
+			lora,
 		}),
 		...(reasoning_effort !== undefined && { reasoning_effort: effortOf(reasoning_effort) }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),

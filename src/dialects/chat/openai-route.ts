@@ -1,9 +1,10 @@
 /**
- * `/ai/v1/chat/completions`: OpenAI's chat body for every chat model, answered as OpenAI does. A native model keeps
- * the limits of its own inputs (observed: a model whose messages are text refuses parts) and its own defaults.
+ * `/ai/v1/chat/completions`: OpenAI's chat body for every chat model, answered as OpenAI does. Where the route is strict,
+ * a model's own schema holds here too (observed: a model whose messages are text refuses parts), and fields that it does
+ * not know are OpenAI's. Where it is lenient, `null` means "not set" and OpenAI's ranges hold. The defaults are the
+ * model's own.
  *
- * Choices where the product is silent: usage comes as OpenAI's usage chunk when asked for and in no other form; an
- * assistant's message may have no content for every model, as in OpenAI's schema.
+ * Choice where the product is silent: usage comes as OpenAI's usage chunk when asked for and in no other form.
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
@@ -15,29 +16,37 @@ import { contentRules } from "./content-rules.ts";
 import { errorFrame } from "./errors.ts";
 import { mayMendCall } from "./forced-call.ts";
 import { readMessages } from "./messages.ts";
-import { AnyResponseFormat, OpenAiMessage, openAiFields, PlainMessage } from "./openai-fields.ts";
+import { messageFields, nativeChatFields, nativeShape } from "./native-fields.ts";
+import { checkLora } from "./native-read.ts";
+import {
+	AnyResponseFormat,
+	OpenAiMessage,
+	openAiFields,
+	PlainMessage,
+	SharedMessage,
+} from "./openai-fields.ts";
 import { readOpenAi } from "./openai-read.ts";
 import { openAiEvents } from "./openai-stream.ts";
 import { OpenAiCompletion, openAiCompletion } from "./openai-write.ts";
 
-const schema = (model: Model) =>
-	nullAsAbsent(
-		lean(
-			z.object({
-				messages: z.array(contentRules(model).textOnly ? PlainMessage : OpenAiMessage),
-				...openAiFields(model),
-				response_format: AnyResponseFormat.optional(),
-			}),
-		),
-		// The product's word for "do not think".
-		{ meant: ["reasoning_effort"] },
-	);
+function schema(model: Model, strict: boolean) {
+	const common = { ...openAiFields(model, strict), response_format: AnyResponseFormat.nullish() };
+	const message = contentRules(model).textOnly ? PlainMessage : OpenAiMessage;
+	const messages = z.array(message);
+	// The product's word for "do not think" is a null.
+	if (!strict) return nullAsAbsent(lean(z.object({ messages, ...common })), { meant: ["reasoning_effort"] });
+	const shape = nativeShape(model);
+	if (!shape) return lean(z.object({ messages, ...common }));
+	const ownMessages = z.array(z.object({ ...SharedMessage, ...messageFields(shape, strict) }));
+	return lean(z.object({ ...common, ...nativeChatFields(model, shape), messages: ownMessages }));
+}
 
 export const openaiChat: Dialect = {
 	reader: {
 		schema: perModel(schema),
 		read(inputs: z.output<ReturnType<typeof schema>>, model) {
-			const rules = { contentOptional: false, ...contentRules(model) };
+			const rules = { contentOptional: nativeShape(model)?.content === "media", ...contentRules(model) };
+			checkLora(inputs, model);
 			return chatCall(readOpenAi(inputs, readMessages(inputs.messages, rules)));
 		},
 	},

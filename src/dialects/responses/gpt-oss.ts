@@ -21,8 +21,8 @@ const asksForResponse = (inputs: object): boolean => "input" in inputs;
 const ResponsesBranch = ResponsesRequest.omit({ prompt: true });
 
 export const gptOssReader: Reader = {
-	schema: perModel((model) => {
-		const chat = chatReaders.chat.schema(model);
+	schema: perModel((model, strict) => {
+		const chat = chatReaders.chat.schema(model, strict);
 		// One choice among all, not a choice within a choice: refusals say which.
 		return z.xor([...(chat instanceof z.ZodXor ? chat.options : [chat]), ResponsesBranch]);
 	}),

@@ -159,7 +159,9 @@ function unionFinding(issue: IssueOf<"invalid_union">, place: Place, at: Path, b
 	const right = branches.filter(({ issues }) => !isOfWrongType(issues));
 	if (right.length === 0) {
 		const types = acceptedTypes(schema);
-		return typeMismatch(where, types.length > 0 ? types : ["any"], issue.input);
+		// The product's validator looks for members in a branch of an array or an object, and names no mismatch there.
+		const named = types.filter((type) => type !== "array" && type !== "object");
+		return typeMismatch(where, [named, types, ["any"]].find((some) => some.length > 0) ?? [], issue.input);
 	}
 	// A branch whose constants do not fit (`type: "text"`) is not the one that was meant.
 	const meant = right.filter(

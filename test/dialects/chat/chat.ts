@@ -36,9 +36,10 @@ export function read(
 	asked: Model,
 	sent: unknown,
 	dialect: Dialect = nativeDialect(asked),
+	strict = false,
 ): { inputs: unknown; input: ChatInput } {
-	const inputs = validate(dialect.reader.schema(asked), sent);
-	const call = dialect.reader.read(inputs as never, asked);
+	const inputs = validate(dialect.reader.schema(asked, strict), sent);
+	const call = dialect.reader.read(inputs as never, asked, strict);
 	if (call.task !== "text-generation") throw new Error(`A chat became ${call.task}`);
 	return { inputs, input: call.input };
 }

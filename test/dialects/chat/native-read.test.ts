@@ -1,7 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { nativeDialect } from "../../../src/dialects/index.ts";
 import { modelSchema } from "../../../src/dialects/schema.ts";
-import { KIMI, LEGACY, LLAMA, LLAMA_70B, LORA, MISTRAL, model, QWEN, read, SCOUT, VISION } from "./chat.ts";
+import {
+	KIMI,
+	LEGACY,
+	LLAMA,
+	LLAMA_70B,
+	LORA,
+	MISTRAL,
+	model,
+	QWEN,
+	read,
+	SCOUT,
+	toolCall,
+	VISION,
+} from "./chat.ts";
 
 const hello = [{ role: "user", content: "Hello" }];
 
@@ -73,7 +86,23 @@ describe("a native chat input", () => {
 		[
 			LLAMA,
 			{ messages: [{ role: "user", content: null }] },
-			"Type mismatch of '/messages/0/content', 'string,array' not in 'null'",
+			"Type mismatch of '/messages/0/content', 'string' not in 'null'",
+		],
+		[
+			LLAMA,
+			{ messages: [...hello, { role: "assistant", content: null, tool_calls: [toolCall("now", "{}")] }] },
+			"Type mismatch of '/messages/1/content', 'string' not in 'null'",
+		],
+		[LLAMA, { messages: hello, tools: null }, "Type mismatch of '/tools', 'array' not in 'null'"],
+		[
+			LLAMA_70B,
+			{ messages: hello, functions: [{ name: "f" }] },
+			"required properties at '/functions/0' are 'name,code'",
+		],
+		[
+			SCOUT,
+			{ messages: [...hello, { role: "tool", content: "noon", tool_call_id: "call_1" }] },
+			"'/messages/1/tool_call_id' failed test [a-zA-Z0-9]{9} pattern",
 		],
 		[LEGACY, { prompt: "a", frequency_penalty: -1 }, "'/frequency_penalty' must be >= 0"],
 		[
@@ -83,8 +112,36 @@ describe("a native chat input", () => {
 		],
 		[LEGACY, { prompt: "a".repeat(131_073) }, "Length of '/prompt' must be <= 131072"],
 	])("is refused in the product's words: %#", (asked, sent, finding) => {
-		expect(() => read(asked, sent)).toThrowError(expect.objectContaining({ code: 5006 }));
-		expect(() => read(asked, sent)).toThrowError(finding);
+		const strictly = () => read(asked, sent, nativeDialect(asked), true);
+		expect(strictly).toThrowError(expect.objectContaining({ code: 5006 }));
+		expect(strictly).toThrowError(finding);
+	});
+
+	it("is read leniently: null is not set, and an assistant that calls tools has no content", () => {
+		const tool_calls = [toolCall("now", "{}", "call_1")];
+		const messages = [
+			...hello,
+			{ role: "assistant", content: null, tool_calls },
+			{ role: "tool", content: "noon", tool_call_id: "call_1" },
+		];
+		for (const asked of [LLAMA, LEGACY, QWEN, SCOUT])
+			expect(read(asked, { messages, temperature: null, tools: null, functions: [{}] }).input).toEqual(
+				read(asked, { messages }).input,
+			);
+		expect(() => read(LLAMA, { messages: [{ role: "user", content: null }] })).toThrowError(
+			"5006: Error: required properties at '/messages/0' are 'content'",
+		);
+	});
+
+	it("needs no content strictly either, where the model's schema requires no field of a message", () => {
+		const tool_calls = [toolCall("now", "{}", "call00000")];
+		const messages = [...hello, { role: "assistant", content: null, tool_calls }];
+		for (const asked of [SCOUT, MISTRAL, VISION, KIMI])
+			expect(read(asked, { messages }, nativeDialect(asked), true).input.messages).toEqual(messages);
+		const result = { role: "tool", content: "noon", tool_call_id: "chatcmpl-tool-0123456789abcdef" };
+		expect(
+			read(SCOUT, { messages: [...hello, result] }, nativeDialect(SCOUT), true).input.messages,
+		).toHaveLength(2);
 	});
 
 	it.each([
@@ -104,7 +161,7 @@ describe("a native chat input", () => {
 
 	it("names an adapter only for models that take one", () => {
 		expect(read(LORA, { messages: hello, lora: "cf-public-x" }).input.lora).toBe("cf-public-x");
-		for (const asked of [LLAMA, SCOUT, MISTRAL])
+		for (const asked of [LLAMA, SCOUT, MISTRAL, KIMI])
 			expect(() => read(asked, { prompt: "a", lora: "x" })).toThrowError(
 				`5005: The model ${asked.id} does not support LoRA inference`,
 			);
@@ -174,6 +231,35 @@ describe("the schema of a native model", () => {
 			tools: { type: "array" },
 		});
 		expect(Object.keys(input.oneOf[0]?.properties ?? {})).not.toContain("guided_json");
+		// No bounds of zod's own.
+		expect(input.oneOf[0]?.properties).toMatchObject({ max_tokens: { default: 256, type: "integer" } });
+		expect(JSON.stringify(input)).not.toContain("9007199254740991");
+	});
+
+	it("shows what tools and functions are made of", () => {
+		const { input } = modelSchema(LLAMA_70B) as { input: { oneOf: { properties: object }[] } };
+		expect(input.oneOf[1]?.properties).toMatchObject({
+			tools: {
+				type: "array",
+				items: {
+					oneOf: [
+						{
+							required: ["name", "description", "parameters"],
+							properties: {
+								parameters: {
+									required: ["type", "properties"],
+									properties: {
+										properties: { additionalProperties: { required: ["type", "description"] } },
+									},
+								},
+							},
+						},
+						{ required: ["type", "function"] },
+					],
+				},
+			},
+			functions: { items: { required: ["name", "code"] } },
+		});
 	});
 
 	it("exists for every chat shape", () => {

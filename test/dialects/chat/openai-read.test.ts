@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { nativeDialect } from "../../../src/dialects/index.ts";
 import { modelSchema } from "../../../src/dialects/schema.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
 import { KIMI, KIMI_CODE, model, read } from "./chat.ts";
@@ -195,6 +196,60 @@ describe("an OpenAI chat input", () => {
 		[{ messages, max_completion_tokens: 0 }, "8001: Invalid input: max_tokens must be at least 1"],
 	])("is refused: %#", (sent, message) => {
 		expect(() => read(KIMI, sent)).toThrowError(message);
+	});
+});
+
+describe("an OpenAI chat input, read strictly", () => {
+	it.each([
+		[{ reasoning_effort: "xhigh" }, "enum value not in low,medium,high at '/reasoning_effort'"],
+		[{ modalities: ["video"] }, "enum value not in text,audio at '/modalities/0'"],
+		[{ audio: { format: "wav" } }, "required properties at '/audio' are 'voice,format'"],
+		[
+			{ audio: { voice: "alloy", format: "ogg" } },
+			"enum value not in wav,aac,mp3,flac,opus,pcm16 at '/audio/format'",
+		],
+		[
+			{ prediction: { type: "text", content: "a" } },
+			"const value doesn't match content at '/prediction/type'",
+		],
+		[{ prediction: { type: "content" } }, "required properties at '/prediction' are 'type,content'"],
+		[
+			{ web_search_options: { search_context_size: "huge" } },
+			"enum value not in low,medium,high at '/web_search_options/search_context_size'",
+		],
+		[{ functions: [{ description: "a" }] }, "required properties at '/functions/0' are 'name'"],
+		[{ user: null }, "Type mismatch of '/user', 'string' not in 'null'"],
+	])("keeps to what the schema declares: %j", (more, finding) => {
+		const sent = { messages, ...more };
+		expect(() => read(KIMI, sent, nativeDialect(KIMI), true)).toThrowError(
+			`5006: Error: oneOf at '/' not met, 0 matches: required properties at '/' are 'prompt', ${finding}`,
+		);
+	});
+
+	it("is open where it is read leniently", () => {
+		for (const more of [
+			{ reasoning_effort: "xhigh" },
+			{ modalities: ["video"] },
+			{ audio: {} },
+			{ functions: [{}] },
+		])
+			expect(read(KIMI, { messages, user: null, ...more }).input.messages).toEqual(messages);
+	});
+
+	it("takes what the schema declares", () => {
+		const declared = {
+			reasoning_effort: "low",
+			modalities: ["text", "audio"],
+			audio: { voice: { id: "v" }, format: "pcm16" },
+			prediction: { type: "content", content: [{ type: "text", text: "a" }] },
+			web_search_options: { user_location: { type: "approximate", approximate: { city: "Rome" } } },
+			functions: [{ name: "f" }],
+		};
+		const { reasoning_effort, ...passthrough } = declared;
+		expect(read(KIMI, { messages, ...declared }, nativeDialect(KIMI), true).input).toMatchObject({
+			reasoning_effort,
+			passthrough,
+		});
 	});
 });
 

@@ -7,7 +7,9 @@ import {
 	LEGACY,
 	LLAMA,
 	LLAMA_70B,
+	LORA,
 	NOW,
+	QWEN,
 	read,
 	SCOUT,
 	toolCall,
@@ -67,6 +69,46 @@ describe("a chat on the OpenAI route", () => {
 		];
 		for (const asked of [LLAMA, LEGACY, LLAMA_70B, SCOUT, KIMI])
 			expect(chat(asked, { messages: turns }).messages).toEqual(turns);
+	});
+
+	it("holds to the model's own schema where it is strict", () => {
+		const strictly = (asked: typeof LLAMA, more: object) =>
+			read(asked, { model: asked.id, messages, ...more }, openaiChat, true).input;
+		const calls = { role: "assistant", content: null, tool_calls: [toolCall("now", "{}")] };
+		const afterCalls = { messages: [...messages, calls] };
+		for (const [more, finding] of [
+			[{ seed: -1 }, "'/seed' must be >= 1"],
+			[{ top_p: 0 }, "'/top_p' must be >= 0.001"],
+			[{ temperature: 5.1 }, "'/temperature' must be <= 5"],
+			[{ temperature: null }, "Type mismatch of '/temperature', 'number' not in 'null'"],
+			[
+				{ functions: [{ name: "f", parameters: {} }] },
+				"required properties at '/functions/0' are 'name,code'",
+			],
+			[afterCalls, "Type mismatch of '/messages/1/content', 'string' not in 'null'"],
+		] as const)
+			for (const asked of [LLAMA_70B, QWEN])
+				expect(() => strictly(asked, more)).toThrowError(`5006: Error: ${finding}`);
+		expect(strictly(LLAMA_70B, { temperature: 3 }).temperature).toBe(3);
+		expect(() => chat(LLAMA_70B, { messages, temperature: 3 })).toThrowError("'/temperature' must be <= 2");
+		// Fields that only OpenAI's schema has.
+		expect(strictly(LLAMA_70B, { n: 2, stop: "x", logprobs: true })).toMatchObject({ n: 2, stop: ["x"] });
+		// These models' schemas take it.
+		for (const asked of [KIMI, SCOUT]) expect(strictly(asked, afterCalls).messages).toHaveLength(2);
+		expect(() => strictly(KIMI, { user: null })).toThrowError(
+			"5006: Error: Type mismatch of '/user', 'string' not in 'null'",
+		);
+		expect(strictly(KIMI, { temperature: null, reasoning_effort: null })).toMatchObject({
+			reasoning_effort: null,
+		});
+	});
+
+	it("takes an adapter only for a model that has them", () => {
+		expect(chat(LORA, { messages, lora: "cf-public-x" }).lora).toBe("cf-public-x");
+		for (const asked of [LLAMA, KIMI])
+			expect(() => chat(asked, { messages, lora: "x" })).toThrowError(
+				`5005: The model ${asked.id} does not support LoRA inference`,
+			);
 	});
 
 	it("takes a schema with OpenAI's name around it, or bare", () => {

@@ -60,7 +60,7 @@ describe("images of a decision", () => {
 			[url("image/jpeg", new TextEncoder().encode("<html></html>")), "'/images/0' image payload is invalid"],
 			[url("image/png", png.slice(0, 12)), "'/images/0' image payload is invalid"],
 			[{ base64: "AAAA" }, "required properties at '/images/0' are 'content_type,base64'"],
-			[1, "Type mismatch of '/images/0', 'string,object' not in 'number','integer'"],
+			[1, "Type mismatch of '/images/0', 'string' not in 'number','integer'"],
 		];
 		for (const [image, expected] of cases)
 			expect(refusal(decisionReader, clef, clefSends([image]))).toBe(`Error: ${expected}`);

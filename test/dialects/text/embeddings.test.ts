@@ -40,7 +40,7 @@ describe("embeddings-bge", () => {
 	it("refuses what is no text", () => {
 		expect(refusal(reader, bge, {})).toBe("Error: required properties at '/' are 'text'");
 		expect(refusal(reader, bge, { text: 1 })).toBe(
-			"Error: Type mismatch of '/text', 'string,array' not in 'number','integer'",
+			"Error: Type mismatch of '/text', 'string' not in 'number','integer'",
 		);
 		expect(refusal(reader, bge, { text: ["a", null] })).toBe(
 			"Error: Type mismatch of '/text/1', 'string' not in 'null'",

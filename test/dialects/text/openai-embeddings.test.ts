@@ -35,7 +35,7 @@ describe("openaiEmbeddings", () => {
 		expect(refusal(reader, bge, { model: "m", input: [] })).toBe("Error: minItems at '/input' is 1, got 0");
 		expect(refusal(reader, bge, { model: "m" })).toBe("Error: required properties at '/' are 'model,input'");
 		expect(refusal(reader, bge, { model: "m", input: {} })).toBe(
-			"Error: Type mismatch of '/input', 'string,array' not in 'object'",
+			"Error: Type mismatch of '/input', 'string' not in 'object'",
 		);
 		expect(refusal(reader, bge, { model: "m", input: "a", encoding_format: "int8", dimensions: 0 })).toBe(
 			"Error: enum value not in float,base64 at '/encoding_format', '/dimensions' must be >= 1",
