@@ -6,13 +6,15 @@
  * told one), the questions' answers of a decision, a sound file that lies about its length, a session of live
  * transcription, and what Anthropic adds to a prompt by itself (files by their ids, results of the tools that it runs).
  */
+
+import { imageSizeOf } from "../media/image-size.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
 import type { TurnInput } from "../tasks/audio.ts";
 import type { Media } from "../tasks/media.ts";
 import type { TaskCall, TaskInput, TaskName } from "../tasks/task.ts";
 import { tallyDecision, tallyPrompt } from "./chat.ts";
-import { painted, seen, sizeOf } from "./pictures.ts";
+import { painted, seen } from "./pictures.ts";
 import { type Seconds, secondsOf } from "./sound.ts";
 import { AtMost } from "./tally.ts";
 import { codePoints, utf8Length } from "./text.ts";
@@ -90,7 +92,7 @@ const ESTIMATES: Estimates = {
 		tally.opening();
 		tally.marks(2);
 		tally.text(prompt);
-		tally.image(sizeOf(image.bytes));
+		tally.image(imageSizeOf(image.bytes));
 		const { fixed, ...rest } = inputOf(tally.tokens, max_tokens ?? DESCRIPTION_TOKENS);
 		return { fixed: { ...fixed, ...seen(image) }, ...rest };
 	},

@@ -3,6 +3,8 @@
  * count, and say so; no count of ours passes the output that the engine was asked to keep to. Of an answer that has no
  * counts to give (images, sound) the sizes are known, not estimated.
  */
+
+import { imageSizeOf } from "../media/image-size.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
 import type { TurnInput } from "../tasks/audio.ts";
@@ -11,7 +13,7 @@ import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tas
 import type { Usage } from "../tasks/text-generation.ts";
 import { approximateTokens } from "../tokens.ts";
 import { tallyPrompt, tallyReply } from "./chat.ts";
-import { painted, seen, sizeOf } from "./pictures.ts";
+import { painted, seen } from "./pictures.ts";
 import { type Seconds, secondsOf } from "./sound.ts";
 import { About } from "./tally.ts";
 import { codePoints } from "./text.ts";
@@ -80,7 +82,7 @@ const METERS: Meters = {
 		tally.opening();
 		tally.marks(1);
 		if (prompt) tally.text(prompt);
-		tally.image(sizeOf(image.bytes));
+		tally.image(imageSizeOf(image.bytes));
 		return guessed(tally.tokens, Math.min(approximateTokens([description]), max_tokens), seen(image));
 	},
 	"image-classification": ({ image }) => known(seen(image)),

@@ -1,6 +1,6 @@
 /** Pictures that were made and looked at, and how large they are, by their headers. Nothing is decoded. */
-import { imageSize } from "image-size";
 import { decodeBase64, splitDataUrl } from "../media/base64.ts";
+import { imageSizeOf } from "../media/image-size.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities, Size } from "../models/neurons.ts";
 import type { ImageInput } from "../tasks/images.ts";
@@ -23,7 +23,7 @@ export const painted = (
 
 export const seen = (image: Media): Quantities => ({ inputImages: [usualSizeOf(image)] });
 
-const usualSizeOf = ({ bytes }: Media): Size => sizeOf(bytes) ?? USUAL_SIZE;
+const usualSizeOf = ({ bytes }: Media): Size => imageSizeOf(bytes) ?? USUAL_SIZE;
 
 const count = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
@@ -32,23 +32,13 @@ const HEAD_BYTES = 48 * 1024;
 const BASE64_OF_THREE_BYTES = 4;
 const HEAD_CHARACTERS = (HEAD_BYTES / 3) * BASE64_OF_THREE_BYTES;
 
-/** `undefined` where the header cannot be read. */
-export function sizeOf(bytes: Uint8Array): Size | undefined {
-	try {
-		const { width, height } = imageSize(bytes);
-		return width > 0 && height > 0 ? { width, height } : undefined;
-	} catch {
-		return undefined;
-	}
-}
-
 /** Of a picture in a data URL. `undefined` also for one that is elsewhere. */
 export function sizeOfUrl(url: string): Size | undefined {
 	const base64 = splitDataUrl(url.slice(0, HEAD_CHARACTERS))?.base64;
 	if (base64 === undefined) return undefined;
 	const whole = base64.length - (base64.length % BASE64_OF_THREE_BYTES);
 	const bytes = decodeBase64(base64.slice(0, whole));
-	return bytes && sizeOf(bytes);
+	return bytes && imageSizeOf(bytes);
 }
 
 /** Bytes of what a data URL, or bare base64, holds; none for an address. */

@@ -2,14 +2,10 @@
  * How long a sound is, by what its file says of itself: nothing is decoded. Samples are measured at once; any other
  * format is read by a library, which is loaded when the first such file comes.
  */
+import { MeteredBytes } from "../media/metered-bytes.ts";
 import type { TurnInput } from "../tasks/audio.ts";
 import type { Media } from "../tasks/media.ts";
 import { dtypeBytesPerSecond, isWav, rawBytesPerSecond, wavSeconds } from "./samples.ts";
-
-/** An hour of Ogg takes about ten thousand; made to be slow, a file of a few megabytes takes millions. */
-const MAX_READS = 30_000;
-/** Room for the cover of an album, which comes in one piece. */
-const MAX_READ_BYTES = 8 * 1024 * 1024;
 
 export type Seconds = number | undefined;
 
@@ -24,10 +20,15 @@ export function secondsOf(
 }
 
 async function readSeconds(bytes: Uint8Array<ArrayBuffer>): Promise<Seconds> {
-	const { parseBlob } = await import("music-metadata");
+	const { parseBuffer } = await import("music-metadata");
+	// Both readings together.
+	const metered = MeteredBytes.over(bytes);
 	const read = async (options: { duration: boolean }): Promise<Seconds> => {
 		try {
-			const { format } = await parseBlob(new MeteredBlob([bytes]), { skipCovers: true, ...options });
+			const { format } = await parseBuffer(metered, undefined, {
+				skipCovers: true,
+				...options,
+			});
 			const { hasAudio, duration } = format;
 			return hasAudio && duration && Number.isFinite(duration) && duration > 0 ? duration : undefined;
 		} catch {
@@ -36,14 +37,4 @@ async function readSeconds(bytes: Uint8Array<ArrayBuffer>): Promise<Seconds> {
 	};
 	// Where the headers do not say, the frames can be counted.
 	return (await read({ duration: false })) ?? read({ duration: true });
-}
-
-/** Ends the work of a parser that a hostile file leads in small steps. */
-class MeteredBlob extends Blob {
-	#reads = 0;
-
-	override slice(start = 0, end = this.size, type?: string): Blob {
-		if (++this.#reads > MAX_READS || end - start > MAX_READ_BYTES) throw new RangeError("too much to read");
-		return super.slice(start, end, type);
-	}
 }

@@ -3,6 +3,9 @@
  * token of the account, or with the operator's `ADMIN_TOKEN`, which is good for every account; or the same text as
  * `x-api-key`, where Anthropic's SDKs send it, on the routes of Messages alone.
  *
+ * The token comes before the body: a token is verified before a large body, a form or a file is read. A small JSON body
+ * is read first, because admission then verifies the token in the same call of the account's object.
+ *
  * A text that cannot be a token is refused without asking anybody, and so is a token of another account than the
  * path's: with 403, because a token names its account and is no use for another, valid or not.
  *
@@ -14,8 +17,10 @@ import { AiError } from "../errors.ts";
 import type { Credential } from "../objects/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../objects/token-text.ts";
 import type { Caller, Services } from "../request.ts";
+import { isSmallJson } from "./body.ts";
 import { isMessagesPath } from "./messages.ts";
 import { permissionTable } from "./permissions.ts";
+import { VerifiedTokens } from "./verified-tokens.ts";
 
 /** The only paths that answer without a credential. */
 export const OPEN_PATHS: ReadonlySet<string> = new Set(["/"]);
@@ -55,9 +60,10 @@ const KNOWN_KEY = "known";
 
 export function authenticate(
 	access: Access,
-	{ ledgers, directory }: Pick<Services, "ledgers" | "directory">,
+	{ ledgers, directory, now }: Pick<Services, "ledgers" | "directory" | "now">,
 ): MiddlewareHandler {
 	const bearerFrom = bearerReader(access);
+	const verified = new VerifiedTokens({ ledgers, now });
 	const match = permissionTable();
 	return async (c, next) => {
 		const { method, path } = c.req;
@@ -71,8 +77,11 @@ export function authenticate(
 		const caller = account === undefined ? undefined : callerFrom(bearer, account, path);
 		c.set(CALLER_KEY, caller);
 		if (!requirement) throw new AiError("methodNotAllowed", `${method} not supported for requested URI.`);
-		if (caller && requirement !== "deferred" && bearer !== OPERATOR) {
-			await ledgers.of(caller.account).verify(caller.credential, requirement);
+		if (caller && bearer !== OPERATOR) {
+			const { account, credential } = caller;
+			if (requirement !== "deferred") await ledgers.of(account).verify(credential, requirement);
+			else if (!isSmallJson(c.req.raw)) await verified.verify(account, credential);
+			else return next();
 			c.set(KNOWN_KEY, true);
 		}
 		return next();

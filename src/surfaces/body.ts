@@ -2,6 +2,7 @@
 import { AiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
 import type { Inputs, SizeLimits } from "../request.ts";
+import { boundJson, tooDeep } from "./json-scan.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 /** What curl and some clients say when nobody told them what they send. */
@@ -9,6 +10,17 @@ const UNSAID_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded|applic
 const OPENING_BRACE = 0x7b;
 /** White space, and the bytes of a byte order mark. */
 const BEFORE_JSON = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
+
+/** Reading and parsing so much costs less than a call of the account's object. */
+const SMALL_BODY_BYTES = 64 * 1024;
+
+/** Whether the body, if any, is JSON of a known and small size. Files and forms of any size are expensive to parse. */
+export function isSmallJson(request: Request): boolean {
+	const { headers } = request;
+	const length = headers.get("content-length");
+	if (length === null || headers.has("content-encoding")) return request.body === null;
+	return Number(length) <= SMALL_BODY_BYTES && JSON_TYPE.test(headers.get("content-type")?.trim() ?? "");
+}
 
 /** A JSON body gives fields; any other stays bytes, for the dialect to know what they are. */
 export async function readInputs(request: Request, limits: SizeLimits): Promise<Inputs> {
@@ -86,31 +98,14 @@ export async function readWhole(
 const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<SizeLimits, "jsonDepth">): unknown {
+	boundJson(bytes, jsonDepth);
 	let text: string;
 	try {
 		text = STRICT_UTF8.decode(bytes);
 	} catch {
 		throw new AiError("badInput", "Error: the request body is not valid UTF-8");
 	}
-	const value = parseText(text, "the request body");
-	if (!isWithin(value, jsonDepth)) throw tooDeep(jsonDepth);
-	return value;
-}
-
-/** Of what the parser made, where nothing is shared or in a circle. */
-function isWithin(value: unknown, levels: number): boolean {
-	let level = [value];
-	for (let depth = 0; level.length > 0; depth++) {
-		const next: unknown[] = [];
-		for (const each of level) {
-			if (typeof each !== "object" || each === null) continue;
-			if (depth === levels) return false;
-			for (const inner of Array.isArray(each) ? each : Object.values(each))
-				if (typeof inner === "object" && inner !== null) next.push(inner);
-		}
-		level = next;
-	}
-	return true;
+	return parseText(text, "the request body");
 }
 
 /** The parser's own message quotes the body; ours only says where the fault is. */
@@ -152,9 +147,6 @@ function* containersIn(values: readonly unknown[]): Iterable<object> {
 		} else if (kind === "bigint" || kind === "function" || kind === "symbol") throw notJson(kind);
 	}
 }
-
-const tooDeep = (limit: number): AiError =>
-	new AiError("badInput", `Error: nested deeper than ${limit} levels`);
 
 const notJson = (kind: string): AiError =>
 	new AiError(

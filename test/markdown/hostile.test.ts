@@ -132,7 +132,7 @@ describe("others", () => {
 	});
 
 	it.each([
-		["a.csv", ",".repeat(3_000_000), ""],
+		["a.csv", ",".repeat(3_000_000), TOO_LARGE],
 		["a.csv", `x${",1".repeat(3_000_000)}`, TOO_LARGE],
 		[
 			"a.xml",
@@ -142,5 +142,15 @@ describe("others", () => {
 		["a.xml", `<a ${times(300_000, (i) => `a${i}="" `)}/>`, TOO_LARGE],
 	])("%s (%#)", async (name, text, expected) => {
 		expect(await textOf(name, text)).toBe(expected);
+	});
+});
+
+describe("CSV before it is parsed", () => {
+	it.each([
+		["24 MB of line breaks", "\n".repeat(24_000_000)],
+		["20 MB of separators", ",".repeat(20_000_000)],
+		["20 MB of carriage returns", "\r".repeat(20_000_000)],
+	])("%s", async (_, text) => {
+		expect(await textOf("a.csv", text)).toBe(TOO_LARGE);
 	});
 });

@@ -44,7 +44,7 @@ function door(access: Access, knows: readonly string[] = []) {
 	};
 	const app = new Hono({ strict: false });
 	const directory = { list: async () => ({ accounts: [] }) };
-	app.use(authenticate(access, { ledgers, directory } as unknown as Services));
+	app.use(authenticate(access, { ledgers, directory, now: () => 0 } as unknown as Services));
 	app.all("/client/v4/accounts/:account/*", (c) => c.json(callerOf(c)));
 	app.onError((error) => failureEnvelope(toAiError(error), ""));
 	const ask = async (url: string, authorization?: string, method = "GET") =>

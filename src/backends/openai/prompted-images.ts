@@ -1,7 +1,7 @@
 /** Tasks about an image, asked as a chat with a picture in it (`prompted.ts`). */
-import imageSize from "image-size";
 import * as z from "zod";
 import { dataUrl } from "../../media/base64.ts";
+import { imageSizeOf } from "../../media/image-size.ts";
 import { typeOf } from "../../media/types.ts";
 import {
 	type ClassifyImageInput,
@@ -105,9 +105,7 @@ export async function detectObjects(
 }
 
 function sizeOf(image: Media): { width: number; height: number } {
-	try {
-		return imageSize(image.bytes);
-	} catch (error) {
-		throw undecodableImage(undefined, error);
-	}
+	const size = imageSizeOf(image.bytes);
+	if (!size) throw undecodableImage();
+	return size;
 }

@@ -5,7 +5,7 @@ import type { ClassifyImageInput, DescribeImageInput, DetectObjectsInput } from 
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { Call } from "../upstream-failure.ts";
-import { detectWithMoondream, imageSizeOf } from "./moondream.ts";
+import { detectWithMoondream, readableSizeOf } from "./moondream.ts";
 import { byteList, type Inputs, runJson, upstreamModel, value } from "./run.ts";
 import { LabelsReply } from "./text.ts";
 
@@ -42,7 +42,7 @@ export async function detectObjects(
 ): Promise<Answer<"object-detection">> {
 	if (upstreamModel(call).input === "moondream") return detectWithMoondream(input, call);
 	const { image, target, max_objects } = input;
-	const { width, height } = imageSizeOf(image);
+	const { width, height } = readableSizeOf(image);
 	const found = await runJson(call, imageInputs(image, call), DetectionsReply);
 	const objects = found
 		.filter(({ label }) => target === undefined || label.toLowerCase() === target.toLowerCase())

@@ -3,10 +3,10 @@
  * the image's sides. Unverified: what its streams look like; they are read as Ganglion writes them, a frame for each next
  * piece of what the whole reply has under the same name.
  */
-import imageSize from "image-size";
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import { dataUrl } from "../../media/base64.ts";
+import { imageSizeOf, type PixelSize } from "../../media/image-size.ts";
 import { typeOf } from "../../media/types.ts";
 import { isDone } from "../../sse.ts";
 import { type DetectedObject, type DetectObjectsInput, undecodableImage } from "../../tasks/images.ts";
@@ -158,7 +158,7 @@ export async function detectWithMoondream(
 	{ image, target = "object", max_objects }: DetectObjectsInput,
 	call: Call,
 ): Promise<Answer<"object-detection">> {
-	const { width, height } = imageSizeOf(image);
+	const { width, height } = readableSizeOf(image);
 	const { objects } = await runJson(
 		call,
 		{
@@ -183,10 +183,8 @@ export async function detectWithMoondream(
 	});
 }
 
-export function imageSizeOf({ bytes }: Media): { width: number; height: number } {
-	try {
-		return imageSize(bytes);
-	} catch (error) {
-		throw undecodableImage(undefined, error);
-	}
+export function readableSizeOf({ bytes }: Media): PixelSize {
+	const size = imageSizeOf(bytes);
+	if (!size) throw undecodableImage();
+	return size;
 }

@@ -1,12 +1,13 @@
 /** FLUX.2: a form is the only input. Its fields are text; what they must be is of the model's launch note. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { imageSizeOf } from "../../media/image-size.ts";
 import { undecodableImage } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Reader } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { validate } from "../validation/validation.ts";
-import { paint, sizeOf, sizeRange } from "./image-input.ts";
+import { paint, sizeRange } from "./image-input.ts";
 import { imageOf } from "./media.ts";
 import { FormBody, type MultipartForm, type WrappedForm } from "./multipart.ts";
 
@@ -58,7 +59,7 @@ function imagesOf(form: MultipartForm): Media[] {
 		if (!file) continue;
 		const name = `image[${images.length}]`;
 		const image = imageOf(file.bytes, name);
-		const size = sizeOf(image.bytes);
+		const size = imageSizeOf(image.bytes);
 		if (!size) throw undecodableImage(name);
 		if (size.width > MAX_IMAGE_SIDE || size.height > MAX_IMAGE_SIDE)
 			throw new AiError(

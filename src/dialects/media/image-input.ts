@@ -1,5 +1,5 @@
 /** What every dialect that asks for an image fills in: sizes, defaults, the format of the answer. */
-import { imageSize } from "image-size";
+import { imageSizeOf } from "../../media/image-size.ts";
 import type { InputShape, Model } from "../../models/model.ts";
 import type { ImageInput } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
@@ -59,15 +59,6 @@ const count = (value: unknown): number | undefined => (typeof value === "number"
 function startingSize({ bytes }: Media, model: Model): { width: number; height: number } {
 	const { min, max } = sizeRange(model);
 	const fitted = (side: number): number => Math.min(max, Math.max(min, Math.round(side / BLOCK) * BLOCK));
-	const size = sizeOf(bytes);
+	const size = imageSizeOf(bytes);
 	return { width: fitted(size?.width ?? USUAL_SIDE), height: fitted(size?.height ?? USUAL_SIDE) };
-}
-
-/** Pixels; `undefined` when the header cannot be read. */
-export function sizeOf(bytes: Uint8Array): { width: number; height: number } | undefined {
-	try {
-		return imageSize(bytes);
-	} catch {
-		return undefined;
-	}
 }

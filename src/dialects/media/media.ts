@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { hasTooManySegments } from "../../media/image-size.ts";
 import { maySound, mediaTypeOf } from "../../media/types.ts";
 import { undecodableImage } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
@@ -128,7 +129,8 @@ export function imageOf(sent: SentBytes, name = "image[0]"): Media {
 	const { bytes } = toMedia(sent);
 	// Not the sender's word: engines are told this type, and refuse an image that is another.
 	const contentType = mediaTypeOf(bytes);
-	if (!contentType?.startsWith("image/")) throw undecodableImage(name);
+	if (!contentType?.startsWith("image/") || (contentType === "image/jpeg" && hasTooManySegments(bytes)))
+		throw undecodableImage(name);
 	return { bytes, contentType };
 }
 

@@ -1,9 +1,9 @@
 /** Images, sound and videos that come with a decision's state: embedded, and within the product's limits. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { imageSizeOf } from "../../media/image-size.ts";
 import { maySound, mediaTypeOf } from "../../media/types.ts";
 import type { DecisionInput } from "../../tasks/decision.ts";
-import { sizeOf } from "../media/image-input.ts";
 import { type Bytes, decodeBase64, decodeDataUri, encodeBase64 } from "../media/media.ts";
 
 export const MOST_IMAGES = 4;
@@ -59,7 +59,7 @@ function checkImage(sent: Sent, where: string): Checked {
 	if (!IMAGE_TYPES.includes(type)) refuse(where, "must be image/png, image/jpeg or image/webp");
 	limit(where, bytes.length, IMAGE_BYTES, "bytes");
 	const actual = mediaTypeOf(bytes);
-	const size = actual && IMAGE_TYPES.includes(actual) ? sizeOf(bytes) : undefined;
+	const size = actual && IMAGE_TYPES.includes(actual) ? imageSizeOf(bytes) : undefined;
 	if (!actual || !size) refuse(where, "image payload is invalid");
 	limit(where, size.width * size.height, IMAGE_PIXELS, "pixels");
 	// Engines refuse an image that is of another type than they are told.

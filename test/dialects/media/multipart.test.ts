@@ -74,6 +74,17 @@ describe("parseMultipart", () => {
 		);
 	});
 
+	it("takes 500 parts and refuses more, before it parses them", async () => {
+		const form = (parts: number): [Uint8Array<ArrayBuffer>, string] => [
+			encode(`${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(parts)}--b--\r\n`),
+			"multipart/form-data; boundary=b",
+		];
+		expect((await parseMultipart(...form(500))).parts).toHaveLength(500);
+		await expect(parseMultipart(...form(501))).rejects.toThrow(
+			"5006: Error: the multipart/form-data body has more than 500 parts",
+		);
+	});
+
 	it("refuses what does not call itself a form", async () => {
 		await expect(parseMultipart(encode("{}"), "application/json")).rejects.toThrow(
 			"5006: Error: a multipart/form-data body is expected",

@@ -1,18 +1,15 @@
 /** What a sound file says of itself: nothing is decoded, so any format with readable headers will do. */
-import { type IAudioMetadata, parseBlob } from "music-metadata";
+import { type IAudioMetadata, parseBuffer } from "music-metadata";
 import { AiError } from "../../../errors.ts";
+import { MeteredBytes } from "../../../media/metered-bytes.ts";
 import type { Media } from "../../../tasks/media.ts";
 import { rawFormatOf } from "./raw-format.ts";
 import { isWav, wavChunks } from "./riff.ts";
 import { spokenTextOf } from "./spoken-text.ts";
 import { marked } from "./watermark.ts";
 
-/** An hour of Ogg takes about ten thousand; made to be slow, a file of a few megabytes takes millions. */
-const MAX_READS = 30_000;
 /** Of the chunk that says how a WAV file's samples are written. */
 const LEAST_FORMAT_BYTES = 16;
-/** Room for the cover of an album, which comes in one piece. */
-const MAX_READ_BYTES = 8 * 1024 * 1024;
 
 export interface SoundFacts {
 	/** `WAV`, `MP3`, `FLAC`, …; `raw PCM`. */
@@ -69,23 +66,13 @@ const isPositive = (value: number | undefined): value is number =>
 	value !== undefined && Number.isFinite(value) && value > 0;
 
 async function parse(bytes: Uint8Array<ArrayBuffer>): Promise<IAudioMetadata> {
-	const metadata = await parseBlob(new MeteredBlob([bytes]), { skipCovers: true });
+	const metadata = await parseBuffer(MeteredBytes.over(bytes), undefined, { skipCovers: true });
 	const { hasAudio, sampleRate, duration } = metadata.format;
 	if (!hasAudio || !(isPositive(sampleRate) || isPositive(duration))) throw new TypeError("no audio stream");
 	if (isPositive(duration)) return metadata;
 	// Not in the headers: count the frames, if there are not too many.
-	const counted = parseBlob(new MeteredBlob([bytes]), { skipCovers: true, duration: true });
+	const counted = parseBuffer(MeteredBytes.over(bytes), undefined, { skipCovers: true, duration: true });
 	return counted.catch(() => metadata);
-}
-
-/** Ends the work of a parser that a hostile file leads in small steps. */
-class MeteredBlob extends Blob {
-	#reads = 0;
-
-	override slice(start = 0, end = this.size, type?: string): Blob {
-		if (++this.#reads > MAX_READS || end - start > MAX_READ_BYTES) throw new RangeError("too much to read");
-		return super.slice(start, end, type);
-	}
 }
 
 const FORMAT_NAMES: Record<string, string> = {

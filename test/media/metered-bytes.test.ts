@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { MeteredBytes } from "../../src/media/metered-bytes.ts";
+
+/** How many reads of four bytes pass. */
+function readsOf(bytes: Uint8Array<ArrayBuffer>): number {
+	const metered = MeteredBytes.over(bytes);
+	for (let reads = 0; ; reads++)
+		try {
+			metered.subarray(0, 4);
+		} catch (error) {
+			expect(error).toBeInstanceOf(RangeError);
+			return reads;
+		}
+}
+
+it("allows 500 reads, and one more for each 64 bytes, up to 30,000", () => {
+	expect(readsOf(new Uint8Array(64))).toBe(501);
+	expect(readsOf(new Uint8Array(64_000))).toBe(1_500);
+	expect(readsOf(new Uint8Array(10_000_000))).toBe(30_000);
+});
+
+it("allows 2,000 reads of an MP4 file", () => {
+	const file = new Uint8Array(10_000_000);
+	file.set(new TextEncoder().encode("\0\0\0\x20ftypM4A "));
+	expect(readsOf(file)).toBe(2_000);
+});
+
+it("reads the bytes that it stands for, and no more than 8 MiB at once", () => {
+	const outer = Uint8Array.from([9, 1, 2, 3, 9]);
+	const metered = MeteredBytes.over(outer.subarray(1, 4));
+	expect(metered.length).toBe(3);
+	expect([...metered.subarray(1, 3)]).toEqual([2, 3]);
+	expect(() => metered.subarray(0, 8 * 1024 * 1024 + 1)).toThrow(RangeError);
+});
