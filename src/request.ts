@@ -40,7 +40,10 @@ export interface InferenceRequest {
 	inputs: Inputs;
 	/** Fires when the caller has left. */
 	signal: AbortSignal;
-	/** `x-session-affinity`: what belongs together goes to one engine, where its route or its replicas allow a choice. */
+	/**
+	 * `x-session-affinity`, or what coding agents have instead, of this account: requests of one session go to one engine,
+	 * where its route or its replicas allow a choice.
+	 */
 	session?: string;
 	options?: RequestOptions;
 }

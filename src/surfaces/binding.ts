@@ -84,7 +84,7 @@ export function binding(services: Services): Hono<BindingEnv> {
 				dialect,
 				inputs: await read(),
 				signal: c.req.raw.signal,
-				...preferencesOf(c.req.raw.headers),
+				...preferencesOf(c.req.raw.headers, c.env.caller.account),
 			},
 			services,
 		);

@@ -55,15 +55,16 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 			const { returnRawResponse, signal = new AbortController().signal } = options ?? {};
 			try {
 				refuseUnavailable(options ?? {});
+				const caller = this.#caller();
 				const reply = await run(
 					{
 						id,
-						caller: this.#caller(),
+						caller,
 						model,
 						dialect: nativeDialect,
 						inputs: await takeInputs(inputs, services.limits),
 						signal,
-						...preferencesOf(headersIn(options?.extraHeaders)),
+						...preferencesOf(headersIn(options?.extraHeaders), caller.account),
 					},
 					services,
 				);

@@ -154,7 +154,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 				dialect: onlyFor(route),
 				inputs,
 				signal: c.req.raw.signal,
-				...preferencesOf(c.req.raw.headers),
+				...preferencesOf(c.req.raw.headers, c.get("caller").account, inputs.fields),
 			},
 			services,
 		);
@@ -174,11 +174,18 @@ export const onlyFor =
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${why}`);
 	};
 
-const listed = ({ id, created, author }: Model): object => ({
+/**
+ * OpenAI's four fields, and what other servers add: generators of agents' configurations look for the window, under the
+ * name that Groq has for it and under OpenRouter's.
+ */
+const listed = ({ id, created, author, task, contextWindow, capabilities }: Model): object => ({
 	id,
 	object: "model",
 	created: Math.floor(Date.parse(created) / 1000) || 0,
 	owned_by: author,
+	task,
+	...(contextWindow !== undefined && { context_window: contextWindow, context_length: contextWindow }),
+	...(capabilities.length > 0 && { capabilities }),
 });
 
 const OPENAI_PATH = /^\/client\/v4\/accounts\/[^/]+\/ai\/v1(?:\/|$)/;

@@ -155,8 +155,9 @@ function asked(
 	dialect: (model: Model) => Dialect,
 ): InferenceRequest {
 	const { signal, headers } = c.req.raw;
-	const [id, caller] = [c.get("requestId"), c.get("caller")];
-	return { id, caller, model, inputs, dialect, signal, ...preferencesOf(headers) };
+	const id = c.get("requestId");
+	const caller = c.get("caller");
+	return { id, caller, model, inputs, dialect, signal, ...preferencesOf(headers, caller.account) };
 }
 
 /** `options` beside the inputs speak to the gateway (`rejectIfBusy`), not to the model. */

@@ -148,7 +148,13 @@ describe("/v1 without an account", () => {
 		const list = await app.request("http://gateway/v1/models");
 		expect(await list.json()).toMatchObject({ object: "list" });
 		const one = await app.request(`http://gateway/v1/models/${LLAMA}`);
-		expect(await one.json()).toMatchObject({ id: LLAMA });
+		expect(await one.json()).toMatchObject({
+			id: LLAMA,
+			task: "Text Generation",
+			context_window: 24_000,
+			context_length: 24_000,
+			capabilities: expect.arrayContaining(["function_calling"]),
+		});
 	});
 
 	it("takes Anthropic's x-api-key on its routes, and fails in Anthropic's shape", async () => {

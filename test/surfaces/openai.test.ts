@@ -271,7 +271,16 @@ describe("the other OpenAI routes", () => {
 		const { get } = testGateway({ vars });
 		expect(await (await get("/v1/models")).json()).toEqual({
 			object: "list",
-			data: [{ id: "llama3.2", object: "model", created: expect.any(Number), owned_by: expect.any(String) }],
+			data: [
+				{
+					id: "llama3.2",
+					object: "model",
+					created: expect.any(Number),
+					owned_by: expect.any(String),
+					task: "Text Generation",
+					capabilities: ["function_calling", "json_mode", "streaming"],
+				},
+			],
 		});
 		expect(await (await get("/v1/models/llama3.2")).json()).toMatchObject({
 			id: "llama3.2",
