@@ -35,6 +35,8 @@ export interface EmbeddedOptions {
 	ROUTES?: Record<string, RouteOptions>;
 	LIMITS?: Record<string, unknown>;
 	MODELS?: Record<string, Record<string, unknown>>;
+	/** Names for models, each with the id of its model; `accounts` has those of single accounts. */
+	ALIASES?: Record<string, unknown>;
 	/** What serves the models that no route names; `simulator` if left out. */
 	DEFAULT_BACKEND?: string;
 	/**

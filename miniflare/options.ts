@@ -34,6 +34,7 @@ export const SETTINGS = [
 	"ROUTES",
 	"LIMITS",
 	"MODELS",
+	"ALIASES",
 	"DEFAULT_BACKEND",
 ] as const;
 
@@ -65,6 +66,7 @@ const Embedded = z.strictObject({
 	ROUTES: setting,
 	LIMITS: setting,
 	MODELS: setting,
+	ALIASES: setting,
 	DEFAULT_BACKEND: setting,
 	localEngines: LocalEngines.optional(),
 } satisfies Record<keyof EmbeddedOptions, z.ZodType>);
@@ -108,7 +110,7 @@ function readUrl(options: Env, env: Env): UrlSource {
 function readEmbedded(options: Env, env: Env): EmbeddedSource {
 	const problems = new Problems();
 	const fields = problems.parse(Embedded, options, [PLACE]);
-	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS } = options;
+	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES } = options;
 	const { DEFAULT_BACKEND: fallback = DEFAULT_BACKEND } = options;
 	// All of them, also those that are not set: a variable of the environment by such a name is somebody else's.
 	const settings = {
@@ -117,6 +119,7 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 		ROUTES,
 		LIMITS: withoutRates(LIMITS),
 		MODELS,
+		ALIASES,
 		DEFAULT_BACKEND: fallback,
 		ALLOW_ANONYMOUS: undefined,
 		ADMIN_TOKEN: undefined,

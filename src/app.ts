@@ -2,10 +2,11 @@
 import { Hono } from "hono";
 import { AiError, toAiError } from "./errors.ts";
 import type { Services } from "./request.ts";
+import { aliases } from "./surfaces/aliases.ts";
 import { type Access, authenticate, callerOf } from "./surfaces/authenticate.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
 import { gatewayPaths } from "./surfaces/gateway-wire.ts";
-import { isMessagesPath, messagesFailure } from "./surfaces/messages.ts";
+import { isAnthropicRequest, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
 import { isOpenAiPath, openAiFailure, openai } from "./surfaces/openai.ts";
 import { RememberingRouter } from "./surfaces/remembering-router.ts";
@@ -35,6 +36,7 @@ export function createApp(services: Services, access: Access): Hono {
 	app.route("/client/v4/accounts/:account/tokens", tokens(services));
 	app.route("/client/v4/user/tokens", userTokens(services));
 	app.route("/metrics", metrics(services));
+	app.route("/client/v4/accounts/:account/ai/aliases", aliases(services));
 	app.route("/client/v4/accounts/:account/ai/usage", usage(services));
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));
 	app.route("/client/v4/accounts/:account/ai", rest(services));
@@ -44,7 +46,7 @@ export function createApp(services: Services, access: Access): Hono {
 	app.onError((thrown, c) => {
 		const error = toAiError(thrown);
 		const { path } = c.req;
-		const id = isMessagesPath(path) ? services.uuid() : "";
+		const id = isAnthropicRequest(c.req) ? services.uuid() : "";
 		services.log(error, id);
 		if (id) return messagesFailure(error, id);
 		return isOpenAiPath(path) ? openAiFailure(error, "") : failureEnvelope(error, "");

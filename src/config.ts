@@ -1,10 +1,11 @@
 /**
- * The variables of the deployment, parsed once at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
+ * The variables of the deployment, parsed once at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`, `ALIASES`,
  * `DEFAULT_BACKEND`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`, each as JSON or as its text. Any mistake stops the start, and
  * all of them are told at once. Secrets are variables of their own, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
  * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
  */
+import { readAliases } from "./config/aliases.ts";
 import { readProviderKeys } from "./config/authors.ts";
 import { type ConfiguredBackend, readBackends } from "./config/backends.ts";
 import type { Env } from "./config/headers.ts";
@@ -25,11 +26,12 @@ import {
 import { adHocModel, Catalog } from "./models/catalog.ts";
 import type { Model } from "./models/model.ts";
 import { THIRD_PARTY_MODELS } from "./models/third-party.ts";
-import type { Limits } from "./request.ts";
+import type { Aliases, Limits } from "./request.ts";
 
 export { ConfigError };
 
 export interface Config {
+	aliases: Aliases;
 	/** By name, the simulator among them. Holds secrets. */
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	routing: RouteTable;
@@ -73,6 +75,7 @@ export function configure(variables: object): Config {
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, world);
+	const aliasEntries = readEntries("ALIASES", env, problems);
 	problems.throwIfAny();
 
 	const known = product.with(servedThirdParties(routes)).with(models);
@@ -82,7 +85,10 @@ export function configure(variables: object): Config {
 	const routing = new RouteTable(routes, defaultBackend);
 	const allLimits = limits ?? LimitsSchema.parse({});
 	const catalog = known.with(adHoc.map(adHocModel)).priced(pricing(routing, hasBudget(allLimits)));
+	const aliases = readAliases(aliasEntries, { catalog, routing }, problems);
+	problems.throwIfAny();
 	return {
+		aliases,
 		backends,
 		routing,
 		limits: allLimits,

@@ -129,6 +129,8 @@ export interface Retries {
 /** What the pipeline is given: configuration parsed once, and the world it runs in. */
 export interface Services extends World {
 	catalog: Catalog;
+	/** Of the configuration. Accounts may set others: src/pipeline/aliases.ts. */
+	aliases: Aliases;
 	routing: Routing;
 	limits: Limits;
 	/** `PUBLIC_URL`: the origin where callers reach this gateway. */
@@ -148,6 +150,13 @@ export interface Services extends World {
 	analytics?: Pick<AnalyticsEngineDataset, "writeDataPoint">;
 	/** Resolves after so many milliseconds; rejects with the signal's reason when it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Names for models, each with the id of its model. */
+export interface Aliases {
+	everyone: ReadonlyMap<string, string>;
+	/** By account; these come first. */
+	accounts: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
 export interface Routing {

@@ -27,7 +27,7 @@ const CLASSES: Readonly<Record<string, string>> = { ACCOUNT: "Account", DIRECTOR
 
 /** Throws a `ConfigError` where a binding is missing. */
 export function createServices(
-	{ catalog, routing, limits, publicUrl }: Config,
+	{ aliases, catalog, routing, limits, publicUrl }: Config,
 	bindings: Bindings,
 ): Services & { background: Background } {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
@@ -47,6 +47,7 @@ export function createServices(
 		);
 	const directory = new KnownAccounts({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
 	return {
+		aliases,
 		catalog,
 		routing,
 		limits,

@@ -6,6 +6,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Admission, Admitted, Credential, Permission, Settlement } from "./admission.ts";
+import { type AliasRow, AliasTable } from "./alias-table.ts";
 import type { Bearer } from "./bearer.ts";
 import { type Asking, Ledger } from "./ledger.ts";
 import { type RefusalsQuery, type RefusalsReport, WRITE_MS } from "./refusals.ts";
@@ -17,6 +18,12 @@ import type { UsageQuery, UsageReport } from "./usage.ts";
 import { Withdrawn } from "./withdrawn.ts";
 
 export type Verified = { ok: true } | Refusal;
+interface Parts {
+	ledger: Ledger;
+	tokens: Tokens;
+	aliases: AliasTable;
+}
+
 type Checked = { ok: true; bearer?: Bearer } | Refusal;
 
 /** An alarm so late is taken for lost: the runtime gives one up that fails again and again. */
@@ -27,7 +34,7 @@ const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
 const GIVEN_UP: Refusal = { ok: false, failure: "ledgerUnavailable" };
 
 export class Account extends DurableObject {
-	#parts: { ledger: Ledger; tokens: Tokens } | undefined;
+	#parts: Parts | undefined;
 	/** Not known after a start, until it is set anew. */
 	#alarmAt: number | undefined;
 	readonly #withdrawn = new Withdrawn();
@@ -69,6 +76,18 @@ export class Account extends DurableObject {
 	tokens(command: TokenCommand): TokenResult {
 		const byToken = command.kind === "verify" || command.maker.kind === "token";
 		return byToken && this.#isNew() ? UNKNOWN : this.#open().tokens.run(command);
+	}
+
+	aliases(): AliasRow[] {
+		return this.#isNew() ? [] : this.#open().aliases.all();
+	}
+
+	setAlias(row: AliasRow): boolean {
+		return this.#open().aliases.set(row);
+	}
+
+	deleteAlias(alias: string): boolean {
+		return !this.#isNew() && this.#open().aliases.delete(alias);
 	}
 
 	usage(query: UsageQuery): UsageReport {
@@ -133,11 +152,15 @@ export class Account extends DurableObject {
 		return tables === 0;
 	}
 
-	#open(): { ledger: Ledger; tokens: Tokens } {
+	#open(): Parts {
 		if (this.#parts) return this.#parts;
 		const { storage } = this.ctx;
 		const ledger = new Ledger(storage, () => Date.now());
-		this.#parts = { ledger, tokens: new Tokens(storage.sql, () => ledger.now()) };
+		this.#parts = {
+			ledger,
+			tokens: new Tokens(storage.sql, () => ledger.now()),
+			aliases: new AliasTable(storage.sql),
+		};
 		return this.#parts;
 	}
 

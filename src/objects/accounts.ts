@@ -19,6 +19,8 @@ import type {
 	Settlement,
 } from "./admission.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
+import { AliasCache } from "./alias-cache.ts";
+import type { AliasRow } from "./alias-table.ts";
 import type { KnownAccounts } from "./known-accounts.ts";
 import { Leeway } from "./leeway.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
@@ -46,8 +48,17 @@ export interface AccountRecords {
 	standing(query: StandingQuery): Promise<Standing>;
 }
 
+/** The aliases of models that an account has set. */
+export interface AliasKeeper {
+	aliases(credential: Credential): Promise<readonly AliasRow[]>;
+	/** False where the account has as many as it may have. */
+	setAlias(credential: Credential, row: AliasRow): Promise<boolean>;
+	/** False where there is none. */
+	deleteAlias(credential: Credential, alias: string): Promise<boolean>;
+}
+
 export interface Accounts extends Ledgers {
-	of(account: string): AccountLedger & AccountRecords & TokenKeeper;
+	of(account: string): AccountLedger & AccountRecords & AliasKeeper & TokenKeeper;
 }
 
 /** What an isolate keeps, of all accounts. */
@@ -57,14 +68,21 @@ interface Isolate extends LedgersWorld {
 	/** Only of accounts that are being asked. */
 	queues: Map<string, AdmissionQueue>;
 	leeway: Leeway;
+	aliases: AliasCache;
 }
 
 export function createLedgers(world: LedgersWorld): Accounts {
-	const isolate: Isolate = { ...world, outboxes: new Map(), queues: new Map(), leeway: new Leeway() };
+	const isolate: Isolate = {
+		...world,
+		outboxes: new Map(),
+		queues: new Map(),
+		leeway: new Leeway(),
+		aliases: new AliasCache(world.now),
+	};
 	return { of: (account) => new AccountSide(account, isolate) };
 }
 
-class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
+class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKeeper {
 	readonly #account: string;
 	readonly #isolate: Isolate;
 
@@ -162,6 +180,36 @@ class AccountSide implements AccountLedger, AccountRecords, TokenKeeper {
 			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
 		await this.#identify(credential);
 		return this.#call(async (stub) => stub.tokens(command));
+	}
+
+	async aliases(credential: Credential): Promise<readonly AliasRow[]> {
+		const { aliases } = this.#isolate;
+		const known = aliases.get(this.#account);
+		if (known) return known;
+		await this.#identify(credential);
+		const rows = await this.#call(async (stub) => stub.aliases());
+		aliases.set(this.#account, rows);
+		return rows;
+	}
+
+	setAlias(credential: Credential, row: AliasRow): Promise<boolean> {
+		return this.#changeAliases(credential, async (stub) => stub.setAlias(row));
+	}
+
+	deleteAlias(credential: Credential, alias: string): Promise<boolean> {
+		return this.#changeAliases(credential, async (stub) => stub.deleteAlias(alias));
+	}
+
+	async #changeAliases(
+		credential: Credential,
+		change: (stub: DurableObjectStub<Account>) => Promise<boolean>,
+	): Promise<boolean> {
+		await this.#identify(credential);
+		try {
+			return await this.#call(change);
+		} finally {
+			this.#isolate.aliases.forget(this.#account);
+		}
 	}
 
 	async usage(query: UsageQuery): Promise<UsageReport> {

@@ -14,6 +14,7 @@ import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { admission, checkPlan, limitsOf, onRoute } from "./admit.ts";
+import { modelOf } from "./aliases.ts";
 import { authorize } from "./authorize.ts";
 import { identityOf } from "./dispatch/identity.ts";
 import { fitContext } from "./fit.ts";
@@ -21,6 +22,8 @@ import { parse } from "./parse.ts";
 import { route } from "./route.ts";
 
 export interface Explanation {
+	/** The name that the caller has used, where that is an alias. */
+	alias?: string;
 	model: string;
 	task?: string;
 	/** Whether inputs are validated as Workers AI does: setting `strict` of the route. Absent where nothing serves the model. */
@@ -80,7 +83,11 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 			return undefined;
 		}
 	};
-	const model = await step("authorize", () => authorize(request.model, services));
+	const model = await step("authorize", async () => {
+		explanation.model = await modelOf(request.model, request.caller, services);
+		if (explanation.model !== request.model) explanation.alias = request.model;
+		return authorize(explanation.model, services);
+	});
 	if (!model) return explanation;
 	const limits = limitsOf(services.limits, request.caller.account);
 	explanation.task = model.task;

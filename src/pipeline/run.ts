@@ -7,6 +7,7 @@ import type { InferenceRequest, Reply, Served, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { admit, checkPlan, limitsOf } from "./admit.ts";
 import { askAhead } from "./ahead.ts";
+import { modelOf } from "./aliases.ts";
 import { authorize } from "./authorize.ts";
 import { dispatch } from "./dispatch.ts";
 import { fitContext } from "./fit.ts";
@@ -15,7 +16,8 @@ import { parse } from "./parse.ts";
 import { route } from "./route.ts";
 
 export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
-	const model = authorize(request.model, services); // first: the model names the dialect
+	const id = await modelOf(request.model, request.caller, services);
+	const model = authorize(id, services); // first: the model names the dialect
 	checkPlan(model, limitsOf(services.limits, request.caller.account), services.routing);
 	const { reader, writer } = request.dialect(model);
 	const routed = services.routing.find(model.id);

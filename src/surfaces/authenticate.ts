@@ -18,7 +18,7 @@ import type { Credential } from "../objects/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../objects/token-text.ts";
 import type { Caller, Services } from "../request.ts";
 import { isSmallJson } from "./body.ts";
-import { isMessagesPath } from "./messages.ts";
+import { isAnthropicRequest } from "./messages.ts";
 import { permissionTable } from "./permissions.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";
 
@@ -142,7 +142,7 @@ const gatewayCredentialOf = (c: Context): string | undefined =>
 	c.req.path.startsWith("/v1/") ? c.req.header("cf-aig-authorization") : undefined;
 
 function apiKeyOf(c: Context): string | undefined {
-	const key = isMessagesPath(c.req.path) ? c.req.header("x-api-key") : undefined;
+	const key = isAnthropicRequest(c.req) ? c.req.header("x-api-key") : undefined;
 	return key && `Bearer ${key}`;
 }
 

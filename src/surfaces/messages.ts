@@ -4,6 +4,7 @@
  *
  * Known difference from Anthropic: tokens are counted here, whoever is to answer, and not by the model's own vocabulary.
  */
+import type { HonoRequest } from "hono";
 import * as z from "zod";
 import { messagesError, messagesStatus } from "../dialects/messages/errors.ts";
 import { anthropicMessages } from "../dialects/messages/messages.ts";
@@ -13,9 +14,16 @@ import type { Model } from "../models/model.ts";
 import { parse } from "../pipeline/parse.ts";
 import { failureHeaders } from "./envelope.ts";
 
-const PATH = /^(?:\/client\/v4\/accounts\/[^/]+\/ai)?\/v1\/(?:v1\/)?messages(?:\/count_tokens)?\/?$/;
+const BASE = String.raw`^(?:/client/v4/accounts/[^/]+/ai)?/v1/(?:v1/)?`;
+const MESSAGES_PATH = new RegExp(String.raw`${BASE}messages(?:/count_tokens|/batches(?:/.+)?)?/?$`);
+const MODELS_PATH = new RegExp(String.raw`${BASE}models(?:/.+)?$`);
 
-export const isMessagesPath = (path: string): boolean => PATH.test(path);
+export const isMessagesPath = (path: string): boolean => MESSAGES_PATH.test(path);
+
+/** The routes of Messages, and those of models for a client that sends `anthropic-version`. */
+export const isAnthropicRequest = (request: HonoRequest): boolean =>
+	isMessagesPath(request.path) ||
+	(MODELS_PATH.test(request.path) && request.header("anthropic-version") !== undefined);
 
 export const messagesFailure = (error: AiError, requestId: string): Response => {
 	const headers = failureHeaders(error, requestId);

@@ -19,13 +19,15 @@ import { responses } from "../dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
 import { AiError } from "../errors.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
-import { authorize, isServed } from "../pipeline/authorize.ts";
+import { modelOf } from "../pipeline/aliases.ts";
+import { authorize } from "../pipeline/authorize.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "./envelope.ts";
-import { countTokens, isMessagesPath, messagesFailure } from "./messages.ts";
+import { countTokens, isAnthropicRequest, messagesFailure } from "./messages.ts";
+import { mountModels } from "./model-list.ts";
 import { namesModel } from "./names-model.ts";
 import { OPENAI_PATHS } from "./permissions.ts";
 import { preferencesOf } from "./preferences.ts";
@@ -59,11 +61,19 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
 };
 
+const BATCH_ROUTES = [
+	"/messages/batches",
+	"/messages/batches/*",
+	"/v1/messages/batches",
+	"/v1/messages/batches/*",
+];
+const NO_BATCHES = "Message batches are not available here: send each request to /messages";
+
 const COUNT_ROUTES = ["/messages/count_tokens", "/v1/messages/count_tokens"];
 
 export function openai(services: Services): Hono<{ Variables: Variables }> {
 	const app = new Hono<{ Variables: Variables }>({ strict: false });
-	const { catalog, limits } = services;
+	const { limits } = services;
 
 	// Path by path: below `/v1` other surfaces have routes, too.
 	for (const path of OPENAI_PATHS)
@@ -76,7 +86,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		const error = await tellable(thrown, c.get("caller"), services);
 		const id = c.get("requestId");
 		services.log(error, id);
-		if (isMessagesPath(c.req.path)) return messagesFailure(error, id);
+		if (isAnthropicRequest(c.req)) return messagesFailure(error, id);
 		if (error.failure.plane !== "inference") return openAiFailure(error, id);
 		const response = /\/v1\/responses\/?$/.test(c.req.path)
 			? responsesFailure(error, id)
@@ -94,7 +104,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	for (const path of COUNT_ROUTES)
 		app.post(path, async (c) => {
 			const fields = namesModel(await readJson(c.req.raw, limits));
-			const model = authorize(fields.model, services);
+			const model = authorize(await modelOf(fields.model, c.get("caller"), services), services);
 			onlyFor(MESSAGES)(model);
 			const counted = await countTokens(fields, model);
 			for (const name of [REQUEST_ID, "request-id"]) counted.headers.set(name, c.get("requestId"));
@@ -110,21 +120,11 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		return infer(c, model, route, { fields: {}, body: { bytes, contentType } });
 	});
 
-	app.get("/models", () =>
-		Response.json({
-			object: "list",
-			data: catalog.all.filter((model) => isServed(model, services)).map(listed),
-		}),
-	);
-	app.get("/models/:model{.+}", (c) => {
-		const id = c.req.param("model").replace(/\/$/, "");
-		const model = catalog.find(id);
-		if (model && isServed(model, services)) return Response.json(listed(model));
-		// OpenAI's own shape: the product has no such route, and clients ask it whether a model exists.
-		const message = `The model '${id}' does not exist`;
-		const error = { message, type: "invalid_request_error", param: "model", code: "model_not_found" };
-		return Response.json({ error }, { status: 404 });
-	});
+	mountModels(app, services);
+	for (const path of BATCH_ROUTES)
+		app.all(path, () => {
+			throw new AiError("noRoute", NO_BATCHES);
+		});
 
 	app.get("/responses", (c, next) => {
 		if (isUpgrade(c.req.raw)) throw new AiError("noWebsocket");
@@ -136,6 +136,8 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		"/audio/transcriptions",
 		"/models",
 		"/models/*",
+		"/v1/models",
+		"/v1/models/*",
 	]);
 	return app;
 
@@ -173,20 +175,6 @@ export const onlyFor =
 		const why = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${why}`);
 	};
-
-/**
- * OpenAI's four fields, and what other servers add: generators of agents' configurations look for the window, under the
- * name that Groq has for it and under OpenRouter's.
- */
-const listed = ({ id, created, author, task, contextWindow, capabilities }: Model): object => ({
-	id,
-	object: "model",
-	created: Math.floor(Date.parse(created) / 1000) || 0,
-	owned_by: author,
-	task,
-	...(contextWindow !== undefined && { context_window: contextWindow, context_length: contextWindow }),
-	...(capabilities.length > 0 && { capabilities }),
-});
 
 const OPENAI_PATH = /^\/client\/v4\/accounts\/[^/]+\/ai\/v1(?:\/|$)/;
 /** Below `/v1` AI Gateway has addresses, too, and failures of its own. */

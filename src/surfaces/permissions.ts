@@ -13,6 +13,7 @@ type Row = Readonly<Record<string, Requirement>>;
 
 const INFERS: Row = { POST: "deferred" };
 const READS: Row = { GET: "read" };
+const BATCHES: Row = { GET: "run", POST: "run", DELETE: "run" };
 
 const V4 = "/client/v4";
 const ACCOUNT = `${V4}/accounts/:account`;
@@ -34,8 +35,15 @@ const OPENAI: Readonly<Record<string, Row>> = {
 	// Asks no engine.
 	"/messages/count_tokens": { POST: "run" },
 	"/v1/messages/count_tokens": { POST: "run" },
+	// Named as not available.
+	"/messages/batches": BATCHES,
+	"/messages/batches/:path{.+}": BATCHES,
+	"/v1/messages/batches": BATCHES,
+	"/v1/messages/batches/:path{.+}": BATCHES,
 	"/models": READS,
 	"/models/:model{.+}": READS,
+	"/v1/models": READS,
+	"/v1/models/:model{.+}": READS,
 };
 
 /** Patterns of the OpenAI-compatible routes, from their base on. */
@@ -66,6 +74,8 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/models/schema`]: READS,
 	[`${AI}/tasks/search`]: READS,
 	[`${AI}/authors/search`]: READS,
+	[`${AI}/aliases`]: READS,
+	[`${AI}/aliases/:alias{.+}`]: { GET: "read", PUT: "write", DELETE: "write" },
 	[`${AI}/explain/:model{.+}`]: { POST: "read" },
 	[`${AI}/tomarkdown`]: { POST: "run" },
 	[`${AI}/tomarkdown/supported`]: READS,

@@ -15,6 +15,7 @@ import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { openRouterList } from "../models/openrouter.ts";
 import { authorList, search, taskList } from "../models/search.ts";
+import { modelOf } from "../pipeline/aliases.ts";
 import { explain } from "../pipeline/explain.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, InferenceRequest, Inputs, Services } from "../request.ts";
@@ -53,8 +54,10 @@ export function rest(services: Services): Hono<RestEnv> {
 	const app = new Hono<RestEnv>({ strict: false });
 	const { catalog, limits, now, routing, uuid } = services;
 	const wire = binding(services);
-	const isNamed = (model: string): boolean =>
-		catalog.find(model) !== undefined || routing.find(model)?.named === true;
+	const isNamed = async (name: string, caller: Caller): Promise<boolean> => {
+		const model = await modelOf(name, caller, services);
+		return catalog.find(model) !== undefined || routing.find(model)?.named === true;
+	};
 
 	app.use(async (c, next) => {
 		c.set("requestId", uuid());
@@ -79,7 +82,8 @@ export function rest(services: Services): Hono<RestEnv> {
 	});
 	app.post("/run/:model{.+}", async (c) => {
 		const model = c.req.param("model").replace(/\/$/, "");
-		if (!INFERENCE_NAMESPACE.test(model) && !isNamed(model)) throw new AiError("noRoute");
+		if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, c.get("caller"))))
+			throw new AiError("noRoute");
 		if (c.req.query("queueRequest") === "true")
 			throw new AiError(
 				"invalidInput",
@@ -104,7 +108,8 @@ export function rest(services: Services): Hono<RestEnv> {
 		});
 	app.post("/explain/:model{.+}", async (c) => {
 		const model = c.req.param("model").replace(/\/$/, "");
-		if (model.startsWith("v1/") && !isNamed(model)) throw new AiError("noRoute", NOT_EXPLAINED);
+		if (model.startsWith("v1/") && !(await isNamed(model, c.get("caller"))))
+			throw new AiError("noRoute", NOT_EXPLAINED);
 		const inputs = withoutOptions(await readInputs(c.req.raw, limits));
 		return envelope(await explain(asked(c, model, inputs, nativeDialect), services));
 	});

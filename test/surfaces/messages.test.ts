@@ -126,3 +126,59 @@ describe("a stop sequence", () => {
 		expect(stream).toContain('"delta":{"stop_reason":"stop_sequence","stop_sequence":"Alice"}');
 	});
 });
+
+describe("the models", () => {
+	const { app, post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
+	type Page = { data: { id: string }[]; has_more: boolean; first_id: string; last_id: string };
+	const ask = (path: string) =>
+		app.request(`http://gateway/client/v4/accounts/local/ai${path}`, {
+			headers: { "anthropic-version": "2023-06-01" },
+		});
+	const page = async (query: string, base = "/v1/models") => (await ask(`${base}?${query}`)).json<Page>();
+
+	it("are listed in Anthropic's shape for its clients", async () => {
+		const { data, ...more } = await page("limit=1", "/v1/v1/models");
+		expect(data).toEqual([
+			{
+				type: "model",
+				id: "fast",
+				display_name: "fast",
+				created_at: expect.stringMatching(/^20\d\d-\d\d-\d\dT00:00:00.000Z$/),
+				max_input_tokens: 24_000,
+				context_window: 24_000,
+				alias_of: LLAMA,
+			},
+		]);
+		expect(more).toEqual({ has_more: true, first_id: "fast", last_id: "fast" });
+		expect((await page("")).data).toHaveLength(20);
+		expect(await (await ask("/v1/models/fast")).json()).toEqual(data[0]);
+	});
+
+	it("are listed a page at a time, both ways", async () => {
+		const all = (await page("limit=1000")).data.map(({ id }) => id);
+		expect(all.length).toBeGreaterThan(40);
+		const next = await page(`limit=3&after_id=${encodeURIComponent(all[1] ?? "")}`);
+		expect(next).toMatchObject({ has_more: true, first_id: all[2], last_id: all[4] });
+		const before = await page(`limit=3&before_id=${encodeURIComponent(all[5] ?? "")}`);
+		expect(before.data.map(({ id }) => id)).toEqual([all[2], all[3], all[4]]);
+		expect(before.has_more).toBe(true);
+		const last = await page(`after_id=${encodeURIComponent(all.at(-2) ?? "")}`);
+		expect(last).toMatchObject({ has_more: false, first_id: all.at(-1), last_id: all.at(-1) });
+		expect((await ask("/v1/models?limit=0")).status).toBe(400);
+	});
+
+	it("that do not exist, and batches, are refused as Anthropic does", async () => {
+		expect(await failureOf(await ask("/v1/models/@cf/none"))).toBe("404 not_found_error: model: @cf/none");
+		for (const path of ["/v1/messages/batches", "/v1/v1/messages/batches/b1/results"])
+			expect(await failureOf(await post(path, {}))).toBe(
+				"404 not_found_error: Message batches are not available here: send each request to /messages",
+			);
+	});
+});
+
+it("a client of Anthropic's lists models with its key", async () => {
+	const { ask } = closedGateway();
+	const headers = { "anthropic-version": "2023-06-01", "x-api-key": ADMIN };
+	expect((await ask("/ai/v1/models", undefined, { headers })).status).toBe(200);
+	expect((await ask("/ai/v1/models", undefined, { headers: { "x-api-key": ADMIN } })).status).toBe(401);
+});

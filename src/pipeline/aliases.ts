@@ -1,0 +1,39 @@
+/**
+ * The model that a caller names: by its id, or by an alias. The configuration's aliases of the account come first, then
+ * those for all accounts, then those that the account has set by the API.
+ */
+import type { Caller, Services } from "../request.ts";
+
+export type AliasServices = Pick<Services, "aliases" | "catalog" | "ledgers">;
+type AliasCaller = Pick<Caller, "account" | "credential">;
+
+export interface KnownAlias {
+	alias: string;
+	model: string;
+	source: "configuration" | "account";
+	/** Epoch milliseconds, of one that was set by the API. */
+	modifiedOn?: number;
+}
+
+/** The id that a name stands for: the name itself where it is no alias. Asks the account only for unknown names. */
+export async function modelOf(name: string, caller: AliasCaller, services: AliasServices): Promise<string> {
+	const { aliases, catalog, ledgers } = services;
+	if (catalog.find(name)) return name;
+	const configured = aliases.accounts.get(caller.account)?.get(name) ?? aliases.everyone.get(name);
+	if (configured !== undefined) return configured;
+	const rows = await ledgers.of(caller.account).aliases(caller.credential);
+	return rows.find(({ alias }) => alias === name)?.model ?? name;
+}
+
+/** All aliases that hold for an account, by name. */
+export async function aliasesOf(
+	caller: AliasCaller,
+	{ aliases, ledgers }: AliasServices,
+): Promise<KnownAlias[]> {
+	const known = new Map<string, KnownAlias>();
+	for (const { alias, model, modified_on } of await ledgers.of(caller.account).aliases(caller.credential))
+		known.set(alias, { alias, model, source: "account", modifiedOn: modified_on });
+	for (const table of [aliases.everyone, aliases.accounts.get(caller.account) ?? []])
+		for (const [alias, model] of table) known.set(alias, { alias, model, source: "configuration" });
+	return [...known.values()].sort((a, b) => (a.alias < b.alias ? -1 : 1));
+}

@@ -1,0 +1,123 @@
+/**
+ * `GET …/v1/models` and `…/v1/models/{model}`: the models that something serves here, and the account's aliases of them.
+ * In OpenAI's shape; in Anthropic's (https://docs.anthropic.com/en/api/models-list) for a request with
+ * `anthropic-version`. Beyond both: `context_window`, and `alias_of` of an alias.
+ */
+import type { Context, Hono } from "hono";
+import * as z from "zod";
+import { AiError } from "../errors.ts";
+import type { Model } from "../models/model.ts";
+import { aliasesOf } from "../pipeline/aliases.ts";
+import { isServed } from "../pipeline/authorize.ts";
+import type { Caller, Services } from "../request.ts";
+import { parseFields } from "./account-request.ts";
+import { callerOf } from "./authenticate.ts";
+import { isAnthropicRequest } from "./messages.ts";
+
+export interface ListedModel {
+	/** The model's own, or an alias. */
+	id: string;
+	model: Model;
+}
+
+/** The account's aliases first. */
+export async function listModels(caller: Caller, services: Services): Promise<ListedModel[]> {
+	const { catalog } = services;
+	const aliased = (await aliasesOf(caller, services)).flatMap(({ alias, model: id }): ListedModel[] => {
+		const model = catalog.find(id) ?? (services.routing.find(id)?.named ? catalog.adHoc(id) : undefined);
+		return model && isServed(model, services) ? [{ id: alias, model }] : [];
+	});
+	const served = catalog.all.filter((model) => isServed(model, services));
+	return [...aliased, ...served.map((model) => ({ id: model.id, model }))];
+}
+
+const secondsOf = ({ created }: Model): number => Math.floor(Date.parse(created) / 1000) || 0;
+
+const aliasOf = ({ id, model }: ListedModel): object => (id === model.id ? {} : { alias_of: model.id });
+
+/**
+ * OpenAI's four fields, and what other servers add: generators of agents' configurations look for the window, under the
+ * name that Groq has for it and under OpenRouter's.
+ */
+function openAiModel(listed: ListedModel): object {
+	const { author, task, contextWindow, capabilities } = listed.model;
+	return {
+		id: listed.id,
+		object: "model",
+		created: secondsOf(listed.model),
+		owned_by: author,
+		task,
+		...(contextWindow !== undefined && { context_window: contextWindow, context_length: contextWindow }),
+		...(capabilities.length > 0 && { capabilities }),
+		...aliasOf(listed),
+	};
+}
+
+const anthropicModel = (listed: ListedModel): object => ({
+	type: "model",
+	id: listed.id,
+	display_name: listed.id,
+	created_at: new Date(secondsOf(listed.model) * 1000).toISOString(),
+	max_input_tokens: listed.model.contextWindow ?? null,
+	...(listed.model.contextWindow !== undefined && { context_window: listed.model.contextWindow }),
+	...aliasOf(listed),
+});
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1_000;
+
+const PageQuery = z.object({
+	limit: z
+		.string()
+		.regex(/^[1-9]\d{0,3}$/, `expected a whole number from 1 to ${MAX_LIMIT}`)
+		.transform(Number)
+		.pipe(z.number().max(MAX_LIMIT))
+		.default(DEFAULT_LIMIT),
+	after_id: z.string().optional(),
+	before_id: z.string().optional(),
+});
+
+/** An id that is not in the list is before all others. */
+function anthropicPage(listed: readonly ListedModel[], sent: Record<string, string>): object {
+	const { limit, after_id, before_id } = parseFields(PageQuery, sent, "query");
+	const indexOf = (id: string): number => listed.findIndex((one) => one.id === id);
+	const end = before_id === undefined ? listed.length : Math.max(0, indexOf(before_id));
+	const start =
+		before_id === undefined ? (after_id === undefined ? 0 : indexOf(after_id) + 1) : Math.max(0, end - limit);
+	const page = listed.slice(start, Math.min(end, start + limit));
+	return {
+		data: page.map(anthropicModel),
+		has_more: before_id === undefined ? start + limit < listed.length : start > 0,
+		first_id: page[0]?.id ?? null,
+		last_id: page.at(-1)?.id ?? null,
+	};
+}
+
+/** Mounted on the OpenAI surface; below `/v1` once more for Anthropic's SDKs, which add that to their base. */
+export function mountModels<E extends { Variables: { caller: Caller } }>(
+	app: Hono<E>,
+	services: Services,
+): void {
+	const list = async (c: Context): Promise<Response> => {
+		const listed = await listModels(callerOf(c), services);
+		if (isAnthropicRequest(c.req)) return Response.json(anthropicPage(listed, c.req.query()));
+		return Response.json({ object: "list", data: listed.map(openAiModel) });
+	};
+	const one = async (c: Context): Promise<Response> => {
+		const id = (c.req.param("model") ?? "").replace(/\/$/, "");
+		const found = (await listModels(callerOf(c), services)).find((listed) => listed.id === id);
+		if (isAnthropicRequest(c.req)) {
+			if (!found) throw new AiError("notFound", `model: ${id}`);
+			return Response.json(anthropicModel(found));
+		}
+		if (found) return Response.json(openAiModel(found));
+		// OpenAI's own shape: the product has no such route, and clients ask it whether a model exists.
+		const message = `The model '${id}' does not exist`;
+		const error = { message, type: "invalid_request_error", param: "model", code: "model_not_found" };
+		return Response.json({ error }, { status: 404 });
+	};
+	for (const base of ["", "/v1"]) {
+		app.get(`${base}/models`, list);
+		app.get(`${base}/models/:model{.+}`, one);
+	}
+}
