@@ -173,7 +173,7 @@ export async function billOf(
 	const texts = Array.from({ length: events }, (_, i) => eventText(i + 1, tokensPerEvent));
 	for (const content of texts) progress.pass({ content });
 	const { estimated, quantities } = stream
-		? measureStream(call, { usage: undefined, outputTokens: progress.outputTokens })
+		? measureStream(call, { usage: undefined, outputTokens: progress.outputTokens }, model)
 		: await measure(call, wholeOutput(planned, texts.join("")) as never, model);
 	return {
 		inputTokens: quantities.inputTokens ?? 0,

@@ -11,10 +11,12 @@
  */
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../errors.ts";
-import { DONE, type EventPiece, isDone, type StreamEvent } from "../sse.ts";
+import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../sse.ts";
 import type { LastWords } from "../tasks/task.ts";
-import { SentUsage, usageOf } from "../tasks/usage.ts";
+import type { Usage } from "../tasks/text-generation.ts";
+import { usageOf } from "../tasks/usage.ts";
 import type { Deadline } from "./deadline.ts";
+import { addChoice, countsOneChoice } from "./openai/choices.ts";
 import { passThrough } from "./pass-through.ts";
 import { type SentDelta, StreamProgress } from "./progress.ts";
 import { type EventReader, type FailureOfCall, type Relayed, relay } from "./relay.ts";
@@ -51,6 +53,7 @@ interface SentChunk {
 	object?: unknown;
 	choices?: unknown;
 	usage?: unknown;
+	timings?: unknown;
 }
 
 const isChunk = (sent: unknown): sent is SentChunk => typeof sent === "object" && sent !== null;
@@ -96,6 +99,10 @@ export class Watch implements EventReader {
 	readonly #choices: number;
 	readonly #finished = new Set<number>();
 	#sawChoice = false;
+	/** Of the choices that have ended, where the engine counts each for itself. */
+	#choicesUsage: Usage | undefined;
+	/** What `said` has is not what came. */
+	#changed = false;
 	readonly #decoder = new TextDecoder();
 	readonly #parser = createParser({
 		onEvent: ({ event, data }) => {
@@ -128,7 +135,10 @@ export class Watch implements EventReader {
 	}
 
 	pass(bytes: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
-		return bytes.length > 0 ? { bytes, events } : undefined;
+		if (bytes.length === 0) return undefined;
+		if (!this.#changed) return { bytes, events };
+		this.#changed = false;
+		return { bytes: new TextEncoder().encode(events.map(textOf).join("")), events };
 	}
 
 	end(): EventPiece | undefined {
@@ -165,20 +175,28 @@ export class Watch implements EventReader {
 		}
 		if (!isChunk(chunk)) return this.#ifMalformed(this.#call);
 		if (name === "error" || isError(chunk)) return failureOfBody(this.#call, chunk);
-		this.#readChunk(chunk);
-		this.#said.push({ data, value: chunk });
+		const usage = this.#readChunk(chunk);
+		if (usage) this.#changed = true;
+		const value = usage ? { ...chunk, usage } : chunk;
+		this.#said.push({ data: usage ? JSON.stringify(value) : data, value });
 		return undefined;
 	}
 
-	#readChunk({ choices, usage }: SentChunk): void {
+	/** Gives the usage that is to stand in its place, where that is another. */
+	#readChunk(chunk: SentChunk): Usage | undefined {
+		const { choices } = chunk;
 		this.#sawChoice ||= Array.isArray(choices)
 			? choices.length > 0
 			: choices !== null && choices !== undefined;
 		if (Array.isArray(choices)) for (const choice of choices) this.#note(choice);
-		// Most events have none, and a schema that is not met is dear.
-		if (typeof usage !== "object" || usage === null) return;
-		const counted = SentUsage.safeParse(usage);
-		if (counted.success) this.progress.count(usageOf(counted.data));
+		const usage = usageOf(chunk.usage);
+		if (this.#choices < 2 || !countsOneChoice(chunk, usage)) {
+			this.progress.count(usage);
+			return undefined;
+		}
+		this.#choicesUsage = addChoice(this.#choicesUsage, usage);
+		this.progress.count(this.#choicesUsage);
+		return this.#choicesUsage;
 	}
 
 	#note(choice: SentChoice | null): void {

@@ -11,12 +11,14 @@ import type { TurnInput } from "../tasks/audio.ts";
 import type { Media } from "../tasks/media.ts";
 import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
+import { isCounted } from "../tasks/usage.ts";
 import { approximateTokens } from "../tokens.ts";
 import { tallyPrompt, tallyReply } from "./chat.ts";
 import { painted, seen } from "./pictures.ts";
 import { type Seconds, secondsOf } from "./sound.ts";
 import { About } from "./tally.ts";
 import { codePoints } from "./text.ts";
+import { boundUsage } from "./usage-bounds.ts";
 
 export interface Measured {
 	quantities: Quantities;
@@ -109,8 +111,8 @@ export function measure<Name extends TaskName>(
 }
 
 /** Of a stream, wherever it ended: what of it has passed. */
-export function measureStream(call: TaskCall, { usage, outputTokens }: Progress): Measured {
-	if (isCounted(usage)) return byUsage(usage);
+export function measureStream(call: TaskCall, { usage, outputTokens }: Progress, model: Model): Measured {
+	if (isCounted(usage)) return byUsage(boundUsage(usage, call, model));
 	if (call.task !== "text-generation") return guessed(0, outputTokens);
 	return guessed(promptTokens(call.input), Math.min(outputTokens, mostOutput(call.input)));
 }
@@ -129,9 +131,14 @@ const guessed = (inputTokens: number, outputTokens = 0, more: Quantities = {}): 
 	estimated: true,
 });
 
-/** Nothing at all, of a reply that is there, is a count that was not kept. */
-const isCounted = (usage: Usage | null | undefined): usage is Usage =>
-	!!usage && usage.prompt_tokens + usage.completion_tokens > 0;
+/** Counts of ours as an engine would have given them. */
+export function toUsage({ quantities: { inputTokens = 0, outputTokens = 0 } }: Measured): Usage {
+	return {
+		prompt_tokens: inputTokens,
+		completion_tokens: outputTokens,
+		total_tokens: inputTokens + outputTokens,
+	};
+}
 
 function byUsage(usage: Usage, more: Quantities = {}): Measured {
 	const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;

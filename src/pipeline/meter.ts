@@ -5,16 +5,19 @@
 import { AiError, toAiError } from "../errors.ts";
 import { PulledStream, type Source } from "../media/pulled-stream.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
-import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
+import { type Measured, measure, measureLive, measureStream, toUsage } from "../metering/measure.ts";
+import { boundUsage } from "../metering/usage-bounds.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import type { Served, Services } from "../request.ts";
 import { EventStream } from "../sse.ts";
 import type { HeardEvent, LiveTranscription } from "../tasks/live-transcription.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
-import type { Usage } from "../tasks/text-generation.ts";
+import type { ChatCompletion, Usage } from "../tasks/text-generation.ts";
+import { isCounted } from "../tasks/usage.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { Ticket } from "./ticket.ts";
+import { withUsage } from "./usage-frames.ts";
 
 export interface Metered {
 	answer: TaskAnswer;
@@ -54,13 +57,14 @@ export async function meter(
 	const { task } = call;
 	if (answered.answer.kind === "stream") {
 		const { events, progress, ended } = answered.answer;
-		const settleStream = (how: Passing) => settle(how, measureStream(call, progress));
+		const settleStream = (how: Passing) => settle(how, measureStream(call, progress, model));
 		const cost = (usage: Usage) => costOf(usage, model) + hedged(call, model, served);
 		if (ended) {
 			const abandon = heedEnd(events, ended, passed, settleStream);
 			return { answer: answered, priced: priced(model, cost), abandon };
 		}
-		const { source, abandon } = watched(EventStream.eventsOf(events), passed, settleStream);
+		const chunks = withUsage(EventStream.eventsOf(events), call, model, progress);
+		const { source, abandon } = watched(chunks, passed, settleStream);
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
 		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
 	}
@@ -76,7 +80,10 @@ export async function meter(
 		return { answer: { task, answer }, priced: (usage) => usage, abandon };
 	}
 	const { output } = answered.answer;
-	const cost = settle("ok", await measure(call, output, model));
+	if ("usage" in output && output.usage) output.usage = boundUsage(output.usage, call, model);
+	const measured = await measure(call, output, model);
+	if (task === "text-generation") countWhole(output as ChatCompletion, measured);
+	const cost = settle("ok", measured);
 	return {
 		answer: answered,
 		neurons: shownNeurons(cost),
@@ -85,13 +92,19 @@ export async function meter(
 	};
 }
 
+/** Our own count, where the engine gave none. */
+function countWhole(completion: ChatCompletion, measured: Measured): void {
+	if (!isCounted(completion.usage)) completion.usage = toUsage(measured);
+}
+
 const NOTHING: Measured = { quantities: {}, estimated: false };
 
 /** What engines did that were asked beside another to be sooner, in micro-neurons. */
-const hedged = (call: TaskCall, { prices }: Model, { wasted }: Served): number =>
+const hedged = (call: TaskCall, model: Model, { wasted }: Served): number =>
 	wasted
 		.filter(({ why }) => why === "hedge")
-		.reduce((sum, { progress }) => sum + microNeurons(prices, measureStream(call, progress).quantities), 0);
+		.map(({ progress }) => measureStream(call, progress, model).quantities)
+		.reduce((sum, quantities) => sum + microNeurons(model.prices, quantities), 0);
 
 /** Micro-neurons. */
 function costOf(usage: Usage, { prices }: Model): number {

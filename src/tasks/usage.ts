@@ -1,32 +1,67 @@
-/** What an engine counted, whole reply or stream: engines leave counts out, or have `null` for those they do not keep. */
+/**
+ * What an engine counted, whole reply or stream: one reading for all engines that speak OpenAI's words. Engines leave
+ * counts out, have `null` for those they do not keep, and some send them as text or as fractions. A count that is none
+ * never costs the answer that it came with.
+ */
 import * as z from "zod";
 import type { Usage } from "./text-generation.ts";
 
-const count = z.number().nullish();
+/** `undefined` for what is no count. */
+export function countOf(sent: unknown): number | undefined {
+	const value = typeof sent === "string" && sent.trim() !== "" ? Number(sent) : sent;
+	if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return undefined;
+	return Math.min(Math.round(value), Number.MAX_SAFE_INTEGER);
+}
 
-export const SentUsage = z.looseObject({
-	prompt_tokens: count,
-	completion_tokens: count,
-	total_tokens: count,
-	prompt_tokens_details: z.looseObject({ cached_tokens: count }).nullish(),
-	completion_tokens_details: z.looseObject({ reasoning_tokens: count }).nullish(),
-});
+/** A field of a reply that holds a count. */
+export const SentCount = z.unknown().transform(countOf);
+
+/** The `usage` of a reply. */
+export const SentUsage = z.unknown().transform(usageOf);
 
 /** With the third of any two counts, further fields as they came; `undefined` where nothing was counted. */
-export function usageOf(sent: z.output<typeof SentUsage> | null | undefined): Usage | undefined {
-	if (!sent) return undefined;
-	const { prompt_tokens, completion_tokens, total_tokens } = sent;
-	if (prompt_tokens == null && completion_tokens == null && total_tokens == null) return undefined;
-	const rest = (known: number): number => Math.max(0, (total_tokens ?? 0) - known);
-	const prompt = prompt_tokens ?? rest(completion_tokens ?? 0);
-	const completion = completion_tokens ?? rest(prompt);
+export function usageOf(sent: unknown): Usage | undefined {
+	if (typeof sent !== "object" || sent === null) return undefined;
+	const counts = sent as { [Field in keyof Usage]?: unknown };
+	const prompt_tokens = countOf(counts.prompt_tokens);
+	const completion_tokens = countOf(counts.completion_tokens);
+	const total_tokens = countOf(counts.total_tokens);
+	if (prompt_tokens === undefined && completion_tokens === undefined && total_tokens === undefined)
+		return undefined;
+	const left = (known: number): number => Math.max(0, (total_tokens ?? 0) - known);
+	const prompt = prompt_tokens ?? left(completion_tokens ?? 0);
+	const completion = completion_tokens ?? left(prompt);
 	return {
 		...sent,
+		...detailsOf(counts),
 		prompt_tokens: prompt,
 		completion_tokens: completion,
 		// Zero beside other counts is one that was not kept.
 		total_tokens: total_tokens || prompt + completion,
 	};
+}
+
+/** Parts of the counts, as far as they are there. */
+function detailsOf({
+	prompt_tokens_details: prompt,
+	completion_tokens_details: completion,
+}: {
+	[Field in keyof Usage]?: unknown;
+}): Pick<Usage, "prompt_tokens_details" | "completion_tokens_details"> {
+	return {
+		...(prompt !== undefined && { prompt_tokens_details: detailOf(prompt, "cached_tokens") }),
+		...(completion !== undefined && {
+			completion_tokens_details: detailOf(completion, "reasoning_tokens"),
+		}),
+	};
+}
+
+function detailOf(sent: unknown, name: string): Record<string, unknown> | null {
+	if (typeof sent !== "object" || sent === null) return null;
+	const details = sent as Record<string, unknown>;
+	const { [name]: value } = details;
+	if (value === undefined || value === null) return details;
+	return { ...details, [name]: countOf(value) ?? null };
 }
 
 /**
@@ -37,5 +72,8 @@ export function laterUsage(before: Usage | undefined, after: Usage | null | unde
 	if (!after) return before;
 	return before && counted(before) > counted(after) ? before : after;
 }
+
+/** Nothing at all, of an answer that is there, is a count that was not kept. */
+export const isCounted = (usage: Usage | null | undefined): usage is Usage => !!usage && counted(usage) > 0;
 
 const counted = ({ prompt_tokens, completion_tokens }: Usage): number => prompt_tokens + completion_tokens;

@@ -44,12 +44,20 @@ describe("a chat", () => {
 		const bounded = { ...asked, max_tokens: 2 };
 		const outputs = [
 			of(LLAMA, "text-generation", bounded, replied()),
-			measureStream({ task: "text-generation", input: bounded }, { usage: undefined, outputTokens: 9 }),
+			measureStream(
+				{ task: "text-generation", input: bounded },
+				{ usage: undefined, outputTokens: 9 },
+				modelOf(LLAMA),
+			),
 		].map((measured) => (measured as Measured).quantities.outputTokens);
 		expect(outputs).toEqual([2, 2]);
 		const two = { ...bounded, n: 2 };
 		expect(
-			measureStream({ task: "text-generation", input: two }, { usage: undefined, outputTokens: 9 }),
+			measureStream(
+				{ task: "text-generation", input: two },
+				{ usage: undefined, outputTokens: 9 },
+				modelOf(LLAMA),
+			),
 		).toEqual({
 			quantities: { inputTokens: ASKED_TOKENS, outputTokens: 4, requests },
 			estimated: true,
@@ -116,7 +124,9 @@ describe("a chat", () => {
 
 describe("a stream", () => {
 	it("used what its engine counted so far", () => {
-		expect(measureStream({ task: "text-generation", input: asked }, { usage, outputTokens: 999 })).toEqual({
+		expect(
+			measureStream({ task: "text-generation", input: asked }, { usage, outputTokens: 999 }, modelOf(LLAMA)),
+		).toEqual({
 			quantities: { inputTokens: 57, outputTokens: 28, requests },
 			estimated: false,
 		});
@@ -124,7 +134,7 @@ describe("a stream", () => {
 
 	it("used what has passed, where its engine gave no counts", () => {
 		const call: TaskCall = { task: "text-generation", input: asked };
-		expect(measureStream(call, { usage: undefined, outputTokens: 12 })).toEqual({
+		expect(measureStream(call, { usage: undefined, outputTokens: 12 }, modelOf(LLAMA))).toEqual({
 			quantities: { inputTokens: ASKED_TOKENS, outputTokens: 12, requests },
 			estimated: true,
 		});
@@ -338,7 +348,11 @@ describe("what was used, counted by us, against what was reserved", () => {
 				const messages = contents.map((content) => ({ role: "user" as const, content }));
 				const call: TaskCall = { task: "text-generation", input: { messages, stream: true, max_tokens: 1 } };
 				const { fixed } = await estimate(call, modelOf(LLAMA));
-				const { quantities } = measureStream(call, { usage: undefined, outputTokens: said.length });
+				const { quantities } = measureStream(
+					call,
+					{ usage: undefined, outputTokens: said.length },
+					modelOf(LLAMA),
+				);
 				const used = microNeurons(prices, quantities);
 				const held = microNeurons(prices, fixed) + said.length * microNeuronsPerOutputToken(prices);
 				expect(used).toBeLessThanOrEqual(held);

@@ -16,6 +16,9 @@ describe("usageOf", () => {
 		[{ prompt_tokens: 30, total_tokens: 50 }, counts(30, 20, 50)],
 		[{ completion_tokens: 20, total_tokens: 50 }, counts(30, 20, 50)],
 		[{ total_tokens: 50 }, counts(50, 0, 50)],
+		[{ prompt_tokens: "30", completion_tokens: "20" }, counts(30, 20, 50)],
+		[{ prompt_tokens: 29.6, completion_tokens: 20.4, total_tokens: 50.2 }, counts(30, 20, 50)],
+		[{ prompt_tokens: -1, completion_tokens: "many", total_tokens: 50 }, counts(50, 0, 50)],
 		[{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, counts(0, 0, 0)],
 		// Some engines count thinking in the total alone: their word holds.
 		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 90 }, counts(30, 20, 90)],
@@ -23,9 +26,12 @@ describe("usageOf", () => {
 		expect(usageOf(SentUsage.parse(sent))).toEqual(whole);
 	});
 
-	it.each([null, undefined, {}, { prompt_tokens: null }, { cost: 1 }])("has nothing of %j", (sent) => {
-		expect(usageOf(SentUsage.nullish().parse(sent))).toBeUndefined();
-	});
+	it.each([null, undefined, {}, "5", 5, { prompt_tokens: null }, { prompt_tokens: "" }, { cost: 1 }])(
+		"has nothing of %j",
+		(sent) => {
+			expect(usageOf(SentUsage.nullish().parse(sent))).toBeUndefined();
+		},
+	);
 
 	it("keeps what else was said", () => {
 		const more = { prompt_tokens_details: { cached_tokens: 3, audio_tokens: null }, cost: 0.1 };

@@ -4,20 +4,20 @@
  * Streams pass as bytes, a `prompt` without messages goes to `/completions` (`completions.ts`). Usage is always asked
  * for and, where an engine gives none, absent.
  *
- * Observed of llama.cpp: with `n` above 1 it counts the tokens of one choice; when its connection closes it stops a
- * stream, but goes on with a whole reply.
+ * Observed of llama.cpp: with `n` above 1 it counts the tokens of one choice (`choices.ts`).
  */
 import * as z from "zod";
 import { lean } from "../../schemas/lean.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, ChatMessage, ToolChoice } from "../../tasks/text-generation.ts";
+import { SentUsage } from "../../tasks/usage.ts";
 import { postJson, postStream } from "../http.ts";
 import type { Call } from "../upstream-failure.ts";
+import { countAllChoices } from "./choices.ts";
 import { completeRawPrompt } from "./completions.ts";
 import { bodyFor, type Host, hostOf } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
 import { isOpenAiService } from "./service.ts";
-import { UsageReply, usageOf } from "./usage.ts";
 
 const PATH = "/chat/completions";
 
@@ -51,7 +51,7 @@ export const ChatReply = lean(
 		created: z.number().nullish(),
 		model: z.string().nullish(),
 		choices: z.array(ChoiceReply).min(1),
-		usage: UsageReply.nullish(),
+		usage: SentUsage.nullish(),
 		system_fingerprint: z.string().nullish(),
 	}),
 );
@@ -64,12 +64,15 @@ export async function generateText(input: ChatInput, call: Call): Promise<Answer
 		choices: input.n ?? 1,
 		lastWords: call.lastWords,
 	});
-	return reply.kind === "stream" ? reply : { kind: "value", output: completion(reply.value, call) };
+	return reply.kind === "stream"
+		? reply
+		: { kind: "value", output: countAllChoices(completion(reply.value, call), input) };
 }
 
 /** One whole reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {
-	return completion(await postJson(call, PATH, requestBody(input, call), ChatReply), call);
+	const reply = await postJson(call, PATH, requestBody(input, call), ChatReply);
+	return countAllChoices(completion(reply, call), input);
 }
 
 function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
@@ -176,7 +179,7 @@ export function completion(reply: z.output<typeof ChatReply>, { target, world }:
 			},
 			finish_reason: choice.finish_reason || "stop",
 		})),
-		usage: usageOf(reply.usage),
+		usage: reply.usage ?? undefined,
 	};
 }
 

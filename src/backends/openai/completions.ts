@@ -6,11 +6,12 @@ import * as z from "zod";
 import { DONE, frame, isDone, mapEvents } from "../../sse.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
+import { SentUsage } from "../../tasks/usage.ts";
 import { postJson, postStream } from "../http.ts";
 import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { countAllChoices } from "./choices.ts";
 import { bodyFor, hostOf } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
-import { UsageReply, usageOf } from "./usage.ts";
 
 const PATH = "/completions";
 
@@ -34,7 +35,7 @@ const CompletionReply = z.looseObject({
 			logprobs: LogprobsReply.nullish(),
 		}),
 	),
-	usage: UsageReply.nullish(),
+	usage: SentUsage.nullish(),
 });
 type CompletionReply = z.output<typeof CompletionReply>;
 
@@ -56,12 +57,15 @@ export async function completeRawPrompt(
 	};
 	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, asked, true) : asked;
 	if (!input.stream)
-		return { kind: "value", output: chatCompletion(await postJson(call, PATH, body, WholeReply), call) };
+		return { kind: "value", output: wholeOf(await postJson(call, PATH, body, WholeReply), input, call) };
 	const reply = await postStream(call, PATH, body, { schema: WholeReply, choices: input.n ?? 1 });
 	return reply.kind === "value"
-		? { kind: "value", output: chatCompletion(reply.value, call) }
+		? { kind: "value", output: wholeOf(reply.value, input, call) }
 		: { ...reply, events: chatChunks(reply.events, call) };
 }
+
+const wholeOf = (reply: CompletionReply, input: ChatInput, call: Call): ChatCompletion =>
+	countAllChoices(chatCompletion(reply, call), input);
 
 function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {
 	return {
@@ -75,7 +79,7 @@ function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {
 			logprobs: chatLogprobs(logprobs),
 			finish_reason: choice.finish_reason || "stop",
 		})),
-		usage: usageOf(reply.usage),
+		usage: reply.usage ?? undefined,
 	};
 }
 

@@ -3,17 +3,17 @@ import * as z from "zod";
 import { toAiError } from "../../errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embeddings.ts";
+import { SentUsage } from "../../tasks/usage.ts";
 import { postJson } from "../http.ts";
 import { type Call, failureOfShape, type Refusal } from "../upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
-import { UsageReply, usageOf } from "./usage.ts";
 import { CutVector, cutVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
 const EmbeddingsReply = z.looseObject({
 	data: z.array(
 		z.looseObject({ index: z.int().nonnegative().nullish(), embedding: z.union([CutVector, z.string()]) }),
 	),
-	usage: UsageReply.nullish(),
+	usage: SentUsage.nullish(),
 });
 
 /** What a server says of a request that has something in it that it does not know. */
@@ -94,7 +94,6 @@ async function embed(
 		throw failure();
 	const length = first === undefined ? 0 : reading(() => lengthOf(as, first));
 	const written: WrittenVectors = { as, rows, length };
-	const counted = usageOf(usage);
 	return {
 		kind: "value",
 		output: {
@@ -102,9 +101,7 @@ async function embed(
 				return reading(() => numbersOf(written));
 			},
 			written,
-			...(counted && {
-				usage: { prompt_tokens: counted.prompt_tokens, total_tokens: counted.total_tokens },
-			}),
+			...(usage && { usage: { prompt_tokens: usage.prompt_tokens, total_tokens: usage.total_tokens } }),
 		},
 	};
 }

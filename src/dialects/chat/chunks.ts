@@ -6,7 +6,7 @@ import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import { DONE, frame, isDone } from "../../sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ToolCallDelta } from "../../tasks/text-generation.ts";
-import { SentUsage, usageOf } from "../../tasks/usage.ts";
+import { SentUsage } from "../../tasks/usage.ts";
 import { parseJson } from "../json.ts";
 import { isRecord } from "./tools.ts";
 
@@ -56,7 +56,7 @@ const WireChunk = z.looseObject({
 		)
 		.nullable()
 		.transform((sent) => sent ?? []),
-	usage: SentUsage.nullish().transform((sent) => sent && (usageOf(sent) ?? null)),
+	usage: SentUsage.transform((usage) => usage ?? null).optional(),
 });
 
 /**

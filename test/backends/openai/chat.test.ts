@@ -3,6 +3,8 @@ import type { ChatInput } from "../../../src/tasks/text-generation.ts";
 import chatJson from "../../fixtures/openai/llama-cpp/chat.json?raw";
 import chatSse from "../../fixtures/openai/llama-cpp/chat.sse?raw";
 import logprobsJson from "../../fixtures/openai/llama-cpp/chat-logprobs.json?raw";
+import twoChoicesJson from "../../fixtures/openai/llama-cpp/chat-two-choices.json?raw";
+import twoChoicesSse from "../../fixtures/openai/llama-cpp/chat-two-choices.sse?raw";
 import ollamaJson from "../../fixtures/openai/ollama/chat.json?raw";
 import vllmToolsJson from "../../fixtures/openai/vllm/tools.json?raw";
 import { drain, eventStream, failureOf, json, neverAnswers, tap } from "../upstream.ts";
@@ -313,5 +315,50 @@ describe("a stream", () => {
 		left.call.leave();
 		expect(await failure).toMatchObject({ key: "aborted" });
 		expect(left.call.asked[0]?.signal.aborted).toBe(true);
+	});
+});
+
+describe("several choices of llama.cpp, which counts one", () => {
+	const two = { ...HI, n: 2, max_tokens: 8 };
+
+	it("are all counted in a whole reply", async () => {
+		const { choices, usage } = await outputOf(ask("text-generation", two, () => json(twoChoicesJson)));
+		expect(choices).toHaveLength(2);
+		expect(usage).toMatchObject({ prompt_tokens: 43, completion_tokens: 16, total_tokens: 59 });
+	});
+
+	it("are counted by their log probabilities, or by their texts beside the first one's", async () => {
+		const said = (content: string, more: object = {}) => ({
+			message: { role: "assistant", content },
+			finish_reason: "stop",
+			...more,
+		});
+		const counted = async (other: object) => {
+			const reply = {
+				...JSON.parse(twoChoicesJson),
+				choices: [said("one two three four"), other],
+				usage: { prompt_tokens: 43, completion_tokens: 8, total_tokens: 51 },
+			};
+			return (await outputOf(ask("text-generation", { ...HI, n: 2 }, () => json(reply)))).usage
+				?.completion_tokens;
+		};
+		expect(await counted(said("one two", { logprobs: { content: [{}, {}, {}] } }))).toBe(8 + 3);
+		expect(await counted(said("one two"))).toBe(8 + 4);
+	});
+
+	it("are added up in a stream, as they end", async () => {
+		const asking = ask("text-generation", { ...two, stream: true }, () => eventStream(twoChoicesSse));
+		const { text } = await drain(await eventsOf(asking));
+		const usages = text
+			.split("\n\n")
+			.filter((event) => event.includes('"usage"'))
+			.map((event) => JSON.parse(event.slice("data: ".length)).usage.completion_tokens);
+		expect(usages).toEqual([3, 6]);
+	});
+
+	it("are the engine's to count where it counts all", async () => {
+		const reply = () => says("a", { usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } });
+		const { usage } = await outputOf(ask("text-generation", two, reply));
+		expect(usage?.completion_tokens).toBe(3);
 	});
 });

@@ -1,0 +1,58 @@
+/**
+ * llama.cpp counts the tokens of one choice, however many it was asked for. Only its replies have `timings`; they count
+ * that choice. In a whole reply it is the first; in a stream each choice ends with a usage of its own.
+ */
+import type { ChatChoice, ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
+import { countOf } from "../../tasks/usage.ts";
+import { TokenCount } from "../../tokens.ts";
+
+interface Timed {
+	timings?: unknown;
+	usage?: unknown;
+}
+
+/** Whether the usage of this reply, or of this event, is that of one choice. */
+export function countsOneChoice({ timings }: Timed, usage: Usage | undefined): usage is Usage {
+	if (typeof timings !== "object" || timings === null || !usage) return false;
+	return "predicted_n" in timings && countOf(timings.predicted_n) === usage.completion_tokens;
+}
+
+/** With the tokens of every choice, each by what is known of it. */
+export function countAllChoices(reply: ChatCompletion, { max_tokens }: ChatInput): ChatCompletion {
+	const { choices, usage } = reply;
+	const counted = usage ?? undefined;
+	if (choices.length < 2 || !countsOneChoice(reply as Timed, counted)) return reply;
+	const [first, ...others] = choices;
+	const scale = first ? counted.completion_tokens / Math.max(1, approximately(first)) : 1;
+	const tokensOf = (choice: ChatChoice): number => {
+		if (choice.finish_reason === "length" && max_tokens !== undefined) return max_tokens;
+		const tokens = logprobsOf(choice) ?? Math.round(approximately(choice) * scale);
+		return Math.min(tokens, max_tokens ?? Number.POSITIVE_INFINITY);
+	};
+	const completion_tokens = others.reduce((sum, choice) => sum + tokensOf(choice), counted.completion_tokens);
+	return { ...reply, usage: withOutput(counted, completion_tokens) };
+}
+
+/** The usage of the choices that have ended, when another has ended with its own. */
+export const addChoice = (before: Usage | undefined, choice: Usage): Usage =>
+	before ? withOutput(choice, before.completion_tokens + choice.completion_tokens) : choice;
+
+const withOutput = (usage: Usage, completion_tokens: number): Usage => ({
+	...usage,
+	completion_tokens,
+	total_tokens: usage.prompt_tokens + completion_tokens,
+});
+
+/** One entry a token. */
+function logprobsOf({ logprobs }: ChatChoice): number | undefined {
+	if (typeof logprobs !== "object" || logprobs === null || !("content" in logprobs)) return undefined;
+	return Array.isArray(logprobs.content) ? logprobs.content.length : undefined;
+}
+
+function approximately({ message }: ChatChoice): number {
+	const count = new TokenCount();
+	const { content, reasoning_content, tool_calls } = message;
+	for (const text of [content, reasoning_content]) if (text) count.add(text);
+	for (const { function: called } of tool_calls ?? []) count.add(called.name + called.arguments);
+	return count.tokens;
+}

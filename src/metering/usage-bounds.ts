@@ -1,0 +1,80 @@
+/**
+ * What a call can have used at most: an engine that counts more has counted wrong. Output is bounded by `max_tokens`,
+ * input by the bytes of the prompt.
+ *
+ * Not bounded: input that the engine fetches by itself (web searches, files by their ids, Anthropic's own tools).
+ */
+import type { Model } from "../models/model.ts";
+import type { TaskCall, TaskInput } from "../tasks/task.ts";
+import { estimate } from "./estimate.ts";
+
+export interface UsageBounds {
+	inputTokens: number;
+	outputTokens: number;
+}
+
+/** What a chat template may add by itself (a default system prompt), and the words around a prompt that we ask as a chat. */
+const TEMPLATE_TOKENS = 2_048;
+/** Output without a limit, of a model whose context window is not known. */
+const LONGEST_OUTPUT_TOKENS = 1_000_000;
+
+/** For each choice, where there are several. */
+function mostOutput(call: TaskCall, { contextWindow = LONGEST_OUTPUT_TOKENS }: Model): number {
+	if (call.task !== "text-generation") return contextWindow;
+	const { max_tokens = contextWindow, n = 1 } = call.input;
+	return max_tokens * n;
+}
+
+function mostInput(call: TaskCall, model: Model): number {
+	if (call.task === "text-generation" && readsMore(call.input)) return Number.POSITIVE_INFINITY;
+	const most = estimate(call, model);
+	return most instanceof Promise ? Number.POSITIVE_INFINITY : (most.fixed.inputTokens ?? 0) + TEMPLATE_TOKENS;
+}
+
+const readsMore = ({ messages, passthrough, verbatim }: TaskInput<"text-generation">): boolean =>
+	verbatim?.unread !== undefined ||
+	passthrough?.web_search_options !== undefined ||
+	messages.some(
+		({ content }) =>
+			Array.isArray(content) && content.some(({ file }) => file !== undefined && !file.file_data),
+	);
+
+/** What was counted, as far as it can be. */
+interface Counts {
+	prompt_tokens?: number;
+	completion_tokens?: number;
+	total_tokens?: number;
+	input_tokens?: number;
+	output_tokens?: number;
+	prompt_tokens_details?: { cached_tokens?: number | null } | null;
+	completion_tokens_details?: { reasoning_tokens?: number | null } | null;
+}
+
+/** The same object where nothing is too large. */
+export function boundUsage<Usage extends Counts>(usage: Usage, call: TaskCall, model: Model): Usage {
+	const input = usage.prompt_tokens ?? usage.input_tokens ?? 0;
+	const output = usage.completion_tokens ?? usage.output_tokens ?? 0;
+	const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
+	const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+	// To read the prompt again costs more than to see that a count is small.
+	const mostIn = input <= TEMPLATE_TOKENS ? input : Math.min(input, mostInput(call, model));
+	const mostOut = Math.min(output, mostOutput(call, model));
+	const total = usage.total_tokens;
+	const fits = mostIn === input && mostOut === output && cached <= input && reasoning <= output;
+	// Some count thoughts in the total alone.
+	if (fits && (total === undefined || total <= mostIn + mostOutput(call, model))) return usage;
+	return {
+		...usage,
+		...(usage.prompt_tokens !== undefined && { prompt_tokens: mostIn }),
+		...(usage.input_tokens !== undefined && { input_tokens: mostIn }),
+		...(usage.completion_tokens !== undefined && { completion_tokens: mostOut }),
+		...(usage.output_tokens !== undefined && { output_tokens: mostOut }),
+		...(total !== undefined && { total_tokens: mostIn + mostOut }),
+		...(cached > mostIn && {
+			prompt_tokens_details: { ...usage.prompt_tokens_details, cached_tokens: mostIn },
+		}),
+		...(reasoning > mostOut && {
+			completion_tokens_details: { ...usage.completion_tokens_details, reasoning_tokens: mostOut },
+		}),
+	};
+}

@@ -1,0 +1,98 @@
+/**
+ * The usage of a chat as the caller gets it: the one that is billed. A count beyond what the call can have used is
+ * bounded, and where an engine counted nothing our own count is added: in a whole reply, or as the usage chunk that ends
+ * every stream.
+ */
+import type { Source } from "../media/pulled-stream.ts";
+import { measureStream, toUsage } from "../metering/measure.ts";
+import { boundUsage } from "../metering/usage-bounds.ts";
+import type { Model } from "../models/model.ts";
+import { type EventPiece, isDone, type StreamEvent, textOf } from "../sse.ts";
+import type { Progress, TaskCall } from "../tasks/task.ts";
+import { isCounted, usageOf } from "../tasks/usage.ts";
+
+/** Cheaper than to parse each event. */
+const HAS_USAGE = /"usage"\s*:\s*\{/;
+
+interface Chunk {
+	id?: unknown;
+	created?: unknown;
+	model?: unknown;
+	usage?: unknown;
+}
+
+const isChunk = (value: unknown): value is Chunk => typeof value === "object" && value !== null;
+
+/** Takes over `from`, the events of a chat's stream. */
+export function withUsage(
+	from: Source<EventPiece>,
+	call: TaskCall,
+	model: Model,
+	progress: Progress,
+): Source<EventPiece> {
+	let counted = false;
+	let latest: StreamEvent | undefined;
+
+	const chunkIn = (event: StreamEvent): Chunk | undefined => {
+		if ("comment" in event) return undefined;
+		if (event.value !== undefined) return isChunk(event.value) ? event.value : undefined;
+		return parsed(event.data);
+	};
+	const bounded = (event: StreamEvent): StreamEvent => {
+		if ("comment" in event) return event;
+		if (event.value === undefined && !HAS_USAGE.test(event.data)) return event;
+		const chunk = chunkIn(event);
+		const sent = chunk && usageOf(chunk.usage);
+		if (!sent) return event;
+		counted ||= isCounted(sent);
+		const usage = boundUsage(sent, call, model);
+		if (usage === sent && isAsSent(chunk.usage, usage)) return event;
+		return eventOf({ ...chunk, usage });
+	};
+	const own = (): StreamEvent => {
+		const { id, created, model: name } = (latest && chunkIn(latest)) ?? {};
+		const usage = toUsage(measureStream(call, progress, model));
+		return eventOf({ id, object: "chat.completion.chunk", created, model: name, choices: [], usage });
+	};
+	const pass = (piece: EventPiece | undefined): EventPiece | undefined => {
+		if (!piece) return undefined;
+		let changed = false;
+		const events: StreamEvent[] = [];
+		for (const event of piece.events) {
+			const isEnd = !("comment" in event) && isDone(event.data);
+			if (isEnd && !counted && latest) {
+				events.push(own());
+				changed = true;
+			}
+			const next = isEnd ? event : bounded(event);
+			if (!("comment" in event)) latest = next;
+			changed ||= next !== event;
+			events.push(next);
+		}
+		return changed ? pieceOf(events) : piece;
+	};
+	return { pull: () => from.pull().then(pass), cancel: (reason) => from.cancel(reason) };
+}
+
+/** Whether the counts were numbers already. */
+const isAsSent = (sent: unknown, usage: object): boolean =>
+	isChunk(sent) &&
+	Object.entries(usage).every(([name, value]) => (sent as Record<string, unknown>)[name] === value);
+
+function parsed(data: string): Chunk | undefined {
+	try {
+		const value: unknown = JSON.parse(data);
+		return isChunk(value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+const eventOf = (value: object): StreamEvent => ({ data: JSON.stringify(value), value });
+
+const pieceOf = (events: readonly StreamEvent[]): EventPiece => ({
+	events,
+	get bytes() {
+		return new TextEncoder().encode(events.map(textOf).join(""));
+	},
+});

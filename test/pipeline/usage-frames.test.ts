@@ -1,0 +1,153 @@
+/** What a caller is told that a chat used, and what the account's ledger has of it: the same numbers. */
+import { describe, expect, it } from "vitest";
+import { StreamProgress } from "../../src/backends/progress.ts";
+import { Catalog } from "../../src/models/catalog.ts";
+import type { Model } from "../../src/models/model.ts";
+import type { Admission, Settlement } from "../../src/objects/admission.ts";
+import { meter } from "../../src/pipeline/meter.ts";
+import { Ticket } from "../../src/pipeline/ticket.ts";
+import { EventStream } from "../../src/sse.ts";
+import type { Answer, TaskCall } from "../../src/tasks/task.ts";
+import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation.ts";
+import { usageOf } from "../../src/tasks/usage.ts";
+import { completion, DONE, delta, finish } from "../gateway.ts";
+
+const model = new Catalog().find("@cf/meta/llama-3.3-70b-instruct-fp8-fast") as Model;
+const ASKED: ChatInput = { messages: [{ role: "user", content: "Hi" }], stream: true, max_tokens: 50 };
+/** "Hi" in a user's message, by our own count: 1, the marks of a message 4, the opening 3. */
+const PROMPT_TOKENS = 8;
+
+async function metered(answer: Answer<"text-generation">, input: ChatInput) {
+	const settled: Settlement[] = [];
+	const ticket = new Ticket({
+		asked: { ticket: "t", budgets: [] as Admission["budgets"] } as Admission,
+		account: "team-a",
+		model,
+		startedAt: 0,
+		ledger: {
+			ahead: () => undefined,
+			admit: async () => ({}),
+			settle: (settlement) => void settled.push(settlement),
+			verify: async () => {},
+		},
+		services: { now: () => 0, waitUntil: () => {} },
+	});
+	const call: TaskCall = { task: "text-generation", input };
+	const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+	const { answer: read } = await meter(
+		{ task: "text-generation", answer },
+		call,
+		{ model, ticket, served, requestId: "t" },
+		{ log: () => {}, wait: async () => {} },
+	);
+	return { read: read.answer, settled };
+}
+
+/** The usage of every event, and the settlement. */
+async function streamed(frames: readonly string[], input: ChatInput = ASKED) {
+	const progress = new StreamProgress();
+	const events = frames.map((text) => ({ text, data: text.slice("data: ".length).trim() }));
+	const from = [...events];
+	const stream = new EventStream({
+		async pull() {
+			const next = from.shift();
+			if (!next) return undefined;
+			const value = next.data === "[DONE]" ? undefined : JSON.parse(next.data);
+			if (value) progress.see({ choices: value.choices, usage: usageOf(value.usage) });
+			const event = value ? { data: next.data, value } : { data: next.data };
+			return { bytes: new TextEncoder().encode(next.text), events: [event] };
+		},
+		async cancel() {},
+	});
+	const { read, settled } = await metered({ kind: "stream", events: stream, progress }, input);
+	if (read.kind !== "stream") throw new Error("no stream");
+	const text = await new Response(read.events).text();
+	const datas = text.split("\n\n").filter((event) => event !== "");
+	const usages = datas
+		.map((event) => event.slice("data: ".length))
+		.flatMap((data) => (data === "[DONE]" ? [] : (JSON.parse(data).usage ?? [])));
+	return { text, last: datas.at(-1), usages, settled };
+}
+
+const usageFrame = (usage: object): string =>
+	`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [], usage })}\n\n`;
+
+describe("a stream", () => {
+	it("of an engine that counts nothing ends with our own count, which is the bill", async () => {
+		const { last, usages, settled } = await streamed([delta("Hello"), delta(" you"), finish(), DONE]);
+		const usage = { prompt_tokens: PROMPT_TOKENS, completion_tokens: 2, total_tokens: PROMPT_TOKENS + 2 };
+		expect(usages).toEqual([usage]);
+		expect(last).toBe("data: [DONE]");
+		expect(settled).toMatchObject([
+			{ outcome: "ok", inputTokens: PROMPT_TOKENS, outputTokens: 2, estimated: true },
+		]);
+	});
+
+	it("of an engine that counts is passed on as it is", async () => {
+		const usage = { prompt_tokens: 30, completion_tokens: 2, total_tokens: 32 };
+		const frames = [delta("Hello"), delta(" you"), finish(), usageFrame(usage), DONE];
+		const { text, settled } = await streamed(frames);
+		expect(text).toBe(frames.join(""));
+		expect(settled).toMatchObject([{ inputTokens: 30, outputTokens: 2, estimated: false }]);
+	});
+
+	it("of an engine that counts zeros ends with our own count", async () => {
+		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+		const { usages } = await streamed([delta("Hello"), finish(), usageFrame(zeros), DONE]);
+		expect(usages.at(-1)).toMatchObject({ prompt_tokens: PROMPT_TOKENS, completion_tokens: 1 });
+	});
+
+	it.each([
+		[{ prompt_tokens: 30, completion_tokens: 1e8 }, 30, 50],
+		[{ prompt_tokens: 30, completion_tokens: 1e12, total_tokens: 1e12 }, 30, 50],
+		[{ prompt_tokens: "30", completion_tokens: "7" }, 30, 7],
+		[{ prompt_tokens: 30.4, completion_tokens: 6.6 }, 30, 7],
+		[{ prompt_tokens: 30, total_tokens: 37 }, 30, 7],
+	])("of %j is bounded, for caller and ledger alike", async (usage, prompt_tokens, completion_tokens) => {
+		const { usages, settled } = await streamed([delta("Hi"), finish(), usageFrame(usage), DONE]);
+		expect(usages.at(-1)).toMatchObject({
+			prompt_tokens,
+			completion_tokens,
+			total_tokens: prompt_tokens + completion_tokens,
+		});
+		expect(settled).toMatchObject([{ inputTokens: prompt_tokens, outputTokens: completion_tokens }]);
+	});
+
+	it("cannot have read more than its prompt has bytes, and a template around it", async () => {
+		const usage = { prompt_tokens: 1e8, completion_tokens: 1 };
+		const { usages, settled } = await streamed([delta("Hi"), finish(), usageFrame(usage), DONE]);
+		// 2 bytes; 16 for the marks of a message and 256 for the opening, at most; 2,048 that a template may add.
+		expect(usages.at(-1)).toMatchObject({ prompt_tokens: 2 + 16 + 256 + 2_048 });
+		expect(settled).toMatchObject([{ inputTokens: 2_322 }]);
+	});
+});
+
+describe("a whole reply", () => {
+	const whole = async (usage: object | undefined) => {
+		const output = { ...completion("Hello you"), usage: usageOf(usage) } as ChatCompletion;
+		const { read, settled } = await metered({ kind: "value", output }, { ...ASKED, stream: false });
+		if (read.kind !== "value") throw new Error("a stream");
+		return { usage: (read.output as ChatCompletion).usage, settled };
+	};
+
+	it("of an engine that counts nothing has our own count, which is the bill", async () => {
+		const { usage, settled } = await whole(undefined);
+		expect(usage).toEqual({
+			prompt_tokens: PROMPT_TOKENS,
+			completion_tokens: 2,
+			total_tokens: PROMPT_TOKENS + 2,
+		});
+		expect(settled).toMatchObject([{ inputTokens: PROMPT_TOKENS, outputTokens: 2, estimated: true }]);
+	});
+
+	it("is bounded as a stream is", async () => {
+		const { usage, settled } = await whole({ prompt_tokens: 5, completion_tokens: 1e8, total_tokens: 1e8 });
+		expect(usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 });
+		expect(settled).toMatchObject([{ inputTokens: 5, outputTokens: 50 }]);
+	});
+
+	it("of which two of three counts are there has the third", async () => {
+		const { settled } = await whole({ prompt_tokens: 5, total_tokens: 10 });
+		expect(settled).toMatchObject([{ inputTokens: 5, outputTokens: 5 }]);
+	});
+});
