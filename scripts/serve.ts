@@ -6,6 +6,8 @@
  * Settings are those of `wrangler.jsonc`, or of the file that `--config` names. What the configuration asks for and the
  * environment has comes from there: secrets, and any setting (`ROUTES`, `LIMITS`, …). A secret is written to no file.
  *
+ * SIGHUP, and a change of the configuration's files, reload the settings: requests under way keep the old ones.
+ *
  * SIGTERM and SIGINT let nothing new in, and let the requests under way come to their end and their bills be written; a
  * second one ends at once. Ends with 0 only where nothing was cut.
  */
@@ -18,7 +20,9 @@ import { modulesIn } from "../miniflare/modules.ts";
 import { configure, describeRouting } from "../src/config.ts";
 import { checkAddress } from "./address.ts";
 import { readOptions } from "./options.ts";
+import { reloadOnChange } from "./reload.ts";
 import {
+	OWN_CONFIG,
 	orStop,
 	readVariables,
 	runtimeSettings,
@@ -49,7 +53,7 @@ const SAME_SIGNAL_MS = 1_000;
 const options = parseOptions();
 const where: Where = options;
 const variables = orStop(() => fromEnvironment(readVariables(where)));
-const config = orStop(() => configure({ ...variables.vars, ...variables.secrets }));
+let config = orStop(() => configure(allOf(variables)));
 const state = await lockState(options.state).catch((error: Error) =>
 	stopWith(`cannot keep state in ${options.state}: ${error.message}`),
 );
@@ -57,9 +61,24 @@ await checkAddress(options.host, options.port);
 const told = toldToStop();
 const served = await start(state);
 console.log(banner(served.url));
+reloadOnChange({
+	file: options.config ?? OWN_CONFIG,
+	socket: state.reloadSocket,
+	read() {
+		const now = allOf(fromEnvironment(readVariables(where)));
+		config = configure(now);
+		return now;
+	},
+	applied(milliseconds) {
+		console.log(`\nReloaded in ${Math.round(milliseconds)} ms\n\n${serving()}`);
+	},
+	refused(message) {
+		console.error(`Not reloaded, the configuration stays as it was. ${message}`);
+	},
+});
 process.exit(await untilEnd(served, state));
 
-async function start({ objects, socket, servedBy }: LockedState): Promise<Served> {
+async function start({ objects, socket, reloadSocket, servedBy }: LockedState): Promise<Served> {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const built = join(folder, "worker");
@@ -72,7 +91,10 @@ async function start({ objects, socket, servedBy }: LockedState): Promise<Served
 		...variables,
 		state: objects,
 		host: options.host,
-		doors: [{ entrypoint: "Drain", path: socket }],
+		doors: [
+			{ entrypoint: "Drain", path: socket },
+			{ entrypoint: "Reload", path: reloadSocket },
+		],
 		detached: true,
 	};
 	const served = await serve(spec, options.port, folder).catch((error: Error) =>
@@ -126,7 +148,7 @@ function toldToStop(): Told {
 		else if (performance.now() - since > SAME_SIGNAL_MS) again.resolve();
 		since ??= performance.now();
 	};
-	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, hear);
+	for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, hear);
 	return {
 		get isTold() {
 			return since !== undefined;
@@ -195,14 +217,20 @@ function fromEnvironment({ vars, secrets }: Variables): Pick<Variables, "vars" |
 	return { vars: Object.fromEntries(rest), secrets: { ...secrets, ...found } };
 }
 
+function allOf({ vars, secrets }: Pick<Variables, "vars" | "secrets">): Record<string, unknown> {
+	return { ...vars, ...secrets };
+}
+
+function serving(): string {
+	const lines = describeRouting(config).map((line) => `    ${line}\n`);
+	return `  What serves the models\n${lines.join("")}${warnings(config)}`;
+}
+
 function banner(url: string): string {
-	const lines = describeRouting(config).map((line) => `    ${line}`);
 	return `
 Ganglion is ready on ${url}
 
-  What serves the models
-${lines.join("\n")}
-${warnings(config)}
+${serving()}
   Accounts and bills are in ${options.state}
 ${access()}`;
 }

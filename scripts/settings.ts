@@ -16,7 +16,7 @@ export interface Where {
 /** Flags that the runtime has by default from a date on; it then says at each start that they need not be named. */
 const DEFAULT_SINCE: Readonly<Record<string, string>> = { nodejs_compat: "2026-08-04" };
 
-const OWN_CONFIG = join(ROOT, "wrangler.jsonc");
+export const OWN_CONFIG = join(ROOT, "wrangler.jsonc");
 
 /**
  * What the runtime must know of the Worker beside its modules and its variables. From the project's own file, whatever

@@ -18,6 +18,8 @@ export interface LockedState {
 	objects: string;
 	/** Where the gateway's `Drain` is to listen. */
 	socket: string;
+	/** Where the gateway's `Reload` is to listen. */
+	reloadSocket: string;
 	/** Says whose socket it is. */
 	servedBy(pid: number): void;
 	unlock(): void;
@@ -26,8 +28,9 @@ export interface LockedState {
 /** Throws an `Error` with a sentence for whoever named the folder. */
 export async function lockState(folder: string): Promise<LockedState> {
 	const socket = join(folder, "drain.sock");
+	const reloadSocket = join(folder, "reload.sock");
 	const pidFile = join(folder, "workerd.pid");
-	if (socket.length > MAX_SOCKET_CHARS)
+	if (reloadSocket.length > MAX_SOCKET_CHARS)
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
 	// Whoever reads what is in it knows what was used, and the hashes of tokens.
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -44,14 +47,14 @@ export async function lockState(folder: string): Promise<LockedState> {
 		const pid = readFileSync(pidFile, "utf8").trim();
 		throw new Error(`a gateway that was left behind still serves from it: stop it first (kill ${pid})`);
 	}
-	rmSync(socket, { force: true });
+	for (const path of [socket, reloadSocket]) rmSync(path, { force: true });
 	return {
 		objects: join(folder, "objects"),
 		socket,
+		reloadSocket,
 		servedBy: (pid) => writeFileSync(pidFile, `${pid}\n`),
 		unlock() {
-			rmSync(socket, { force: true });
-			rmSync(pidFile, { force: true });
+			for (const path of [socket, reloadSocket, pidFile]) rmSync(path, { force: true });
 			file.close();
 		},
 	};

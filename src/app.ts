@@ -1,11 +1,14 @@
 /** The HTTP doors: authentication before all of them, one mount each, and the API's own answer for everything else. */
 import { Hono } from "hono";
+import type { CorsSetting } from "./config/cors.ts";
 import { AiError, toAiError } from "./errors.ts";
 import type { Services } from "./request.ts";
 import { aliases } from "./surfaces/aliases.ts";
 import { type Access, authenticate, callerOf } from "./surfaces/authenticate.ts";
+import { crossOrigin } from "./surfaces/cross-origin.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
 import { gatewayPaths } from "./surfaces/gateway-wire.ts";
+import { health } from "./surfaces/health.ts";
 import { isAnthropicRequest, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
 import { isOpenAiPath, openAiFailure, openai } from "./surfaces/openai.ts";
@@ -25,14 +28,16 @@ GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
 /** What clients have as their base address. */
 const BASE_ADDRESS = /^(?:\/client\/v4\/accounts\/[^/]+\/ai)?(?:\/v1)?\/?$/;
 
-export function createApp(services: Services, access: Access): Hono {
+export function createApp(services: Services, { cors, ...access }: Access & { cors?: CorsSetting }): Hono {
 	const app = new Hono({ strict: false, router: new RememberingRouter() });
 	// Clients send HEAD to their base address, without a credential, to see whether a server is there.
 	app.use(async (c, next) =>
 		c.req.method === "HEAD" && BASE_ADDRESS.test(c.req.path) ? c.body(null, 204) : next(),
 	);
+	if (cors) app.use(crossOrigin(cors));
 	app.use(authenticate(access, services));
 	app.get("/", (c) => c.text(WELCOME));
+	app.route("/", health(services));
 	app.route("/client/v4/accounts/:account/tokens", tokens(services));
 	app.route("/client/v4/user/tokens", userTokens(services));
 	app.route("/metrics", metrics(services));

@@ -1,6 +1,6 @@
 /**
  * The variables of the deployment, parsed once at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`, `ALIASES`,
- * `DEFAULT_BACKEND`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`, each as JSON or as its text. Any mistake stops the start, and
+ * `CORS`, `DEFAULT_BACKEND`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`, each as JSON or as its text. Any mistake stops the start, and
  * all of them are told at once. Secrets are variables of their own, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
  * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
@@ -8,6 +8,7 @@
 import { readAliases } from "./config/aliases.ts";
 import { readProviderKeys } from "./config/authors.ts";
 import { type ConfiguredBackend, readBackends } from "./config/backends.ts";
+import { CorsSchema, type CorsSetting } from "./config/cors.ts";
 import type { Env } from "./config/headers.ts";
 import { jsonMistakeAt } from "./config/json-position.ts";
 import { LimitsSchema } from "./config/limits.ts";
@@ -43,6 +44,8 @@ export interface Config {
 	allowAnonymous: boolean;
 	/** The origin where callers reach this gateway, for the addresses that it gives. */
 	publicUrl?: string;
+	/** Absent: no page of another origin may read answers. */
+	cors?: CorsSetting;
 	/** A secret whose bearer may do everything, for every account. */
 	adminToken?: string;
 }
@@ -72,6 +75,11 @@ export function configure(variables: object): Config {
 	const usual = { requests_per_minute: allowAnonymous ? "none" : "product" };
 	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
 	const limits = problems.parse(LimitsSchema, { ...usual, ...limitEntries }, ["LIMITS"]);
+	const corsEntries = readEntries("CORS", env, problems);
+	const cors =
+		corsEntries.length > 0
+			? problems.parse(CorsSchema, Object.fromEntries(corsEntries), ["CORS"])
+			: undefined;
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
 	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, world);
@@ -96,6 +104,7 @@ export function configure(variables: object): Config {
 		adHoc,
 		allowAnonymous,
 		...(publicUrl !== undefined && { publicUrl }),
+		...(cors && { cors }),
 		...(adminToken !== undefined && { adminToken }),
 	};
 }

@@ -1,21 +1,36 @@
-/** Every door. A mistake in the configuration stops the start: nothing answers half-configured. */
+/** Every entry point. A mistake in the configuration stops the start: nothing answers half-configured. */
 import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
-import { configure } from "./config.ts";
-import { createServices } from "./services.ts";
+import { type Config, configure } from "./config.ts";
+import { createPersistent, servicesOf } from "./services.ts";
 import { closing, drain } from "./surfaces/drain.ts";
 import { entrypoint } from "./surfaces/entrypoint.ts";
+import { HEALTH_PATH } from "./surfaces/health.ts";
+import { reload } from "./surfaces/reload.ts";
 
 const config = configure(env);
-const services = createServices(config, env);
-const app = createApp(services, config);
+const persistent = createPersistent(env);
+const { background } = persistent;
+/** Replaced as a whole by a reload. A request keeps what it began with. */
+let current = gateway(config);
+
+function gateway(config: Config) {
+	const services = servicesOf(config, persistent);
+	return { services, allowAnonymous: config.allowAnonymous, app: createApp(services, config) };
+}
+
+const isHealth = (request: Request): boolean => new URL(request.url).pathname === HEALTH_PATH;
 
 export default {
-	fetch: (request: Request) => (services.background.isClosed ? closing() : app.fetch(request)),
+	fetch: (request: Request) =>
+		background.isClosed && !isHealth(request) ? closing() : current.app.fetch(request),
 } satisfies ExportedHandler;
 
-export class AI extends entrypoint(services, config.allowAnonymous) {}
-export class Drain extends drain(services.background) {}
+export class AI extends entrypoint(() => current) {}
+export class Drain extends drain(background) {}
+export class Reload extends reload((variables) => {
+	current = gateway(configure(variables));
+}) {}
 
 export { Account } from "./objects/account.ts";
 export { Directory } from "./objects/directory.ts";

@@ -25,11 +25,29 @@ export interface Bindings {
 
 const CLASSES: Readonly<Record<string, string>> = { ACCOUNT: "Account", DIRECTORY: "Directory" };
 
+/** The part of the services that the variables decide: what a reload replaces. */
+type Configured = Pick<Services, "aliases" | "catalog" | "limits" | "publicUrl" | "routing">;
+/** The part that stays: ledgers, the health of the engines, what is under way. */
+export type Persistent = Omit<Services, keyof Configured> & { background: Background };
+
 /** Throws a `ConfigError` where a binding is missing. */
-export function createServices(
+export const createServices = (config: Config, bindings: Bindings): Services & { background: Background } =>
+	servicesOf(config, createPersistent(bindings));
+
+export const servicesOf = (
 	{ aliases, catalog, routing, limits, publicUrl }: Config,
-	bindings: Bindings,
-): Services & { background: Background } {
+	persistent: Persistent,
+): Services & { background: Background } => ({
+	...persistent,
+	aliases,
+	catalog,
+	routing,
+	limits,
+	...(publicUrl !== undefined && { publicUrl }),
+});
+
+/** Throws a `ConfigError` where a binding is missing. */
+export function createPersistent(bindings: Bindings): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
@@ -47,11 +65,6 @@ export function createServices(
 		);
 	const directory = new KnownAccounts({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
 	return {
-		aliases,
-		catalog,
-		routing,
-		limits,
-		...(publicUrl !== undefined && { publicUrl }),
 		// Called through a closure: workerd's fetch insists on its own `this`.
 		fetch: (input, init) => fetch(input, init),
 		now,

@@ -18,12 +18,13 @@ import type { Credential } from "../objects/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../objects/token-text.ts";
 import type { Caller, Services } from "../request.ts";
 import { isSmallJson } from "./body.ts";
+import { HEALTH_PATH, READY_PATH } from "./health.ts";
 import { isAnthropicRequest } from "./messages.ts";
 import { permissionTable } from "./permissions.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";
 
 /** The only paths that answer without a credential. */
-export const OPEN_PATHS: ReadonlySet<string> = new Set(["/"]);
+export const OPEN_PATHS: ReadonlySet<string> = new Set(["/", HEALTH_PATH, READY_PATH]);
 
 export interface Access {
 	/**

@@ -42,8 +42,20 @@ export interface RunOptions {
 /** The account of a local caller whose binding names none. */
 const ANONYMOUS_ACCOUNT = "anonymous";
 
-export function entrypoint(services: Services, allowAnonymous: boolean) {
-	const wire = binding(services);
+/** What a call uses, from its beginning to its end. A reload replaces it for later calls. */
+export interface EntrypointWorld {
+	services: Services;
+	allowAnonymous: boolean;
+}
+
+export function entrypoint(current: () => EntrypointWorld) {
+	/** One for each configuration. */
+	const wires = new WeakMap<Services, ReturnType<typeof binding>>();
+	const wireOf = (services: Services): ReturnType<typeof binding> => {
+		const known = wires.get(services) ?? binding(services);
+		wires.set(services, known);
+		return known;
+	};
 
 	return class extends WorkerEntrypoint<unknown, EntrypointProps> {
 		/**
@@ -51,6 +63,7 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 		 * `returnRawResponse`. Throws an error with `name` "AiError", `message` "{code}: {description}", `internalCode`.
 		 */
 		async run(model: string, inputs: Record<string, unknown>, options?: RunOptions | null): Promise<unknown> {
+			const { services } = current();
 			const id = services.uuid();
 			const { returnRawResponse, signal = new AbortController().signal } = options ?? {};
 			try {
@@ -81,6 +94,7 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 		/** `models/search`, as the binding has it: the list alone. */
 		models(params?: Record<string, unknown> | null): SearchModel[] {
 			return this.#guarded(() => {
+				const { services } = current();
 				const query = Object.entries(params ?? {}).map(([key, value]) => [key, String(value)]);
 				return search(services.catalog, Object.fromEntries(query), services.now()).result;
 			});
@@ -95,13 +109,13 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 			options?: unknown,
 		): ToMarkdownService | Promise<ConversionResponse | ConversionResponse[]> {
 			return this.#guarded(() => {
-				const service = new ToMarkdownService(services);
+				const service = new ToMarkdownService(current().services);
 				return files === undefined ? service : service.transform(files, options);
 			});
 		}
 
 		gateway(id: string): AiGateway {
-			return this.#guarded((caller) => new AiGateway(id, caller, services));
+			return this.#guarded((caller) => new AiGateway(id, caller, current().services));
 		}
 
 		/** Of the runtime's class. Without it the caller gets the runtime's TypeError about a missing method. */
@@ -115,7 +129,7 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 
 		override fetch(request: Request): Response | Promise<Response> {
 			try {
-				return wire.fetch(request, { caller: this.#caller() });
+				return wireOf(current().services).fetch(request, { caller: this.#caller() });
 			} catch (error) {
 				return failureEnvelope(toAiError(error), "");
 			}
@@ -135,7 +149,7 @@ export function entrypoint(services: Services, allowAnonymous: boolean) {
 			// Whoever may write the configuration of a Worker beside this one is the operator.
 			const vouched = { credential: { kind: "operator" }, known: true } as const;
 			if (account) return { account, ...vouched };
-			if (allowAnonymous) return { account: ANONYMOUS_ACCOUNT, ...vouched };
+			if (current().allowAnonymous) return { account: ANONYMOUS_ACCOUNT, ...vouched };
 			throw new AiError("authentication", "Authentication error: the service binding has no props.account");
 		}
 	};

@@ -5,6 +5,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../bench/contenders.ts";
 import { runScript, type Script, stopScripts } from "./script.ts";
@@ -179,6 +180,87 @@ describe("npm run serve", () => {
 		},
 		60_000,
 	);
+
+	it("reloads 50 times under load, refuses no request, and keeps the old settings where the new are wrong", async () => {
+		const config = join(folder, "wrangler.json");
+		const write = (model: string, more: object = {}) =>
+			writeFileSync(
+				config,
+				JSON.stringify({
+					vars: {
+						ALLOW_ANONYMOUS: "true",
+						BACKENDS: { engine: { kind: "openai", url } },
+						ROUTES: { "*": [{ backend: "engine", model }] },
+						...more,
+					},
+				}),
+			);
+		const url = await startEngine(async (request, response) => {
+			const { model } = (await json(request)) as { model: string };
+			const choices = [{ index: 0, message: { role: "assistant", content: model }, finish_reason: "stop" }];
+			response.setHeader("content-type", "application/json").end(JSON.stringify({ choices }));
+		});
+		write("model-0");
+		const { script, url: gateway } = await start({ args: ["--config", config] });
+		await script.until(READY);
+		const run = `${gateway}/client/v4/accounts/acme/ai/run/${MODEL}`;
+		const ask = async (): Promise<string> => {
+			const answer = await fetch(run, { method: "POST", body: '{"prompt":"hi"}' });
+			const { result } = (await answer.json()) as { result: { response: string } };
+			return answer.status === 200 ? result.response : `status ${answer.status}`;
+		};
+		let loading = true;
+		const answers: string[] = [];
+		const load = async () => {
+			while (loading) answers.push(await ask());
+		};
+		const callers = Array.from({ length: 4 }, load);
+		const reloaded = (model: string) => new RegExp(`Reloaded in \\d+ ms\\n\\n.*\\n.*engine .* ${model}\\n`);
+		// By the file alone, then by the signal.
+		write("model-1");
+		await script.until(reloaded("model-1"));
+		for (let i = 2; i <= 50; i++) {
+			write(`model-${i}`);
+			script.kill("SIGHUP");
+			await script.until(reloaded(`model-${i}`));
+		}
+		loading = false;
+		await Promise.all(callers);
+		expect(answers.filter((answer) => !/^model-\d+$/.test(answer))).toEqual([]);
+		expect(answers.length).toBeGreaterThan(50);
+		expect(await ask()).toBe("model-50");
+		expect((await fetch(`${gateway}/health`)).status).toBe(200);
+		expect((await fetch(`${gateway}/ready`)).status).toBe(200);
+
+		write("model-51", { BACKENDS: { engine: { kind: "openai", url: "nonsense" } } });
+		const refused = await script.until(/Not reloaded[\s\S]*\n.*\n/);
+		expect(refused).toContain("BACKENDS.engine.url: expected the http or https address of an engine");
+		expect(await ask()).toBe("model-50");
+		script.kill("SIGTERM");
+		expect(await script.exit).toBe(0);
+	}, 180_000);
+
+	it("is copied while it runs, and the copy has its bills", async () => {
+		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
+		const { script, url } = await start({ env });
+		await script.until(READY);
+		const account = "client/v4/accounts/acme/ai";
+		for (let i = 0; i < 3; i++)
+			await fetch(`${url}/${account}/run/${MODEL}`, { method: "POST", body: '{"prompt":"hi"}' });
+		const copy = join(folder, "copy");
+		const args = ["--state", join(folder, "state"), "--to", copy];
+		const backup = runScript("scripts/backup.ts", args);
+		expect(await backup.exit).toBe(0);
+		const again = runScript("scripts/backup.ts", args);
+		expect(await again.exit).toBe(1);
+		expect(await again.until(/$/)).toMatch(/^--to: .*copy exists: name a new folder\n$/);
+		expect((await fetch(`${url}/ready`)).status).toBe(200);
+
+		const restored = await start({ args: ["--state", copy], env });
+		await restored.script.until(READY);
+		const usage = await fetch(`${restored.url}/${account}/usage/requests`);
+		expect(((await usage.json()) as { result: unknown[] }).result).toHaveLength(3);
+	}, 90_000);
 
 	it("tells of a runtime that ends by itself, and of answers that it cut", async () => {
 		const { script, url } = await start({ env: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" } });

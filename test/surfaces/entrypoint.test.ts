@@ -104,7 +104,8 @@ describe("AI entrypoint", () => {
 		["a websocket", ["audio"], { websocket: true }],
 	])("lets go of streams that it refuses: %s", async (_, keys, options) => {
 		// Here, not over RPC: there the runtime steps in for whoever forgets, some time later.
-		const here = new (entrypoint(testServices(), true))(createExecutionContext(), {});
+		const world = { services: testServices(), allowAnonymous: true };
+		const here = new (entrypoint(() => world))(createExecutionContext(), {});
 		const cancelled: string[] = [];
 		const inputs = keys.map((key) => {
 			const body = new ReadableStream({ cancel: () => void cancelled.push(key) });

@@ -1,0 +1,65 @@
+/** New variables for a gateway that runs, without a restart: on SIGHUP, and when a file of the configuration changes. */
+import { type FSWatcher, watch } from "node:fs";
+import { request } from "node:http";
+import { basename, dirname } from "node:path";
+import { text } from "node:stream/consumers";
+
+/** An editor writes a file in several steps. */
+const SETTLE_MS = 100;
+
+export interface Reloading {
+	/** The configuration file. `.dev.vars` and `.env` beside it count, too. */
+	file: string;
+	/** Of the entrypoint `Reload`. */
+	socket: string;
+	/** The variables as they are now. Throws a `ConfigError`. */
+	read(): Record<string, unknown>;
+	/** After each reload. */
+	applied(milliseconds: number): void;
+	refused(message: string): void;
+}
+
+/** Begins with the variables that the gateway was started with. */
+export function reloadOnChange({ file, socket, read, applied, refused }: Reloading): FSWatcher {
+	let current = JSON.stringify(read());
+	let running = Promise.resolve();
+	const reload = async (force: boolean): Promise<void> => {
+		const startedAt = performance.now();
+		try {
+			const next = JSON.stringify(read());
+			if (next === current && !force) return;
+			await post(socket, next);
+			current = next;
+			applied(performance.now() - startedAt);
+		} catch (error) {
+			refused(error instanceof Error ? error.message : String(error));
+		}
+	};
+	const enqueue = (force: boolean): void => {
+		running = running.then(() => reload(force));
+	};
+	process.on("SIGHUP", () => enqueue(true));
+	let timer: NodeJS.Timeout | undefined;
+	// The folder, not the file: an editor may replace the file.
+	const watcher = watch(dirname(file), (_, name) => {
+		if (name !== basename(file) && !/^\.(?:dev\.vars|env)(?:\..+)?$/.test(name ?? "")) return;
+		clearTimeout(timer);
+		timer = setTimeout(() => enqueue(false), SETTLE_MS);
+	});
+	watcher.on("error", () => refused("the folder of the configuration is watched no more: send SIGHUP"));
+	return watcher;
+}
+
+function post(socketPath: string, body: string): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+		const sent = request({ socketPath, method: "POST", headers }, (answer) => {
+			text(answer).then((message) => {
+				if (answer.statusCode === 204) resolve();
+				else reject(new Error(message));
+			}, reject);
+		});
+		sent.once("error", reject);
+		sent.end(body);
+	});
+}
