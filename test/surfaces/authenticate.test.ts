@@ -392,7 +392,7 @@ describe("the open path", () => {
 	it("says what this is", async () => {
 		const { app } = closedGateway();
 		expect(await (await app.request("http://gateway/")).text()).toContain("Ganglion");
-		expect([...OPEN_PATHS]).toEqual(["/"]);
+		expect([...OPEN_PATHS]).toEqual(["/", "/health", "/ready"]);
 		expect(Object.keys(ROUTE_PERMISSIONS)).not.toContain("/");
 	});
 });
