@@ -21,7 +21,7 @@ const MODELS = [LLAMA, KIMI, CLAUDE];
 const ALICE = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "What is my name?" },
+	{ role: "user", content: "Reply with exactly: Your name is Alice." },
 ];
 const max_tokens = 2048;
 const CALCULATOR = {

@@ -12,7 +12,7 @@ import { type BodyOf, BY_BINDING, BY_REST, both, sameFrames, sameJson } from "./
 const messages = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "What is my name?" },
+	{ role: "user", content: "Reply with exactly: Your name is Alice." },
 ];
 const picture = png(64, 48);
 const sound = wav();

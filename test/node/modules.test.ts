@@ -64,7 +64,7 @@ const post = (url: string, body: object, signal?: AbortSignal): Promise<Response
 		...(signal && { signal }),
 	});
 
-const messages = [{ role: "user", content: "My name is Alice. What is my name?" }];
+const messages = [{ role: "user", content: "Reply with exactly: Your name is Alice." }];
 
 async function speak(ai: string, signal?: AbortSignal): Promise<string> {
 	const response = await post(`${ai}/run/${SIMULATED_SPEECH}`, { prompt: "Hello." }, signal);

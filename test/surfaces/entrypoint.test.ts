@@ -18,7 +18,7 @@ const ALICE = {
 	messages: [
 		{ role: "user", content: "My name is Alice." },
 		{ role: "assistant", content: "Hello!" },
-		{ role: "user", content: "What is my name?" },
+		{ role: "user", content: "Reply with exactly: Your name is Alice." },
 	],
 };
 

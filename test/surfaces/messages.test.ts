@@ -6,7 +6,7 @@ import { testGateway } from "../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
-const MESSAGES = [{ role: "user", content: "My name is Alice. What is my name?" }];
+const MESSAGES = [{ role: "user", content: "Reply with exactly: Your name is Alice." }];
 const ASKED = { model: LLAMA, max_tokens: 64, messages: MESSAGES };
 const ROUTES = ["/ai/v1/messages", "/ai/v1/v1/messages", "/ai/v1/messages/count_tokens"];
 

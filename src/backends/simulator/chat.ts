@@ -18,7 +18,7 @@ export async function textGeneration(
 ): Promise<Answer<"text-generation">> {
 	if (signal.aborted) throw new AiError("aborted");
 	const now = world.now();
-	const first = generate(input, { model, now, uuid: () => world.uuid() });
+	const first = generate(input, { model, uuid: () => world.uuid() });
 	// Without chance all choices are the same but for the ids of their calls.
 	const choices = Array.from({ length: input.n ?? 1 }, (_, index) =>
 		index === 0 ? first : renumbered(first, world),

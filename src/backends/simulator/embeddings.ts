@@ -6,8 +6,8 @@
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "../../tasks/text-embeddings.ts";
 import type { CallContext } from "../backend.ts";
-import { fold, isStopWord, term, words } from "./text.ts";
 import { tokenize } from "./tokens.ts";
+import { isStopWord, singular, words } from "./words.ts";
 
 const DEFAULT_DIMENSIONS = 768;
 /** Where neither the model nor the caller says. */
@@ -42,7 +42,7 @@ export function embed(text: string, dimensions: number, seed = FNV_OFFSET): Floa
 	let previous = "";
 	for (const word of words(text)) {
 		const stop = isStopWord(word);
-		const stemmed = term(word);
+		const stemmed = singular(word);
 		add(stemmed, 0, stemmed.length, stop ? WEIGHTS.stopWord : WEIGHTS.word);
 		if (stop) continue;
 		if (previous) {
@@ -50,7 +50,7 @@ export function embed(text: string, dimensions: number, seed = FNV_OFFSET): Floa
 			add(pair, 0, pair.length, WEIGHTS.pair);
 		}
 		previous = stemmed;
-		const marked = `^${fold(word)}$`;
+		const marked = `^${word}$`;
 		for (const length of RUN_LENGTHS)
 			for (let i = 0; i + length <= marked.length; i++) add(marked, i, i + length, WEIGHTS.run);
 	}
@@ -62,10 +62,6 @@ export function embed(text: string, dimensions: number, seed = FNV_OFFSET): Floa
 	}
 	return vector.map((value) => Math.round((value / norm) * PRECISION) / PRECISION);
 }
-
-/** 1 for the same direction, about 0 for texts without anything in common. */
-export const cosine = (a: Float64Array, b: Float64Array): number =>
-	a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
 
 // Vectors of two models, or of two poolings of one, cannot be compared; here neither, so that a mix shows in a test.
 const seedOf = (modelId: string, pooling: string): number =>

@@ -1,17 +1,14 @@
-/** One reply, as an engine would generate it: thinking, then words or calls, cut where the caller says. */
+/** One reply, as an engine would generate it: reasoning, then text or a call, cut where the caller's limits are. */
 
 import { promptTokens } from "../../metering/measure.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput, ToolCall, Usage } from "../../tasks/text-generation.ts";
-import { answer, type Said } from "./answer.ts";
-import { type Conversation, read } from "./conversation.ts";
-import { fullEffort } from "./effort.ts";
 import { verdict } from "./guard.ts";
 import { jsonFor } from "./json.ts";
-import { progress, type Result } from "./progress.ts";
+import { literalReply, replyTo } from "./reply.ts";
 import { countTokens, tokenize } from "./tokens.ts";
-import { type Call, callsFor } from "./tools.ts";
-import { imageFacts } from "./vision.ts";
+import { callFor } from "./tools.ts";
+import { lastUserText, type UserText } from "./user-text.ts";
 
 /** A reply in tokens. A stream sends them one by one; joined they are the reply's texts. */
 export interface Generated {
@@ -25,68 +22,37 @@ export interface Generated {
 	tokens: number;
 }
 
-/** A longer result of a tool is not repeated whole. */
-const MAX_RESULT_CHARACTERS = 1_000;
-/** Results that a reply passes on, the last ones. */
-const MAX_RESULTS = 16;
-
 export interface Scene {
 	model: Model;
-	/** Epoch milliseconds. */
-	now: number;
 	uuid(): string;
 }
 
-export function generate(input: ChatInput, scene: Scene): Generated {
-	const { model, now } = scene;
+export function generate(input: ChatInput, { model, uuid }: Scene): Generated {
 	if (model.input === "chat-guard")
 		return cut(input, { reasoning: undefined, content: verdict(input), calls: [] });
-	const conversation = read(input);
-	const budget = { now, effort: fullEffort() };
-	const calls = callsFor(input, conversation, budget);
-	const said = calls.length > 0 ? calling(calls) : reply(input, conversation, model.id);
-	const json = calls.length === 0 && (input.response_format?.type ?? "text") !== "text";
+	const user = lastUserText(input);
+	const call = callFor(input, user);
 	return cut(input, {
-		reasoning: thinks(input, model) ? thoughts(said, input) : undefined,
-		content: calls.length > 0 ? "" : json ? jsonFor(input, conversation, said.text, budget) : said.text,
-		calls: calls.map(({ name, arguments: given }) => ({
-			// As vLLM numbers them, which is what the product shows.
-			id: `chatcmpl-tool-${scene.uuid().replaceAll("-", "")}`,
-			type: "function",
-			function: { name, arguments: JSON.stringify(given) },
-		})),
+		reasoning: thinks(input, model) ? thoughts(input) : undefined,
+		content: call ? "" : contentOf(input, user, model.id),
+		calls: call
+			? [
+					{
+						// As vLLM numbers them, which is what the product shows.
+						id: `chatcmpl-tool-${uuid().replaceAll("-", "")}`,
+						type: "function",
+						function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+					},
+				]
+			: [],
 	});
 }
 
-const calling = (calls: Call[]): Said => ({
-	text: "",
-	because: `The request fits ${calls.length === 1 ? "the tool" : "the tools"} ${[...new Set(calls.map(({ name }) => name))].join(", ")}, so I call ${calls.length === 1 ? "it" : "them"} with what the message says.`,
-});
-
-function reply(input: ChatInput, conversation: Conversation, modelId: string): Said {
-	const results = progress(input).results.slice(-MAX_RESULTS);
-	if (results.length > 0 && input.messages.at(-1)?.role === "tool") {
-		const isLong = results.some(({ content }) => content.trim().length > MAX_RESULT_CHARACTERS);
-		const bearing = isLong ? answer(conversation, modelId).text : "";
-		return {
-			text: results.map((result) => resultSaid(result, bearing)).join(" "),
-			because: "The tools have answered, so I pass their results on.",
-		};
-	}
-	const asked = input.messages.findLast(({ role }) => role === "user");
-	const seen = asked ? imageFacts(asked) : [];
-	const said = answer(conversation, modelId);
-	return { text: [...seen, said.text].join(" "), because: said.because };
-}
-
-/** `bearing`: what the results have for the question. */
-function resultSaid({ name, content }: Result, bearing: string): string {
-	const whose = name ? `The result of ${name}` : "The tool's result";
-	const text = content.trim();
-	if (text === "") return `${whose} is empty.`;
-	if (text.length > MAX_RESULT_CHARACTERS) return `${whose} is long; what bears on the question: ${bearing}`;
-	const isProse = /\p{L}\s+\p{L}/u.test(text) && !/^[{["]/.test(text);
-	return `${whose}${isProse ? ":" : " is"} ${text}${/[.!?。！？]$/.test(text) ? "" : "."}`;
+function contentOf(input: ChatInput, user: UserText, modelId: string): string {
+	const reply = replyTo(input, user, modelId);
+	const literal = input.messages.at(-1)?.role === "tool" ? undefined : literalReply(user.text);
+	const format = input.response_format ?? { type: "text" };
+	return format.type === "text" ? (literal ?? reply) : jsonFor(format, reply, literal);
 }
 
 /** Thinking is on where the model can, unless the caller, or the model's own default, turns it off. */
@@ -97,13 +63,13 @@ function thinks({ reasoning_effort, chat_template_kwargs }: ChatInput, model: Mo
 	return wish === true || reasoning_effort !== undefined || model.reasoningEffort?.default_enabled !== false;
 }
 
-function thoughts({ because }: Said, { reasoning_effort = "medium" }: ChatInput): string {
-	const all = [
-		because,
-		"I have no weights, so I match words and do not reason.",
+function thoughts({ reasoning_effort = "medium" }: ChatInput): string {
+	const sentences = [
+		"This is simulated reasoning: no model ran.",
+		"The reply quotes the request.",
 		"The same input always gives this reply.",
 	];
-	return all.slice(0, { minimal: 1, low: 1, medium: 2, high: 3 }[reasoning_effort ?? "low"]).join(" ");
+	return sentences.slice(0, { minimal: 1, low: 1, medium: 2, high: 3 }[reasoning_effort ?? "low"]).join(" ");
 }
 
 interface Draft {
@@ -123,13 +89,13 @@ function cut({ stop = [], max_tokens = Number.POSITIVE_INFINITY }: ChatInput, dr
 	let short = false;
 	const take = (text: string): string[] => {
 		const pieces = tokenize(text);
-		const kept = pieces.slice(0, max_tokens - tokens);
-		tokens += kept.length;
-		short ||= kept.length < pieces.length;
-		return kept;
+		const taken = pieces.slice(0, max_tokens - tokens);
+		tokens += taken.length;
+		short ||= taken.length < pieces.length;
+		return taken;
 	};
 	const reasoning = draft.reasoning === undefined ? undefined : take(draft.reasoning);
-	const said = take(content);
+	const kept = take(content);
 	const calls: Generated["calls"] = [];
 	for (const { id, function: called } of draft.calls) {
 		const named = countTokens(called.name);
@@ -142,7 +108,7 @@ function cut({ stop = [], max_tokens = Number.POSITIVE_INFINITY }: ChatInput, dr
 	const stopSequence = finish_reason === "stop" ? end?.sequence : undefined;
 	return {
 		reasoning,
-		content: said,
+		content: kept,
 		calls,
 		finish_reason,
 		tokens,

@@ -1,14 +1,28 @@
-/** Reranking by BM25: words in common, where a cross-encoder reads both texts. */
+/** Reranking by words in common, where a cross-encoder reads both texts. */
 import type { RerankingInput } from "../../tasks/reranking.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { relevance } from "./bm25.ts";
-import { terms } from "./text.ts";
+import { isStopWord, singular, words } from "./words.ts";
 
-/** Every context has a rank; those that share nothing with the query score 0 and keep their order. */
+const termsOf = (text: string): Set<string> =>
+	new Set(
+		words(text)
+			.filter((word) => !isStopWord(word))
+			.map(singular),
+	);
+
+/** Of two contexts that share as many words with the query, the shorter one comes first. */
+const LENGTH_WEIGHT = 0.001;
+
+/** `score`: the share of the query's words that a context has, 0 to 1. */
 export async function reranking({ query, contexts, top_k }: RerankingInput): Promise<Answer<"reranking">> {
-	const ranks = relevance(terms(query), contexts.map(terms))
-		.sort((a, b) => b.score - a.score || a.index - b.index)
-		.slice(0, top_k)
-		.map(({ index, score }) => ({ id: index, score }));
+	const wanted = termsOf(query);
+	const ranks = contexts
+		.map((context, id) => {
+			const terms = termsOf(context);
+			const shared = [...wanted].filter((term) => terms.has(term)).length;
+			return { id, score: shared / (wanted.size + LENGTH_WEIGHT * terms.size || 1) };
+		})
+		.sort((a, b) => b.score - a.score || a.id - b.id)
+		.slice(0, top_k);
 	return { kind: "value", output: { ranks } };
 }

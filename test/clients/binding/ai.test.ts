@@ -6,7 +6,7 @@ import { AI } from "./ai.ts";
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const NOVA = "@cf/deepgram/nova-3";
 const FLUX_2 = "@cf/black-forest-labs/flux-2-klein-4b";
-const prompt = "My name is Alice. What is my name?";
+const prompt = "Reply with exactly: Your name is Alice.";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const usage = {
 	prompt_tokens: 17,

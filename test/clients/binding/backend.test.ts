@@ -14,7 +14,7 @@ const world: World = {
 };
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
-const chat = { messages: [{ role: "user" as const, content: "My name is Alice. What is my name?" }] };
+const chat = { messages: [{ role: "user" as const, content: "Reply with exactly: Your name is Alice." }] };
 
 async function ask<Name extends TaskName>(
 	task: Name,

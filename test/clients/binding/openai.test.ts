@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { AI } from "./ai.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
-const messages = [{ role: "user" as const, content: "My name is Alice. What is my name?" }];
+const messages = [{ role: "user" as const, content: "Reply with exactly: Your name is Alice." }];
 
 it.each([
 	["workers-ai", "/v1", LLAMA],

@@ -9,7 +9,7 @@ tanstackAi("binding", () => ({ binding: AI, maxRetries: 0 }));
 
 describe("tanstack-ai by a gateway of the binding", () => {
 	const config = { binding: AI.gateway("my-gateway"), maxRetries: 0 };
-	const messages = [{ role: "user" as const, content: "My name is Alice. What is my name?" }];
+	const messages = [{ role: "user" as const, content: "Reply with exactly: Your name is Alice." }];
 
 	it("chats with models of OpenAI's form", async () => {
 		const adapter = createWorkersAiChat("@cf/moonshotai/kimi-k2.6", config);

@@ -12,6 +12,6 @@ workersAiProviderTasks("binding", connect);
 it("workers-ai-provider goes through a gateway", async () => {
 	const workersai = createWorkersAI({ binding: AI, gateway: { id: "default", skipCache: true } });
 	const model = workersai("@cf/moonshotai/kimi-k2.6", { sessionAffinity: "session-1" });
-	const { text } = await generateText({ model, prompt: "My name is Alice. What is my name?" });
+	const { text } = await generateText({ model, prompt: "Reply with exactly: Your name is Alice." });
 	expect(text).toContain("Alice");
 });

@@ -35,7 +35,7 @@ const user = (content: string) => ({ role: "user" as const, content });
 const ALICE = [
 	user("My name is Alice."),
 	{ role: "assistant" as const, content: "Hello!" },
-	user("What is my name?"),
+	user("Reply with exactly: Your name is Alice."),
 ];
 const weather = toolDefinition({
 	name: "get_weather",

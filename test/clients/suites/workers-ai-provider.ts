@@ -23,7 +23,7 @@ const GPT_OSS = "@cf/openai/gpt-oss-120b";
 const ALICE: ModelMessage[] = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "What is my name?" },
+	{ role: "user", content: "Reply with exactly: Your name is Alice." },
 ];
 const weather = tool({
 	description: "Get the current weather of a city",

@@ -3,7 +3,7 @@ import { type Last, runOf, thrownBy } from "./probe.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const name = "Your name is Alice.";
-const inputs = { prompt: "My name is Alice. What is my name?" };
+const inputs = { prompt: "Reply with exactly: Your name is Alice." };
 
 const stream = () => ({ body: new Response("sound").body, contentType: "audio/mpeg" });
 

@@ -3,7 +3,7 @@
  * simulator says the same to everyone. Runs in workerd and in Node, and imports nothing.
  */
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
-const prompt = "My name is Alice. What is my name?";
+const prompt = "Reply with exactly: Your name is Alice.";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Members of the runtime's class that the published types leave out. */

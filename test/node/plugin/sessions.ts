@@ -25,7 +25,7 @@ const CALLING_SCRIPT = `export default {
 	async fetch(request, env) {
 		const [, name, member = "run"] = new URL(request.url).pathname.split("/");
 		if (member === "url") return Response.json(await env[name].gateway("default").getUrl("openai"));
-		const inputs = member === "run" ? ["${LLAMA}", { prompt: "My name is Alice. What is my name?" }] : [];
+		const inputs = member === "run" ? ["${LLAMA}", { prompt: "Reply with exactly: Your name is Alice." }] : [];
 		return Response.json(await env[name][member](...inputs).catch((error) => ({ thrown: String(error) })));
 	},
 }`;

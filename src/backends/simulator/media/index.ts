@@ -1,7 +1,6 @@
 /**
- * The simulator's tasks with an image or a sound on either side. No weights, no network: what goes out is derived from
- * what came in, the same bytes each time, in files that any decoder opens. Their encoders and decoders are large: each
- * is loaded with the first task that needs it.
+ * The simulator's tasks with an image or a sound on either side: files that any decoder opens, the same bytes each time.
+ * Encoders are large: each is loaded with the first task that needs it.
  */
 import type { Answer, TaskName, TaskOutput } from "../../../tasks/task.ts";
 import type { BackendTasks } from "../../backend.ts";
@@ -29,8 +28,9 @@ export const mediaTasks: MediaTasks = {
 	"speech-recognition": async (input) => value((await import("./transcribe.ts")).transcribe(input)),
 	"text-to-speech": async (input) => value((await import("./text-to-speech.ts")).textToSpeech(input)),
 	"text-to-image": async (input) => value((await import("./text-to-image.ts")).textToImage(input)),
-	"image-to-text": async (input) => value((await import("./describe-image.ts")).describeImage(input)),
-	"image-classification": async (input) => value((await import("./describe-image.ts")).classifyImage(input)),
-	"object-detection": async (input) => value((await import("./detect-objects.ts")).detectObjects(input)),
+	"image-to-text": async (input) => value((await import("./image-input-tasks.ts")).describeImage(input)),
+	"image-classification": async (input) =>
+		value((await import("./image-input-tasks.ts")).classifyImage(input)),
+	"object-detection": async (input) => value((await import("./image-input-tasks.ts")).detectObjects(input)),
 	"turn-detection": async (input) => value((await import("./detect-turn.ts")).detectTurn(input)),
 };

@@ -1,5 +1,13 @@
 /** Media types of samples without a file around them: `audio/pcm`, `audio/l16;rate=16000;channels=1`, `audio/mulaw`, … */
-import type { RawFormat } from "./samples.ts";
+
+/** How samples without a header are written. */
+interface RawFormat {
+	code: "pcm" | "mulaw" | "alaw";
+	bits: 8 | 16;
+	/** Hertz. */
+	rate: number;
+	channels: number;
+}
 
 const DEFAULT_RATE_HZ = 16_000;
 const TELEPHONE_RATE_HZ = 8_000;

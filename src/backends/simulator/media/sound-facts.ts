@@ -4,12 +4,8 @@ import { AiError } from "../../../errors.ts";
 import { MeteredBytes } from "../../../media/metered-bytes.ts";
 import type { Media } from "../../../tasks/media.ts";
 import { rawFormatOf } from "./raw-format.ts";
-import { isWav, wavChunks } from "./riff.ts";
-import { spokenTextOf } from "./spoken-text.ts";
-import { marked } from "./watermark.ts";
-
-/** Of the chunk that says how a WAV file's samples are written. */
-const LEAST_FORMAT_BYTES = 16;
+import { isWav } from "./riff.ts";
+import { taggedText } from "./sound-tags.ts";
 
 export interface SoundFacts {
 	/** `WAV`, `MP3`, `FLAC`, …; `raw PCM`. */
@@ -19,8 +15,8 @@ export interface SoundFacts {
 	/** Hertz. */
 	rate?: number;
 	channels?: number;
-	/** What the simulator said, if it made the file. */
-	spoken?: string;
+	/** The text that a file of the simulator stands for. */
+	text?: string;
 }
 
 /** Throws `invalidInput` with the product's own sentence where the bytes are no sound. */
@@ -30,36 +26,20 @@ export async function readSoundFacts({ bytes, contentType }: Media): Promise<Sou
 	if (raw && bytes.length > 0 && !isWav(bytes)) {
 		const { code, bits, rate, channels } = raw;
 		const duration = bytes.length / ((rate * channels * bits) / 8);
-		const spoken = bits <= 16 && channels === 1 ? marked(bytes, bits === 16 ? 2 : 1) : undefined;
-		return {
-			format: `raw ${code === "pcm" ? "PCM" : code}`,
-			duration,
-			rate,
-			channels,
-			...(spoken !== undefined && { spoken }),
-		};
+		return { format: `raw ${code === "pcm" ? "PCM" : code}`, duration, rate, channels };
 	}
 	const metadata = await parse(bytes).catch((cause: unknown) => {
 		throw new AiError("invalidInput", undefined, { cause });
 	});
 	const { container, codec, duration, sampleRate, numberOfChannels } = metadata.format;
-	const spoken = spokenTextOf(metadata) ?? (isWav(bytes) ? markedWav(bytes) : undefined);
+	const text = taggedText(metadata);
 	return {
 		format: nameOf(container, codec),
 		...(isPositive(duration) && { duration }),
 		...(isPositive(sampleRate) && { rate: sampleRate }),
 		...(isPositive(numberOfChannels) && { channels: numberOfChannels }),
-		...(spoken !== undefined && { spoken }),
+		...(text !== undefined && { text }),
 	};
-}
-
-/** The simulator's samples in a WAV file of somebody else. */
-function markedWav(bytes: Uint8Array): string | undefined {
-	const { format, data } = wavChunks(bytes) ?? {};
-	if (!format || !data || format.length < LEAST_FORMAT_BYTES) return undefined;
-	const view = new DataView(format.buffer, format.byteOffset, format.byteLength);
-	const [channels, frameBytes] = [view.getUint16(2, true), view.getUint16(12, true)];
-	return channels === 1 && (frameBytes === 1 || frameBytes === 2) ? marked(data, frameBytes) : undefined;
 }
 
 const isPositive = (value: number | undefined): value is number =>

@@ -1,127 +1,105 @@
 /**
- * Text to image: a landscape whose colours and shapes follow from the prompt. A real PNG or JPEG of exactly the asked
- * size; the same input gives the same bytes. The file names its maker and never carries the prompt.
- *
- * What the fields do here: colour words of `prompt` choose the colours, those of `negative_prompt` are not used; `seed`
- * moves the hills; `steps` adds ranges of hills; `guidance` makes colours stronger. Of `images`, the average colours
- * every part, and the first shows through by 1 - `strength`; where `mask` is dark, it stays.
+ * Text to image: a two-coloured surface with the word SIMULATED in its corner, as a real PNG or JPEG of exactly the
+ * requested size. The colours follow from the whole input, images included, so the same input gives the same bytes and
+ * another one another picture. The file's metadata says that it is simulated, and never has the prompt.
  */
 import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
 import { AiError } from "../../../errors.ts";
 import type { ImageInput } from "../../../tasks/images.ts";
 import type { Media } from "../../../tasks/media.ts";
-import { luminance, type Rgb } from "./colours.ts";
-import { paintLandscape } from "./landscape.ts";
-import { choosePalette } from "./palette.ts";
-import { openPicture } from "./picture.ts";
-import { hash, numbersFrom } from "./seeded.ts";
-import type { Thumbnail } from "./thumbnail.ts";
+import { measureImage } from "./measure-image.ts";
+import { NOTICE, SOFTWARE } from "./notice.ts";
 
-const SOFTWARE = "Ganglion simulator";
 const MAX_PIXELS = 2 ** 24;
 const JPEG_QUALITY = 88;
-/** Deflate level: three is as small as nine on flat colours, at half the time. */
 const PNG_LEVEL = 3;
-const DEFAULT_STEPS = 20;
-const DEFAULT_GUIDANCE = 7.5;
-const STRONGEST_GUIDANCE = 15;
-/** How far the result leaves an image that came without a `strength`. */
-const DEFAULT_STRENGTH = 0.7;
 
 export async function textToImage(input: ImageInput): Promise<Media> {
-	const { width, height } = input;
+	const { width, height, images, mask } = input;
 	if (!(width >= 1 && height >= 1 && Number.isInteger(width) && Number.isInteger(height)))
 		throw new AiError("invalidInput", "width and height must be whole numbers of at least 1.");
 	if (width * height > MAX_PIXELS)
 		throw new AiError("invalidInput", `width times height must be at most ${MAX_PIXELS}.`);
-	const sources: Thumbnail[] = [];
-	for (const [index, image] of input.images.entries()) {
-		const { thumbnail } = await openPicture(image.bytes, `image[${index}]`);
-		if (thumbnail) sources.push(thumbnail);
+	for (const [index, image] of images.entries()) measureImage(image.bytes, `image[${index}]`);
+	if (mask) measureImage(mask.bytes, "mask");
+	const [lower, upper] = await coloursOf(input);
+	const canvas = { width, height, pixels: new Uint32Array(width * height) };
+	for (let y = 0; y < height; y++) {
+		// Two triangles.
+		const split = Math.round(((y + 1) * width) / height);
+		canvas.pixels.fill(lower, y * width, y * width + split).fill(upper, y * width + split, (y + 1) * width);
 	}
-	const mask = input.mask && (await openPicture(input.mask.bytes, "mask")).thumbnail;
-	const rgb = paint(input, sources);
-	const [source] = sources;
-	if (source) showThrough(rgb, input, source, mask);
-	return input.format === "png" ? png(rgb, input) : jpeg(rgb, input);
+	writeLabel(canvas);
+	return input.format === "png" ? png(canvas) : jpeg(canvas);
 }
 
-function paint(input: ImageInput, sources: readonly Thumbnail[]): Uint8Array {
-	const { prompt, negative_prompt = "", width, height, seed, images, mask } = input;
-	const steps = input.steps ?? DEFAULT_STEPS;
-	const guidance = input.guidance ?? DEFAULT_GUIDANCE;
-	const sent = [...images, ...(mask ? [mask] : [])].map(({ bytes }) =>
-		hash(new TextDecoder("latin1").decode(bytes)),
-	);
-	const random = numbersFrom(hash(JSON.stringify([prompt, negative_prompt, seed ?? null, sent])));
-	const vivid = Math.min(1, Math.max(0, guidance / STRONGEST_GUIDANCE));
-	const seen = average(sources);
-	const palette = choosePalette(prompt, negative_prompt, { random, vivid, ...(seen && { seen }) });
-	const ranges = Math.min(6, 2 + Math.floor(Math.sqrt(Math.max(0, steps))));
-	return paintLandscape({ width, height, ranges }, palette, random);
+const OPAQUE = 0xff000000;
+const WHITE = 0xffffffff;
+
+/** Two dark colours, on which white letters can be read, from a hash of everything that came in. */
+async function coloursOf({ images, mask, format: _, ...fields }: ImageInput): Promise<[number, number]> {
+	const parts = [JSON.stringify(fields), ...images.map(({ bytes }) => bytes), ...(mask ? [mask.bytes] : [])];
+	const hash = new DataView(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
+	const colourAt = (offset: number) => (hash.getUint32(offset) & 0x7f7f7f) | OPAQUE;
+	return [colourAt(0), colourAt(4)];
 }
 
-function average(pictures: readonly Thumbnail[]): Rgb | undefined {
-	if (pictures.length === 0) return;
-	const sums = [0, 0, 0] as [number, number, number];
-	let pixels = 0;
-	for (const { width, height, rgb } of pictures) {
-		pixels += width * height;
-		for (let i = 0; i < rgb.length; i += 3) {
-			sums[0] += rgb[i] ?? 0;
-			sums[1] += rgb[i + 1] ?? 0;
-			sums[2] += rgb[i + 2] ?? 0;
-		}
-	}
-	return [sums[0] / pixels, sums[1] / pixels, sums[2] / pixels];
+/** Five by seven, a row a number, the leftmost pixel the highest bit. */
+const LETTERS: Record<string, readonly number[]> = {
+	S: [0b01111, 0b10000, 0b10000, 0b01110, 0b00001, 0b00001, 0b11110],
+	I: [0b11111, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b11111],
+	M: [0b10001, 0b11011, 0b10101, 0b10101, 0b10001, 0b10001, 0b10001],
+	U: [0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110],
+	L: [0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b10000, 0b11111],
+	A: [0b01110, 0b10001, 0b10001, 0b11111, 0b10001, 0b10001, 0b10001],
+	T: [0b11111, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100],
+	E: [0b11111, 0b10000, 0b10000, 0b11110, 0b10000, 0b10000, 0b11111],
+	D: [0b11110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b11110],
+};
+const LABEL = "SIMULATED";
+const LETTER_WIDTH = 5;
+const LETTER_HEIGHT = 7;
+
+interface Canvas {
+	width: number;
+	height: number;
+	/** In memory red, green, blue, opacity: machines that run this are little-endian. */
+	pixels: Uint32Array;
 }
 
-/** Lays `source`, stretched to the asked size, over the painting. */
-function showThrough(
-	rgb: Uint8Array,
-	{ width, height, strength = DEFAULT_STRENGTH }: ImageInput,
-	source: Thumbnail,
-	mask: Thumbnail | undefined,
-): void {
-	const kept = 1 - Math.min(1, Math.max(0, strength));
-	if (kept === 0 && !mask) return;
-	for (let y = 0; y < height; y++)
-		for (let x = 0; x < width; x++) {
-			// Where the mask is dark nothing is painted; where it is light, what the strength allows.
-			const open = mask ? luminance(colourAt(mask, x / width, y / height)) : 1;
-			const share = 1 - open * (1 - kept);
-			if (share === 0) continue;
-			const under = colourAt(source, x / width, y / height);
-			const offset = (y * width + x) * 3;
-			for (let channel = 0; channel < 3; channel++) {
-				const painted = rgb[offset + channel] ?? 0;
-				rgb[offset + channel] = painted + ((under[channel] ?? 0) - painted) * share;
-			}
+/** In the lower left corner, half as wide as the image where the pixels suffice; cut at its edges where not. */
+function writeLabel({ width, height, pixels }: Canvas): void {
+	const scale = Math.max(1, Math.floor(width / 2 / (LABEL.length * (LETTER_WIDTH + 1))));
+	const top = Math.max(0, height - (LETTER_HEIGHT + 2) * scale);
+	const left = 2 * scale;
+	for (let y = 0; y < LETTER_HEIGHT * scale && top + y < height; y++)
+		for (let x = 0; x < LABEL.length * (LETTER_WIDTH + 1) * scale && left + x < width; x++) {
+			const column = Math.floor(x / scale);
+			const letter = LETTERS[LABEL[Math.floor(column / (LETTER_WIDTH + 1))] ?? ""];
+			const row = letter?.[Math.floor(y / scale)] ?? 0;
+			if ((row >> (LETTER_WIDTH - 1 - (column % (LETTER_WIDTH + 1)))) & 1)
+				pixels[(top + y) * width + left + x] = WHITE;
 		}
 }
 
-function colourAt({ width, height, rgb }: Thumbnail, acrossShare: number, downShare: number): Rgb {
-	const offset = (Math.floor(downShare * height) * width + Math.floor(acrossShare * width)) * 3;
-	return [rgb[offset] ?? 0, rgb[offset + 1] ?? 0, rgb[offset + 2] ?? 0];
-}
+const bytesOf = ({ pixels }: Canvas) => new Uint8Array(pixels.buffer);
 
-function png(rgb: Uint8Array, { width, height }: ImageInput): Media {
+function png(canvas: Canvas): Media {
+	const { width, height } = canvas;
+	const text = { Software: SOFTWARE, Comment: NOTICE, simulated: "true" };
 	const file = encodePng(
-		{ width, height, data: rgb, channels: 3, depth: 8, text: { Software: SOFTWARE } },
+		{ width, height, data: bytesOf(canvas), channels: 4, depth: 8, text },
 		{ zlib: { level: PNG_LEVEL } },
 	);
 	return { bytes: new Uint8Array(file), contentType: "image/png" };
 }
 
-function jpeg(rgb: Uint8Array, { width, height }: ImageInput): Media {
-	const rgba = new Uint8Array(width * height * 4);
-	for (let from = 0, to = 0; from < rgb.length; from += 3, to += 4) {
-		rgba[to] = rgb[from] ?? 0;
-		rgba[to + 1] = rgb[from + 1] ?? 0;
-		rgba[to + 2] = rgb[from + 2] ?? 0;
-		rgba[to + 3] = 255;
-	}
-	const file = encodeJpeg({ width, height, data: rgba, comments: [SOFTWARE] }, JPEG_QUALITY);
+function jpeg(canvas: Canvas): Media {
+	const { width, height } = canvas;
+	const file = encodeJpeg(
+		{ width, height, data: bytesOf(canvas), comments: [SOFTWARE, NOTICE] },
+		JPEG_QUALITY,
+	);
 	return { bytes: new Uint8Array(file.data), contentType: "image/jpeg" };
 }

@@ -1,46 +1,48 @@
 /**
  * Text to speech: a real sound file, one channel, as long as the text takes to say (`timing.ts`: about 150 words a
- * minute, divided by `speed`), with the text inside it (`spoken-text.ts`, `watermark.ts`).
+ * minute, divided by `speed`). WAV and raw samples have a tone for each word, MP3 is silent (`mp3.ts`). The files' tags
+ * say that they are simulated.
  *
  * There is no encoder here for FLAC, Opus and AAC, and a file that is not what was asked for breaks the caller's
- * player: they are refused. A text longer than a minute is said faster, so that it ends within the minute.
+ * player: they are refused. A text longer than a minute is shortened in time, so that it ends within the minute.
  */
+import { WaveFile } from "wavefile";
 import { AiError } from "../../../errors.ts";
 import type { SpeechInput } from "../../../tasks/audio.ts";
 import type { Media } from "../../../tasks/media.ts";
-import { mp3, type SpeechEncoder, wave } from "./speech-encoders.ts";
-import { placeWords, secondsOf, spokenWords } from "./timing.ts";
-import { speak } from "./voice.ts";
+import { mp3Writer } from "./mp3.ts";
+import { joined, wavChunks } from "./riff.ts";
+import { id3Tag, withInfo } from "./sound-tags.ts";
+import { placeWords, type SpokenWord, secondsOf, spokenWords } from "./timing.ts";
 
 const MAX_SECONDS = 60;
 const SLOWEST = 0.25;
 const FASTEST = 4;
-const DEFAULT_VOICE = "ganglion";
+const LOWEST_RATE_HZ = 4_000;
+const HIGHEST_RATE_HZ = 48_000;
+const USUAL_RATE_HZ = { linear16: 24_000, mulaw: 8_000, alaw: 8_000 } as const;
+const RAW_TYPES = { linear16: "audio/l16", mulaw: "audio/mulaw", alaw: "audio/alaw" } as const;
+const TONE_HZ = 440;
+const LOUDEST = 0.3 * 0x7fff;
+
+type Spoken = SpokenWord & { start: number; end: number };
 
 export async function textToSpeech(input: SpeechInput): Promise<Media> {
-	// Metadata ends at a null, and readers of it trim; nobody says either.
+	// Tags end at a null, and their readers trim.
 	const text = input.text.replaceAll("\0", "").trim();
 	const words = spokenWords(text);
 	if (words.length === 0) throw new AiError("invalidInput", "There is nothing to say: the text is empty.");
 	const speed = input.speed ?? 1;
 	if (!(speed >= SLOWEST && speed <= FASTEST))
 		throw new AiError("invalidInput", `speed must be between ${SLOWEST} and ${FASTEST}.`);
-
-	const encode = encoderFor(input);
-	const duration = Math.min(MAX_SECONDS, secondsOf(words) / speed);
-	const voice = input.voice ?? DEFAULT_VOICE;
-	const samples = speak({ words: placeWords(words, duration), duration, voice, rate: encode.rate });
-	return encode.file(samples, text);
-}
-
-function encoderFor(input: SpeechInput): SpeechEncoder {
+	const seconds = Math.min(MAX_SECONDS, secondsOf(words) / speed);
 	switch (input.encoding) {
 		case "mp3":
-			return mp3(input);
+			return { bytes: joined([id3Tag(text), mp3Writer(input)(seconds)]), contentType: "audio/mpeg" };
 		case "linear16":
 		case "mulaw":
 		case "alaw":
-			return wave(input, input.encoding);
+			return wave(input, input.encoding, { text, words: placeWords(words, seconds), seconds });
 		case "flac":
 		case "opus":
 		case "aac":
@@ -48,5 +50,50 @@ function encoderFor(input: SpeechInput): SpeechEncoder {
 				"invalidInput",
 				`The simulator does not write ${input.encoding}; its encodings are mp3, linear16, mulaw and alaw.`,
 			);
+		default:
+			return input.encoding satisfies never;
 	}
+}
+
+interface Speech {
+	text: string;
+	words: Spoken[];
+	seconds: number;
+}
+
+function wave(
+	{ container = "wav", sample_rate }: SpeechInput,
+	encoding: keyof typeof USUAL_RATE_HZ,
+	{ text, words, seconds }: Speech,
+): Media {
+	if (container === "ogg")
+		throw new AiError("invalidInput", `${encoding} goes into container wav or none, not ogg.`);
+	const rate = sample_rate ?? USUAL_RATE_HZ[encoding];
+	if (!(Number.isInteger(rate) && rate >= LOWEST_RATE_HZ && rate <= HIGHEST_RATE_HZ))
+		throw new AiError(
+			"invalidInput",
+			`sample_rate for ${encoding} must be a whole number from ${LOWEST_RATE_HZ} to ${HIGHEST_RATE_HZ}.`,
+		);
+	const wav = new WaveFile();
+	wav.fromScratch(1, rate, "16", tones(words, Math.round(seconds * rate), rate));
+	if (encoding === "mulaw") wav.toMuLaw();
+	if (encoding === "alaw") wav.toALaw();
+	const file = wav.toBuffer();
+	if (container === "wav") return { bytes: withInfo(file, text), contentType: "audio/wav" };
+	const samples = wavChunks(file)?.data ?? new Uint8Array();
+	return { bytes: new Uint8Array(samples), contentType: `${RAW_TYPES[encoding]};rate=${rate};channels=1` };
+}
+
+/** A tone for each word, which swells and fades so that it does not click. */
+function tones(words: readonly Spoken[], length: number, rate: number): Int16Array {
+	const samples = new Int16Array(length);
+	for (const { start, end } of words) {
+		const from = Math.round(start * rate);
+		const to = Math.min(length, Math.round(end * rate));
+		for (let at = from; at < to; at++) {
+			const swell = Math.sin((Math.PI * (at - from)) / (to - from));
+			samples[at] = LOUDEST * swell * Math.sin((2 * Math.PI * TONE_HZ * at) / rate);
+		}
+	}
+	return samples;
 }

@@ -6,7 +6,6 @@
 const WORD_SECONDS = 0.1;
 const LETTER_SECONDS = 0.055;
 const COMMA_SECONDS = 0.15;
-/** Longer than what turn detection listens for at the end. */
 const SENTENCE_SECONDS = 0.35;
 
 const UNSPACED = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]`;

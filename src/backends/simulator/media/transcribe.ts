@@ -1,7 +1,6 @@
 /**
- * Speech recognition. The simulator's own speech is transcribed exactly, from the text that its files carry. Of any
- * other sound it says what it measured, in brackets, so that nobody takes it for something that was heard, and is as
- * sure of it as of a coin.
+ * Speech recognition. A sound file of the simulator is transcribed exactly, from the text in its tags. The transcript of
+ * any other sound states format and duration, in brackets, with the confidence of a coin.
  */
 import type { Transcript, TranscriptionInput, TranscriptSegment, Word } from "../../../tasks/audio.ts";
 import { readSoundFacts, type SoundFacts } from "./sound-facts.ts";
@@ -25,7 +24,7 @@ async function compressionRatio(text: string): Promise<number> {
 
 export async function transcribe(input: TranscriptionInput): Promise<Transcript> {
 	const facts = await readSoundFacts(input.audio);
-	const text = facts.spoken ?? measured(facts);
+	const text = facts.text ?? measured(facts);
 	return {
 		text,
 		language: input.task === "translate" ? "en" : (input.language ?? DEFAULT_LANGUAGE),
@@ -35,10 +34,10 @@ export async function transcribe(input: TranscriptionInput): Promise<Transcript>
 				duration: facts.duration,
 				decoding: {
 					temperature: input.temperature ?? 0,
-					...(facts.spoken === undefined ? UNHEARD : HEARD),
+					...(facts.text === undefined ? UNHEARD : HEARD),
 					compression_ratio: await compressionRatio(text),
 				},
-				heard: facts.spoken !== undefined,
+				heard: facts.text !== undefined,
 			}),
 		}),
 	};

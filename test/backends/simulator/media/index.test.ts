@@ -36,7 +36,9 @@ it("answers every task with a value", async () => {
 
 	expect(await mediaTasks["image-to-text"]({ image }, context)).toMatchObject({
 		kind: "value",
-		output: { description: expect.stringMatching(/^A 32 by 32 PNG image, square, .*red/) },
+		output: {
+			description: "Simulated description of a PNG image of 32 by 32 pixels: no model looked at it.",
+		},
 	});
 	expect(await mediaTasks["image-classification"]({ image }, context)).toMatchObject({
 		kind: "value",
@@ -44,7 +46,10 @@ it("answers every task with a value", async () => {
 	});
 	expect(
 		await mediaTasks["object-detection"]({ image: { bytes: RED_SQUARE.palettePng } }, context),
-	).toMatchObject({ kind: "value", output: { objects: [{ label: "red region" }], width: 24, height: 16 } });
+	).toMatchObject({
+		kind: "value",
+		output: { objects: [{ label: "simulated object" }], width: 24, height: 16 },
+	});
 
 	const said = await mediaTasks["text-to-speech"]({ text: "Good morning.", encoding: "linear16" }, context);
 	if (said.kind !== "value") throw new Error("no value");
@@ -55,7 +60,7 @@ it("answers every task with a value", async () => {
 	});
 	expect(await mediaTasks["turn-detection"]({ audio }, context)).toEqual({
 		kind: "value",
-		output: { is_complete: true, probability: 1 },
+		output: { is_complete: false, probability: 0.5 },
 	});
 });
 

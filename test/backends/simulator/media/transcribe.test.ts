@@ -105,34 +105,9 @@ describe("the simulator's own speech", () => {
 		});
 	});
 
-	it.each(TEXTS.map((text) => [text.slice(0, 40), text] as const))(
-		"comes back from samples without a file: %j",
-		async (_, text) => {
-			for (const encoding of ["linear16", "mulaw", "alaw"] as const)
-				for (const sample_rate of [8_000, 44_100]) {
-					const heard = await echo(text, { encoding, sample_rate, container: "none" });
-					expect(heard.text).toBe(text);
-					expect(heard.words?.every(({ confidence }) => confidence === 1)).toBe(true);
-				}
-		},
-	);
-
-	it("comes back from samples in a file of somebody else", async () => {
-		const { bytes } = await textToSpeech({ text: "Hello there.", encoding: "linear16", container: "none" });
-		const file = new WaveFile();
-		file.fromScratch(1, 24_000, "16", new Int16Array(bytes.buffer));
-		expect((await listen({ bytes: new Uint8Array(file.toBuffer()) })).text).toBe("Hello there.");
-	});
-
-	it("does not come back from samples that were changed or cut off", async () => {
-		const { bytes, contentType = "" } = await textToSpeech({
-			text: "Hello there.",
-			encoding: "linear16",
-			container: "none",
-		});
-		const quieter = new Uint8Array(new Int16Array(bytes.buffer).map((sample) => sample / 2).buffer);
-		for (const changed of [bytes.slice(2), bytes.slice(0, 400), quieter])
-			expect((await listen({ bytes: changed, contentType })).text).toMatch(/^\[Simulated transcript: /);
+	it("does not come back from samples without a file", async () => {
+		const heard = await echo("Hello there.", { encoding: "linear16", container: "none" });
+		expect(heard.text).toBe("[Simulated transcript: 1.1 seconds of raw PCM audio, 24000 Hz, mono.]");
 	});
 
 	it("says how much its text repeats itself", async () => {

@@ -1,25 +1,5 @@
-/** The plainest values that a schema allows, for places that the text says nothing about. */
+/** Numbers that a JSON Schema allows. */
 import type { Schema } from "@cfworker/json-schema";
-import { fromPattern } from "./pattern.ts";
-
-/** `default` or the first of `examples`, if it has the type. */
-export function given(schema: Schema, type: string): unknown {
-	const examples: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
-	return [schema.default, ...examples].find((value) => typeof value === type);
-}
-
-/** The name of a property beyond those that the schema names. */
-export function extraKey(schema: Schema, nth: number): string {
-	const patterns = Object.keys(schema.patternProperties ?? {});
-	const made = patterns.map((pattern) => fromPattern(pattern, 0)).find((key) => key !== undefined);
-	return made === undefined ? `property${nth}` : nth === 1 ? made : `${made}${nth}`;
-}
-
-/** A short string for each `nth` within the lengths. */
-export function distinct(nth: number, least: number, most: number): string {
-	const name = nth.toString(36);
-	return (name.length > most ? name.slice(name.length - most) : name).padEnd(least, "x");
-}
 
 /** Multiples tried from zero, or from the bound that is nearest to it. */
 const GRID_PLACES = 10;

@@ -1,24 +1,28 @@
 /**
- * The words inside the sound. The simulator's voice cannot be understood, so its files carry what was said as
- * metadata, where any player shows it, and the simulator's own speech recognition reads it from there. Samples without a
- * file carry it in themselves (`watermark.ts`).
+ * The tags of the simulator's sound files: that they are simulated, and the text that they stand for, which the
+ * simulator's own speech recognition reads from there.
  *
- * MP3: ID3v2.4 `TXXX` (https://id3.org/id3v2.4.0-frames). WAV: `LIST INFO ICMT`, in UTF-8 as `CSET` says (Multimedia
+ * MP3: ID3v2.4 `TXXX` (https://id3.org/id3v2.4.0-frames). WAV: `LIST INFO`, in UTF-8 as `CSET` says (Multimedia
  * Programming Interface and Data Specifications 1.0).
  */
 import type { IAudioMetadata } from "music-metadata";
+import { NOTICE, SOFTWARE } from "./notice.ts";
 import { ascii, joined, riffChunk } from "./riff.ts";
 
-const SOFTWARE = "Ganglion simulator";
-/** Description of the `TXXX` frame. */
-const ID3_DESCRIPTION = "ganglion.text";
+/** Descriptions of the `TXXX` frames. */
+const ID3_TEXT = "ganglion.text";
+const ID3_SIMULATED = "simulated";
 const ID3_UTF8 = 3;
 const CODE_PAGE_UTF8 = 65001;
 
 const encoder = new TextEncoder();
 
 export function id3Tag(text: string): Uint8Array<ArrayBuffer> {
-	const frames = [...id3Frame("TSSE", SOFTWARE), ...id3Frame("TXXX", `${ID3_DESCRIPTION}\0${text}`)];
+	const frames = [
+		...id3Frame("TSSE", SOFTWARE),
+		...id3Frame("TXXX", `${ID3_SIMULATED}\0${NOTICE}`),
+		...id3Frame("TXXX", `${ID3_TEXT}\0${text}`),
+	];
 	const length = frames.reduce((sum, part) => sum + part.length, 0);
 	return joined([ascii("ID3"), Uint8Array.of(4, 0, 0), syncSafe(length), ...frames]);
 }
@@ -32,13 +36,14 @@ const id3Frame = (id: string, text: string): Uint8Array[] => {
 const syncSafe = (value: number): Uint8Array =>
 	Uint8Array.of((value >> 21) & 0x7f, (value >> 14) & 0x7f, (value >> 7) & 0x7f, value & 0x7f);
 
-/** A WAV file with the text appended. */
+/** A WAV file with the tags appended: software, keywords, comment. */
 export function withInfo(wav: Uint8Array, text: string): Uint8Array<ArrayBuffer> {
 	const characterSet = new Uint8Array(8);
 	new DataView(characterSet.buffer).setUint16(0, CODE_PAGE_UTF8, true);
 	const info = joined([
 		ascii("INFO"),
 		riffChunk("ISFT", encoder.encode(`${SOFTWARE}\0`)),
+		riffChunk("IKEY", encoder.encode(`${NOTICE}\0`)),
 		riffChunk("ICMT", encoder.encode(`${text}\0`)),
 	]);
 	const file = joined([wav, riffChunk("CSET", characterSet), riffChunk("LIST", info)]);
@@ -46,12 +51,12 @@ export function withInfo(wav: Uint8Array, text: string): Uint8Array<ArrayBuffer>
 	return file;
 }
 
-/** What the simulator said in this file. Undefined for everyone else's files, whatever their tags. */
-export function spokenTextOf({ native }: IAudioMetadata): string | undefined {
+/** The text of a file of the simulator. Undefined for other files, whatever their tags. */
+export function taggedText({ native }: IAudioMetadata): string | undefined {
 	const tag = (type: string, id: string): string | undefined => {
-		const value = native[type]?.find((entry) => entry.id === id)?.value;
+		const value = native[type]?.find((one) => one.id === id)?.value;
 		return typeof value === "string" && value !== "" ? value : undefined;
 	};
-	const fromId3 = tag("ID3v2.4", `TXXX:${ID3_DESCRIPTION}`);
+	const fromId3 = tag("ID3v2.4", `TXXX:${ID3_TEXT}`);
 	return fromId3 ?? (tag("exif", "ISFT") === SOFTWARE ? tag("exif", "ICMT") : undefined);
 }

@@ -1,0 +1,45 @@
+/** Tasks with an image in: what the file's header says of it, and placeholders. No pixel is decoded. */
+import type {
+	ClassifyImageInput,
+	DescribeImageInput,
+	DescribeImageOutput,
+	DetectObjectsInput,
+	DetectObjectsOutput,
+} from "../../../tasks/images.ts";
+import type { LabelsOutput } from "../../../tasks/text-transforms.ts";
+import { tokenize } from "../tokens.ts";
+import { measureImage } from "./measure-image.ts";
+
+export async function describeImage({ image, max_tokens }: DescribeImageInput): Promise<DescribeImageOutput> {
+	const { format, width, height } = measureImage(image.bytes);
+	const text = `Simulated description of a ${format} image of ${width} by ${height} pixels: no model looked at it.`;
+	return {
+		description: tokenize(text)
+			.slice(0, Math.max(1, max_tokens ?? Number.POSITIVE_INFINITY))
+			.join(""),
+	};
+}
+
+const LABELS = 5;
+
+/** As many labels as ResNet gives, all alike. */
+export async function classifyImage({ image }: ClassifyImageInput): Promise<LabelsOutput> {
+	measureImage(image.bytes);
+	const labels = Array.from({ length: LABELS }, (_, index) => ({
+		label: `simulated label ${index + 1}`,
+		score: 1 / LABELS,
+	}));
+	return { labels };
+}
+
+/** One box, always in the middle: half as wide and half as high as the image. */
+export async function detectObjects({
+	image,
+	target,
+	max_objects = 1,
+}: DetectObjectsInput): Promise<DetectObjectsOutput> {
+	const { width, height } = measureImage(image.bytes);
+	const box = { xmin: width / 4, ymin: height / 4, xmax: (3 * width) / 4, ymax: (3 * height) / 4 };
+	const object = { label: `simulated ${target ?? "object"}`, score: 0.5, box };
+	return { objects: max_objects >= 1 ? [object] : [], width, height };
+}
