@@ -68,7 +68,7 @@ describe.each(MODELS)("the gateway in front of itself, as anthropic: %s", (model
 	});
 
 	it("calls tools, and answers from what they gave", async () => {
-		const messages = [{ role: "user", content: "What is 17 * 23?" }];
+		const messages = [{ role: "user", content: 'Use the calculator tool with {"expression":"17 * 23"}' }];
 		for (const tool_choice of [undefined, { type: "any" }, { type: "tool", name: "calculator" }]) {
 			const body = { messages, tools: [CALCULATOR], ...(tool_choice && { tool_choice }) };
 			expect(await same(body, model)).toMatchObject({
@@ -86,7 +86,7 @@ describe.each(MODELS)("the gateway in front of itself, as anthropic: %s", (model
 	});
 
 	it("keeps to a schema", async () => {
-		const messages = [{ role: "user", content: "Describe Alice, who is happy." }];
+		const messages = [{ role: "user", content: 'Reply with exactly: {"name":"Alice","mood":"sad"}' }];
 		const body = { messages, output_config: { format: { type: "json_schema", schema: SCHEMA } } };
 		// Another's model has no grammar there: the document is then the arguments of a call, and they are filled otherwise.
 		const whole = await BY_MESSAGES.post("/v1/messages", asked(body, model));

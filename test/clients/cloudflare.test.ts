@@ -35,17 +35,14 @@ describe("cloudflare SDK", () => {
 		expect(await run(LLAMA, { messages: turns })).toMatchObject({ response: "Your name is Alice." });
 		const parameters = { type: "object", properties: { city: { type: "string", description: "the city" } } };
 		const tools = [{ name: "get_weather", description: "Get the weather of a city", parameters }];
-		const both = [user("What is the weather in Paris and in London?")];
-		expect(await run(LLAMA, { messages: both, tools })).toMatchObject({
-			tool_calls: [
-				{ name: "get_weather", arguments: { city: "Paris" } },
-				{ name: "get_weather", arguments: { city: "London" } },
-			],
+		const named = [user('Use get_weather with {"city":"Paris"}')];
+		expect(await run(LLAMA, { messages: named, tools })).toMatchObject({
+			tool_calls: [{ name: "get_weather", arguments: { city: "Paris" } }],
 		});
 		const forced = { messages: [user("Hello")], tools, tool_choice: "required" };
 		expect(await run(LLAMA, forced)).toMatchObject({ tool_calls: [{ name: "get_weather" }] });
 		const results = [
-			user("What is the weather in Paris?"),
+			user('Use get_weather with {"city":"Paris"}'),
 			{ role: "assistant", content: "", tool_calls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
 			{ role: "tool", name: "get_weather", content: "18 degrees" },
 		];
@@ -54,8 +51,8 @@ describe("cloudflare SDK", () => {
 		});
 		const json_schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 		const response_format = { type: "json_schema", json_schema };
-		expect(await run(LLAMA, { messages: [user("My name is Alice.")], response_format })).toMatchObject({
-			response: { name: "Alice" },
+		expect(await run(LLAMA, { messages: [user("Hello")], response_format })).toMatchObject({
+			response: { name: "simulated name" },
 		});
 		const url = `data:image/png;base64,${Buffer.from(RED_SQUARE).toString("base64")}`;
 		const parts = [
@@ -66,7 +63,7 @@ describe("cloudflare SDK", () => {
 			choices: [
 				{
 					message: {
-						content: expect.stringContaining("32 by 32 pixels"),
+						content: expect.stringContaining("1 attachment"),
 						reasoning_content: expect.any(String),
 					},
 				},

@@ -45,7 +45,7 @@ describe("ChatCloudflareWorkersAI", () => {
 	});
 
 	it("goes into a chain, and takes several at once", async () => {
-		const chain = ChatPromptTemplate.fromTemplate("My name is {name}. What is my name?")
+		const chain = ChatPromptTemplate.fromTemplate("Reply with exactly: Your name is {name}.")
 			.pipe(model)
 			.pipe(new StringOutputParser());
 		expect(await chain.batch([{ name: "Alice" }, { name: "Bob" }])).toEqual([

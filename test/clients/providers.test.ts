@@ -35,7 +35,7 @@ onProviders("REST", () =>
 const ALICE = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "Reply with exactly: Your name is Alice." },
+	{ role: "user", content: "What is my name?" },
 ] as const;
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
 

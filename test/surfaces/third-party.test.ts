@@ -13,7 +13,7 @@ const VARS = {
 	PROVIDER_KEYS: { openai: "OPENAI_API_KEY", google: "GEMINI_API_KEY" },
 };
 const ANTHROPIC_VARS = { ANTHROPIC_API_KEY: "sk-ant-key", PROVIDER_KEYS: { anthropic: "ANTHROPIC_API_KEY" } };
-const MESSAGES = [{ role: "user", content: "Reply with exactly: Your name is Alice." }];
+const MESSAGES = [{ role: "user", content: "What is my name?" }];
 
 const sent = (body: string, type = "application/json"): Response =>
 	new Response(body, { headers: { "content-type": type } });

@@ -9,7 +9,7 @@ import { GEMINI, KIMI, LLAMA, SCOUT, SERVED } from "../providers/routes.ts";
 const ALICE: ModelMessage[] = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
-	{ role: "user", content: "Reply with exactly: Your name is Alice." },
+	{ role: "user", content: "What is my name?" },
 ];
 const weather = tool({
 	description: "Get the current weather of a city",
