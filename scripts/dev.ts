@@ -201,7 +201,7 @@ ${lines.map((line) => `    ${line}`).join("\n")}
 ${notes}
   Try it
     curl -N ${url}/client/v4/accounts/local/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast \\
-      -d '{"messages":[{"role":"user","content":"Reply with exactly: Your name is Alice."}],"stream":true}'
+      -d '{"messages":[{"role":"user","content":"Hello, who are you?"}],"stream":true}'
 
   Open to everyone who reaches this address (ALLOW_ANONYMOUS), for development only. Ctrl-C stops it.
 `;

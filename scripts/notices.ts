@@ -4,15 +4,45 @@ import { join } from "node:path";
 
 const PACKAGE = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//;
 const LICENCE = /^(?:licen[cs]e|copying)\b/i;
+/** Licences that ask for a notice and nothing else. */
+const PERMISSIVE = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Apache-2.0"]);
+
+const AS_IS_MIT = `THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
+/** For packages that name a licence and contain no file with its text (https://spdx.org/licenses/). */
+const TEXTS: Record<string, string> = {
+	MIT: `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+${AS_IS_MIT}`,
+	ISC: `Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby
+granted, provided that the above copyright notice and this permission notice appear in all copies.
+
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO THIS SOFTWARE INCLUDING ALL
+IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN
+ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.`,
+};
 
 interface Manifest {
 	name: string;
 	version: string;
 	license?: string;
-	homepage?: string;
+	author?: string | { name: string };
 }
 
-/** `inputs` are paths of bundled files below `root`, as esbuild's metafile has them. */
+/**
+ * `inputs` are paths of bundled files below `root`, as esbuild's metafile has them. Throws for a licence that binds the
+ * users of the bundle, and where no text of the licence is known.
+ */
 export function notices(root: string, inputs: readonly string[]): string {
 	const folders = new Set(inputs.flatMap((path) => PACKAGE.exec(path)?.[1] ?? []));
 	const parts = [...folders].map((folder) => notice(join(root, folder)));
@@ -20,13 +50,16 @@ export function notices(root: string, inputs: readonly string[]): string {
 }
 
 function notice(folder: string): string {
-	const {
-		homepage = "",
-		license = "unknown",
-		name,
-		version,
-	}: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+	const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+	const { author = "its authors", license = "unknown", name, version } = manifest;
+	if (!PERMISSIVE.has(license))
+		throw new Error(`${name} ${version} cannot be bundled: its licence is ${license}`);
 	const file = readdirSync(folder).find((entry) => LICENCE.test(entry));
-	const text = file === undefined ? homepage : readFileSync(join(folder, file), "utf8").trim();
+	const owner = typeof author === "string" ? author : author.name;
+	const text =
+		file === undefined
+			? TEXTS[license] && `Copyright (c) ${owner}\n\n${TEXTS[license]}`
+			: readFileSync(join(folder, file), "utf8").trim();
+	if (!text) throw new Error(`${name} ${version} has no text of its licence, ${license}`);
 	return `\n${name} ${version} (${license})\n\n${text}\n\n${"-".repeat(80)}\n`;
 }

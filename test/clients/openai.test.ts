@@ -111,7 +111,10 @@ describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 		const { choices } = await client.chat.completions.parse({
 			model,
 			messages: [
-				{ role: "user", content: 'Reply with exactly: {"name":"Alice","mood":"sad","friends":["Bob"]}' },
+				{
+					role: "user",
+					content: 'Reply with exactly: {"name":"Alice","mood":"sad","friends":[{"name":"Bob"}]}',
+				},
 			],
 			response_format: zodResponseFormat(Person, "person"),
 		});
@@ -132,7 +135,7 @@ describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 	it("structures a response, and calls a tool in one", async () => {
 		const parsed = await client.responses.parse({
 			model,
-			input: 'Reply with exactly: {"name":"Alice","mood":"sad","friends":["Bob"]}',
+			input: 'Reply with exactly: {"name":"Alice","mood":"sad","friends":[{"name":"Bob"}]}',
 			text: { format: zodTextFormat(Person, "person") },
 		});
 		expect(parsed.output_parsed).toMatchObject({ mood: "sad" });

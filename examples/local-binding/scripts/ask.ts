@@ -3,7 +3,7 @@ import { getPlatformProxy } from "wrangler";
 
 const { env, dispose } = await getPlatformProxy<{ AI: Ai }>();
 const answer = await env.AI.run("@cf/meta/llama-3.3-70b-instruct-fp8-fast", {
-	prompt: process.argv[2] ?? "Reply with exactly: Your name is Alice.",
+	prompt: process.argv[2] ?? "Hello, who are you?",
 });
 console.log(answer);
 await dispose();

@@ -9,11 +9,11 @@ const FLUX_2 = "@cf/black-forest-labs/flux-2-klein-4b";
 const prompt = "Reply with exactly: Your name is Alice.";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const usage = {
-	prompt_tokens: 17,
+	prompt_tokens: 16,
 	completion_tokens: 5,
-	total_tokens: 22,
+	total_tokens: 21,
 	prompt_tokens_details: { cached_tokens: 0 },
-	neurons: 1.47,
+	neurons: 1.45,
 };
 
 /** The typed overloads know one model each. */

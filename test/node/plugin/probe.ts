@@ -65,11 +65,11 @@ export async function probe(ai: Ai & Last) {
 }
 
 const usage = {
-	prompt_tokens: 17,
+	prompt_tokens: 16,
 	completion_tokens: 5,
-	total_tokens: 22,
+	total_tokens: 21,
 	prompt_tokens_details: { cached_tokens: 0 },
-	neurons: 1.47,
+	neurons: 1.45,
 };
 const frame = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
 
