@@ -28,7 +28,7 @@ const calculator = tool({
 	function: sum,
 });
 
-const SUM = 'Use the calculator tool with {"a":12.5,"b":30}';
+const SUM = 'Use the sum tool with {"a":12.5,"b":30}';
 
 describe.each(["@hf/nousresearch/hermes-2-pro-mistral-7b", "@cf/meta/llama-3.3-70b-instruct-fp8-fast"])(
 	"runWithTools on %s",
