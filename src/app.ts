@@ -11,7 +11,7 @@ import { gatewayPaths } from "./surfaces/gateway-wire.ts";
 import { health } from "./surfaces/health.ts";
 import { isAnthropicRequest, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
-import { isOpenAiPath, openAiFailure, openai } from "./surfaces/openai.ts";
+import { openai, routingFailure } from "./surfaces/openai.ts";
 import { RememberingRouter } from "./surfaces/remembering-router.ts";
 import { rest } from "./surfaces/rest.ts";
 import { tokens, userTokens } from "./surfaces/tokens.ts";
@@ -54,7 +54,7 @@ export function createApp(services: Services, { cors, ...access }: Access & { co
 		const id = isAnthropicRequest(c.req) ? services.uuid() : "";
 		services.log(error, id);
 		if (id) return messagesFailure(error, id);
-		return isOpenAiPath(path) ? openAiFailure(error, "") : failureEnvelope(error, "");
+		return routingFailure(error, path);
 	});
 	return app;
 }

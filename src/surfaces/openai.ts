@@ -4,23 +4,33 @@
  * own, `/messages` Anthropic's), as the product does; the envelope also has OpenAI's `error`, which the product's lacks. The request's id comes under the name that each SDK reads, too.
  *
  * Beyond the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any kind and
- * `messages/count_tokens`, `images/generations`, `audio/speech` and `audio/transcriptions`.
+ * `messages/count_tokens`, `responses/input_tokens`, `rerank`, images and audio. What OpenAI has and this gateway has not
+ * is refused with a reason (`openai-absent.ts`).
  */
 import { type Context, Hono } from "hono";
 import { openaiCompletions } from "../dialects/chat/completions.ts";
 import { openaiChat } from "../dialects/chat/openai-route.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { formText, parseMultipart } from "../dialects/media/media.ts";
-import { openaiImages, openaiSpeech, openaiTranscription } from "../dialects/media/openai-media.ts";
+import {
+	openaiImageEdit,
+	openaiImages,
+	openaiSpeech,
+	openaiTranscription,
+	openaiTranslation,
+} from "../dialects/media/openai-media.ts";
 import { anthropicMessages } from "../dialects/messages/messages.ts";
 import { openAiError } from "../dialects/openai-error.ts";
 import { responsesError, responsesStatus } from "../dialects/responses/errors.ts";
 import { responses } from "../dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
+import { rerankRoute } from "../dialects/text/rerank-route.ts";
 import { AiError } from "../errors.ts";
+import { promptTokens } from "../metering/measure.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
 import { modelOf } from "../pipeline/aliases.ts";
 import { authorize } from "../pipeline/authorize.ts";
+import { parse } from "../pipeline/parse.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
@@ -29,6 +39,7 @@ import { failureEnvelope, failureHeaders, REQUEST_ID, replyResponse, WRAPS } fro
 import { countTokens, isAnthropicRequest, messagesFailure } from "./messages.ts";
 import { mountModels } from "./model-list.ts";
 import { namesModel } from "./names-model.ts";
+import { absentRoute } from "./openai-absent.ts";
 import { OPENAI_PATHS } from "./permissions.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
@@ -42,21 +53,29 @@ export interface OpenaiRoute {
 	dialect: Dialect;
 	/** The catalogue's task whose models it takes. */
 	task: TaskTitle;
+	/** Of a task whose models do not all take the route. */
+	accepts?(model: Model): boolean;
 	/** Of a route where one request may be several. */
 	run?: typeof run;
 }
 
+const RESPONSES: OpenaiRoute = { dialect: responses, task: "Text Generation" };
 const MESSAGES: OpenaiRoute = { dialect: anthropicMessages, task: "Text Generation" };
 
 /** Those with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
 	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
-	"/responses": { dialect: responses, task: "Text Generation" },
+	"/responses": RESPONSES,
 	"/messages": MESSAGES,
 	// An Anthropic SDK adds `/v1` to its base address, also to one that ends with it.
 	"/v1/messages": MESSAGES,
 	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings" },
+	"/rerank": {
+		dialect: rerankRoute,
+		task: "Text Classification",
+		accepts: ({ input }) => input === "rerank",
+	},
 	"/images/generations": { dialect: openaiImages, task: "Text-to-Image", run: runEach },
 	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
 };
@@ -68,6 +87,12 @@ const BATCH_ROUTES = [
 	"/v1/messages/batches/*",
 ];
 const NO_BATCHES = "Message batches are not available here: send each request to /messages";
+/** Those with a form. */
+const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
+	"/audio/transcriptions": { dialect: openaiTranscription, task: "Automatic Speech Recognition" },
+	"/audio/translations": { dialect: openaiTranslation, task: "Automatic Speech Recognition" },
+	"/images/edits": { dialect: openaiImageEdit, task: "Text-to-Image" },
+};
 
 const COUNT_ROUTES = ["/messages/count_tokens", "/v1/messages/count_tokens"];
 
@@ -111,19 +136,29 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 			return counted;
 		});
 
-	app.post("/audio/transcriptions", async (c) => {
-		const contentType = c.req.header("content-type") ?? "";
-		const bytes = await readBody(c.req.raw, limits.uploadBytes);
-		const model = formText(await parseMultipart(bytes, contentType), "model");
-		if (!model) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
-		const route = { dialect: openaiTranscription, task: "Automatic Speech Recognition" } as const;
-		return infer(c, model, route, { fields: {}, body: { bytes, contentType } });
+	app.post("/responses/input_tokens", async (c) => {
+		const fields = namesModel(await readJson(c.req.raw, limits));
+		const model = authorize(await modelOf(fields.model, c.get("caller"), services), services);
+		onlyFor(RESPONSES)(model);
+		const { call } = await parse({ fields }, responses.reader, { model });
+		if (call.task !== "text-generation") throw new TypeError(`A Responses request was read as ${call.task}`);
+		const counted = { object: "response.input_tokens", input_tokens: promptTokens(call.input) };
+		const id = c.get("requestId");
+		return Response.json(counted, { headers: { [REQUEST_ID]: id, "x-request-id": id } });
 	});
 
 	mountModels(app, services);
 	for (const path of BATCH_ROUTES)
 		app.all(path, () => {
 			throw new AiError("noRoute", NO_BATCHES);
+		});
+	for (const [path, route] of Object.entries(FORM_ROUTES))
+		app.post(path, async (c) => {
+			const contentType = c.req.header("content-type") ?? "";
+			const bytes = await readBody(c.req.raw, limits.uploadBytes);
+			const model = formText(await parseMultipart(bytes, contentType), "model");
+			if (!model) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
+			return infer(c, model, route, { fields: {}, body: { bytes, contentType } });
 		});
 
 	app.get("/responses", (c, next) => {
@@ -132,8 +167,9 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	});
 	methodNotAllowed(app, [
 		...Object.keys(OPENAI_ROUTES),
+		...Object.keys(FORM_ROUTES),
 		...COUNT_ROUTES,
-		"/audio/transcriptions",
+		"/responses/input_tokens",
 		"/models",
 		"/models/*",
 		"/v1/models",
@@ -168,10 +204,11 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 
 /** A route's dialect, for the models of its task and for those whose task nobody knows. */
 export const onlyFor =
-	({ dialect, task }: OpenaiRoute) =>
+	({ dialect, task, accepts }: OpenaiRoute) =>
 	(model: Model): Dialect => {
 		const decides = model.input === "decision-clef";
-		if ((model.task === task && !decides) || model.status === "adhoc") return dialect;
+		const fits = model.task === task && !decides && (accepts?.(model) ?? true);
+		if (fits || model.status === "adhoc") return dialect;
 		const why = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
 		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${why}`);
 	};
@@ -183,6 +220,13 @@ const ALIASES = new Set(OPENAI_PATHS.map((path) => `/v1${path}`));
 /** Whether failures of this path have an `error` for OpenAI's clients. */
 export const isOpenAiPath = (path: string): boolean =>
 	OPENAI_PATH.test(path) || ALIASES.has(path.replace(/\/$/, "")) || path.startsWith("/v1/models/");
+
+/** A failure before any route: of an OpenAI path with OpenAI's `error`, and with the reason why a route is not there. */
+export function routingFailure(error: AiError, path: string): Response {
+	const absent = error.key === "noRoute" ? absentRoute(path) : undefined;
+	if (absent) return openAiFailure(new AiError("noRoute", absent), "");
+	return isOpenAiPath(path) ? openAiFailure(error, "") : failureEnvelope(error, "");
+}
 
 /** The v4 envelope, and in it OpenAI's `error`. */
 export const openAiFailure = (error: AiError, requestId: string): Response =>

@@ -25,10 +25,15 @@ const OPENAI: Readonly<Record<string, Row>> = {
 	"/completions": INFERS,
 	// GET: a websocket, which is refused.
 	"/responses": { POST: "deferred", GET: "run" },
+	// Asks no engine.
+	"/responses/input_tokens": { POST: "run" },
 	"/embeddings": INFERS,
+	"/rerank": INFERS,
 	"/images/generations": INFERS,
+	"/images/edits": INFERS,
 	"/audio/speech": INFERS,
 	"/audio/transcriptions": INFERS,
+	"/audio/translations": INFERS,
 	"/messages": INFERS,
 	// Where an Anthropic SDK arrives that was given `…/v1` as its base.
 	"/v1/messages": INFERS,

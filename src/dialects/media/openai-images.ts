@@ -37,19 +37,28 @@ type ImagesRequest = z.output<typeof ImagesRequest>;
 const reader: Reader = {
 	schema: () => ImagesRequest,
 	read({ prompt, n, size, response_format, output_format, stream, seed }: ImagesRequest, model) {
-		if (n !== undefined && n !== 1) throw refused("'/n' must be 1: one image a request");
-		if (stream) throw refused("'/stream' must be false: images come whole");
-		if (response_format === "url")
-			throw refused("'/response_format' must be 'b64_json': no images are kept here to be fetched by 'url'");
-		if (output_format === "webp") throw refused("'/output_format' must be 'png' or 'jpeg'");
-		return paint(
-			{ prompt, format: output_format ?? "png", ...present({ seed }), ...sidesOf(size, model) },
-			model,
-		);
+		const format = formatOf({ n, response_format, output_format, stream });
+		return paint({ prompt, format, ...present({ seed }), ...sidesOf(size, model) }, model);
 	},
 };
 
-function sidesOf(size: string | undefined, model: Model): { width: number; height: number } | undefined {
+/** The format of the file. Throws 5006 for what neither generating nor editing can do here. */
+export function formatOf(
+	fields: Partial<Pick<ImagesRequest, "n" | "response_format" | "output_format" | "stream">>,
+): "png" | "jpeg" {
+	const { n, response_format, output_format, stream } = fields;
+	if (n !== undefined && n !== 1) throw refused("'/n' must be 1: one image a request");
+	if (stream) throw refused("'/stream' must be false: images come whole");
+	if (response_format === "url")
+		throw refused("'/response_format' must be 'b64_json': no images are kept here to be fetched by 'url'");
+	if (output_format === "webp") throw refused("'/output_format' must be 'png' or 'jpeg'");
+	return output_format ?? "png";
+}
+
+export function sidesOf(
+	size: string | undefined,
+	model: Model,
+): { width: number; height: number } | undefined {
 	if (!size || size === "auto") return undefined;
 	const [width = 0, height = 0] = size.split("x").map(Number);
 	const { min, max } = sizeRange(model);
@@ -58,14 +67,14 @@ function sidesOf(size: string | undefined, model: Model): { width: number; heigh
 	return { width, height };
 }
 
-const refused = (what: string): AiError => new AiError("badInput", `Error: ${what}`);
+export const refused = (what: string): AiError => new AiError("badInput", `Error: ${what}`);
 
 const ImagesResponse = z.object({
 	created: z.int(),
 	data: z.array(z.object({ b64_json: z.string() })),
 });
 
-const writer: Writer = {
+export const imagesWriter: Writer = {
 	schema: ImagesResponse,
 	write(answer, { now }) {
 		const value: z.output<typeof ImagesResponse> = {
@@ -76,7 +85,7 @@ const writer: Writer = {
 	},
 };
 
-export const openaiImages: Dialect = { reader, writer };
+export const openaiImages: Dialect = { reader, writer: imagesWriter };
 
 const AsksForSeveral = z.looseObject({ n: z.int().min(2).max(MOST_IMAGES), seed: z.int().nullish() });
 

@@ -1,7 +1,7 @@
-/** `POST /audio/transcriptions`: a form in; JSON, text or subtitles out. */
+/** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
-import type { Transcript } from "../../tasks/audio.ts";
+import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
@@ -40,10 +40,12 @@ function fieldsOf(form: MultipartForm): z.output<typeof FormFields> {
 	return validate(FormFields, fields);
 }
 
-const reader: Reader = {
+const readerOf = (task: TranscriptionInput["task"]): Reader => ({
 	schema: () => Form,
 	body: { field: "multipart", as: "wrapped" },
-	read({ multipart: { body: form } }: { multipart: WrappedForm }) {
+	read({ multipart: { body: form } }: { multipart: WrappedForm }, model) {
+		if (task === "translate" && model.input === "asr-nova")
+			throw new AiError("invalidInput", `Invalid input: model: ${model.id} does not translate`);
 		const { language, prompt, temperature, stream } = fieldsOf(form);
 		if (stream === "true")
 			throw new AiError("badInput", "Error: '/stream' must be false: transcripts come whole");
@@ -53,14 +55,14 @@ const reader: Reader = {
 			task: "speech-recognition",
 			input: {
 				audio: soundFileOf({ body: file.bytes, contentType: file.contentType }),
-				task: "transcribe",
+				task,
 				...present({ language: languageCode(language), prompt, temperature }),
 			},
 		};
 	},
-};
+});
 
-const writer: Writer = {
+const writerOf = (task: TranscriptionInput["task"]): Writer => ({
 	schema: z.object({
 		text: z.string(),
 		usage: z.object({ type: z.literal("duration"), seconds: z.number() }).optional(),
@@ -72,7 +74,7 @@ const writer: Writer = {
 			case "json":
 				return { kind: "json", value: { text: transcript.text, ...usageOf(transcript) } };
 			case "verbose_json":
-				return { kind: "json", value: verbose(transcript, fields) };
+				return { kind: "json", value: { task, ...verbose(transcript, fields) } };
 			case "text":
 				return text(`${transcript.text}\n`);
 			case "vtt":
@@ -83,7 +85,7 @@ const writer: Writer = {
 				return fields.response_format satisfies never;
 		}
 	},
-};
+});
 
 /** OpenAI bills started seconds. */
 const usageOf = ({ duration }: Transcript): object =>
@@ -95,7 +97,6 @@ function verbose(transcript: Transcript, fields: z.output<typeof FormFields>): o
 	const cues = cuesOf(transcript);
 	const language = transcript.language ?? fields.language;
 	return {
-		task: "transcribe",
 		...(language && { language: languageName(language) }),
 		duration: transcript.duration ?? cues.at(-1)?.end ?? 0,
 		text,
@@ -127,4 +128,9 @@ const text = (value: string): Rendered => ({
 	},
 });
 
-export const openaiTranscription: Dialect = { reader, writer };
+const dialectOf = (task: TranscriptionInput["task"]): Dialect => ({
+	reader: readerOf(task),
+	writer: writerOf(task),
+});
+export const openaiTranscription = dialectOf("transcribe");
+export const openaiTranslation = dialectOf("translate");

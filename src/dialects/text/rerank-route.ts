@@ -1,0 +1,71 @@
+/**
+ * `POST /rerank`, which OpenAI does not have: the form that Jina, Cohere, vLLM, SGLang and llama.cpp share
+ * (docs.cohere.com/reference/rerank).
+ */
+import * as z from "zod";
+import type { Dialect } from "../dialect.ts";
+import { nullAsAbsent } from "../fields.ts";
+import { outcomeOf } from "../outcome.ts";
+
+const Document = z.union([z.string().min(1), z.looseObject({ text: z.string().min(1) })]);
+
+const Inputs = nullAsAbsent(
+	z.object({
+		model: z.string(),
+		query: z.string().min(1),
+		documents: z.array(Document).min(1),
+		top_n: z.int().min(1).optional(),
+		return_documents: z.boolean().optional(),
+	}),
+);
+type Inputs = z.output<typeof Inputs>;
+
+const Reply = z.object({
+	id: z.string(),
+	model: z.string(),
+	/** Best first. */
+	results: z.array(
+		z.object({
+			/** Of the document in the request. */
+			index: z.int(),
+			relevance_score: z.number(),
+			document: z.object({ text: z.string() }).optional(),
+		}),
+	),
+});
+
+const textOf = (document: z.output<typeof Document>): string =>
+	typeof document === "string" ? document : document.text;
+
+export const rerankRoute: Dialect = {
+	reader: {
+		schema: () => Inputs,
+		read: ({ query, documents, top_n }: Inputs) => ({
+			task: "reranking",
+			input: {
+				query,
+				contexts: documents.map(textOf),
+				...(top_n !== undefined && { top_k: top_n }),
+			},
+		}),
+	},
+	writer: {
+		schema: Reply,
+		write(answer, { inputs, model, requestId }) {
+			const { documents, top_n, return_documents } = inputs as Inputs; // the reader parsed it
+			const { ranks } = outcomeOf("reranking", answer);
+			const results = ranks.slice(0, top_n).map(({ id, score }) => {
+				const document = return_documents ? documents[id] : undefined;
+				return {
+					index: id,
+					relevance_score: score,
+					...(document !== undefined && { document: { text: textOf(document) } }),
+				};
+			});
+			return {
+				kind: "json",
+				value: { id: requestId, model: model.id, results } satisfies z.input<typeof Reply>,
+			};
+		},
+	},
+};
