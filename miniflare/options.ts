@@ -97,7 +97,17 @@ const Url = (env: Env) =>
  * Throws a `ConfigError` that lists every mistake.
  */
 export function readOptions(options: Env, env: Env): Source {
+	if (isSpreadText(options)) throw new ConfigError([`${PLACE}: expected an object, found text`]);
 	return "url" in options ? readUrl(options, env) : readEmbedded(options, env);
+}
+
+/** wrangler spreads the options into an object: `"hello"` arrives as `{0: "h", 1: "e", …}`. */
+function isSpreadText(options: Env): boolean {
+	const entries = Object.entries(options);
+	return (
+		entries.length > 0 &&
+		entries.every(([key, value], index) => key === String(index) && typeof value === "string")
+	);
 }
 
 function readUrl(options: Env, env: Env): UrlSource {

@@ -127,6 +127,8 @@ export const FAILURES = {
 	),
 	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
+	/** A provider refuses the key that the operator set for it. */
+	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
 	/** Of an `author/model` whose author is known: the operator has no key for it, and nobody sells credits here. */
 	missingProviderKey: gateway(2021, 402, "Insufficient AI Gateway credits"),
 	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),

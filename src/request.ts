@@ -57,6 +57,8 @@ export interface Inputs {
 	fields: unknown;
 	/** A body that is not JSON, read whole; the dialect knows which input it is. */
 	body?: { bytes: Uint8Array<ArrayBuffer>; contentType: string };
+	/** Parameters of the address: options beside a body that is not JSON, for the dialects that read them. */
+	query?: Record<string, string | string[]>;
 }
 
 export interface Reply {

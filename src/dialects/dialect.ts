@@ -20,7 +20,12 @@ export interface Reader {
 	 * The input that a body which is not JSON stands for (an audio file, an image, a form), and how it is put there:
 	 * `raw`, as the bytes; `wrapped`, as `{body, contentType}`.
 	 */
-	body?: { field: string; as: "raw" | "wrapped" };
+	body?: {
+		field: string;
+		as: "raw" | "wrapped";
+		/** The other inputs are parameters of the address then, as text. */
+		query?: true;
+	};
 	/** Parsed inputs, as `schema` gives them, to a task's input. Throws `AiError`. Reads nothing, calls nothing. */
 	read(inputs: never, model: Model, strict?: boolean): TaskCall;
 }

@@ -14,6 +14,7 @@ import type { TurnInput } from "../tasks/audio.ts";
 import type { Media } from "../tasks/media.ts";
 import type { TaskCall, TaskInput, TaskName } from "../tasks/task.ts";
 import { tallyDecision, tallyPrompt } from "./chat.ts";
+import { OBJECT_TOKENS } from "./measure.ts";
 import { painted, seen } from "./pictures.ts";
 import { type Seconds, secondsOf } from "./sound.ts";
 import { AtMost } from "./tally.ts";
@@ -32,6 +33,8 @@ export interface Estimate {
 const USUAL_MOST_OUTPUT_TOKENS = 4_096;
 /** Of a description, as the product's schema has it. */
 const DESCRIPTION_TOKENS = 512;
+/** Of a detection, as Moondream's schema has it. */
+const USUAL_MOST_OBJECTS = 150;
 /** Of the answers to a decision's question, written out with their probabilities. */
 const ANSWER_TOKENS = 256;
 /** The marks that an encoder puts around a text, or between two. */
@@ -97,7 +100,16 @@ const ESTIMATES: Estimates = {
 		return { fixed: { ...fixed, ...seen(image) }, ...rest };
 	},
 	"image-classification": ({ image }) => only(seen(image)),
-	"object-detection": ({ image }) => only(seen(image)),
+	"object-detection": ({ image, target = "", max_objects = USUAL_MOST_OBJECTS }, { prices }) => {
+		if (!prices.some(({ unit }) => unit === "per M input tokens")) return only(seen(image));
+		const tally = new AtMost();
+		tally.opening();
+		tally.marks(1);
+		tally.text(target);
+		tally.image(imageSizeOf(image.bytes));
+		const { fixed, ...rest } = inputOf(tally.tokens, max_objects * OBJECT_TOKENS);
+		return { fixed: { ...fixed, ...seen(image) }, ...rest };
+	},
 	"turn-detection": ({ audio, dtype }) => heard(audio, dtype),
 };
 

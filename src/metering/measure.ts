@@ -4,6 +4,7 @@
  * counts to give (images, sound) the sizes are known, not estimated.
  */
 
+import { decodeBase64, splitDataUrl } from "../media/base64.ts";
 import { imageSizeOf } from "../media/image-size.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
@@ -13,8 +14,9 @@ import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tas
 import type { Usage } from "../tasks/text-generation.ts";
 import { isCounted } from "../tasks/usage.ts";
 import { approximateTokens } from "../tokens.ts";
-import { tallyPrompt, tallyReply } from "./chat.ts";
+import { tallyDecision, tallyPrompt, tallyReply } from "./chat.ts";
 import { painted, seen } from "./pictures.ts";
+import { isWav, wavSeconds } from "./samples.ts";
 import { type Seconds, secondsOf } from "./sound.ts";
 import { About } from "./tally.ts";
 import { codePoints } from "./text.ts";
@@ -34,6 +36,12 @@ const PAIR_MARKS = 2;
 const USUAL_SOUND_BYTES_PER_SECOND = 8_000;
 /** Whisper hears so much at once, and its times may go to the end of that. Beyond, a file that says less lies. */
 const WHISPER_WINDOW_SECONDS = 30;
+
+/** The corners of one object, as a model writes them that is paid by tokens. */
+export const OBJECT_TOKENS = 4;
+
+/** 780 a minute. */
+const CLEF_TOKENS_A_SECOND = 13;
 
 type Meters = {
 	[Name in TaskName]: (
@@ -88,7 +96,10 @@ const METERS: Meters = {
 		return guessed(tally.tokens, Math.min(approximateTokens([description]), max_tokens), seen(image));
 	},
 	"image-classification": ({ image }) => known(seen(image)),
-	"object-detection": ({ image }) => known(seen(image)),
+	"object-detection": ({ image, target = "" }, { objects }, { prices }) =>
+		prices.some(({ unit }) => unit === "per M input tokens")
+			? guessed(detectionTokens(image, target), objects.length * OBJECT_TOKENS, seen(image))
+			: known(seen(image)),
 	"turn-detection": ({ audio, dtype }) => heard(audio, { dtype }),
 };
 
@@ -159,6 +170,31 @@ const mostOutput = ({ max_tokens = Number.POSITIVE_INFINITY, n = 1 }: TaskInput<
 export function promptTokens(input: TaskInput<"text-generation">): number {
 	const tally = new About();
 	tallyPrompt(input, tally);
+	return tally.tokens;
+}
+
+/** By our own count. Images and sound count as the Clef models document. */
+export function decisionTokens(input: TaskInput<"decision">): number {
+	const tally = new About();
+	const unmeasured: string[] = [];
+	let soundTokens = 0;
+	for (const url of input.audio) {
+		const bytes = decodeBase64(splitDataUrl(url)?.base64 ?? "");
+		const seconds = bytes && isWav(bytes) ? wavSeconds(bytes) : undefined;
+		if (seconds === undefined) unmeasured.push(url);
+		else soundTokens += Math.ceil(seconds * CLEF_TOKENS_A_SECOND);
+	}
+	tallyDecision({ ...input, audio: unmeasured }, tally);
+	return tally.tokens + soundTokens;
+}
+
+/** Of a model that finds objects and is paid by tokens (Moondream). */
+function detectionTokens(image: Media, target: string): number {
+	const tally = new About();
+	tally.opening();
+	tally.marks(1);
+	tally.text(target);
+	tally.image(imageSizeOf(image.bytes));
 	return tally.tokens;
 }
 

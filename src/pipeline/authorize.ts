@@ -26,7 +26,7 @@ export function authorize(id: string, services: AuthorizeServices): Model {
 	if (hasEnded(model, services))
 		throw new AiError(
 			"deprecatedModel",
-			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives`,
+			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives, or serve it here by a route that names it (ROUTES)`,
 		);
 	return model;
 }

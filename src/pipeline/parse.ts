@@ -27,16 +27,17 @@ function refuseQueued(fields: unknown): void {
 		);
 }
 
-async function joinBody({ fields, body }: Inputs, reader: Reader): Promise<unknown> {
+async function joinBody({ fields, body, query }: Inputs, reader: Reader): Promise<unknown> {
 	if (!body) return fields;
 	if (!reader.body)
 		throw new AiError("badInput", `Error: a JSON body is expected, not '${body.contentType || "bytes"}'`);
 	const { field, as } = reader.body;
-	if (as === "raw") return { ...asRecord(fields), [field]: body.bytes };
+	const others = { ...(reader.body.query && query), ...asRecord(fields) };
+	if (as === "raw") return { ...others, [field]: body.bytes };
 	const content = /^multipart\/form-data/i.test(body.contentType)
 		? await parseMultipart(body.bytes, body.contentType)
 		: body.bytes;
-	return { ...asRecord(fields), [field]: { body: content, contentType: body.contentType } };
+	return { ...others, [field]: { body: content, contentType: body.contentType } };
 }
 
 const asRecord = (fields: unknown): object => (typeof fields === "object" && fields !== null ? fields : {});

@@ -23,6 +23,7 @@ import { wireMarkdown } from "./markdown.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
+import { checkTags } from "./tags.ts";
 import { tellable } from "./tell.ts";
 
 type BindingEnv = { Bindings: WireBindings; Variables: { requestId: string } };
@@ -106,6 +107,7 @@ export function binding(services: Services): Hono<BindingEnv> {
 		if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
 			const { inputs, options } = validate(RunBody, await readJson(request, limits));
 			if (options?.queueRequest) refuseQueue();
+			checkTags(options);
 			return { fields: inputs };
 		}
 		if (queueRequest === "true") refuseQueue();

@@ -24,6 +24,7 @@ import { failureEnvelope, replyResponse, WRAPS } from "./envelope.ts";
 import { AiGateway } from "./gateway-wire.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "./markdown.ts";
 import { headersIn, preferencesOf } from "./preferences.ts";
+import { checkTags } from "./tags.ts";
 
 export interface EntrypointProps {
 	account?: string;
@@ -69,6 +70,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			try {
 				refuseUnavailable(options ?? {});
 				const caller = this.#caller();
+				checkTags(options);
 				const reply = await run(
 					{
 						id,

@@ -11,10 +11,11 @@ import type { Dialect } from "../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../dialects/index.ts";
 import { modelSchema } from "../dialects/schema.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import { AiError } from "../errors.ts";
+import { AiError, toAiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
 import { openRouterList } from "../models/openrouter.ts";
 import { authorList, search, taskList } from "../models/search.ts";
+import { isThirdPartyId } from "../models/third-party.ts";
 import { modelOf } from "../pipeline/aliases.ts";
 import { explain } from "../pipeline/explain.ts";
 import { run } from "../pipeline/run.ts";
@@ -29,6 +30,7 @@ import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
 import { preferencesOf } from "./preferences.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
+import { checkTags } from "./tags.ts";
 import { tellable } from "./tell.ts";
 
 /** Ids of models that no catalogue and no route knows are unknown *routes* to the product, unless in these namespaces. */
@@ -89,16 +91,13 @@ export function rest(services: Services): Hono<RestEnv> {
 				"invalidInput",
 				"Invalid input: the asynchronous queue (queueRequest) is not available",
 			);
-		return infer(c, model, withoutOptions(await readInputs(c.req.raw, limits)));
+		const inputs = withoutOptions(await readInputs(c.req.raw, limits));
+		return infer(c, model, { ...inputs, query: queryOf(c) });
 	});
-	// A websocket's inputs are its query; a repeated one is a list.
+	// A websocket's inputs are its query.
 	app.get("/run/:model{.+}", async (c, next) => {
 		if (!isUpgrade(c.req.raw)) return next();
-		const fields = Object.entries(c.req.queries()).map(([name, values]) => [
-			name,
-			values.length > 1 ? values : values[0],
-		]);
-		return infer(c, c.req.param("model"), { fields: Object.fromEntries(fields) }, liveDialect);
+		return infer(c, c.req.param("model"), { fields: queryOf(c) }, liveDialect);
 	});
 
 	for (const [path, route] of EXPLAINED_ROUTES)
@@ -148,9 +147,21 @@ export function rest(services: Services): Hono<RestEnv> {
 		inputs: Inputs,
 		dialect: (model: Model) => Dialect = nativeDialect,
 	): Promise<Response> {
-		const reply = await run(asked(c, model, inputs, dialect), services);
-		return replyResponse(reply, c.get("requestId"), WRAPS.envelope);
+		try {
+			const reply = await run(asked(c, model, inputs, dialect), services);
+			return replyResponse(reply, c.get("requestId"), WRAPS.envelope);
+		} catch (thrown) {
+			throw isThirdPartyId(model) ? asProviderFailure(toAiError(thrown)) : thrown;
+		}
 	}
+}
+
+/** A provider that refuses the operator's key is AI Gateway's 2009 on this route (changelog, 2026-10-06). */
+function asProviderFailure(error: AiError): AiError {
+	const { status } = error.upstream ?? {};
+	const isRefusedKey = error.key === "upstreamUnavailable" && (status === 401 || status === 403);
+	if (!isRefusedKey || !error.upstream) return error;
+	return new AiError("providerKeyRefused", undefined, { cause: error.cause, upstream: error.upstream });
 }
 
 function asked(
@@ -165,12 +176,22 @@ function asked(
 	return { id, caller, model, inputs, dialect, signal, ...preferencesOf(headers, caller.account) };
 }
 
+/** Parameters of the address; a repeated one is a list. */
+const queryOf = (c: Context<RestEnv>): Record<string, string | string[]> =>
+	Object.fromEntries(
+		Object.entries(c.req.queries()).map(([name, values]) => [
+			name,
+			values.length > 1 ? values : (values[0] ?? ""),
+		]),
+	);
+
 /** `options` beside the inputs speak to the gateway (`rejectIfBusy`), not to the model. */
 function withoutOptions(inputs: Inputs): Inputs {
 	const { fields } = inputs;
 	if (typeof fields !== "object" || fields === null || Array.isArray(fields) || !("options" in fields))
 		return inputs;
-	const { options: _, ...rest } = fields;
+	const { options, ...rest } = fields;
+	checkTags(options);
 	return { ...inputs, fields: rest };
 }
 

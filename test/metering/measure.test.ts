@@ -318,6 +318,26 @@ describe("pictures", () => {
 		expect(of("@cf/facebook/detr-resnet-50", "object-detection", { image }, found)).toEqual(looked);
 	});
 
+	it("that were searched by a model of tokens are paid by tokens", () => {
+		const corner = { xmin: 0, ymin: 0, xmax: 1, ymax: 1 };
+		const objects = [
+			{ label: "fox", score: 1, box: corner },
+			{ label: "fox", score: 1, box: corner },
+		];
+		const searched = { image: { bytes: png(512, 512) }, target: "fox" };
+		expect(
+			of("@cf/moondream/moondream3.1-9B-A2B", "object-detection", searched, {
+				objects,
+				width: 512,
+				height: 512,
+			}),
+		).toMatchObject({
+			// 16 patches a side and three marks, three marks of the opening, four of the message, one of the word.
+			quantities: { inputTokens: 267, outputTokens: 8, requests },
+			estimated: true,
+		});
+	});
+
 	it("that were described are paid by tokens", () => {
 		const describeIt = (output: TaskOutput<"image-to-text">) =>
 			of("@cf/llava-hf/llava-1.5-7b-hf", "image-to-text", { image, prompt: text }, output);

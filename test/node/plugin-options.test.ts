@@ -39,6 +39,9 @@ const ENGINE = { kind: "openai", url: "http://localhost:11434/v1", key: "ENGINE_
 
 describe("options of a gateway in the session", () => {
 	it("are none, if one likes: the simulator, for the account `local`", () => {
+		expect(() => readOptions(Object.fromEntries(Object.entries("hello")), {})).toThrow(
+			"dev.options: expected an object, found text",
+		);
 		expect(readOptions({}, { HOME: "/" })).toMatchObject({
 			kind: "embedded",
 			account: "local",

@@ -44,7 +44,7 @@ describe("authorize", () => {
 
 	it("refuses a model from the day that it ended, unless a route names it", () => {
 		expect(() => authorize(ENDED, byDefault)).toThrow(
-			`5028: ${ENDED} was deprecated on 2026-05-30. See the model catalog for alternatives`,
+			`5028: ${ENDED} was deprecated on 2026-05-30. See the model catalog for alternatives, or serve it here by a route that names it (ROUTES)`,
 		);
 		expect(authorize(ENDED, byRoute).id).toBe(ENDED);
 		const before = services(

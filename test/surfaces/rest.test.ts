@@ -463,3 +463,47 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 		expect(await response.json()).toMatchObject({ errors: [{ code: 10000 }] });
 	});
 });
+
+describe("options beside the inputs", () => {
+	const { post } = testGateway();
+	const run = (tags: unknown) => post(`/run/${LLAMA}`, { prompt: "Hi", options: { tags } });
+
+	it("has up to five tags of 50 characters, duplicates once", async () => {
+		expect((await run(["a", "b", "c:d", "e/f", "g@h.i", "a"])).status).toBe(200);
+		for (const [tags, finding] of [
+			[["a", "b", "c", "d", "e", "f"], "maxItems at '/options/tags' is 5, got 6"],
+			[["a".repeat(51)], "Length of '/options/tags/0' must be <= 50"],
+			[["a b"], "'/options/tags/0' failed test ^[A-Za-z0-9:\\-./@]*$ pattern"],
+			["a", "Type mismatch of '/options/tags', 'array' not in 'string'"],
+		] as const) {
+			const refused = await run(tags);
+			expect(refused.status).toBe(400);
+			expect(await refused.json()).toMatchObject({
+				errors: [{ code: 5006, message: `AiError: Bad input: Error: ${finding}` }],
+			});
+		}
+	});
+});
+
+it("reads the options of nova-3 from the address, beside sound as the body", async () => {
+	const { app } = testGateway();
+	const ask = (query: string) =>
+		app.request(`${BASE}/run/@cf/deepgram/nova-3?${query}`, {
+			method: "POST",
+			body: new Uint8Array(3200),
+			headers: { "content-type": "audio/L16;rate=16000" },
+		});
+	expect(
+		(await ask("language=de&punctuate=true&keyterm=Bern&keyterm=Aare&channels=1&version=3")).status,
+	).toBe(200);
+	const refused = await ask("mode=legal");
+	expect(refused.status).toBe(400);
+	expect(await refused.json()).toMatchObject({
+		errors: [
+			{
+				code: 5006,
+				message: "AiError: Bad input: Error: enum value not in general,medical,finance at '/mode'",
+			},
+		],
+	});
+});

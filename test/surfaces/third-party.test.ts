@@ -289,3 +289,19 @@ describe("a failure about a third party's model", () => {
 		expect(crossing(new AiError("badInput"))).toMatchObject({ name: "AiError" });
 	});
 });
+
+it("is 2009 on /ai/run where the provider refuses the operator's key", async () => {
+	const refusing = upstream(() => Response.json({ error: { message: "bad key" } }, { status: 401 }));
+	const { post } = testGateway({ vars: VARS, fetch: refusing.fetch });
+	const inputs = { messages: MESSAGES };
+	for (const [path, body] of [
+		["/run/openai/gpt-5-mini", inputs],
+		["/run", { model: "openai/gpt-5-mini", input: inputs }],
+	] as const) {
+		const refused = await post(path, body);
+		expect(refused.status).toBe(401);
+		expect(await refused.json()).toMatchObject({ errors: [{ code: 2009, message: "Unauthorized" }] });
+	}
+	const elsewhere = await post("/v1/chat/completions", { ...inputs, model: "openai/gpt-5-mini" });
+	expect(elsewhere.status).toBe(502);
+});

@@ -1,24 +1,15 @@
 /** Decisions (the Clef models): undecided, whatever the state. Every option of a question is as likely as the others. */
+import { decisionTokens } from "../../metering/measure.ts";
 import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { countTokens } from "./tokens.ts";
-
-/** What an image, a sound or a video counts for. */
-const MEDIA_TOKENS = 256;
-
-const textOf = (value: unknown): string =>
-	typeof value === "string" ? value : (JSON.stringify(value) ?? "").replace(/[{}[\]"_]/g, " ");
 
 export async function decision(input: DecisionInput): Promise<Answer<"decision">> {
-	const { state, questions, images, audio, videos } = input;
 	const answers = Object.fromEntries(
-		Object.entries(questions).map(([id, question]) => [id, undecided(question)]),
+		Object.entries(input.questions).map(([id, question]) => [id, undecided(question)]),
 	);
-	const media = images.length + audio.length + videos.length;
-	const input_tokens =
-		countTokens(textOf(state)) + countTokens(JSON.stringify(questions)) + media * MEDIA_TOKENS;
 	// No text is written, so no output is counted.
-	return { kind: "value", output: { answers, usage: { input_tokens, output_tokens: 0 } } };
+	const usage = { input_tokens: decisionTokens(input), output_tokens: 0 };
+	return { kind: "value", output: { answers, usage } };
 }
 
 /** To six digits. What rounding loses goes to the first, so that they add up to 1. */

@@ -10,6 +10,16 @@ export const flag = z
 			context.issues.push({ code: "invalid_type", expected: "boolean", input: context.value });
 	})
 	.meta({ type: "boolean" });
+/** Parameters of an address are text. */
+const count = z
+	.custom<number | string>()
+	.check((context) => {
+		const { value } = context;
+		const isNumeric = typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value);
+		if (typeof value !== "number" && !isNumeric)
+			context.issues.push({ code: "invalid_type", expected: "number", input: value });
+	})
+	.meta({ type: "number" });
 const terms = z.union([z.string(), z.array(z.string())]);
 const matching = z.enum(["extended", "strict"]);
 
@@ -21,8 +31,8 @@ export const NOVA = {
 	custom_intent: terms.optional(),
 	encoding: z.enum(["linear16", "flac", "mulaw", "amr-nb", "amr-wb", "opus", "speex", "g729"]).optional(),
 	mode: z.enum(["general", "medical", "finance"]).optional(),
-	utt_split: z.number().optional(),
-	channels: z.number().optional(),
+	utt_split: count.optional(),
+	channels: count.optional(),
 	endpointing: z.string().optional(),
 	utterance_end_ms: flag.optional(),
 	detect_entities: flag.optional(),

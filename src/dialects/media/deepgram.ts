@@ -21,7 +21,7 @@ type Nova = z.output<z.ZodObject<typeof NOVA>>;
 
 const nova: Reader = {
 	schema: perModel((model) => modelFields(NOVA, model)),
-	body: { field: "audio", as: "wrapped" },
+	body: { field: "audio", as: "wrapped", query: true },
 	read({ audio, language, detect_language, keyterm, keywords }: Nova) {
 		const detects = detect_language === true || detect_language === "true";
 		const prompt = vocabularyOf({ keyterm, keywords });

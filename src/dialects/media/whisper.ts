@@ -12,7 +12,7 @@ import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
 import { languageCode } from "./languages.ts";
-import { ByteArray, decodeBase64, soundFileOf, Wrapped } from "./media.ts";
+import { ByteArray, type Bytes, decodeBase64, soundFileOf, Wrapped } from "./media.ts";
 import { recognize, TimedWord, timedWord } from "./speech.ts";
 import { cuesOf, webVtt } from "./subtitles.ts";
 
@@ -62,12 +62,21 @@ const whisperBase64: Reader = {
 	body: { field: "audio", as: "wrapped" },
 	read: ({ audio, task, language, initial_prompt }: WhisperBase64) =>
 		recognize({
-			audio: soundFileOf(typeof audio === "string" ? decodeBase64(audio) : audio),
+			audio: soundFileOf(typeof audio === "string" ? soundOfText(audio) : audio),
 			task: task ?? "transcribe",
 			...(language && { language }),
 			...(initial_prompt && { prompt: initial_prompt }),
 		}),
 };
+
+/** Observed: the product's engine refuses text that is no base64, a data URL included, as it refuses any other sound. */
+function soundOfText(base64: string): Bytes {
+	try {
+		return decodeBase64(base64);
+	} catch (cause) {
+		throw new AiError("invalidInput", undefined, { cause });
+	}
+}
 
 export const whisperReaders = {
 	"whisper-binary": whisperBinary,

@@ -35,10 +35,26 @@ it.each(["hello", "I am furious", { mail: "refund" }])("decides nothing: %j", as
 	});
 });
 
-it("counts what it reads, images too, and writes nothing", async () => {
+it("counts what it reads as the product does, images too, and writes nothing", async () => {
 	const bare = (await decide("a b c", { route })).usage;
-	const seen = (await decide("a b c", { route }, ["data:image/png;base64,AAAA"])).usage;
 	expect(bare.output_tokens).toBe(0);
-	expect(seen.input_tokens - bare.input_tokens).toBe(256);
+	// Signature, length, IHDR, sides. The side in pixels: at least 256 by 256 in patches of 32, at most 1,024 tokens.
+	const png = (side: number) =>
+		`data:image/png;base64,${Buffer.concat([
+			Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"),
+			Buffer.from(
+				Uint32Array.of(side, side).map((value) => ((value & 0xff) << 24) | ((value >> 8) << 16)).buffer,
+			),
+			Buffer.from("0806000000", "hex"),
+		]).toString("base64")}`;
+	for (const [side, tokens] of [
+		[64, 67],
+		[256, 67],
+		[512, 259],
+		[2048, 1024],
+	] as const)
+		expect((await decide("a b c", { route }, [png(side)])).usage.input_tokens - bare.input_tokens).toBe(
+			tokens,
+		);
 	expect((await decide("a b c d", { route })).usage.input_tokens - bare.input_tokens).toBe(1);
 });

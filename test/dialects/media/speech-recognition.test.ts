@@ -119,9 +119,8 @@ describe("whisper-b64", () => {
 		expect(refusal(reader, turbo, { audio: { body: base64(wav()), contentType: "audio/wav" } })).toBe(
 			"Error: required properties at '/audio' are 'body,contentType'",
 		);
-		expect(() => read(reader, turbo, { audio: "no-base64!" })).toThrow(
-			"5004: Invalid data type for base64 input: string",
-		);
+		for (const audio of ["no-base64!", `data:audio/wav;base64,${base64(wav())}`])
+			expect(() => read(reader, turbo, { audio })).toThrow(/^8001: Invalid input$/);
 		expect(() => read(reader, turbo, { audio: base64(latin1("not audio")) })).toThrow("8001: Invalid input");
 		expect(() => read(reader, turbo, { audio: "" })).toThrow("8001: Invalid input");
 	});
@@ -132,7 +131,7 @@ describe("asr-nova", () => {
 	const sent = { body: wav(), contentType: "audio/wav" };
 
 	it("takes a body and its type only", () => {
-		expect(reader.body).toEqual({ field: "audio", as: "wrapped" });
+		expect(reader.body).toEqual({ field: "audio", as: "wrapped", query: true });
 		expect(read(reader, nova, { audio: sent }).call).toEqual({
 			task: "speech-recognition",
 			input: { audio, task: "transcribe" },
@@ -154,6 +153,15 @@ describe("asr-nova", () => {
 			read(reader, nova, { audio: sent, language: "de", keyterm: ["Emme", "Aare"], keywords: "Bern:2.5" })
 				.call.input,
 		).toMatchObject({ language: "de", prompt: "Emme, Aare, Bern" });
+	});
+
+	it("takes numbers as parameters of an address have them", () => {
+		expect(read(reader, nova, { audio: sent, channels: "2", utt_split: 0.8 }).call.task).toBe(
+			"speech-recognition",
+		);
+		expect(refusal(reader, nova, { audio: sent, channels: "two" })).toBe(
+			"Error: Type mismatch of '/channels', 'number' not in 'string'",
+		);
 	});
 
 	it("leaves the language open when it is to be detected; flags may be text", () => {
