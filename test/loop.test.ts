@@ -68,7 +68,9 @@ describe.each(Object.entries(SECONDS))("the gateway in front of itself, as %s", 
 	});
 
 	it("structures its output alike", async () => {
-		const messages = [{ role: "user", content: 'Reply with exactly: {"name":"Alice","mood":"sad"}' }];
+		const messages = [
+			{ role: "user", content: 'Reply with exactly: {"name":"Alice","mood":"sad","tags":["x"]}' },
+		];
 		const response_format = { type: "json_schema", json_schema: { name: "person", schema: SCHEMA } };
 		await sameJson(second, "/v1/chat/completions", { model: KIMI, messages, response_format });
 		expect(

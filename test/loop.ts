@@ -45,7 +45,8 @@ function stable(value: unknown): unknown {
 const frames = (text: string): unknown[] =>
 	text
 		.split("\n\n")
-		.filter(Boolean)
+		// Comments, which keep a connection alive, carry nothing.
+		.filter((event) => event !== "" && !event.startsWith(":"))
 		.map((event) => event.replace(/^event: .*\n/, "").replace(/^data: /, ""))
 		.map((data) => (data === "[DONE]" ? data : stable(JSON.parse(data))));
 
