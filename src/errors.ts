@@ -154,6 +154,17 @@ export interface Upstream {
 }
 
 /** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
+/** Names and numbers for the operator's log. Holds no secret, and nothing of the request's content. */
+export interface FailedCall {
+	account?: string;
+	model: string;
+	backend: string;
+	/** Host of the engine's address. */
+	replica: string;
+	/** Of this request: the calls of engines so far, this one included. */
+	attempt: number;
+}
+
 export class AiError extends Error {
 	override readonly name = "AiError";
 	readonly key: FailureKey;
@@ -163,6 +174,8 @@ export class AiError extends Error {
 	readonly upstream: Upstream | undefined;
 	/** Calls of engines before the request failed. Set by the pipeline, which alone counts them. */
 	attempts: number | undefined;
+	/** The call of an engine that failed, for the log. Set by dispatch, which alone knows it. */
+	place: FailedCall | undefined;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;

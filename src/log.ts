@@ -7,16 +7,18 @@ import type { AiError } from "./errors.ts";
 /** Frames of our own code that a line shows. */
 const FRAMES = 8;
 
-export function logFailure({ cause, code, key, upstream }: AiError, requestId: string): void {
+export function logFailure(error: AiError, requestId: string, now = Date.now()): void {
+	const { cause, code, key, place, upstream } = error;
 	if (key === "aborted") return;
 	// Of an engine's failure, which engine and what status; of our own, the place in the code.
 	const where = upstream
-		? { upstream }
+		? { ...place, upstream, ...(cause instanceof Error && { cause: cause.name }) }
 		: cause instanceof Error
 			? { cause: cause.name, at: framesOf(cause) }
 			: undefined;
 	if (!where) return;
-	console.error(JSON.stringify({ requestId, code, failure: key, ...where }));
+	const time = new Date(now).toISOString();
+	console.error(JSON.stringify({ time, requestId, code, failure: key, ...where }));
 }
 
 /** The stack begins with the message, which may have lines that look like frames. */

@@ -23,8 +23,13 @@ describe("logFailure", () => {
 
 	it("names the engine and its status, and not our code, when an engine failed", () => {
 		const upstream = { backend: "vllm", status: 503 };
-		logFailure(new AiError("outOfCapacity", undefined, { upstream }), "id-1");
+		const error = new AiError("outOfCapacity", undefined, { upstream });
+		const place = { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 2 };
+		error.place = place;
+		logFailure(error, "id-1", Date.parse("2026-11-22T07:00:00Z"));
 		expect(JSON.parse(lines[0] ?? "")).toEqual({
+			time: "2026-11-22T07:00:00.000Z",
+			...place,
 			requestId: "id-1",
 			code: 3040,
 			failure: "outOfCapacity",

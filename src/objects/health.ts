@@ -21,7 +21,26 @@ export interface Health {
 	standing(target: Addressed): Standing;
 	/** A call of a target starts. Whoever makes it says how it ends, once. */
 	ask(target: Addressed): Trial;
+	/** What this isolate has seen of each replica since its start, for metrics. */
+	engines?(): EngineReport[];
 }
+
+export interface EngineReport {
+	backend: string;
+	/** Host of the engine's address; empty of the simulator. */
+	replica: string;
+	/** The engine's name of the model; `*` where callers choose it. */
+	model: string;
+	circuit: Standing;
+	requests: number;
+	failures: number;
+	/** Calls that began to answer, and how long that took, together. */
+	begun: number;
+	waitedMs: number;
+}
+
+/** Of an address of the configuration, which holds no credentials. */
+export const hostOf = (url: string): string => URL.parse(url)?.host ?? "";
 
 /** One call of a target. What is said after its end is ignored. */
 export interface Trial {
@@ -51,6 +70,12 @@ export interface HealthWorld {
 }
 
 interface Watched {
+	target: Addressed;
+	requests: number;
+	/** All, also those that were told. */
+	failed: number;
+	begun: number;
+	waitedMs: number;
 	breaker: Breaker;
 	/** Not told yet. */
 	failures: number;
@@ -75,9 +100,17 @@ export class IsolateHealth implements Health {
 
 	ask(target: Addressed): Trial {
 		const { now } = this.#world;
-		const watched = this.#watch(keyOf(target));
+		const watched = this.#watch(keyOf(target), target);
 		const { breaker } = watched;
 		const since = now();
+		watched.requests++;
+		let begun = false;
+		const noteBegin = () => {
+			if (begun) return;
+			begun = true;
+			watched.begun++;
+			watched.waitedMs += Math.max(0, now() - since);
+		};
 		breaker.ask(since);
 		this.#exchange();
 
@@ -89,10 +122,13 @@ export class IsolateHealth implements Health {
 		};
 		return {
 			begin: () => {
-				if (!ended) this.#note(watched, () => breaker.begin(now(), since));
+				if (ended) return;
+				noteBegin();
+				this.#note(watched, () => breaker.begin(now(), since));
 			},
 			succeed: () =>
 				end(() => {
+					noteBegin();
 					breaker.succeed(now(), since);
 					watched.failures = 0;
 				}),
@@ -100,6 +136,7 @@ export class IsolateHealth implements Health {
 				end(() => {
 					breaker.fail(now(), since, restMs);
 					watched.failures++;
+					watched.failed++;
 					watched.failedAt = now();
 					watched.changed = true;
 				}),
@@ -121,12 +158,38 @@ export class IsolateHealth implements Health {
 		this.#exchange();
 	}
 
-	#watch(key: string): Watched {
+	engines(): EngineReport[] {
+		const at = this.#world.now();
+		return [...this.#watched.values()].map(
+			({ breaker, target, requests, failed, begun, waitedMs }): EngineReport => ({
+				backend: target.backend,
+				replica: hostOf(target.url),
+				model: target.anyModel ? "*" : target.model,
+				circuit: breaker.standing(at),
+				requests,
+				failures: failed,
+				begun,
+				waitedMs,
+			}),
+		);
+	}
+
+	#watch(key: string, target: Addressed = addressedBy(key)): Watched {
 		const known = this.#watched.get(key);
 		// Last in the order of the map: the first are those not used for longest.
 		if (known) this.#watched.delete(key);
 		else if (this.#watched.size >= MAX_TARGETS) this.#forgetOne();
-		const watched = known ?? { breaker: new Breaker(), failures: 0, failedAt: 0, changed: false };
+		const watched = known ?? {
+			target,
+			requests: 0,
+			failed: 0,
+			begun: 0,
+			waitedMs: 0,
+			breaker: new Breaker(),
+			failures: 0,
+			failedAt: 0,
+			changed: false,
+		};
 		this.#watched.set(key, watched);
 		return watched;
 	}
@@ -192,3 +255,11 @@ export class IsolateHealth implements Health {
 
 const keyOf = ({ backend, url, model, anyModel }: Addressed): string =>
 	anyModel ? `${backend} ${url}` : `${backend} ${url} ${model}`;
+
+/** Of a key that another isolate told. */
+function addressedBy(key: string): Addressed {
+	const [backend = "", url = "", ...model] = key.split(" ");
+	return model.length > 0
+		? { backend, url, model: model.join(" ") }
+		: { backend, url, model: "*", anyModel: true };
+}

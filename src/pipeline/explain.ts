@@ -10,6 +10,7 @@ import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
 import { refusal } from "../objects/accounts.ts";
 import { type Admission, MICRO_NEURONS, type Worth } from "../objects/admission.ts";
+import { hostOf } from "../objects/health.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
@@ -64,6 +65,8 @@ export interface Explanation {
 export interface ExplainedTarget {
 	backend: string;
 	kind: string;
+	/** Which of the backend's addresses, in the order of the configuration; the operator sees its host. */
+	replica?: { number: number; of: number; host?: string };
 	/** The engine's name of the model. */
 	model: string;
 	/** Of its circuit breaker. */
@@ -118,7 +121,10 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 	const passthrough = call !== undefined && writer?.passesOn?.(call, model) !== undefined;
 	return {
 		...explanation,
-		...(await explainPlan(plan, model, call, services)),
+		...(await explainPlan(plan, model, call, {
+			services,
+			operator: request.caller.credential.kind === "operator",
+		})),
 		...(plan.passthrough && { passthrough }),
 	};
 }
@@ -179,7 +185,7 @@ async function explainPlan(
 	plan: Plan,
 	{ id }: Model,
 	call: TaskCall | undefined,
-	services: Services,
+	{ services, operator }: { services: Services; operator: boolean },
 ): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms">> {
 	const { targets: routed = [], named } = services.routing.find(id) ?? {};
 	const total = routed.reduce((sum, { weight = 0 }) => sum + weight, 0);
@@ -195,13 +201,22 @@ async function explainPlan(
 		const replicas = urls && urls.length > 1 ? `, one of ${urls.length} replicas` : "";
 		return (named ? share : "the default backend: no route names the model") + replicas;
 	};
+	const replicaOf = ({ backend, model, url }: PlannedTarget): ExplainedTarget["replica"] => {
+		const urls: readonly string[] =
+			routed.find((one) => one.backend === backend && one.model === model)?.urls ?? [];
+		if (urls.length < 2) return undefined;
+		const host = operator ? { host: hostOf(url) } : {};
+		return { number: urls.indexOf(url) + 1, of: urls.length, ...host };
+	};
 	const { retries, hedgeMs, totalMs } = plan;
 	return {
 		targets: plan.targets.map((target) => {
 			const { backend, kind, model, standing, timeouts } = target;
+			const replica = replicaOf(target);
 			return {
 				backend,
 				kind,
+				...(replica && { replica }),
 				model,
 				circuit: standing,
 				why: whyOf(target),

@@ -42,6 +42,7 @@ export async function run(request: InferenceRequest, services: Services): Promis
 				model,
 				signal,
 				requestId: request.id,
+				account: caller.account,
 				served: tried,
 				...(options?.singleFlight && { shareWithin: caller.account }),
 				...(lastWords && { lastWords }),

@@ -1,6 +1,6 @@
 /**
- * `GET /metrics` for Prometheus: of a token's account, or, with the operator's credential, of each that `?account=` names,
- * which may be there several times. Text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
+ * `GET /metrics` for Prometheus: of a token's account, or, with the operator's credential, of each that `?account=` names
+ * (several times for several), else of the first hundred accounts, and of the engines. Text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
  *
  * Counters are sums over the days that the account's usage is kept; when the oldest day dies they step back, which
  * Prometheus takes for a restart.
@@ -8,6 +8,7 @@
 import { Hono } from "hono";
 import { AiError, toAiError } from "../errors.ts";
 import { type Budget, MICRO_NEURONS } from "../objects/admission.ts";
+import type { EngineReport } from "../objects/health.ts";
 import type { RefusalsReport } from "../objects/refusals.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { UsageReport } from "../objects/usage.ts";
@@ -40,7 +41,7 @@ const PREFIX = "ganglion_";
 /** Each is three subrequests, and one more where a token has to be verified, whose account is the only one. */
 const MAX_ACCOUNTS = 100;
 
-export function metrics({ ledgers, limits, log, uuid }: Services): Hono {
+export function metrics({ directory, health, ledgers, limits, log, uuid }: Services): Hono {
 	const app = new Hono({ strict: false });
 	const factsOf = async (account: string, { credential }: Bearer): Promise<AccountFacts> => {
 		const ledger = ledgers.of(account);
@@ -53,7 +54,12 @@ export function metrics({ ledgers, limits, log, uuid }: Services): Hono {
 	};
 	app.get("/", async (c) => {
 		const bearer = bearerOf(c);
-		const accounts = accountsFor(bearer, c.req.queries("account") ?? []);
+		const named = c.req.queries("account") ?? [];
+		const isOperator = bearer.account === undefined;
+		const accounts =
+			isOperator && named.length === 0
+				? (await directory.list({ limit: MAX_ACCOUNTS })).accounts.map(({ id }) => id)
+				: accountsFor(bearer, named);
 		// Who is not known to be allowed is told nothing, not even that his account is down.
 		if (bearer.account !== undefined) await ledgers.of(bearer.account).verify(bearer.credential, "read");
 		const id = uuid();
@@ -68,7 +74,9 @@ export function metrics({ ledgers, limits, log, uuid }: Services): Hono {
 			}),
 		);
 		const facts = (await Promise.all(asked)).flat();
-		return new Response(metricsText(facts, down), {
+		// Of all accounts together, so only for the operator.
+		const engines = isOperator ? (health.engines?.() ?? []) : [];
+		return new Response(metricsText(facts, down, engines), {
 			headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 		});
 	});
@@ -76,14 +84,9 @@ export function metrics({ ledgers, limits, log, uuid }: Services): Hono {
 	return app;
 }
 
-/** Nothing keeps a list of the accounts, so the operator says which; a token has its own. */
+/** The accounts that the query names; of a token, its own. */
 function accountsFor({ account: own }: Bearer, asked: readonly string[]): string[] {
 	const accounts = [...new Set(own === undefined || asked.length > 0 ? asked : [own])];
-	if (accounts.length === 0)
-		throw new AiError(
-			"invalidRequest",
-			"account: say which, as ?account=team-a or ?account=team-a&account=team-b",
-		);
 	if (accounts.length > MAX_ACCOUNTS)
 		throw new AiError("invalidRequest", `account: at most ${MAX_ACCOUNTS} at once`);
 	if (!accounts.every((account) => ACCOUNT_ID.test(account)))
@@ -112,7 +115,16 @@ function budgetsOf({ dailyNeurons, models }: AccountLimits): Budget[] {
  * Pure: the whole page. A family's samples are together, whatever account they are of. `down`: the accounts whose
  * objects could not be asked, of which nothing else is said, since a 0 would be taken for a count.
  */
-export function metricsText(facts: readonly AccountFacts[], down: readonly string[] = []): string {
+export function metricsText(
+	facts: readonly AccountFacts[],
+	down: readonly string[] = [],
+	engines: readonly EngineReport[] = [],
+): string {
+	const ofEngines = (value: (engine: EngineReport) => number): Sample[] =>
+		sumByReplica(engines).map((engine): Sample => {
+			const { backend, replica, model } = engine;
+			return [{ backend, replica, model }, value(engine)];
+		});
 	const ofEach = (value: (of: AccountFacts) => number): Sample[] =>
 		facts.map((of): Sample => [{ account: of.account }, value(of)]);
 	const ofRows = (value: (row: UsageReport["rows"][number]) => readonly Sample[]): Sample[] =>
@@ -209,8 +221,63 @@ export function metricsText(facts: readonly AccountFacts[], down: readonly strin
 			help: "Neurons held for requests under way.",
 			samples: ofBudgets(({ reservedMicroNeurons }) => reservedMicroNeurons),
 		},
+		{
+			name: "engine_circuit",
+			type: "gauge",
+			help: "0: the replica is asked. 1: one request tries it. 2: it failed again and again, and is asked last.",
+			samples: ofEngines(({ circuit }) => CIRCUITS[circuit]),
+		},
+		{
+			name: "engine_requests_total",
+			type: "counter",
+			help: "Calls of a replica, by this process since its start.",
+			samples: ofEngines(({ requests }) => requests),
+		},
+		{
+			name: "engine_failures_total",
+			type: "counter",
+			help: "Calls that failed by the replica's fault.",
+			samples: ofEngines(({ failures }) => failures),
+		},
+		{
+			name: "engine_answers_total",
+			type: "counter",
+			help: "Calls that began to answer.",
+			samples: ofEngines(({ begun }) => begun),
+		},
+		{
+			name: "engine_latency_seconds_total",
+			type: "counter",
+			help: "Seconds from calls to the beginning of their answers. Divide by engine_answers_total.",
+			samples: ofEngines(({ waitedMs }) => waitedMs / 1000),
+		},
 	];
 	return all.map(metricText).join("");
+}
+
+const CIRCUITS: Readonly<Record<EngineReport["circuit"], number>> = { closed: 0, probe: 1, open: 2 };
+
+/** Two addresses of one host have one label: their numbers are added, and the worse circuit is shown. */
+function sumByReplica(engines: readonly EngineReport[]): EngineReport[] {
+	const sums = new Map<string, EngineReport>();
+	for (const engine of engines) {
+		const key = JSON.stringify([engine.backend, engine.replica, engine.model]);
+		const sum = sums.get(key);
+		sums.set(
+			key,
+			sum
+				? {
+						...sum,
+						circuit: CIRCUITS[engine.circuit] > CIRCUITS[sum.circuit] ? engine.circuit : sum.circuit,
+						requests: sum.requests + engine.requests,
+						failures: sum.failures + engine.failures,
+						begun: sum.begun + engine.begun,
+						waitedMs: sum.waitedMs + engine.waitedMs,
+					}
+				: engine,
+		);
+	}
+	return [...sums.values()];
 }
 
 function metricText({ name, type, help, samples }: Metric): string {

@@ -22,12 +22,14 @@ export function inTurn(error: AiError, turns: ReadonlyMap<PlannedTarget, Turn>):
 	const told = [...turns].slice(0, MAX_TURNS).map(describe);
 	const more = turns.size > MAX_TURNS ? `; and ${turns.size - MAX_TURNS} more` : "";
 	const { key, description, cause, retryAfter, retryable, upstream } = error;
-	return new AiError(key, `${description} (asked in turn: ${told.join("; ")}${more})`, {
+	const combined = new AiError(key, `${description} (asked in turn: ${told.join("; ")}${more})`, {
 		cause,
 		retryable,
 		...(retryAfter !== undefined && { retryAfter }),
 		...(upstream && { upstream }),
 	});
+	combined.place = error.place;
+	return combined;
 }
 
 function describe([{ backend }, { failure, calls }]: [PlannedTarget, Turn]): string {

@@ -4,8 +4,9 @@
  */
 import type { BackendTasks, CallContext, Target, World } from "../../backends/backend.ts";
 import { type Backends, backendsOf } from "../../backends/index.ts";
-import { AiError, toAiError } from "../../errors.ts";
+import { AiError, type FailedCall, toAiError } from "../../errors.ts";
 import type { Trial } from "../../objects/health.ts";
+import { hostOf } from "../../objects/health.ts";
 import type { Plan, PlannedTarget, Served, Services } from "../../request.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { ChatCompletion } from "../../tasks/text-generation.ts";
@@ -15,6 +16,8 @@ import { isHealthy } from "./verdict.ts";
 export type DispatchServices = World & Pick<Services, "health" | "log" | "random" | "wait">;
 export interface DispatchContext extends CallContext {
 	requestId: string;
+	/** For the log. */
+	account?: string;
 	/** Filled here, for whoever must know of the calls although they fail. */
 	served?: Served;
 }
@@ -143,9 +146,21 @@ export class Journey {
 			return { target, answer, trial };
 		} catch (error) {
 			const failure = toAiError(error);
+			failure.place = this.#place(target);
 			conclude(trial, signal.aborted ? undefined : failure);
 			throw failure;
 		}
+	}
+
+	#place({ backend, url }: PlannedTarget): FailedCall {
+		const { account, model } = this.context;
+		return {
+			...(account !== undefined && { account }),
+			model: model.id,
+			backend,
+			replica: hostOf(url),
+			attempt: this.served.attempts,
+		};
 	}
 
 	/** Keeps the failure for the caller, unless it says less than an earlier one: that one engine lacks the model. */
