@@ -22,6 +22,7 @@ import { checkAddress } from "./address.ts";
 import { readOptions } from "./options.ts";
 import { reloadOnChange } from "./reload.ts";
 import {
+	fromEnvironment,
 	OWN_CONFIG,
 	orStop,
 	readVariables,
@@ -198,23 +199,6 @@ function parseOptions(): { host: string; port: number; state: string; config?: s
 		state: resolve(from, values.state),
 		...(values.config !== undefined && { config: resolve(from, values.config) }),
 	};
-}
-
-/** What the configuration reads is taken from the environment first. */
-function fromEnvironment({ vars, secrets }: Variables): Pick<Variables, "vars" | "secrets"> {
-	const found: Record<string, string> = {};
-	const given: Record<string, unknown> = { ...vars, ...secrets };
-	const recording = new Proxy(given, {
-		get(all, name) {
-			const value = typeof name === "string" ? process.env[name] : undefined;
-			if (value === undefined || typeof name !== "string") return Reflect.get(all, name);
-			found[name] = value;
-			return value;
-		},
-	});
-	configure(recording);
-	const rest = Object.entries(vars).filter(([name]) => !(name in found));
-	return { vars: Object.fromEntries(rest), secrets: { ...secrets, ...found } };
 }
 
 function allOf({ vars, secrets }: Pick<Variables, "vars" | "secrets">): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import * as z from "zod";
 import { warningsOf } from "../src/config/warnings.ts";
-import { ConfigError } from "../src/config.ts";
+import { ConfigError, configure } from "../src/config.ts";
 import { ROOT } from "./worker.ts";
 import type { WorkerSpec } from "./workerd.ts";
 
@@ -108,4 +108,21 @@ export function orStop<T>(work: () => T): T {
 export function stopWith(message: string): never {
 	console.error(message);
 	process.exit(1);
+}
+
+/** What the configuration reads is taken from the environment first. */
+export function fromEnvironment({ vars, secrets }: Variables): Pick<Variables, "vars" | "secrets"> {
+	const found: Record<string, string> = {};
+	const given: Record<string, unknown> = { ...vars, ...secrets };
+	const recording = new Proxy(given, {
+		get(all, name) {
+			const value = typeof name === "string" ? process.env[name] : undefined;
+			if (value === undefined || typeof name !== "string") return Reflect.get(all, name);
+			found[name] = value;
+			return value;
+		},
+	});
+	configure(recording);
+	const rest = Object.entries(vars).filter(([name]) => !(name in found));
+	return { vars: Object.fromEntries(rest), secrets: { ...secrets, ...found } };
 }

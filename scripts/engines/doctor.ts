@@ -1,0 +1,212 @@
+/**
+ * Whether the engines of a configuration are as it says: each address answers, takes the key and has the models, and the
+ * models have a price and the context window that the catalogue promises. Asks only by GET, one list for each address.
+ */
+import * as z from "zod";
+import type { BackendKind } from "../../src/backends/backend.ts";
+import type { ConfiguredBackend } from "../../src/config/backends.ts";
+import { isOwnEngine } from "../../src/config/paid.ts";
+import { didYouMean } from "../../src/config/problems.ts";
+import { isExact, type Route } from "../../src/config/routes.ts";
+import type { Config } from "../../src/config.ts";
+
+export interface Finding {
+	backend: string;
+	/** Empty where the finding is about no address. */
+	url: string;
+	check: "reachable" | "key" | "address" | "model" | "price" | "context";
+	/** `warning`: works, and may not be meant so. */
+	result: "ok" | "failed" | "warning";
+	detail: string;
+}
+
+interface ListedModel {
+	name: string;
+	contextWindow?: number;
+}
+
+interface Listing {
+	path: string;
+	headers(key: string): Record<string, string>;
+	/** `undefined`: the answer is no such list. Absent: the engine has no list. */
+	models?(body: unknown): ListedModel[] | undefined;
+}
+
+const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+
+const OpenAi = z.looseObject({
+	data: z.array(
+		z.looseObject({
+			id: z.string(),
+			max_model_len: z.number().nullish(),
+			meta: z.looseObject({ n_ctx: z.number().nullish() }).nullish(),
+		}),
+	),
+});
+const Named = z.looseObject({ models: z.array(z.looseObject({ name: z.string() })) });
+
+const openAiModels = (body: unknown): ListedModel[] | undefined =>
+	OpenAi.safeParse(body).data?.data.map(({ id, max_model_len, meta }) => {
+		const contextWindow = max_model_len ?? meta?.n_ctx;
+		return { name: id, ...(contextWindow && { contextWindow }) };
+	});
+
+const LISTINGS: Readonly<Partial<Record<BackendKind, Listing>>> = {
+	openai: { path: "/models", headers: bearer, models: openAiModels },
+	anthropic: {
+		path: "/v1/models?limit=1000",
+		headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
+		models: openAiModels,
+	},
+	gemini: {
+		path: "/v1beta/models?pageSize=1000",
+		headers: (key) => ({ "x-goog-api-key": key }),
+		models: (body) =>
+			Named.safeParse(body).data?.models.map(({ name }) => ({ name: name.replace(/^models\//, "") })),
+	},
+	ollama: {
+		path: "/api/tags",
+		headers: bearer,
+		models: (body) =>
+			Named.safeParse(body).data?.models.map(({ name }) => ({ name: name.replace(/:latest$/, "") })),
+	},
+	tei: { path: "/info", headers: bearer },
+	cog: { path: "/health-check", headers: bearer },
+	"workers-ai": { path: "/models/search?per_page=1", headers: bearer },
+};
+
+const TIMEOUT_MS = 5_000;
+
+type Ask = typeof fetch;
+type Checked = Pick<Config, "backends" | "catalog" | "routing">;
+
+/** @param ask as `fetch`. */
+export async function examine(config: Checked, ask: Ask = fetch): Promise<Finding[]> {
+	const engines = [...config.backends.values()].filter(({ kind, binding }) => LISTINGS[kind] && !binding);
+	const found = await Promise.all(
+		engines.flatMap((backend) => backend.urls.map((url) => examineAddress(backend, url, config, ask))),
+	);
+	return [...found.flat(), ...prices(config)];
+}
+
+async function examineAddress(
+	backend: ConfiguredBackend,
+	url: string,
+	config: Checked,
+	ask: Ask,
+): Promise<Finding[]> {
+	const listing = LISTINGS[backend.kind];
+	if (!listing) return [];
+	const finding = (check: Finding["check"], result: Finding["result"], detail: string): Finding => ({
+		backend: backend.backend,
+		url,
+		check,
+		result,
+		detail,
+	});
+	const headers = { ...backend.headers, ...(backend.key && listing.headers(backend.key)) };
+	const get = (address: string): Promise<Response> =>
+		ask(address, { headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+	let answer: Response;
+	try {
+		answer = await get(url + listing.path);
+	} catch (error) {
+		return [finding("reachable", "failed", `no answer: ${causeOf(error)}`)];
+	}
+	const reachable = finding("reachable", "ok", `HTTP ${answer.status}`);
+	if (answer.status === 401 || answer.status === 403)
+		return [reachable, finding("key", "failed", keyAdvice(backend, answer.status))];
+	const models = answer.ok ? await listed(answer, listing) : undefined;
+	if (!models) {
+		const isForgotten = backend.kind === "openai" && !/\/v\d+$/.test(url) && (await isList(get, url));
+		const detail = isForgotten
+			? `${url}${listing.path} has no list of models, ${url}/v1${listing.path} has: add /v1 to the address`
+			: `${url}${listing.path} is no ${backend.kind} engine's (HTTP ${answer.status})`;
+		return [reachable, finding("address", "failed", detail)];
+	}
+	const key = finding("key", "ok", backend.key ? "accepted" : "none needed");
+	return [
+		reachable,
+		key,
+		...(listing.models ? targetsOf(backend, config) : []).flatMap(({ model, route }) =>
+			examineModel({ model, route, models, config }).map((row) => finding(row.check, row.result, row.detail)),
+		),
+	];
+}
+
+async function listed(answer: Response, { models }: Listing): Promise<ListedModel[] | undefined> {
+	if (!models) return [];
+	try {
+		return models(await answer.json());
+	} catch {
+		return undefined;
+	}
+}
+
+async function isList(get: (url: string) => Promise<Response>, url: string): Promise<boolean> {
+	try {
+		const answer = await get(`${url}/v1/models`);
+		// An engine behind a key answers 401 only where the path exists.
+		return answer.status === 401 || openAiModels(await answer.json()) !== undefined;
+	} catch {
+		return false;
+	}
+}
+
+/** The models that routes name for a backend. */
+function targetsOf({ backend }: ConfiguredBackend, { routing }: Checked): { model: string; route: Route }[] {
+	return routing.routes.flatMap((route) =>
+		route.targets.flatMap((target) => {
+			const model = target.model ?? (isExact(route) ? route.pattern : undefined);
+			return target.backend.backend === backend && model !== undefined ? [{ model, route }] : [];
+		}),
+	);
+}
+
+function examineModel({
+	model,
+	route,
+	models,
+	config,
+}: {
+	model: string;
+	route: Route;
+	models: readonly ListedModel[];
+	config: Checked;
+}): Pick<Finding, "check" | "result" | "detail">[] {
+	const names = models.map(({ name }) => name);
+	const served = models.find(({ name }) => name === model.replace(/:latest$/, "") || name === model);
+	if (!served)
+		return [{ check: "model", result: "failed", detail: `${model} is not there${didYouMean(model, names)}` }];
+	const there = { check: "model", result: "ok", detail: model } as const;
+	const promised = isExact(route) ? config.catalog.find(route.pattern)?.contextWindow : undefined;
+	const { contextWindow } = served;
+	if (contextWindow === undefined || promised === undefined || contextWindow >= promised) return [there];
+	const detail = `${model} takes ${contextWindow} tokens, ${route.pattern} promises ${promised}: set MODELS[${JSON.stringify(route.pattern)}].context_window`;
+	return [there, { check: "context", result: "warning", detail }];
+}
+
+function prices({ catalog, routing }: Checked): Finding[] {
+	return routing.routes.filter(isExact).flatMap(({ pattern, targets }) => {
+		const model = catalog.find(pattern);
+		const backend = targets.find((target) => isOwnEngine(target.backend))?.backend.backend;
+		if (!model || backend === undefined) return [];
+		const known = model.prices.length > 0 && model.priceSource !== "default";
+		const detail = known ? pattern : `${pattern} has none: set BACKENDS.${backend}.price`;
+		return [{ backend, url: "", check: "price", result: known ? "ok" : "warning", detail }];
+	});
+}
+
+/** Such as ECONNREFUSED: fetch's own message says only that it failed. */
+function causeOf(error: unknown): string {
+	if (!(error instanceof Error)) return "unknown";
+	if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS} ms`;
+	const { cause } = error;
+	if (!(cause instanceof Error)) return error.name;
+	return "code" in cause ? String(cause.code) : cause.message;
+}
+
+const keyAdvice = ({ key, backend }: ConfiguredBackend, status: number): string =>
+	key === undefined
+		? `HTTP ${status}: the engine wants a key, and BACKENDS.${backend}.key names none`
+		: `HTTP ${status}: the key of BACKENDS.${backend}.key is not accepted`;

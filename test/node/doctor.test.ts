@@ -1,0 +1,109 @@
+/** `npm run doctor` against engines on loopback that are wrong in each way. */
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { freePort } from "../../bench/contenders.ts";
+import type { Finding } from "../../scripts/engines/doctor.ts";
+import { runScript, stopScripts } from "./script.ts";
+
+const servers: Server[] = [];
+afterEach(() => {
+	stopScripts();
+	for (const server of servers.splice(0)) server.close();
+});
+
+const KEY = "sk-engine-secret";
+
+async function engine(answer: RequestListener): Promise<string> {
+	const server = createServer(answer).listen(0, "127.0.0.1");
+	servers.push(server);
+	await once(server, "listening");
+	return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Has its list below /v1, behind a key. */
+const vllm: RequestListener = ({ url, headers }, response) => {
+	response.setHeader("content-type", "application/json");
+	if (url !== "/v1/models") response.writeHead(404).end('{"detail":"Not Found"}');
+	else if (headers.authorization !== `Bearer ${KEY}`) response.writeHead(401).end("{}");
+	else response.end('{"data":[{"id":"llama-3","max_model_len":8192}]}');
+};
+
+async function doctor(
+	backends: object,
+	routes: object,
+	more: Record<string, string> = {},
+): Promise<{ code: number | null; rows: string[]; output: string }> {
+	const env = { BACKENDS: JSON.stringify(backends), ROUTES: JSON.stringify(routes), KEY, ...more };
+	const script = runScript("scripts/doctor.ts", ["--json"], { env });
+	const code = await script.exit;
+	const output = await script.until(/$/);
+	const rows = (JSON.parse(output) as Finding[]).map(
+		({ backend, check, result, detail }) => `${result} ${backend} ${check}: ${detail}`,
+	);
+	return { code, rows, output };
+}
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+
+describe("npm run doctor", () => {
+	it("finds all well, and warns of a window that is smaller than the catalogue promises", async () => {
+		const url = `${await engine(vllm)}/v1`;
+		const { code, rows, output } = await doctor(
+			{ a: { kind: "openai", url, key: "KEY", price: { input: 1, output: 1 } } },
+			{ [LLAMA]: [{ backend: "a", model: "llama-3" }], "llama-3": [{ backend: "a" }] },
+		);
+		expect(rows).toEqual([
+			"ok a reachable: HTTP 200",
+			"ok a key: accepted",
+			"ok a model: llama-3",
+			`warning a context: llama-3 takes 8192 tokens, ${LLAMA} promises 24000: set MODELS["${LLAMA}"].context_window`,
+			"ok a model: llama-3",
+			`ok a price: ${LLAMA}`,
+			"ok a price: llama-3",
+		]);
+		expect(code).toBe(0);
+		expect(output).not.toContain(KEY);
+	}, 30_000);
+
+	it("names what is wrong with each: nobody there, a key, a forgotten /v1, another server, a model", async () => {
+		const origin = await engine(vllm);
+		const web = await engine((_, response) => void response.end("<html>"));
+		const ollama = await engine(
+			(_, response) => void response.end('{"models":[{"name":"llama3.2:latest"}]}'),
+		);
+		const { code, rows, output } = await doctor(
+			{
+				gone: { kind: "openai", url: `http://127.0.0.1:${await freePort()}/v1` },
+				nokey: { kind: "openai", url: `${origin}/v1` },
+				badkey: { kind: "openai", url: `${origin}/v1`, key: "OTHER_KEY" },
+				nov1: { kind: "openai", url: origin, key: "KEY" },
+				web: { kind: "ollama", url: web },
+				model: { kind: "openai", url: `${origin}/v1`, key: "KEY" },
+				ollama: { kind: "ollama", url: ollama },
+			},
+			{
+				mine: [
+					{ backend: "model", model: "lama-3" },
+					{ backend: "ollama", model: "llama3.2" },
+				],
+			},
+			{ OTHER_KEY: "sk-other" },
+		);
+		expect(rows.filter((row) => !row.includes(" reachable: HTTP"))).toEqual([
+			"failed gone reachable: no answer: ECONNREFUSED",
+			"failed nokey key: HTTP 401: the engine wants a key, and BACKENDS.nokey.key names none",
+			"failed badkey key: HTTP 401: the key of BACKENDS.badkey.key is not accepted",
+			`failed nov1 address: ${origin}/models has no list of models, ${origin}/v1/models has: add /v1 to the address`,
+			`failed web address: ${web}/api/tags is no ollama engine's (HTTP 200)`,
+			"ok model key: accepted",
+			'failed model model: lama-3 is not there; did you mean "llama-3"?',
+			"ok ollama key: none needed",
+			"ok ollama model: llama3.2",
+			"warning model price: mine has none: set BACKENDS.model.price",
+		]);
+		expect(code).toBe(1);
+		expect(output).not.toMatch(/sk-/);
+	}, 30_000);
+});
