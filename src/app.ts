@@ -8,6 +8,8 @@ import { type Access, authenticate, callerOf } from "./surfaces/authenticate.ts"
 import { crossOrigin } from "./surfaces/cross-origin.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
 import { gatewayPaths } from "./surfaces/gateway-wire.ts";
+import { gemini, geminiFailure } from "./surfaces/gemini.ts";
+import { isGeminiPath } from "./surfaces/gemini-request.ts";
 import { health } from "./surfaces/health.ts";
 import { isAnthropicRequest, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
@@ -44,7 +46,9 @@ export function createApp(services: Services, { cors, ...access }: Access & { co
 	app.route("/client/v4/accounts/:account/ai/aliases", aliases(services));
 	app.route("/client/v4/accounts/:account/ai/usage", usage(services));
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));
+	app.route("/client/v4/accounts/:account/ai/v1beta", gemini(services));
 	app.route("/client/v4/accounts/:account/ai", rest(services));
+	app.route("/v1beta", gemini(services));
 	app.route("/v1", openai(services));
 	app.route("/v1", gatewayPaths(services, callerOf));
 	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
@@ -53,6 +57,7 @@ export function createApp(services: Services, { cors, ...access }: Access & { co
 		const { path } = c.req;
 		const id = isAnthropicRequest(c.req) ? services.uuid() : "";
 		services.log(error, id);
+		if (isGeminiPath(path)) return geminiFailure(error, id);
 		if (id) return messagesFailure(error, id);
 		return routingFailure(error, path);
 	});

@@ -94,6 +94,8 @@ interface EventStages {
 	 * it. A throw becomes `onError`.
 	 */
 	onData(data: string, value?: unknown): string;
+	/** The text to send for a comment. Without it comments stay. */
+	onComment?(comment: string): string;
 	/** The source ended by itself. */
 	onEnd?(): string;
 	/** The source failed, or a stage threw: text that was held back, to be sent before anything is said of the failure. */
@@ -137,7 +139,10 @@ export function mapEvents(
 		if (!piece) out += stages.onEnd?.() ?? "";
 		else
 			for (const event of piece.events)
-				out += "comment" in event ? textOf(event) : stages.onData(event.data, event.value);
+				out +=
+					"comment" in event
+						? (stages.onComment?.(event.comment) ?? textOf(event))
+						: stages.onData(event.data, event.value);
 	};
 	/**
 	 * A pull that gives nothing to send must be followed by another, or the puller would wait for ever. A loop: pulls

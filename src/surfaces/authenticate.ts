@@ -1,7 +1,7 @@
 /**
  * Who is calling, and whether he may, on every route that is not open. A credential is `Authorization: Bearer` with a
  * token of the account, or with the operator's `ADMIN_TOKEN`, which is good for every account; or the same text as
- * `x-api-key`, where Anthropic's SDKs send it, on the routes of Messages alone.
+ * `x-api-key` on Anthropic's routes, and as `x-goog-api-key` or `?key=` on Gemini's.
  *
  * The token comes before the body: a token is verified before a large body, a form or a file is read. A small JSON body
  * is read first, because admission then verifies the token in the same call of the account's object.
@@ -18,6 +18,7 @@ import type { Credential } from "../objects/admission.ts";
 import { accountOfToken, digest, hexadecimal } from "../objects/token-text.ts";
 import type { Caller, Services } from "../request.ts";
 import { isSmallJson } from "./body.ts";
+import { geminiKey, isGeminiPath } from "./gemini-request.ts";
 import { HEALTH_PATH, READY_PATH } from "./health.ts";
 import { isAnthropicRequest } from "./messages.ts";
 import { permissionTable } from "./permissions.ts";
@@ -105,8 +106,8 @@ export function authenticate(
 /** The one that documentation and examples use on a laptop. */
 const LOCAL_ACCOUNT = "local";
 
-/** The OpenAI-compatible routes without an account in their path. */
-const isAlias = (path: string): boolean => path.startsWith("/v1/");
+/** The routes of OpenAI and Gemini without an account in their path. */
+const isAlias = (path: string): boolean => /^\/v1(?:beta)?\//.test(path);
 
 /** Who sent this header. Throws 401 where nobody can have. */
 function bearerReader({ allowAnonymous, adminToken }: Access): (header: string | undefined) => Bearer {
@@ -143,7 +144,11 @@ const gatewayCredentialOf = (c: Context): string | undefined =>
 	c.req.path.startsWith("/v1/") ? c.req.header("cf-aig-authorization") : undefined;
 
 function apiKeyOf(c: Context): string | undefined {
-	const key = isAnthropicRequest(c.req) ? c.req.header("x-api-key") : undefined;
+	const key = isGeminiPath(c.req.path)
+		? geminiKey(c.req)
+		: isAnthropicRequest(c.req)
+			? c.req.header("x-api-key")
+			: undefined;
 	return key && `Bearer ${key}`;
 }
 

@@ -51,6 +51,12 @@ const OPENAI: Readonly<Record<string, Row>> = {
 	"/v1/models/:model{.+}": READS,
 };
 
+/** Below `/ai/v1beta` of an account, and below `/v1beta`. */
+const GEMINI: Readonly<Record<string, Row>> = {
+	"/models": READS,
+	"/models/:model{.+}": { GET: "read", POST: "deferred" },
+};
+
 /** Patterns of the OpenAI-compatible routes, from their base on. */
 export const OPENAI_PATHS: readonly string[] = Object.keys(OPENAI);
 
@@ -74,6 +80,9 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	...below(`${AI}/v1`, OPENAI),
 	// The account is the token's: where clients arrive that were given `http://host/v1` as their base.
 	...below("/v1", OPENAI),
+
+	...below(`${AI}/v1beta`, GEMINI),
+	...below("/v1beta", GEMINI),
 
 	[`${AI}/models/search`]: READS,
 	[`${AI}/models/schema`]: READS,

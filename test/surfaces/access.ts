@@ -72,10 +72,10 @@ export const tokenBody = (account: string, groups: readonly string[], effect = "
 export async function failureOf(response: Response): Promise<string> {
 	const { errors, error } = await response.json<{
 		errors?: { code: number; message: string }[];
-		error?: { type: string; message: string };
+		error?: { type?: string; status?: string; message: string };
 	}>();
 	const told = errors?.map(({ code, message }) => `${code}: ${message}`) ?? [
-		`${error?.type}: ${error?.message}`,
+		`${error?.type ?? error?.status}: ${error?.message}`,
 	];
 	return `${response.status} ${told.join("; ")}`;
 }

@@ -244,6 +244,13 @@ async function expectRefusal(response: Response, route: string): Promise<void> {
 		expect(Object.keys(body).sort(), told).toEqual(["error", "request_id", "type"]);
 		return;
 	}
+	// Google's shape.
+	if (route.includes("/v1beta/")) {
+		const { error } = body as { error: { code: number } };
+		expect([401, 403, 404, 405], told).toContain(error.code);
+		expect(Object.keys(body), told).toEqual(["error"]);
+		return;
+	}
 	expect(body, told).toMatchObject({ success: false, result: null });
 	const codes = body.errors?.map(({ code }) => code);
 	if (response.status === 401 || response.status === 403) expect(codes, told).toEqual([10000]);
@@ -270,6 +277,12 @@ describe("every route of the app", () => {
 		for (const [method, path] of [...routes, ["GET", "/nothing"], ["GET", "/client/v4"]] as const) {
 			const response = await ask(url(path), undefined, { method });
 			expect(response.status, `${method} ${path}`).toBe(401);
+			if (path.includes("/v1beta/")) {
+				expect(await response.json()).toEqual({
+					error: { code: 401, message: "Authentication error", status: "UNAUTHENTICATED" },
+				});
+				continue;
+			}
 			if (isMessagesPath(path)) {
 				expect(await response.json()).toEqual({
 					type: "error",
@@ -352,7 +365,7 @@ describe("every route of the app", () => {
 				// No websocket without an upgrade, and no model of that name: not even that there is a route.
 				if (told.startsWith("405") || told.startsWith("400 7000")) continue;
 				expect(told, `${method} ${path}`).toMatch(
-					/^403 (?:10000|permission_error): Authentication error: the token needs the permission group /,
+					/^403 (?:10000|permission_error|PERMISSION_DENIED): Authentication error: the token needs the permission group /,
 				);
 				refused++;
 			}

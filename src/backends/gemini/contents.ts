@@ -10,18 +10,10 @@
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
+import { AUDIO_TYPES, type Part } from "../../models/gemini-wire.ts";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation.ts";
 import { textOf } from "../../tasks/text-generation.ts";
 import { signsCalls } from "./generation.ts";
-
-export interface Part {
-	text?: string;
-	inlineData?: { mimeType: string; data: string };
-	fileData?: { fileUri: string; mimeType?: string };
-	functionCall?: { id: string; name: string; args: Record<string, unknown> };
-	functionResponse?: { id: string; name: string; response: Record<string, unknown> };
-	thoughtSignature?: string;
-}
 
 export interface Content {
 	role: "user" | "model";
@@ -83,8 +75,6 @@ function contentParts(content: ChatMessage["content"], reading: Reading): Part[]
 	return content.flatMap((part) => contentPart(part, reading) ?? []);
 }
 
-const SOUND_TYPES: Record<string, string> = { mp3: "audio/mp3", pcm16: "audio/pcm" };
-
 function contentPart(part: ContentPart, reading: Reading): Part | undefined {
 	switch (part.type) {
 		case "text":
@@ -95,7 +85,7 @@ function contentPart(part: ContentPart, reading: Reading): Part | undefined {
 			return filePart(part.image_url?.url ?? "", undefined, reading);
 		case "input_audio": {
 			const { data = "", format = "wav" } = part.input_audio ?? {};
-			return { inlineData: { mimeType: SOUND_TYPES[format] ?? `audio/${format}`, data } };
+			return { inlineData: { mimeType: AUDIO_TYPES[format] ?? `audio/${format}`, data } };
 		}
 		case "file":
 			if (part.file?.file_data === undefined) throw reading.refuse("a file by its id");

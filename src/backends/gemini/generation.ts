@@ -3,6 +3,7 @@
  * without a number (`gemini-flash-latest`) is one of the newest; what is no Gemini at all (Gemma) does not think.
  * https://ai.google.dev/gemini-api/docs/thinking and …/docs/openai#thinking have the tables.
  */
+import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 
 /** From this one on: levels instead of budgets, and a call that comes back must have its signature. */
@@ -21,8 +22,6 @@ function generationOf(model: string): number | undefined {
 
 export const signsCalls = (model: string): boolean => (generationOf(model) ?? 0) >= LEVELS_SINCE;
 
-/** Tokens, as Google's own OpenAI route has them. */
-const BUDGETS = { minimal: 1024, low: 1024, medium: 8192, high: 24_576 } as const;
 /** The least that 2.5 Pro takes: it cannot be stopped from thinking. */
 const LEAST_PRO_BUDGET = 128;
 
@@ -34,7 +33,7 @@ export function thinkingConfig(
 	const generation = generationOf(model);
 	if (effort === undefined || generation === undefined) return undefined;
 	if (generation < LEVELS_SINCE) {
-		if (effort !== null) return { thinkingBudget: BUDGETS[effort], includeThoughts: true };
+		if (effort !== null) return { thinkingBudget: THINKING_BUDGETS[effort], includeThoughts: true };
 		return { thinkingBudget: /-pro(?:-|$)/.test(model) ? LEAST_PRO_BUDGET : 0 };
 	}
 	// Nor can these be stopped: the least there is.

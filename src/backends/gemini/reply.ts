@@ -1,6 +1,7 @@
 /** What `generateContent` answers, whole or one event of a stream, in OpenAI's words. */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { FINISH_REASONS } from "../../models/gemini-wire.ts";
 import type { ChatChoice, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
 import { type Call, failureOfTarget } from "../upstream-failure.ts";
 
@@ -128,19 +129,6 @@ const callOf = (
 	function: { name, arguments: JSON.stringify(args ?? {}) },
 	...(signature && { extra_content: { google: { thought_signature: signature } } }),
 });
-
-const FINISH_REASONS: Record<string, string> = {
-	STOP: "stop",
-	MAX_TOKENS: "length",
-	SAFETY: "content_filter",
-	RECITATION: "content_filter",
-	BLOCKLIST: "content_filter",
-	PROHIBITED_CONTENT: "content_filter",
-	SPII: "content_filter",
-	IMAGE_SAFETY: "content_filter",
-	IMAGE_PROHIBITED_CONTENT: "content_filter",
-	IMAGE_RECITATION: "content_filter",
-};
 
 /** The model has failed, and what it said until then is no answer. */
 const FAILED = new Set([

@@ -1,0 +1,49 @@
+/** Failures as Google's APIs have them: https://cloud.google.com/apis/design/errors. */
+import type { AiError, FailureKey } from "../../errors.ts";
+
+export interface GeminiError {
+	error: { code: number; message: string; status: string; details?: object[] };
+}
+
+const STATUSES: Partial<Record<FailureKey, number>> = {
+	noSuchModel: 404,
+	deprecatedModel: 404,
+	noRoute: 404,
+	contextWindowExceeded: 400,
+};
+
+export const geminiStatus = ({ key, status }: AiError): number => STATUSES[key] ?? status;
+
+const NAMES: Readonly<Record<number, string>> = {
+	400: "INVALID_ARGUMENT",
+	401: "UNAUTHENTICATED",
+	402: "FAILED_PRECONDITION",
+	403: "PERMISSION_DENIED",
+	404: "NOT_FOUND",
+	405: "UNIMPLEMENTED",
+	408: "DEADLINE_EXCEEDED",
+	413: "INVALID_ARGUMENT",
+	429: "RESOURCE_EXHAUSTED",
+	502: "UNAVAILABLE",
+};
+
+export function geminiError(failure: AiError): GeminiError {
+	const code = geminiStatus(failure);
+	const { description, key, retryAfter } = failure;
+	return {
+		error: {
+			code,
+			// The words of Google's own refusal, which clients look for.
+			message:
+				key === "contextWindowExceeded"
+					? `The input token count exceeds the maximum number of tokens allowed: ${description}`
+					: description,
+			status: NAMES[code] ?? "INTERNAL",
+			...(retryAfter !== undefined && {
+				details: [
+					{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${Math.ceil(retryAfter)}s` },
+				],
+			}),
+		},
+	};
+}

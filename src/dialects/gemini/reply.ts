@@ -1,0 +1,99 @@
+/**
+ * Chat completions to responses of `generateContent`. Difference: `usageMetadata.neurons` is the gateway's own. Thoughts
+ * are left out unless `includeThoughts` asks for them; `thoughtsTokenCount` counts them all the same.
+ */
+import * as z from "zod";
+import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
+import type { AssistantMessage, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
+import { reasoningOf } from "../chat/chunks.ts";
+import { isRecord } from "../chat/tools.ts";
+import type { WriteContext } from "../dialect.ts";
+import { parseJson } from "../json.ts";
+import { type GeminiRequest, showsThoughts } from "./request.ts";
+
+const PartSchema = z.looseObject({ text: z.string().optional(), thought: z.boolean().optional() });
+export const GenerateContentResponse = z.object({
+	candidates: z.array(
+		z.looseObject({
+			content: z.object({ parts: z.array(PartSchema), role: z.literal("model") }),
+			finishReason: z.string().optional(),
+			index: z.int(),
+		}),
+	),
+	usageMetadata: z.record(z.string(), z.unknown()).optional(),
+	modelVersion: z.string(),
+	responseId: z.string(),
+});
+
+const GOOGLE_REASONS: Readonly<Record<string, string>> = {
+	...Object.fromEntries(
+		Object.entries(FINISH_REASONS)
+			.reverse()
+			.map(([google, chat]) => [chat, google]),
+	),
+	model_length: "MAX_TOKENS",
+	tool_calls: "STOP",
+};
+export const googleReason = (reason: string): string => GOOGLE_REASONS[reason] ?? "STOP";
+
+export const EMPTY: Part = { text: "" };
+
+export const candidate = (index: number, parts: Part[], finishReason?: string): object => ({
+	content: { parts, role: "model" },
+	...(finishReason !== undefined && { finishReason }),
+	index,
+});
+
+export function callPart({ id, function: called, extra_content }: ToolCall): Part {
+	const args = called.arguments.trim() === "" ? {} : parseJson(called.arguments);
+	const signature = extra_content?.google.thought_signature;
+	return {
+		// Arguments that are no object are wrapped: the field can hold nothing else.
+		functionCall: { id, name: called.name, args: isRecord(args) ? args : { INVALID_JSON: called.arguments } },
+		...(signature !== undefined && { thoughtSignature: signature }),
+	};
+}
+
+export function usageMetadata(usage: Usage | null | undefined, { priced }: WriteContext): object {
+	if (!usage) return {};
+	const thoughts = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+	const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
+	const { neurons } = priced(usage);
+	return {
+		usageMetadata: {
+			promptTokenCount: usage.prompt_tokens,
+			candidatesTokenCount: Math.max(0, usage.completion_tokens - thoughts),
+			totalTokenCount: usage.prompt_tokens + usage.completion_tokens,
+			...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+			...(cached > 0 && { cachedContentTokenCount: cached }),
+			...(neurons !== undefined && { neurons }),
+		},
+	};
+}
+
+export const heading = (id: string, { model, uuid }: WriteContext): object => ({
+	modelVersion: model.id,
+	responseId: id || uuid(),
+});
+
+export function responseOf(completion: ChatCompletion, context: WriteContext): object {
+	const shows = showsThoughts(context.inputs as GeminiRequest);
+	return {
+		candidates: completion.choices.map(({ index, message, finish_reason }) => {
+			const parts = partsOf(message, shows);
+			return candidate(index, parts.length > 0 ? parts : [EMPTY], googleReason(finish_reason));
+		}),
+		...usageMetadata(completion.usage, context),
+		...heading(completion.id, context),
+	};
+}
+
+function partsOf(message: AssistantMessage, shows: boolean): Part[] {
+	const thoughts = shows ? reasoningOf(message) : "";
+	const text = [message.content, message.refusal].filter(Boolean).join("\n");
+	return [
+		...(thoughts ? [{ text: thoughts, thought: true }] : []),
+		...(text ? [{ text }] : []),
+		...(message.tool_calls ?? []).map(callPart),
+	];
+}

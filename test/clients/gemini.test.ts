@@ -1,0 +1,97 @@
+/** The `@google/genai` SDK as it is published, with only its base address changed. */
+import { FunctionCallingConfigMode, GoogleGenAI, Type } from "@google/genai";
+import { describe, expect, inject, it } from "vitest";
+import { ACCOUNT } from "./gateway.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const KIMI = "@cf/moonshotai/kimi-k2.6";
+
+const client = new GoogleGenAI({
+	apiKey: "none",
+	httpOptions: { baseUrl: `${inject("baseURL")}/accounts/${ACCOUNT}/ai` },
+});
+const ALICE = [
+	{ role: "user", parts: [{ text: "My name is Alice." }] },
+	{ role: "model", parts: [{ text: "Hello!" }] },
+	{ role: "user", parts: [{ text: "What is my name?" }] },
+];
+const WEATHER = {
+	name: "get_weather",
+	description: "Get the current weather of a city",
+	parameters: { type: Type.OBJECT, properties: { city: { type: Type.STRING } }, required: ["city"] },
+};
+
+describe.each([LLAMA, KIMI])("Google's SDK on %s", (model) => {
+	it("generates content, whole and streamed", async () => {
+		const reply = await client.models.generateContent({ model, contents: ALICE });
+		expect(reply.text).toContain("Alice");
+		expect(reply.candidates?.[0]?.finishReason).toBe("STOP");
+		const { usageMetadata } = reply;
+		expect(usageMetadata?.promptTokenCount).toBeGreaterThan(5);
+		let text = "";
+		let last: typeof reply | undefined;
+		for await (const chunk of await client.models.generateContentStream({ model, contents: ALICE })) {
+			text += chunk.text ?? "";
+			last = chunk;
+		}
+		expect(text).toBe(reply.text);
+		expect(last?.usageMetadata).toEqual(usageMetadata);
+		expect((await client.models.countTokens({ model, contents: ALICE })).totalTokens).toBe(
+			usageMetadata?.promptTokenCount,
+		);
+	});
+
+	it("calls a tool, and reads its result", async () => {
+		const config = {
+			tools: [{ functionDeclarations: [WEATHER] }],
+			toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } },
+		};
+		const contents = [{ role: "user", parts: [{ text: "What is the weather in Paris?" }] }];
+		const called = await client.models.generateContent({ model, contents, config });
+		const [call] = called.functionCalls ?? [];
+		expect(call).toMatchObject({ name: "get_weather", args: { city: "Paris" } });
+		const turns = [
+			...contents,
+			...(called.candidates?.[0]?.content ? [called.candidates[0].content] : []),
+			{
+				role: "user",
+				parts: [{ functionResponse: { name: "get_weather", response: { output: "18 degrees" } } }],
+			},
+		];
+		const answer = await client.models.generateContent({
+			model,
+			contents: turns,
+			config: { tools: [{ functionDeclarations: [WEATHER] }] },
+		});
+		expect(answer.text).toContain("18 degrees");
+	});
+
+	it("keeps to a schema", async () => {
+		const reply = await client.models.generateContent({
+			model,
+			contents: "My name is Alice. Who am I?",
+			config: {
+				responseMimeType: "application/json",
+				responseSchema: {
+					type: Type.OBJECT,
+					properties: { name: { type: Type.STRING } },
+					required: ["name"],
+				},
+			},
+		});
+		expect(JSON.parse(reply.text ?? "")).toEqual({ name: expect.any(String) });
+	});
+});
+
+it("Google's SDK lists the models, and reads errors", async () => {
+	const names: (string | undefined)[] = [];
+	for await (const { name } of await client.models.list({ config: { pageSize: 10 } })) names.push(name);
+	expect(names).toContain(`models/${LLAMA}`);
+	expect((await client.models.get({ model: LLAMA })).name).toBe(`models/${LLAMA}`);
+	await expect(
+		client.models.generateContent({ model: "@cf/meta/none", contents: "hi" }),
+	).rejects.toMatchObject({
+		name: "ApiError",
+		status: 404,
+	});
+});
