@@ -10,11 +10,12 @@ import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { lean } from "../../schemas/lean.ts";
 import type { Dialect } from "../dialect.ts";
-import { nullAsAbsent, perModel } from "../fields.ts";
+import { nullAsAbsent, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { contentRules } from "./content-rules.ts";
 import { errorFrame } from "./errors.ts";
 import { mayMendCall } from "./forced-call.ts";
+import { functionCallEvents, hasFunctions, withFunctionCall, withTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
 import { messageFields, nativeChatFields, nativeShape } from "./native-fields.ts";
 import { checkLora } from "./native-read.ts";
@@ -29,8 +30,20 @@ import { readOpenAi } from "./openai-read.ts";
 import { openAiEvents } from "./openai-stream.ts";
 import { OpenAiCompletion, openAiCompletion } from "./openai-write.ts";
 
+/** Known to this route, not to a model's own. All but `guided_json` go to the engine as they are. */
+const ROUTE_FIELDS = {
+	guided_json: z.looseObject({}).nullish(),
+	verbosity: z.enum(["low", "medium", "high"]).nullish(),
+	prompt_cache_key: z.string().nullish(),
+	safety_identifier: z.string().nullish(),
+};
+
 function schema(model: Model, strict: boolean) {
-	const common = { ...openAiFields(model, strict), response_format: AnyResponseFormat.nullish() };
+	const common = {
+		...openAiFields(model, strict),
+		...ROUTE_FIELDS,
+		response_format: AnyResponseFormat.nullish(),
+	};
 	const message = contentRules(model).textOnly ? PlainMessage : OpenAiMessage;
 	const messages = z.array(message);
 	// The product's word for "do not think" is a null.
@@ -47,19 +60,29 @@ export const openaiChat: Dialect = {
 		read(inputs: z.output<ReturnType<typeof schema>>, model) {
 			const rules = { contentOptional: nativeShape(model)?.content === "media", ...contentRules(model) };
 			checkLora(inputs, model);
-			return chatCall(readOpenAi(inputs, readMessages(inputs.messages, rules)));
+			const { guided_json, verbosity, prompt_cache_key, safety_identifier } = inputs;
+			// vLLM's name for it.
+			const guided = guided_json && { type: "json_schema" as const, json_schema: guided_json };
+			const response_format = inputs.response_format ?? guided;
+			const messages = readMessages(inputs.messages, rules);
+			const chat = readOpenAi({ ...withTools(inputs), response_format }, messages);
+			const own = present({ verbosity, prompt_cache_key, safety_identifier });
+			if (Object.keys(own).length > 0) chat.passthrough = { ...chat.passthrough, ...own };
+			return chatCall(chat);
 		},
 	},
 	writer: {
 		schema: OpenAiCompletion,
 		write(answer, context) {
 			const reply = chatReply(answer, context);
+			const isOlder = hasFunctions(context.inputs);
 			if (reply.kind === "stream") {
-				if (reply.asIs) return { kind: "events", events: reply.events };
 				const ending = asksForUsage(context.inputs) ? "chunk" : "none";
-				return { kind: "events", events: openAiEvents(reply.events, context, ending) };
+				const events = reply.asIs ? reply.events : openAiEvents(reply.events, context, ending);
+				return { kind: "events", events: isOlder ? functionCallEvents(events) : events };
 			}
-			return { kind: "json", value: openAiCompletion(reply.completion, context) };
+			const completion = openAiCompletion(reply.completion, context);
+			return { kind: "json", value: isOlder ? withFunctionCall(completion) : completion };
 		},
 		passesOn: (call, model) =>
 			call.task === "text-generation" && call.input.stream && !mayMendCall(call.input, model)
