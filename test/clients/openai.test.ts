@@ -70,7 +70,8 @@ describe.each([LLAMA, KIMI])("openai SDK on %s", (model) => {
 			tools: [WEATHER],
 			messages: [
 				...messages,
-				{ role: "assistant", tool_calls: [call] },
+				// Llama's schema wants a string, and the simulator is as strict as the product.
+				{ role: "assistant", content: "", tool_calls: [call] },
 				{ role: "tool", tool_call_id: call.id, content: "18 degrees and sunny" },
 			],
 		});
@@ -183,7 +184,7 @@ describe("openai SDK", () => {
 	});
 
 	it("turns reasoning on and off", async () => {
-		const thoughts = async (reasoning_effort: "high" | "none") => {
+		const thoughts = async (reasoning_effort: "high" | null) => {
 			const { choices } = await client.chat.completions.create({
 				model: KIMI,
 				messages: ALICE,
@@ -192,7 +193,8 @@ describe("openai SDK", () => {
 			return Reflect.get(choices[0]?.message ?? {}, "reasoning_content");
 		};
 		expect(await thoughts("high")).toEqual(expect.any(String));
-		expect(await thoughts("none")).toBeFalsy();
+		// The product's schema has null where OpenAI's has "none".
+		expect(await thoughts(null)).toBeFalsy();
 	});
 
 	it("stops when it is aborted", async () => {
