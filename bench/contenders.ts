@@ -75,7 +75,7 @@ export async function openField(): Promise<Field> {
 	const child = spawn(process.execPath, [join(import.meta.dirname, "upstream.ts"), String(port)], {
 		stdio: ["ignore", "inherit", "inherit"],
 	});
-	await listening(port, child);
+	await listening({ port }, child);
 	if (process.platform === "linux")
 		for (const pid of [process.pid, child.pid ?? 0])
 			spawn("taskset", ["-a", "-c", "-p", String(LOAD_CPU), String(pid)], { stdio: "ignore" });
@@ -231,7 +231,7 @@ async function portkey(upstream: string): Promise<Contender | undefined> {
 		["-c", String(CONTENDERS_CPU), process.execPath, file, "--headless", `--port=${port}`],
 		{ stdio: "ignore", env: { ...process.env, NODE_ENV: "production" } },
 	);
-	await listening(port, child);
+	await listening({ port }, child);
 	const config = (mode: Mode) =>
 		JSON.stringify({ provider: "openai", api_key: "sk-bench", custom_host: `${upstream}/${mode}/v1` });
 	return {

@@ -17,8 +17,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { stop as stopEsbuild } from "esbuild";
 import { modulesIn } from "../miniflare/modules.ts";
+import { capacityOf } from "../src/config/capacity.ts";
 import { configure, describeRouting } from "../src/config.ts";
 import { checkAddress } from "./address.ts";
+import { guardConnections } from "./connection-guard.ts";
+import { describeFileLimit, reachableFileLimit } from "./file-limit.ts";
 import { readOptions } from "./options.ts";
 import { reloadOnChange } from "./reload.ts";
 import {
@@ -59,6 +62,8 @@ const state = await lockState(options.state).catch((error: Error) =>
 	stopWith(`cannot keep state in ${options.state}: ${error.message}`),
 );
 await checkAddress(options.host, options.port);
+const limit = reachableFileLimit();
+const capacity = capacityOf(limit.files);
 const told = toldToStop();
 const served = await start(state);
 console.log(banner(served.url));
@@ -85,11 +90,15 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 	const built = join(folder, "worker");
 	await bundleWorker(built);
 	await stopEsbuild();
+	const behind = limit.isLow ? join(folder, "http.sock") : undefined;
 	const spec = {
 		name: "ganglion",
 		modules: modulesIn(built),
 		...runtimeSettings(),
 		...variables,
+		vars: { ...variables.vars, ...(limit.files !== undefined && { OPEN_FILES: String(limit.files) }) },
+		...(limit.files !== undefined && { openFiles: limit.files }),
+		...(behind !== undefined && { behind }),
 		state: objects,
 		host: options.host,
 		doors: [
@@ -102,6 +111,8 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 		stopWith(`workerd cannot be started: ${error.message}`),
 	);
 	servedBy(served.pid);
+	if (behind !== undefined)
+		await guardConnections({ ...options, target: behind, maxConnections: capacity.connections });
 	// Whatever ends this script: nobody else would look after it.
 	process.on("exit", () => signal(served.pid, "SIGKILL"));
 	return served;
@@ -216,7 +227,7 @@ Ganglion is ready on ${url}
 
 ${serving()}
   Accounts and bills are in ${options.state}
-${access()}`;
+${describeFileLimit(limit, capacity.connections)}${access()}`;
 }
 
 function access(): string {

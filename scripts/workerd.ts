@@ -6,6 +6,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
+import { withFileLimit } from "./file-limit.ts";
 
 export interface WorkerSpec {
 	name: string;
@@ -23,6 +24,10 @@ export interface WorkerSpec {
 	state?: string;
 	/** Where it listens, instead of loopback: an address or a name. */
 	host?: string;
+	/** A Unix socket to listen at instead of the port, which a guard in front of it listens at. */
+	behind?: string;
+	/** Its limit of open files, where that is to be set. */
+	openFiles?: number;
 	/** Doors to its other entrypoints: Unix sockets. */
 	doors?: readonly { entrypoint: string; path: string }[];
 	/** In a process group of its own: a terminal's Ctrl-C is not for it. */
@@ -67,7 +72,7 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const pinned = cpu !== undefined && process.platform === "linux";
 	const inspector =
 		spec.inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${spec.inspectorPort}`];
-	const command = [workerd, "serve", ...inspector, config];
+	const command = withFileLimit(spec.openFiles, [workerd, "serve", ...inspector, config]);
 	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
 	const log = spec.log ?? "inherit";
 	const env = { ...process.env, ...secrets };
@@ -76,7 +81,7 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
 		child.once("exit", (code, signal) => resolve(signal ?? code ?? 1)),
 	);
-	await listening(port, child, EVERYWHERE[host] ?? host).catch(async (error) => {
+	await listening(spec.behind ?? { port, host: EVERYWHERE[host] ?? host }, child).catch(async (error) => {
 		await stop(child);
 		throw error;
 	});
@@ -99,6 +104,7 @@ const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : 
 function capnp(spec: WorkerSpec, port: number, state: string): string {
 	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, doors = [] } = spec;
 	const { compatibilityDate, compatibilityFlags = [] } = spec;
+	const address = spec.behind === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.behind}`;
 	const embedded = modules.map(
 		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
 	);
@@ -125,7 +131,7 @@ const config :Workerd.Config = (
 		(name = "state", disk = (path = ${text(state)}, writable = true)),
 	],
 	sockets = [
-		(name = "http", address = ${text(`${bracketed(host)}:${port}`)}, http = (), service = "main"),
+		(name = "http", address = ${text(address)}, http = (), service = "main"),
 		${doors.map(door).join("")}
 	],
 );
@@ -141,19 +147,24 @@ const main :Workerd.Worker = (
 `;
 }
 
-export async function listening(port: number, child: ChildProcess, host = LOOPBACK): Promise<void> {
+type Address = string | { port: number; host?: string };
+
+export async function listening(address: Address, child: ChildProcess): Promise<void> {
 	const until = performance.now() + START_MS;
 	while (performance.now() < until) {
 		if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} before it listened`);
-		if (await connects(port, host)) return;
+		if (await connects(address)) return;
 		await wait(RETRY_MS);
 	}
-	throw new Error(`nothing listens on port ${port}`);
+	throw new Error(`nothing listens on ${typeof address === "string" ? address : `port ${address.port}`}`);
 }
 
-const connects = (port: number, host: string): Promise<boolean> =>
+const connects = (address: Address): Promise<boolean> =>
 	new Promise((resolve) => {
-		const socket = createConnection({ host, port });
+		const socket =
+			typeof address === "string"
+				? createConnection(address)
+				: createConnection({ host: LOOPBACK, ...address });
 		socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
 		socket.once("connect", () => socket.destroy());
 	});

@@ -42,6 +42,8 @@ export interface Config {
 	/** Ids of the last. */
 	adHoc: readonly string[];
 	allowAnonymous: boolean;
+	/** Limit of open files of the process, where there is one: `OPEN_FILES`, which `scripts/serve.ts` sets. */
+	openFiles?: number;
 	/** The origin where callers reach this gateway, for the addresses that it gives. */
 	publicUrl?: string;
 	/** Absent: no page of another origin may read answers. */
@@ -69,6 +71,7 @@ export function configure(variables: object): Config {
 		...providers.map(({ route }) => route),
 	];
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
+	const openFiles = readCount("OPEN_FILES", env, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	// Whoever is alone on a laptop runs test suites that the product's rates have no room for.
 	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
@@ -103,6 +106,7 @@ export function configure(variables: object): Config {
 		catalog,
 		adHoc,
 		allowAnonymous,
+		...(openFiles !== undefined && { openFiles }),
 		...(publicUrl !== undefined && { publicUrl }),
 		...(cors && { cors }),
 		...(adminToken !== undefined && { adminToken }),
@@ -147,6 +151,15 @@ function readPublicUrl(value: unknown, problems: Problems): string | undefined {
 	const url = typeof value === "string" ? URL.parse(value) : null;
 	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
 	problems.add(["PUBLIC_URL"], "expected an origin such as https://ai.example.com, found another value");
+	return undefined;
+}
+
+function readCount(name: string, env: Env, problems: Problems): number | undefined {
+	const value = env[name];
+	if (value === undefined || value === "") return undefined;
+	const count = Number(value);
+	if (Number.isInteger(count) && count > 0) return count;
+	problems.add([name], `expected a whole number from 1, found ${kindOf(value)}`);
 	return undefined;
 }
 

@@ -1,5 +1,6 @@
 /** Configuration and the world, as the pipeline takes them. */
 import { waitUntil as keepAlive } from "cloudflare:workers";
+import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { logFailure } from "./log.ts";
 import type { Account } from "./objects/account.ts";
@@ -10,6 +11,7 @@ import { FLEET_NAME, type Fleet } from "./objects/fleet.ts";
 import { Flights } from "./objects/flights.ts";
 import { IsolateHealth } from "./objects/health.ts";
 import { KnownAccounts } from "./objects/known-accounts.ts";
+import { OpenObjects } from "./objects/open-objects.ts";
 import type { Services } from "./request.ts";
 
 /** What a deployment binds, beside its variables. */
@@ -32,7 +34,7 @@ export type Persistent = Omit<Services, keyof Configured> & { background: Backgr
 
 /** Throws a `ConfigError` where a binding is missing. */
 export const createServices = (config: Config, bindings: Bindings): Services & { background: Background } =>
-	servicesOf(config, createPersistent(bindings));
+	servicesOf(config, createPersistent(bindings, config));
 
 export const servicesOf = (
 	{ aliases, catalog, routing, limits, publicUrl }: Config,
@@ -47,7 +49,7 @@ export const servicesOf = (
 });
 
 /** Throws a `ConfigError` where a binding is missing. */
-export function createPersistent(bindings: Bindings): Persistent {
+export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config, "openFiles">): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
@@ -74,6 +76,7 @@ export function createPersistent(bindings: Bindings): Persistent {
 		ledgers: createLedgers({
 			namespace: ACCOUNT,
 			known: directory,
+			open: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
 			now,
 			waitUntil,
 			wait,

@@ -23,6 +23,7 @@ import { AliasCache } from "./alias-cache.ts";
 import type { AliasRow } from "./alias-table.ts";
 import type { KnownAccounts } from "./known-accounts.ts";
 import { Leeway } from "./leeway.ts";
+import type { OpenObjects } from "./open-objects.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
 import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
@@ -36,6 +37,8 @@ export interface LedgersWorld extends OutboxWorld {
 	namespace: DurableObjectNamespace<Account>;
 	/** Only accounts that it knows have their objects opened. */
 	known: KnownAccounts;
+	/** Each open object holds files of the process. */
+	open: OpenObjects;
 	/** Tells the operator of settlements that could not be delivered yet. */
 	log(error: AiError, requestId: string): void;
 }
@@ -92,7 +95,9 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 	}
 
 	admit(admission: Admission): Promise<Granted> {
-		if (this.#isolate.known.isCached(this.#account)) return this.#admit(admission);
+		const { known, open } = this.#isolate;
+		// At once where nothing has to be waited for.
+		if (known.isCached(this.#account) && open.mayCall(this.#account)) return this.#admit(admission);
 		return this.#identify(admission.credential).then(() => this.#admit(admission));
 	}
 
@@ -232,18 +237,24 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 		return this.#call(async (stub) => stub.standing(query));
 	}
 
-	/** Opens no object of an unknown account for a token. The operator's call records the account. */
+	/**
+	 * Opens no object of an unknown account for a token, nor more objects than the process has files for. The operator's call
+	 * records the account.
+	 */
 	async #identify(credential: Credential): Promise<void> {
-		const { known } = this.#isolate;
+		const { known, open } = this.#isolate;
 		const account = this.#account;
-		if (known.isCached(account)) return;
-		try {
-			if (credential.kind === "operator") return await known.record(account);
-			if (await known.exists(account)) return;
-		} catch (cause) {
-			throw unavailable(cause);
+		if (!known.isCached(account)) {
+			let exists = true;
+			try {
+				if (credential.kind === "operator") await known.record(account);
+				else exists = await known.exists(account);
+			} catch (cause) {
+				throw unavailable(cause);
+			}
+			if (!exists) throw new AiError("authentication");
 		}
-		throw new AiError("authentication");
+		if (!open.mayCall(account)) throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
 	}
 
 	/** A stub belongs to the request that got it, so each call gets its own. */
@@ -261,7 +272,10 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 		const known = outboxes.get(account);
 		if (known) return known;
 		const outbox = new Outbox(this.#isolate, {
-			send: (batch) => this.#call(async (stub) => stub.settle(batch)),
+			send: (batch) => {
+				this.#isolate.open.note(account);
+				return this.#call(async (stub) => stub.settle(batch));
+			},
 			gaveUp: (error, [first]) => this.#isolate.log(toAiError(error), first?.ticket ?? ""),
 			idle: () => {
 				// A flush that was taken for lost may come to its end beside a newer outbox.
@@ -272,6 +286,9 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 		return outbox;
 	}
 }
+
+/** Other accounts' objects close when they have been idle for ten seconds. */
+const BUSY_SECONDS = 5;
 
 /** The caller was verified before: its account is known, or it is the operator. */
 const VERIFIED: Credential = { kind: "operator" };

@@ -37,6 +37,11 @@ export class Background {
 		return this.#closed;
 	}
 
+	/** Requests that are not settled yet, and what else goes on behind answers. */
+	get size(): number {
+		return this.#underWay;
+	}
+
 	close(): void {
 		this.#closed = true;
 	}

@@ -31,11 +31,16 @@ export function drain(background: Pick<Background, "close" | "rest">) {
 	};
 }
 
-/** What whoever comes too late is told. */
-export function closing(): Response {
+/** The answer after the gateway was told to stop. */
+export const closing = (): Response => noCapacity(503);
+
+/** The answer while the process has as many requests under way as its open files allow. */
+export const busy = (): Response => noCapacity(429);
+
+function noCapacity(status: 429 | 503): Response {
 	const { body } = failureEnvelope(new AiError("outOfCapacity"), "");
 	return new Response(body, {
-		status: 503,
+		status,
 		headers: { "content-type": "application/json", "retry-after": RETRY_AFTER_SECONDS },
 	});
 }

@@ -8,6 +8,7 @@ import type { Admission, Settlement } from "../../src/objects/admission.ts";
 import { GATHER_MS } from "../../src/objects/admission-queue.ts";
 import { type DirectoryCalls, KnownAccounts } from "../../src/objects/known-accounts.ts";
 import { LEEWAY_MS } from "../../src/objects/leeway.ts";
+import { OpenObjects } from "../../src/objects/open-objects.ts";
 import { admission, newAccount, settlement, stubOf, TASK, worth } from "./ask.ts";
 
 /** What befalls a call: it does not arrive, or its answer does not come back, or neither is ever known. */
@@ -35,7 +36,7 @@ const EVERY_ACCOUNT = {
 } as unknown as DirectoryCalls;
 
 /** The Worker's side in front of the real objects, in a world whose time the test lets pass. */
-function isolate(): Isolate {
+function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 	let now = 1_000_000;
 	let timers: { at: number; ring(): void }[] = [];
 	const running = new Set<Promise<unknown>>();
@@ -70,6 +71,7 @@ function isolate(): Isolate {
 		accounts: createLedgers({
 			namespace,
 			known: new KnownAccounts({ directory: () => EVERY_ACCOUNT, now: () => now }),
+			open: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
 			wait: (milliseconds) =>
 				new Promise((resolve) => {

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createLedgers } from "../../src/objects/accounts.ts";
 import { type DirectoryCalls, KnownAccounts } from "../../src/objects/known-accounts.ts";
+import { OpenObjects } from "../../src/objects/open-objects.ts";
 import { admission, newAccount } from "../objects/ask.ts";
 import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
 
@@ -47,7 +48,8 @@ it("answers 502 while the directory cannot be asked, and opens nothing", async (
 	const directory = { has: () => Promise.reject(new Error("overloaded")) } as unknown as DirectoryCalls;
 	const world = { now: () => 0, wait: async () => {}, waitUntil: () => {}, log: () => {} };
 	const known = new KnownAccounts({ ...world, directory: () => directory });
-	const { of } = createLedgers({ ...world, known, namespace: env.ACCOUNT });
+	const open = new OpenObjects({ max: 1, now: () => 0 });
+	const { of } = createLedgers({ ...world, known, open, namespace: env.ACCOUNT });
 	const credential = { kind: "token", hash: "0".repeat(64) } as const;
 	await expect(of(account).verify(credential, "run")).rejects.toMatchObject({ status: 502, code: 7009 });
 	await expect(of(account).admit(admission({ credential }))).rejects.toMatchObject({

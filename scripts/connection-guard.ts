@@ -1,0 +1,89 @@
+/**
+ * Stands before `workerd` where open files are few: the runtime ends when it cannot accept a connection. Connections up to
+ * a maximum are passed to the runtime's Unix socket, byte by byte; further ones get 503.
+ *
+ * Each connection holds two files here and at least one in the runtime, so the maximum suits both (src/config/capacity.ts).
+ */
+import { createConnection, createServer, type Server, type Socket } from "node:net";
+
+/** Time for the first byte of a request. */
+const FIRST_BYTE_MS = 10_000;
+/**
+ * Without a byte in either direction. Longer than the gateway waits for an engine. The runtime itself closes connections
+ * that wait for another request, and those whose headers are not complete in time.
+ */
+const IDLE_MS = 15 * 60_000;
+/** Time for a refused caller to read why. */
+const REFUSED_MS = 1_000;
+/** Refused callers who read slowly hold files, too: beyond so many a connection is closed without an answer. */
+const maxRefused = (maxConnections: number): number => 2 * maxConnections;
+
+const BODY = JSON.stringify({
+	result: null,
+	success: false,
+	errors: [{ code: 3040, message: "Capacity temporarily exceeded, please try again." }],
+	messages: [],
+});
+const REFUSAL = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 2\r\nconnection: close\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`;
+
+export interface GuardOptions {
+	host: string;
+	port: number;
+	/** The runtime's socket. */
+	target: string;
+	maxConnections: number;
+	firstByteMs?: number;
+}
+
+/** Resolves when it listens. */
+export function guardConnections({
+	host,
+	port,
+	target,
+	maxConnections,
+	firstByteMs = FIRST_BYTE_MS,
+}: GuardOptions): Promise<Server> {
+	let open = 0;
+	const server = createServer({ allowHalfOpen: true, noDelay: true }, (caller) => {
+		caller.on("error", () => caller.destroy());
+		if (open >= maxConnections) return refuse(caller);
+		open++;
+		caller.once("close", () => open--);
+		pass(caller, target, firstByteMs);
+	});
+	server.maxConnections = maxConnections + maxRefused(maxConnections);
+	// Where this process itself has no file left, the connection waits in the queue of the system.
+	server.on("error", (error) => console.error(`A connection could not be accepted: ${error.message}`));
+	return new Promise((resolve, reject) => {
+		server.once("error", reject);
+		server.listen(port, host, () => {
+			server.off("error", reject);
+			resolve(server);
+		});
+	});
+}
+
+function refuse(caller: Socket): void {
+	caller.end(REFUSAL);
+	caller.resume();
+	caller.once("end", () => caller.destroy());
+	setTimeout(() => caller.destroy(), REFUSED_MS).unref();
+}
+
+/** Opens the runtime's side with the first byte: a silent caller costs the runtime nothing. */
+function pass(caller: Socket, target: string, firstByteMs: number): void {
+	caller.setTimeout(firstByteMs, () => caller.destroy());
+	caller.once("readable", () => {
+		const runtime = createConnection({ path: target, allowHalfOpen: true });
+		const end = (): void => {
+			caller.destroy();
+			runtime.destroy();
+		};
+		runtime.once("error", end);
+		runtime.once("close", end);
+		caller.once("close", end);
+		caller.setTimeout(IDLE_MS);
+		caller.pipe(runtime);
+		runtime.pipe(caller);
+	});
+}

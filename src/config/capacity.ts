@@ -1,0 +1,40 @@
+/**
+ * How much a process may take on with its limit of open files. The runtime ends when it cannot open another: all requests
+ * under way are lost. Measured with workerd: a stream holds 4 files (the sockets of the caller and of the engine), an
+ * account's object 3 until it has been idle for 10 seconds, the process itself about 50.
+ */
+export interface Capacity {
+	/** At which the gateway refuses new ones itself, before the connections are used up. */
+	requests: number;
+	/** Accounts whose objects are open. */
+	accounts: number;
+	/** Of callers. Each may have one request under way. */
+	connections: number;
+}
+
+const OWN_FILES = 64;
+const FILES_PER_REQUEST = 4;
+const FILES_PER_ACCOUNT = 3;
+/** What remains is a reserve: settlements and alarms open objects, too. */
+const SHARE_OF_CONNECTIONS = 0.6;
+const SHARE_OF_ACCOUNTS = 0.3;
+const REQUESTS_PER_CONNECTION = 0.85;
+
+const UNLIMITED: Capacity = {
+	requests: Number.POSITIVE_INFINITY,
+	accounts: Number.POSITIVE_INFINITY,
+	connections: Number.POSITIVE_INFINITY,
+};
+
+/** `openFiles`: the limit of the process. Absent where the platform has none, as on Cloudflare. */
+export function capacityOf(openFiles: number | undefined): Capacity {
+	if (openFiles === undefined) return UNLIMITED;
+	const free = Math.max(0, openFiles - OWN_FILES);
+	const share = (part: number, files: number): number => Math.max(1, Math.floor((free * part) / files));
+	const connections = share(SHARE_OF_CONNECTIONS, FILES_PER_REQUEST);
+	return {
+		requests: Math.ceil(connections * REQUESTS_PER_CONNECTION),
+		accounts: share(SHARE_OF_ACCOUNTS, FILES_PER_ACCOUNT),
+		connections,
+	};
+}
