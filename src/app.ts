@@ -4,6 +4,7 @@ import type { CorsSetting } from "./config/cors.ts";
 import { AiError, toAiError } from "./errors.ts";
 import type { Services } from "./request.ts";
 import { aliases } from "./surfaces/aliases.ts";
+import { allAccounts } from "./surfaces/all-accounts.ts";
 import { type Access, authenticate, callerOf } from "./surfaces/authenticate.ts";
 import { crossOrigin } from "./surfaces/cross-origin.ts";
 import { failureEnvelope } from "./surfaces/envelope.ts";
@@ -43,6 +44,7 @@ export function createApp(services: Services, { cors, ...access }: Access & { co
 	app.route("/client/v4/accounts/:account/tokens", tokens(services));
 	app.route("/client/v4/user/tokens", userTokens(services));
 	app.route("/metrics", metrics(services));
+	app.route("/client/v4", allAccounts(services));
 	app.route("/client/v4/accounts/:account/ai/aliases", aliases(services));
 	app.route("/client/v4/accounts/:account/ai/usage", usage(services));
 	app.route("/client/v4/accounts/:account/ai/v1", openai(services));

@@ -7,13 +7,18 @@ import { readJson } from "./body.ts";
 /** Of what such a route is sent, which is never a document. */
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** `policies[0].effect: Invalid option: …`; `whole` where it is no one field. Never repeats a value. */
+/** A sentence that lists more is not read. */
+const MAX_MISTAKES = 8;
+
+/** All mistakes: `policies[0].effect: Invalid option: …; name: …`; `whole` where it is no one field. Never repeats a value. */
 export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, whole: "body" | "query"): T {
 	const result = schema.safeParse(fields);
 	if (result.success) return result.data;
-	const { path, message } = result.error.issues[0] ?? { path: [], message: "Invalid request" };
-	const field = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
-	throw new AiError("invalidRequest", `${field.replace(/^\./, "") || whole}: ${message}`);
+	const mistakes = result.error.issues.map(({ path, message }) => {
+		const field = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+		return `${field.replace(/^\./, "") || whole}: ${message}`;
+	});
+	throw new AiError("invalidRequest", mistakes.slice(0, MAX_MISTAKES).join("; "));
 }
 
 export async function readFields(request: Request, limits: Limits): Promise<unknown> {

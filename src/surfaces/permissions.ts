@@ -101,6 +101,9 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/usage/refused`]: READS,
 	[`${AI}/usage/requests`]: READS,
 	"/metrics": { GET: "deferred" },
+	// For the operator alone, which the handlers check.
+	[`${V4}/accounts`]: { GET: "deferred" },
+	[`${V4}/usage`]: { GET: "deferred" },
 
 	"/v1/:account/:gateway": { POST: "run" },
 	// The universal address, as the binding's class writes it.

@@ -37,19 +37,21 @@ const dimensions = <T extends string>(names: readonly T[]) =>
 const day = z.iso.date("expected a UTC day, like 2026-11-21");
 
 /** Of a report by days. */
-const period = (today: string) => ({
+export const period = (today: string) => ({
 	from: day.optional(),
 	to: day.default(today),
 	format: z.enum(["json", "csv"]).default("json"),
 });
 
-const begun = <T extends { from?: string | undefined; to: string }>(query: T): T & { from: string } => ({
+export const begun = <T extends { from?: string | undefined; to: string }>(
+	query: T,
+): T & { from: string } => ({
 	...query,
 	from: query.from ?? utcDay(Date.parse(query.to) - (DEFAULT_DAYS - 1) * DAY_MS),
 });
 
-const isForward = ({ from, to }: { from: string; to: string }): boolean => from <= to;
-const BACKWARD = { path: ["from"], message: "is after to" };
+export const isForward = ({ from, to }: { from: string; to: string }): boolean => from <= to;
+export const BACKWARD = { path: ["from"], message: "is after to" };
 
 const usageQuery = (today: string) =>
 	z
@@ -129,7 +131,7 @@ export function usage({ ledgers, now }: Services): Hono {
 	return app;
 }
 
-const countsJson = (counts: UsageCounts) => ({
+export const countsJson = (counts: UsageCounts) => ({
 	requests: counts.requests,
 	failed: counts.failed,
 	input_tokens: counts.inputTokens,
@@ -138,7 +140,7 @@ const countsJson = (counts: UsageCounts) => ({
 	neurons: counts.microNeurons / MICRO_NEURONS,
 });
 
-const COUNTS: readonly (keyof ReturnType<typeof countsJson>)[] = [
+export const COUNTS: readonly (keyof ReturnType<typeof countsJson>)[] = [
 	"requests",
 	"failed",
 	"input_tokens",

@@ -399,7 +399,7 @@ const EVERYTHING_BUT = new Map(
 );
 /** What a route's own call asks for; a valid token is enough for `verify`. */
 const DEFERRED = (path: string): Permission | undefined =>
-	path.endsWith("/verify") ? undefined : path === "/metrics" ? "read" : "run";
+	/\/(?:verify|v4\/(?:accounts|usage))$/.test(path) ? undefined : path === "/metrics" ? "read" : "run";
 
 describe("the open path", () => {
 	it("says what this is", async () => {

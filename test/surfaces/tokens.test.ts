@@ -253,6 +253,14 @@ describe("the token routes", () => {
 		expect(await failureOf(await ask("/tokens", ADMIN, json("POST", body)))).toBe(`400 1001: ${message}`);
 	});
 
+	it("names every mistake of a body at once", async () => {
+		const { ask } = closedGateway();
+		const body = { name: "", policies: [{ effect: "maybe", permission_groups: [], resources: {} }] };
+		const failure = await failureOf(await ask("/tokens", ADMIN, json("POST", body)));
+		for (const field of ["name: ", "policies[0].effect: ", "policies[0].permission_groups: "])
+			expect(failure).toContain(field);
+	});
+
 	it.each([
 		["not JSON", "{", /^400 1001: Error: the request body is not valid JSON/],
 		["empty", undefined, /^400 1001: Request is missing headers or body: body$/],

@@ -1,0 +1,70 @@
+/**
+ * For the operator: `GET /client/v4/accounts`, the accounts that there are (Cloudflare's route, with what is known here), and
+ * `GET /client/v4/usage`, what each of them used, as JSON or CSV. Pages of a hundred: `cursor` is of the answer before.
+ */
+import { type Context, Hono } from "hono";
+import * as z from "zod";
+import { AiError } from "../errors.ts";
+import { utcDay } from "../objects/clock.ts";
+import type { Services } from "../request.ts";
+import { parseFields } from "./account-request.ts";
+import { ACCOUNT_ID, bearerOf } from "./authenticate.ts";
+import { csv } from "./csv.ts";
+import { envelope } from "./envelope.ts";
+import { methodNotAllowed } from "./routes.ts";
+import { BACKWARD, begun, COUNTS, countsJson, isForward, period } from "./usage.ts";
+
+/** Each is a call of its object: a subrequest. */
+const PAGE = 100;
+
+const cursor = z.string().regex(ACCOUNT_ID, "expected the cursor of the answer before").optional();
+const ListQuery = z.strictObject({ cursor });
+const usageQuery = (today: string) =>
+	z
+		.strictObject({ cursor, ...period(today) })
+		.transform(begun)
+		.refine(isForward, BACKWARD);
+
+export function allAccounts({ directory, ledgers, now }: Services): Hono {
+	const app = new Hono({ strict: false });
+	const pageAfter = (after: string | undefined) =>
+		directory.list({ limit: PAGE, ...(after !== undefined && { after }) });
+
+	app.get("/accounts", async (c) => {
+		onlyOperator(c);
+		const { accounts, next } = await pageAfter(parseFields(ListQuery, c.req.query(), "query").cursor);
+		const result = accounts.map(({ id, recordedAt }) => ({
+			id,
+			name: id,
+			type: "standard",
+			created_on: new Date(recordedAt).toISOString(),
+		}));
+		return envelope(result, {
+			result_info: { count: result.length, ...(next !== undefined && { cursor: next }) },
+		});
+	});
+
+	app.get("/usage", async (c) => {
+		onlyOperator(c);
+		const { cursor, from, to, format } = parseFields(usageQuery(utcDay(now())), c.req.query(), "query");
+		const { accounts, next } = await pageAfter(cursor);
+		const rows = await Promise.all(
+			accounts.map(async ({ id }) => {
+				const { total } = await ledgers.of(id).usage({ from, to, by: ["day"] });
+				return { account: id, ...countsJson(total) };
+			}),
+		);
+		if (format === "csv") return csv(rows, ["account", ...COUNTS], `usage-${from}-${to}.csv`);
+		return envelope(rows, {
+			result_info: { from, to, count: rows.length, ...(next !== undefined && { cursor: next }) },
+		});
+	});
+
+	methodNotAllowed(app, ["/accounts", "/usage"]);
+	return app;
+}
+
+function onlyOperator(c: Context): void {
+	if (bearerOf(c).credential.kind !== "operator")
+		throw new AiError("forbidden", "Authentication error: only the operator's token sees all accounts");
+}
