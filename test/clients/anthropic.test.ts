@@ -192,10 +192,10 @@ describe("Anthropic SDK", () => {
 				(error: unknown) => error,
 			);
 		const missing = await failure({ model: "@cf/none/such" });
-		expect(missing).toBeInstanceOf(Anthropic.BadRequestError);
+		expect(missing).toBeInstanceOf(Anthropic.NotFoundError);
 		expect(missing).toMatchObject({
-			status: 400,
-			error: { type: "error", error: { type: "invalid_request_error" } },
+			status: 404,
+			error: { type: "error", error: { type: "not_found_error" } },
 		});
 		const malformed = await failure({ max_tokens: 0 });
 		expect(malformed).toBeInstanceOf(Anthropic.BadRequestError);
@@ -204,7 +204,9 @@ describe("Anthropic SDK", () => {
 		});
 		const hosted = await failure({ tools: [{ type: "web_search_20250305", name: "web_search" }] });
 		expect(hosted).toMatchObject({
-			error: { error: { message: expect.stringContaining('"web_search_20250305" is not supported') } },
+			error: {
+				error: { message: expect.stringContaining('"web_search_20250305" is a tool of Anthropic\'s own') },
+			},
 		});
 	});
 });
