@@ -109,6 +109,26 @@ describe("audio.translations", () => {
 	});
 });
 
+describe("audio.speech", () => {
+	const AURA = "@cf/deepgram/aura-2-en";
+
+	it("takes the model's own speakers where the route is strict, and any voice where an engine has the say", async () => {
+		const refused = await client().post("/v1/audio/speech", { model: AURA, input: "Hi", voice: "zzz" });
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({
+			errors: [{ code: 5006, message: expect.stringContaining("at '/voice'") }],
+			error: { param: "voice" },
+		});
+		const { post, requests } = client(
+			() =>
+				new Response(new Uint8Array([0xff, 0xfb, 0x90, 0]), { headers: { "content-type": "audio/mpeg" } }),
+			[AURA],
+		);
+		await post("/v1/audio/speech", { model: AURA, input: "Hi", voice: "zzz" });
+		expect(await requests[0]?.json()).toMatchObject({ voice: "zzz" });
+	});
+});
+
 describe("images.edit", () => {
 	const file = () => toFile(png(64, 64), "a.png", { type: "image/png" });
 

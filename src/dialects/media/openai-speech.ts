@@ -1,6 +1,6 @@
 /**
  * `POST /audio/speech`. `voice` goes to the engine as it is: OpenAI's own names mean something only to an engine that
- * knows them. `instructions` have no counterpart in the models here, and are dropped.
+ * knows them. A strict route takes only the speakers that the model has. `instructions` have no counterpart in the models here, and are dropped.
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
@@ -8,7 +8,7 @@ import type { SpeechInput } from "../../tasks/audio.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
-import { speechMedia } from "./text-to-speech.ts";
+import { SPEAKERS, speechMedia } from "./text-to-speech.ts";
 
 /** Hertz of `pcm`, which has no header to say so. */
 const PCM_SAMPLE_RATE = 24_000;
@@ -36,9 +36,12 @@ type SpeechRequest = z.output<typeof SpeechRequest>;
 
 const reader: Reader = {
 	schema: () => SpeechRequest,
-	read({ input, voice, response_format, speed, stream_format }: SpeechRequest, { defaults }) {
+	read({ input, voice, response_format, speed, stream_format }: SpeechRequest, { id, defaults }, strict) {
 		if (stream_format === "sse") throw new AiError("badInput", "Error: '/stream_format' must be 'audio'");
 		const name = typeof voice === "object" ? voice?.id : voice;
+		const speakers: readonly string[] | undefined = SPEAKERS[id];
+		if (strict && name && speakers && !speakers.includes(name))
+			throw new AiError("badInput", `Error: enum value not in ${speakers.join(",")} at '/voice'`);
 		const usual = typeof defaults.speaker === "string" ? defaults.speaker : undefined;
 		return {
 			task: "text-to-speech",

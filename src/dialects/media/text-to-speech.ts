@@ -27,7 +27,7 @@ const melo: Reader = {
 const names = (list: string): string[] => list.split(" ");
 
 /** Voices of the catalogue's own models; one that an operator adds may have any. */
-const SPEAKERS: Record<string, string[]> = {
+export const SPEAKERS: Record<string, string[]> = {
 	"@cf/deepgram/aura-1": names(
 		"angus asteria arcas orion orpheus athena luna zeus perseus helios hera stella",
 	),
