@@ -51,6 +51,8 @@ export interface InferenceRequest {
 export interface RequestOptions {
 	/** `x-ganglion-single-flight`: an identical request that is being answered may answer this one, too. */
 	singleFlight?: boolean;
+	/** No engine that is busy is waited for: 3040 at once. */
+	rejectIfBusy?: boolean;
 }
 
 export interface Inputs {

@@ -35,6 +35,10 @@ export interface Target {
 	key?: string;
 	headers: Record<string, string>;
 	timeouts: Timeouts;
+	/** `anywhere`: the engine's chat template takes system messages in the middle of a conversation. Absent: by its kind and host. */
+	systemMessages?: "first" | "anywhere";
+	/** Tokens of context that Ollama gives the model. */
+	numCtx?: number;
 	/** Asked instead of an address, which is then empty. */
 	binding?: AiBinding;
 }

@@ -27,9 +27,18 @@ export interface Deadline {
 	close(): void;
 }
 
-/** Starts with the upstream's turn, for its header. */
-export function startDeadline(target: Target, now: World["now"], caller: AbortSignal): Deadline {
-	const { headerMs, totalMs } = target.timeouts;
+/**
+ * Starts with the upstream's turn, for its header. A whole answer has its header when it is made: then only the time of
+ * the whole call ends the wait.
+ */
+export function startDeadline(
+	target: Target,
+	now: World["now"],
+	caller: AbortSignal,
+	answers: "whole" | "stream" = "stream",
+): Deadline {
+	const { totalMs } = target.timeouts;
+	const headerMs = answers === "stream" ? target.timeouts.headerMs : totalMs;
 	const controller = new AbortController();
 	const { signal } = controller;
 	const callEndsAt = now() + totalMs;

@@ -129,7 +129,7 @@ export async function postForStream<Schema extends z.ZodType>(
 	call: Call,
 	{ types, schema, take, ...request }: StreamRequest<Schema>,
 ): Promise<StreamReply<z.output<Schema>>> {
-	const exchange = await open(call, request);
+	const exchange = await open(call, { ...request, streams: true });
 	const { response, deadline } = exchange;
 	if (types.includes(mediaType(response) ?? "") && response.body)
 		return { kind: "stream", ...(await take(response.body, deadline)) };
@@ -141,6 +141,8 @@ interface Request extends RequestOptions {
 	/** Absent: a GET. */
 	body?: RequestBody;
 	accept: string;
+	/** The header comes before the answer is made. */
+	streams?: true;
 }
 
 /** An answer whose body has not been read. Reading it closes the deadline. */
@@ -165,7 +167,8 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 		...(body && !isRaw && { "content-type": "application/json" }),
 	};
 
-	const deadline = startDeadline(target, world.now, call.signal);
+	const answers = request.streams ? "stream" : "whole";
+	const deadline = startDeadline(target, world.now, call.signal, answers);
 	try {
 		deadline.signal.throwIfAborted();
 		// Called without its object: the runtime's own fetch refuses another `this`.

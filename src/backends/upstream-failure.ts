@@ -122,7 +122,9 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		case "noSuchModel":
 			// For this target only: another engine may have it.
 			return fail(
-				`No such model ${model.id} or task: the backend '${target.backend}' has no model '${target.model}'`,
+				lacksVersion(target, message)
+					? `${name} has no such address: its url in BACKENDS may lack /v1`
+					: `No such model ${model.id} or task: the backend '${target.backend}' has no model '${target.model}'`,
 				true,
 			);
 		case "upstreamUnavailable":
@@ -131,12 +133,17 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		case "timeout":
 			return fail(`${name} ran out of time`);
 		case "requestTooLarge":
+			return fail(message);
 		case "outOfCapacity":
 			return fail();
 		default:
 			return fail(`${name} failed with HTTP ${status}`);
 	}
 }
+
+/** OpenAI's routes are below a version. A 404 that names a model has found them. */
+const lacksVersion = ({ kind, url }: Target, message = ""): boolean =>
+	kind === "openai" && !/\/(?:v\d|openai)/.test(url) && !/model/i.test(message);
 
 function parseJson(text: string): unknown {
 	try {

@@ -41,6 +41,8 @@ const engineSettings = (env: Env) =>
 		key: secret(env).optional(),
 		headers: headers(env).optional(),
 		timeouts: WholeTimeouts.optional(),
+		system_messages: z.enum(["first", "anywhere"]).optional(),
+		num_ctx: z.int().min(1).optional(),
 		price: BackendPrice.optional(),
 	});
 
@@ -149,6 +151,8 @@ function readBackend(
 		...(engine.key !== undefined && { key: engine.key }),
 		headers: engine.headers ?? {},
 		timeouts: engine.timeouts ?? DEFAULT_TIMEOUTS,
+		...(engine.system_messages && { systemMessages: engine.system_messages }),
+		...(engine.num_ctx !== undefined && { numCtx: engine.num_ctx }),
 		...(engine.price && { prices: engine.price }),
 	};
 }

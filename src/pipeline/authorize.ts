@@ -15,6 +15,8 @@ export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
 
 /** A model that has ended runs where a route names it: the operator serves it, whatever the product does. */
 export function authorize(id: string, services: AuthorizeServices): Model {
+	// Half of a surrogate pair cannot be sent to an engine, nor back in a header.
+	if (!id.isWellFormed()) throw new AiError("noSuchModel", `No such model ${id.toWellFormed()} or task`);
 	const { catalog, routing } = services;
 	const served = routing.find(id);
 	const model = catalog.find(id);

@@ -3,7 +3,7 @@
  * step throws an `AiError`; the surface renders it.
  */
 import { toAiError } from "../errors.ts";
-import type { InferenceRequest, Reply, Served, Services } from "../request.ts";
+import type { InferenceRequest, Plan, Reply, Served, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { admit, checkPlan, limitsOf } from "./admit.ts";
 import { askAhead } from "./ahead.ts";
@@ -34,7 +34,8 @@ export async function run(request: InferenceRequest, services: Services): Promis
 			call,
 			served,
 		} = await askAhead(entry, request.signal, async (call, signal) => {
-			const plan = route(model.id, services, request.session);
+			const planned = route(model.id, services, request.session);
+			const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
 			const lastWords = plan.passthrough && writer.passesOn?.(call, model);
 			// Of one who was asked for nothing, nothing but the calls counts.
 			tried = { backend: "", model: "", attempts: tried.attempts, wasted: [] };
@@ -75,3 +76,6 @@ export async function run(request: InferenceRequest, services: Services): Promis
 
 const droppedOf = (call: TaskCall): Reply["dropped"] =>
 	call.task === "text-generation" && call.input.dropped?.length ? call.input.dropped : undefined;
+
+/** Each engine is asked once. */
+const withoutWaiting = (plan: Plan): Plan => ({ ...plan, retries: { ...plan.retries, attempts: 1 } });

@@ -33,6 +33,11 @@ const RunBody = z.object({
 	options: z.looseObject({ queueRequest: z.unknown().optional() }).nullish(),
 });
 
+/** With the third argument of `run`. */
+interface WireInputs extends Inputs {
+	options?: unknown;
+}
+
 /** Wire versions still spoken; the classes before them sent another request altogether. */
 const WIRE_VERSIONS: ReadonlySet<string | undefined> = new Set(["2", "3"]);
 
@@ -73,19 +78,21 @@ export function binding(services: Services): Hono<BindingEnv> {
 	async function infer(
 		c: Context<BindingEnv>,
 		dialect: (model: Model) => Dialect,
-		read: () => Promise<Inputs> | Inputs,
+		read: () => Promise<WireInputs> | WireInputs,
 	): Promise<Response> {
 		if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
 		const id = c.get("requestId");
+		const model = modelOf(c.req.header("cf-consn-model-id"));
+		const { options, ...inputs } = await read();
 		const reply = await run(
 			{
 				id,
 				caller: c.env.caller,
-				model: modelOf(c.req.header("cf-consn-model-id")),
+				model,
 				dialect,
-				inputs: await read(),
+				inputs,
 				signal: c.req.raw.signal,
-				...preferencesOf(c.req.raw.headers, c.env.caller.account),
+				...preferencesOf(c.req.raw.headers, c.env.caller.account, undefined, options),
 			},
 			services,
 		);
@@ -101,14 +108,14 @@ export function binding(services: Services): Hono<BindingEnv> {
 	}
 
 	/** `{inputs, options}` as JSON; or one input as the body, with the others and the options in the query. */
-	async function readRun(request: Request, query: Record<string, string>): Promise<Inputs> {
+	async function readRun(request: Request, query: Record<string, string>): Promise<WireInputs> {
 		const contentType = request.headers.get("content-type") ?? "";
 		const { userInputs, queueRequest } = query;
 		if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
 			const { inputs, options } = validate(RunBody, await readJson(request, limits));
 			if (options?.queueRequest) refuseQueue();
 			checkTags(options);
-			return { fields: inputs };
+			return { fields: inputs, options };
 		}
 		if (queueRequest === "true") refuseQueue();
 		const fields = boundDepth(parseText(userInputs ?? "{}", "userInputs"), limits.jsonDepth);

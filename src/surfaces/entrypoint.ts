@@ -79,7 +79,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 						dialect: nativeDialect,
 						inputs: await takeInputs(inputs, services.limits),
 						signal,
-						...preferencesOf(headersIn(options?.extraHeaders), caller.account),
+						...preferencesOf(headersIn(options?.extraHeaders), caller.account, undefined, options),
 					},
 					services,
 				);

@@ -192,7 +192,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 				dialect: onlyFor(route),
 				inputs,
 				signal: c.req.raw.signal,
-				...preferencesOf(c.req.raw.headers, c.get("caller").account, inputs.fields),
+				...preferencesOf(c.req.raw.headers, c.get("caller").account, inputs.fields, gatewayOptionsIn(inputs)),
 			},
 			services,
 		);
@@ -201,6 +201,9 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		});
 	}
 }
+
+const gatewayOptionsIn = ({ fields }: Inputs): unknown =>
+	typeof fields === "object" && fields !== null && "options" in fields ? fields.options : undefined;
 
 /** A route's dialect, for the models of its task and for those whose task nobody knows. */
 export const onlyFor =

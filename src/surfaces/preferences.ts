@@ -1,7 +1,7 @@
 /** What a caller asks of the way, not of the model: headers, and fields of coding agents, that every surface reads alike. */
 import * as z from "zod";
 import { parseJson } from "../dialects/json.ts";
-import type { InferenceRequest } from "../request.ts";
+import type { InferenceRequest, RequestOptions } from "../request.ts";
 
 /**
  * Requests with the same value go to the same engine, where the beginning of their prompt is cached. The first is the
@@ -26,11 +26,18 @@ const SessionFields = z.object({
 });
 const UserId = z.object({ session_id: z.string() });
 
+/** Beside a run's inputs, and on the chat route: `{"options": {"rejectIfBusy": true}}`. */
+const GatewayOptions = z.object({ rejectIfBusy: z.literal(true) });
+
+/** What of `options` is the gateway's to heed. */
+const optionsOf = (options: unknown): RequestOptions => GatewayOptions.safeParse(options).data ?? {};
+
 /** `fields`: the body, of a surface whose bodies may name a session. */
 export function preferencesOf(
 	headers: Headers,
 	account: string,
 	fields?: unknown,
+	gatewayOptions?: unknown,
 ): Pick<InferenceRequest, "session" | "options"> {
 	const session = (headerOf(headers) ?? sessionIn(fields))?.slice(0, MAX_SESSION_CHARACTERS);
 	const shares = headers.get(SINGLE_FLIGHT);
@@ -38,7 +45,7 @@ export function preferencesOf(
 	return {
 		// Of one account: an id that another account's client chose has nothing to do with this one.
 		...(session && { session: `${account} ${session}` }),
-		...(singleFlight && { options: { singleFlight } }),
+		options: { ...optionsOf(gatewayOptions), ...(singleFlight && { singleFlight }) },
 	};
 }
 

@@ -91,8 +91,7 @@ export function rest(services: Services): Hono<RestEnv> {
 				"invalidInput",
 				"Invalid input: the asynchronous queue (queueRequest) is not available",
 			);
-		const inputs = withoutOptions(await readInputs(c.req.raw, limits));
-		return infer(c, model, { ...inputs, query: queryOf(c) });
+		return infer(c, model, { ...(await readInputs(c.req.raw, limits)), query: queryOf(c) });
 	});
 	// A websocket's inputs are its query.
 	app.get("/run/:model{.+}", async (c, next) => {
@@ -109,7 +108,7 @@ export function rest(services: Services): Hono<RestEnv> {
 		const model = c.req.param("model").replace(/\/$/, "");
 		if (model.startsWith("v1/") && !(await isNamed(model, c.get("caller"))))
 			throw new AiError("noRoute", NOT_EXPLAINED);
-		const inputs = withoutOptions(await readInputs(c.req.raw, limits));
+		const inputs = await readInputs(c.req.raw, limits);
 		return envelope(await explain(asked(c, model, inputs, nativeDialect), services));
 	});
 
@@ -164,6 +163,7 @@ function asProviderFailure(error: AiError): AiError {
 	return new AiError("providerKeyRefused", undefined, { cause: error.cause, upstream: error.upstream });
 }
 
+/** `options` beside the inputs are the gateway's (`rejectIfBusy`), not the model's. */
 function asked(
 	c: Context<RestEnv>,
 	model: string,
@@ -173,7 +173,17 @@ function asked(
 	const { signal, headers } = c.req.raw;
 	const id = c.get("requestId");
 	const caller = c.get("caller");
-	return { id, caller, model, inputs, dialect, signal, ...preferencesOf(headers, caller.account) };
+	const { options, ...fields } = isRecord(inputs.fields) ? inputs.fields : {};
+	checkTags(options);
+	return {
+		id,
+		caller,
+		model,
+		inputs: options === undefined ? inputs : { ...inputs, fields },
+		dialect,
+		signal,
+		...preferencesOf(headers, caller.account, undefined, options),
+	};
 }
 
 /** Parameters of the address; a repeated one is a list. */
@@ -185,15 +195,8 @@ const queryOf = (c: Context<RestEnv>): Record<string, string | string[]> =>
 		]),
 	);
 
-/** `options` beside the inputs speak to the gateway (`rejectIfBusy`), not to the model. */
-function withoutOptions(inputs: Inputs): Inputs {
-	const { fields } = inputs;
-	if (typeof fields !== "object" || fields === null || Array.isArray(fields) || !("options" in fields))
-		return inputs;
-	const { options, ...rest } = fields;
-	checkTags(options);
-	return { ...inputs, fields: rest };
-}
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The address that the runtime's class asked for, of which only the path and the query count. */
 function forwardedFrom(header: string | undefined): string {

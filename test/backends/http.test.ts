@@ -237,7 +237,9 @@ describe("a stream asked for", () => {
 
 	it("is one whatever the letters of its type", async () => {
 		const reply = await ask(
-			new Response("data: [DONE]\n\n", { headers: { "content-type": "Text/Event-Stream; charset=utf-8" } }),
+			new Response('data: {"choices":[{}]}\n\n', {
+				headers: { "content-type": "Text/Event-Stream; charset=utf-8" },
+			}),
 		);
 		expect(reply.kind).toBe("stream");
 		if (reply.kind === "stream") await reply.events.cancel();
@@ -303,9 +305,19 @@ describe("an error's body", () => {
 describe("time", () => {
 	const { headerMs, idleMs, totalMs } = TARGET.timeouts;
 
-	it("to the header is bounded, and the upstream's fetch ended", async () => {
+	it("until the header of a whole answer is that of the whole call: it comes when the answer is made", async () => {
+		const late = async () => {
+			await new Promise((resolve) => setTimeout(resolve, totalMs - 1));
+			return json({ answer: 1 });
+		};
+		const answer = postJson(callOf(late), "/route", {}, z.object({ answer: z.number() }));
+		await vi.advanceTimersByTimeAsync(totalMs - 1);
+		expect(await answer).toEqual({ answer: 1 });
+	});
+
+	it("to the header of a stream is bounded, and the upstream's fetch ended", async () => {
 		const call = callOf(neverAnswers);
-		const failure = failureOf(postJson(call, "/route", {}, Reply));
+		const failure = failureOf(postStream(call, "/route", {}, { schema: Reply, choices: 1 }));
 		await vi.advanceTimersByTimeAsync(headerMs - 1);
 		expect(call.asked[0]?.signal.aborted).toBe(false);
 		await vi.advanceTimersByTimeAsync(1);

@@ -356,3 +356,23 @@ describe("a refusal of the gateway's own", () => {
 		expect(isHealthy(new AiError("executionFailed"))).toBeUndefined();
 	});
 });
+
+describe("an address without its /v1", () => {
+	const missing = '{"error":{"message":"File Not Found","type":"not_found_error","code":404}}';
+	const asked = async (url: string, body: string) => {
+		const call = callOf(() => json(body, 404), { target: { url } });
+		return ((await failureOf(postJson(call, "/route", {}, z.object({})))) as AiError).description;
+	};
+
+	it("is told as what it is", async () => {
+		expect(await asked("http://engine.test", missing)).toBe(
+			"The backend 'lab' has no such address: its url in BACKENDS may lack /v1",
+		);
+	});
+
+	it("is not suspected where there is one, or where the engine lacks the model", async () => {
+		const lacks = "No such model @cf/lab/model or task: the backend 'lab' has no model 'engine-model'";
+		expect(await asked("http://engine.test/v1", missing)).toBe(lacks);
+		expect(await asked("http://engine.test", '{"error":"The model `x` does not exist."}')).toBe(lacks);
+	});
+});

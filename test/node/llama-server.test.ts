@@ -1,12 +1,16 @@
 /**
- * The `openai` backend against a real engine, where one is given: LLAMA_SERVER_URL and, for embeddings,
- * LLAMA_EMBEDDINGS_URL. Any model does whose vocabulary can write JSON; answers are judged by their shape.
+ * The `openai` backend against a real engine, where one is given (LLAMA_SERVER_URL and, for embeddings,
+ * LLAMA_EMBEDDINGS_URL), else against the replies that llama-server gave to these very requests
+ * (`test/fixtures/openai/llama-cpp/live.json`; RECORD=1 writes them anew). Any model does whose vocabulary can write
+ * JSON; answers are judged by their shape.
  *
  *     llama-server -m MODEL.gguf --jinja --context-shift --port 18080
  *     llama-server -m MODEL.gguf --embeddings --pooling mean --port 18081
  *     LLAMA_SERVER_URL=http://127.0.0.1:18080 LLAMA_EMBEDDINGS_URL=http://127.0.0.1:18081 npx vitest run --project node
  */
-import { describe, expect, it } from "vitest";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Target, World } from "../../src/backends/backend.ts";
 import { openai } from "../../src/backends/openai/index.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
@@ -16,7 +20,40 @@ import { drain, failureOf, MODEL } from "../backends/upstream.ts";
 const CHAT_URL = process.env.LLAMA_SERVER_URL;
 const EMBEDDINGS_URL = process.env.LLAMA_EMBEDDINGS_URL;
 
-const world: World = { fetch, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} };
+const RECORDS = "test/fixtures/openai/llama-cpp/live.json";
+const RECORDING = process.env.RECORD === "1";
+
+interface Recorded {
+	status: number;
+	type: string;
+	body: string;
+}
+
+const recorded: Record<string, Recorded> = RECORDING ? {} : JSON.parse(readFileSync(RECORDS, "utf8"));
+
+/** By path and body. A host without a name has no engine: its replies are the recorded ones. */
+const replayed: typeof fetch = async (input, init) => {
+	const url = new URL(String(input));
+	const key = createHash("sha256").update(`${url.pathname} ${init?.body}`).digest("hex").slice(0, 16);
+	if (url.hostname !== "recorded") {
+		const response = await fetch(input, init);
+		if (!RECORDING) return response;
+		const [kept, passed] = response.body ? response.body.tee() : [null, null];
+		const { status, headers } = response;
+		void new Response(kept).text().then(
+			(body) => {
+				recorded[key] = { status, type: headers.get("content-type") ?? "", body };
+			},
+			() => {},
+		);
+		return new Response(passed, response);
+	}
+	const reply = recorded[key];
+	if (!reply) throw new Error(`${url.pathname}: nothing is recorded of this request`);
+	return new Response(reply.body, { status: reply.status, headers: { "content-type": reply.type } });
+};
+
+const world: World = { fetch: replayed, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} };
 
 function ask<Name extends TaskName>(
 	url: string,
@@ -67,13 +104,16 @@ const HI: ChatInput = {
 	temperature: 0,
 };
 
-/** A suite that no engine was given for says so. */
-function live(name: string, variable: string, url: string | undefined, declare: (url: string) => void): void {
-	if (!url) console.info(`${name}: skipped, set ${variable} to run it against an engine`);
-	describe.skipIf(!url)(name, () => declare(url ?? ""));
-}
+const CHAT = CHAT_URL ?? "http://recorded";
+const EMBEDDINGS = EMBEDDINGS_URL ?? "http://recorded";
 
-live("llama-server", "LLAMA_SERVER_URL", CHAT_URL, (url) => {
+afterAll(() => {
+	if (RECORDING) writeFileSync(RECORDS, `${JSON.stringify(recorded, null, "\t")}\n`);
+});
+
+describe("llama-server", () => {
+	const url = CHAT;
+
 	it("chats, and counts", async () => {
 		const { object, choices, usage } = await outputOf(ask(url, "text-generation", HI));
 		expect(object).toBe("chat.completion");
@@ -146,9 +186,30 @@ live("llama-server", "LLAMA_SERVER_URL", CHAT_URL, (url) => {
 	it("is refused with the engine's own words", async () => {
 		const long: ChatInput = { ...HI, messages: [{ role: "user", content: "a ".repeat(50_000) }] };
 		expect(await failureOf(ask(url, "text-generation", long))).toMatchObject({
-			key: "engineRefused",
+			key: "contextWindowExceeded",
 			description: expect.stringContaining("context size"),
 		});
+		const image = { url: "data:image/png;base64,iVBORw0KGgo=" };
+		const seen: ChatInput = {
+			...HI,
+			messages: [{ role: "user", content: [{ type: "image_url", image_url: image }] }],
+		};
+		expect(await failureOf(ask(url, "text-generation", seen))).toMatchObject({
+			key: "engineRefused",
+			description: expect.stringContaining("image input is not supported"),
+			retryable: false,
+		});
+		expect(await failureOf(ask(url, "text-embeddings", { texts: ["a"] }))).toMatchObject({
+			key: "engineRefused",
+			description: expect.stringContaining("does not support embeddings"),
+			retryable: true,
+		});
+	});
+
+	it("is billed for each of two choices", async () => {
+		const { choices, usage } = await outputOf(ask(url, "text-generation", { ...HI, n: 2 }));
+		expect(choices.map(({ finish_reason }) => finish_reason)).toEqual(["length", "length"]);
+		expect(usage?.completion_tokens).toBe(16);
 	});
 
 	it("has no speech", async () => {
@@ -157,7 +218,8 @@ live("llama-server", "LLAMA_SERVER_URL", CHAT_URL, (url) => {
 		});
 	});
 
-	it.each(["cancels", "leaves"])("stops working when the caller %s", async (how) => {
+	// Of these nothing can be recorded.
+	it.skipIf(!CHAT_URL).each(["cancels", "leaves"])("stops working when the caller %s", async (how) => {
 		const caller = new AbortController();
 		// Goes on for ever, given `--context-shift`: nothing but the cancelling can end it.
 		const endless: ChatInput = {
@@ -180,7 +242,9 @@ live("llama-server", "LLAMA_SERVER_URL", CHAT_URL, (url) => {
 	});
 });
 
-live("llama-server --embeddings", "LLAMA_EMBEDDINGS_URL", EMBEDDINGS_URL, (url) => {
+describe("llama-server --embeddings", () => {
+	const url = EMBEDDINGS;
+
 	it("embeds a batch in its order", async () => {
 		const embed = async (texts: string[]) => outputOf(ask(url, "text-embeddings", { texts }));
 		const both = await embed(["a", "b c"]);

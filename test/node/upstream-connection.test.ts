@@ -111,7 +111,9 @@ describe("a connection", () => {
 	it("that is silent before the header", async () => {
 		const closed = Promise.withResolvers<void>();
 		const url = await listen((_, response) => response.on("close", closed.resolve));
-		expect(await failureOf(ask(callOf(url, { ...PATIENT, headerMs: 50 })))).toMatchObject({ key: "timeout" });
+		expect(await failureOf(ask(callOf(url, { ...PATIENT, totalMs: 50 })))).toMatchObject({
+			key: "modelTimeout",
+		});
 		await closed.promise;
 	});
 

@@ -42,14 +42,14 @@ describe("dispatch", () => {
 		const { failure } = world({
 			replies: { a: status(429), b: status(404), c: words, d: status(401), e: silent, f: status(500) },
 			plan: { retries: { ...RETRIES, attempts: 2 } },
-			targets: { e: { timeouts: { headerMs: 5, idleMs: 5, totalMs: 60_000 } } },
+			targets: { e: { timeouts: { headerMs: 60_000, idleMs: 60_000, totalMs: 5 } } },
 		});
 		const error = await failure();
 		expect(error).toMatchObject({ code: 5001, upstream: { backend: "f", status: 500 }, retryable: true });
 		expect(error.description).toBe(
 			"The backend 'f' failed with HTTP 500 (asked in turn: a: 3040, HTTP 429, 2 calls; " +
 				"b: 5007, has no model 'b-model'; c: 8007, HTTP 501; d: 7009, refused the gateway's credentials; " +
-				"e: 3007, was silent for 5 ms; f: 5001, failed with HTTP 500, 2 calls)",
+				"e: 3046, took longer than 5 ms; f: 5001, failed with HTTP 500, 2 calls)",
 		);
 	});
 
@@ -169,7 +169,7 @@ describe("retries", () => {
 		const { engines, run } = world({
 			replies: { a: silent, b: ok },
 			plan: { retries: RETRIES },
-			targets: { a: { timeouts: { headerMs: 5, idleMs: 5, totalMs: 1000 } } },
+			targets: { a: { timeouts: { headerMs: 1000, idleMs: 1000, totalMs: 5 } } },
 		});
 		await run();
 		expect(engines()).toEqual(["a", "b"]);

@@ -78,6 +78,36 @@ describe("POST /ai/run/{model}", () => {
 		expect(response.status).toBe(200);
 	});
 
+	it.each([
+		["a model's own route", `/run/${LLAMA}`, { prompt: "Hi" }],
+		["the chat route", "/v1/chat/completions", { model: LLAMA, messages: [{ role: "user", content: "Hi" }] }],
+	])("answers at once where every engine is busy and rejectIfBusy is set: %s", async (_, path, inputs) => {
+		const { post, requests } = engine(() => new Response(null, { status: 503 }));
+		const options = { rejectIfBusy: true };
+		const response = await post(path, { ...inputs, options });
+		expect(response.status).toBe(429);
+		expect(await response.json()).toMatchObject({
+			errors: [
+				{ code: 3040, message: expect.stringContaining("Capacity temporarily exceeded, please try again.") },
+			],
+		});
+		expect(requests).toHaveLength(1);
+		await post(path, inputs);
+		expect(requests).toHaveLength(3);
+	});
+
+	it("refuses a model whose name no engine can be sent, before anything is asked", async () => {
+		const { post, requests } = engine(() => Response.json(completion("Hello")));
+		const response = await post("/v1/chat/completions", {
+			model: "acme/\ud800",
+			messages: [{ role: "user", content: "Hi" }],
+			stream: true,
+		});
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({ errors: [{ code: 5007 }] });
+		expect(requests).toHaveLength(0);
+	});
+
 	it("streams native frames as they come, then usage, then [DONE]", async () => {
 		const { post } = engine(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
 		const response = await post(`/run/${LLAMA}`, { prompt: "Hi", stream: true });

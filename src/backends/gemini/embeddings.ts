@@ -15,6 +15,11 @@ const EmbedReply = z.looseObject({
 	embeddings: z.array(z.looseObject({ values: z.array(z.number()).min(1) })),
 });
 
+function toUnit(values: number[]): number[] {
+	const length = Math.hypot(...values);
+	return length > 0 ? values.map((value) => value / length) : values;
+}
+
 export async function embedTexts(
 	{ texts, dimensions }: EmbeddingsInput,
 	call: Call,
@@ -36,7 +41,8 @@ export async function embedTexts(
 			EmbedReply,
 		);
 		if (embeddings.length !== part.length) throw failureOfShape(call, `${part.length} embeddings`);
-		vectors.push(...embeddings.map(({ values }) => values));
+		// Only vectors of the model's own length have the length 1.
+		vectors.push(...embeddings.map(({ values }) => (dimensions === undefined ? values : toUnit(values))));
 	}
 	return { kind: "value", output: { vectors } };
 }

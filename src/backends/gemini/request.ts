@@ -29,7 +29,8 @@ export function requestBody(input: ChatInput, { target, model }: Call): Record<s
 			topK: input.top_k,
 			maxOutputTokens: input.max_tokens,
 			stopSequences: input.stop,
-			seed: input.seed,
+			// 32 bits: a larger one is refused.
+			seed: input.seed === undefined ? undefined : input.seed | 0,
 			candidateCount: input.n,
 			presencePenalty: input.presence_penalty,
 			frequencyPenalty: input.frequency_penalty,

@@ -3,7 +3,9 @@ import { AiError } from "../../errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import type { ChatInput, ChatMessage, ChatTool, ContentPart } from "../../tasks/text-generation.ts";
 import { textOf } from "../../tasks/text-generation.ts";
+import { foldSystemMessages } from "../system-messages.ts";
 import type { Call } from "../upstream-failure.ts";
+import { contextFor } from "./context.ts";
 
 /** `/api/chat` */
 export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
@@ -13,7 +15,9 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 	);
 	return {
 		...common(input, call),
-		messages: input.messages.map((message) => messageOf(message, toolNames, call)),
+		messages: foldSystemMessages(input.messages, call.target).map((message) =>
+			messageOf(message, toolNames, call),
+		),
 		tools: offered(input),
 		think: thinkOf(input),
 	};
@@ -26,13 +30,14 @@ export function generateBody(input: ChatInput, prompt: string, call: Call): Reco
 	return { ...common(input, call), prompt, ...(suffix === undefined ? { raw: true } : { suffix }) };
 }
 
-const common = (input: ChatInput, { target }: Call): Record<string, unknown> => ({
+const common = (input: ChatInput, { target, model }: Call): Record<string, unknown> => ({
 	model: target.model,
 	stream: input.stream,
 	format: formatOf(input),
 	logprobs: input.logprobs,
 	top_logprobs: input.top_logprobs,
 	options: {
+		num_ctx: contextFor(input, target, model),
 		num_predict: input.max_tokens,
 		temperature: input.temperature,
 		top_p: input.top_p,
@@ -46,10 +51,11 @@ const common = (input: ChatInput, { target }: Call): Record<string, unknown> => 
 });
 
 /** What would otherwise be answered as if it had not been asked. */
-function refuseUnknown({ n = 1, lora }: ChatInput, { target, model }: Call): void {
+function refuseUnknown({ n = 1, lora, logit_bias = {} }: ChatInput, { target, model }: Call): void {
 	if (lora !== undefined)
 		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
 	if (n > 1) throw refused(target.backend, "gives one answer a request");
+	if (Object.keys(logit_bias).length > 0) throw refused(target.backend, "takes no logit_bias");
 }
 
 /** Of this engine alone: another may do it. */

@@ -11,11 +11,13 @@ import { lean } from "../../schemas/lean.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, ChatMessage, ToolChoice } from "../../tasks/text-generation.ts";
 import { SentUsage } from "../../tasks/usage.ts";
+import type { Target } from "../backend.ts";
 import { postJson, postStream } from "../http.ts";
+import { foldSystemMessages } from "../system-messages.ts";
 import type { Call } from "../upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { completeRawPrompt } from "./completions.ts";
-import { bodyFor, type Host, hostOf } from "./hosts.ts";
+import { bodyFor, ENGINE_SAMPLING, type Host, hostOf } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
 import { isOpenAiService } from "./service.ts";
 
@@ -79,10 +81,8 @@ function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
 	const host = hostOf(call.target);
 	const body = {
-		...input.passthrough,
-		messages: strict
-			? input.messages.map(forService)
-			: input.messages.map((message) => (host ? forHost(message, host) : forEngine(message))),
+		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
+		messages: messagesFor(input.messages, call.target, host),
 		...sampling(input, call),
 		logprobs: input.logprobs,
 		top_logprobs: input.top_logprobs,
@@ -103,6 +103,20 @@ function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 				}),
 	};
 	return host ? bodyFor(host, body, input.reasoning_effort !== null) : body;
+}
+
+/** OpenAI's own service refuses fields that it does not know. */
+const withoutSampling = (sent: ChatInput["passthrough"] = {}): Record<string, unknown> =>
+	Object.fromEntries(Object.entries(sent).filter(([name]) => !SAMPLING.has(name)));
+const SAMPLING: ReadonlySet<string> = new Set(ENGINE_SAMPLING);
+
+/** Hosted services take system messages anywhere, unless the backend says otherwise; the templates of other engines do not. */
+function messagesFor(messages: ChatMessage[], target: Target, host: Host | undefined): object[] {
+	const isHosted = isOpenAiService(target) || host !== undefined;
+	const { systemMessages = isHosted ? "anywhere" : "first" } = target;
+	const folded = foldSystemMessages(messages, { ...target, systemMessages });
+	if (isOpenAiService(target)) return folded.map(forService);
+	return folded.map((message) => (host ? forHost(message, host) : forEngine(message)));
 }
 
 /** What only the makers of other models can read: signatures of theirs. */

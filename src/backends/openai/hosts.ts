@@ -23,6 +23,9 @@ export interface Host {
 	unthinking?: Readonly<Record<string, unknown>>;
 }
 
+/** Sampling that only self-hosted engines have. */
+export const ENGINE_SAMPLING = ["min_p", "mirostat", "mirostat_tau", "mirostat_eta", "grammar"] as const;
+
 /** Fields of engines (vLLM, SGLang, llama.cpp), and those that are passed through to OpenAI: only for those that name them. */
 const PARTICULAR: ReadonlySet<string> = new Set([
 	"top_k",
@@ -35,6 +38,7 @@ const PARTICULAR: ReadonlySet<string> = new Set([
 	"audio",
 	"function_call",
 	"functions",
+	...ENGINE_SAMPLING,
 	"metadata",
 	"modalities",
 	"prediction",

@@ -3,9 +3,11 @@
  * operator chose otherwise. A smaller number is told in the refusal, and asked for again; one after the other, because
  * the server makes batches of its own from all that it is asked.
  */
-import { AiError } from "../../errors.ts";
+import { AiError, type FailureKey } from "../../errors.ts";
 
 const USUAL_BATCH_SIZE = 32;
+/** 422, or 413 in newer versions. */
+const REFUSALS: ReadonlySet<FailureKey> = new Set(["engineRefused", "requestTooLarge"]);
 const TOO_MANY = /batch size \d+ > maximum allowed batch size (\d+)/;
 
 /** The answers to all parts of `items`, in their order; `start` is the place of a part's first item. */
@@ -31,7 +33,7 @@ export async function inBatches<Item, Reply>(
 }
 
 function allowedSize(error: unknown): number | undefined {
-	if (!(error instanceof AiError) || error.key !== "engineRefused") return undefined;
+	if (!(error instanceof AiError) || !REFUSALS.has(error.key)) return undefined;
 	const allowed = Number(TOO_MANY.exec(error.description)?.[1]);
 	return allowed > 0 ? allowed : undefined;
 }

@@ -15,8 +15,12 @@ export const SCHEMA_NAME = "response";
 export function readResponseFormat(format: {
 	type: "text" | "json_object" | "json_schema";
 	json_schema?: unknown;
+	schema?: unknown;
 }): ResponseFormat | undefined {
 	if (format.type === "text") return undefined;
+	// llama.cpp's form of a JSON Schema.
+	if (format.type === "json_object" && isRecord(format.schema))
+		return jsonSchemaFormat(format.schema, "response_format.schema");
 	if (format.type === "json_object") return { type: "json_object" };
 	const { json_schema: sent } = format;
 	if (!isRecord(sent)) throw invalidInput("response_format.json_schema must be a JSON Schema");

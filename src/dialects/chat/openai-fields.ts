@@ -63,6 +63,7 @@ const ResponseFormat = z.discriminatedUnion("type", [
 export const AnyResponseFormat = z.object({
 	type: z.enum(["text", "json_object", "json_schema"]),
 	json_schema: z.looseObject({}).nullish(),
+	schema: z.looseObject({}).nullish(),
 });
 
 export const Effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
@@ -99,6 +100,15 @@ const OPEN = {
 	web_search_options: z.looseObject({}),
 };
 
+/** Sampling of llama.cpp, vLLM and SGLang that the product does not have. */
+const ENGINE_FIELDS = {
+	min_p: z.number().nullish(),
+	mirostat: z.int().nullish(),
+	mirostat_tau: z.number().nullish(),
+	mirostat_eta: z.number().nullish(),
+	grammar: text.nullish(),
+};
+
 /** Known to OpenAI's service alone; `skip_special_tokens` to vLLM and Gemma 4. */
 const passedOn = (model: Model, known: typeof DECLARED | typeof OPEN) => ({
 	audio: known.audio.nullish(),
@@ -112,6 +122,8 @@ const passedOn = (model: Model, known: typeof DECLARED | typeof OPEN) => ({
 	store: z.boolean().nullish(),
 	web_search_options: known.web_search_options.nullish(),
 	skip_special_tokens: defaulted(model, "skip_special_tokens", z.boolean().nullable()),
+	// Where the product's own schema holds, it ignores them: they are then absent, as they may be.
+	...((known === OPEN ? ENGINE_FIELDS : {}) as typeof ENGINE_FIELDS),
 });
 export const PASSED_ON = [
 	"audio",
@@ -124,6 +136,11 @@ export const PASSED_ON = [
 	"store",
 	"web_search_options",
 	"skip_special_tokens",
+	"min_p",
+	"mirostat",
+	"mirostat_tau",
+	"mirostat_eta",
+	"grammar",
 ] as const satisfies readonly (keyof ReturnType<typeof passedOn>)[];
 
 /** All but `prompt`, `messages` and `response_format`. Native models have every field that the OpenAI routes have. */

@@ -24,7 +24,7 @@ export const openAiReader: Reader = {
 
 type OpenAiInputs = z.output<z.ZodObject<ReturnType<typeof openAiFields>>> & {
 	response_format?:
-		| { type: "text" | "json_object" | "json_schema"; json_schema?: unknown }
+		| { type: "text" | "json_object" | "json_schema"; json_schema?: unknown; schema?: unknown }
 		| null
 		| undefined;
 };

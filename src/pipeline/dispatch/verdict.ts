@@ -8,7 +8,6 @@ export type Verdict = "stop" | "next" | "again";
 /** Failures of the engine, not of the request: the only ones that count against its health. */
 const ENGINE_FAILURES: ReadonlySet<FailureKey> = new Set([
 	"executionFailed",
-	"modelTimeout",
 	"outOfCapacity",
 	"timeout",
 	"upstreamUnavailable",
@@ -39,6 +38,8 @@ export function isHealthy({ key, upstream }: AiError): boolean | undefined {
 	if (!upstream) return undefined;
 	const { status } = upstream;
 	if (status === NOT_IMPLEMENTED) return undefined;
+	// The time of the whole call is up. How long an answer is, is the caller's choice; silence is a `timeout`.
+	if (key === "modelTimeout") return undefined;
 	if (!ENGINE_FAILURES.has(key)) return status === undefined ? undefined : true;
 	const isProvoked = status !== undefined && status >= 400 && status < 500;
 	return key === "executionFailed" && isProvoked ? undefined : false;

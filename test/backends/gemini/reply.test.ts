@@ -156,7 +156,7 @@ describe("a reply", () => {
 describe("a refusal", () => {
 	it.each([
 		["an input", 400, invalidError, { key: "engineRefused", retryable: false }],
-		["a context that is too long", 400, contextError, { key: "engineRefused", retryable: false }],
+		["a context that is too long", 400, contextError, { key: "contextWindowExceeded", retryable: false }],
 		["the key", 400, keyError, { key: "upstreamUnavailable", retryable: true }],
 		["the project", 403, deniedError, { key: "upstreamUnavailable", retryable: true }],
 		["the model", 404, noModelError, { key: "noSuchModel", retryable: true }],

@@ -362,3 +362,42 @@ describe("several choices of llama.cpp, which counts one", () => {
 		expect(usage?.completion_tokens).toBe(3);
 	});
 });
+
+describe("sampling that only self-hosted engines have", () => {
+	const sampling = {
+		min_p: 0.1,
+		mirostat: 2,
+		mirostat_tau: 5,
+		mirostat_eta: 0.1,
+		grammar: "root ::= [a-z]+",
+	};
+
+	it("reaches them, and no hosted service", async () => {
+		const input = { ...HI, passthrough: { ...sampling, store: false } };
+		expect(await bodyOf(input)).toMatchObject(sampling);
+		const hosted = [OPENAI, { target: { url: "https://api.groq.com/openai/v1" } }];
+		for (const target of hosted)
+			expect(Object.keys(await bodyOf(input, target))).not.toEqual(
+				expect.arrayContaining([expect.stringMatching(/^(min_p|mirostat|grammar)/)]),
+			);
+	});
+});
+
+describe("system messages in the middle", () => {
+	const messages: ChatInput["messages"] = [
+		{ role: "user", content: "u" },
+		{ role: "system", content: "s" },
+	];
+	const sent = async (options: Parameters<typeof ask>[3] = {}) =>
+		((await bodyOf({ ...HI, messages }, options)).messages as { role: string }[]).map(({ role }) => role);
+
+	it("are folded for engines of one's own, unless the backend takes them anywhere", async () => {
+		expect(await sent()).toEqual(["user"]);
+		expect(await sent({ target: { systemMessages: "anywhere" } })).toEqual(["user", "system"]);
+	});
+
+	it("are left to hosted services, unless the backend takes them first", async () => {
+		expect(await sent(OPENAI)).toEqual(["user", "system"]);
+		expect(await sent({ target: { ...OPENAI.target, systemMessages: "first" } })).toEqual(["user"]);
+	});
+});

@@ -64,15 +64,18 @@ describe("embeddings", () => {
 		expect(asking.call.asked.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([32, 32, 6]);
 	});
 
-	it("go on with the number that a server allows, and lose nothing", async () => {
-		const asking = ask("text-embeddings", { texts: numbers(33) }, (asked) =>
-			(asked.json.inputs as string[]).length > 8 ? json(batchError, 422) : embedNumbers(asked),
-		);
-		expect(await outputOf(asking)).toEqual({ vectors: numbers(33).map((text) => [Number(text)]) });
-		expect(asking.call.asked.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([
-			32, 8, 8, 8, 8, 1,
-		]);
-	});
+	it.each([422, 413])(
+		"go on with the number that a server allows, told with %i, and lose nothing",
+		async (status) => {
+			const asking = ask("text-embeddings", { texts: numbers(33) }, (asked) =>
+				(asked.json.inputs as string[]).length > 8 ? json(batchError, status) : embedNumbers(asked),
+			);
+			expect(await outputOf(asking)).toEqual({ vectors: numbers(33).map((text) => [Number(text)]) });
+			expect(asking.call.asked.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([
+				32, 8, 8, 8, 8, 1,
+			]);
+		},
+	);
 
 	it("are not asked for again with a number that was already kept to", async () => {
 		const asking = ask("text-embeddings", { texts: numbers(8) }, () => json(batchError, 422));
@@ -179,8 +182,13 @@ describe("a classification", () => {
 
 describe("a refusal", () => {
 	it.each([
-		["a text that is too long", 422, validationError, { key: "engineRefused", retryable: false }],
-		["a body that is too large", 413, validationError, { key: "requestTooLarge", retryable: false }],
+		["a text that is too long", 422, validationError, { key: "contextWindowExceeded", retryable: false }],
+		[
+			"a body that is too large",
+			413,
+			{ error: "payload too large" },
+			{ key: "requestTooLarge", retryable: false },
+		],
 		["an empty text", 400, emptyError, { key: "engineRefused", retryable: false }],
 		["a task that the model lacks", 424, backendError, { key: "executionFailed", retryable: true }],
 		["too many callers", 429, overloadedError, { key: "outOfCapacity", retryable: true }],

@@ -1,0 +1,62 @@
+/**
+ * Chat templates of many open models (Qwen, Gemma, Mistral) take one system message, at the beginning, and fail on any
+ * other. Coding agents send them in the middle of a conversation.
+ *
+ * Those at the head become one; one further on becomes part of the user's turn beside it: of the one before, else of the
+ * one after, else a turn of its own. What becomes of a message depends on its neighbours alone, so that a longer
+ * conversation begins with the same bytes, and an engine's prefix cache holds. Pure.
+ */
+import type { ChatMessage, ContentPart } from "../tasks/text-generation.ts";
+import type { Target } from "./backend.ts";
+
+const isSystem = ({ role }: ChatMessage): boolean => role === "system" || role === "developer";
+
+export function foldSystemMessages(
+	messages: readonly ChatMessage[],
+	{ systemMessages }: Target,
+): ChatMessage[] {
+	if (systemMessages === "anywhere") return [...messages];
+	const headLength = messages.findIndex((message) => !isSystem(message));
+	const head = headLength < 0 ? messages : messages.slice(0, headLength);
+	if (!messages.slice(head.length).some(isSystem) && head.length < 2) return [...messages];
+	const folded: ChatMessage[] = [];
+	for (const message of head) {
+		const first = folded[0];
+		if (first) first.content = join(first.content, message.content);
+		else folded.push({ ...message });
+	}
+	/** Of the last turn: it is a system message that waits for a user's turn to join. */
+	let waits = false;
+	for (const message of messages.slice(head.length)) {
+		const last = folded.at(-1);
+		if (isSystem(message)) {
+			const content = marked(message.content);
+			if (last?.role === "user") last.content = join(last.content, content);
+			else {
+				folded.push({ role: "user", content });
+				waits = true;
+			}
+		} else if (waits && message.role === "user" && last) {
+			last.content = join(last.content, message.content);
+			waits = false;
+		} else {
+			folded.push({ ...message });
+			waits = false;
+		}
+	}
+	return folded;
+}
+
+/** So that the model can tell it from what the user wrote. */
+const marked = (content: ChatMessage["content"]): ChatMessage["content"] =>
+	typeof content === "string"
+		? `<system>\n${content}\n</system>`
+		: [{ type: "text", text: "<system>" }, ...(content ?? []), { type: "text", text: "</system>" }];
+
+function join(one: ChatMessage["content"], other: ChatMessage["content"]): ChatMessage["content"] {
+	if (typeof one === "string" && typeof other === "string") return `${one}\n\n${other}`;
+	return [...partsOf(one), ...partsOf(other)];
+}
+
+const partsOf = (content: ChatMessage["content"]): ContentPart[] =>
+	typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);

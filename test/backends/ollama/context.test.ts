@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { contextFor } from "../../../src/backends/ollama/context.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import { MODEL, TARGET } from "../upstream.ts";
+
+/** Each word with its space is a token by our own count. */
+const asked = (words: number, more: Partial<ChatInput> = {}): ChatInput => ({
+	messages: [{ role: "user", content: "cat ".repeat(words) }],
+	stream: false,
+	...more,
+});
+
+describe("the context that Ollama is asked for", () => {
+	it.each([
+		["a short prompt: the server's own", asked(10), undefined],
+		["a short prompt with a long answer", asked(10, { max_tokens: 5_000 }), 8_192],
+		["a long prompt", asked(10_000), 16_384],
+		["a longer one", asked(30_000, { max_tokens: 100 }), 65_536],
+	])("for %s", (_, input, size) => {
+		expect(contextFor(input, TARGET, MODEL)).toBe(size);
+	});
+
+	it("is never above the model's window, nor above 131,072 where that is not known", () => {
+		expect(contextFor(asked(10_000), TARGET, { ...MODEL, contextWindow: 12_000 })).toBe(12_000);
+		expect(contextFor(asked(200_000), TARGET, MODEL)).toBe(131_072);
+	});
+
+	it("is the operator's where num_ctx is set", () => {
+		expect(contextFor(asked(10), { ...TARGET, numCtx: 32_768 }, MODEL)).toBe(32_768);
+	});
+});
