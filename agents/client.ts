@@ -32,8 +32,8 @@ export interface Client {
 	toolSearch?: { name: string; arguments: object };
 	/** The call of a built-in tool which calls a tool that was found; absent: the agent then sends the tool itself. */
 	indirectCall?(tool: string, input: object): { name: string; arguments: object };
-	/** What it prints when the context is full. */
-	overflow: RegExp;
+	/** What it prints when the context is full. "compaction": nothing, it asks for a summary and tries again. */
+	overflow: RegExp | "compaction";
 	/** Scenarios that it cannot do, with the reason. */
 	unsupported?: Partial<Record<ScenarioName, string>>;
 }

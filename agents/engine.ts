@@ -91,13 +91,13 @@ export class Engine {
 		response.on("close", () => {
 			call.closedAt = performance.now();
 		});
-		await (body.stream ? stream(reply, response) : whole(reply, response));
+		await (body.stream ? stream : whole)(reply, this.calls.length, response);
 		call.finished = reply.kind !== "endless";
 		response.end();
 	}
 }
 
-async function stream(reply: Reply, response: ServerResponse): Promise<void> {
+async function stream(reply: Reply, call: number, response: ServerResponse): Promise<void> {
 	if (reply.kind === "failure") return fail(reply, response);
 	response.writeHead(200, { "content-type": "text/event-stream" });
 	const send = (delta: object, finish_reason: string | null = null) =>
@@ -112,9 +112,9 @@ async function stream(reply: Reply, response: ServerResponse): Promise<void> {
 			await send({}, "stop");
 			break;
 		case "tools":
-			for (const [index, call] of toolCalls(reply.calls).entries()) {
-				const { arguments: text, name } = call.function;
-				await send({ tool_calls: [{ ...call, index, function: { name, arguments: "" } }] });
+			for (const [index, toolCall] of toolCalls(call, reply.calls).entries()) {
+				const { arguments: text, name } = toolCall.function;
+				await send({ tool_calls: [{ ...toolCall, index, function: { name, arguments: "" } }] });
 				// In two parts, as engines do.
 				for (const part of [text.slice(0, 3), text.slice(3)])
 					await send({ tool_calls: [{ index, function: { arguments: part } }] });
@@ -132,11 +132,11 @@ async function stream(reply: Reply, response: ServerResponse): Promise<void> {
 	await write(response, "data: [DONE]\n\n");
 }
 
-async function whole(reply: Reply, response: ServerResponse): Promise<void> {
+async function whole(reply: Reply, call: number, response: ServerResponse): Promise<void> {
 	if (reply.kind === "failure") return fail(reply, response);
 	const message =
 		reply.kind === "tools"
-			? { role: "assistant", content: null, tool_calls: toolCalls(reply.calls) }
+			? { role: "assistant", content: null, tool_calls: toolCalls(call, reply.calls) }
 			: { role: "assistant", content: reply.kind === "text" ? reply.pieces.join("") : reply.piece };
 	const finish_reason = reply.kind === "tools" ? "tool_calls" : "stop";
 	response.writeHead(200, { "content-type": "application/json" });
@@ -155,10 +155,10 @@ const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
 const chunk = (fields: object): string =>
 	`data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", ...fields })}\n\n`;
 
-let toolCallCount = 0;
-const toolCalls = (calls: readonly { name: string; arguments: object }[]) =>
-	calls.map(({ name, arguments: input }) => ({
-		id: `call_${String(++toolCallCount).padStart(9, "0")}`,
+/** `call`: number of the request, which makes the ids. */
+const toolCalls = (call: number, calls: readonly { name: string; arguments: object }[]) =>
+	calls.map(({ name, arguments: input }, index) => ({
+		id: `call_${String(call * 1000 + index).padStart(9, "0")}`,
 		type: "function",
 		function: { name, arguments: JSON.stringify(input) },
 	}));

@@ -10,6 +10,7 @@ import { join, resolve } from "node:path";
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { CLIENTS } from "./clients/index.ts";
+import { writeFixture } from "./fixtures.ts";
 import { type Installed, install } from "./install.ts";
 import { AGENTS, type AgentName, PACKAGES } from "./packages.ts";
 import { Failure, Run } from "./run.ts";
@@ -17,6 +18,8 @@ import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 import { type Result, type Row, table } from "./table.ts";
 
 const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
+/** The others send what `turn` sends. */
+const RECORDED: readonly ScenarioName[] = ["turn", "tools", "resume"];
 const USAGE = `npm run agents -- [options]
 
   --only NAMES       agents, with commas between them: ${AGENTS.join(", ")}
@@ -24,6 +27,7 @@ const USAGE = `npm run agents -- [options]
   --latest           the newest versions instead of the pinned ones
   --folder FOLDER    where the agents are installed (ganglion-agents in the system's temporary folder)
   --keep             keep the folders of the runs, with all requests and answers
+  --record FOLDER    write the last requests of turn, tools and resume, for test/fixtures/agents
   --list             the agents, their versions, and the scenarios`;
 
 const options = readOptions(
@@ -33,6 +37,7 @@ const options = readOptions(
 		latest: { type: "boolean", default: false },
 		folder: { type: "string", default: join(tmpdir(), "ganglion-agents") },
 		keep: { type: "boolean", default: false },
+		record: { type: "string" },
 		list: { type: "boolean", default: false },
 	},
 	USAGE,
@@ -70,14 +75,22 @@ else rmSync(runs, { recursive: true, force: true });
 console.log(table(rows));
 process.exit(rows.some(({ outcome }) => outcome === "fail") ? 1 : 0);
 
-async function play(agent: AgentName, scenario: ScenarioName, { command }: Installed): Promise<Result> {
+async function play(
+	agent: AgentName,
+	scenario: ScenarioName,
+	{ command, version }: Installed,
+): Promise<Result> {
 	const client = CLIENTS[agent];
 	const reason = client.unsupported?.[scenario];
 	if (reason !== undefined) return { outcome: "not supported", note: reason };
 	const folder = join(runs, `${agent}-${scenario}`);
 	const run = await Run.open({ client, command }, folder);
 	try {
-		return { outcome: "pass", note: await SCENARIOS[scenario].play(run) };
+		const note = await SCENARIOS[scenario].play(run);
+		const fixture = run.fixture(`${PACKAGES[agent].title} ${version}`);
+		if (options.record !== undefined && RECORDED.includes(scenario) && fixture)
+			writeFixture(options.record, agent, scenario, fixture);
+		return { outcome: "pass", note };
 	} catch (error) {
 		// A mistake of this program is not an agent's failure.
 		if (!(error instanceof Failure)) throw error;

@@ -79,5 +79,6 @@ function resultOf(
 function call(name: string, input: object): string {
 	if (name === "get__weather") return `Rain, station ${secret}.`;
 	const { a, b } = Numbers.parse(input);
-	return String(a + b);
+	// Not the number alone: Gemini CLI reads a text that is JSON as structured content, which must be an object.
+	return `The sum is ${a + b}.`;
 }

@@ -1,5 +1,17 @@
 /** The packages of the agents, as npm ships them. The versions are those that docs/agents.md describes. */
-export const AGENTS = ["codex", "claude", "opencode", "qwen", "continue", "gemini"] as const;
+export const AGENTS = [
+	"codex",
+	"claude",
+	"opencode",
+	"qwen",
+	"continue",
+	"gemini",
+	"kilo",
+	"pi",
+	"copilot",
+	"cline",
+	"droid",
+] as const;
 export type AgentName = (typeof AGENTS)[number];
 
 export interface AgentPackage {
@@ -55,5 +67,40 @@ export const PACKAGES: Readonly<Record<AgentName, AgentPackage>> = {
 		version: "0.61.0",
 		command: "gemini",
 		installScript: false,
+	},
+	kilo: {
+		title: "Kilo",
+		name: "@kilocode/cli",
+		version: "7.7.7",
+		command: "kilo",
+		installScript: true,
+	},
+	pi: {
+		title: "pi",
+		name: "@mariozechner/pi-coding-agent",
+		version: "0.73.1",
+		command: "pi",
+		installScript: false,
+	},
+	copilot: {
+		title: "Copilot CLI",
+		name: "@github/copilot",
+		version: "1.0.102",
+		command: "copilot",
+		installScript: false,
+	},
+	cline: {
+		title: "Cline",
+		name: "cline",
+		version: "3.0.65",
+		command: "cline",
+		installScript: true,
+	},
+	droid: {
+		title: "Droid",
+		name: "droid",
+		version: "0.215.0",
+		command: "droid",
+		installScript: true,
 	},
 };

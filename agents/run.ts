@@ -6,6 +6,7 @@ import * as z from "zod";
 import { Gateway } from "../soak/gateway.ts";
 import type { Client, Context } from "./client.ts";
 import { type ChatBody, Engine, textOfMessage } from "./engine.ts";
+import { type Fixture, fixtureOf } from "./fixtures.ts";
 import { type Ended, environment, type Running, start } from "./process.ts";
 import { type Recorded, Tap } from "./tap.ts";
 
@@ -130,6 +131,13 @@ export class Run {
 		return lines.filter((line) => line !== "").map((line) => McpCall.parse(JSON.parse(line)));
 	}
 
+	/** The last request for an answer of the conversation. `agent`: its name and version. */
+	fixture(agent: string): Fixture | undefined {
+		const record = this.asked.findLast(({ response }) => !response.includes(SIDE_TEXT));
+		const { folder, home } = this.#context;
+		return record && fixtureOf(record, agent, { [folder]: "/home/user/project", [home]: "/home/user" });
+	}
+
 	/** For a reason: what it printed last, and what the gateway refused. */
 	evidence({ output }: Pick<Ended, "output">): string {
 		const refused = this.tap.records
@@ -141,6 +149,9 @@ export class Run {
 		return lines.map((line) => `\n    ${line.slice(0, LINE_CHARACTERS)}`).join("");
 	}
 }
+
+/** The engine's answer to requests for titles, memories and the like. */
+export const SIDE_TEXT = "A short title";
 
 /** They would make every refusal another one. */
 const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;

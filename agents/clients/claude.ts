@@ -24,6 +24,7 @@ export const claude: Client = {
 				ANTHROPIC_AUTH_TOKEN: token,
 				ANTHROPIC_MODEL: model,
 				ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+				CLAUDE_CODE_MAX_CONTEXT_TOKENS: "128000",
 				DISABLE_AUTOUPDATER: "1",
 			},
 		};

@@ -1,10 +1,15 @@
 import type { Client } from "../client.ts";
 import type { AgentName } from "../packages.ts";
 import { claude } from "./claude.ts";
+import { cline } from "./cline.ts";
 import { codex } from "./codex.ts";
 import { continueClient } from "./continue.ts";
+import { copilot } from "./copilot.ts";
+import { droid } from "./droid.ts";
 import { gemini } from "./gemini.ts";
+import { kilo } from "./kilo.ts";
 import { opencode } from "./opencode.ts";
+import { pi } from "./pi.ts";
 import { qwen } from "./qwen.ts";
 
 export const CLIENTS: Readonly<Record<AgentName, Client>> = {
@@ -14,4 +19,9 @@ export const CLIENTS: Readonly<Record<AgentName, Client>> = {
 	qwen,
 	continue: continueClient,
 	gemini,
+	kilo,
+	pi,
+	copilot,
+	cline,
+	droid,
 };

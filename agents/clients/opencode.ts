@@ -1,21 +1,23 @@
-import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+import { type Client, type Context, MCP_SERVER, writeFile } from "../client.ts";
+
+export const configuration = ({ base, mcp, model, token }: Context): object => ({
+	autoupdate: false,
+	share: "disabled",
+	provider: {
+		ganglion: {
+			npm: "@ai-sdk/openai-compatible",
+			name: "Ganglion",
+			options: { baseURL: `${base}/v1`, apiKey: token },
+			models: { [model]: { limit: { context: 128_000, output: 16_000 } } },
+		},
+	},
+	mcp: { [MCP_SERVER]: { type: "local", command: mcp, enabled: true } },
+});
 
 export const opencode: Client = {
 	path: /\/ai\/v1\/chat\/completions$/,
-	configure({ base, folder, mcp, model, token }) {
-		writeFile(folder, "opencode.json", {
-			autoupdate: false,
-			share: "disabled",
-			provider: {
-				ganglion: {
-					npm: "@ai-sdk/openai-compatible",
-					name: "Ganglion",
-					options: { baseURL: `${base}/v1`, apiKey: token },
-					models: { [model]: { limit: { context: 128_000, output: 16_000 } } },
-				},
-			},
-			mcp: { [MCP_SERVER]: { type: "local", command: mcp, enabled: true } },
-		});
+	configure(context) {
+		writeFile(context.folder, "opencode.json", configuration(context));
 	},
 	command(prompt, { model }, resume) {
 		return {

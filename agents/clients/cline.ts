@@ -1,0 +1,31 @@
+import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+
+const SETTINGS = ".cline/data/settings";
+
+export const cline: Client = {
+	path: /\/ai\/v1\/chat\/completions$/,
+	configure({ base, home, mcp: [command, ...args], model, token }) {
+		const provider = "openai-compatible";
+		// As `cline auth -p openai -k TOKEN -m MODEL -b BASE/v1` writes it.
+		writeFile(home, `${SETTINGS}/providers.json`, {
+			version: 1,
+			lastUsedProvider: provider,
+			modes: {},
+			providers: {
+				[provider]: {
+					settings: { provider, apiKey: token, model, baseUrl: `${base}/v1` },
+					updatedAt: "2026-11-22T00:00:00.000Z",
+					tokenSource: "manual",
+				},
+			},
+		});
+		writeFile(home, `${SETTINGS}/cline_mcp_settings.json`, {
+			mcpServers: { [MCP_SERVER]: { command, args } },
+		});
+	},
+	command(prompt) {
+		return { args: ["-P", "openai-compatible", prompt], env: { CLINE_TELEMETRY_DISABLED: "1" } };
+	},
+	overflow: /maximum context length|context/,
+	unsupported: { resume: "it continues a session only by its id" },
+};

@@ -1,0 +1,26 @@
+import { type Client, MCP_SERVER } from "../client.ts";
+
+export const copilot: Client = {
+	path: /\/ai\/v1\/chat\/completions$/,
+	command(prompt, { base, mcp: [command, ...args], model, token }, resume) {
+		const servers = { mcpServers: { [MCP_SERVER]: { type: "local", command, args, tools: ["*"] } } };
+		return {
+			args: [
+				...(resume ? ["--continue"] : []),
+				"--allow-all-tools",
+				"--disable-builtin-mcps",
+				"--additional-mcp-config",
+				JSON.stringify(servers),
+				"-p",
+				prompt,
+			],
+			env: {
+				COPILOT_PROVIDER_BASE_URL: `${base}/v1`,
+				COPILOT_PROVIDER_API_KEY: token,
+				COPILOT_MODEL: model,
+				COPILOT_OFFLINE: "true",
+			},
+		};
+	},
+	overflow: /exceeded the model's context limit/,
+};

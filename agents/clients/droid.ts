@@ -1,0 +1,31 @@
+import { type Client, MCP_SERVER, writeFile } from "../client.ts";
+
+export const droid: Client = {
+	path: /\/ai\/v1\/chat\/completions$/,
+	configure({ base, home, mcp: [command, ...args], model, token }) {
+		writeFile(home, ".factory/settings.json", {
+			customModels: [
+				{
+					model,
+					displayName: "Ganglion",
+					baseUrl: `${base}/v1`,
+					apiKey: token,
+					provider: "generic-chat-completion-api",
+					maxOutputTokens: 16_000,
+				},
+			],
+		});
+		writeFile(home, ".factory/mcp.json", {
+			mcpServers: { [MCP_SERVER]: { type: "stdio", command, args, disabled: false } },
+		});
+	},
+	command(prompt, { model }) {
+		return { args: ["exec", "--skip-permissions-unsafe", "-m", `custom:${model}`, prompt] };
+	},
+	overflow: /context/,
+	unsupported: {
+		tools: "`droid exec` does not send the tools of an MCP server, although it connects to it",
+		resume: "it continues a session only by its id",
+		overflow: 'it says only "Exec failed"',
+	},
+};

@@ -1,0 +1,83 @@
+/**
+ * Requests of agents as fixtures for `test/agents/`: without credentials, ids, paths of this machine, and with long texts
+ * cut. What is left is the shape that the gateway must take. `--record FOLDER` writes them.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentName } from "./packages.ts";
+import type { Recorded } from "./tap.ts";
+
+export interface Fixture {
+	/** With its version. */
+	agent: string;
+	/** After `…/ai`. */
+	path: string;
+	headers: Record<string, string>;
+	body: unknown;
+}
+
+/** What an agent says of itself and of its session. The others are the HTTP client's, or secrets. */
+const HEADERS =
+	/^(?:anthropic-beta|anthropic-version|content-type|originator|session-id|thread-id|user-agent|x-(?:app|claude-code-.*|codex-beta-features|initiator|session-.*|title))$/;
+/** Of a user agent: the operating system. */
+const SYSTEM = / \(.*/;
+const ACCOUNT_PATH = /^\/client\/v4\/accounts\/[^/]+\/ai/;
+const MAX_TEXT = 96;
+const MAX_DESCRIPTION = 32;
+
+/** Ids, each kind numbered in the order in which its values appear. */
+const IDS: readonly [RegExp, (number: number, id: string) => string][] = [
+	[/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (n) => `00000000-0000-4000-8000-${padded(n, 12)}`],
+	[/\b[0-9a-f]{32,}\b/g, (n) => padded(n, 32)],
+	[/\b(?:fc|msg|toolu|chatcmpl)_[0-9a-f]{16,}\b/g, numbered],
+	[/\bses_[0-9A-Za-z]{8,}/g, numbered],
+	[/\bcall_\d{9}\b/g, numbered],
+	[/\bw[0-9a-f]{8}\b/g, (n) => `word${n}`],
+	[/\b\d\.\d{4} seconds/g, () => "0.0100 seconds"],
+	[/\b\d{13}\b/g, () => "1795262400000"],
+];
+
+const padded = (number: number, length: number): string => String(number).padStart(length, "0");
+
+function numbered(number: number, id: string): string {
+	return `${id.split("_")[0]}_${number}`;
+}
+
+/** `folders`: paths of this machine, and the text for each. */
+export function fixtureOf(
+	record: Recorded,
+	agent: string,
+	folders: Readonly<Record<string, string>>,
+): Fixture {
+	const headers = Object.entries(record.headers)
+		.filter(([name]) => HEADERS.test(name))
+		.map(([name, value]) => [name, String(value).replace(SYSTEM, "")]);
+	let text = JSON.stringify({
+		agent,
+		path: record.path.replace(ACCOUNT_PATH, ""),
+		headers: Object.fromEntries(headers),
+		body: JSON.parse(record.body),
+	});
+	for (const [folder, name] of Object.entries(folders)) text = text.replaceAll(folder, name);
+	for (const [pattern, name] of IDS) {
+		const known = new Map<string, string>();
+		text = text.replace(pattern, (id) => {
+			const renamed = known.get(id) ?? name(known.size + 1, id);
+			known.set(id, renamed);
+			return renamed;
+		});
+	}
+	const fixture: Fixture = JSON.parse(text);
+	return { ...fixture, body: JSON.parse(JSON.stringify(fixture.body), cut) };
+}
+
+function cut(key: string, value: unknown): unknown {
+	const length = key === "description" ? MAX_DESCRIPTION : MAX_TEXT;
+	if (typeof value !== "string" || value.length <= length || value.startsWith("{")) return value;
+	return `${value.slice(0, length)}…`;
+}
+
+export function writeFixture(folder: string, agent: AgentName, name: string, fixture: Fixture): void {
+	mkdirSync(join(folder, agent), { recursive: true });
+	writeFileSync(join(folder, agent, `${name}.json`), `${JSON.stringify(fixture, null, "\t")}\n`);
+}
