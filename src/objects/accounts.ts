@@ -7,6 +7,7 @@
  */
 import { AiError, FAILURES, toAiError } from "../errors.ts";
 import type { Account } from "./account.ts";
+import type { AccountRecords, AliasKeeper } from "./account-records.ts";
 import type {
 	AccountLedger,
 	Admission,
@@ -41,23 +42,6 @@ export interface LedgersWorld extends OutboxWorld {
 	open: OpenObjects;
 	/** Tells the operator of settlements that could not be delivered yet. */
 	log(error: AiError, requestId: string): void;
-}
-
-/** What an account knows of its past. Who may ask was verified. Each throws `AiError` where the object cannot be asked. */
-export interface AccountRecords {
-	usage(query: UsageQuery): Promise<UsageReport>;
-	refusals(query: RefusalsQuery): Promise<RefusalsReport>;
-	requests(query: RequestsQuery): Promise<RequestsPage>;
-	standing(query: StandingQuery): Promise<Standing>;
-}
-
-/** The aliases of models that an account has set. */
-export interface AliasKeeper {
-	aliases(credential: Credential): Promise<readonly AliasRow[]>;
-	/** False where the account has as many as it may have. */
-	setAlias(credential: Credential, row: AliasRow): Promise<boolean>;
-	/** False where there is none. */
-	deleteAlias(credential: Credential, alias: string): Promise<boolean>;
 }
 
 export interface Accounts extends Ledgers {
