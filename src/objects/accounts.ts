@@ -5,7 +5,7 @@
  * What waits to be sent belongs to the isolate, not to a request; it is plain data. A request that is let in but whose
  * answer is lost on the way back is settled as failed, so that it does not hold its reservation until it expires.
  */
-import { AiError, FAILURES, toAiError } from "../errors.ts";
+import { AiError, toAiError } from "../errors.ts";
 import type { Account } from "./account.ts";
 import type { AccountRecords, AliasKeeper } from "./account-records.ts";
 import type {
@@ -24,6 +24,7 @@ import { AliasCache } from "./alias-cache.ts";
 import type { AliasRow } from "./alias-table.ts";
 import type { KnownAccounts } from "./known-accounts.ts";
 import { Leeway } from "./leeway.ts";
+import { neverServed } from "./never-served.ts";
 import type { OpenObjects } from "./open-objects.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
 import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
@@ -273,7 +274,6 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 
 /** Other accounts' objects close when they have been idle for ten seconds. */
 const BUSY_SECONDS = 5;
-
 /** The caller was verified before: its account is known, or it is the operator. */
 const VERIFIED: Credential = { kind: "operator" };
 
@@ -281,17 +281,3 @@ const unavailable = (cause: unknown): AiError => new AiError("ledgerUnavailable"
 
 export const refusal = ({ failure, description, ...more }: Refused): AiError =>
 	new AiError(failure, description, more.retryAfter === undefined ? {} : { retryAfter: more.retryAfter });
-
-const neverServed = ({ ticket }: Admission): Settlement => ({
-	ticket,
-	outcome: "failed",
-	microNeurons: 0,
-	inputTokens: 0,
-	cachedTokens: 0,
-	outputTokens: 0,
-	estimated: false,
-	backend: "",
-	attempts: 0,
-	latencyMs: 0,
-	code: FAILURES.ledgerUnavailable.code,
-});

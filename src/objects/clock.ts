@@ -2,9 +2,11 @@
  * Time as an account sees it: UTC days, and a clock that never goes back.
  *
  * A clock that goes back would open a rate window early and bring a spent day back, so the account stays at the latest
- * moment that it has seen until the clock has caught up. The price: after a clock that ran ahead, windows stay shut
- * and the day stays the later one for that long. Limits then hold too strictly, never too loosely.
+ * moment that it has seen until the clock has caught up: limits then hold too strictly, never too loosely. A clock that ran
+ * ahead by more than {@link MAX_LEAD_MS} was wrong: the account returns to the clock, or it would be blocked until then.
  */
+/** More than clocks are adjusted by while a machine runs. */
+export const MAX_LEAD_MS = 5 * 60_000;
 export const DAY_MS = 86_400_000;
 
 /** Both milliseconds since the epoch. */
@@ -13,6 +15,8 @@ export interface Instant {
 	now: number;
 	/** What the clock says: waits that a caller is told run from here. */
 	clock: number;
+	/** The account was so far ahead that it returned to the clock. Milliseconds. */
+	corrected?: number;
 }
 
 export class ForwardClock {
@@ -27,6 +31,11 @@ export class ForwardClock {
 
 	read(): Instant {
 		const clock = this.#clock();
+		const lead = this.#latest - clock;
+		if (lead > MAX_LEAD_MS) {
+			this.#latest = clock;
+			return { now: clock, clock, corrected: lead };
+		}
 		this.#latest = Math.max(this.#latest, clock);
 		return { now: this.#latest, clock };
 	}
@@ -46,3 +55,12 @@ export const startOfDay = (day: string): number => Date.parse(`${day}T00:00:00Z`
 
 export const nextMidnight = (milliseconds: number): number =>
 	(Math.floor(milliseconds / DAY_MS) + 1) * DAY_MS;
+
+/** For the operator: limits of the time in between may be wrong. */
+export const logCorrection = (milliseconds: number): void =>
+	console.error(
+		JSON.stringify({
+			message: "The clock ran ahead before: an account returned to the present time",
+			ahead_seconds: Math.round(milliseconds / 1000),
+		}),
+	);

@@ -7,11 +7,11 @@
  *
  * A reservation belongs to the UTC day of its admission, and is settled on that day whatever the day is then.
  */
-import type { FailureKey } from "../errors.ts";
 import type { Admission, Admitted, RateLimit, Settlement } from "./admission.ts";
 import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
-import { ForwardClock, type Instant, nextMidnight, utcDay } from "./clock.ts";
+import { ForwardClock, type Instant, logCorrection, nextMidnight, utcDay } from "./clock.ts";
+import { type Refusal, refuse } from "./judged-refusal.ts";
 import { Refusals } from "./refusals.ts";
 import type { OpenRequest } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
@@ -39,13 +39,6 @@ interface Judgement {
 	reserved: number;
 }
 
-interface Refusal {
-	failure: FailureKey;
-	description?: string;
-	/** When the same request would pass; infinite where it never does. */
-	until: number;
-}
-
 export class Ledger {
 	readonly refusals: Refusals;
 	readonly #storage: Pick<DurableObjectStorage, "sql" | "transactionSync">;
@@ -53,7 +46,7 @@ export class Ledger {
 	readonly #requests: Requests;
 	readonly #usage: Usage;
 	readonly #windows = new Windows();
-	readonly #budgets: Budgets;
+	#budgets: Budgets;
 	/** By ticket. */
 	readonly #open = new Map<string, OpenRequest>();
 
@@ -67,18 +60,27 @@ export class Ledger {
 		this.#usage = new Usage(storage.sql);
 		this.refusals = new Refusals(storage.sql);
 		this.#clock = new ForwardClock(clock, Math.max(this.#requests.latest(), this.#usage.latest()));
-		const { now } = this.#clock.read();
+		this.#budgets = new Budgets(utcDay(clock()));
+		const instant = this.#clock.read();
+		if (instant.corrected !== undefined) logCorrection(instant.corrected);
+		this.#rebuild(instant.now);
+	}
+
+	/** What admission needs to know, from the tables. */
+	#rebuild(now: number): void {
+		this.#windows.clear();
 		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
 			this.#windows.count(rateKeys, admittedAt);
 		this.#budgets = new Budgets(utcDay(now));
 		for (const { model, token, microNeurons } of this.#usage.spent(this.#budgets.day))
 			this.#budgets.book(this.#budgets.day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
-		for (const request of this.#requests.underWay()) this.#hold(request);
+		this.#open.clear();
+		for (const request of this.#requests.underWay()) this.#hold(request, now);
 	}
 
-	/** The account's time: never before an earlier one. */
+	/** The account's time: not before an earlier one, but for the correction of a clock that ran ahead. */
 	now(): number {
-		return this.#clock.read().now;
+		return this.#read().now;
 	}
 
 	/**
@@ -226,7 +228,7 @@ export class Ledger {
 		});
 		opened.push(request);
 		this.#windows.count(rateKeys, now);
-		this.#hold(request);
+		this.#hold(request, now);
 		return answer;
 	}
 
@@ -269,27 +271,23 @@ export class Ledger {
 
 	#read(): Instant {
 		const instant = this.#clock.read();
+		if (instant.corrected !== undefined) {
+			logCorrection(instant.corrected);
+			this.#rebuild(instant.now);
+		}
 		this.#budgets.turnTo(utcDay(instant.now));
 		return instant;
 	}
 
-	#hold(request: OpenRequest): void {
-		this.#open.set(request.ticket, request);
+	/** A request that was admitted while the clock was ahead expires as long after now as it would have after its admission. */
+	#hold(request: OpenRequest, now: number): void {
+		const { admittedAt, expiresAt } = request;
+		const held = admittedAt > now ? { ...request, expiresAt: now + (expiresAt - admittedAt) } : request;
+		this.#open.set(request.ticket, held);
 		this.#book(request, { spent: 0, reserved: request.reserved });
 	}
 
 	#book({ admittedAt, model, token }: OpenRequest, amount: { spent: number; reserved: number }): void {
 		this.#budgets.book(utcDay(admittedAt), budgetKeys(model, token), amount);
 	}
-}
-
-/** Of several reasons the one that lasts longest: after it, the request passes. */
-function refuse(refusals: readonly Refusal[], { clock }: Instant): Admitted {
-	const { failure, description, until } = refusals.reduce((a, b) => (b.until > a.until ? b : a));
-	return {
-		ok: false,
-		failure,
-		...(description !== undefined && { description }),
-		...(Number.isFinite(until) && { retryAfter: Math.ceil((until - clock) / 1000) }),
-	};
 }

@@ -48,6 +48,10 @@ export class Windows {
 		return window ? window.times.length - window.start : 0;
 	}
 
+	clear(): void {
+		this.#windows.clear();
+	}
+
 	/** Frees the memory of windows that nobody used for a minute. */
 	forget(now: number): void {
 		for (const key of [...this.#windows.keys()]) if (this.used(key, now) === 0) this.#windows.delete(key);

@@ -13,6 +13,16 @@ describe("ForwardClock", () => {
 	});
 });
 
+describe("a clock that ran ahead", () => {
+	it("is kept to for five minutes, and returned from beyond", () => {
+		const kept = new ForwardClock(() => 1_000_000, 1_300_000);
+		expect(kept.read()).toEqual({ now: 1_300_000, clock: 1_000_000 });
+		const corrected = new ForwardClock(() => 1_000_000, 1_300_001);
+		expect(corrected.read()).toEqual({ now: 1_000_000, clock: 1_000_000, corrected: 300_001 });
+		expect(corrected.read()).toEqual({ now: 1_000_000, clock: 1_000_000 });
+	});
+});
+
 describe("days", () => {
 	it("turn at midnight UTC", () => {
 		const midnight = Date.parse("2026-11-22T00:00:00Z");

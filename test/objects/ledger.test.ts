@@ -229,8 +229,8 @@ describe("a clock that goes back", () => {
 		onBench((bench) => {
 			const asked = () => admission({ rates: [{ key: "task:x", perMinute: 1 }] });
 			expect(bench.ledger.admit(asked()).ok).toBe(true);
-			bench.time = NOON - 3_600_000;
-			const retryAfter = 3_600 + 60;
+			bench.time = NOON - 240_000;
+			const retryAfter = 240 + 60;
 			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter });
 			bench.restart();
 			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter });
