@@ -40,9 +40,15 @@ describe("Claude Code", () => {
 		expect(toolsOf(engine)).toEqual(OWN_TOOLS);
 		expect(outline(engine)).toEqual([
 			"system s, using your own judgment along the wa…",
-			"user re… Reply with one sentence. (run word1)",
-			"system ronment:   - Primary working directory:…",
+			"user  - Primary working directory:… </system>",
 		]);
+	});
+
+	it("sends the system message after the prompt as a part of the user's turn", async () => {
+		const { engine } = await replay(turn);
+		expect(engine.messages[1]?.content).toMatch(
+			/Reply with one sentence\. \(run word1\)\s+<system>\s+# Environment[\s\S]*<\/system>$/,
+		);
 	});
 
 	it("sends the deferred tools that were found, and references to tools as text", async () => {
@@ -51,8 +57,7 @@ describe("Claude Code", () => {
 		expect(toolsOf(engine)).toEqual([...OWN_TOOLS, "mcp__tiny__add", "mcp__tiny__get__weather"]);
 		expect(outline(engine)).toEqual([
 			"system s, using your own judgment along the wa…",
-			"user er in Lisbon. Use the tools. (run word1)",
-			"system ronment:   - Primary working directory:…",
+			"user  - Primary working directory:… </system>",
 			'assistant call_000001000=ToolSearch({"query":"select:mcp__tiny__add,mcp__tiny__get__weather","max_results":5})',
 			"tool call_000001000 cp__tiny__get__weather is now available.",
 			'assistant call_000002000=mcp__tiny__add({"a":19,"b":23}) call_000002001=mcp__tiny__get__weather({"city":"Lisbon"})',
@@ -74,13 +79,12 @@ describe("Claude Code", () => {
 		expect(events.at(-2)).toMatchObject({ delta: { stop_reason: "tool_use" } });
 	});
 
-	it("sends a continued session in its order, its system message in the middle included", async () => {
+	it("sends a continued session in its order", async () => {
 		const { engine, response } = await replay(resume);
 		expect(response.status).toBe(200);
 		expect(outline(engine)).toEqual([
 			"system s, using your own judgment along the wa…",
-			"user … Remember the colour green. (run word1)",
-			"system ronment:   - Primary working directory:…",
+			"user  - Primary working directory:… </system>",
 			"assistant Noted: word2",
 			"user Which colour? (run word1)",
 		]);

@@ -65,8 +65,7 @@ describe("Codex", () => {
 		const { engine, response } = await replay(tools);
 		expect(response.status).toBe(200);
 		expect(outline(engine)).toEqual([
-			"system al-based coding assistant. Codex CLI is…",
-			"system (2) which files can be read or written. `sa…",
+			"system (3) which files can be read or written. `sa…",
 			"user shell>bash</shell>   <current_date>2026…",
 			"user er in Lisbon. Use the tools. (run word1)",
 			'assistant call_1=mcp__tiny__add({"a":19,"b":23}) call_2=mcp__tiny__get__weather({"city":"Lisbon"})',
@@ -101,8 +100,7 @@ describe("Codex", () => {
 		const { engine, response } = await replay(resume);
 		expect(response.status).toBe(200);
 		expect(outline(engine)).toEqual([
-			"system al-based coding assistant. Codex CLI is…",
-			"system (2) which files can be read or written. `sa…",
+			"system (3) which files can be read or written. `sa…",
 			"user shell>bash</shell>   <current_date>2026…",
 			"user Remember the colour green. (run word1)",
 			"assistant Noted: word2",
