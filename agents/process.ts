@@ -1,6 +1,7 @@
 /** One process of an agent: without a terminal, without this process's environment, without the internet. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -56,6 +57,18 @@ export const environment = (home: string): Record<string, string> => ({
 	no_proxy: "127.0.0.1,localhost",
 });
 
+/** Processes of this home that left the group, such as Cline's hub. Linux only: elsewhere they stay. */
+function killDaemons(home: string): void {
+	if (process.platform !== "linux" || home === "") return;
+	for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
+		try {
+			const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+			if (variables.includes(`HOME=${home}`)) process.kill(Number(pid), "SIGKILL");
+		} catch {
+			// It is gone, or another user's.
+		}
+}
+
 export function start({ args, command, env, folder, timeoutMs }: Start): Running {
 	const startedAt = performance.now();
 	const child = spawn(command, args, {
@@ -90,6 +103,7 @@ export function start({ args, command, env, folder, timeoutMs }: Start): Running
 		process.off("exit", killGroup);
 		// What the agent left behind: it would hold the pipes open.
 		killGroup();
+		killDaemons(env.HOME ?? "");
 		await Promise.race([closed, wait(PIPES_MS)]);
 		const { exitCode: code, signalCode } = child;
 		const ms = performance.now() - startedAt;
