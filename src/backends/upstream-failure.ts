@@ -7,6 +7,7 @@
  * Statuses 520 to 530 are Cloudflare's, where a Worker's fetch answers instead of failing.
  */
 import { AiError, type AiErrorOptions, type FailureKey } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import type { CallContext, Target, World } from "./backend.ts";
 import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, type SentError, statusOf } from "./refusal-classes.ts";
 
@@ -144,14 +145,6 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 /** OpenAI's routes are below a version. A 404 that names a model has found them. */
 const lacksVersion = ({ kind, url }: Target, message = ""): boolean =>
 	kind === "openai" && !/\/(?:v\d|openai)/.test(url) && !/model/i.test(message);
-
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
-}
 
 /**
  * The shapes seen: `{error: {message, type, code}}` (OpenAI, llama.cpp, SGLang, newer vLLM), `{message, type, code}`

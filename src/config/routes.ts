@@ -1,6 +1,7 @@
 /** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
+import { isRecord } from "../json.ts";
 import type { Continuation, RouteSettings, Routing, WeightedTarget } from "../request.ts";
 import { type ConfiguredBackend, refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";
@@ -235,9 +236,6 @@ function checkKinds(targets: readonly unknown[], path: Path, { backends, problem
 			);
 	}
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
 
 const namesOf = ({ backendEntries }: RouteWorld): string[] => [
 	...new Set([...backendEntries.keys(), SIMULATOR]),

@@ -1,12 +1,3 @@
-/** The value that a text is, or `undefined` for one that is not JSON. */
-export function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
-}
-
 /**
  * As `JSON.stringify`, of plain data in which the JSON of some values is at hand: that is taken, and they are not read.
  * Pieces are added, not joined: the long ones are then copied once, at the end.

@@ -3,6 +3,7 @@
  * bounded, and where an engine counted nothing our own count is added: in a whole reply, or as the usage chunk that ends
  * every stream.
  */
+import { parseJson } from "../json.ts";
 import type { Source } from "../media/pulled-stream.ts";
 import { measureStream, toUsage } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
@@ -35,8 +36,8 @@ export function withUsage(
 
 	const chunkIn = (event: StreamEvent): Chunk | undefined => {
 		if ("comment" in event) return undefined;
-		if (event.value !== undefined) return isChunk(event.value) ? event.value : undefined;
-		return parsed(event.data);
+		const value = event.value ?? parseJson(event.data);
+		return isChunk(value) ? value : undefined;
 	};
 	const bounded = (event: StreamEvent): StreamEvent => {
 		if ("comment" in event) return event;
@@ -78,15 +79,6 @@ export function withUsage(
 const isAsSent = (sent: unknown, usage: object): boolean =>
 	isChunk(sent) &&
 	Object.entries(usage).every(([name, value]) => (sent as Record<string, unknown>)[name] === value);
-
-function parsed(data: string): Chunk | undefined {
-	try {
-		const value: unknown = JSON.parse(data);
-		return isChunk(value) ? value : undefined;
-	} catch {
-		return undefined;
-	}
-}
 
 const eventOf = (value: object): StreamEvent => ({ data: JSON.stringify(value), value });
 

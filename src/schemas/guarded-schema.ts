@@ -4,6 +4,7 @@
  * for a value is counted before it is done. A copy accepts at least what the schema does.
  */
 import { dereference, type Schema, type SchemaDraft, validate } from "@cfworker/json-schema";
+import { isRecord } from "../json.ts";
 import { Pattern } from "./pattern.ts";
 import { Scales } from "./scales.ts";
 
@@ -107,9 +108,6 @@ export function isTooLarge(schema: unknown): boolean {
 	}
 	return false;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
 
 // What stands under these is data, or names schemas by keys of the caller's.
 const DATA = new Set(["const", "enum", "default", "required", "dependentRequired", "type"]);

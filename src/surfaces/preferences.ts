@@ -1,6 +1,6 @@
 /** What a caller asks of the way, not of the model: headers, and fields of coding agents, that every surface reads alike. */
 import * as z from "zod";
-import { parseJson } from "../dialects/json.ts";
+import { parseJson } from "../json.ts";
 import type { InferenceRequest, RequestOptions } from "../request.ts";
 
 /**

@@ -12,6 +12,7 @@ import { liveDialect, nativeDialect } from "../dialects/index.ts";
 import { modelSchema } from "../dialects/schema.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { AiError, toAiError } from "../errors.ts";
+import { isRecord } from "../json.ts";
 import type { Model } from "../models/model.ts";
 import { openRouterList } from "../models/openrouter.ts";
 import { authorList, search, taskList } from "../models/search.ts";
@@ -194,9 +195,6 @@ const queryOf = (c: Context<RestEnv>): Record<string, string | string[]> =>
 			values.length > 1 ? values : (values[0] ?? ""),
 		]),
 	);
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The address that the runtime's class asked for, of which only the path and the query count. */
 function forwardedFrom(header: string | undefined): string {

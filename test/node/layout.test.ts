@@ -17,7 +17,7 @@ const ROOMS: readonly (readonly string[])[] = [
 	["models"],
 	["tasks"],
 	["sse.ts", "log.ts", "schemas", "tokens.ts"],
-	["errors.ts"],
+	["errors.ts", "json.ts"],
 	["media"],
 ];
 const MAX_LINES = 300;

@@ -5,6 +5,8 @@
  *
  * Arguments are placeholders, or the JSON object that follows the name: `Use get_weather with {"city":"Paris"}`.
  */
+
+import { isRecord } from "../../json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { placeholder } from "./placeholder.ts";
@@ -140,9 +142,6 @@ function argumentsOf({ tool, literal }: Request): Record<string, unknown> {
 	const made = placeholder(document)?.value;
 	return isRecord(made) ? made : {};
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The JSON object that follows a name in the same sentence, and how many characters it ends after. */
 function objectAfter(rest: string): { literal?: Record<string, unknown>; length: number } {

@@ -4,11 +4,10 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { isRecord, parseJson } from "../../json.ts";
 import { DONE, frame, isDone } from "../../sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ToolCallDelta } from "../../tasks/text-generation.ts";
 import { SentUsage } from "../../tasks/usage.ts";
-import { parseJson } from "../json.ts";
-import { isRecord } from "./tools.ts";
 
 const text = z.string().nullish();
 const textOrEmpty = text.transform((sent) => sent ?? "");

@@ -4,6 +4,7 @@
  * the text is taken for one.
  */
 
+import { isRecord, parseJson } from "../../json.ts";
 import type { Model } from "../../models/model.ts";
 import { DONE, frame, mapEvents } from "../../sse.ts";
 import type { Answer } from "../../tasks/task.ts";
@@ -15,9 +16,7 @@ import type {
 	ToolCall,
 } from "../../tasks/text-generation.ts";
 import type { WriteContext } from "../dialect.ts";
-import { parseJson } from "../json.ts";
 import { firstChoice, parseChunk } from "./chunks.ts";
-import { isRecord } from "./tools.ts";
 
 type ChatAnswer = Answer<"text-generation">;
 

@@ -5,15 +5,14 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { isRecord, parseJson } from "../../json.ts";
 import type { Model } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, fieldsOf, perModel, present } from "../fields.ts";
-import { parseJson } from "../json.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { invalidInput } from "./errors.ts";
 import { nativeEvents } from "./native-stream.ts";
 import { firstMessage } from "./native-write.ts";
-import { isRecord } from "./tools.ts";
 import { NativeUsage, nativeUsage } from "./usage.ts";
 
 const Format = z.object({ response_format: z.object({ type: z.string().optional() }).optional() });

@@ -1,9 +1,9 @@
 /** JSON mode: the format that a caller asks for, and the reply held to it. */
 import { AiError } from "../../errors.ts";
+import { isRecord } from "../../json.ts";
 import { GuardedSchema, isTooLarge, type Longest } from "../../schemas/guarded-schema.ts";
 import type { ResponseFormat } from "../../tasks/text-generation.ts";
 import { invalidInput } from "./errors.ts";
-import { isRecord } from "./tools.ts";
 
 /** OpenAI's form wants a name, the native one has none. */
 export const SCHEMA_NAME = "response";

@@ -2,11 +2,11 @@
  * `functions` and `function_call`, OpenAI's form of tools before there were tools: engines get tools, and the caller gets
  * the one call of an answer in the older form. In the history it is read in `messages.ts`.
  */
+
+import { isRecord, parseJson } from "../../json.ts";
 import { DONE, frame, isDone, mapEvents } from "../../sse.ts";
 import type { ChatCompletion } from "../../tasks/text-generation.ts";
-import { parseJson } from "../json.ts";
 import { errorFrame, invalidInput } from "./errors.ts";
-import { isRecord } from "./tools.ts";
 
 interface Sent {
 	functions?: unknown[] | null | undefined;

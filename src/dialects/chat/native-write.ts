@@ -7,14 +7,13 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
+import { isRecord, parseJson } from "../../json.ts";
 import type { AssistantMessage, ChatCompletion, ChatInput, ToolCall } from "../../tasks/text-generation.ts";
 import type { WriteContext, Writer } from "../dialect.ts";
-import { parseJson } from "../json.ts";
 import { chatReply } from "./call.ts";
 import { parseJsonReply } from "./json-mode.ts";
 import { nativeEvents } from "./native-stream.ts";
 import { spoken } from "./thoughts.ts";
-import { isRecord } from "./tools.ts";
 import { NativeUsage, nativeUsage } from "./usage.ts";
 
 const FlatCall = z.object({

@@ -7,13 +7,13 @@
  * that most engines have. Read leniently, `reasoning_effort` also takes the names that OpenAI added since.
  */
 import * as z from "zod";
+import { isRecord } from "../../json.ts";
 import type { Model } from "../../models/model.ts";
 import { lean } from "../../schemas/lean.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
 import { AnyPart, ThinkingBlocks, toolFields } from "./messages.ts";
 import { OpenAiTool } from "./tool-schemas.ts";
-import { isRecord } from "./tools.ts";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] as const;
 const MOST_CHOICES = 128;

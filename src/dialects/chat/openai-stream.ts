@@ -3,14 +3,13 @@
  * text does not show what is needed.
  */
 import { isDeepStrictEqual } from "node:util";
+import { isRecord, parseJson } from "../../json.ts";
 import { DONE, frame } from "../../sse.ts";
 import type { ChatChunk, Usage } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";
-import { parseJson } from "../json.ts";
 import { readChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
-import { isRecord } from "./tools.ts";
 import { usageFrame } from "./usage.ts";
 
 /**

@@ -3,10 +3,9 @@
  * before it; the product's callers often have no ids at all, so ids are made and results matched, always alike.
  */
 import * as z from "zod";
+import { isRecord, parseJson } from "../../json.ts";
 import type { ToolCall } from "../../tasks/text-generation.ts";
-import { parseJson } from "../json.ts";
 import { invalidInput } from "./errors.ts";
-import { isRecord } from "./tools.ts";
 
 /** Digits after `call`: nine letters and digits together, the one form that Mistral's templates take. */
 const ID_DIGITS = 5;

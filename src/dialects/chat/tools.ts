@@ -3,6 +3,7 @@
  * into the alternatives of an array, so a tool that no engine can use is refused behind it, with 8001 (observed).
  */
 import * as z from "zod";
+import { isRecord } from "../../json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
 import { invalidInput } from "./errors.ts";
 
@@ -81,9 +82,6 @@ function namesOf(choice: ToolChoice): string[] {
 	if (choice.type === "function") return [choice.function.name];
 	return choice.allowed_tools.tools.map((tool) => tool.function.name);
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The first thing wrong, as a sentence that begins with its place. */
 export function fault(error: z.ZodError, at: string): string {

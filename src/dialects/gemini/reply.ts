@@ -3,12 +3,11 @@
  * are left out unless `includeThoughts` asks for them; `thoughtsTokenCount` counts them all the same.
  */
 import * as z from "zod";
+import { isRecord, parseJson } from "../../json.ts";
 import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
 import { reasoningOf } from "../chat/chunks.ts";
-import { isRecord } from "../chat/tools.ts";
 import type { WriteContext } from "../dialect.ts";
-import { parseJson } from "../json.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
 
 const PartSchema = z.looseObject({ text: z.string().optional(), thought: z.boolean().optional() });

@@ -5,13 +5,14 @@
  * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and do nothing.
  */
 import * as z from "zod";
+import { isRecord } from "../../json.ts";
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import { contentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
-import { chooseTools, isRecord, readTools } from "../chat/tools.ts";
+import { chooseTools, readTools } from "../chat/tools.ts";
 import { present } from "../fields.ts";
 import { readContents, SentContent } from "./contents.ts";
 import { camelKeys } from "./keys.ts";

@@ -6,6 +6,7 @@
  * an empty `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
  */
 import * as z from "zod";
+import { isRecord, parseJson } from "../../json.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
@@ -14,9 +15,7 @@ import type {
 	Usage,
 } from "../../tasks/text-generation.ts";
 import { reasoningOf } from "../chat/chunks.ts";
-import { isRecord } from "../chat/tools.ts";
 import type { WriteContext } from "../dialect.ts";
-import { parseJson } from "../json.ts";
 import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
 

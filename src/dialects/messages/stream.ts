@@ -7,6 +7,7 @@
  * their number: the blocks before them may be another engine's.
  */
 import { AiError } from "../../errors.ts";
+import { isRecord, parseJson } from "../../json.ts";
 import { promptTokens } from "../../metering/measure.ts";
 import { mapEvents, namedFrame } from "../../sse.ts";
 import type {
@@ -18,9 +19,7 @@ import type {
 } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
-import { isRecord } from "../chat/tools.ts";
 import type { WriteContext } from "../dialect.ts";
-import { parseJson } from "../json.ts";
 import { messagesError } from "./errors.ts";
 import {
 	type Block,

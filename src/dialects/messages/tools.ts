@@ -9,9 +9,10 @@
  * tools themselves. Where Anthropic would do the search (`tool_search_tool_…`), all tools go to the engine.
  */
 import * as z from "zod";
+import { isRecord } from "../../json.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import { invalidInput } from "../chat/errors.ts";
-import { chooseTools, isRecord, readTools } from "../chat/tools.ts";
+import { chooseTools, readTools } from "../chat/tools.ts";
 import { parseAt } from "../responses/parse.ts";
 import { type Content, type Leave, readOr } from "./blocks.ts";
 

@@ -8,12 +8,12 @@
  * (flat) and as OpenAI sends it (nested), which is what the Python SDK looks at.
  */
 import { AiError } from "../../errors.ts";
+import { parseJson } from "../../json.ts";
 import { mapEvents, namedFrame } from "../../sse.ts";
 import type { ChatChunk, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
-import { parseJson } from "../json.ts";
 import { responsesError } from "./errors.ts";
 import {
 	type CallItem,

@@ -1,0 +1,14 @@
+/** JSON of unknown content. */
+
+/** The value of a JSON text; `undefined` for a text that is not JSON. */
+export function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+/** An object that is no array. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
