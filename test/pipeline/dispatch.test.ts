@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { TaskCall } from "../../src/tasks/task.ts";
-import { completion } from "../gateway.ts";
-import { CHAT, type Reply, silent, status, target, world } from "./dispatch/world.ts";
+import { type Tap, tap } from "../backends/upstream.ts";
+import { completion, delta, liveEvents } from "../gateway.ts";
+import { CHAT, type Reply, silent, status, streamed, target, world } from "./dispatch/world.ts";
 
 const ok: Reply = ({ engine }) => Response.json(completion(engine));
 const RETRIES = { attempts: 3, baseMs: 100, maxMs: 5_000 };
@@ -344,6 +345,65 @@ describe("hedging", () => {
 		const { served } = await answered;
 		await settle();
 		expect(served).toMatchObject({ backend: "a", attempts: 2, wasted: [] });
+	});
+
+	it("discards the second of two streams that begin in one tick", async () => {
+		const a = liveEvents();
+		const b = liveEvents();
+		const { asked, run, services } = world({
+			replies: { a: () => a.response, b: () => b.response },
+			plan: HEDGED,
+		});
+		const answered = run(streamed());
+		while (asked.length < 2) await settle();
+		await settle();
+		a.send(delta("from a"));
+		b.send(delta("from b"));
+		const { answer, served } = await answered;
+		await b.cancelled;
+		await settle();
+		expect(served).toMatchObject({ backend: "a", attempts: 2 });
+		// The engine has said one token, which its operator pays.
+		expect(served.wasted).toEqual([
+			{
+				why: "hedge",
+				backend: "b",
+				model: "b-model",
+				progress: expect.objectContaining({ usage: undefined, outputTokens: 1 }),
+			},
+		]);
+		expect(asked.map(({ signal }) => signal.aborted)).toEqual([false, true]);
+		expect(services.health.standing(target("b"))).toBe("closed");
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		await answer.answer.events.cancel();
+		await a.cancelled;
+	});
+
+	it("bills the whole reply of the second of two that answer in one tick", async () => {
+		const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+		const bodies = { a: tap(), b: tap() };
+		const replyOf = ({ body }: Tap) =>
+			new Response(body, { headers: { "content-type": "application/json" } });
+		const { asked, run, services } = world({
+			replies: { a: () => replyOf(bodies.a), b: () => replyOf(bodies.b) },
+			plan: HEDGED,
+		});
+		const answered = run();
+		while (asked.length < 2) await settle();
+		await settle();
+		for (const body of [bodies.a, bodies.b]) {
+			body.push(JSON.stringify({ ...completion("Hi"), usage }));
+			body.end();
+		}
+		const { served } = await answered;
+		await settle();
+		expect(served).toEqual({
+			backend: "a",
+			model: "a-model",
+			attempts: 2,
+			wasted: [{ why: "hedge", backend: "b", model: "b-model", progress: { usage, outputTokens: 0 } }],
+		});
+		expect(services.health.standing(target("b"))).toBe("closed");
 	});
 
 	it("ends with a refusal, and stops the other", async () => {

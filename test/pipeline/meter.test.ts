@@ -141,20 +141,28 @@ describe("a stream's ticket", () => {
 		expect(bills[0]).toBe(bills[1]);
 	});
 
-	/** How a stream is settled that `source` gives, of which all is read. */
-	async function outcomeOf(source: UnderlyingSource<Uint8Array>): Promise<string[]> {
+	/** A metered stream of `source`, with what is settled and logged of it. */
+	async function metered(source: UnderlyingSource<Uint8Array>) {
 		const settled: string[] = [];
+		const logged: number[] = [];
 		const ticket = ticketOf(({ outcome }) => settled.push(outcome));
 		const progress = { usage: undefined, outputTokens: 3 };
 		const answer = { kind: "stream", events: new ReadableStream(source), progress } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
 		const metering = { model: model as Model, ticket, served, requestId: "t" };
-		const { answer: metered } = await meter({ task: "text-generation", answer }, call, metering, {
-			log: () => {},
+		const log = ({ code }: AiError) => void logged.push(code);
+		const result = await meter({ task: "text-generation", answer }, call, metering, {
+			log,
 			wait: async () => {},
 		});
-		if (metered.answer.kind !== "stream") throw new Error("no stream");
-		const reader = metered.answer.events.getReader();
+		if (result.answer.answer.kind !== "stream") throw new Error("no stream");
+		return { settled, logged, events: result.answer.answer.events, abandon: result.abandon };
+	}
+
+	/** How a stream is settled that `source` gives, of which all is read. */
+	async function outcomeOf(source: UnderlyingSource<Uint8Array>): Promise<string[]> {
+		const { events, settled } = await metered(source);
+		const reader = events.getReader();
 		await (async () => {
 			while (!(await reader.read()).done);
 		})().catch(() => {});
@@ -166,6 +174,63 @@ describe("a stream's ticket", () => {
 	it("says how it ended, once", async () => {
 		expect(await outcomeOf({ start: (controller) => controller.close() })).toEqual(["ok"]);
 		expect(await outcomeOf(failing(new AiError("executionFailed")))).toEqual(["cut"]);
+	});
+
+	it.each([
+		["the caller leaves, without a reason", undefined, "left", []],
+		["the caller leaves, by a signal", new AiError("aborted"), "left", []],
+		["the runtime drops the caller", new Error("network connection lost"), "left", []],
+		["a later stage fails", new AiError("executionFailed"), "cut", [5001]],
+	])("settles a cancelled stream at once, without a pull: %s", async (_, reason, outcome, codes) => {
+		let cancelled: unknown = "not cancelled";
+		const { events, settled, logged } = await metered({
+			pull: (controller) => controller.enqueue(new TextEncoder().encode(delta("a"))),
+			cancel: (given) => {
+				cancelled = given;
+			},
+		});
+		const reader = events.getReader();
+		await reader.read();
+		await reader.cancel(reason);
+		expect(settled).toEqual([outcome]);
+		expect(logged).toEqual(codes);
+		expect(cancelled).not.toBe("not cancelled");
+	});
+
+	it("settles once where the answer is over before a later stage fails", async () => {
+		const { events, settled, logged } = await metered({ start: (controller) => controller.close() });
+		const reader = events.getReader();
+		await reader.read();
+		await reader.cancel(new AiError("executionFailed"));
+		expect(settled).toEqual(["ok"]);
+		expect(logged).toEqual([]);
+	});
+
+	it("bills beside the answer what a hedge lost, and not what a failover repeated", async () => {
+		const bills: number[] = [];
+		const lost = (why: string) => ({
+			why,
+			backend: "b",
+			model: "m",
+			progress: { usage: counts, outputTokens: 0 },
+		});
+		const billOf = async (...wasted: unknown[]) => {
+			const ticket = ticketOf(({ microNeurons }) => bills.push(microNeurons));
+			const served = { backend: "a", model: "m", attempts: 2, wasted } as Served;
+			const metering = { model: model as Model, ticket, served, requestId: "t" };
+			const answer = {
+				kind: "value",
+				output: { ...completion("Hi"), usage: counts } as ChatCompletion,
+			} as const;
+			const services = { log: () => {}, wait: async () => {} };
+			return (await meter({ task: "text-generation", answer }, call, metering, services)).neurons;
+		};
+		// Three input tokens at 26,668 neurons a million, two output tokens at 204,805; hundredths are cut off.
+		expect(await billOf()).toBe(0.48);
+		expect(await billOf(lost("cut"))).toBe(0.48);
+		expect(await billOf(lost("hedge"))).toBe(0.97);
+		expect(await billOf(lost("cut"), lost("hedge"))).toBe(0.97);
+		expect(bills).toEqual([489_614, 489_614, 979_228, 979_228]);
 	});
 
 	it("says that the caller left, where a signal said it", async () => {

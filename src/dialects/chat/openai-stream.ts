@@ -105,13 +105,12 @@ interface Beginning {
 
 const renamed = (data: string, { sent, named }: Beginning): string => named + data.slice(sent.length);
 
-/** `undefined` where more than plain fields comes before the name. */
+/** `undefined` where there is no name, or the first one belongs to something inside the chunk. */
 function beginningOf(data: string, name: string): Beginning | undefined {
 	const field = MODEL_FIELD.exec(data);
 	if (!field) return undefined;
 	const sent = data.slice(0, field.index + field[0].length);
 	// One brace makes it whole where the name is the chunk's own, and not of something inside it.
-	const fields = parseJson(`${sent}}`);
-	if (!isRecord(fields) || "choices" in fields) return undefined;
+	if (!isRecord(parseJson(`${sent}}`))) return undefined;
 	return { sent, named: `${data.slice(0, field.index)}"model":${JSON.stringify(name)}` };
 }

@@ -58,6 +58,26 @@ describe("chunks on a model's own route", () => {
 		}
 	});
 
+	it("are read each for itself where the choices come before the name", async () => {
+		const words = ["a", "a", "a ", "b", "a"];
+		const chunks = (name: string) =>
+			words
+				.map((content) =>
+					frame({
+						choices: [{ index: 0, delta: { content }, finish_reason: null }],
+						id: "a",
+						object: "chat.completion.chunk",
+						created: 1,
+						model: name,
+					}),
+				)
+				.join("");
+		expect(await native(chunks("engine-model") + DONE)).toBe(chunks(KIMI.id) + DONE);
+		const counted = chunks("engine-model").replace(/\}\n\n$/, `,"usage":${JSON.stringify(USAGE)}}\n\n`);
+		const [, last] = (await route(counted + DONE, wantsUsage)).split("\n\n").slice(-4, -2);
+		expect(JSON.parse(last?.slice("data: ".length) ?? "")).toMatchObject({ choices: [], usage: USAGE });
+	});
+
 	it("have the name of a model that only a route knows, whatever it is", async () => {
 		const asked = adHocModel('a$&"b');
 		expect(await writtenEvents(asked, sent, split(delta({ content: "a" }) + DONE))).toBe(

@@ -157,6 +157,23 @@ describe("Rejoin", () => {
 		expect(() => joined(first, second)).toThrow(Mismatch);
 	});
 
+	it("passes nothing on of a chunk that only repeats, and no empty text beside a new one", () => {
+		const said = saidOf({ reasoning_content: "Hm." }, { content: "I " });
+		const rejoin = new Rejoin(said, said.segments, newId);
+		expect(rejoin.take(chunk({ reasoning_content: "Hm." }, "second"))).toBeUndefined();
+		expect(rejoin.take(chunk({ content: "I" }, "second"))).toBeUndefined();
+		expect(rejoin.take(chunk({ content: " " }, "second"))).toBeUndefined();
+		const fresh = rejoin.take(chunk({ content: "see" }, "second"));
+		expect(fresh?.choices).toEqual([{ index: 0, delta: { content: "see" }, finish_reason: null }]);
+		const both = new Rejoin(
+			saidOf({ reasoning_content: "Hm." }),
+			[{ channel: "reasoning", text: "Hm." }],
+			newId,
+		);
+		const joined = both.take(chunk({ reasoning_content: "Hm.", content: "I" }, "second"));
+		expect(joined?.choices[0]?.delta).toEqual({ content: "I" });
+	});
+
 	it("passes usage on, and nothing else of other choices", () => {
 		const said = saidOf({ content: "A" });
 		const rejoin = new Rejoin(said, said.segments, newId);

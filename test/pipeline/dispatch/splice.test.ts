@@ -96,6 +96,14 @@ describe("a stream that is cut", () => {
 		});
 	});
 
+	it("wastes nothing where the first had begun and said nothing", async () => {
+		const role: Reply = () =>
+			events(frame("a", [{ index: 0, delta: { role: "assistant" }, finish_reason: null }]));
+		const seen = await ask({ replies: { a: role, b: whole } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b"] });
+		expect(seen.served.wasted).toEqual([]);
+	});
+
 	it("asks with the same input, the seed among it", async () => {
 		const { asked } = await ask({ replies: { a: cutAfter(40), b: whole } });
 		const [first, second] = asked.map(({ body: { model: _, ...body } }) => body);
@@ -200,6 +208,25 @@ describe("a stream that is cut", () => {
 	});
 
 	it.each([
+		["of 4 MiB is joined", 4 * 1024 * 1024, ["a", "b"]],
+		["of 4 MiB and one character is not joined: its events are not kept", 4 * 1024 * 1024 + 1, ["a"]],
+	])("%s", async (_, length, engines) => {
+		// Two events: what is counted is the data of both.
+		const dataLength = (event: string) => event.slice("data: ".length, -"\n\n".length).length;
+		const empty = word("a", "");
+		const half = "x".repeat(2 * 1024 * 1024 - dataLength(empty));
+		const rest = "y".repeat(length - 2 * 1024 * 1024 - dataLength(empty));
+		const sent = [half, rest];
+		expect(sent.reduce((sum, text) => sum + dataLength(word("a", text)), 0)).toBe(length);
+		const cut: Reply = () => events(say("a", sent));
+		const second: Reply = () => events(say("b", [...sent, "end"]), end("b", 3));
+		const seen = await ask({ replies: { a: cut, b: second } });
+		expect(seen.engines).toEqual(engines);
+		expect(seen.done).toBe(engines.length === 2);
+		expect(seen.text.length).toBe(half.length + rest.length + (engines.length === 2 ? "end".length : 0));
+	});
+
+	it.each([
 		["several answers", { n: 2 }],
 		["probabilities of tokens", { logprobs: true }],
 	])("is not joined where it has %s", async (_, more) => {
@@ -300,6 +327,39 @@ describe("a caller who leaves", () => {
 		await reader.cancel();
 		await live.cancelled;
 		expect(asked[1]?.signal.aborted).toBe(true);
+	});
+
+	describe("without usage", () => {
+		/** Tokens that are counted when `a`, who said three words, was cut, and the caller leaves amid the answer of `b`. */
+		const tokensOf = async (words: string[], more: WorldOptions["targets"] = {}) => {
+			const live = liveEvents();
+			live.send(say("b", words));
+			const { asked, run } = world({
+				replies: { a: cutAfter(3), b: () => live.response },
+				targets: more,
+			});
+			const { answer } = await run(streamed());
+			if (answer.answer.kind !== "stream") throw new Error("no stream");
+			const { events: passed, progress } = answer.answer;
+			const reader = passed.getReader();
+			void (async () => {
+				while (!(await reader.read()).done);
+			})();
+			while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			await reader.cancel();
+			return progress.outputTokens;
+		};
+
+		it("counts what the caller has once, where the second repeats it", async () => {
+			expect(await tokensOf(WORDS.slice(0, 2))).toBe(3);
+			expect(await tokensOf(WORDS.slice(0, 5))).toBe(5);
+		});
+
+		it("counts the tokens of both, where the second goes on from the first", async () => {
+			const targets = { b: { continues: "vllm" } } as const;
+			expect(await tokensOf(WORDS.slice(3, 5), targets)).toBe(5);
+		});
 	});
 
 	describe("who counts with every event", () => {
