@@ -5,17 +5,21 @@
  * - `ok`: exactly what the engine gave of its last call.
  * - `left`, `cut`: between what the caller has and what the engine gave; within one chunk of both where they kept step.
  * - `failed`: nothing is billed, and the caller was told so.
- * - `expired`: what was reserved; only where the Worker was killed under it.
+ * - `expired`: what was reserved; only where the Worker was killed under it, or before it could deliver the settlement, or where it
+ *   took longer than reservations are held.
  *
- * A request that was not let in has none. An engine may have been asked ahead of the account's word, in vain: then the
- * account said no, or nobody heard what it said, and the caller has nothing of the answer.
+ * A request that was not let in has none. An engine may have been called before the account's decision, in vain, and no
+ * more often than the route allows: then the account refused or could not be reached, and the caller got no answer. A
+ * caller who left before the headers proves none of that: an answer that the engine had finished before is billed, or an
+ * account with limits may have refused it, or its object had failed.
  */
-import { FAILURES } from "../src/errors.ts";
+import { type Bill, billOf, costOf, isIn, reservedFor } from "./books.ts";
 import { type Heard, lastOf } from "./caller.ts";
 import type { EngineCall } from "./engine.ts";
-import { type Kill, micro, type Row, type Totals } from "./gateway.ts";
+import { type Kill, micro, type ObjectFault, type Row, type Totals } from "./gateway.ts";
 import type { Planned } from "./plan.ts";
-import { type Bill, billOf, type Question, reservedFor } from "./question.ts";
+import type { Question } from "./question.ts";
+import { mostCallsOf } from "./settings.ts";
 
 export interface Evidence {
 	planned: Planned;
@@ -43,6 +47,7 @@ export const CLASSES = [
 	"estimated",
 	"left",
 	"leftRunning",
+	"leftBefore",
 	"cut",
 	"failed",
 	"expired",
@@ -69,21 +74,36 @@ export interface Verdict {
 	lostMs: number;
 }
 
-/**
- * A settlement that a killed Worker had not delivered yet, although the answer had ended: it waits 100 ms for company,
- * and where the object fails, longer.
- */
-const UNDELIVERED_MS = 10_000;
-/** What the account, or who asks it, says to a request that it does not let in. */
-const NOT_LET_IN = (
-	["accountLimited", "budgetExceeded", "freeAllocationUsed", "ledgerUnavailable", "rateLimited"] as const
-).map((key) => FAILURES[key]);
+/** A settlement waits this long for others before it is delivered (100 ms), and is then on its way. */
+const UNDELIVERED_MS = 500;
+/** The same where a call of the account's object failed: the waits after each failure are 0.4, 1.6 and 6.4 seconds. */
+const RETRIED_MS = 10_000;
+/** Codes and statuses of a request that is not let in: rates, budgets, the free allocation, an object that fails. */
+const NOT_LET_IN = [
+	{ code: 3021, status: 429 },
+	{ code: 3036, status: 429 },
+	{ code: 4006, status: 429 },
+	{ code: 7009, status: 502 },
+] as const;
+/** From an engine's whole answer to its settlement. */
+const READ_MS = 250;
 /** The clocks of two processes. */
 const SLACK_MS = 5;
 
+/** What befell the gateway in a run. */
+export interface Circumstances {
+	kills: readonly Kill[];
+	objectFaults: readonly ObjectFault[];
+	/** Milliseconds after which the gateway ends a call of an engine by itself. */
+	totalMs: number;
+	/** Milliseconds after which a request that is still under way is billed as reserved. */
+	holdMs: number;
+	/** Whether an account has limits, so that it may refuse. */
+	isLimited(account: string): boolean;
+}
+
 export class Audit {
-	readonly #kills: readonly Kill[];
-	readonly #totalMs: number;
+	readonly #circumstances: Circumstances;
 	readonly #verdict: Verdict = {
 		violations: [],
 		tallies: Object.fromEntries(CLASSES.map((name) => [name, emptyTally()])) as Record<Class, Tally>,
@@ -91,19 +111,17 @@ export class Audit {
 		lostMs: 0,
 	};
 
-	/** @param totalMs after which the gateway ends a call of an engine by itself. */
-	constructor(kills: readonly Kill[], totalMs: number) {
-		this.#kills = kills;
-		this.#totalMs = totalMs;
+	constructor(circumstances: Circumstances) {
+		this.#circumstances = circumstances;
 	}
 
-	async account({ account, rows, totals }: AccountBooks, evidence: readonly Evidence[]): Promise<void> {
+	account({ account, rows, totals }: AccountBooks, evidence: readonly Evidence[]): void {
 		const claims = claim(evidence, rows);
 		const claimed = new Set([...claims.values()]);
 		for (const row of rows)
 			if (!claimed.has(row))
 				this.#violates(`a row of ${account} is nobody's, or a second of somebody's`, undefined, [row]);
-		for (const each of evidence) await this.#judge(each, claims.get(each));
+		for (const each of evidence) this.#judge(each, claims.get(each));
 		const sum = (of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0);
 		const settled = rows.filter(({ outcome }) => outcome !== "open");
 		const differs = [
@@ -121,13 +139,16 @@ export class Audit {
 		return this.#verdict;
 	}
 
-	async #judge(evidence: Evidence, row: Row | undefined): Promise<void> {
+	#judge(evidence: Evidence, row: Row | undefined): void {
 		const { calls, heard, planned, question } = evidence;
 		const problems: string[] = [];
 		const refuse = (what: string) => problems.push(what);
 		const underKill = this.#killed(heard, 0);
 		if ((heard.end === "broken" || heard.end === "unreachable") && !underKill)
 			refuse("its connection broke, although nobody was killed");
+		const most = mostCallsOf(planned.door) * (wasGrantedLess(calls) ? 2 : 1);
+		if (calls.length > most) refuse(`engines were called ${calls.length} times, the route allows ${most}`);
+		if (heard.end === "left" && heard.status === undefined) this.#judgeLeftBefore(evidence, row, refuse);
 		if (!row) {
 			const inVain = underKill || heard.end === "left" || wasNotLetIn(heard);
 			if (calls.length > 0 && (heard.status === 200 || !inVain))
@@ -140,7 +161,7 @@ export class Audit {
 		} else {
 			if (micro(row.reserved_neurons) > question.reserved) refuse("more was reserved than it could cost");
 			if (row.neurons > row.reserved_neurons) refuse("it cost more than was reserved for it");
-			await this.#judgeRow(evidence, row, refuse);
+			this.#judgeRow(evidence, row, refuse);
 		}
 		if (heard.end === "complete" && heard.status === 200 && !heard.errorFrame) {
 			const said = calls.findLast(({ whole }) => whole);
@@ -151,14 +172,35 @@ export class Audit {
 		for (const what of problems) this.#violates(what, evidence, row ? [row] : []);
 	}
 
-	async #judgeRow(evidence: Evidence, row: Row, refuse: (what: string) => void): Promise<void> {
+	/** Of a caller who left before the headers: what the engine had finished by then is billed. */
+	#judgeLeftBefore(
+		{ calls, heard, planned }: Evidence,
+		row: Row | undefined,
+		refuse: (what: string) => void,
+	) {
+		const finished = calls.find(
+			({ closedAt = Number.POSITIVE_INFINITY, whole }) => whole && closedAt < heard.endedAt - READ_MS,
+		);
+		if (!finished || (row && row.outcome !== "failed")) return;
+		const { account } = planned;
+		const mayRefuse =
+			this.#circumstances.isLimited(account) ||
+			this.#killed(heard, 0) ||
+			this.#objectFailed(account, heard.startedAt, heard.endedAt + UNDELIVERED_MS);
+		if (!mayRefuse)
+			refuse("its caller left before the headers, the engine had finished, and it is not billed");
+	}
+
+	#judgeRow(evidence: Evidence, row: Row, refuse: (what: string) => void): void {
 		const { calls, heard, planned, question } = evidence;
 		const last = calls.at(-1);
 		const billed = micro(row.neurons);
+		if (row.outcome !== "expired" && billed !== costOf(row.model, row))
+			refuse(`its tokens cost ${costOf(row.model, row)} micro-neurons, it is billed ${billed}`);
 		switch (row.outcome) {
 			case "ok": {
 				if (!last?.whole) refuse("it was booked as answered, but the engine's answer was not whole");
-				const bill = await billOf(planned, question, {
+				const bill = billOf(planned, question.prompt, {
 					events: eventsOf(last, planned),
 					whole: true,
 					maxTokens: grantOf(calls),
@@ -169,8 +211,12 @@ export class Audit {
 				if (heard.end === "complete" && heard.status !== 200)
 					refuse("it was booked as answered, but the caller was refused");
 				if (heard.errorFrame) refuse("it was booked as answered, but the caller's stream ended in an error");
+				if (row.attempts !== calls.length)
+					refuse(`its row has ${row.attempts} attempts, engines were called ${calls.length} times`);
 				const passed = last?.outputTokens ?? 0;
-				if (!bill.estimated)
+				if (heard.end === "left" && heard.status === undefined)
+					this.#count("leftBefore", passed, bill.estimated ? passed : row.output_tokens, billed);
+				else if (!bill.estimated)
 					this.#count("told", planned.promptTokens + passed, row.input_tokens + row.output_tokens, billed);
 				else if (planned.stream && planned.tokensPerEvent === 1)
 					this.#count("counted", passed, row.output_tokens, billed);
@@ -181,11 +227,11 @@ export class Audit {
 			case "cut": {
 				if (!planned.stream) refuse("a whole answer cannot be left or cut");
 				if (row.outcome === "left" && heard.end === "complete") refuse("the caller had not left");
-				if (row.outcome === "cut" && last?.whole && row.latency_ms < this.#totalMs)
+				if (row.outcome === "cut" && last?.whole && row.latency_ms < this.#circumstances.totalMs)
 					refuse("it was booked as cut, but the engine's answer was whole");
 				if (row.outcome === "cut" && heard.end === "complete" && !heard.errorFrame)
 					refuse("it was booked as cut, but the caller's answer was whole");
-				await this.#judgePart(evidence, row, refuse);
+				this.#judgePart(evidence, row, refuse);
 				return;
 			}
 			case "failed": {
@@ -202,9 +248,11 @@ export class Audit {
 				return;
 			}
 			case "expired": {
-				const kill = this.#killed(heard, UNDELIVERED_MS);
-				if (!kill) refuse("it expired, although nobody was killed");
-				else this.#verdict.lostMs = Math.max(this.#verdict.lostMs, kill.at - heard.endedAt);
+				const kill = this.#lostWith(evidence);
+				// On a slow machine two calls of engines may take longer together.
+				const isLate = heard.endedAt - heard.startedAt >= this.#circumstances.holdMs;
+				if (!kill && !isLate) refuse("it expired, although no kill lost its settlement");
+				if (kill) this.#verdict.lostMs = Math.max(this.#verdict.lostMs, kill.at - heard.endedAt);
 				if (row.neurons !== row.reserved_neurons) refuse("it expired at another price than was reserved");
 				this.#count("expired", last?.outputTokens ?? 0, 0, billed);
 				return;
@@ -215,7 +263,7 @@ export class Audit {
 	}
 
 	/** A stream that ended early: the ledger has what passed, which nobody else knows better than to a chunk. */
-	async #judgePart(evidence: Evidence, row: Row, refuse: (what: string) => void): Promise<void> {
+	#judgePart(evidence: Evidence, row: Row, refuse: (what: string) => void): void {
 		const { calls, heard, planned, question } = evidence;
 		const most = Math.max(0, ...calls.map((call) => eventsOf(call, planned)));
 		const least = Math.floor(lastOf(heard.tokens) / planned.tokensPerEvent);
@@ -223,16 +271,14 @@ export class Audit {
 		const { leaving } = planned;
 		const inStep = row.outcome === "left" && leaving.when === "during" && leaving.inStep;
 		const broken = calls.at(-1)?.fault;
-		const bills = await Promise.all(
-			Array.from({ length: Math.max(0, most - least) + 1 }, async (_, i) => ({
-				events: least + i,
-				bill: await billOf(planned, question, { events: least + i, whole: false, maxTokens }),
-			})),
-		);
+		const bills = Array.from({ length: Math.max(0, most - least) + 1 }, (_, i) => ({
+			events: least + i,
+			bill: billOf(planned, question.prompt, { events: least + i, whole: false, maxTokens }),
+		}));
 		if (calls.some(({ whole }) => whole))
 			bills.push({
 				events: most,
-				bill: await billOf(planned, question, { events: most, whole: true, maxTokens }),
+				bill: billOf(planned, question.prompt, { events: most, whole: true, maxTokens }),
 			});
 		const name: Class = row.outcome === "cut" ? "cut" : inStep ? "left" : "leftRunning";
 		const fits = bills.findLast(({ bill }) => differences(row, bill).length === 0);
@@ -242,12 +288,13 @@ export class Audit {
 				`billed ${row.output_tokens} of output, but ${least} to ${most} events passed` +
 					(nearest ? `: ${differences(row, nearest).join(", ")}` : ""),
 			);
-			return this.#count(name, 0, row.output_tokens, micro(row.neurons));
+			this.#count(name, 0, row.output_tokens, micro(row.neurons));
+			return;
 		}
 		const apart = most - fits.events;
 		if (inStep && apart > 1) refuse(`billed ${fits.events} events of the ${most} that the engine gave`);
 		// All that came before an end that was not its end has been read, and was passed on while the caller stayed.
-		const readToEnd = broken && broken !== "torn" && row.latency_ms < this.#totalMs;
+		const readToEnd = broken && broken !== "torn" && row.latency_ms < this.#circumstances.totalMs;
 		if (row.outcome === "cut" && heard.end === "complete" && readToEnd && apart > 0)
 			refuse(`billed ${fits.events} events of the ${most} that the engine gave before it broke off`);
 		// A chunk of several tokens is told apart by our own count of its text.
@@ -262,8 +309,26 @@ export class Audit {
 	}
 
 	#killed({ endedAt, startedAt }: Heard, undeliveredMs: number): Kill | undefined {
-		return this.#kills.find(
+		return this.#circumstances.kills.find(
 			({ at, upAt }) => startedAt <= upAt + SLACK_MS && at <= endedAt + undeliveredMs + SLACK_MS,
+		);
+	}
+
+	/** The kill that took its settlement along: the request had begun, and had ended no longer ago than delivery takes. */
+	#lostWith({ calls, heard, planned }: Evidence): Kill | undefined {
+		const startedAt = calls[0]?.openedAt ?? heard.startedAt;
+		// A caller who has left does not end the call of the engine before its headers.
+		const endedAt = Math.max(heard.endedAt, ...calls.map(({ closedAt = 0 }) => closedAt));
+		return this.#circumstances.kills.find(({ at }) => {
+			if (startedAt > at + SLACK_MS) return false;
+			const failed = this.#objectFailed(planned.account, startedAt, at);
+			return at <= endedAt + (failed ? RETRIED_MS : UNDELIVERED_MS) + SLACK_MS;
+		});
+	}
+
+	#objectFailed(account: string, from: number, until: number): boolean {
+		return this.#circumstances.objectFaults.some(
+			(fault) => fault.account === account && fault.at >= from - SLACK_MS && fault.at <= until + SLACK_MS,
 		);
 	}
 
@@ -289,6 +354,10 @@ function wasNotLetIn(heard: Heard): boolean {
 	);
 }
 
+/** The account granted less output than was expected, so the engine was called again with that. */
+const wasGrantedLess = (calls: readonly EngineCall[]): boolean =>
+	new Set(calls.map(({ maxTokens }) => maxTokens)).size > 1;
+
 const codeIn = ({ body = "" }: Heard): string | undefined => /"code":\s*(\d+)/.exec(body)?.[1];
 
 const emptyTally = (): Tally => ({
@@ -313,7 +382,7 @@ function claim(evidence: readonly Evidence[], rows: readonly Row[]): Map<Evidenc
 		left.delete(row);
 	};
 	const find = (each: Evidence, matches: (row: Row) => boolean): Row | undefined =>
-		[...left].find((row) => row.model === each.question.model.id && matches(row));
+		[...left].find((row) => row.model === each.question.model && matches(row));
 	const byId = new Map(rows.map((row) => [row.id, row]));
 	for (const each of evidence) if (each.heard.id !== undefined) take(each, byId.get(each.heard.id));
 	const unclaimed = evidence.filter(({ heard }) => heard.id === undefined);
@@ -347,14 +416,20 @@ const eventsOf = (call: EngineCall | undefined, { door }: Planned): number =>
 	call && door !== "embed" ? call.events : 0;
 
 function differences(row: Row, bill: Bill): string[] {
-	const pairs: [string, unknown, unknown][] = [
-		["input tokens", row.input_tokens, bill.inputTokens],
-		["cached tokens", row.cached_tokens, bill.cachedTokens],
-		["output tokens", row.output_tokens, bill.outputTokens],
-		["micro-neurons", micro(row.neurons), bill.microNeurons],
-		["estimated", row.estimated, bill.estimated],
-	];
-	return pairs.filter(([, a, b]) => a !== b).map(([name, a, b]) => `${name} ${a} instead of ${b}`);
+	const found: string[] = [];
+	const { inputTokens, outputTokens } = bill;
+	for (const [name, value, range] of [
+		["input", row.input_tokens, inputTokens],
+		["output", row.output_tokens, outputTokens],
+	] as const)
+		if (!isIn(range, value))
+			found.push(
+				`${name} tokens ${value} instead of ${[...new Set([range.least, range.most])].join(" to ")}`,
+			);
+	if (row.cached_tokens !== bill.cachedTokens)
+		found.push(`cached tokens ${row.cached_tokens} instead of ${bill.cachedTokens}`);
+	if (row.estimated !== bill.estimated) found.push(`estimated ${row.estimated} instead of ${bill.estimated}`);
+	return found;
 }
 
 /** 1, 2, 3 … `length`; some dialects say all again at the end. */

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { type AccountBooks, Audit, type Evidence, type Verdict } from "./audit.ts";
+import { type AccountBooks, Audit, type Circumstances, type Evidence, type Verdict } from "./audit.ts";
 import { ask, type Heard } from "./caller.ts";
 import { Engine } from "./engine.ts";
-import { agentOf, Gateway, type Kill, type Row } from "./gateway.ts";
+import { agentOf, Gateway, type Kill, type ObjectFault, type Row } from "./gateway.ts";
 import { ACCOUNTS, type Planned, planOf, tightAccounts } from "./plan.ts";
 import { Questions } from "./question.ts";
 import { Random } from "./random.ts";
@@ -33,8 +33,8 @@ export interface RunOptions {
 export interface Run {
 	verdict: Verdict;
 	watched: Watched;
-	/** What befell the calls of the accounts' objects, and how often. */
-	objectFaults: Map<string, number>;
+	/** What befell the calls of the accounts' objects. */
+	objectFaults: readonly ObjectFault[];
 	killed: readonly Kill[];
 	seconds: number;
 	/** What was held against each other. */
@@ -70,7 +70,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 			),
 		};
 		const questions = new Questions();
-		const asked = await Promise.all(plan.map((planned) => questions.put(planned)));
+		const asked = plan.map((planned) => questions.put(planned));
 		const accounts = [...Object.keys(ACCOUNTS), ...tightAccounts(requests)];
 		const eyes: Eye[] = accounts.map((account) =>
 			account === "keyed" ? { account, authorization: authorizations.budgeted } : { account },
@@ -110,13 +110,14 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		over.abort();
 		const watched = await watching;
 		progress(plan.length, plan.length, "auditing");
-		const audit = new Audit(gateway.kills, totalMsOf(options));
+		const objectFaults = gateway.objectFaults();
+		const audit = new Audit(circumstancesOf({ killed: gateway.kills, objectFaults, options }));
 		const books: AccountBooks[] = [];
 		for (const account of accounts) {
 			const rows = await persist(() => gateway.rows(account));
 			const book = { account, rows, totals: await persist(() => gateway.totals(account)) };
 			books.push(book);
-			await audit.account(
+			audit.account(
 				book,
 				evidence.filter(({ planned }) => planned.account === account),
 			);
@@ -125,7 +126,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		return {
 			verdict: audit.close(),
 			watched,
-			objectFaults: gateway.logged("soak: "),
+			objectFaults,
 			killed: gateway.kills,
 			seconds: (performance.now() - begun) / 1000,
 			evidence,
@@ -140,6 +141,19 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		rmSync(folder, { recursive: true, force: true });
 	}
 }
+
+/** Only the account `roomy` has neither budget nor rate. */
+export const circumstancesOf = ({
+	killed,
+	objectFaults,
+	options,
+}: Pick<Run, "killed" | "objectFaults" | "options">): Circumstances => ({
+	kills: killed,
+	objectFaults,
+	totalMs: totalMsOf(options),
+	holdMs: options.holdMs,
+	isLimited: (account) => account !== "roomy",
+});
 
 /** One more request for each account, at the very end and without any fault. */
 function withLastOnes(plan: readonly Planned[], requests: number): Planned[] {

@@ -36,19 +36,24 @@ export class Account extends Whole {
 	}
 
 	#befallen<T>(method: string, call: () => T): T {
-		if (random.chance(FAULTS.lost)) fail("lost", method);
+		const account = this.ctx.id.name ?? "";
+		if (random.chance(FAULTS.lost)) fail("lost", method, account);
 		const answer = call();
-		if (random.chance(FAULTS.unanswered)) fail("unanswered", method);
+		if (random.chance(FAULTS.unanswered)) fail("unanswered", method, account);
 		if (random.chance(FAULTS.evicted)) {
-			console.log(`soak: evicted ${method}`);
+			report("evicted", method, account);
 			this.ctx.abort("evicted by the soak");
 		}
 		return answer;
 	}
 }
 
-/** The run counts these lines. */
-function fail(fault: string, method: string): never {
-	console.log(`soak: ${fault} ${method}`);
+/** The run reads these lines. */
+function report(fault: string, method: string, account: string): void {
+	console.log(`soak: ${fault} ${method} ${account} ${Date.now()}`);
+}
+
+function fail(fault: string, method: string, account: string): never {
+	report(fault, method, account);
 	throw new Error(`${fault} by the soak`);
 }

@@ -19,6 +19,13 @@ export interface Kill {
 	upAt: number;
 }
 
+/** A fault of one call of an account's object: `lost settle`. */
+export interface ObjectFault {
+	what: string;
+	account: string;
+	at: number;
+}
+
 /** A row of `GET …/ai/usage/requests`. */
 export interface Row {
 	id: string;
@@ -98,12 +105,14 @@ export class Gateway {
 		return this.#served !== undefined;
 	}
 
-	/** What it wrote to its log: how often each line that begins with `prefix`. */
-	logged(prefix: string): Map<string, number> {
-		const counts = new Map<string, number>();
-		for (const line of readFileSync(this.#log, "utf8").split("\n"))
-			if (line.startsWith(prefix)) counts.set(line, (counts.get(line) ?? 0) + 1);
-		return counts;
+	/** What befell the calls of the accounts' objects, by the log. */
+	objectFaults(): ObjectFault[] {
+		const lines = readFileSync(this.#log, "utf8").matchAll(/^soak: (\S+ \S+) (\S*) (\d+)$/gm);
+		return [...lines].map(([, what = "", account = "", at]) => ({
+			what,
+			account,
+			at: Number(at) - performance.timeOrigin,
+		}));
 	}
 
 	async #up(): Promise<void> {

@@ -70,7 +70,7 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 		const questions = new Questions();
 		const evidence: Evidence[] = [];
 		const once = async (planned: Planned, way: string): Promise<void> => {
-			const question = await questions.put(planned);
+			const question = questions.put(planned);
 			const direct = { ...question, path: "/primary/v1/chat/completions" };
 			const heard = await ask(planned, way === CONTROL ? direct : question, {
 				url: way === CONTROL ? control.url : `${gateway.url}/client/v4/accounts/${ACCOUNT}/ai`,
@@ -94,8 +94,14 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 		const own = evidence.filter((each) => wayOf(each) !== CONTROL);
 		while ((await gateway.standing(ACCOUNT)).openRequests > 0) await wait(50);
 		const rows = await gateway.rows(ACCOUNT);
-		const audit = new Audit([], totalMsOf(TIMES));
-		await audit.account({ account: ACCOUNT, rows, totals: await gateway.totals(ACCOUNT) }, own);
+		const audit = new Audit({
+			kills: [],
+			objectFaults: [],
+			totalMs: totalMsOf(TIMES),
+			holdMs: TIMES.holdMs,
+			isLimited: () => false,
+		});
+		audit.account({ account: ACCOUNT, rows, totals: await gateway.totals(ACCOUNT) }, own);
 		const left = new Set(rows.filter(({ outcome }) => outcome === "left").map(({ id }) => id));
 		const departures = ways.map((way): Departures => {
 			const these = evidence.filter((each) => wayOf(each) === way);

@@ -8,6 +8,7 @@ const NAMES: Record<Class, string> = {
 	estimated: "whole, estimated by its text",
 	left: "left, the engine in step with it",
 	leftRunning: "left, the engine ahead of it",
+	leftBefore: "left before the headers, billed",
 	cut: "cut amid the answer",
 	failed: "failed, nothing billed",
 	expired: "expired, billed as reserved",
@@ -24,7 +25,7 @@ export function summary({ killed, objectFaults, seconds, verdict, watched }: Run
 		...CLASSES.map((name) => {
 			const { engineTokens, ledgerTokens, microNeurons, mostApart, requests } = verdict.tallies[name];
 			const part = name === "left" || name === "leftRunning" || name === "cut";
-			const compared = part || name === "told" || name === "counted";
+			const compared = part || name === "told" || name === "counted" || name === "leftBefore";
 			return [
 				NAMES[name],
 				number(requests),
@@ -45,7 +46,8 @@ export function summary({ killed, objectFaults, seconds, verdict, watched }: Run
 			)
 			.join("  "),
 	);
-	const faults = [...objectFaults].map(([line, count]) => `${count} x ${line.replace("soak: ", "")}`).sort();
+	const counts = Map.groupBy(objectFaults, ({ what }) => what);
+	const faults = [...counts].map(([what, { length }]) => `${length} x ${what}`).sort();
 	return [
 		...table,
 		"",

@@ -1,5 +1,6 @@
 /** How the gateway of a run is configured. */
 
+import type { Door } from "./plan.ts";
 import { tightAccounts } from "./plan.ts";
 import { MODELS } from "./question.ts";
 
@@ -13,6 +14,9 @@ const SILENCE_MS = 1_500;
 /** Of what is held: all of a call of an engine. */
 const TOTAL_SHARE = 0.7;
 const RETRIES = { attempts: 2, base_ms: 20, max_ms: 100 };
+
+/** Most calls of engines for one request: so many of each of its route's targets. */
+export const mostCallsOf = (door: Door): number => RETRIES.attempts * (door === "pair" ? 2 : 1);
 
 /** After so long the gateway ends a call by itself, whatever the engine does. */
 export const totalMsOf = ({ holdMs }: Times): number => Math.floor(holdMs * TOTAL_SHARE);

@@ -3,11 +3,10 @@
  * it would tell of a ledger that is wrong is tested on the same evidence.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { Audit, type Evidence } from "../../soak/audit.ts";
-import { conserve, type Run } from "../../soak/conservation.ts";
+import { Audit, type Circumstances, type Evidence } from "../../soak/audit.ts";
+import { circumstancesOf, conserve, type Run } from "../../soak/conservation.ts";
 import type { Row } from "../../soak/gateway.ts";
 import { isClean, stories, summary } from "../../soak/report.ts";
-import { totalMsOf } from "../../soak/settings.ts";
 
 const SEED = 20261121;
 const REQUESTS = 600;
@@ -34,23 +33,34 @@ describe("a run with faults", () => {
 			expect(tallies[name].requests, name).toBeGreaterThan(0);
 		expect(tallies.expired.requests).toBeGreaterThan(0);
 		expect(run.killed).toHaveLength(1);
-		expect(run.objectFaults.size).toBeGreaterThan(0);
+		expect(run.objectFaults.length).toBeGreaterThan(0);
 		expect(run.watched.samples).toBeGreaterThan(20);
 		expect(run.watched.fullest).toBeGreaterThan(0.9);
 	});
 });
 
+interface Changed extends Partial<Circumstances> {
+	change?(evidence: Evidence): Evidence;
+}
+
 describe("an audit", () => {
-	/** What it says of one account's rows when `tamper` has been at them. */
-	async function found(tamper: (rows: Row[]) => Row[], of: (row: Row) => boolean): Promise<string[]> {
+	/** Violations in one account whose rows were changed, the chosen one first, and the evidence of that row. */
+	function found(
+		tamper: (rows: Row[]) => Row[],
+		of: (row: Row) => boolean,
+		{ change = (each) => each, ...circumstances }: Changed = {},
+	): string[] {
 		const { books } = run;
 		const book = books.find(({ rows }) => rows.some(of));
 		if (!book) throw new Error("no such row");
 		const chosen = book.rows.findIndex(of);
 		const rows = tamper([...book.rows.slice(chosen), ...book.rows.slice(0, chosen)]);
-		const audit = new Audit(run.killed, totalMsOf(run.options));
-		const own = run.evidence.filter((each: Evidence) => each.planned.account === book.account);
-		await audit.account({ ...book, rows }, own);
+		const audit = new Audit({ ...circumstancesOf(run), ...circumstances });
+		const id = book.rows[chosen]?.id;
+		const own = run.evidence
+			.filter(({ planned }) => planned.account === book.account)
+			.map((each) => (each.heard.id === id ? change(each) : each));
+		audit.account({ ...book, rows }, own);
 		return audit.close().violations.map(({ what }) => what);
 	}
 	const ok = ({ estimated, outcome }: Row) => outcome === "ok" && !estimated;
@@ -59,8 +69,44 @@ describe("an audit", () => {
 		([row, ...rest]: Row[]): Row[] =>
 			row ? [{ ...row, ...fields }, ...rest] : [];
 
-	it("finds nothing where nobody was", async () => {
-		expect(await found((rows) => rows, ok)).toEqual([]);
+	it("finds nothing in what was not changed", () => {
+		expect(found((rows) => rows, ok)).toEqual([]);
+	});
+
+	it("finds an engine that was called more often than the route allows", () => {
+		const change = ({ calls, ...evidence }: Evidence): Evidence => ({
+			...evidence,
+			calls: Array.from({ length: 5 }, () => calls).flat(),
+		});
+		expect(found((rows) => rows, ok, { change }).join("\n")).toMatch(
+			/called \d+ times, the route allows [24]/,
+		);
+	});
+
+	it("finds a request that expired long before the kill", () => {
+		const kills = run.killed.map(({ at, upAt }) => ({ at: at + 60_000, upAt: upAt + 60_000 }));
+		expect(found(changed({ outcome: "expired" }), ok, { kills })).toContain(
+			"it expired, although no kill lost its settlement",
+		);
+	});
+
+	it("finds an answer that was finished before its caller left without headers, and is not billed", () => {
+		const roomy = new Set(
+			run.evidence.filter(({ planned }) => planned.account === "roomy").map(({ heard }) => heard.id),
+		);
+		const change = ({ calls, heard: { id: _, status: __, ...heard }, ...evidence }: Evidence): Evidence => ({
+			...evidence,
+			calls,
+			heard: { ...heard, end: "left", endedAt: (calls.at(-1)?.closedAt ?? 0) + 1_000 },
+		});
+		const none = { kills: [], objectFaults: [] };
+		expect(
+			found(
+				(rows) => rows.slice(1),
+				(row) => ok(row) && roomy.has(row.id),
+				{ change, ...none },
+			),
+		).toContain("its caller left before the headers, the engine had finished, and it is not billed");
 	});
 
 	it.each<[string, (rows: Row[]) => Row[], (row: Row) => boolean, string]>([
@@ -72,7 +118,7 @@ describe("an audit", () => {
 			"is nobody's, or a second of somebody's",
 		],
 		["a token too many", changed({ output_tokens: 9_999 }), ok, "output tokens 9999 instead of"],
-		["another price", changed({ neurons: 0.5 }), ok, "micro-neurons 500000 instead of"],
+		["another price", changed({ neurons: 0.5 }), ok, "it is billed 500000"],
 		["an estimate that is not told of", changed({ estimated: true }), ok, "estimated true instead of false"],
 		["a request that is still open", changed({ outcome: "open" }), ok, "it is open"],
 		[
@@ -99,8 +145,8 @@ describe("an audit", () => {
 			({ estimated, outcome, output_tokens }) => outcome === "cut" && estimated && output_tokens > 1,
 			"of output, but",
 		],
-	])("tells of %s", async (_, tamper, of, what) => {
-		const violations = await found(tamper, of);
+	])("finds %s", (_, tamper, of, what) => {
+		const violations = found(tamper, of);
 		expect(
 			violations.some((told) => told.includes(what)),
 			violations.join("\n"),

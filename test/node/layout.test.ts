@@ -55,3 +55,20 @@ describe("layout", () => {
 		if (lines > MAX_LINES) expect(text.slice(0, 1500), `${lines} lines`).toMatch(/One file because/);
 	});
 });
+
+describe("the soak's books", () => {
+	const soak = readdirSync("soak", { recursive: true, encoding: "utf8" }).filter((file) =>
+		file.endsWith(".ts"),
+	);
+
+	/** `faulty-account.ts` runs inside the gateway, as a part of it. */
+	it.each(soak.filter((file) => file !== "faulty-account.ts"))("soak/%s imports nothing of src/", (file) => {
+		const imports = [...readFileSync(join("soak", file), "utf8").matchAll(/(?:from|import)[\s(]+"([^"]+)"/g)];
+		expect(imports.map(([, path = ""]) => path).filter((path) => path.includes("/src/"))).toEqual([]);
+	});
+
+	it("reads real import lines", () => {
+		expect(soak).toContain("books.ts");
+		expect(readFileSync(join("soak", "faulty-account.ts"), "utf8")).toMatch(/from "\.\.\/src\/index\.ts"/);
+	});
+});
