@@ -1,7 +1,8 @@
 /**
- * The variables of the deployment, parsed once at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`, `ALIASES`,
- * `CORS`, `DEFAULT_BACKEND`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`, each as JSON or as its text. Any mistake stops the start, and
- * all of them are told at once. Secrets are variables of their own, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
+ * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
+ * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `OPEN_FILES`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`. An object may be
+ * JSON or its text. A mistake stops the start; the error lists all mistakes. Secrets are separate variables, which
+ * `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
  * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
  */
@@ -54,7 +55,7 @@ export interface Config {
 
 /** Throws a `ConfigError` that lists every mistake. */
 export function configure(variables: object): Config {
-	// Bindings have types of their own; here each is looked at for what it is.
+	// Bindings have their own types; each reader below checks its value.
 	const env = variables as Env;
 	const problems = new Problems();
 	const backendEntries = new Map(readEntries("BACKENDS", env, problems));
@@ -73,11 +74,11 @@ export function configure(variables: object): Config {
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
-	// Whoever is alone on a laptop runs test suites that the product's rates have no room for.
 	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
-	const usual = { requests_per_minute: allowAnonymous ? "none" : "product" };
+	// Anonymous access is for development: test suites send more requests than the product's rates allow.
+	const defaultRates = { requests_per_minute: allowAnonymous ? "none" : "product" };
 	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
-	const limits = problems.parse(LimitsSchema, { ...usual, ...limitEntries }, ["LIMITS"]);
+	const limits = problems.parse(LimitsSchema, { ...defaultRates, ...limitEntries }, ["LIMITS"]);
 	const corsEntries = readEntries("CORS", env, problems);
 	const cors =
 		corsEntries.length > 0
@@ -113,7 +114,7 @@ export function configure(variables: object): Config {
 	};
 }
 
-/** Those that a route was meant for: a pattern that names the author, or the id. */
+/** Models of third parties that a route names by author or by id. A bare `*` names none. */
 const servedThirdParties = (routes: readonly Route[]): Model[] =>
 	THIRD_PARTY_MODELS.filter(({ id, author }) =>
 		routes.some(({ pattern }) => pattern.startsWith(`${author}/`) && matches(pattern, id)),
@@ -166,7 +167,7 @@ function readCount(name: string, env: Env, problems: Problems): number | undefin
 /** Shorter ones can be guessed. */
 const MIN_ADMIN_TOKEN_CHARACTERS = 32;
 
-/** The value is repeated nowhere. */
+/** No message repeats the value. */
 function readAdminToken(value: unknown, problems: Problems): string | undefined {
 	if (value === undefined || value === "") return undefined;
 	const text = typeof value === "string" ? value.trim() : "";
@@ -179,7 +180,7 @@ function readAdminToken(value: unknown, problems: Problems): string | undefined 
 	return undefined;
 }
 
-/** What serves which models, a line each, for the banner of a start. Never a secret: names, addresses, models. */
+/** Which backends serve which models, one line each, for the start banner. Contains names, addresses and models, no secrets. */
 export function describeRouting({ routing, adHoc }: Config): string[] {
 	const rows = routing.routes.map(({ pattern, settings, targets }): [string, string] => {
 		const notes = [

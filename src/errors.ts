@@ -109,9 +109,9 @@ export const FAILURES = {
 	/** The upstream cannot be reached, or refuses the gateway's own credentials: the operator's to mend. */
 	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
 	authentication: edge(10000, 401, "Authentication error"),
-	/** A token that is known, but may not do this. */
+	/** The token is valid but lacks the permission. */
 	forbidden: edge(10000, 403, "Authentication error"),
-	/** The account's own object cannot be asked: nothing is served that cannot be counted. */
+	/** The account's object cannot be reached. Requests that cannot be counted are not served. */
 	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
 	/** A body or query of the account's own routes: tokens, usage. The description names the field. */
 	invalidRequest: edge(1001, 400, "Invalid request"),
@@ -129,7 +129,7 @@ export const FAILURES = {
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
 	/** A provider refuses the key that the operator set for it. */
 	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
-	/** Of an `author/model` whose author is known: the operator has no key for it, and nobody sells credits here. */
+	/** For an `author/model` whose author is known: the operator has set no key for it. Ganglion sells no credits. */
 	missingProviderKey: gateway(2021, 402, "Insufficient AI Gateway credits"),
 	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),
 } as const satisfies Record<string, Failure>;
@@ -142,7 +142,7 @@ export interface AiErrorOptions {
 	retryAfter?: number;
 	/** Where this cause differs from the table: a model that one engine lacks may be on another. */
 	retryable?: boolean;
-	/** Whose failure it is, where it is an upstream's. For the log: nothing here is the upstream's own words. */
+	/** The upstream that failed. For the log: contains no text of the upstream. */
 	upstream?: Upstream;
 }
 
@@ -153,8 +153,7 @@ export interface Upstream {
 	status?: number;
 }
 
-/** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
-/** Names and numbers for the operator's log. Holds no secret, and nothing of the request's content. */
+/** Names and numbers for the operator's log. Contains no secret and nothing of the request's content. */
 export interface FailedCall {
 	account?: string;
 	model: string;
@@ -165,6 +164,7 @@ export interface FailedCall {
 	attempt: number;
 }
 
+/** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
 export class AiError extends Error {
 	override readonly name = "AiError";
 	readonly key: FailureKey;

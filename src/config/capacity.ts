@@ -4,11 +4,11 @@
  * account's object 3 until it has been idle for 10 seconds, the process itself about 50.
  */
 export interface Capacity {
-	/** At which the gateway refuses new ones itself, before the connections are used up. */
+	/** Requests under way at which the gateway refuses new ones, before the connections are used up. */
 	requests: number;
-	/** Accounts whose objects are open. */
+	/** Accounts whose objects are open at the same time. */
 	accounts: number;
-	/** Of callers. Each may have one request under way. */
+	/** Connections of callers. Each may have one request under way. */
 	connections: number;
 }
 

@@ -1,14 +1,14 @@
 /**
- * Whether an engine charges its operator for each request, and whether anything says how much. The address of the engine decides, not the name of the model:
- * `google/gemma` may run on an engine of one's own, and `fast` may be a provider's model. A provider behind an address
- * that is not its own is not recognised.
+ * Whether a backend charges the operator for each request, and whether the price is known. The address decides, not the
+ * model's name: `google/gemma` may run on a self-hosted engine, and `fast` may be a provider's model. A provider behind
+ * another address (a proxy) is not recognised.
  */
 import type { Model } from "../models/model.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import type { Routing, WeightedTarget } from "../request.ts";
 import { AUTHORS } from "./authors.ts";
 
-/** By address. The configuration bounds their number. */
+/** Origin by address. The configuration limits the number of addresses. */
 const origins = new Map<string, string | undefined>();
 
 function originOf(url: string): string | undefined {
@@ -36,12 +36,12 @@ export function isUnpriced(model: Pick<Model, "id" | "prices">, routing: Routing
 export const isOwnEngine = ({ kind }: Pick<WeightedTarget, "kind">): boolean =>
 	kind !== "simulator" && kind !== "workers-ai";
 
-/** A provider does, at a price that only it knows. */
+/** Whether the target is a provider that charges for this model, at a price that is not configured. */
 export function chargesFor(
 	{ binding, urls }: Pick<WeightedTarget, "binding" | "urls">,
 	model: string,
 ): boolean {
-	// The binding may lead to another gateway like this one.
+	// The binding may be another Ganglion, which serves third-party models, too.
 	if (binding) return isThirdPartyId(model);
 	// A model of the product without a price in the catalogue is free there.
 	const isProduct = model.startsWith("@");

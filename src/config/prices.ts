@@ -43,7 +43,7 @@ export function pricing(routing: Routing, budget: boolean): (model: Model) => Mo
 		);
 		if (engines.some((engine) => !engine.prices && chargesFor(engine, model.id))) return model;
 		const byTokens = TOKEN_TASKS.has(model.task);
-		/** A price of tokens says nothing of an image. */
+		// Token prices do not price an image.
 		const priced = engines.flatMap(({ prices = [] }) => {
 			const fits = byTokens || prices.some(({ unit }) => unit === UNITS.request);
 			return fits && prices.length > 0 ? [prices] : [];

@@ -8,17 +8,12 @@ import type { Model } from "../models/model.ts";
 import type { TaskCall, TaskInput } from "../tasks/task.ts";
 import { estimate } from "./estimate.ts";
 
-export interface UsageBounds {
-	inputTokens: number;
-	outputTokens: number;
-}
-
-/** What a chat template may add by itself (a default system prompt), and the words around a prompt that we ask as a chat. */
+/** Tokens that a chat template may add (a default system prompt), or that the gateway adds around a prompt. */
 const TEMPLATE_TOKENS = 2_048;
-/** Output without a limit, of a model whose context window is not known. */
+/** Most output where the caller set no limit and the context window is not known. */
 const LONGEST_OUTPUT_TOKENS = 1_000_000;
 
-/** For each choice, where there are several. */
+/** All choices together. */
 function mostOutput(call: TaskCall, { contextWindow = LONGEST_OUTPUT_TOKENS }: Model): number {
 	if (call.task !== "text-generation") return contextWindow;
 	const { max_tokens = contextWindow, n = 1 } = call.input;
@@ -26,12 +21,13 @@ function mostOutput(call: TaskCall, { contextWindow = LONGEST_OUTPUT_TOKENS }: M
 }
 
 function mostInput(call: TaskCall, model: Model): number {
-	if (call.task === "text-generation" && readsMore(call.input)) return Number.POSITIVE_INFINITY;
+	if (call.task === "text-generation" && fetchesInput(call.input)) return Number.POSITIVE_INFINITY;
 	const most = estimate(call, model);
 	return most instanceof Promise ? Number.POSITIVE_INFINITY : (most.fixed.inputTokens ?? 0) + TEMPLATE_TOKENS;
 }
 
-const readsMore = ({ messages, passthrough, verbatim }: TaskInput<"text-generation">): boolean =>
+/** Whether the engine may fetch input that the request does not contain. */
+const fetchesInput = ({ messages, passthrough, verbatim }: TaskInput<"text-generation">): boolean =>
 	verbatim?.unread !== undefined ||
 	passthrough?.web_search_options !== undefined ||
 	messages.some(
@@ -39,7 +35,7 @@ const readsMore = ({ messages, passthrough, verbatim }: TaskInput<"text-generati
 			Array.isArray(content) && content.some(({ file }) => file !== undefined && !file.file_data),
 	);
 
-/** What was counted, as far as it can be. */
+/** Token counts of any task. */
 interface Counts {
 	prompt_tokens?: number;
 	completion_tokens?: number;
@@ -56,12 +52,12 @@ export function boundUsage<Usage extends Counts>(usage: Usage, call: TaskCall, m
 	const output = usage.completion_tokens ?? usage.output_tokens ?? 0;
 	const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
 	const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0;
-	// To read the prompt again costs more than to see that a count is small.
+	// A small count needs no bound; computing the bound reads the prompt again.
 	const mostIn = input <= TEMPLATE_TOKENS ? input : Math.min(input, mostInput(call, model));
 	const mostOut = Math.min(output, mostOutput(call, model));
 	const total = usage.total_tokens;
 	const fits = mostIn === input && mostOut === output && cached <= input && reasoning <= output;
-	// Some count thoughts in the total alone.
+	// Some engines count reasoning in the total only.
 	if (fits && (total === undefined || total <= mostIn + mostOutput(call, model))) return usage;
 	return {
 		...usage,

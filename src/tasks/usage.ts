@@ -1,25 +1,21 @@
 /**
- * What an engine counted, whole reply or stream: one reading for all engines that speak OpenAI's words. Engines leave
- * counts out, have `null` for those they do not keep, and some send them as text or as fractions. A count that is none
- * never costs the answer that it came with.
+ * Reads the `usage` of all engines with OpenAI's format, in whole replies and in streams. Engines omit counts, send
+ * `null`, text or fractions. A count that cannot be read is ignored; it never fails the reply.
  */
 import * as z from "zod";
 import type { Usage } from "./text-generation.ts";
 
-/** `undefined` for what is no count. */
+/** `undefined` where the value is not a count. */
 export function countOf(sent: unknown): number | undefined {
 	const value = typeof sent === "string" && sent.trim() !== "" ? Number(sent) : sent;
 	if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return undefined;
 	return Math.min(Math.round(value), Number.MAX_SAFE_INTEGER);
 }
 
-/** A field of a reply that holds a count. */
-export const SentCount = z.unknown().transform(countOf);
-
 /** The `usage` of a reply. */
 export const SentUsage = z.unknown().transform(usageOf);
 
-/** With the third of any two counts, further fields as they came; `undefined` where nothing was counted. */
+/** Computes the third count from any two. Other fields stay as sent. `undefined` where there is no count. */
 export function usageOf(sent: unknown): Usage | undefined {
 	if (typeof sent !== "object" || sent === null) return undefined;
 	const counts = sent as { [Field in keyof Usage]?: unknown };
@@ -36,12 +32,12 @@ export function usageOf(sent: unknown): Usage | undefined {
 		...detailsOf(counts),
 		prompt_tokens: prompt,
 		completion_tokens: completion,
-		// Zero beside other counts is one that was not kept.
+		// A total of 0 beside other counts means that the engine does not keep it.
 		total_tokens: total_tokens || prompt + completion,
 	};
 }
 
-/** Parts of the counts, as far as they are there. */
+/** The details that were sent. */
 function detailsOf({
 	prompt_tokens_details: prompt,
 	completion_tokens_details: completion,
@@ -73,7 +69,7 @@ export function laterUsage(before: Usage | undefined, after: Usage | null | unde
 	return before && counted(before) > counted(after) ? before : after;
 }
 
-/** Nothing at all, of an answer that is there, is a count that was not kept. */
+/** A usage of zeros means that the engine did not count. */
 export const isCounted = (usage: Usage | null | undefined): usage is Usage => !!usage && counted(usage) > 0;
 
 const counted = ({ prompt_tokens, completion_tokens }: Usage): number => prompt_tokens + completion_tokens;
