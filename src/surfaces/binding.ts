@@ -21,6 +21,7 @@ import { gatewayFailure } from "./gateway.ts";
 import { gatewayWire, type WireBindings } from "./gateway-wire.ts";
 import { wireMarkdown } from "./markdown.ts";
 import { preferencesOf } from "./preferences.ts";
+import { refuseQueue } from "./queue.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
 import { checkTags } from "./tags.ts";
@@ -33,12 +34,12 @@ const RunBody = z.object({
 	options: z.looseObject({ queueRequest: z.unknown().optional() }).nullish(),
 });
 
-/** With the third argument of `run`. */
+/** `options`: the third argument of `run`. */
 interface WireInputs extends Inputs {
 	options?: unknown;
 }
 
-/** Wire versions still spoken; the classes before them sent another request altogether. */
+/** Supported wire versions. Older classes sent a different request. */
 const WIRE_VERSIONS: ReadonlySet<string | undefined> = new Set(["2", "3"]);
 
 export function binding(services: Services): Hono<BindingEnv> {
@@ -92,7 +93,7 @@ export function binding(services: Services): Hono<BindingEnv> {
 				dialect,
 				inputs,
 				signal: c.req.raw.signal,
-				...preferencesOf(c.req.raw.headers, c.env.caller.account, undefined, options),
+				...preferencesOf({ headers: c.req.raw.headers, account: c.env.caller.account, options }),
 			},
 			services,
 		);
@@ -123,11 +124,7 @@ export function binding(services: Services): Hono<BindingEnv> {
 	}
 }
 
-function refuseQueue(): never {
-	throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");
-}
-
-/** `prefix:model` where the caller gave a prefix; model ids have no colon before their last part. */
+/** The header is `prefix:model` where the caller passed a prefix. A model id has no `:@`. */
 function modelOf(header: string | undefined): string {
 	if (!header)
 		throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");

@@ -24,6 +24,7 @@ import { failureEnvelope, replyResponse, WRAPS } from "./envelope.ts";
 import { AiGateway } from "./gateway-wire.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "./markdown.ts";
 import { headersIn, preferencesOf } from "./preferences.ts";
+import { refuseQueue } from "./queue.ts";
 import { checkTags } from "./tags.ts";
 
 export interface EntrypointProps {
@@ -43,7 +44,7 @@ export interface RunOptions {
 /** The account of a local caller whose binding names none. */
 const ANONYMOUS_ACCOUNT = "anonymous";
 
-/** What a call uses, from its beginning to its end. A reload replaces it for later calls. */
+/** The configuration that a call uses until its end. A reload replaces it for later calls. */
 export interface EntrypointWorld {
 	services: Services;
 	allowAnonymous: boolean;
@@ -79,7 +80,11 @@ export function entrypoint(current: () => EntrypointWorld) {
 						dialect: nativeDialect,
 						inputs: await takeInputs(inputs, services.limits),
 						signal,
-						...preferencesOf(headersIn(options?.extraHeaders), caller.account, undefined, options),
+						...preferencesOf({
+							headers: headersIn(options?.extraHeaders),
+							account: caller.account,
+							options,
+						}),
 					},
 					services,
 				);
@@ -87,7 +92,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);
-				leaveStreams(inputs);
+				cancelStreams(inputs);
 				if (returnRawResponse) return wireFailure(error, id);
 				throw crossing(error);
 			}
@@ -120,7 +125,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			return this.#guarded((caller) => new AiGateway(id, caller, current().services));
 		}
 
-		/** Of the runtime's class. Without it the caller gets the runtime's TypeError about a missing method. */
+		/** A method of the runtime's class. Without it the caller gets a TypeError about a missing method. */
 		aiSearch(): never {
 			throw crossing(notAvailable("AI Search"));
 		}
@@ -137,7 +142,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			}
 		}
 
-		/** What it throws crosses RPC. */
+		/** Runs `answer`, and gives its error the form that crosses RPC. */
 		#guarded<T>(answer: (caller: Caller) => T): T {
 			try {
 				return answer(this.#caller());
@@ -148,10 +153,10 @@ export function entrypoint(current: () => EntrypointWorld) {
 
 		#caller(): Caller {
 			const account = (this.ctx.props as EntrypointProps | undefined)?.account;
-			// Whoever may write the configuration of a Worker beside this one is the operator.
-			const vouched = { credential: { kind: "operator" }, known: true } as const;
-			if (account) return { account, ...vouched };
-			if (current().allowAnonymous) return { account: ANONYMOUS_ACCOUNT, ...vouched };
+			// Only the operator can write the configuration of another Worker.
+			const operator = { credential: { kind: "operator" }, known: true } as const;
+			if (account) return { account, ...operator };
+			if (current().allowAnonymous) return { account: ANONYMOUS_ACCOUNT, ...operator };
 			throw new AiError("authentication", "Authentication error: the service binding has no props.account");
 		}
 	};
@@ -177,12 +182,8 @@ function unwrapped({ body }: Reply): unknown {
 }
 
 function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
-	if (queueRequest)
-		throw new AiError(
-			"invalidInput",
-			"Invalid input: the asynchronous queue (queueRequest) is not available",
-		);
-	// The runtime refuses a Response that carries one.
+	if (queueRequest) refuseQueue();
+	// The runtime cannot pass a Response with a websocket over RPC.
 	if (websocket)
 		throw new AiError(
 			"invalidInput",
@@ -190,7 +191,7 @@ function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
 		);
 }
 
-/** What is not a body must be what JSON could have said. */
+/** Inputs other than the body must be JSON values. */
 async function takeInputs(inputs: Record<string, unknown>, limits: Limits): Promise<Inputs> {
 	const taken = await takeBody(inputs, limits.uploadBytes);
 	boundDepth(taken.fields, limits.jsonDepth);
@@ -233,8 +234,8 @@ function isStreamed(value: unknown): boolean {
 const bodyOf = (value: unknown): unknown =>
 	typeof value === "object" && value !== null && "body" in value ? value.body : value;
 
-/** Over RPC, whoever sends a stream that is neither read nor cancelled waits for it until the runtime gives up. */
-function leaveStreams(inputs: unknown): void {
+/** Cancels streams that were not read. Otherwise their sender waits until the runtime gives up. */
+function cancelStreams(inputs: unknown): void {
 	if (typeof inputs !== "object" || inputs === null) return;
 	for (const body of Object.values(inputs).map(bodyOf))
 		if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});

@@ -11,10 +11,8 @@ import { geminiError, geminiStatus } from "../dialects/gemini/errors.ts";
 import { geminiContent } from "../dialects/gemini/gemini.ts";
 import { countedRequest } from "../dialects/gemini/request.ts";
 import { AiError } from "../errors.ts";
-import { promptTokens } from "../metering/measure.ts";
-import { modelOf } from "../pipeline/aliases.ts";
-import { authorize } from "../pipeline/authorize.ts";
-import { parse } from "../pipeline/parse.ts";
+import { isRecord } from "../json.ts";
+import { resolveModel } from "../pipeline/resolve-model.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Services } from "../request.ts";
 import { mapEvents } from "../sse.ts";
@@ -25,6 +23,7 @@ import { failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "./envelope.ts"
 import { type ListedModel, listModels } from "./model-list.ts";
 import { onlyFor } from "./openai.ts";
 import { preferencesOf } from "./preferences.ts";
+import { countPrompt } from "./prompt-count.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { tellable } from "./tell.ts";
 
@@ -103,7 +102,7 @@ export function gemini(services: Services): Hono<{ Variables: Variables }> {
 				dialect: onlyFor(ROUTE),
 				inputs: { fields },
 				signal: c.req.raw.signal,
-				...preferencesOf(c.req.raw.headers, caller.account),
+				...preferencesOf({ headers: c.req.raw.headers, account: caller.account }),
 			},
 			services,
 		);
@@ -116,25 +115,20 @@ export function gemini(services: Services): Hono<{ Variables: Variables }> {
 
 	async function count(c: Context<{ Variables: Variables }>, name: string): Promise<Response> {
 		const caller = c.get("caller");
-		// No admission follows that would verify the credential.
+		// There is no admission, which would verify the credential.
 		await ledgers.of(caller.account).verify(caller.credential, "run");
 		const fields = countedRequest(await readJson(c.req.raw, limits));
-		const model = authorize(await modelOf(name, caller, services), services);
+		const model = await resolveModel(name, caller, services);
 		const { reader } = onlyFor(ROUTE)(model);
 		const strict = services.routing.find(model.id)?.strict ?? false;
-		const { call } = await parse({ fields }, reader, { model, strict });
-		if (call.task !== "text-generation") throw new TypeError(`Contents were read as ${call.task}`);
-		return Response.json(
-			{ totalTokens: promptTokens(call.input) },
-			{ headers: { [REQUEST_ID]: c.get("requestId") } },
-		);
+		const totalTokens = await countPrompt(fields, reader, { model, strict });
+		return Response.json({ totalTokens }, { headers: { [REQUEST_ID]: c.get("requestId") } });
 	}
 }
 
-const bodyOf = (sent: unknown): object =>
-	typeof sent === "object" && sent !== null && !Array.isArray(sent) ? sent : {};
+const bodyOf = (sent: unknown): object => (isRecord(sent) ? sent : {});
 
-/** The answer to a stream without `alt=sse`: one JSON array, an element an event. */
+/** A stream without `alt=sse`: one JSON array with an element for each event. */
 function arrayOf(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
 	let begun = false;
 	return mapEvents(events, {

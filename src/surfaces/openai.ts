@@ -1,11 +1,12 @@
 /**
- * OpenAI-compatible: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed; and
- * `/v1/…`, for the token's own account. Replies are bare, failures travel in the v4 envelope (`/responses` has OpenAI's
- * own, `/messages` Anthropic's), as the product does; the envelope also has OpenAI's `error`, which the product's lacks. The request's id comes under the name that each SDK reads, too.
+ * OpenAI-compatible routes: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed,
+ * and `/v1/…` for the account of the token. Replies are bare. Failures are in the v4 envelope, as in the product, with
+ * OpenAI's `error` added; `/responses` and `/messages` have OpenAI's and Anthropic's own formats. The request's id is also
+ * in the header that the SDK reads.
  *
- * Beyond the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any kind and
- * `messages/count_tokens`, `responses/input_tokens`, `rerank`, images and audio. What OpenAI has and this gateway has not
- * is refused with a reason (`openai-absent.ts`).
+ * Not in the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any maker,
+ * `messages/count_tokens`, `responses/input_tokens`, `rerank`, images and audio. Routes of OpenAI that this gateway lacks
+ * are refused with a reason (`openai-absent.ts`).
  */
 import { type Context, Hono } from "hono";
 import { openaiCompletions } from "../dialects/chat/completions.ts";
@@ -26,22 +27,20 @@ import { responses } from "../dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../dialects/text/openai-embeddings.ts";
 import { rerankRoute } from "../dialects/text/rerank-route.ts";
 import { AiError } from "../errors.ts";
-import { promptTokens } from "../metering/measure.ts";
 import type { Model, TaskTitle } from "../models/model.ts";
-import { modelOf } from "../pipeline/aliases.ts";
-import { authorize } from "../pipeline/authorize.ts";
-import { parse } from "../pipeline/parse.ts";
+import { resolveModel } from "../pipeline/resolve-model.ts";
 import { run } from "../pipeline/run.ts";
 import type { Caller, Inputs, Services } from "../request.ts";
 import { callerOf } from "./authenticate.ts";
 import { readBody, readJson } from "./body.ts";
 import { failureEnvelope, failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "./envelope.ts";
-import { countTokens, isAnthropicRequest, messagesFailure } from "./messages.ts";
+import { isAnthropicRequest, messagesFailure } from "./messages.ts";
 import { mountModels } from "./model-list.ts";
 import { namesModel } from "./names-model.ts";
 import { absentRoute } from "./openai-absent.ts";
 import { OPENAI_PATHS } from "./permissions.ts";
 import { preferencesOf } from "./preferences.ts";
+import { countPrompt } from "./prompt-count.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { runEach } from "./several-images.ts";
 import { isUpgrade } from "./socket.ts";
@@ -53,16 +52,16 @@ export interface OpenaiRoute {
 	dialect: Dialect;
 	/** The catalogue's task whose models it takes. */
 	task: TaskTitle;
-	/** Of a task whose models do not all take the route. */
+	/** For a route that takes only some models of its task. */
 	accepts?(model: Model): boolean;
-	/** Of a route where one request may be several. */
+	/** For a route where one request may become several. */
 	run?: typeof run;
 }
 
 const RESPONSES: OpenaiRoute = { dialect: responses, task: "Text Generation" };
 const MESSAGES: OpenaiRoute = { dialect: anthropicMessages, task: "Text Generation" };
 
-/** Those with a JSON body. */
+/** Routes with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
 	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
@@ -87,7 +86,8 @@ const BATCH_ROUTES = [
 	"/v1/messages/batches/*",
 ];
 const NO_BATCHES = "Message batches are not available here: send each request to /messages";
-/** Those with a form. */
+
+/** Routes with a form. */
 const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/audio/transcriptions": { dialect: openaiTranscription, task: "Automatic Speech Recognition" },
 	"/audio/translations": { dialect: openaiTranslation, task: "Automatic Speech Recognition" },
@@ -95,6 +95,8 @@ const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 };
 
 const COUNT_ROUTES = ["/messages/count_tokens", "/v1/messages/count_tokens"];
+/** Messages requires `max_tokens`; requests for a count do not have it. */
+const NO_OUTPUT = { max_tokens: 1 };
 
 export function openai(services: Services): Hono<{ Variables: Variables }> {
 	const app = new Hono<{ Variables: Variables }>({ strict: false });
@@ -128,21 +130,13 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 
 	for (const path of COUNT_ROUTES)
 		app.post(path, async (c) => {
-			const fields = namesModel(await readJson(c.req.raw, limits));
-			const model = authorize(await modelOf(fields.model, c.get("caller"), services), services);
-			onlyFor(MESSAGES)(model);
-			const counted = await countTokens(fields, model);
-			for (const name of [REQUEST_ID, "request-id"]) counted.headers.set(name, c.get("requestId"));
-			return counted;
+			const input_tokens = await count(c, MESSAGES, NO_OUTPUT);
+			const id = c.get("requestId");
+			return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: id, "request-id": id } });
 		});
 
 	app.post("/responses/input_tokens", async (c) => {
-		const fields = namesModel(await readJson(c.req.raw, limits));
-		const model = authorize(await modelOf(fields.model, c.get("caller"), services), services);
-		onlyFor(RESPONSES)(model);
-		const { call } = await parse({ fields }, responses.reader, { model });
-		if (call.task !== "text-generation") throw new TypeError(`A Responses request was read as ${call.task}`);
-		const counted = { object: "response.input_tokens", input_tokens: promptTokens(call.input) };
+		const counted = { object: "response.input_tokens", input_tokens: await count(c, RESPONSES) };
 		const id = c.get("requestId");
 		return Response.json(counted, { headers: { [REQUEST_ID]: id, "x-request-id": id } });
 	});
@@ -177,6 +171,18 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	]);
 	return app;
 
+	/** `defaults`: fields that a request for a count may omit. */
+	async function count(
+		c: Context<{ Variables: Variables }>,
+		route: OpenaiRoute,
+		defaults: object = {},
+	): Promise<number> {
+		const fields = namesModel(await readJson(c.req.raw, limits));
+		const model = await resolveModel(fields.model, c.get("caller"), services);
+		const { reader } = onlyFor(route)(model);
+		return countPrompt({ ...defaults, ...fields }, reader, { model });
+	}
+
 	async function infer(
 		c: Context<{ Variables: Variables }>,
 		modelId: string,
@@ -192,7 +198,12 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 				dialect: onlyFor(route),
 				inputs,
 				signal: c.req.raw.signal,
-				...preferencesOf(c.req.raw.headers, c.get("caller").account, inputs.fields, gatewayOptionsIn(inputs)),
+				...preferencesOf({
+					headers: c.req.raw.headers,
+					account: c.get("caller").account,
+					fields: inputs.fields,
+					options: optionsIn(inputs),
+				}),
 			},
 			services,
 		);
@@ -202,10 +213,10 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	}
 }
 
-const gatewayOptionsIn = ({ fields }: Inputs): unknown =>
+const optionsIn = ({ fields }: Inputs): unknown =>
 	typeof fields === "object" && fields !== null && "options" in fields ? fields.options : undefined;
 
-/** A route's dialect, for the models of its task and for those whose task nobody knows. */
+/** A route's dialect, for the models of its task and for ad hoc models, whose task is not known. */
 export const onlyFor =
 	({ dialect, task, accepts }: OpenaiRoute) =>
 	(model: Model): Dialect => {
@@ -217,14 +228,14 @@ export const onlyFor =
 	};
 
 const OPENAI_PATH = /^\/client\/v4\/accounts\/[^/]+\/ai\/v1(?:\/|$)/;
-/** Below `/v1` AI Gateway has addresses, too, and failures of its own. */
-const ALIASES = new Set(OPENAI_PATHS.map((path) => `/v1${path}`));
+/** AI Gateway's addresses are below `/v1`, too, and have their own failures. */
+const V1_PATHS = new Set(OPENAI_PATHS.map((path) => `/v1${path}`));
 
-/** Whether failures of this path have an `error` for OpenAI's clients. */
+/** Whether failures of this path contain OpenAI's `error`. */
 export const isOpenAiPath = (path: string): boolean =>
-	OPENAI_PATH.test(path) || ALIASES.has(path.replace(/\/$/, "")) || path.startsWith("/v1/models/");
+	OPENAI_PATH.test(path) || V1_PATHS.has(path.replace(/\/$/, "")) || path.startsWith("/v1/models/");
 
-/** A failure before any route: of an OpenAI path with OpenAI's `error`, and with the reason why a route is not there. */
+/** A failure before any route. On an OpenAI path it contains OpenAI's `error`, and the reason why a route is missing. */
 export function routingFailure(error: AiError, path: string): Response {
 	const absent = error.key === "noRoute" ? absentRoute(path) : undefined;
 	if (absent) return openAiFailure(new AiError("noRoute", absent), "");

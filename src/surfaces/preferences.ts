@@ -1,4 +1,4 @@
-/** What a caller asks of the way, not of the model: headers, and fields of coding agents, that every surface reads alike. */
+/** Options of a request that concern routing, not the model: headers, and fields of coding agents. The same on every surface. */
 import * as z from "zod";
 import { parseJson } from "../json.ts";
 import type { InferenceRequest, RequestOptions } from "../request.ts";
@@ -14,12 +14,12 @@ const SESSION_HEADERS = [
 	"session-id",
 	"thread-id",
 ];
-/** An identical request that is being answered may answer this one, too. */
+/** This request may get the answer of an identical one that is under way. */
 const SINGLE_FLIGHT = "x-ganglion-single-flight";
-/** A longer one is no id. */
+/** A longer value is cut. */
 const MAX_SESSION_CHARACTERS = 256;
 
-/** Where agents that send no header have it: Codex, and Claude Code as JSON text. */
+/** The session of agents that send no header: Codex's field, and Claude Code's, which holds JSON text. */
 const SessionFields = z.object({
 	prompt_cache_key: z.string().optional().catch(undefined),
 	metadata: z.object({ user_id: z.string() }).optional().catch(undefined),
@@ -29,23 +29,31 @@ const UserId = z.object({ session_id: z.string() });
 /** Beside a run's inputs, and on the chat route: `{"options": {"rejectIfBusy": true}}`. */
 const GatewayOptions = z.object({ rejectIfBusy: z.literal(true) });
 
-/** What of `options` is the gateway's to heed. */
+/** The fields of `options` that the gateway reads. */
 const optionsOf = (options: unknown): RequestOptions => GatewayOptions.safeParse(options).data ?? {};
 
-/** `fields`: the body, of a surface whose bodies may name a session. */
-export function preferencesOf(
-	headers: Headers,
-	account: string,
-	fields?: unknown,
-	gatewayOptions?: unknown,
-): Pick<InferenceRequest, "session" | "options"> {
+interface Sent {
+	headers: Headers;
+	account: string;
+	/** The body, on surfaces whose bodies may name a session. */
+	fields?: unknown;
+	/** `options` of a run, as the caller sent them. */
+	options?: unknown;
+}
+
+export function preferencesOf({
+	headers,
+	account,
+	fields,
+	options,
+}: Sent): Pick<InferenceRequest, "session" | "options"> {
 	const session = (headerOf(headers) ?? sessionIn(fields))?.slice(0, MAX_SESSION_CHARACTERS);
 	const shares = headers.get(SINGLE_FLIGHT);
 	const singleFlight = shares !== null && /^(?:1|true)$/i.test(shares);
 	return {
-		// Of one account: an id that another account's client chose has nothing to do with this one.
+		// With the account: clients of two accounts may choose the same id.
 		...(session && { session: `${account} ${session}` }),
-		options: { ...optionsOf(gatewayOptions), ...(singleFlight && { singleFlight }) },
+		options: { ...optionsOf(options), ...(singleFlight && { singleFlight }) },
 	};
 }
 
@@ -64,7 +72,7 @@ function sessionIn(fields: unknown): string | undefined {
 	return userId && (UserId.safeParse(parseJson(userId)).data?.session_id ?? userId);
 }
 
-/** Of `extraHeaders`, as the binding takes them; what is no header is left out. */
+/** The headers above, from `extraHeaders` of the binding. Invalid values are left out. */
 export function headersIn(record: unknown): Headers {
 	const headers = new Headers();
 	if (typeof record !== "object" || record === null) return headers;

@@ -29,21 +29,22 @@ import { restMarkdown } from "./markdown.ts";
 import { namesModel } from "./names-model.ts";
 import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
 import { preferencesOf } from "./preferences.ts";
+import { refuseQueue } from "./queue.ts";
 import { methodNotAllowed } from "./routes.ts";
 import { isUpgrade } from "./socket.ts";
 import { checkTags } from "./tags.ts";
 import { tellable } from "./tell.ts";
 
-/** Ids of models that no catalogue and no route knows are unknown *routes* to the product, unless in these namespaces. */
+/** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
 
-/** Where the runtime's class sends what it asks. */
+/** The host of the runtime's `Ai` class. */
 const WIRE_HOST = "workers-binding.ai";
 
-/** Of OpenAI's routes, whose bodies name the model. Of one whose request may be several, there is no one plan. */
+/** OpenAI's routes whose request has one plan: a route with its own `run` may make several requests of one. */
 const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !run);
 
-/** A route that cannot be explained is not taken for a model of that name. */
+/** For a route that cannot be explained; without it the path would be read as the id of a model. */
 const NOT_EXPLAINED = `No route for that URI: below /ai/explain/v1 there are ${EXPLAINED_ROUTES.map(([path]) => path.slice(1)).join(", ")}; a model is explained at /ai/explain/{model}`;
 
 type RestEnv = { Variables: { requestId: string; caller: Caller } };
@@ -87,11 +88,7 @@ export function rest(services: Services): Hono<RestEnv> {
 		const model = c.req.param("model").replace(/\/$/, "");
 		if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, c.get("caller"))))
 			throw new AiError("noRoute");
-		if (c.req.query("queueRequest") === "true")
-			throw new AiError(
-				"invalidInput",
-				"Invalid input: the asynchronous queue (queueRequest) is not available",
-			);
+		if (c.req.query("queueRequest") === "true") refuseQueue();
 		return infer(c, model, { ...(await readInputs(c.req.raw, limits)), query: queryOf(c) });
 	});
 	// A websocket's inputs are its query.
@@ -103,14 +100,14 @@ export function rest(services: Services): Hono<RestEnv> {
 	for (const [path, route] of EXPLAINED_ROUTES)
 		app.post(`/explain/v1${path}`, async (c) => {
 			const fields = namesModel(await readJson(c.req.raw, limits));
-			return envelope(await explain(asked(c, fields.model, { fields }, onlyFor(route)), services));
+			return envelope(await explain(requestOf(c, fields.model, { fields }, onlyFor(route)), services));
 		});
 	app.post("/explain/:model{.+}", async (c) => {
 		const model = c.req.param("model").replace(/\/$/, "");
 		if (model.startsWith("v1/") && !(await isNamed(model, c.get("caller"))))
 			throw new AiError("noRoute", NOT_EXPLAINED);
 		const inputs = await readInputs(c.req.raw, limits);
-		return envelope(await explain(asked(c, model, inputs, nativeDialect), services));
+		return envelope(await explain(requestOf(c, model, inputs, nativeDialect), services));
 	});
 
 	app.get("/models/search", (c) => {
@@ -148,7 +145,7 @@ export function rest(services: Services): Hono<RestEnv> {
 		dialect: (model: Model) => Dialect = nativeDialect,
 	): Promise<Response> {
 		try {
-			const reply = await run(asked(c, model, inputs, dialect), services);
+			const reply = await run(requestOf(c, model, inputs, dialect), services);
 			return replyResponse(reply, c.get("requestId"), WRAPS.envelope);
 		} catch (thrown) {
 			throw isThirdPartyId(model) ? asProviderFailure(toAiError(thrown)) : thrown;
@@ -165,7 +162,7 @@ function asProviderFailure(error: AiError): AiError {
 }
 
 /** `options` beside the inputs are the gateway's (`rejectIfBusy`), not the model's. */
-function asked(
+function requestOf(
 	c: Context<RestEnv>,
 	model: string,
 	inputs: Inputs,
@@ -183,7 +180,7 @@ function asked(
 		inputs: options === undefined ? inputs : { ...inputs, fields },
 		dialect,
 		signal,
-		...preferencesOf(headers, caller.account, undefined, options),
+		...preferencesOf({ headers, account: caller.account, options }),
 	};
 }
 
@@ -196,7 +193,7 @@ const queryOf = (c: Context<RestEnv>): Record<string, string | string[]> =>
 		]),
 	);
 
-/** The address that the runtime's class asked for, of which only the path and the query count. */
+/** The address that the runtime's class requested. Only its path and query are used. */
 function forwardedFrom(header: string | undefined): string {
 	if (!header) throw new AiError("incompleteRequest", "Request is missing headers or body: x-forwarded");
 	const url = URL.parse(header);

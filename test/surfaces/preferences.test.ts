@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { headersIn, preferencesOf } from "../../src/surfaces/preferences.ts";
 
 const session = (headers: Record<string, string>, fields?: unknown, account = "a") =>
-	preferencesOf(new Headers(headers), account, fields).session;
+	preferencesOf({ headers: new Headers(headers), account, fields }).session;
 
 describe("the session of a request", () => {
 	it.each([
@@ -36,6 +36,9 @@ describe("the session of a request", () => {
 
 	it("comes with the binding's extraHeaders, too", () => {
 		const headers = headersIn({ "X-Session-Id": "s", "x-ganglion-single-flight": "1", other: "x" });
-		expect(preferencesOf(headers, "a")).toEqual({ session: "a s", options: { singleFlight: true } });
+		expect(preferencesOf({ headers, account: "a" })).toEqual({
+			session: "a s",
+			options: { singleFlight: true },
+		});
 	});
 });
