@@ -75,7 +75,7 @@ describe("the example, with the plugin", { timeout: HOST_MS }, () => {
 		const output = await start(project, WRANGLER, "dev", "--port", port).said(/Ready on/);
 		expect(output).toMatch(/env\.AI \(ai\)\s+ganglion\s+local/);
 		expect(await (await ask(port, "/probe")).json()).toEqual({ class: "Ai", ...PROBED });
-		expect(await (await ask(port, "/ask?text=My+name+is+Alice.+What+is+my+name%3F")).text()).toBe(
+		expect(await (await ask(port, "/ask?text=Reply+with+exactly%3A+Your+name+is+Alice.")).text()).toBe(
 			PROBED.events,
 		);
 	});
@@ -131,7 +131,7 @@ describe("the example, with the plugin", { timeout: HOST_MS }, () => {
 });
 
 describe.each([
-	["rag", 5],
+	["rag", 4],
 	["agent", 6],
 ])("examples/%s", { timeout: HOST_MS }, (name, tests) => {
 	it("passes its own tests with the plugin", async () => {
@@ -153,7 +153,7 @@ describe("examples/service-binding", { timeout: HOST_MS }, () => {
 		const configs = ["-c", "wrangler.jsonc", "-c", "gateway.jsonc"];
 		const script = "../../node_modules/wrangler/bin/wrangler.js";
 		await start(example, script, "dev", "--port", port, ...configs).said(/Ready on/);
-		const answer = await ask(port, "/?text=My+name+is+Alice.+What+is+my+name%3F");
+		const answer = await ask(port, "/?text=Reply+with+exactly%3A+Your+name+is+Alice.");
 		expect(await answer.text()).toBe(PROBED.events);
 		expect(await (await ask(port, "/")).json()).toHaveLength(5);
 	});
