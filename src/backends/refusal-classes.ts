@@ -1,5 +1,5 @@
 /**
- * What an engine's error means, by its type, its code and its message. The status alone does not say whose mistake it is:
+ * Classifies an engine's error by its type, code and message. The status alone does not show whose mistake it is:
  * llama.cpp answers 500 to an image for a text model, vLLM 400 to a context that is too long, OpenAI 429 to an empty
  * account. Pure.
  */
@@ -23,12 +23,9 @@ const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
 	["context_length_exceeded", "contextWindowExceeded"],
 	// llama.cpp
 	["exceed_context_size_error", "contextWindowExceeded"],
-	// OpenAI: the account behind the key has no money left, which no wait mends.
-	["insufficient_quota", "upstreamUnavailable"],
-	["billing_hard_limit_reached", "upstreamUnavailable"],
-	["billing_not_active", "upstreamUnavailable"],
 ]);
 
+/** OpenAI: the account of the key has no credit left. Waiting does not help. */
 const QUOTA_CODES: ReadonlySet<string | undefined> = new Set([
 	"insufficient_quota",
 	"billing_hard_limit_reached",
@@ -77,8 +74,8 @@ const REFUSAL_TYPES: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Sentences about the request that come with a 500. What an engine says of itself, or of what its model wrote, is not
- * among them: those may pass when they are asked again.
+ * Messages about the request that come with status 500. Messages about the engine, or about the model's output, are not
+ * here: such a request may succeed when it is retried.
  */
 const REFUSAL_MESSAGES: readonly RegExp[] = [
 	// llama.cpp: "image input is not supported - hint: …", "This server does not support embeddings. …"
