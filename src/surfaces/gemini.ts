@@ -7,7 +7,8 @@
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
-import { geminiError, geminiStatus } from "../dialects/gemini/errors.ts";
+import { clientStatus } from "../dialects/client-failure.ts";
+import { geminiError } from "../dialects/gemini/errors.ts";
 import { geminiContent } from "../dialects/gemini/gemini.ts";
 import { countedRequest } from "../dialects/gemini/request.ts";
 import { AiError } from "../errors.ts";
@@ -29,7 +30,7 @@ import { tellable } from "./tell.ts";
 
 export const geminiFailure = (error: AiError, requestId: string): Response =>
 	Response.json(geminiError(error), {
-		status: geminiStatus(error),
+		status: clientStatus(error),
 		headers: failureHeaders(error, requestId),
 	});
 

@@ -4,7 +4,8 @@
  * Known difference from Anthropic: `count_tokens` gives the gateway's own count, not that of the model's tokenizer.
  */
 import type { HonoRequest } from "hono";
-import { messagesError, messagesStatus } from "../dialects/messages/errors.ts";
+import { clientStatus } from "../dialects/client-failure.ts";
+import { messagesError } from "../dialects/messages/errors.ts";
 import type { AiError } from "../errors.ts";
 import { failureHeaders } from "./envelope.ts";
 
@@ -22,5 +23,5 @@ export const isAnthropicRequest = (request: HonoRequest): boolean =>
 export const messagesFailure = (error: AiError, requestId: string): Response => {
 	const headers = failureHeaders(error, requestId);
 	headers.set("request-id", requestId);
-	return Response.json(messagesError(error, requestId), { status: messagesStatus(error), headers });
+	return Response.json(messagesError(error, requestId), { status: clientStatus(error), headers });
 };

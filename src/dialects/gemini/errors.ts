@@ -1,18 +1,10 @@
 /** Failures as Google's APIs have them: https://cloud.google.com/apis/design/errors. */
-import type { AiError, FailureKey } from "../../errors.ts";
+import type { AiError } from "../../errors.ts";
+import { clientStatus } from "../client-failure.ts";
 
 export interface GeminiError {
 	error: { code: number; message: string; status: string; details?: object[] };
 }
-
-const STATUSES: Partial<Record<FailureKey, number>> = {
-	noSuchModel: 404,
-	deprecatedModel: 404,
-	noRoute: 404,
-	contextWindowExceeded: 400,
-};
-
-export const geminiStatus = ({ key, status }: AiError): number => STATUSES[key] ?? status;
 
 const NAMES: Readonly<Record<number, string>> = {
 	400: "INVALID_ARGUMENT",
@@ -28,7 +20,7 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 export function geminiError(failure: AiError): GeminiError {
-	const code = geminiStatus(failure);
+	const code = clientStatus(failure);
 	const { description, key, retryAfter } = failure;
 	return {
 		error: {

@@ -2,7 +2,8 @@
  * Failures as Anthropic names them: https://docs.anthropic.com/en/api/errors. Statuses are the gateway's, but for those
  * that clients act on: a model that does not exist is 404, a prompt that is too long 400.
  */
-import type { AiError, FailureKey } from "../../errors.ts";
+import type { AiError } from "../../errors.ts";
+import { clientStatus } from "../client-failure.ts";
 
 export interface MessagesError {
 	type: "error";
@@ -16,15 +17,6 @@ export const messagesError = (failure: AiError, requestId: string): MessagesErro
 	request_id: requestId,
 });
 
-const STATUSES: Partial<Record<FailureKey, number>> = {
-	noSuchModel: 404,
-	deprecatedModel: 404,
-	noRoute: 404,
-	contextWindowExceeded: 400,
-};
-
-export const messagesStatus = ({ key, status }: AiError): number => STATUSES[key] ?? status;
-
 /** Clients compact a conversation when they find these words. */
 const TOO_LONG = "prompt is too long";
 
@@ -34,7 +26,7 @@ const messageOf = ({ key, description }: AiError): string =>
 function errorType(failure: AiError): string {
 	// Like 429 it may be tried again, but the caller has not asked too often.
 	if (failure.key === "outOfCapacity") return "overloaded_error";
-	const status = messagesStatus(failure);
+	const status = clientStatus(failure);
 	switch (status) {
 		case 401:
 			return "authentication_error";

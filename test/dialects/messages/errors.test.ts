@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { messagesError, messagesStatus } from "../../../src/dialects/messages/errors.ts";
+import { clientStatus } from "../../../src/dialects/client-failure.ts";
+import { messagesError } from "../../../src/dialects/messages/errors.ts";
 import { AiError, type FailureKey } from "../../../src/errors.ts";
 
 it.each([
@@ -19,7 +20,7 @@ it.each([
 	["executionFailed", 500, "api_error"],
 	["upstreamUnavailable", 502, "api_error"],
 ] satisfies [FailureKey, number, string][])("%s is %s %s", (key, status, type) => {
-	expect(messagesStatus(new AiError(key))).toBe(status);
+	expect(clientStatus(new AiError(key))).toBe(status);
 	expect(messagesError(new AiError(key, "What happened"), "req-1")).toEqual({
 		type: "error",
 		error: { type, message: "What happened" },
@@ -29,7 +30,7 @@ it.each([
 
 it("a prompt that is too long is 400, in the words that clients look for", () => {
 	const failure = new AiError("contextWindowExceeded", "32001 tokens, of 32000");
-	expect(messagesStatus(failure)).toBe(400);
+	expect(clientStatus(failure)).toBe(400);
 	expect(messagesError(failure, "req-1").error).toEqual({
 		type: "invalid_request_error",
 		message: "prompt is too long: 32001 tokens, of 32000",
