@@ -64,7 +64,7 @@ const state = await lockState(options.state).catch((error: Error) =>
 await checkAddress(options.host, options.port);
 const limit = reachableFileLimit();
 const capacity = capacityOf(limit.files);
-const told = toldToStop();
+const stopping = stopSignals();
 const served = await start(state);
 console.log(banner(served.url));
 reloadOnChange({
@@ -113,24 +113,24 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 	servedBy(served.pid);
 	if (behind !== undefined)
 		await guardConnections({ ...options, target: behind, maxConnections: capacity.connections });
-	// Whatever ends this script: nobody else would look after it.
+	// workerd must not outlive this script.
 	process.on("exit", () => signal(served.pid, "SIGKILL"));
 	return served;
 }
 
-/** Asked to stop, it has a minute; asked again, none. Gives the exit code. */
+/** The first signal drains, for a minute at most; the second ends at once. Returns the exit code. */
 async function untilEnd({ ended, pid, stop }: Served, { socket, unlock }: LockedState): Promise<number> {
 	const { drained, end } = holdOpen(socket);
-	void told.first.then(async () => {
+	void stopping.first.then(async () => {
 		console.log("Waiting for the answers under way, a minute at most. Ctrl-C again ends at once.");
 		setTimeout(stop, MAX_DRAIN_MS).unref();
 		end();
 		if (await drained) signal(pid, "SIGTERM");
 	});
-	void told.again.then(stop);
+	void stopping.again.then(stop);
 	const how = await ended;
 	unlock();
-	if (!told.isTold) console.error(`workerd has ended by itself (${how}).`);
+	if (!stopping.isRequested) console.error(`workerd has ended by itself (${how}).`);
 	else if (how === 0 && (await drained)) return 0;
 	else console.error("Requests under way were cut: they are billed as reserved.");
 	return 1;
@@ -145,24 +145,25 @@ function signal(pid: number, name: NodeJS.Signals): void {
 	}
 }
 
-interface Told {
-	readonly isTold: boolean;
+interface StopSignals {
+	readonly isRequested: boolean;
 	first: Promise<void>;
 	again: Promise<void>;
 }
 
-function toldToStop(): Told {
+/** SIGINT and SIGTERM: the first one, and a second one that is not a copy of the first. */
+function stopSignals(): StopSignals {
 	const first = Promise.withResolvers<void>();
 	const again = Promise.withResolvers<void>();
 	let since: number | undefined;
-	const hear = (): void => {
+	const onSignal = (): void => {
 		if (since === undefined) first.resolve();
 		else if (performance.now() - since > SAME_SIGNAL_MS) again.resolve();
 		since ??= performance.now();
 	};
-	for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, hear);
+	for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
 	return {
-		get isTold() {
+		get isRequested() {
 			return since !== undefined;
 		},
 		first: first.promise,

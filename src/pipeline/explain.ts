@@ -1,6 +1,6 @@
 /**
- * The plan of a request without running it: every step of `run.ts` up to the first call of an engine, in its order,
- * and what each has to say. Asks nothing but the account, and changes nothing there.
+ * The plan of a request: the steps of `run.ts` up to the first call of an engine, in the same order, with the result of
+ * each. Reads the state of the account and changes nothing.
  */
 import type { Timeouts } from "../backends/backend.ts";
 import { backendsOf } from "../backends/index.ts";
@@ -82,7 +82,7 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		try {
 			return await work();
 		} catch (thrown) {
-			explanation.refused.push({ step: name, ...told(toAiError(thrown)) });
+			explanation.refused.push({ step: name, ...shownFailure(toAiError(thrown)) });
 			return undefined;
 		}
 	};
@@ -138,7 +138,7 @@ function priceShown({ id, prices, priceSource }: Model): NonNullable<Explanation
 		: { source: "none", rows, note: `No price is set, and no budget counts it: ${where}` };
 }
 
-const told = ({ code, status, description }: AiError) => ({ code, status, message: description });
+const shownFailure = ({ code, status, description }: AiError) => ({ code, status, message: description });
 
 type Step = <T>(name: string, work: () => T | Promise<T>) => Promise<T | undefined>;
 

@@ -1,6 +1,7 @@
 /**
- * For the operator: `GET /client/v4/accounts`, the accounts that there are (Cloudflare's route, with what is known here), and
- * `GET /client/v4/usage`, what each of them used, as JSON or CSV. Pages of a hundred: `cursor` is of the answer before.
+ * Routes for the operator: `GET /client/v4/accounts` lists all accounts (Cloudflare's route, without the fields that are
+ * not known here). `GET /client/v4/usage` reports the usage of each account, as JSON or CSV. A page has 100 accounts;
+ * `cursor` comes from the page before.
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
@@ -12,9 +13,9 @@ import { ACCOUNT_ID, bearerOf } from "./authenticate.ts";
 import { csv } from "./csv.ts";
 import { envelope } from "./envelope.ts";
 import { methodNotAllowed } from "./routes.ts";
-import { BACKWARD, begun, COUNTS, countsJson, isForward, period } from "./usage.ts";
+import { BACKWARD, COUNTS, countsJson, isForward, period, withStart } from "./usage.ts";
 
-/** Each is a call of its object: a subrequest. */
+/** Each account is one call of its object, which is a subrequest. */
 const PAGE = 100;
 
 const cursor = z.string().regex(ACCOUNT_ID, "expected the cursor of the answer before").optional();
@@ -22,7 +23,7 @@ const ListQuery = z.strictObject({ cursor });
 const usageQuery = (today: string) =>
 	z
 		.strictObject({ cursor, ...period(today) })
-		.transform(begun)
+		.transform(withStart)
 		.refine(isForward, BACKWARD);
 
 export function allAccounts({ directory, ledgers, now }: Services): Hono {

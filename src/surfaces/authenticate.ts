@@ -46,7 +46,7 @@ export interface Bearer {
 
 export const ACCOUNT_ID = /^[\w-]{1,64}$/;
 const BEARER = /^Bearer +([!-~]+)$/i;
-/** Of one isolate. A hash takes as long as all else that is done for a header. */
+/** For each isolate. Hashing is half of the cost of reading a header. */
 const MAX_REMEMBERED_TOKENS = 1_000;
 /** A header may be longer than any token. */
 const MAX_REMEMBERED_CHARACTERS = 256;
@@ -75,7 +75,7 @@ export function authenticate(
 		const matched = match(method, path);
 		if (!matched) throw new AiError("noRoute");
 		const { requirement } = matched;
-		const account = matched.account ?? (isAlias(path) ? await accountOfAlias(bearer, path) : undefined);
+		const account = matched.account ?? (isAccountless(path) ? await soleAccount(bearer, path) : undefined);
 		const caller = account === undefined ? undefined : callerFrom(bearer, account, path);
 		c.set(CALLER_KEY, caller);
 		if (!requirement) throw new AiError("methodNotAllowed", `${method} not supported for requested URI.`);
@@ -89,8 +89,8 @@ export function authenticate(
 		return next();
 	};
 
-	/** Of a path without an account: the token's, and for the operator, who has all, the only one. */
-	async function accountOfAlias({ account }: Bearer, path: string): Promise<string> {
+	/** The account for a path that names none: the account of the token; for the operator the only one, if there is one. */
+	async function soleAccount({ account }: Bearer, path: string): Promise<string> {
 		if (account !== undefined) return account;
 		if (access.allowAnonymous) return LOCAL_ACCOUNT;
 		const { accounts } = await directory.list({ limit: 2 });
@@ -103,22 +103,22 @@ export function authenticate(
 	}
 }
 
-/** The one that documentation and examples use on a laptop. */
+/** The account of the examples, for development. */
 const LOCAL_ACCOUNT = "local";
 
 /** The routes of OpenAI and Gemini without an account in their path. */
-const isAlias = (path: string): boolean => /^\/v1(?:beta)?\//.test(path);
+const isAccountless = (path: string): boolean => /^\/v1(?:beta)?\//.test(path);
 
-/** Who sent this header. Throws 401 where nobody can have. */
+/** Reads the credential in a header. Throws 401 where the text cannot be a token. */
 function bearerReader({ allowAnonymous, adminToken }: Access): (header: string | undefined) => Bearer {
 	const admin = adminToken === undefined ? undefined : digest(adminToken);
-	// By the header. What its text hashes to, not that it holds: the account's object says that, at every request.
+	// By the text of the header. Caches the hash only: the account's object verifies the token at every request.
 	const known = new Map<string, Bearer>();
-	let told = false;
+	let warned = false;
 	const refuse = (): never => {
-		// The operator of a fresh deployment looks into its log before he looks into the documentation.
-		if (adminToken === undefined && !told) console.warn(NO_ADMIN_TOKEN);
-		told = true;
+		// Once, for the operator of a new deployment.
+		if (adminToken === undefined && !warned) console.warn(NO_ADMIN_TOKEN);
+		warned = true;
 		throw new AiError("authentication");
 	};
 	return (header) => {

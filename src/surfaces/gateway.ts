@@ -53,7 +53,7 @@ const StepSchema = z
 		};
 	});
 
-/** Ours, so that one request cannot stand for any number: the product tells of none. */
+/** The product documents no limit. Without one, a single request could contain any number of runs. */
 const MAX_STEPS = 32;
 
 const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
@@ -70,7 +70,7 @@ export interface StepsContext {
 	services: Services;
 }
 
-/** Never throws: what all steps fail with is the last one's failure. */
+/** Never throws. When all steps fail, the response is the failure of the last one. */
 export async function runSteps(steps: readonly Step[], context: StepsContext): Promise<Response> {
 	const { gateway, signal, services } = context;
 	const requestId = services.uuid();
@@ -133,8 +133,7 @@ function routeOf({ provider, endpoint, inputs }: Step): Route {
 	}
 	if (!route) throw new AiError("invalidProvider");
 	if (provider === "compat") return openaiStep(route, inputs, compatModel);
-	const author = AUTHOR_OF_SLUG[provider] ?? provider;
-	if (!Object.hasOwn(AUTHORS, author)) throw new AiError("invalidProvider");
+	const author = authorOf(provider);
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);
 }
 
@@ -151,9 +150,14 @@ function compatModel(named: string): string {
 	const slash = named.indexOf("/");
 	const [slug, model] = [named.slice(0, slash), named.slice(slash + 1)];
 	if (slug === "workers-ai") return model;
+	return `${authorOf(slug)}/${model}`;
+}
+
+/** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
+function authorOf(slug: string): string {
 	const author = AUTHOR_OF_SLUG[slug] ?? slug;
 	if (!Object.hasOwn(AUTHORS, author)) throw new AiError("invalidProvider");
-	return `${author}/${model}`;
+	return author;
 }
 
 /** SDKs write the slashes of a model's id as `%2F`. */
@@ -165,7 +169,7 @@ function decoded(path: string): string {
 	}
 }
 
-/** The gateway's own failures: its list is called `error`, and the first of it is told twice. */
+/** AI Gateway's own failures. The list is named `error`, and its first entry is repeated beside it. */
 export function gatewayFailure(error: AiError, requestId?: string): Response {
 	const { code, description, status } = error;
 	return Response.json(

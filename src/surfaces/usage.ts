@@ -17,7 +17,7 @@ import { csv } from "./csv.ts";
 import { envelope } from "./envelope.ts";
 import { methodNotAllowed } from "./routes.ts";
 
-/** Reported where nobody says which, today among them. */
+/** Days of a report without `from`, today included. */
 const DEFAULT_DAYS = 30;
 const MAX_LIMIT = 100;
 
@@ -36,14 +36,15 @@ const dimensions = <T extends string>(names: readonly T[]) =>
 
 const day = z.iso.date("expected a UTC day, like 2026-11-21");
 
-/** Of a report by days. */
+/** The fields of a report by days. */
 export const period = (today: string) => ({
 	from: day.optional(),
 	to: day.default(today),
 	format: z.enum(["json", "csv"]).default("json"),
 });
 
-export const begun = <T extends { from?: string | undefined; to: string }>(
+/** With the default of `from`. */
+export const withStart = <T extends { from?: string | undefined; to: string }>(
 	query: T,
 ): T & { from: string } => ({
 	...query,
@@ -61,7 +62,7 @@ const usageQuery = (today: string) =>
 			...period(today),
 			group_by: dimensions(DIMENSIONS).default(["day"]),
 		})
-		.transform(begun)
+		.transform(withStart)
 		.refine(isForward, BACKWARD);
 
 const refusedQuery = (today: string) =>
@@ -72,18 +73,18 @@ const refusedQuery = (today: string) =>
 			...period(today),
 			group_by: dimensions(REFUSAL_DIMENSIONS).default(["day", "code"]),
 		})
-		.transform(begun)
+		.transform(withStart)
 		.refine(isForward, BACKWARD);
 
-const whole = z
+const wholeNumber = z
 	.string()
 	.regex(/^\d{1,15}$/, "expected a whole number")
 	.transform(Number);
 
 const RequestsQuery = z.strictObject({
 	...filters,
-	limit: whole.pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
-	cursor: whole.optional(),
+	limit: wholeNumber.pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
+	cursor: wholeNumber.optional(),
 	outcome: z.enum([...OUTCOMES, "open"]).optional(),
 });
 
@@ -94,7 +95,7 @@ export function usage({ ledgers, now }: Services): Hono {
 		const { account } = callerOf(c);
 		const query = parseFields(usageQuery(utcDay(now())), c.req.query(), "query");
 		const { from, to, group_by, format, ...only } = query;
-		const report = await ledgers.of(account).usage({ from, to, by: group_by, ...said(only) });
+		const report = await ledgers.of(account).usage({ from, to, by: group_by, ...defined(only) });
 		const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
 		const rows = report.rows.map((row) => rowJson(row, columns));
 		if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
@@ -109,7 +110,7 @@ export function usage({ ledgers, now }: Services): Hono {
 		const { account } = callerOf(c);
 		const query = parseFields(refusedQuery(utcDay(now())), c.req.query(), "query");
 		const { from, to, group_by, format, ...only } = query;
-		const report = await ledgers.of(account).refusals({ from, to, by: group_by, ...said(only) });
+		const report = await ledgers.of(account).refusals({ from, to, by: group_by, ...defined(only) });
 		const columns = REFUSAL_DIMENSIONS.filter((dimension) => group_by.includes(dimension));
 		const rows = report.rows.map(refusedJson);
 		if (format === "csv") return csv(rows, [...columns, "requests"], `refused-${account}-${from}-${to}.csv`);
@@ -121,7 +122,7 @@ export function usage({ ledgers, now }: Services): Hono {
 
 	app.get("/requests", async (c) => {
 		const query = parseFields(RequestsQuery, c.req.query(), "query");
-		const { requests, cursor } = await ledgers.of(callerOf(c).account).requests(said(query));
+		const { requests, cursor } = await ledgers.of(callerOf(c).account).requests(defined(query));
 		return envelope(requests.map(requestJson), {
 			result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
 		});
@@ -183,8 +184,8 @@ const named = (name: string | undefined): string | null => name || null;
 
 const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** Without what is not there. */
-const said = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+/** The fields that are set. */
+const defined = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
 	Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
 		[K in keyof T]: Exclude<T[K], undefined>;
 	};

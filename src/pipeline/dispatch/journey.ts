@@ -5,8 +5,7 @@
 import type { BackendTasks, CallContext, Target, World } from "../../backends/backend.ts";
 import { type Backends, backendsOf } from "../../backends/index.ts";
 import { AiError, type FailedCall, toAiError } from "../../errors.ts";
-import type { Trial } from "../../objects/health.ts";
-import { hostOf } from "../../objects/health.ts";
+import { hostOf, type Trial } from "../../objects/health.ts";
 import type { Plan, PlannedTarget, Served, Services } from "../../request.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { ChatCompletion } from "../../tasks/text-generation.ts";
