@@ -31,6 +31,8 @@ export interface Estimate {
 
 /** Of a reply whose caller set no limit. */
 const USUAL_MOST_OUTPUT_TOKENS = 4_096;
+/** Most output tokens of one choice where the model states no context window. */
+export const MOST_OUTPUT_TOKENS = 1_000_000;
 /** Of a description, as the product's schema has it. */
 const DESCRIPTION_TOKENS = 512;
 /** Of a detection, as Moondream's schema has it. */
@@ -55,7 +57,7 @@ type Estimates = {
 };
 
 const ESTIMATES: Estimates = {
-	"text-generation": (input, { contextWindow = Number.POSITIVE_INFINITY, defaults }) => {
+	"text-generation": (input, { contextWindow = MOST_OUTPUT_TOKENS, defaults }) => {
 		const tally = new AtMost();
 		tallyPrompt(input, tally);
 		// What the model must keep to, what its template is told, functions of before there were tools: some engines show it.
@@ -63,7 +65,7 @@ const ESTIMATES: Estimates = {
 			if (shown) tally.json(shown);
 		if (input.verbatim?.unread !== undefined) tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
 		const { max_tokens, n = 1 } = input;
-		const outputTokens = (max_tokens ?? Math.min(USUAL_MOST_OUTPUT_TOKENS, contextWindow)) * n;
+		const outputTokens = Math.min(max_tokens ?? USUAL_MOST_OUTPUT_TOKENS, contextWindow) * n;
 		// A limit that is the model's own default is nobody's wish.
 		const open = max_tokens === undefined || max_tokens === defaults.max_tokens;
 		return { ...inputOf(tally.tokens, outputTokens), open };
@@ -82,7 +84,7 @@ const ESTIMATES: Estimates = {
 		const tokens = most(texts);
 		return inputOf(tokens, tokens + texts.length * TRANSLATION_EXTRA_TOKENS);
 	},
-	summarization: ({ text, max_length }) => inputOf(most([text]), max_length),
+	summarization: ({ text, max_length }) => inputOf(most([text]), Math.min(max_length, MOST_OUTPUT_TOKENS)),
 	"speech-recognition": ({ audio }) => heard(audio),
 	"live-transcription": () => only({ liveAudioSeconds: LIVE_SESSION_SECONDS }),
 	"text-to-speech": ({ text, speed = 1 }) => {
@@ -96,7 +98,10 @@ const ESTIMATES: Estimates = {
 		tally.marks(2);
 		tally.text(prompt);
 		tally.image(imageSizeOf(image.bytes));
-		const { fixed, ...rest } = inputOf(tally.tokens, max_tokens ?? DESCRIPTION_TOKENS);
+		const { fixed, ...rest } = inputOf(
+			tally.tokens,
+			Math.min(max_tokens ?? DESCRIPTION_TOKENS, MOST_OUTPUT_TOKENS),
+		);
 		return { fixed: { ...fixed, ...seen(image) }, ...rest };
 	},
 	"image-classification": ({ image }) => only(seen(image)),
@@ -107,7 +112,10 @@ const ESTIMATES: Estimates = {
 		tally.marks(1);
 		tally.text(target);
 		tally.image(imageSizeOf(image.bytes));
-		const { fixed, ...rest } = inputOf(tally.tokens, max_objects * OBJECT_TOKENS);
+		const { fixed, ...rest } = inputOf(
+			tally.tokens,
+			Math.min(max_objects * OBJECT_TOKENS, MOST_OUTPUT_TOKENS),
+		);
 		return { fixed: { ...fixed, ...seen(image) }, ...rest };
 	},
 	"turn-detection": ({ audio, dtype }) => heard(audio, dtype),

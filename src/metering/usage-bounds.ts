@@ -6,18 +6,16 @@
  */
 import type { Model } from "../models/model.ts";
 import type { TaskCall, TaskInput } from "../tasks/task.ts";
-import { estimate } from "./estimate.ts";
+import { estimate, MOST_OUTPUT_TOKENS } from "./estimate.ts";
 
 /** Tokens that a chat template may add (a default system prompt), or that the gateway adds around a prompt. */
 const TEMPLATE_TOKENS = 2_048;
-/** Most output where the caller set no limit and the context window is not known. */
-const LONGEST_OUTPUT_TOKENS = 1_000_000;
 
 /** All choices together. */
-function mostOutput(call: TaskCall, { contextWindow = LONGEST_OUTPUT_TOKENS }: Model): number {
+function mostOutput(call: TaskCall, { contextWindow = MOST_OUTPUT_TOKENS }: Model): number {
 	if (call.task !== "text-generation") return contextWindow;
 	const { max_tokens = contextWindow, n = 1 } = call.input;
-	return max_tokens * n;
+	return Math.min(max_tokens, contextWindow) * n;
 }
 
 function mostInput(call: TaskCall, model: Model): number {

@@ -28,7 +28,7 @@ const REFUSALS = `CREATE TABLE IF NOT EXISTS refusals (
 export const WRITE_MS = 5_000;
 const TABLE = {
 	name: "refusals",
-	sums: "coalesce(sum(requests), 0) AS requests",
+	sums: "total(requests) AS requests",
 	dimensions: REFUSAL_DIMENSIONS,
 };
 

@@ -73,10 +73,10 @@ const NOTHING: UsageCounts = {
 	microNeurons: 0,
 };
 
-const SUMS = `coalesce(sum(requests), 0) AS requests, coalesce(sum(failed), 0) AS failed,
-	coalesce(sum(overruns), 0) AS overruns, coalesce(sum(input_tokens), 0) AS inputTokens,
-	coalesce(sum(cached_tokens), 0) AS cachedTokens, coalesce(sum(output_tokens), 0) AS outputTokens,
-	coalesce(sum(micro_neurons), 0) AS microNeurons`;
+/** `total()` is a floating-point sum. `sum()` of integers fails above 2^63, so that one wrong row would break every report. */
+const SUMS = `total(requests) AS requests, total(failed) AS failed, total(overruns) AS overruns,
+	total(input_tokens) AS inputTokens, total(cached_tokens) AS cachedTokens,
+	total(output_tokens) AS outputTokens, total(micro_neurons) AS microNeurons`;
 const TABLE = { name: "usage", sums: SUMS, dimensions: DIMENSIONS };
 
 export class Usage {
@@ -143,7 +143,7 @@ export class Usage {
 	spent(day: string): { model: string; token: string; microNeurons: number }[] {
 		return this.#sql
 			.exec<{ model: string; token: string; microNeurons: number }>(
-				"SELECT model, token, sum(micro_neurons) AS microNeurons FROM usage WHERE day = ? GROUP BY model, token",
+				"SELECT model, token, total(micro_neurons) AS microNeurons FROM usage WHERE day = ? GROUP BY model, token",
 				day,
 			)
 			.toArray();

@@ -5,6 +5,7 @@
  */
 import { dereference, type Schema, type SchemaDraft, validate } from "@cfworker/json-schema";
 import { isRecord } from "../json.ts";
+import { isWellFormed, SCHEMA_LISTS } from "./keywords.ts";
 import { Pattern } from "./pattern.ts";
 import { Scales } from "./scales.ts";
 
@@ -144,7 +145,9 @@ class Copy {
 	of(schema: unknown): JsonSchema {
 		if (!isRecord(schema)) return schema !== false;
 		const copy: Schema = Object.fromEntries(
-			Object.entries(schema).map(([key, value]) => [key, DATA.has(key) ? value : this.#value(key, value)]),
+			Object.entries(schema)
+				.filter(([key, value]) => isWellFormed(key, value))
+				.map(([key, value]) => [key, DATA.has(key) ? value : this.#value(key, value)]),
 		);
 		let isLoose = this.#refsAreLoose && copy.$ref !== undefined;
 		for (const [key, value] of Object.entries(copy)) isLoose ||= !DATA.has(key) && this.#isLoose(value);
@@ -178,12 +181,17 @@ class Copy {
 
 	#value(key: string, value: unknown): unknown {
 		if (Array.isArray(value))
-			return key === "examples" ? value : value.map((part) => (isRecord(part) ? this.of(part) : part));
+			return key === "examples" ? value : value.map((part) => this.#part(part, SCHEMA_LISTS.has(key)));
 		if (!isRecord(value)) return value;
 		if (!MAPS.has(key)) return this.of(value);
 		return Object.fromEntries(
-			Object.entries(value).map(([name, part]) => [name, isRecord(part) ? this.of(part) : part]),
+			Object.entries(value).map(([name, part]) => [name, this.#part(part, !Array.isArray(part))]),
 		);
+	}
+
+	/** A member of a list or a map. Where it has to be a schema and is none, it accepts everything. */
+	#part(part: unknown, isSchema: boolean): unknown {
+		return isSchema || isRecord(part) ? this.of(part) : part;
 	}
 
 	#isLoose(value: unknown): boolean {

@@ -57,6 +57,16 @@ const GEMINI: Readonly<Record<string, Row>> = {
 	"/models/:model{.+}": { GET: "read", POST: "deferred" },
 };
 
+/** What of the binding's wire reads; everything else of it runs. */
+const WIRE_READS: ReadonlySet<string> = new Set([
+	"/ai-api/models/search",
+	"/to-everything/markdown/supported",
+]);
+
+/** The permission of an operation of the binding's wire, by its path. */
+export const wirePermission = (path: string): Permission =>
+	WIRE_READS.has(path.replace(/\/$/, "")) ? "read" : "run";
+
 /** Patterns of the OpenAI-compatible routes, from their base on. */
 export const OPENAI_PATHS: readonly string[] = Object.keys(OPENAI);
 
@@ -66,13 +76,13 @@ const below = (base: string, rows: Readonly<Record<string, Row>>): Record<string
 /** Of several patterns that a path matches, the first counts. */
 export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/run`]: INFERS,
-	// The binding's whole wire, of which not all is inference: verified here once more than need be.
+	// The permission is that of the operation it carries, {@link wirePermission}, which the handler verifies.
 	[`${AI}/run/proxy`]: {
-		GET: "run",
-		POST: "run",
-		PUT: "run",
-		PATCH: "run",
-		DELETE: "run",
+		GET: "deferred",
+		POST: "deferred",
+		PUT: "deferred",
+		PATCH: "deferred",
+		DELETE: "deferred",
 	},
 	// GET: a websocket.
 	[`${AI}/run/:model{.+}`]: { POST: "deferred", GET: "deferred" },

@@ -28,6 +28,7 @@ import { envelope, failureEnvelope, replyResponse, WRAPS } from "./envelope.ts";
 import { restMarkdown } from "./markdown.ts";
 import { namesModel } from "./names-model.ts";
 import { OPENAI_ROUTES, onlyFor } from "./openai.ts";
+import { wirePermission } from "./permissions.ts";
 import { preferencesOf } from "./preferences.ts";
 import { refuseQueue } from "./queue.ts";
 import { methodNotAllowed } from "./routes.ts";
@@ -79,10 +80,13 @@ export function rest(services: Services): Hono<RestEnv> {
 		return infer(c, model, { fields: input });
 	});
 	// The binding's wire over HTTP: any method, headers and body. `X-Forwarded` names the address that was requested.
-	app.all("/run/proxy", (c) => {
+	app.all("/run/proxy", async (c) => {
+		const caller = c.get("caller");
+		const { ledgers } = services;
 		const url = forwardedFrom(c.req.header("x-forwarded"));
+		await ledgers.of(caller.account).verify(caller.credential, wirePermission(new URL(url).pathname));
 		const origin = services.publicUrl ?? new URL(c.req.url).origin;
-		return wire.fetch(new Request(url, c.req.raw), { caller: c.get("caller"), origin });
+		return wire.fetch(new Request(url, c.req.raw), { caller: { ...caller, known: true }, origin });
 	});
 	app.post("/run/:model{.+}", async (c) => {
 		const model = c.req.param("model").replace(/\/$/, "");

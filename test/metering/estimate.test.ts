@@ -95,10 +95,27 @@ describe("a chat at most", () => {
 		expect(chat({ ...user("Hi"), ...input })).toMatchObject({ outputTokens, open });
 	});
 
-	it("has no more output than its model has room for, unless it was asked for", () => {
+	it("has no more output than its model has room for, whatever was asked for", () => {
 		const small = { ...modelOf(LLAMA), contextWindow: 2_048 };
-		const call: TaskCall = { task: "text-generation", input: { ...user("Hi"), stream: false } };
-		expect(estimate(call, small)).toMatchObject({ outputTokens: 2_048, open: true });
+		const call = (input: Partial<ChatInput>): TaskCall => ({
+			task: "text-generation",
+			input: { ...user("Hi"), stream: false, ...input },
+		});
+		expect(estimate(call({}), small)).toMatchObject({ outputTokens: 2_048, open: true });
+		expect(estimate(call({ max_tokens: 5e12 }), small)).toMatchObject({ outputTokens: 2_048, open: false });
+		const { contextWindow: _, ...unknown } = small;
+		expect(estimate(call({ max_tokens: 5e12 }), unknown)).toMatchObject({ outputTokens: 1_000_000 });
+		expect(estimate(call({ max_tokens: 5e12, n: 2 }), unknown)).toMatchObject({ outputTokens: 2_000_000 });
+	});
+
+	it("of a summary or a description has a bound, too", () => {
+		const long = { task: "summarization", input: { text: "Hi", max_length: 5e12 } } as const;
+		expect(of(long, "@cf/facebook/bart-large-cnn")).toMatchObject({ outputTokens: 1_000_000 });
+		const described = {
+			task: "image-to-text",
+			input: { image: { bytes: png(1, 1) }, max_tokens: 5e12 },
+		} as const;
+		expect(of(described, "@cf/llava-hf/llava-1.5-7b-hf")).toMatchObject({ outputTokens: 1_000_000 });
 	});
 });
 

@@ -298,6 +298,19 @@ describe("settlement", () => {
 			});
 		}));
 
+	it("is in the report beside rows whose sum is above 2^63", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 100);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 10 })]);
+			for (const model of ["@cf/a/a", "@cf/b/b"])
+				bench.storage.sql.exec(
+					"INSERT INTO usage VALUES ('2026-11-21', ?, 'Text Generation', '', 'engine', 1, 0, 0, 0, 0, 5000000000000, 5000000000000000000)",
+					model,
+				);
+			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ requests: 3, microNeurons: 1e19 });
+			expect(bench.ledger.usage({ by: ["model"] }).rows).toHaveLength(3);
+		}));
+
 	it("of many of one kind writes one row of usage", () =>
 		onBench((bench) => {
 			const tickets = Array.from({ length: 50 }, () => reserve(bench, 10));

@@ -181,7 +181,7 @@ describe("the table of permissions", () => {
 	it.each([
 		["POST", `${ai}/run/@cf/meta/llama-3.1-8b-instruct`, "deferred"],
 		["POST", `${ai}/run/@cf%2Fmeta%2Fllama-3.1-8b-instruct`, "deferred"],
-		["POST", `${ai}/run/proxy`, "run"],
+		["POST", `${ai}/run/proxy`, "deferred"],
 		["POST", `${ai}/v1/chat/completions`, "deferred"],
 		["POST", `${ai}/v1/messages`, "deferred"],
 		["POST", `${ai}/v1/messages/count_tokens`, "run"],

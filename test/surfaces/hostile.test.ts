@@ -216,3 +216,41 @@ describe("requests side by side", () => {
 		expect(new Set(answers.map(({ id }) => id)).size).toBe(100);
 	});
 });
+
+describe("values of a wrong type where an object's own members are read", () => {
+	const OPAQUE = { length: { toString: 1 } };
+	const SCHEMAS = [
+		{ anyOf: { url: true } },
+		{ allOf: { a: 1 } },
+		{ oneOf: "x" },
+		{ anyOf: [null] },
+		{ type: "object", required: 1 },
+		{ type: "object", required: { a: 1 } },
+		{ type: "object", properties: { a: null } },
+		{ enum: { a: 1 } },
+		{ type: { a: 1 } },
+		{ type: "array", items: 1, prefixItems: { a: 1 } },
+		{ type: "object", patternProperties: 1, dependentRequired: { a: 1 } },
+		{ $id: { toString: 1 }, $ref: {} },
+	];
+
+	it.each(["prompt", "text", "query", "contexts", "audio", "image", "stop"])(
+		"in %s is 4xx",
+		async (field) => {
+			for (const model of MODELS) {
+				const response = await post(`/run/${model}`, { prompt: "Hi", [field]: OPAQUE });
+				await expectDocumented(response, `${model} ${field}`);
+			}
+		},
+	);
+
+	it.each(SCHEMAS)("in a JSON Schema is no failure of the gateway: %j", async (schema) => {
+		const messages = [{ role: "user", content: "Hi" }];
+		const tools = [{ name: "f", description: "d", parameters: schema }];
+		for (const body of [
+			{ messages, response_format: { type: "json_schema", json_schema: schema } },
+			{ messages, tools, tool_choice: "required" },
+		])
+			await expectDocumented(await post("/run/@cf/qwen/qwen3-30b-a3b-fp8", body), JSON.stringify(body));
+	});
+});

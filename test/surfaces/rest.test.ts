@@ -13,6 +13,7 @@ import {
 	upstream,
 	usage,
 } from "../gateway.ts";
+import { closedGateway } from "./access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const KIMI = "@cf/moonshotai/kimi-k2.6";
@@ -482,6 +483,22 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 			"https://x.workers-binding.ai/",
 		])
 			expect(await (await forward(url)).json(), url).toMatchObject({ errors: [{ code: 7000 }] });
+	});
+
+	it.each([
+		["Workers AI Run", "/ai-api/models/search", 403],
+		["Workers AI Run", "/to-everything/markdown/supported", 403],
+		["Workers AI Metadata Read", "/ai-api/models/search", 200],
+		["Workers AI Metadata Read", "/to-everything/markdown/supported", 200],
+		["Workers AI Metadata Read", "/run?version=3", 403],
+		["Workers AI Metadata Read", "/unknown", 403],
+	])("asks the permission of the operation: %s, %s, %i", async (group, path, status) => {
+		const { ask, give } = closedGateway();
+		const response = await ask("/ai/run/proxy", await give([group]), {
+			method: path.startsWith("/run") ? "POST" : "GET",
+			headers: { "x-forwarded": `${WIRE}${path}` },
+		});
+		expect(response.status).toBe(status);
 	});
 
 	it("asks who is calling first", async () => {

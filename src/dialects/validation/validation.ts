@@ -14,6 +14,15 @@ const ALL_FAULTS: Context = { reportInput: true };
 const FIRST_FAULT: Context = { reportInput: true, abortEarly: true };
 
 export function validate<T>(schema: z.ZodType<T>, inputs: unknown): T {
+	try {
+		return check(schema, inputs);
+	} catch (error) {
+		if (error instanceof TypeError && makeComparable(inputs)) return check(schema, inputs);
+		throw error;
+	}
+}
+
+function check<T>(schema: z.ZodType<T>, inputs: unknown): T {
 	const { values, numbers } = measure(inputs);
 	if (values > MAX_VALUES) throw new AiError("badInput", `Error: '/' holds more than ${MAX_VALUES} values`);
 	try {
@@ -47,4 +56,25 @@ function measure(inputs: unknown): { values: number; numbers: number } {
 		if (values <= MAX_VALUES) for (const child of children) open.push(child);
 	}
 	return { values, numbers };
+}
+
+/**
+ * zod compares `length` of whatever it finds with a bound, also of a value that has already failed its type. An object
+ * whose own `toString` or `valueOf` is data cannot be compared and throws a TypeError. Here such objects become NaN in
+ * comparisons; no serializer sees that. Returns whether there was one.
+ */
+function makeComparable(inputs: unknown): boolean {
+	let found = false;
+	const open = [inputs];
+	while (open.length > 0) {
+		const value = open.pop();
+		if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) continue;
+		const isOpaque = Object.hasOwn(value, "toString") || Object.hasOwn(value, "valueOf");
+		if (isOpaque && !Object.hasOwn(value, Symbol.toPrimitive)) {
+			Object.defineProperty(value, Symbol.toPrimitive, { value: () => Number.NaN });
+			found = true;
+		}
+		for (const child of Object.values(value)) open.push(child);
+	}
+	return found;
 }

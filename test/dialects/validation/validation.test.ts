@@ -22,6 +22,27 @@ const chat = z.xor([
 ]);
 
 describe("validate", () => {
+	it.each<[unknown]>([[{ toString: 1 }], [{ valueOf: 1, toString: 1 }], [[{ toString: 1 }]]])(
+		"refuses an object whose length cannot be compared: %j",
+		(length) => {
+			const schema = z.object({
+				prompt: z.string().min(1).max(9).optional(),
+				list: z.array(z.any()).min(1).optional(),
+			});
+			expect(refusal(schema, { prompt: { length } })).toContain(
+				"Type mismatch of '/prompt', 'string' not in 'object'",
+			);
+			expect(refusal(schema, { list: { length } })).toContain(
+				"Type mismatch of '/list', 'array' not in 'object'",
+			);
+			// One that fits stays as it was sent.
+			const kept = validate(z.object({ text: z.union([z.string().min(1), z.looseObject({})]) }), {
+				text: { length },
+			});
+			expect(JSON.stringify(kept)).toBe(JSON.stringify({ text: { length } }));
+		},
+	);
+
 	it("gives what the schema makes of the inputs: defaults in, unknown properties out", () => {
 		expect(validate(chat, { prompt: "hi", other: 1 })).toEqual({ prompt: "hi", temperature: 0.6 });
 	});
