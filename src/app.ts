@@ -12,6 +12,7 @@ import { gatewayPaths } from "./surfaces/gateway-wire.ts";
 import { gemini, geminiFailure } from "./surfaces/gemini.ts";
 import { isGeminiPath } from "./surfaces/gemini-request.ts";
 import { health } from "./surfaces/health.ts";
+import { localOnly } from "./surfaces/local-only.ts";
 import { isAnthropicRequest, messagesFailure } from "./surfaces/messages.ts";
 import { metrics } from "./surfaces/metrics.ts";
 import { openai, routingFailure } from "./surfaces/openai.ts";
@@ -38,6 +39,7 @@ export function createApp(services: Services, { cors, ...access }: Access & { co
 		c.req.method === "HEAD" && BASE_ADDRESS.test(c.req.path) ? c.body(null, 204) : next(),
 	);
 	if (cors) app.use(crossOrigin(cors));
+	app.use(localOnly({ ...access, ...(cors && { cors }) }));
 	app.use(authenticate(access, services));
 	app.get("/", (c) => c.text(WELCOME));
 	app.route("/", health(services));

@@ -1,7 +1,7 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `OPEN_FILES`, `ALLOW_ANONYMOUS` and `ADMIN_TOKEN`. An object may be
- * JSON or its text. A mistake stops the start; the error lists all mistakes. Secrets are separate variables, which
+ * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
+ * An object may be JSON or its text. A mistake stops the start; the error lists all mistakes. Secrets are separate variables, which
  * `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
  * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
@@ -43,6 +43,8 @@ export interface Config {
 	/** Ids of the last. */
 	adHoc: readonly string[];
 	allowAnonymous: boolean;
+	/** Names of hosts by which the gateway may be reached while `ALLOW_ANONYMOUS` is set, beside loopback and addresses. */
+	allowedHosts: readonly string[];
 	/** Limit of open files of the process, where there is one: `OPEN_FILES`, which `scripts/serve.ts` sets. */
 	openFiles?: number;
 	/** The origin where callers reach this gateway, for the addresses that it gives. */
@@ -72,6 +74,7 @@ export function configure(variables: object): Config {
 		...providers.map(({ route }) => route),
 	];
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
+	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
@@ -107,6 +110,7 @@ export function configure(variables: object): Config {
 		catalog,
 		adHoc,
 		allowAnonymous,
+		allowedHosts,
 		...(openFiles !== undefined && { openFiles }),
 		...(publicUrl !== undefined && { publicUrl }),
 		...(cors && { cors }),
@@ -153,6 +157,19 @@ function readPublicUrl(value: unknown, problems: Problems): string | undefined {
 	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
 	problems.add(["PUBLIC_URL"], "expected an origin such as https://ai.example.com, found another value");
 	return undefined;
+}
+
+const HOST_NAME = /^[\w.-]+$/;
+
+/** Names with commas between them. */
+function readHosts(value: unknown = "", problems: Problems): string[] {
+	const names = typeof value === "string" ? value.split(",").map((name) => name.trim().toLowerCase()) : [""];
+	if (value !== "" && !names.every((name) => HOST_NAME.test(name)))
+		problems.add(
+			["ALLOWED_HOSTS"],
+			'expected names of hosts such as "gateway.lan,ai.lan", found another value',
+		);
+	return names.filter((name) => name !== "");
 }
 
 function readCount(name: string, env: Env, problems: Problems): number | undefined {

@@ -5,12 +5,16 @@ import { createApp } from "../src/app.ts";
 import { configure } from "../src/config.ts";
 import type { Caller, Services } from "../src/request.ts";
 import { createServices } from "../src/services.ts";
+import type { Access } from "../src/surfaces/authenticate.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
 
 /** Tests ask one account more often than a minute has room for. */
 const UNLIMITED = { requests_per_minute: "none" };
+
+/** A gateway without credentials, reached by the host of {@link BASE}. */
+export const OPEN_ACCESS: Access = { allowAnonymous: true, allowedHosts: ["gateway"] };
 
 /** Somebody whom nobody need ask about, at the doors that are told who calls. */
 export const CALLER: Caller = { account: "local", credential: { kind: "operator" }, known: true };
@@ -52,7 +56,7 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 
 export function testGateway(options: TestOptions = {}): TestGateway {
 	const services = testServices(options);
-	const app = createApp(services, { allowAnonymous: true });
+	const app = createApp(services, OPEN_ACCESS);
 	return {
 		app,
 		services,

@@ -33,6 +33,8 @@ export interface Access {
 	 * placeholder, or the token of another deployment.
 	 */
 	allowAnonymous: boolean;
+	/** Names of hosts by which a gateway without credentials may be reached: local-only.ts. */
+	allowedHosts?: readonly string[];
 	/** At least 32 characters. */
 	adminToken?: string;
 }

@@ -17,6 +17,7 @@ import {
 	events,
 	finish,
 	liveEvents,
+	OPEN_ACCESS,
 	testServices,
 } from "../gateway.ts";
 
@@ -36,7 +37,7 @@ function gateway(reply: (url: string) => Response, engines = ["a"]) {
 		fetch: async (input, init) => reply(new Request(input, init).url),
 	});
 	const log = ({ code, upstream }: AiError, id: string) => void logged.push([code, upstream?.backend, id]);
-	const app = createApp({ ...services, log }, { allowAnonymous: true });
+	const app = createApp({ ...services, log }, OPEN_ACCESS);
 	const ask = async (path = "/v1/chat/completions") =>
 		app.request(`${BASE}${path}`, {
 			method: "POST",

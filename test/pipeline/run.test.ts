@@ -14,6 +14,7 @@ import {
 	events,
 	finish,
 	liveEvents,
+	OPEN_ACCESS,
 	testServices,
 	usage,
 } from "../gateway.ts";
@@ -157,7 +158,7 @@ describe("usage.neurons", () => {
 			},
 			fetch: async (input, init) => reply(new Request(input, init).url),
 		});
-		const app = createApp({ ...services, ...(wait && { wait }) }, { allowAnonymous: true });
+		const app = createApp({ ...services, ...(wait && { wait }) }, OPEN_ACCESS);
 		return async (more: object = {}, headers: Record<string, string> = {}) =>
 			app.request(`${BASE}/v1/chat/completions`, {
 				method: "POST",

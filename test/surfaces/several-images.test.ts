@@ -4,7 +4,7 @@ import type { Settlement } from "../../src/objects/admission.ts";
 import type { Services } from "../../src/request.ts";
 import { readSteps, runSteps } from "../../src/surfaces/gateway.ts";
 import { base64, png } from "../dialects/samples.ts";
-import { BASE, CALLER, ENGINE_VARS, testServices } from "../gateway.ts";
+import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, testServices } from "../gateway.ts";
 
 const MODEL = "@cf/stabilityai/stable-diffusion-xl-base-1.0";
 const SCHNELL = "@cf/black-forest-labs/flux-1-schnell";
@@ -37,7 +37,7 @@ function studio(paint: Painter) {
 			});
 		},
 	};
-	const app = createApp({ ...services, ledgers }, { allowAnonymous: true });
+	const app = createApp({ ...services, ledgers }, OPEN_ACCESS);
 	const ask = async (body: object, headers: HeadersInit = {}) =>
 		app.request(`${BASE}/v1/images/generations`, {
 			method: "POST",
