@@ -28,6 +28,8 @@ export interface WorkerSpec {
 	behind?: string;
 	/** Its limit of open files, where that is to be set. */
 	openFiles?: number;
+	/** The limit of each file's size, in blocks of 512 bytes. A write beyond it fails. */
+	fileBlocks?: number;
 	/** Doors to its other entrypoints: Unix sockets. */
 	doors?: readonly { entrypoint: string; path: string }[];
 	/** In a process group of its own: a terminal's Ctrl-C is not for it. */
@@ -72,7 +74,12 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const pinned = cpu !== undefined && process.platform === "linux";
 	const inspector =
 		spec.inspectorPort === undefined ? [] : ["--inspector-addr", `127.0.0.1:${spec.inspectorPort}`];
-	const command = withFileLimit(spec.openFiles, [workerd, "serve", ...inspector, config]);
+	const command = [
+		...(spec.fileBlocks === undefined
+			? []
+			: ["/bin/sh", "-c", `trap '' XFSZ; ulimit -f "$0"; exec "$@"`, String(spec.fileBlocks)]),
+		...withFileLimit(spec.openFiles, [workerd, "serve", ...inspector, config]),
+	];
 	const [program = "", ...args] = pinned ? ["taskset", "-c", String(cpu), ...command] : command;
 	const log = spec.log ?? "inherit";
 	const env = { ...process.env, ...secrets };

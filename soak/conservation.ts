@@ -58,7 +58,10 @@ export async function conserve(options: RunOptions): Promise<Run> {
 	const engine = new Engine(plan, steps);
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-soak-"));
 	const settings = settingsOf(await engine.listen(), requests, { holdMs });
-	const gateway = await Gateway.start(folder, settings, { seed, ...OBJECT_FAULTS });
+	const gateway = await Gateway.start(folder, settings, {
+		wrapper: "faulty-account.ts",
+		faults: { seed, ...OBJECT_FAULTS },
+	});
 	const agent = agentOf();
 	const over = new AbortController();
 	try {

@@ -60,9 +60,20 @@ export interface Standing {
 	budgets: { key: string; quota: number; spent: number; reserved: number }[];
 }
 
+/** How the Worker runs. */
+export interface Conditions {
+	wrapper?: "faulty-account.ts" | "scenario-worker.ts";
+	/** Of the accounts' objects, with `faulty-account.ts`. */
+	faults?: AccountFaults;
+	/** Limit of open files. */
+	openFiles?: number;
+	/** Limit of each file's size, in blocks of 512 bytes: writes beyond it fail as on a full disk. */
+	fileBlocks?: number;
+}
+
 export class Gateway {
 	readonly kills: Kill[] = [];
-	readonly #spec: WorkerSpec;
+	#spec: WorkerSpec;
 	readonly #folder: string;
 	readonly #port: number;
 	readonly #log: string;
@@ -75,20 +86,27 @@ export class Gateway {
 		this.#log = join(folder, "workerd.log");
 	}
 
-	/** `faults`: of the accounts' objects; without them the Worker runs as it is built. */
+	/** Without a wrapper the Worker runs as it is built. */
 	static async start(
 		folder: string,
 		vars: Record<string, unknown>,
-		faults?: AccountFaults,
+		{ faults, fileBlocks, openFiles, wrapper }: Conditions = {},
 	): Promise<Gateway> {
 		mkdirSync(folder, { recursive: true });
 		const built = join(ROOT, "dist/worker");
 		const gateway = new Gateway(
 			{
 				name: "ganglion",
-				modules: faults ? await withFaults(join(built, "index.js"), folder) : modulesIn(built),
-				vars: { ...vars, ADMIN_TOKEN: ADMIN, ...(faults && { FAULTS: faults }) },
+				modules: wrapper ? await wrapped(join(built, "index.js"), folder, wrapper) : modulesIn(built),
+				vars: {
+					...vars,
+					ADMIN_TOKEN: ADMIN,
+					...(faults && { FAULTS: faults }),
+					...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }),
+				},
 				...runtimeSettings(),
+				...(openFiles !== undefined && { openFiles }),
+				...(fileBlocks !== undefined && { fileBlocks }),
 			},
 			folder,
 			await freePort(),
@@ -121,13 +139,18 @@ export class Gateway {
 		this.#served = await serve({ ...this.#spec, log }, this.#port, this.#folder);
 	}
 
-	/** Ends it without a word, and starts it again on what it kept. */
-	async kill(): Promise<void> {
+	/** Ends it at once, and starts it again on its state; `unlimited`: without limits of files. */
+	async kill({ unlimited = false } = {}): Promise<void> {
 		const killed = this.#served;
 		if (!killed) return;
 		this.#served = undefined;
 		const at = performance.now();
 		await killed.stop();
+		if (unlimited) {
+			const { fileBlocks: _, openFiles: __, ...spec } = this.#spec;
+			const { OPEN_FILES: ___, ...vars } = spec.vars ?? {};
+			this.#spec = { ...spec, vars };
+		}
 		await this.#up();
 		this.kills.push({ at, upAt: performance.now() });
 	}
@@ -232,11 +255,11 @@ function sampled(text: string, name: string): { labels: Record<string, string>; 
 	);
 }
 
-/** The built Worker with `faulty-account.ts` around it, in one module. */
-async function withFaults(main: string, folder: string): Promise<WorkerSpec["modules"]> {
-	const outfile = join(folder, "faulty.js");
+/** The built Worker with the wrapper around it, in one module. */
+async function wrapped(main: string, folder: string, wrapper: string): Promise<WorkerSpec["modules"]> {
+	const outfile = join(folder, "wrapped.js");
 	await build({
-		entryPoints: [join(import.meta.dirname, "faulty-account.ts")],
+		entryPoints: [join(import.meta.dirname, wrapper)],
 		outfile,
 		bundle: true,
 		format: "esm",

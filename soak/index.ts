@@ -1,14 +1,19 @@
 /**
- * `npm run soak`: the ledger under faults, and callers who leave. Every request settles once, no budget is passed, the
- * ledger says what the engine served; and whoever leaves amid a stream is noticed within 100 ms and billed what passed.
+ * `npm run soak`: the ledger under faults, callers who leave, and scenarios. Every request settles once, no budget is
+ * passed, the ledger says what the engine served by the soak's own books; a caller who leaves amid a stream is noticed
+ * within 100 ms and billed what passed; and each scenario (pictures, sound, sessions, hedges, a full disk …) is billed by
+ * what its engine recorded.
  *
  *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */
 import { readOptions } from "../scripts/options.ts";
+import { stopWith } from "../scripts/settings.ts";
 import { conserve } from "./conservation.ts";
 import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
+import { play, scenarioTable } from "./play.ts";
 import { progressTo } from "./progress.ts";
 import { isClean, stories, storyOf, summary } from "./report.ts";
+import { SCENARIOS } from "./scenarios.ts";
 
 const values = readOptions(
 	{
@@ -25,7 +30,7 @@ const values = readOptions(
   --requests N    to ask (10000), by --callers N at once (64)
   --kills N       of the gateway on the way (5)
   --tries N       to leave, of each dialect (100)
-  --only NAME     conservation, or leaving`,
+  --only NAME     conservation, leaving, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}`,
 );
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
@@ -33,7 +38,12 @@ console.log(`seed ${seed}`);
 const HOLD_MS = 20_000;
 const progress = progressTo(process.stderr);
 
-if (values.only !== "leaving") {
+const { only } = values;
+const scenario = SCENARIOS.find(({ name }) => name === only)?.name;
+if (only !== undefined && !scenario && !["conservation", "leaving", "scenarios"].includes(only))
+	stopWith(`--only: found "${only}"`);
+
+if (only === undefined || only === "conservation") {
 	const run = await conserve({
 		seed,
 		requests: Number(values.requests),
@@ -48,7 +58,7 @@ if (values.only !== "leaving") {
 		process.exitCode = 1;
 	}
 }
-if (values.only !== "conservation") {
+if (only === undefined || only === "leaving") {
 	const tries = Number(values.tries);
 	const { departures, violations } = await leave(tries, (done) => progress(done, tries, "leaving"));
 	console.log(`\n${leavingTable(departures)}`);
@@ -61,4 +71,11 @@ if (values.only !== "conservation") {
 	const own = missed.filter(({ billed }) => billed !== undefined);
 	for (const { way } of own) console.log(`VIOLATION: ${way}: not ${tries} of ${tries}`);
 	if (own.length > 0 || violations.length > 0) process.exitCode = 1;
+}
+if (only === undefined || only === "scenarios" || scenario) {
+	const played = await play(scenario, (name) => process.stderr.write(`scenario ${name}\n`));
+	console.log(`\n${scenarioTable(played)}`);
+	for (const { name, problems } of played)
+		for (const problem of problems) console.log(`VIOLATION: ${name}: ${problem}`);
+	if (played.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
 }

@@ -1,0 +1,257 @@
+/**
+ * One scenario for each way that is not an ordinary chat. Each sends a few requests, and its bills are computed from what
+ * the engine has served, at prices that are written here. A row that no such bill explains is a difference, and so is a
+ * bill without a row.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Row } from "./gateway.ts";
+import type { Served } from "./recording-engine.ts";
+
+export interface World {
+	/** Status of an inference; its answer is read to the end. */
+	ask(account: string, path: string, body: object, headers?: Record<string, string>): Promise<number>;
+	/** The same through the RPC entrypoint. */
+	rpc(account: string, model: string, body: object): Promise<number>;
+	/** Sends these bytes over a websocket and ends the session: whether it ended well. */
+	converse(account: string, path: string, sound: Uint8Array): Promise<boolean>;
+	/** Milliseconds that the gateway's clock is ahead of the machine's. */
+	setClock(ms: number): Promise<void>;
+	/** Kills the gateway and starts it again without the scenario's limits. */
+	restart(): Promise<void>;
+	rows(account: string): Promise<readonly Row[]>;
+}
+
+export interface Sent {
+	/** Statuses, one for each request. */
+	statuses: number[];
+	/** Further bills, of what no engine recorded: the soak itself sent it. */
+	bills?: number[];
+	/** What else is wrong. */
+	problems?: string[];
+}
+
+export interface Scenario {
+	name: string;
+	/** Its accounts; one of its own name where absent. */
+	accounts?: readonly string[];
+	send(world: World): Promise<Sent>;
+	/** Most calls of engines for one request; 2 where absent. */
+	mostCalls?: number;
+	/** Limits of the process, in a gateway of its own: a request may be refused, and after a restart one may expire. */
+	limits?: { openFiles?: number; fileBlocks?: number };
+}
+
+const MICRO = 1_000_000;
+/** Neurons, from developers.cloudflare.com/workers-ai/platform/pricing. */
+const PICTURE = { tile: 4.8, step: 9.6, pixels: 512 };
+const SPEECH_PER_THOUSAND_CHARACTERS = 1_363.64;
+const TRANSCRIPT_PER_MINUTE = 46.63;
+const LIVE_PER_MINUTE = 700;
+/** Of the model `soak/chat` and its kin, per million tokens. */
+const CHAT = { input: 20_000, output: 130_001 };
+
+/** Micro-neurons of what one call was served. */
+export function costOfServed({
+	characters,
+	milliseconds,
+	outputTokens,
+	picture,
+	promptTokens,
+}: Served): number {
+	const chat = (promptTokens ?? 0) * CHAT.input + (outputTokens ?? 0) * CHAT.output;
+	const sound = ((milliseconds ?? 0) * TRANSCRIPT_PER_MINUTE * MICRO) / 60_000;
+	const speech = ((characters ?? 0) * SPEECH_PER_THOUSAND_CHARACTERS * MICRO) / 1_000;
+	if (!picture) return Math.round(chat + sound + speech);
+	const { height, steps, width } = picture;
+	const tiles = Math.ceil(width / PICTURE.pixels) * Math.ceil(height / PICTURE.pixels);
+	return Math.round(tiles * (PICTURE.tile + PICTURE.step * steps) * MICRO);
+}
+
+const mark = (name: string, tokens: number): string => `soak-case:${name} tokens=${tokens}`;
+const chat = (model: string, name: string, tokens: number, stream = false) => ({
+	model,
+	messages: [{ role: "user", content: mark(name, tokens) }],
+	max_tokens: 200,
+	stream,
+	...(stream && { stream_options: { include_usage: true } }),
+});
+const CHATS = "/v1/chat/completions";
+const range = (length: number): number[] => Array.from({ length }, (_, i) => i + 1);
+const PCM_BYTES_A_SECOND = 32_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Five chats at once, to a model with a route of its own. */
+const chats = (name: string, headers: Record<string, string> = {}) => ({
+	async send({ ask }: World): Promise<Sent> {
+		const asked = range(5).map((n) =>
+			ask(name, CHATS, chat(`soak/${name}`, name, n * 3, n % 2 === 0), headers),
+		);
+		return { statuses: await Promise.all(asked) };
+	},
+});
+
+const manyAccounts = range(100).map((n) => `many-${n}`);
+const fewFiles = range(40).map((n) => `files-${n}`);
+
+export const SCENARIOS: readonly Scenario[] = [
+	{
+		name: "image",
+		async send({ ask }) {
+			const path = "/run/@cf/black-forest-labs/flux-1-schnell";
+			const asked = range(4).map((steps) => ask("image", path, { prompt: mark("image", steps), steps }));
+			return { statuses: await Promise.all(asked) };
+		},
+	},
+	{
+		name: "speech",
+		async send({ ask }) {
+			const texts = range(4).map((n) => `${mark("speech", n)} ${"ä€😀".repeat(n)}`);
+			const asked = texts.map((text) => ask("speech", "/run/@cf/deepgram/aura-1", { text }));
+			return { statuses: await Promise.all(asked) };
+		},
+	},
+	{
+		name: "transcript",
+		async send({ ask }) {
+			const audio = Buffer.alloc(8_000, "ID3").toString("base64");
+			const asked = range(4).map((n) =>
+				ask("transcript", "/run/@cf/openai/whisper-large-v3-turbo", {
+					audio,
+					initial_prompt: `soak-case:transcript milliseconds=${n * 1_250}`,
+				}),
+			);
+			return { statuses: await Promise.all(asked) };
+		},
+	},
+	{
+		// No engine speaks it: the simulator hears what the soak sends.
+		name: "live-session",
+		async send({ converse }) {
+			const path = "/run/@cf/deepgram/flux?encoding=linear16&sample_rate=16000";
+			const seconds = [1, 3];
+			const ended = await Promise.all(
+				seconds.map((length) => converse("live-session", path, new Uint8Array(length * PCM_BYTES_A_SECOND))),
+			);
+			return {
+				statuses: ended.map((well) => (well ? 200 : 500)),
+				bills: seconds.map((length) => Math.round((length * LIVE_PER_MINUTE * MICRO) / 60)),
+			};
+		},
+	},
+	// The slow engine has served nothing when the second one has answered.
+	{ name: "hedge", mostCalls: 2, ...chats("hedge") },
+	{ name: "passthrough", ...chats("passthrough") },
+	{
+		name: "single-flight",
+		mostCalls: 1,
+		async send({ ask }) {
+			const body = chat("soak/single-flight", "single-flight", 9);
+			const headers = { "x-ganglion-single-flight": "1" };
+			return { statuses: await Promise.all(range(8).map(() => ask("single-flight", CHATS, body, headers))) };
+		},
+	},
+	{
+		name: "rpc",
+		async send({ rpc }) {
+			const asked = range(4).map((n) => {
+				const { messages, stream } = chat("", "rpc", n * 2, n % 2 === 0);
+				return rpc("rpc", "@cf/soak/rpc", { messages, stream, max_tokens: 200 });
+			});
+			return { statuses: await Promise.all(asked) };
+		},
+	},
+	{
+		name: "many-accounts",
+		accounts: manyAccounts,
+		async send({ ask, rows }) {
+			const statuses: number[] = [];
+			for (let at = 0; at < manyAccounts.length; at += 20)
+				statuses.push(
+					...(await Promise.all(
+						manyAccounts
+							.slice(at, at + 20)
+							.map((account, i) => ask(account, CHATS, chat("soak/chat", "many-accounts", at + i + 1))),
+					)),
+				);
+			const problems: string[] = [];
+			for (const account of manyAccounts) {
+				const { length } = await rows(account);
+				if (length !== 1) problems.push(`${account} has ${length} rows instead of 1`);
+			}
+			return { statuses, problems };
+		},
+	},
+	{
+		// Its budget pays for two of the four that are sent before midnight; the new day has a budget of its own.
+		name: "midnight",
+		async send({ ask, setClock }) {
+			const send = (n: number, stream = false) =>
+				ask("midnight", CHATS, { ...chat("soak/chat", "midnight", 40 + n, stream), max_tokens: 50 });
+			const now = Date.now();
+			const midnight = Math.ceil(now / DAY_MS) * DAY_MS;
+			await setClock(midnight - 5_000 - now);
+			const crossing = send(1, true);
+			await wait(100);
+			await setClock(midnight + 5_000 - now);
+			const statuses = [await crossing];
+			await setClock(midnight + DAY_MS - 20_000 - now);
+			for (const n of range(4)) statuses.push(await send(n + 1));
+			await setClock(midnight + DAY_MS + 5_000 - now);
+			statuses.push(await send(6));
+			const found = statuses.join(" ");
+			const problems = found === "200 200 200 429 429 200" ? [] : [`statuses ${found}`];
+			return { statuses, problems };
+		},
+	},
+	{
+		name: "clock-jump",
+		async send({ ask, setClock }) {
+			const statuses: number[] = [];
+			for (const [n, hours] of [3, -2, 1, 0].entries()) {
+				const crossing = ask("clock-jump", CHATS, chat("soak/chat", "clock-jump", 20 + n, true));
+				await wait(50);
+				await setClock(3 * DAY_MS + hours * HOUR_MS);
+				statuses.push(await crossing);
+				statuses.push(await ask("clock-jump", CHATS, chat("soak/chat", "clock-jump", 30 + n)));
+			}
+			return { statuses };
+		},
+	},
+	{
+		name: "disk-full",
+		// Of 512 bytes: no file grows beyond 300 KiB.
+		limits: { fileBlocks: 600 },
+		async send({ ask, restart }) {
+			const statuses: number[] = [];
+			for (let n = 1; n <= 100 && statuses.filter((status) => status !== 200).length < 5; n++)
+				statuses.push(await ask("disk-full", CHATS, chat("soak/chat", "disk-full", n)));
+			const problems = statuses.some((status) => status !== 200) ? [] : ["the disk was never full"];
+			await restart();
+			statuses.push(await ask("disk-full", CHATS, chat("soak/chat", "disk-full", 101)));
+			if (statuses.at(-1) !== 200) problems.push(`after the restart: HTTP ${statuses.at(-1)}`);
+			return { statuses, problems };
+		},
+	},
+	{
+		name: "few-files",
+		accounts: fewFiles,
+		limits: { openFiles: 160 },
+		async send({ ask, restart }) {
+			const statuses: number[] = [];
+			for (let at = 0; at < fewFiles.length; at += 8)
+				statuses.push(
+					...(await Promise.all(
+						fewFiles
+							.slice(at, at + 8)
+							.map((account, i) => ask(account, CHATS, chat("soak/chat", "few-files", at + i + 1))),
+					)),
+				);
+			const problems = statuses.includes(0) ? ["the gateway ended"] : [];
+			if (!statuses.some((status) => status !== 200)) problems.push("nothing was refused");
+			if (!statuses.includes(200)) problems.push("nothing was answered");
+			await restart();
+			return { statuses, problems };
+		},
+	},
+];

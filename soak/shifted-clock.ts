@@ -1,0 +1,18 @@
+/** `Date` ahead of the machine's clock by what a scenario sets. The Worker reads `Date` at each call, so it may be replaced later. */
+let aheadMs = 0;
+const Machine = Date;
+
+export const setClock = (ms: number): void => {
+	aheadMs = ms;
+};
+
+globalThis.Date = class extends Machine {
+	constructor(...values: [] | [string | number]) {
+		if (values.length === 0) super(Machine.now() + aheadMs);
+		else super(...(values as [string | number]));
+	}
+
+	static override now(): number {
+		return Machine.now() + aheadMs;
+	}
+} as DateConstructor;
