@@ -2,7 +2,12 @@
  * Engines of this machine, for a binding whose options name none. They are looked for once a session: Miniflare asks for
  * a Worker's bindings and for its services one after the other, and both must be of the same gateway.
  */
-import { type LocalSettings, settingsFor, wantsLocalEngines } from "../scripts/engines/local.ts";
+import {
+	type LocalSettings,
+	portsWithoutEngine,
+	settingsFor,
+	wantsLocalEngines,
+} from "../scripts/engines/local.ts";
 import { findEngines } from "../scripts/engines/probe.ts";
 import type { Env } from "../src/config/headers.ts";
 import { LocalEngines } from "./options.ts";
@@ -30,6 +35,7 @@ function search(ports: readonly number[] | undefined): Promise<LocalSettings | u
 	const searching = findEngines(ports ? { ports } : {}).then((engines) => {
 		const found = settingsFor(engines, Date.now());
 		if (found) untold.push(...found.lines);
+		missing.push(...portsWithoutEngine(ports ?? [], engines));
 		return found;
 	});
 	searches.set(key, searching);
@@ -39,8 +45,12 @@ function search(ports: readonly number[] | undefined): Promise<LocalSettings | u
 /** What nobody has been told yet. */
 const untold: string[] = [];
 
-/** Says once which engines answer, and how to have it otherwise. */
+/** Named ports without an engine, not yet announced. */
+const missing: string[] = [];
+
+/** Says once which engines answer, how to have it otherwise, and which of the named ports have no engine. */
 export function announceEngines(say: (line: string) => void): void {
+	for (const line of missing.splice(0)) say(`ganglion: options.localEngines: ${line}`);
 	const lines = untold.splice(0);
 	if (lines.length === 0) return;
 	say("ganglion: engines on this machine answer (options.localEngines: false leaves them alone)");

@@ -13,7 +13,7 @@ import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { configure, describeRouting } from "../src/config.ts";
 import { checkAddress } from "./address.ts";
-import { type LocalSettings, settingsFor, wantsLocalEngines } from "./engines/local.ts";
+import { type LocalSettings, portsWithoutEngine, settingsFor, wantsLocalEngines } from "./engines/local.ts";
 import { findEngines } from "./engines/probe.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { orStop, readVariables, stopWith, warnings } from "./settings.ts";
@@ -140,7 +140,10 @@ async function localEngines(): Promise<LocalSettings | undefined> {
 	)
 		return undefined;
 	const asked = Array.isArray(wanted) ? { ports: wanted, timeoutMs: NAMED_PORT_MS } : {};
-	return settingsFor(await findEngines(asked), Date.now());
+	const engines = await findEngines(asked);
+	if (Array.isArray(wanted))
+		for (const line of portsWithoutEngine(wanted, engines)) console.error(`--engine-ports: ${line}`);
+	return settingsFor(engines, Date.now());
 }
 
 function portsIn(text: string): number[] {

@@ -55,6 +55,12 @@ export function settingsFor(engines: readonly Engine[], now: number): LocalSetti
 	};
 }
 
+/** For ports that an operator has named: a line for each where no engine with models answered. */
+export const portsWithoutEngine = (ports: readonly number[], engines: readonly Engine[]): string[] =>
+	ports
+		.filter((port) => !engines.some(({ url }) => Number(new URL(url).port || 80) === port))
+		.map((port) => `no engine with a model answered on 127.0.0.1:${port}`);
+
 /** A route by its name would bring back what the product has ended. */
 const isOffered = ({ status, deprecated }: Model, now: number): boolean =>
 	status !== "removed" && (deprecated === undefined || Date.parse(deprecated) > now);

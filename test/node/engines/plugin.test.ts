@@ -49,11 +49,26 @@ describe("options of a binding", () => {
 		expect(asked).toEqual([]);
 	});
 
-	it("stay as they are where nothing is found", async () => {
+	it("stay as they are where nothing is found, and the named port is announced once", async () => {
 		const { port } = await fake({});
 		const options = { localEngines: [port] };
 		expect(await withLocalEngines(options, {})).toBe(options);
+		expect(said()).toEqual([
+			`ganglion: options.localEngines: no engine with a model answered on 127.0.0.1:${port}`,
+		]);
+		expect(await withLocalEngines(options, {})).toBe(options);
 		expect(said()).toEqual([]);
+	});
+
+	it("name one port with an engine and one without", async () => {
+		const { port: empty } = await fake({});
+		const { port } = await ollama({ name: "llama3.2:3b", size: "3.2B" });
+		await withLocalEngines({ localEngines: [empty, port] }, {});
+		expect(said()).toEqual([
+			`ganglion: options.localEngines: no engine with a model answered on 127.0.0.1:${empty}`,
+			"ganglion: engines on this machine answer (options.localEngines: false leaves them alone)",
+			expect.stringContaining(`ollama (http://127.0.0.1:${port}) llama3.2:3b`),
+		]);
 	});
 
 	it("stay as they are in a test that does not ask for engines", async () => {
