@@ -44,6 +44,10 @@ export function thinkingConfig(
 	};
 }
 
+/** 32 bits: a larger one is refused. */
+export const seedOf = (seed: number | undefined): number | undefined =>
+	seed === undefined ? undefined : seed | 0;
+
 function leastLevel(model: string, generation: number): "minimal" | "low" {
 	if (/-flash-lite(?:-|$)/.test(model)) return "minimal";
 	return /-flash(?:-|$)/.test(model) && generation <= MINIMAL_UNTIL ? "minimal" : "low";

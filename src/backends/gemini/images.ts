@@ -12,6 +12,7 @@ import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { postJson } from "../http.ts";
 import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { seedOf } from "./generation.ts";
 import { finishReason, GenerateReply, refuseBlocked } from "./reply.ts";
 import { pathOf } from "./service.ts";
 
@@ -56,7 +57,7 @@ async function generate(input: ImageInput, call: Call): Promise<string | undefin
 			contents: [{ role: "user", parts: [{ text: input.prompt }, ...input.images.map(inline)] }],
 			generationConfig: {
 				responseModalities: ["TEXT", "IMAGE"],
-				seed: input.seed,
+				seed: seedOf(input.seed),
 				imageConfig: { aspectRatio: nearest(input, SHAPES) },
 			},
 		},

@@ -10,7 +10,7 @@ import { AiError } from "../../errors.ts";
 import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation.ts";
 import type { Call } from "../upstream-failure.ts";
 import { conversationOf } from "./contents.ts";
-import { thinkingConfig } from "./generation.ts";
+import { seedOf, thinkingConfig } from "./generation.ts";
 
 export function requestBody(input: ChatInput, { target, model }: Call): Record<string, unknown> {
 	// Another target may do better: retryable.
@@ -29,8 +29,7 @@ export function requestBody(input: ChatInput, { target, model }: Call): Record<s
 			topK: input.top_k,
 			maxOutputTokens: input.max_tokens,
 			stopSequences: input.stop,
-			// 32 bits: a larger one is refused.
-			seed: input.seed === undefined ? undefined : input.seed | 0,
+			seed: seedOf(input.seed),
 			candidateCount: input.n,
 			presencePenalty: input.presence_penalty,
 			frequencyPenalty: input.frequency_penalty,

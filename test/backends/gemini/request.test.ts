@@ -233,6 +233,16 @@ describe("sampling", () => {
 		});
 	});
 
+	it.each([
+		[0, 0],
+		[2_147_483_647, 2_147_483_647],
+		[2_147_483_648, -2_147_483_648],
+		[4_294_967_296 + 5, 5],
+		[-1, -1],
+	])("has a seed of 32 bits: %d is %d", async (seed, expected) => {
+		expect((await body({ seed })).generationConfig).toMatchObject({ seed: expected });
+	});
+
 	const schema = { type: "object", properties: { known: { type: "boolean" } }, required: ["known"] };
 	it.each([
 		[{ type: "text" }, {}],
