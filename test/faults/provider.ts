@@ -194,6 +194,15 @@ export const lateToken =
 		finish(call);
 	};
 
+/** The header at once, then comments alone, until the other side closes the connection. */
+export const onlyComments: Script = async (call) => {
+	header(call);
+	while (!call.cancelled) {
+		call.response.write(": ka\n\n");
+		await pause(20);
+	}
+};
+
 /** A word every few milliseconds, for as long as somebody listens. */
 export const talkative: Script = async (call) => {
 	header(call);

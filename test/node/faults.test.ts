@@ -11,6 +11,7 @@ import {
 	late,
 	lateToken,
 	malformed,
+	onlyComments,
 	Provider,
 	refusingPartial,
 	reset,
@@ -247,6 +248,66 @@ describe("the sixteen faults", () => {
 			expect(await gateway.billed()).toMatchObject({ backend: "b", attempts: 3, output_tokens: 7 });
 		}
 	});
+});
+
+describe("an engine that refuses with its own failure's status", () => {
+	it.each([
+		["llama.cpp, an image", 500, "image input is not supported - hint: if this is unexpected, pass --mmproj"],
+		["llama.cpp, tools", 500, "tools param requires --jinja flag"],
+		[
+			"llama.cpp, a batch",
+			500,
+			"input (12000 tokens) is too large to process. increase the physical batch size",
+		],
+		["llama.cpp, embeddings", 501, "This server does not support embeddings. Start it with `--embeddings`"],
+	])(
+		"passes its sentence on and stays in use: %s",
+		async (_, code, message) => {
+			await facing([status(code, { message, type: "server_error", code })], {}, [{ backend: "a" }]);
+			for (let request = 0; request < 8; request++) {
+				const refused = await gateway.ask({ stream: request % 2 === 0 });
+				expect(refused).toMatchObject({ status: 400, errors: [{ code: 8007 }] });
+				expect(String(refused.errors[0]?.message)).toContain(message);
+			}
+			expect(a.calls).toHaveLength(8);
+			// Five failures would have opened the circuit, and the fallback would answer.
+			await facing([status(code, { message, type: "server_error", code })]);
+			for (let request = 0; request < 8; request++) await gateway.ask();
+			a.does(answer());
+			const answered = await gateway.ask();
+			expect(answered).toMatchObject(whole);
+			expect(answered.headers.get("x-ganglion-backend")).toBe("a");
+		},
+		30_000,
+	);
+});
+
+describe("an engine that sends comments alone", () => {
+	it.each([
+		["by the first token's time", { timeouts: { first_token_ms: 300 } }],
+		["by a hedge", { hedge_ms: 200 }],
+	])("is let go for the next, and none of its comments reaches the caller: %s", async (_, settings) => {
+		b.does(answer());
+		await facing([onlyComments], settings);
+		const heard = await gateway.ask();
+		expect(heard).toMatchObject(whole);
+		expect(heard.comments).not.toContain("ka");
+		expect(heard.headers.get("x-ganglion-backend")).toBe("b");
+		await a.calls[0]?.closed;
+		expect(a.calls[0]?.cancelled).toBe(true);
+		expect(await gateway.billed()).toMatchObject(byFallback);
+	});
+
+	it.each([false, true])(
+		"alone is an error, and no beginning of an answer: passthrough %j",
+		async (passthrough) => {
+			await facing([onlyComments], { timeouts: { first_token_ms: 300 }, passthrough }, [{ backend: "a" }]);
+			const heard = await gateway.ask();
+			expect(heard.status).toBe(408);
+			expect(heard.errors).toMatchObject([{ code: 3007 }]);
+			await a.calls[0]?.closed;
+		},
+	);
 });
 
 // Before the first byte, and while nothing is written, workerd by itself does not see that a caller has left: those
