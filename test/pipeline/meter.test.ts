@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, type MockInstance, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { AiError } from "../../src/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
@@ -94,6 +94,60 @@ describe("the log, of a stream", () => {
 		expect(await waiting).toMatchObject({ done: true });
 		expect(left.logged).toEqual([]);
 	});
+});
+
+describe("a stream with a chunk that is odd", () => {
+	const NULL_CHOICES = `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: null })}\n\n`;
+
+	/** The text, and how its request was settled. */
+	async function outcomeOf(path: string, ...frames: string[]) {
+		const services = testServices({ vars: ENGINE_VARS, fetch: async () => events(...frames) });
+		const settled = new Set<MockInstance<(settlement: Settlement) => void>>();
+		const ledgers = {
+			of(account: string) {
+				const ledger = services.ledgers.of(account);
+				settled.add(vi.spyOn(ledger, "settle"));
+				return ledger;
+			},
+		};
+		const app = createApp({ ...services, ledgers, log: () => {} }, { allowAnonymous: true });
+		const asked = { messages: MESSAGES, stream: true };
+		const response = await app.request(`${BASE}${path}`, {
+			method: "POST",
+			body: JSON.stringify(
+				path.startsWith("/run/") ? asked : { ...asked, model: LLAMA, input: MESSAGES, max_tokens: 50 },
+			),
+			headers: { "content-type": "application/json" },
+		});
+		const text = await response.text();
+		return {
+			text,
+			outcomes: [...settled].flatMap(({ mock }) => mock.calls.map(([{ outcome }]) => outcome)),
+		};
+	}
+
+	it.each(["/v1/chat/completions", "/v1/responses", "/v1/messages", `/run/${LLAMA}`])(
+		"has no choices: null is none, and the answer is whole: %s",
+		async (path) => {
+			const frames = [delta("Hel"), NULL_CHOICES, delta("lo"), finish(), "data: [DONE]\n\n"];
+			const { text, outcomes } = await outcomeOf(path, ...frames);
+			expect(text).toContain("lo");
+			expect(text).not.toContain('"error":{');
+			expect(outcomes).toEqual(["ok"]);
+		},
+	);
+
+	it.each(["/v1/chat/completions", "/v1/responses", "/v1/messages", `/run/${LLAMA}`])(
+		"cannot be written: the request is cut, which is the engine's doing, and not the caller's: %s",
+		async (path) => {
+			// A chunk for the backend; no chunk for any dialect.
+			const odd = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: { no: "text" } } }] })}\n\n`;
+			const { text, outcomes } = await outcomeOf(path, delta("Hel"), odd, finish(), "data: [DONE]\n\n");
+			expect(text).toContain("Hel");
+			expect(text).toMatch(/error/);
+			expect(outcomes).toEqual(["cut"]);
+		},
+	);
 });
 
 describe("a stream's ticket", () => {

@@ -223,6 +223,27 @@ describe("a stream that fails", () => {
 		expect(error).toMatchObject({ key: "outOfCapacity", retryable: true });
 	});
 
+	// https://docs.anthropic.com/en/api/errors
+	it.each([
+		["invalid_request_error", "engineRefused", false],
+		["authentication_error", "upstreamUnavailable", true],
+		["billing_error", "upstreamUnavailable", true],
+		["permission_error", "upstreamUnavailable", true],
+		["not_found_error", "noSuchModel", true],
+		["request_too_large", "requestTooLarge", false],
+		["rate_limit_error", "outOfCapacity", true],
+		["timeout_error", "timeout", true],
+		["api_error", "executionFailed", true],
+		["overloaded_error", "outOfCapacity", true],
+	])("by %s fails as the status of that type does: %s", async (type, key, retryable) => {
+		const failed = event("error", { error: { type, message: "m" } });
+		expect(await failureOf(stream(START + failed).answer)).toMatchObject({ key, retryable });
+		const said = event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "Hi" } });
+		const { text: sent, error } = await drain(await eventsOf(stream(START + said + failed)));
+		expect(sent).toContain('"content":"Hi"');
+		expect(error).toMatchObject({ key, retryable });
+	});
+
 	it("by being cut is cut wherever it was before its reason to stop", async () => {
 		const reason = text.indexOf("event: message_delta");
 		for (let length = 0; length < reason; length += 7) {

@@ -174,6 +174,25 @@ describe("a chat request", () => {
 		expect(call.asked).toHaveLength(0);
 	});
 
+	it.each([
+		["logit_bias", { logit_bias: { 5: 1 } }, "takes no logit_bias"],
+		["several answers", { n: 2 }, "gives one answer a request"],
+	])("with %s is not sent: another engine may take it", async (_, more, sentence) => {
+		const { call, answer } = ask("text-generation", { ...HI, ...more }, () => json(chatJson));
+		expect(await failureOf(answer)).toMatchObject({
+			key: "engineRefused",
+			retryable: true,
+			description: `The backend 'lab' ${sentence}`,
+		});
+		expect(call.asked).toEqual([]);
+	});
+
+	it("with a bias of no token is sent, and says nothing of it", async () => {
+		const body = await bodyOf({ ...HI, logit_bias: {}, n: 1 });
+		expect(Object.keys(body)).not.toContain("logit_bias");
+		expect(body.options).toEqual({});
+	});
+
 	it("with an adapter is refused", async () => {
 		const { answer } = ask("text-generation", { ...HI, lora: "mine" }, () => json(chatJson));
 		expect(await failureOf(answer)).toMatchObject({ key: "loraUnsupported" });
