@@ -8,13 +8,13 @@ import type { AiError } from "./errors.ts";
 const FRAMES = 8;
 
 export function logFailure(error: AiError, requestId: string, now = Date.now()): void {
-	const { cause, code, key, place, upstream } = error;
+	const { cause, code, key, place, status, upstream } = error;
 	if (key === "aborted") return;
-	// Of an engine's failure, which engine and what status; of our own, the place in the code.
+	// Of an engine's failure, which engine and what status; of our own (5xx), the place in the code.
 	const where = upstream
 		? { ...place, upstream, ...(cause instanceof Error && { cause: cause.name }) }
 		: cause instanceof Error
-			? { cause: cause.name, at: framesOf(cause) }
+			? { cause: cause.name, ...(status >= 500 && { at: framesOf(cause) }) }
 			: undefined;
 	if (!where) return;
 	const time = new Date(now).toISOString();

@@ -206,6 +206,8 @@ export interface SizeLimits {
 	uploadBytes: number;
 	/** Deepest nesting of a JSON body. */
 	jsonDepth: number;
+	/** Longest time in which a body arrives. */
+	bodyMs: number;
 }
 
 export interface Limits extends SizeLimits {

@@ -37,6 +37,14 @@ describe("logFailure", () => {
 		});
 	});
 
+	it("has no stack of a mistake in a request", () => {
+		const cause = new SyntaxError("quoted prompt");
+		logFailure(new AiError("badInput", "Error: x", { cause }), "id-1", 0);
+		expect(lines).toEqual([
+			'{"time":"1970-01-01T00:00:00.000Z","requestId":"id-1","code":5006,"failure":"badInput","cause":"SyntaxError"}',
+		]);
+	});
+
 	it("is silent about what callers did themselves", () => {
 		logFailure(new AiError("aborted", undefined, { cause: new Error("left") }), "id");
 		logFailure(new AiError("badInput", "Error: x"), "id");

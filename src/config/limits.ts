@@ -8,6 +8,8 @@ import { kindOf } from "./problems.ts";
 const DEFAULT_JSON_BYTES = 10_000_000;
 const DEFAULT_UPLOAD_BYTES = 25 * 1024 * 1024;
 const DEFAULT_JSON_DEPTH = 64;
+/** 25 MiB at 0.7 Mbit/s. */
+const DEFAULT_BODY_MS = 5 * 60 * 1000;
 /** Longer than the answer of any route takes (`total_ms` is 10 minutes unless configured, and a live session longer). */
 const DEFAULT_HOLD_MS = 60 * 60 * 1000;
 /** Of the product's Free plan. */
@@ -39,25 +41,30 @@ export const LimitsSchema = AccountEntry.extend({
 	json_bytes: count.default(DEFAULT_JSON_BYTES),
 	upload_bytes: count.default(DEFAULT_UPLOAD_BYTES),
 	json_depth: count.default(DEFAULT_JSON_DEPTH),
+	/** Longer ones are no timers of the runtime. */
+	body_ms: count.max(2 ** 31 - 1).default(DEFAULT_BODY_MS),
 	/**
 	 * Milliseconds after which a request that nobody settled, because its Worker died, is billed what was reserved for
 	 * it. One that is still being answered then is billed so, too: longer than any answer takes.
 	 */
 	hold_ms: count.default(DEFAULT_HOLD_MS),
 	accounts: z.record(z.string(), AccountEntry).optional(),
-}).transform(({ json_bytes, upload_bytes, json_depth, hold_ms, accounts = {}, ...everyone }): Limits => {
-	const table = Object.entries(accounts).map(
-		([account, own]) => [account, accountLimits(ownEntry(everyone, own))] as const,
-	);
-	return {
-		jsonBytes: json_bytes,
-		uploadBytes: upload_bytes,
-		jsonDepth: json_depth,
-		holdMs: hold_ms,
-		everyone: accountLimits(everyone),
-		accounts: new Map(table),
-	};
-});
+}).transform(
+	({ json_bytes, upload_bytes, json_depth, body_ms, hold_ms, accounts = {}, ...everyone }): Limits => {
+		const table = Object.entries(accounts).map(
+			([account, own]) => [account, accountLimits(ownEntry(everyone, own))] as const,
+		);
+		return {
+			jsonBytes: json_bytes,
+			uploadBytes: upload_bytes,
+			jsonDepth: json_depth,
+			bodyMs: body_ms,
+			holdMs: hold_ms,
+			everyone: accountLimits(everyone),
+			accounts: new Map(table),
+		};
+	},
+);
 
 /** An account that is put on the free plan has its neurons, however many everyone else has. */
 function ownEntry(everyone: AccountEntry, own: AccountEntry): AccountEntry {

@@ -120,7 +120,10 @@ export function binding(services: Services): Hono<BindingEnv> {
 		}
 		if (queueRequest === "true") refuseQueue();
 		const fields = boundDepth(parseText(userInputs ?? "{}", "userInputs"), limits.jsonDepth);
-		return { fields, body: { bytes: await readBody(request, limits.uploadBytes), contentType } };
+		return {
+			fields,
+			body: { bytes: await readBody(request, limits.uploadBytes, limits.bodyMs), contentType },
+		};
 	}
 }
 

@@ -26,8 +26,8 @@ export function isSmallJson(request: Request): boolean {
 export async function readInputs(request: Request, limits: SizeLimits): Promise<Inputs> {
 	const contentType = request.headers.get("content-type")?.trim() ?? "";
 	if (JSON_TYPE.test(contentType))
-		return { fields: parseJson(await readBody(request, limits.jsonBytes), limits) };
-	const bytes = await readBody(request, limits.uploadBytes);
+		return { fields: parseJson(await readBody(request, limits.jsonBytes, limits.bodyMs), limits) };
+	const bytes = await readBody(request, limits.uploadBytes, limits.bodyMs);
 	if (UNSAID_TYPE.test(contentType) && looksLikeJson(bytes)) {
 		if (bytes.length > limits.jsonBytes) throw tooLarge(limits.jsonBytes);
 		return { fields: parseJson(bytes, limits) };
@@ -37,18 +37,47 @@ export async function readInputs(request: Request, limits: SizeLimits): Promise<
 
 /** A body that has to be JSON, whatever its content type says. */
 export async function readJson(request: Request, limits: SizeLimits): Promise<unknown> {
-	return parseJson(await readBody(request, limits.jsonBytes), limits);
+	return parseJson(await readBody(request, limits.jsonBytes, limits.bodyMs), limits);
 }
 
-export async function readBody(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-	const bytes = isBounded(request, limit)
-		? new Uint8Array(await request.arrayBuffer())
-		: request.body
-			? await readWhole(decoded(request, request.body), limit)
-			: new Uint8Array();
+/** 3007 where the body has not arrived within `milliseconds`. */
+export async function readBody(
+	request: Request,
+	limit: number,
+	milliseconds: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+	const bytes = await within(milliseconds, (signal) => readBytes(request, limit, signal));
 	if (bytes.length > limit) throw tooLarge(limit);
 	if (bytes.length === 0) throw new AiError("incompleteRequest", "Request is missing headers or body: body");
 	return bytes;
+}
+
+async function readBytes(
+	request: Request,
+	limit: number,
+	signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+	if (isBounded(request, limit)) return new Uint8Array(await request.arrayBuffer());
+	return request.body ? readWhole(decoded(request, request.body), limit, signal) : new Uint8Array();
+}
+
+/** The signal is aborted when the time is over, whether or not the reading notices. */
+async function within<T>(milliseconds: number, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+	const late = Promise.withResolvers<never>();
+	const control = new AbortController();
+	const timer = setTimeout(() => {
+		const error = new AiError(
+			"timeout",
+			`Request timeout: the request body did not arrive within ${milliseconds} ms`,
+		);
+		control.abort(error);
+		late.reject(error);
+	}, milliseconds);
+	try {
+		return await Promise.race([read(control.signal), late.promise]);
+	} finally {
+		clearTimeout(timer);
+	}
 }
 
 /** The body says how long it is, and comes as it is: the runtime reads it at once, for a third of what pieces cost. */
@@ -76,6 +105,7 @@ const DROPPED_TIMES_LIMIT = 4;
 export async function readWhole(
 	stream: ReadableStream<Uint8Array>,
 	limit: number,
+	signal?: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer>> {
 	const chunks: Uint8Array[] = [];
 	let length = 0;
@@ -84,7 +114,7 @@ export async function readWhole(
 			length += chunk.length;
 			if (length <= limit) chunks.push(chunk);
 			else chunks.length = 0;
-			if (length > limit * DROPPED_TIMES_LIMIT) break;
+			if (length > limit * DROPPED_TIMES_LIMIT || signal?.aborted) break;
 		}
 	} catch (error) {
 		if (error instanceof TypeError)

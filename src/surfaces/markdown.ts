@@ -72,7 +72,7 @@ export function restMarkdown(services: Services): Hono {
 	const app = new Hono();
 	const { limits } = services;
 	app.post("/", async (c) => {
-		const bytes = await readBody(c.req.raw, limits.uploadBytes);
+		const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
 		const form = await parseMultipart(bytes, c.req.header("content-type") ?? "");
 		const files = form.parts.flatMap((part): SourceFile[] =>
 			FILES.has(part.name) && "bytes" in part

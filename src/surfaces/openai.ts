@@ -149,7 +149,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 	for (const [path, route] of Object.entries(FORM_ROUTES))
 		app.post(path, async (c) => {
 			const contentType = c.req.header("content-type") ?? "";
-			const bytes = await readBody(c.req.raw, limits.uploadBytes);
+			const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
 			const model = formText(await parseMultipart(bytes, contentType), "model");
 			if (!model) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
 			return infer(c, model, route, { fields: {}, body: { bytes, contentType } });

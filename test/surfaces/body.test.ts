@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { boundDepth, parseJson, readInputs } from "../../src/surfaces/body.ts";
 
-const limits = { jsonBytes: 100, uploadBytes: 200, jsonDepth: 4 };
+const limits = { jsonBytes: 100, uploadBytes: 200, jsonDepth: 4, bodyMs: 60_000 };
 const post = (body: BodyInit | null, contentType?: string): Request => {
 	const request = new Request("http://x/", { method: "POST", body });
 	if (contentType === undefined) request.headers.delete("content-type");
@@ -133,5 +133,17 @@ describe("boundDepth", () => {
 		expect(boundDepth({ a: [{ b: [1, 2, 3] }] }, 4)).toEqual({ a: [{ b: [1, 2, 3] }] });
 		const hostile = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
 		expect(() => boundDepth(hostile, 64)).toThrow("nested deeper than 64 levels");
+	});
+});
+
+describe("a body that does not arrive", () => {
+	it.each(["application/json", "audio/mpeg"])("is 408 after the limit: %s", async (type) => {
+		const body = new ReadableStream<Uint8Array>({ start: (sent) => sent.enqueue(new Uint8Array([0x7b])) });
+		const request = new Request("http://x/", { method: "POST", body, headers: { "content-type": type } });
+		await expect(readInputs(request, { ...limits, bodyMs: 1 })).rejects.toMatchObject({
+			status: 408,
+			code: 3007,
+			description: "Request timeout: the request body did not arrive within 1 ms",
+		});
 	});
 });
