@@ -219,11 +219,9 @@ export interface Limits extends SizeLimits {
 }
 
 /** What one account may ask for. */
-export interface AccountLimits {
+export interface AccountLimits extends NeuronLimits {
 	/** `free`: has no models that need the paid plan. */
 	plan: "free" | "paid";
-	/** Neurons a UTC day. Absent: without end. */
-	dailyNeurons?: number;
 	/** By task; a task that is not here has no limit. */
 	requestsPerMinute: Partial<Record<TaskTitle, number>>;
 	/** Whether the models that have a rate of their own in the product have it here. */
@@ -232,8 +230,14 @@ export interface AccountLimits {
 	models: ReadonlyMap<string, ModelLimits>;
 }
 
-export interface ModelLimits {
+export interface ModelLimits extends NeuronLimits {
 	requestsPerMinute?: number;
-	/** Neurons a UTC day. */
+}
+
+/** Absent: no limit. */
+export interface NeuronLimits {
+	/** In a UTC day. */
 	dailyNeurons?: number;
+	/** In a UTC month. */
+	monthlyNeurons?: number;
 }

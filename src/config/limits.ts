@@ -21,6 +21,7 @@ const neurons = z.number().min(0);
 const ModelEntry = z.strictObject({
 	requests_per_minute: count.optional(),
 	daily_neurons: neurons.optional(),
+	monthly_neurons: neurons.optional(),
 });
 
 /** `product`: as Cloudflare has them. Or some tasks' own, the others without a limit. */
@@ -32,6 +33,7 @@ const Rates = z.union([z.enum(["product", "none"]), z.partialRecord(z.enum(TASK_
 const AccountEntry = z.strictObject({
 	plan: z.enum(["free", "paid"]).optional(),
 	daily_neurons: neurons.optional(),
+	monthly_neurons: neurons.optional(),
 	requests_per_minute: Rates.optional(),
 	models: z.record(z.string(), ModelEntry).optional(),
 });
@@ -76,6 +78,7 @@ function ownEntry(everyone: AccountEntry, own: AccountEntry): AccountEntry {
 function accountLimits({
 	plan = "paid",
 	daily_neurons,
+	monthly_neurons,
 	requests_per_minute = "product",
 	models,
 }: AccountEntry): AccountLimits {
@@ -83,6 +86,7 @@ function accountLimits({
 	return {
 		plan,
 		...(dailyNeurons !== undefined && { dailyNeurons }),
+		...(monthly_neurons !== undefined && { monthlyNeurons: monthly_neurons }),
 		requestsPerMinute: rates(requests_per_minute),
 		productRates: requests_per_minute === "product",
 		models: new Map(Object.entries(models ?? {}).map(([id, entry]) => [id, modelLimits(entry)])),
@@ -94,7 +98,12 @@ function rates(chosen: z.output<typeof Rates>): Partial<Record<TaskTitle, number
 	return chosen === "none" ? {} : chosen;
 }
 
-const modelLimits = ({ requests_per_minute, daily_neurons }: z.output<typeof ModelEntry>): ModelLimits => ({
+const modelLimits = ({
+	requests_per_minute,
+	daily_neurons,
+	monthly_neurons,
+}: z.output<typeof ModelEntry>): ModelLimits => ({
 	...(requests_per_minute !== undefined && { requestsPerMinute: requests_per_minute }),
 	...(daily_neurons !== undefined && { dailyNeurons: daily_neurons }),
+	...(monthly_neurons !== undefined && { monthlyNeurons: monthly_neurons }),
 });

@@ -3,7 +3,7 @@
  * budget, a default. A budget then never counts a request to an engine of one's own as free by accident.
  */
 import type { Model, Price, PriceUnit, TaskTitle } from "../models/model.ts";
-import type { AccountLimits, Limits, Routing } from "../request.ts";
+import type { AccountLimits, Limits, NeuronLimits, Routing } from "../request.ts";
 import { price, UNITS } from "./backend-price.ts";
 import { chargesFor, isOwnEngine } from "./paid.ts";
 
@@ -26,8 +26,10 @@ const TOKEN_TASKS: ReadonlySet<TaskTitle> = new Set([
 
 /** Whether an account has a budget of neurons: its own, or of a model. */
 export function hasBudget({ everyone, accounts }: Limits): boolean {
-	const limited = ({ dailyNeurons, models }: AccountLimits): boolean =>
-		dailyNeurons !== undefined || [...models.values()].some((model) => model.dailyNeurons !== undefined);
+	const isLimited = ({ dailyNeurons, monthlyNeurons }: NeuronLimits): boolean =>
+		dailyNeurons !== undefined || monthlyNeurons !== undefined;
+	const limited = (account: AccountLimits): boolean =>
+		isLimited(account) || [...account.models.values()].some(isLimited);
 	return [everyone, ...accounts.values()].some(limited);
 }
 

@@ -25,11 +25,15 @@ export interface RateLimit {
 	perMinute: number;
 }
 
-/** At most so many neurons a UTC day, spent and reserved together, of all requests that name the same key. */
+export type BudgetPeriod = "day" | "month";
+
+/** At most so many neurons in a UTC day or month, spent and reserved together, of all requests that name the same key. */
 export interface Budget {
 	/** `account`, `model:@cf/…` or (added by the object, from the token's own limits) `token:{id}`. */
 	key: string;
 	microNeurons: number;
+	/** Absent: a day. */
+	period?: BudgetPeriod;
 	/** What the caller is told where it is used up. */
 	failure: FailureKey;
 }

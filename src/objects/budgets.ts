@@ -1,12 +1,13 @@
 /**
- * Neurons of one UTC day, by budget: what is spent, what is reserved, and whether a request still fits. In memory; the
- * ledger rebuilds it from the usage of the day and the open requests.
+ * Neurons of the current UTC day and month, by budget: what is spent, what is reserved, and whether a request still fits.
+ * In memory; the ledger rebuilds it from the usage of the month and the open requests.
  *
  * Spent and reserved together never pass a budget, as long as no fact passes its reservation. An engine that gives more
- * than it was asked for breaks that: its fact is booked all the same, because the ledger tells the truth, and the day's
- * room is then none.
+ * than it was asked for breaks that: its fact is booked all the same, because the ledger tells the truth, and the
+ * room of the period is then none.
  */
-import { type Budget, MICRO_NEURONS, type Worth } from "./admission.ts";
+import { type Budget, type BudgetPeriod, MICRO_NEURONS, type Worth } from "./admission.ts";
+import { monthOf } from "./clock.ts";
 
 /** Micro-neurons. */
 export interface Balance {
@@ -27,9 +28,11 @@ export function budgetKeys(model: string, token: string): string[] {
 	return keys;
 }
 
+type Balances = Map<string, Balance>;
+
 export class Budgets {
 	#day: string;
-	#balances = new Map<string, Balance>();
+	readonly #balances: Record<BudgetPeriod, Balances> = { day: new Map(), month: new Map() };
 
 	constructor(day: string) {
 		this.#day = day;
@@ -39,20 +42,21 @@ export class Budgets {
 		return this.#day;
 	}
 
-	/** A new day begins with nothing spent. What is still reserved belongs to the day before. */
+	/** A new day and a new month begin with nothing spent. Open reservations stay in the period of their admission. */
 	turnTo(day: string): void {
 		if (day === this.#day) return;
+		this.#balances.day.clear();
+		if (monthOf(day) !== monthOf(this.#day)) this.#balances.month.clear();
 		this.#day = day;
-		this.#balances = new Map();
 	}
 
-	balance(key: string): Readonly<Balance> {
-		return this.#balances.get(key) ?? { spent: 0, reserved: 0 };
+	balance({ key, period = "day" }: Pick<Budget, "key" | "period">): Readonly<Balance> {
+		return this.#balances[period].get(key) ?? { spent: 0, reserved: 0 };
 	}
 
-	room({ key, microNeurons }: Pick<Budget, "key" | "microNeurons">): number {
-		const { spent, reserved } = this.balance(key);
-		return Math.max(0, microNeurons - spent - reserved);
+	room(budget: Pick<Budget, "key" | "microNeurons" | "period">): number {
+		const { spent, reserved } = this.balance(budget);
+		return Math.max(0, budget.microNeurons - spent - reserved);
 	}
 
 	/** What may be reserved for a request; reserves nothing yet. */
@@ -67,7 +71,7 @@ export class Budgets {
 		const { leastOutputTokens = 1, open } = worth;
 		const least = open ? Math.min(leastOutputTokens, worth.outputTokens) : worth.outputTokens;
 		if (outputTokens < least) {
-			const { reserved: held } = this.balance(budget.key);
+			const { reserved: held } = this.balance(budget);
 			return { kind: "refused", budget, room, held, needed: price(worth, least) };
 		}
 		return {
@@ -78,16 +82,20 @@ export class Budgets {
 		};
 	}
 
-	/** Moves both; negative amounts take away. Amounts of an earlier day are its own affair. */
-	book(day: string, keys: readonly string[], { spent, reserved }: Balance): void {
-		if (day !== this.#day) return;
-		for (const key of keys) {
-			const balance = this.#balances.get(key);
-			if (!balance) this.#balances.set(key, { spent, reserved });
-			else {
-				balance.spent += spent;
-				balance.reserved += reserved;
-			}
+	/** Adds to both; negative amounts subtract. Amounts of an earlier day change its month alone, of an earlier month nothing. */
+	book(day: string, keys: readonly string[], amounts: Balance): void {
+		if (day === this.#day) add(this.#balances.day, keys, amounts);
+		if (monthOf(day) === monthOf(this.#day)) add(this.#balances.month, keys, amounts);
+	}
+}
+
+function add(balances: Balances, keys: readonly string[], { spent, reserved }: Balance): void {
+	for (const key of keys) {
+		const balance = balances.get(key);
+		if (!balance) balances.set(key, { spent, reserved });
+		else {
+			balance.spent += spent;
+			balance.reserved += reserved;
 		}
 	}
 }
@@ -112,9 +120,10 @@ function affordable(worth: Worth, room: number): number {
 export function describeRefusal({ budget, room, held, needed }: Extract<Grant, { kind: "refused" }>): string {
 	const [kind = "", id = ""] = splitKey(budget.key);
 	const owner = kind === "model" ? `model ${id}` : `this ${kind}`;
-	const [cost, daily, left] = [needed, budget.microNeurons, room].map((n) => String(n / MICRO_NEURONS));
+	const period = budget.period === "month" ? "monthly" : "daily";
+	const [cost, limit, left] = [needed, budget.microNeurons, room].map((n) => String(n / MICRO_NEURONS));
 	const waiting = held > 0 ? ` and ${held / MICRO_NEURONS} are held by requests under way` : "";
-	return `This request may cost ${cost} neurons; the daily budget of ${owner} is ${daily}, of which ${left} are left${waiting}`;
+	return `This request may cost ${cost} neurons; the ${period} budget of ${owner} is ${limit}, of which ${left} are left${waiting}`;
 }
 
 /** Of a model that would pass by a budget: what it costs is nothing that can be counted. */

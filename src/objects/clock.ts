@@ -51,10 +51,18 @@ export function utcDay(milliseconds: number): string {
 	return lastDay.text;
 }
 
+/** `2026-11`, of `2026-11-21`. */
+export const monthOf = (day: string): string => day.slice(0, 7);
+
 export const startOfDay = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
 export const nextMidnight = (milliseconds: number): number =>
 	(Math.floor(milliseconds / DAY_MS) + 1) * DAY_MS;
+
+export function nextMonth(milliseconds: number): number {
+	const date = new Date(milliseconds);
+	return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+}
 
 /** For the operator: limits of the time in between may be wrong. */
 export const logCorrection = (milliseconds: number): void =>

@@ -2,7 +2,7 @@
  * An account's requests and neurons: reserve, settle, expire.
  *
  * The ledger is the only writer of its tables, so what an admission must know (rate windows, what is spent and reserved
- * today, which requests are open) is in memory, exact, and rebuilt from the tables when the object starts. An admission
+ * today and this month, which requests are open) is in memory, exact, and rebuilt from the tables when the object starts. An admission
  * writes one row, a settlement writes it again and adds to the day's usage.
  *
  * A reservation belongs to the UTC day of its admission, and is settled on that day whatever the day is then.
@@ -10,7 +10,7 @@
 import type { Admission, Admitted, RateLimit, Settlement } from "./admission.ts";
 import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
-import { ForwardClock, type Instant, logCorrection, nextMidnight, utcDay } from "./clock.ts";
+import { ForwardClock, type Instant, logCorrection, monthOf, nextMidnight, nextMonth, utcDay } from "./clock.ts";
 import { type Refusal, refuse } from "./judged-refusal.ts";
 import { Refusals } from "./refusals.ts";
 import type { OpenRequest } from "./request-rows.ts";
@@ -72,8 +72,8 @@ export class Ledger {
 		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
 			this.#windows.count(rateKeys, admittedAt);
 		this.#budgets = new Budgets(utcDay(now));
-		for (const { model, token, microNeurons } of this.#usage.spent(this.#budgets.day))
-			this.#budgets.book(this.#budgets.day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
+		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#budgets.day)))
+			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
 		this.#open.clear();
 		for (const request of this.#requests.underWay()) this.#hold(request, now);
 	}
@@ -187,7 +187,7 @@ export class Ledger {
 			day: this.#budgets.day,
 			open: this.#open.size,
 			budgets: budgets.map((budget) => {
-				const { spent, reserved } = this.#budgets.balance(budget.key);
+				const { spent, reserved } = this.#budgets.balance(budget);
 				return {
 					...budget,
 					spentMicroNeurons: spent,
@@ -249,13 +249,13 @@ export class Ledger {
 		if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
 		if (grant.kind === "refused") {
 			const { budget, held, needed, room } = grant;
-			const { failure, microNeurons } = budget;
-			// Nobody knows when a request under way will settle, and one that is dearer than a day never passes.
+			const { failure, microNeurons, period } = budget;
+			// Nobody knows when a request under way will settle, and one that costs more than the whole budget never passes.
 			const unknown = needed > microNeurons || needed <= room + held;
 			refusals.push({
 				failure,
 				...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
-				until: unknown ? Number.POSITIVE_INFINITY : nextMidnight(now),
+				until: unknown ? Number.POSITIVE_INFINITY : period === "month" ? nextMonth(now) : nextMidnight(now),
 			});
 		}
 		if (grant.kind === "refused" || refusals.length > 0)

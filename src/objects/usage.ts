@@ -139,12 +139,14 @@ export class Usage {
 		}) as UsageReport;
 	}
 
-	/** What a day cost, by model and token. */
-	spent(day: string): { model: string; token: string; microNeurons: number }[] {
+	/** The cost of a month (`2026-11`), by day, model and token. */
+	spent(month: string): { day: string; model: string; token: string; microNeurons: number }[] {
 		return this.#sql
-			.exec<{ model: string; token: string; microNeurons: number }>(
-				"SELECT model, token, total(micro_neurons) AS microNeurons FROM usage WHERE day = ? GROUP BY model, token",
-				day,
+			.exec<{ day: string; model: string; token: string; microNeurons: number }>(
+				`SELECT day, model, token, total(micro_neurons) AS microNeurons FROM usage
+				WHERE day BETWEEN ? AND ? GROUP BY day, model, token`,
+				`${month}-01`,
+				`${month}-31`,
 			)
 			.toArray();
 	}

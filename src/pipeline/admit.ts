@@ -130,14 +130,17 @@ function ratesOf(model: Model, { requestsPerMinute, productRates, models }: Acco
 	return shared === undefined ? [] : [{ key: `task:${model.task}`, perMinute: shared }];
 }
 
-function budgetsOf({ id }: Model, { plan, dailyNeurons, models }: AccountLimits): Budget[] {
+function budgetsOf({ id }: Model, { plan, dailyNeurons, monthlyNeurons, models }: AccountLimits): Budget[] {
 	const budgets: Budget[] = [];
-	const add = (key: string, neurons: number | undefined, failure: Budget["failure"]) => {
-		if (neurons !== undefined)
-			budgets.push({ key, microNeurons: Math.floor(neurons * MICRO_NEURONS), failure });
+	const add = (neurons: number | undefined, budget: Omit<Budget, "microNeurons">) => {
+		if (neurons !== undefined) budgets.push({ ...budget, microNeurons: Math.floor(neurons * MICRO_NEURONS) });
 	};
-	add("account", dailyNeurons, plan === "free" ? "freeAllocationUsed" : "budgetExceeded");
-	add(`model:${id}`, models.get(id)?.dailyNeurons, "budgetExceeded");
+	const failure = "budgetExceeded";
+	const own = models.get(id);
+	add(dailyNeurons, { key: "account", failure: plan === "free" ? "freeAllocationUsed" : failure });
+	add(monthlyNeurons, { key: "account", period: "month", failure });
+	add(own?.dailyNeurons, { key: `model:${id}`, failure });
+	add(own?.monthlyNeurons, { key: `model:${id}`, period: "month", failure });
 	return budgets;
 }
 

@@ -9,7 +9,7 @@ import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
 import { refusal } from "../objects/accounts.ts";
-import { type Admission, MICRO_NEURONS, type Worth } from "../objects/admission.ts";
+import { type Admission, type BudgetPeriod, MICRO_NEURONS, type Worth } from "../objects/admission.ts";
 import { hostOf } from "../objects/health.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
@@ -54,7 +54,7 @@ export interface Explanation {
 	};
 	limits?: {
 		rates: { key: string; per_minute: number; used: number; room: number }[];
-		budgets: { key: string; neurons: number; spent: number; reserved: number; room: number }[];
+		budgets: { key: string; period?: BudgetPeriod; neurons: number; spent: number; reserved: number; room: number }[];
 	};
 	/** Of identical requests; absent where an answer depends on chance or cannot be shared. */
 	cache_key?: string;
@@ -174,6 +174,7 @@ const limitsShown = ({ rates, budgets }: Standing): NonNullable<Explanation["lim
 	rates: rates.map(({ key, perMinute, used, room }) => ({ key, per_minute: perMinute, used, room })),
 	budgets: budgets.map((budget) => ({
 		key: budget.key,
+		...(budget.period && { period: budget.period }),
 		neurons: budget.microNeurons / MICRO_NEURONS,
 		spent: budget.spentMicroNeurons / MICRO_NEURONS,
 		reserved: budget.reservedMicroNeurons / MICRO_NEURONS,

@@ -7,13 +7,13 @@
  */
 import { Hono } from "hono";
 import { AiError, toAiError } from "../errors.ts";
-import { type Budget, MICRO_NEURONS } from "../objects/admission.ts";
+import { type Budget, type BudgetPeriod, MICRO_NEURONS } from "../objects/admission.ts";
 import type { EngineReport } from "../objects/health.ts";
 import type { RefusalsReport } from "../objects/refusals.ts";
 import type { Standing } from "../objects/standing.ts";
 import type { UsageReport } from "../objects/usage.ts";
 import { limitsOf } from "../pipeline/admit.ts";
-import type { AccountLimits, Services } from "../request.ts";
+import type { AccountLimits, NeuronLimits, Services } from "../request.ts";
 import { ACCOUNT_ID, type Bearer, bearerOf } from "./authenticate.ts";
 import { methodNotAllowed } from "./routes.ts";
 
@@ -96,18 +96,17 @@ function accountsFor({ account: own }: Bearer, asked: readonly string[]): string
 	return accounts;
 }
 
-/** Of an account without limits, too, so that what it spends today is told. */
-function budgetsOf({ dailyNeurons, models }: AccountLimits): Budget[] {
-	const budget = (key: string, neurons = Number.POSITIVE_INFINITY): Budget => ({
-		key,
-		microNeurons: neurons * MICRO_NEURONS,
-		failure: "budgetExceeded",
-	});
+/** An account without limits is among them, so that its neurons of the day and the month are shown. */
+function budgetsOf({ dailyNeurons = Infinity, monthlyNeurons = Infinity, models }: AccountLimits): Budget[] {
+	const budgets = (key: string, { dailyNeurons, monthlyNeurons }: NeuronLimits): Budget[] =>
+		([["day", dailyNeurons], ["month", monthlyNeurons]] as const).flatMap(([period, neurons]) =>
+			neurons === undefined
+				? []
+				: [{ key, period, microNeurons: neurons * MICRO_NEURONS, failure: "budgetExceeded" }],
+		);
 	return [
-		budget("account", dailyNeurons),
-		...[...models].flatMap(([id, limits]) =>
-			limits.dailyNeurons === undefined ? [] : [budget(`model:${id}`, limits.dailyNeurons)],
-		),
+		...budgets("account", { dailyNeurons, monthlyNeurons }),
+		...[...models].flatMap(([id, limits]) => budgets(`model:${id}`, limits)),
 	];
 }
 
@@ -135,14 +134,34 @@ export function metricsText(
 				return value(row).map(([labels, amount]): Sample => [{ ...common, ...labels }, amount]);
 			}),
 		);
-	const ofBudgets = (value: (budget: Standing["budgets"][number]) => number): Sample[] =>
+	const ofBudgets = (period: BudgetPeriod, value: (budget: Standing["budgets"][number]) => number): Sample[] =>
 		facts
 			.flatMap(({ account, standing }) =>
-				standing.budgets.map(
-					(budget): Sample => [{ account, budget: budget.key }, value(budget) / MICRO_NEURONS],
-				),
+				standing.budgets
+					.filter((budget) => (budget.period ?? "day") === period)
+					.map((budget): Sample => [{ account, budget: budget.key }, value(budget) / MICRO_NEURONS]),
 			)
 			.filter(([, amount]) => Number.isFinite(amount));
+	const budgetMetrics = (period: BudgetPeriod, prefix: string): Metric[] => [
+		{
+			name: `${prefix}_budget_neurons`,
+			type: "gauge",
+			help: `Neurons that may be used in a UTC ${period}; absent where there is no limit.`,
+			samples: ofBudgets(period, ({ microNeurons }) => microNeurons),
+		},
+		{
+			name: `${prefix}_spent_neurons`,
+			type: "gauge",
+			help: `Neurons billed for this UTC ${period}.`,
+			samples: ofBudgets(period, ({ spentMicroNeurons }) => spentMicroNeurons),
+		},
+		{
+			name: `${prefix}_reserved_neurons`,
+			type: "gauge",
+			help: `Neurons reserved for requests under way that began in this UTC ${period}.`,
+			samples: ofBudgets(period, ({ reservedMicroNeurons }) => reservedMicroNeurons),
+		},
+	];
 	const all: Metric[] = [
 		{
 			name: "up",
@@ -203,24 +222,8 @@ export function metricsText(
 			help: "Requests under way.",
 			samples: ofEach(({ standing }) => standing.open),
 		},
-		{
-			name: "daily_budget_neurons",
-			type: "gauge",
-			help: "Neurons that may be used in a UTC day; absent where there is no end.",
-			samples: ofBudgets(({ microNeurons }) => microNeurons),
-		},
-		{
-			name: "daily_spent_neurons",
-			type: "gauge",
-			help: "Neurons billed for this UTC day.",
-			samples: ofBudgets(({ spentMicroNeurons }) => spentMicroNeurons),
-		},
-		{
-			name: "daily_reserved_neurons",
-			type: "gauge",
-			help: "Neurons held for requests under way.",
-			samples: ofBudgets(({ reservedMicroNeurons }) => reservedMicroNeurons),
-		},
+		...budgetMetrics("day", "daily"),
+		...budgetMetrics("month", "monthly"),
 		{
 			name: "engine_circuit",
 			type: "gauge",

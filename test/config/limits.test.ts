@@ -65,6 +65,20 @@ describe("LIMITS of accounts", () => {
 		expect(accounts.get("team-b")).toMatchObject({ plan: "paid", dailyNeurons: 9, requestsPerMinute: {} });
 	});
 
+	it("bound a month of an account and of a model", () => {
+		const { everyone, accounts } = limitsOf({
+			monthly_neurons: 900,
+			models: { "@cf/a/b": { monthly_neurons: 30 } },
+			accounts: { trial: { plan: "free" }, team: { monthly_neurons: 5 } },
+		});
+		expect(everyone).toMatchObject({
+			monthlyNeurons: 900,
+			models: new Map([["@cf/a/b", { monthlyNeurons: 30 }]]),
+		});
+		expect(accounts.get("trial")).toMatchObject({ dailyNeurons: 10_000, monthlyNeurons: 900 });
+		expect(accounts.get("team")?.monthlyNeurons).toBe(5);
+	});
+
 	it.each([
 		[{ plan: "gold" }, 'LIMITS.plan: expected "free" or "paid", found "gold"'],
 		[{ daily_neurons: -1 }, "LIMITS.daily_neurons: expected at least 0, found -1"],
@@ -78,7 +92,7 @@ describe("LIMITS of accounts", () => {
 		],
 		[
 			{ accounts: { a: { json_bytes: 1 } } },
-			"LIMITS.accounts.a.json_bytes: expected no such field, only plan, daily_neurons, requests_per_minute and models",
+			"LIMITS.accounts.a.json_bytes: expected no such field, only plan, daily_neurons, monthly_neurons, requests_per_minute and models",
 		],
 		[
 			{ models: { m: { requests_per_minute: 0 } } },

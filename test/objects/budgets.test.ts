@@ -108,17 +108,31 @@ describe("Budgets", () => {
 		const budgets = new Budgets(DAY);
 		budgets.book(DAY, ["account"], { spent: 5, reserved: 7 });
 		budgets.turnTo("2026-11-22");
-		expect(budgets.balance("account")).toEqual({ spent: 0, reserved: 0 });
+		expect(budgets.balance({ key: "account" })).toEqual({ spent: 0, reserved: 0 });
 		budgets.book(DAY, ["account"], { spent: 6, reserved: -7 });
-		expect(budgets.balance("account")).toEqual({ spent: 0, reserved: 0 });
+		expect(budgets.balance({ key: "account" })).toEqual({ spent: 0, reserved: 0 });
+	});
+
+	it("keeps a month across its days, and begins the next with nothing", () => {
+		const month = { key: "account", period: "month" } as const;
+		const budgets = new Budgets("2026-11-29");
+		budgets.book("2026-11-29", ["account"], { spent: 5, reserved: 7 });
+		budgets.turnTo("2026-11-30");
+		expect(budgets.balance(month)).toEqual({ spent: 5, reserved: 7 });
+		budgets.book("2026-11-29", ["account"], { spent: 6, reserved: -7 });
+		expect(budgets.balance(month)).toEqual({ spent: 11, reserved: 0 });
+		budgets.turnTo("2026-12-01");
+		expect(budgets.balance(month)).toEqual({ spent: 0, reserved: 0 });
+		budgets.book("2026-11-30", ["account"], { spent: 3, reserved: 0 });
+		expect(budgets.balance(month)).toEqual({ spent: 0, reserved: 0 });
 	});
 });
 
 describe("describeRefusal", () => {
-	const text = (key: string, held = 0) =>
+	const text = (key: string, held = 0, period?: "month") =>
 		describeRefusal({
 			kind: "refused",
-			budget: { key, microNeurons: 10_000_000, failure: "budgetExceeded" },
+			budget: { key, microNeurons: 10_000_000, failure: "budgetExceeded", ...(period && { period }) },
 			room: 3_250_000,
 			held,
 			needed: 12_500_000,
@@ -133,5 +147,6 @@ describe("describeRefusal", () => {
 		);
 		expect(text("account")).toContain("the daily budget of this account is 10,");
 		expect(text("token:0123")).toContain("the daily budget of this token is 10,");
+		expect(text("account", 0, "month")).toContain("the monthly budget of this account is 10,");
 	});
 });

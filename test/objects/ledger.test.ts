@@ -224,6 +224,43 @@ describe("midnight UTC", () => {
 		}));
 });
 
+describe("a monthly budget", () => {
+	const MONTH: Budget = { key: "account", period: "month", microNeurons: 1_000, failure: "budgetExceeded" };
+	const month = ({ ledger }: Bench) => {
+		const [budget] = ledger.standing({ credential: OPERATOR, rates: [], budgets: [MONTH] }).budgets;
+		return [budget?.spentMicroNeurons, budget?.reservedMicroNeurons, budget?.roomMicroNeurons];
+	};
+	const DAY_SECONDS = 24 * 3600;
+
+	it("counts all days of a UTC month, also after a restart, and refuses until the next month", () =>
+		onBench((bench) => {
+			bench.ledger.settle([settlement(reserve(bench, 600), { microNeurons: 600 })]);
+			bench.time = MIDNIGHT + 1_000;
+			reserve(bench, 300);
+			bench.restart();
+			expect(month(bench)).toEqual([600, 300, 100]);
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 300 });
+			const asked = () => admission({ worth: worth(401), budgets: [FREE, MONTH] });
+			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, failure: "budgetExceeded" });
+			bench.ledger.expire();
+			bench.time = Date.UTC(2026, 10, 30, 23, 59, 59);
+			bench.ledger.expire();
+			expect(month(bench)).toEqual([900, 0, 100]);
+			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter: 1 });
+			bench.time += SECOND;
+			expect(month(bench)).toEqual([0, 0, 1_000]);
+			expect(bench.ledger.admit(asked())).toEqual({ ok: true });
+		}));
+
+	it("says when the month ends, not the day", () =>
+		onBench((bench) => {
+			bench.ledger.settle([settlement(reserve(bench, 1_000), { microNeurons: 1_000 })]);
+			bench.time = MIDNIGHT;
+			const refused = bench.ledger.admit(admission({ worth: worth(1), budgets: [FREE, MONTH] }));
+			expect(refused).toMatchObject({ ok: false, retryAfter: 9 * DAY_SECONDS });
+		}));
+});
+
 describe("a clock that goes back", () => {
 	it("opens no window early, and says how long it really takes", () =>
 		onBench((bench) => {
