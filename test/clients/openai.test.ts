@@ -248,7 +248,12 @@ describe("openai SDK", () => {
 	it("throws its own errors with our status", async () => {
 		await expect(
 			client.chat.completions.create({ model: "@cf/meta/nothing", messages: ALICE }),
-		).rejects.toMatchObject({ status: 400, message: expect.stringContaining("5007") });
+		).rejects.toMatchObject({
+			status: 400,
+			code: "model_not_found",
+			param: "model",
+			message: expect.stringContaining("400 AiError: No such model: No such model @cf/meta/nothing"),
+		});
 		await expect(
 			client.chat.completions.create({ model: KIMI, messages: ALICE, temperature: 9 }),
 		).rejects.toBeInstanceOf(OpenAI.BadRequestError);
