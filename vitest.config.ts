@@ -113,6 +113,8 @@ export default defineConfig({
 					name: "binding",
 					isolate: false,
 					include: ["test/clients/binding/*.test.ts"],
+					// As above: the plugin's Worker loads backends late, too.
+					testTimeout: 15_000,
 					globalSetup: ["test/clients/binding/build.ts", "test/clients/binding/providers.ts"],
 					// After the tests of the package itself, which build it again.
 					sequence: { groupOrder: 1 },

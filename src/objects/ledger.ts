@@ -10,7 +10,15 @@
 import type { Admission, Admitted, RateLimit, Settlement } from "./admission.ts";
 import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
-import { ForwardClock, type Instant, logCorrection, monthOf, nextMidnight, nextMonth, utcDay } from "./clock.ts";
+import {
+	ForwardClock,
+	type Instant,
+	logCorrection,
+	monthOf,
+	nextMidnight,
+	nextMonth,
+	utcDay,
+} from "./clock.ts";
 import { type Refusal, refuse } from "./judged-refusal.ts";
 import { Refusals } from "./refusals.ts";
 import type { OpenRequest } from "./request-rows.ts";

@@ -54,7 +54,14 @@ export interface Explanation {
 	};
 	limits?: {
 		rates: { key: string; per_minute: number; used: number; room: number }[];
-		budgets: { key: string; period?: BudgetPeriod; neurons: number; spent: number; reserved: number; room: number }[];
+		budgets: {
+			key: string;
+			period?: BudgetPeriod;
+			neurons: number;
+			spent: number;
+			reserved: number;
+			room: number;
+		}[];
 	};
 	/** Of identical requests; absent where an answer depends on chance or cannot be shared. */
 	cache_key?: string;

@@ -99,7 +99,12 @@ function accountsFor({ account: own }: Bearer, asked: readonly string[]): string
 /** An account without limits is among them, so that its neurons of the day and the month are shown. */
 function budgetsOf({ dailyNeurons = Infinity, monthlyNeurons = Infinity, models }: AccountLimits): Budget[] {
 	const budgets = (key: string, { dailyNeurons, monthlyNeurons }: NeuronLimits): Budget[] =>
-		([["day", dailyNeurons], ["month", monthlyNeurons]] as const).flatMap(([period, neurons]) =>
+		(
+			[
+				["day", dailyNeurons],
+				["month", monthlyNeurons],
+			] as const
+		).flatMap(([period, neurons]) =>
 			neurons === undefined
 				? []
 				: [{ key, period, microNeurons: neurons * MICRO_NEURONS, failure: "budgetExceeded" }],
@@ -134,7 +139,10 @@ export function metricsText(
 				return value(row).map(([labels, amount]): Sample => [{ ...common, ...labels }, amount]);
 			}),
 		);
-	const ofBudgets = (period: BudgetPeriod, value: (budget: Standing["budgets"][number]) => number): Sample[] =>
+	const ofBudgets = (
+		period: BudgetPeriod,
+		value: (budget: Standing["budgets"][number]) => number,
+	): Sample[] =>
 		facts
 			.flatMap(({ account, standing }) =>
 				standing.budgets

@@ -111,6 +111,12 @@ export interface ChatInput {
 	dropped?: readonly string[];
 }
 
+/** Whether the answer is to have sound beside its text. */
+export function asksForAudio({ passthrough }: ChatInput): boolean {
+	const modalities = passthrough?.modalities;
+	return Array.isArray(modalities) && modalities.includes("audio");
+}
+
 /**
  * What was asked, of a caller whose dialect is an upstream's own: such an upstream is told what this hub has no word for
  * as it was said, and its answer comes with a `verbatim` of its own.

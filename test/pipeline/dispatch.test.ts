@@ -103,6 +103,27 @@ describe("dispatch", () => {
 		});
 	});
 
+	it("passes over engines that give no audio where the answer is to have some, and says so when none does", async () => {
+		const input = {
+			messages: [{ role: "user" as const, content: "Hi" }],
+			stream: false,
+			passthrough: { modalities: ["text", "audio"], audio: { voice: "alloy", format: "wav" } },
+		};
+		const call: TaskCall = { task: "text-generation", input };
+		const a = { kind: "ollama", url: "http://a" } as const;
+		const { engines, run } = world({ replies: { a: ok, b: ok }, targets: { a } });
+		expect((await run(call)).served).toMatchObject({ backend: "b", attempts: 1 });
+		expect(engines()).toEqual(["b"]);
+		for (const kind of ["simulator", "anthropic", "gemini", "ollama", "workers-ai", "cog"] as const) {
+			const { engines, failure } = world({ replies: { a: ok }, targets: { a: { kind, url: "http://a" } } });
+			expect(await failure(call)).toMatchObject({
+				code: 8001,
+				description: `Invalid input: modalities: backend 'a' (${kind}) gives no audio`,
+			});
+			expect(engines()).toEqual([]);
+		}
+	});
+
 	it("says which backend lacks the task, when all do", async () => {
 		const audio = { bytes: new Uint8Array(1) };
 		const { engines, failure } = world({ replies: { a: ok } });

@@ -107,3 +107,58 @@ describe("fields that engines know", () => {
 		});
 	});
 });
+
+describe("audio in an answer", () => {
+	const AUDIO = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "wav" } };
+
+	it("is refused where the engine gives none", async () => {
+		const { post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+		const response = await post("/v1/chat/completions", { ...BODY, ...AUDIO });
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({
+			errors: [{ code: 8001 }],
+			error: { param: "modalities", message: expect.stringContaining("(simulator) gives no audio") },
+		});
+		const text = await post("/v1/chat/completions", { ...BODY, modalities: ["text"] });
+		expect(text.status).toBe(200);
+	});
+
+	it("comes back as an engine sent it, whole and streamed", async () => {
+		const audio = { id: "audio_1", data: "UklGRg==", expires_at: 1, transcript: "Hello" };
+		const message = { role: "assistant", content: null, audio };
+		const whole = engine(() =>
+			Response.json({ ...completion(""), choices: [{ index: 0, message, finish_reason: "stop" }] }),
+		);
+		const response = await whole.post("/v1/chat/completions", { ...BODY, ...AUDIO });
+		expect(await whole.requests[0]?.json()).toMatchObject(AUDIO);
+		expect(await response.json()).toMatchObject({ choices: [{ message: { content: null, audio } }] });
+		const streamed = engine(() =>
+			events(
+				chunk({ delta: { role: "assistant", audio } }),
+				chunk({ delta: {}, finish_reason: "stop" }),
+				DONE,
+			),
+		);
+		const stream = await streamed.post("/v1/chat/completions", { ...BODY, ...AUDIO, stream: true });
+		expect(await stream.text()).toContain('"audio":{"id":"audio_1","data":"UklGRg=="');
+	});
+});
+
+describe("top_logprobs", () => {
+	it("is refused without logprobs, which its answer would need", async () => {
+		const { post, requests } = engine(() => Response.json(completion("Hi")));
+		for (const logprobs of [undefined, false]) {
+			const response = await post("/v1/chat/completions", { ...BODY, top_logprobs: 3, logprobs });
+			expect(response.status).toBe(400);
+			expect(await response.json()).toMatchObject({
+				errors: [{ code: 8001 }],
+				error: { param: "top_logprobs" },
+			});
+		}
+		expect(requests).toEqual([]);
+		expect((await post("/v1/chat/completions", { ...BODY, top_logprobs: 3, logprobs: true })).status).toBe(
+			200,
+		);
+		expect((await post("/v1/chat/completions", { ...BODY, top_logprobs: 0 })).status).toBe(200);
+	});
+});

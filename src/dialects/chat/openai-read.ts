@@ -4,6 +4,7 @@ import type { ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
 import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
 import { chatCall } from "./call.ts";
+import { invalidInput } from "./errors.ts";
 import { readResponseFormat } from "./json-mode.ts";
 import { readMessages } from "./messages.ts";
 import { checkLora } from "./native-read.ts";
@@ -34,6 +35,8 @@ export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatI
 	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
 	const { temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias } = inputs;
 	const { chat_template_kwargs, user, lora } = inputs;
+	// As OpenAI and vLLM refuse it: without `logprobs` the answer has no place for them.
+	if (top_logprobs && !logprobs) throw invalidInput("top_logprobs: logprobs must be true");
 	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
 	const passthrough: Record<string, unknown> = {};
 	for (const field of PASSED_ON) if (inputs[field] != null) passthrough[field] = inputs[field];

@@ -1,6 +1,6 @@
 /** How a second engine is asked for the rest of an answer. Pure. */
 import type { PlannedTarget } from "../../request.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import { asksForAudio, type ChatInput } from "../../tasks/text-generation.ts";
 import type { Said, Segment } from "./said.ts";
 
 export interface Question {
@@ -15,10 +15,9 @@ export interface Question {
  * Whether what was cut can be joined to another answer. Not of several answers at once, nor of what belongs to single
  * tokens or is no text: chunks of those cannot be cut where the first answer was.
  */
-export function isJoinable({ n = 1, logprobs, passthrough }: ChatInput): boolean {
-	const modalities = passthrough?.modalities;
-	const spoken = Array.isArray(modalities) && modalities.includes("audio");
-	return n === 1 && !logprobs && !spoken;
+export function isJoinable(input: ChatInput): boolean {
+	const { n = 1, logprobs } = input;
+	return n === 1 && !logprobs && !asksForAudio(input);
 }
 
 /** In the order to try. The same sampling and seed, so that the same engine would say the same again. */

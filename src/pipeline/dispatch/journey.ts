@@ -8,7 +8,7 @@ import { AiError, type FailedCall, toAiError } from "../../errors.ts";
 import { hostOf, type Trial } from "../../objects/health.ts";
 import type { Plan, PlannedTarget, Served, Services } from "../../request.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
-import type { ChatCompletion } from "../../tasks/text-generation.ts";
+import { asksForAudio, type ChatCompletion } from "../../tasks/text-generation.ts";
 import { inTurn, type Turn } from "./in-turn.ts";
 import { isHealthy } from "./verdict.ts";
 
@@ -135,6 +135,12 @@ export class Journey {
 				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) ${lack}`,
 				{ retryable: true },
 			);
+		if (givesTextOnly(target, call))
+			throw new AiError(
+				"invalidInput",
+				`Invalid input: modalities: backend '${target.backend}' (${target.kind}) gives no audio`,
+				{ retryable: true },
+			);
 		const trial = services.health.ask(target);
 		this.served.attempts++;
 		this.#calls.set(target, this.callsOf(target) + 1);
@@ -215,6 +221,10 @@ function notUnderstood({ kind }: Target, call: TaskCall): string | undefined {
 	const { unread, dialect } = (call.task === "text-generation" && call.input.verbatim) || {};
 	return unread === undefined || kind === dialect ? undefined : `does not know all of it (${unread})`;
 }
+
+/** Sound in a chat's answer is OpenAI's own field: only engines of that kind get it, and decide. */
+const givesTextOnly = ({ kind }: Target, call: TaskCall): boolean =>
+	kind !== "openai" && call.task === "text-generation" && asksForAudio(call.input);
 
 /** The compiler cannot see that a task's handler takes that task's input: the table's type says it. */
 const handlerOf = (tasks: BackendTasks | undefined, { task }: TaskCall): Handler | undefined =>
