@@ -2,8 +2,12 @@ import { expect, it } from "vitest";
 import type { Question } from "../../../src/tasks/decision.ts";
 import { run } from "./fixture.ts";
 
-const decide = async (state: unknown, questions: Record<string, Question>, images: string[] = []) =>
-	run("decision", { model: "clef", state, questions, images, audio: [], videos: [] });
+const decide = async (
+	state: unknown,
+	questions: Record<string, Question>,
+	images: string[] = [],
+	audio: string[] = [],
+) => run("decision", { model: "clef", state, questions, images, audio, videos: [] });
 
 const route: Question = {
 	type: "choice",
@@ -57,4 +61,41 @@ it("counts what it reads as the product does, images too, and writes nothing", a
 			tokens,
 		);
 	expect((await decide("a b c d", { route })).usage.input_tokens - bare.input_tokens).toBe(1);
+});
+
+it("counts 780 tokens for a minute of sound", async () => {
+	const bare = (await decide("a", { route })).usage.input_tokens;
+	// Mono, 8 bits, 100 samples a second.
+	const wav = (seconds: number) => {
+		const bytes = Buffer.alloc(44 + 100 * seconds);
+		bytes.write("RIFF", 0);
+		bytes.writeUInt32LE(bytes.length - 8, 4);
+		bytes.write("WAVEfmt ", 8);
+		for (const [at, value] of [
+			[16, 16],
+			[24, 100],
+			[28, 100],
+			[40, 100 * seconds],
+		] as const)
+			bytes.writeUInt32LE(value, at);
+		for (const [at, value] of [
+			[20, 1],
+			[22, 1],
+			[32, 1],
+			[34, 8],
+		] as const)
+			bytes.writeUInt16LE(value, at);
+		bytes.write("data", 36);
+		return `data:audio/wav;base64,${bytes.toString("base64")}`;
+	};
+	for (const [seconds, tokens] of [
+		[60, 780],
+		[1, 13],
+		[90, 1_170],
+	] as const) {
+		const { usage } = await decide("a", { route }, [], [wav(seconds)]);
+		expect(usage.input_tokens - bare).toBe(tokens);
+	}
+	const { usage } = await decide("a", { route }, [], [wav(60), wav(1)]);
+	expect(usage.input_tokens - bare).toBe(793);
 });
