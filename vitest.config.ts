@@ -54,6 +54,7 @@ export default defineConfig({
 					name: "worker",
 					// One Worker for all files: the code keeps no state between requests, and neither may its tests.
 					isolate: false,
+					setupFiles: ["test/property-sizes.ts"],
 					include: ["test/**/*.test.ts"],
 					exclude: ["test/clients/**", "test/node/**"],
 					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
@@ -64,6 +65,7 @@ export default defineConfig({
 				// The project's own scripts and packages, on Node.
 				test: {
 					name: "node",
+					setupFiles: ["test/property-sizes.ts"],
 					include: ["test/node/**/*.test.ts"],
 					testTimeout: 30_000,
 				},

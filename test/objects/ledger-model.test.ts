@@ -147,66 +147,70 @@ const step = fc.oneof(
 );
 
 describe("the ledger and its model", () => {
-	it("agree after any operations", () =>
-		onBench(({ storage }) => {
-			fc.assert(
-				fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-					storage.sql.exec("DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS usage");
-					const model = new Model();
-					const open = (): Ledger => new Ledger(storage, () => model.clock);
-					let ledger = open();
-					let tickets = 0;
-					for (const step of steps) {
-						switch (step.kind) {
-							case "admit": {
-								const id = MODELS[step.model] ?? "";
-								const bearer = TOKENS[step.token];
-								const asked = ask(id, `ticket-${++tickets}`, step);
-								const { would } = ledger.standing({ ...asked, asked }, bearer);
-								const admitted = ledger.admit(asked, bearer);
-								expect(would).toEqual(admitted);
-								expect(admitted.ok).toBe(model.admit(asked, bearer?.id ?? ""));
-								if (admitted.ok) {
-									const { reserved } = model.entries.at(-1) ?? {};
-									const { fixed, perToken, tokens } = step;
-									expect(fixed + perToken * (admitted.outputTokens ?? tokens)).toBe(reserved);
+	it(
+		"agree after any operations",
+		() =>
+			onBench(({ storage }) => {
+				fc.assert(
+					fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+						storage.sql.exec("DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS usage");
+						const model = new Model();
+						const open = (): Ledger => new Ledger(storage, () => model.clock);
+						let ledger = open();
+						let tickets = 0;
+						for (const step of steps) {
+							switch (step.kind) {
+								case "admit": {
+									const id = MODELS[step.model] ?? "";
+									const bearer = TOKENS[step.token];
+									const asked = ask(id, `ticket-${++tickets}`, step);
+									const { would } = ledger.standing({ ...asked, asked }, bearer);
+									const admitted = ledger.admit(asked, bearer);
+									expect(would).toEqual(admitted);
+									expect(admitted.ok).toBe(model.admit(asked, bearer?.id ?? ""));
+									if (admitted.ok) {
+										const { reserved } = model.entries.at(-1) ?? {};
+										const { fixed, perToken, tokens } = step;
+										expect(fixed + perToken * (admitted.outputTokens ?? tokens)).toBe(reserved);
+									}
+									break;
 								}
-								break;
+								case "settle": {
+									const batch = step.which.flatMap(([place, share]) => {
+										const entry = model.entries[Math.floor(place * (model.entries.length - 1))];
+										if (!entry) return [];
+										const microNeurons = Math.floor((entry.reserved * share) / 100);
+										return [settlement(entry.ticket, { outcome: step.outcome, microNeurons })];
+									});
+									ledger.settle(batch);
+									for (const one of batch) model.settle(one);
+									break;
+								}
+								case "wait":
+									model.clock += step.ms;
+									break;
+								case "expire":
+									ledger.expire();
+									model.expire();
+									break;
+								case "restart":
+									ledger = open();
+									model.restart();
+									break;
+								default:
+									step satisfies never;
 							}
-							case "settle": {
-								const batch = step.which.flatMap(([place, share]) => {
-									const entry = model.entries[Math.floor(place * (model.entries.length - 1))];
-									if (!entry) return [];
-									const microNeurons = Math.floor((entry.reserved * share) / 100);
-									return [settlement(entry.ticket, { outcome: step.outcome, microNeurons })];
-								});
-								ledger.settle(batch);
-								for (const one of batch) model.settle(one);
-								break;
-							}
-							case "wait":
-								model.clock += step.ms;
-								break;
-							case "expire":
-								ledger.expire();
-								model.expire();
-								break;
-							case "restart":
-								ledger = open();
-								model.restart();
-								break;
-							default:
-								step satisfies never;
+							expectSame(ledger, model);
 						}
-						expectSame(ledger, model);
-					}
-					// Whatever the last operation was.
-					model.restart();
-					expectSame(open(), model);
-				}),
-				{ numRuns: 150 },
-			);
-		}));
+						// Whatever the last operation was.
+						model.restart();
+						expectSame(open(), model);
+					}),
+					{ numRuns: 80 },
+				);
+			}),
+		60_000,
+	);
 });
 
 function ask(
