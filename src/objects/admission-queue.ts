@@ -12,17 +12,17 @@
 import type { Admission, Admitted } from "./admission.ts";
 
 /** Many times what a call takes. */
-export const PATIENCE_MS = 100;
+const PATIENCE_MS = 100;
 /** Of one that was taken along: the call is lost. */
 export const LOST_AFTER_MS = 10_000;
 /** What one call takes along, so that it does not hold the object up for long. */
-export const MAX_TOGETHER = 100;
+const MAX_TOGETHER = 100;
 /** Less than most engines take for their first word, and enough for company where there is much to do. */
-export const GATHER_MS = 10;
+const GATHER_MS = 10;
 /** After a call, as many times what it took: where calls are slow, because there is much to do, they are fewer. */
 const REST = 3;
 /** One slow call is no reason for a long rest. */
-export const MAX_REST_MS = 30;
+const MAX_REST_MS = 30;
 
 export interface QueueWorld {
 	now(): number;

@@ -9,11 +9,11 @@
  */
 
 /** Failures in a row that open a closed circuit. */
-export const FAILURES_TO_OPEN = 5;
-export const FIRST_REST_MS = 5_000;
-export const LONGEST_REST_MS = 20_000;
+const FAILURES_TO_OPEN = 5;
+const FIRST_REST_MS = 5_000;
+const LONGEST_REST_MS = 20_000;
 /** A probe that has not begun to answer for so long no longer keeps others from trying. */
-export const PROBE_MS = 10_000;
+const PROBE_MS = 10_000;
 
 export type Standing = "closed" | "probe" | "open";
 

@@ -35,7 +35,7 @@ export interface Asking {
 }
 
 /** Of more nobody needs to know. */
-export const MAX_ROOM = 1_000_000;
+const MAX_ROOM = 1_000_000;
 
 type Asked = Pick<Admission, "model" | "unpriced" | "worth"> & Pick<StandingQuery, "budgets" | "rates">;
 

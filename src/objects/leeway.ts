@@ -11,9 +11,9 @@ import { LOST_AFTER_MS } from "./admission-queue.ts";
 import { priceOf } from "./budgets.ts";
 
 /** So long a word of the account's counts. */
-export const LEEWAY_MS = 1000;
+const LEEWAY_MS = 1000;
 /** At most this part of the room is used at once without an answer: other isolates use it too. */
-export const SHARE = 1 / 8;
+const SHARE = 1 / 8;
 /** Of more, those are forgotten that were not asked for the longest. */
 const MAX_KNOWN = 1000;
 

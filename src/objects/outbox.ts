@@ -11,10 +11,10 @@
  */
 import type { Settlement } from "./admission.ts";
 
-export const FLUSH_AFTER_MS = 100;
-export const MAX_PENDING = 100;
+const FLUSH_AFTER_MS = 100;
+const MAX_PENDING = 100;
 /** Failures in a row after which a flush leaves the rest to the next admission or settlement. */
-export const MAX_TRIES = 4;
+const MAX_TRIES = 4;
 /** Each wait after a failure is this much longer: 0.4, 1.6 and 6.4 seconds. */
 const WAIT_GROWTH = 4;
 /** A flush or a call so old may be dead. */

@@ -10,9 +10,9 @@ import type { SocketFrames } from "../dialects/dialect.ts";
 import { type AiError, toAiError } from "../errors.ts";
 import { logFailure } from "../log.ts";
 
-export const MAX_FRAME_BYTES = 1024 * 1024;
+const MAX_FRAME_BYTES = 1024 * 1024;
 /** Minutes of sound: an ear that is so far behind will not catch up. */
-export const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Of a close frame (RFC 6455, 5.5). */
 const MAX_REASON_BYTES = 123;
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { FAILURES_TO_OPEN, FIRST_REST_MS } from "../../src/objects/breaker.ts";
 import { FleetView, type News, type View } from "../../src/objects/fleet.ts";
 import { IsolateHealth } from "../../src/objects/health.ts";
 
@@ -36,7 +35,7 @@ const fail = (health: IsolateHealth, times: number) => {
 describe("IsolateHealth", () => {
 	it("holds each target's circuit apart", () => {
 		const health = world().isolate();
-		fail(health, FAILURES_TO_OPEN);
+		fail(health, 5);
 		expect(health.standing(TARGET)).toBe("open");
 		expect(health.standing(OTHER)).toBe("closed");
 		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
@@ -51,14 +50,14 @@ describe("IsolateHealth", () => {
 			await settle();
 		};
 		await later(0, second);
-		fail(first, FAILURES_TO_OPEN);
+		fail(first, 5);
 		await settle();
 		await later(500, first);
 		await later(1000, second);
 		expect(second.standing(TARGET)).toBe("closed");
 		await later(500, second);
 		expect(second.standing(TARGET)).toBe("open");
-		clock.now += FIRST_REST_MS - 2000;
+		clock.now += 3_000;
 		expect(second.standing(TARGET)).toBe("probe");
 
 		first.ask(TARGET).begin();
@@ -70,7 +69,7 @@ describe("IsolateHealth", () => {
 
 	it("adds up the failures that no isolate alone would open its circuit for", async () => {
 		const { clock, isolate, settle } = world();
-		const isolates = Array.from({ length: FAILURES_TO_OPEN }, isolate);
+		const isolates = Array.from({ length: 5 }, isolate);
 		for (const health of isolates) {
 			fail(health, 1);
 			await settle();
@@ -103,10 +102,10 @@ describe("IsolateHealth", () => {
 		for (const exchange of [gone, thrown, silent]) {
 			const { clock, isolate, background } = world(exchange);
 			const health = isolate();
-			fail(health, FAILURES_TO_OPEN);
+			fail(health, 5);
 			await Promise.race([Promise.all(background), Promise.resolve()]);
 			expect(health.standing(TARGET)).toBe("open");
-			clock.now += FIRST_REST_MS;
+			clock.now += 5_000;
 			expect(health.standing(TARGET)).toBe("probe");
 			const before = background.length;
 			clock.now += 20_000;
@@ -119,7 +118,7 @@ describe("IsolateHealth", () => {
 	it("believes its own later success, not an old view", async () => {
 		const { clock, isolate, settle } = world();
 		const [first, second] = [isolate(), isolate()];
-		fail(first, FAILURES_TO_OPEN);
+		fail(first, 5);
 		clock.now += 600;
 		first.ask(OTHER).succeed();
 		await settle();
@@ -132,8 +131,8 @@ describe("IsolateHealth", () => {
 	it("forgets the closed circuit that was not used for longest, an open one only where all are", () => {
 		const health = world().isolate();
 		const used = { ...TARGET, backend: "used" };
-		for (let i = 0; i < FAILURES_TO_OPEN - 1; i++) health.ask(used).fail();
-		fail(health, FAILURES_TO_OPEN);
+		for (let i = 0; i < 4; i++) health.ask(used).fail();
+		fail(health, 5);
 		for (let i = 0; i < 5000; i++) {
 			health.ask({ ...OTHER, model: `m${i}` }).succeed();
 			// In use, so not the first to be forgotten.
@@ -147,14 +146,14 @@ describe("IsolateHealth", () => {
 	it("has one circuit for all models whose names callers make up", () => {
 		const health = world().isolate();
 		const named = (model: string) => ({ ...TARGET, model, anyModel: true as const });
-		for (let i = 0; i < FAILURES_TO_OPEN; i++) health.ask(named(`m${i}`)).fail();
+		for (let i = 0; i < 5; i++) health.ask(named(`m${i}`)).fail();
 		expect(health.standing(named("n"))).toBe("open");
 		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
 	});
 
 	it("counts a trial's end once", () => {
 		const health = world().isolate();
-		for (let i = 0; i < FAILURES_TO_OPEN - 1; i++) {
+		for (let i = 0; i < 4; i++) {
 			const trial = health.ask(TARGET);
 			trial.fail();
 			trial.fail();

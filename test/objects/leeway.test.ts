@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Admission, Admitted } from "../../src/objects/admission.ts";
-import { LOST_AFTER_MS } from "../../src/objects/admission-queue.ts";
-import { LEEWAY_MS, Leeway, SHARE } from "../../src/objects/leeway.ts";
+import { Leeway } from "../../src/objects/leeway.ts";
 import { admission, worth } from "./ask.ts";
 
 const TEAM = "team-a";
@@ -32,32 +31,32 @@ describe("Leeway", () => {
 	it("lets a small part of the room go ahead at once, and again what was answered", () => {
 		const leeway = new Leeway();
 		leeway.learn(TEAM, asked(), yes(80), 0);
-		expect(atOnce(leeway)).toBe(80 * SHARE);
+		expect(atOnce(leeway)).toBe(10);
 		leeway.take(TEAM, asked(), 0);
-		expect(atOnce(leeway)).toBe(80 * SHARE - 1);
+		expect(atOnce(leeway)).toBe(9);
 		leeway.release(TEAM);
-		expect(atOnce(leeway)).toBe(80 * SHARE);
-		leeway.learn(TEAM, asked(), yes(1 / SHARE - 1), 0);
+		expect(atOnce(leeway)).toBe(10);
+		leeway.learn(TEAM, asked(), yes(7), 0);
 		expect(atOnce(leeway)).toBe(0);
 	});
 
 	it("does not count for ever who never hears an answer", () => {
 		const leeway = new Leeway();
-		for (let i = 0; i < 80 * SHARE; i++) {
+		for (let i = 0; i < 10; i++) {
 			leeway.learn(TEAM, asked(), yes(80), i);
 			expect(leeway.take(TEAM, asked(), i)).toBeDefined();
 		}
-		leeway.learn(TEAM, asked(), yes(80), LOST_AFTER_MS - 1);
-		expect(atOnce(leeway, asked(), LOST_AFTER_MS - 1)).toBe(0);
-		leeway.learn(TEAM, asked(), yes(80), LOST_AFTER_MS + 3);
-		expect(atOnce(leeway, asked(), LOST_AFTER_MS + 3)).toBe(4);
+		leeway.learn(TEAM, asked(), yes(80), 9_999);
+		expect(atOnce(leeway, asked(), 9_999)).toBe(0);
+		leeway.learn(TEAM, asked(), yes(80), 10_003);
+		expect(atOnce(leeway, asked(), 10_003)).toBe(4);
 	});
 
 	it("counts a dearer request for as many as it costs, and a cheaper one for one", () => {
 		const leeway = new Leeway();
 		leeway.learn(TEAM, asked(), yes(80), 0);
-		expect(atOnce(leeway, asked({ worth: worth(500) }))).toBe((80 / 5) * SHARE);
-		expect(atOnce(leeway, asked({ worth: worth(1) }))).toBe(80 * SHARE);
+		expect(atOnce(leeway, asked({ worth: worth(500) }))).toBe(2);
+		expect(atOnce(leeway, asked({ worth: worth(1) }))).toBe(10);
 		leeway.learn(TEAM, asked({ worth: worth(0) }), yes(80), 0);
 		expect(atOnce(leeway, asked())).toBe(0);
 	});
@@ -68,14 +67,14 @@ describe("Leeway", () => {
 		leeway.learn(TEAM, asked(), yes(80), 0);
 		leeway.learn(TEAM, other, yes(80), 0);
 		leeway.take(TEAM, other, 0);
-		expect(atOnce(leeway)).toBe(80 * SHARE - 1);
+		expect(atOnce(leeway)).toBe(9);
 	});
 
-	it(`forgets after ${LEEWAY_MS} ms, and at a refusal`, () => {
+	it("forgets after a second, and at a refusal", () => {
 		const leeway = new Leeway();
 		leeway.learn(TEAM, asked(), yes(80), 5);
-		expect(atOnce(leeway, asked(), 4 + LEEWAY_MS)).toBe(80 * SHARE);
-		expect(atOnce(leeway, asked(), 5 + LEEWAY_MS)).toBe(0);
+		expect(atOnce(leeway, asked(), 1_004)).toBe(10);
+		expect(atOnce(leeway, asked(), 1_005)).toBe(0);
 		leeway.learn(TEAM, asked(), yes(80), 5);
 		leeway.learn(TEAM, asked(), { ok: false, failure: "rateLimited" }, 6);
 		expect(atOnce(leeway, asked(), 6)).toBe(0);

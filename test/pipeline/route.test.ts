@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_RETRIES } from "../../src/config/route-settings.ts";
 import type { Standing } from "../../src/objects/breaker.ts";
 import { drawAt, rankFor } from "../../src/pipeline/draw.ts";
 import { type RouteServices, route } from "../../src/pipeline/route.ts";
@@ -108,7 +107,7 @@ describe("route", () => {
 					standing: "closed",
 				},
 			],
-			retries: DEFAULT_RETRIES,
+			retries: { attempts: 2, baseMs: 250, maxMs: 5_000 },
 			totalMs: 1000,
 			hedgeMs: 50,
 		});

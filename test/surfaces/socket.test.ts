@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { SocketFrames } from "../../src/dialects/dialect.ts";
 import { AiError } from "../../src/errors.ts";
 import { binding } from "../../src/surfaces/binding.ts";
-import { MAX_FRAME_BYTES, MAX_WAITING_BYTES, socketResponse } from "../../src/surfaces/socket.ts";
+import { socketResponse } from "../../src/surfaces/socket.ts";
 import { joined, silence, tone } from "../backends/simulator/live/sound.ts";
 import { BASE, CALLER, ENGINE_VARS, testGateway, testServices } from "../gateway.ts";
 
@@ -250,8 +250,8 @@ describe("hostile frames", () => {
 
 	it("closes on a frame that is too large, and takes one that is as large as can be", async () => {
 		const { socket, rest } = await open();
-		socket.send(new Uint8Array(MAX_FRAME_BYTES));
-		socket.send(new Uint8Array(MAX_FRAME_BYTES + 2));
+		socket.send(new Uint8Array(1_048_576));
+		socket.send(new Uint8Array(1_048_578));
 		const { frames, code } = await rest();
 		expect(code).toBe(1009);
 		expect(frames.length).toBeLessThan(150);
@@ -312,8 +312,7 @@ describe("a conversation on a socket", () => {
 	it("ends when more waits than there is room for", async () => {
 		const { frames, ended } = held();
 		const { socket, rest } = conversation(frames);
-		for (let sent = 0; sent <= MAX_WAITING_BYTES; sent += MAX_FRAME_BYTES)
-			socket.send(new Uint8Array(MAX_FRAME_BYTES));
+		for (let sent = 0; sent <= 8_388_608; sent += 1_048_576) socket.send(new Uint8Array(1_048_576));
 		expect(await rest()).toMatchObject({ code: 1008, reason: expect.stringContaining("wait to be heard") });
 		expect(await ended).toBe("cancelled");
 	});
