@@ -5,14 +5,12 @@ import { AiError } from "../../src/errors.ts";
 import type { Account } from "../../src/objects/account.ts";
 import { type Accounts, createLedgers } from "../../src/objects/accounts.ts";
 import type { Admission, Settlement } from "../../src/objects/admission.ts";
-import { GATHER_MS } from "../../src/objects/admission-queue.ts";
 import { type DirectoryCalls, KnownAccounts } from "../../src/objects/known-accounts.ts";
-import { LEEWAY_MS } from "../../src/objects/leeway.ts";
 import { OpenObjects } from "../../src/objects/open-objects.ts";
 import { admission, newAccount, settlement, stubOf, TASK, worth } from "./ask.ts";
 
-/** What befalls a call: it does not arrive, or its answer does not come back, or neither is ever known. */
-type Fault = "none" | "lost" | "unanswered" | "hung";
+/** What happens to a call: it is not delivered, its answer is lost, it never ends, or its answer takes 600 ms. */
+type Fault = "none" | "lost" | "unanswered" | "hung" | "slow";
 
 interface Isolate {
 	accounts: Accounts;
@@ -43,6 +41,11 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 	const calls: Isolate["calls"] = [];
 	const logged: AiError[] = [];
 
+	const wait = (milliseconds: number): Promise<void> =>
+		new Promise((resolve) => {
+			timers.push({ at: now + milliseconds, ring: resolve });
+		});
+
 	const faulty = async <T>(method: string, settlements: number, ask: () => Promise<T>): Promise<T> => {
 		calls.push([method, settlements]);
 		const { fault } = self;
@@ -50,6 +53,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 		if (fault === "hung") return new Promise(() => {});
 		const answer = await ask();
 		if (fault === "unanswered") throw new Error("network connection lost");
+		if (fault === "slow") await wait(600);
 		return answer;
 	};
 	const namespace = {
@@ -73,10 +77,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 			known: new KnownAccounts({ directory: () => EVERY_ACCOUNT, now: () => now }),
 			open: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
-			wait: (milliseconds) =>
-				new Promise((resolve) => {
-					timers.push({ at: now + milliseconds, ring: resolve });
-				}),
+			wait,
 			waitUntil: (promise) => {
 				running.add(promise);
 				promise.finally(() => running.delete(promise));
@@ -284,8 +285,13 @@ describe("an object that cannot be asked", () => {
 		world.fault = "lost";
 		const before = world.calls.length;
 		for (const ticket of tickets) world.accounts.of(account).settle(settlement(ticket));
-		await world.pass(0);
-		expect(world.calls.length - before).toBeLessThanOrEqual(2);
+		await world.pass(399);
+		expect(world.calls.slice(before)).toEqual([["settle", 100]]);
+		await world.pass(1);
+		expect(world.calls.slice(before)).toEqual([
+			["settle", 100],
+			["settle", 100],
+		]);
 		world.fault = "none";
 		await world.pass(10_000);
 		expect(await settledOf(account)).toMatchObject({ requests: 130, open: 0 });
@@ -475,7 +481,7 @@ describe("ahead of the object's answer", () => {
 		for (const ahead of others) ahead?.needed();
 		// The first found no call under way.
 		await others[0]?.word;
-		await pass(GATHER_MS);
+		await pass(10);
 		expect(await Promise.all(others.map((ahead) => ahead?.word))).toEqual([{}, {}, {}, {}, {}]);
 		expect(calls).toEqual([
 			["admit", 0],
@@ -493,7 +499,21 @@ describe("ahead of the object's answer", () => {
 		await ledger.admit(admission({ rates: few }));
 		expect(ledger.ahead(admission({ rates: few }))).toBeUndefined();
 		await ledger.admit(admission({ rates }));
-		await pass(LEEWAY_MS);
+		await pass(1_000);
+		expect(ledger.ahead(admission({ rates }))).toBeUndefined();
+	});
+
+	it("goes nobody later than a second after a slow call began", async () => {
+		const account = newAccount();
+		const world = isolate();
+		const ledger = world.accounts.of(account);
+		world.fault = "slow";
+		const admitted = ledger.admit(admission({ rates }));
+		await world.pass(600);
+		await admitted;
+		await world.pass(399);
+		expect(ledger.ahead(admission({ rates }))).toBeDefined();
+		await world.pass(1);
 		expect(ledger.ahead(admission({ rates }))).toBeUndefined();
 	});
 
@@ -502,7 +522,7 @@ describe("ahead of the object's answer", () => {
 		const [mine, theirs] = [isolate(), isolate()];
 		await mine.accounts.of(account).admit(admission({ rates }));
 		for (let i = 1; i < 300; i++) await theirs.accounts.of(account).admit(admission({ rates }));
-		await mine.pass(GATHER_MS);
+		await mine.pass(10);
 		const ahead = mine.accounts.of(account).ahead(admission({ rates }));
 		await expect(ahead?.word).rejects.toMatchObject({ key: "rateLimited" });
 		expect((await settledOf(account)).open).toBe(300);
@@ -524,7 +544,7 @@ describe("ahead of the object's answer", () => {
 		expect(ahead?.expected).toEqual({ outputTokens: 100 });
 		ahead?.needed();
 		expect(await ahead?.word).toEqual({ outputTokens: 100 });
-		await pass(GATHER_MS);
+		await pass(10);
 		// Room for 14 like it: one may go ahead, and two not.
 		const next = ledger.ahead(asked());
 		expect(next).toBeDefined();
@@ -541,7 +561,7 @@ describe("ahead of the object's answer", () => {
 		const world = isolate();
 		const ledger = world.accounts.of(account);
 		await ledger.admit(admission({ rates }));
-		await world.pass(GATHER_MS);
+		await world.pass(10);
 		world.fault = "unanswered";
 		const ahead = ledger.ahead(admission({ rates }));
 		await expect(ahead?.word).rejects.toMatchObject({ key: "ledgerUnavailable" });

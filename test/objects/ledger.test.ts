@@ -116,6 +116,31 @@ describe("budgets", () => {
 			expect(bench.ledger.admit(asked)).toEqual({ ok: true });
 		}));
 
+	it("name midnight for a request that costs exactly a day's budget", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 1);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 1 })]);
+			bench.time = MIDNIGHT - 10_000;
+			expect(bench.ledger.admit(admission({ worth: worth(1_000), budgets: [FREE] }))).toEqual({
+				ok: false,
+				failure: "freeAllocationUsed",
+				retryAfter: 10,
+			});
+		}));
+
+	it("name no time where exactly enough is held by requests under way", () =>
+		onBench((bench) => {
+			const spent = reserve(bench, 400);
+			bench.ledger.settle([settlement(spent, { microNeurons: 400 })]);
+			reserve(bench, 500);
+			bench.time = MIDNIGHT - 10_000;
+			const refusal = { ok: false, failure: "freeAllocationUsed" };
+			const ask = (microNeurons: number) =>
+				bench.ledger.admit(admission({ worth: worth(microNeurons), budgets: [FREE] }));
+			expect(ask(600)).toEqual(refusal);
+			expect(ask(601)).toEqual({ ...refusal, retryAfter: 10 });
+		}));
+
 	it("of the operator are named, and promise no time for what they never pay for", () =>
 		onBench(({ ledger }) => {
 			const budgets: Budget[] = [
