@@ -4,7 +4,7 @@ import { AiError, type FailureKey } from "../../src/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { Accounts } from "../../src/objects/accounts.ts";
-import type { Admission } from "../../src/objects/admission.ts";
+import type { Admission, Granted } from "../../src/objects/admission.ts";
 import { admission, admit, checkPlan, limitsOf, onRoute } from "../../src/pipeline/admit.ts";
 import type { Caller } from "../../src/request.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
@@ -224,6 +224,55 @@ describe("admit", () => {
 		const caller: Caller = { account: "team-a", credential: OPERATOR };
 		await expect(admit({ id: "ticket", caller }, model(LLAMA), CHAT, services)).rejects.toThrow();
 		expect(caller.known).toBe(known);
+	});
+
+	describe("of a speculative request", () => {
+		/** The account's answer may differ from what was expected of it. */
+		const speculate = async (expected: Granted, granted: Granted, call: TaskCall = CHAT) => {
+			const ledger = { ahead: () => ({ expected, word: Promise.resolve(granted), needed: () => {} }) };
+			const { limits, routing } = configure({});
+			const services = {
+				ledgers: { of: () => ledger } as unknown as Accounts,
+				limits,
+				routing,
+				now: () => 0,
+				waitUntil: () => {},
+			};
+			const caller = { account: "team-a", credential: OPERATOR };
+			const entry = await admit({ id: "ticket", caller }, model(LLAMA), call, services);
+			return { first: entry.call, second: await entry.ahead?.word };
+		};
+		const maxTokens = (call: TaskCall | undefined) =>
+			call?.task === "text-generation" ? call.input.max_tokens : undefined;
+
+		it("takes the output that the account really grants", async () => {
+			const smaller = await speculate({ outputTokens: 256 }, { outputTokens: 40 });
+			expect(maxTokens(smaller.first)).toBe(256);
+			expect(maxTokens(smaller.second)).toBe(40);
+			const unbounded = await speculate({ outputTokens: 256 }, {});
+			expect(maxTokens(unbounded.second)).toBeUndefined();
+			const bounded = await speculate({}, { outputTokens: 40 });
+			expect(maxTokens(bounded.first)).toBeUndefined();
+			expect(maxTokens(bounded.second)).toBe(40);
+		});
+
+		it("shares a smaller grant between the choices, and raises no limit of the caller's", async () => {
+			const input = { ...CHAT.input, n: 3, max_tokens: 30 };
+			const { first, second } = await speculate(
+				{ outputTokens: 256 },
+				{ outputTokens: 40 },
+				{ ...CHAT, input },
+			);
+			expect(maxTokens(first)).toBe(30);
+			expect(maxTokens(second)).toBe(13);
+			const least = await speculate({ outputTokens: 256 }, { outputTokens: 2 }, { ...CHAT, input });
+			expect(maxTokens(least.second)).toBe(1);
+		});
+
+		it("is the same call where the grant is as expected", async () => {
+			const { first, second } = await speculate({ outputTokens: 256 }, { outputTokens: 256 });
+			expect(second).toBe(first);
+		});
 	});
 
 	it("reserves for two engines where a route hedges between two", async () => {

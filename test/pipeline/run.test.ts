@@ -71,14 +71,18 @@ describe("a request that goes ahead", () => {
 			services,
 		);
 	/** The real objects; what the account says is the test's, from the second request on. */
-	function gateway(word: (engineAsked: Promise<void>) => Promise<Granted>) {
+	function gateway(word: (engineAsked: Promise<void>) => Promise<Granted>, secondStatus = 200) {
 		let engineCalls = 0;
+		const limits: (number | undefined)[] = [];
 		const { promise: engineAsked, resolve: tellAsked } = Promise.withResolvers<void>();
 		const services = testServices({
 			vars: ENGINE_VARS,
-			fetch: async () => {
+			fetch: async (input, init) => {
 				engineCalls++;
+				limits.push((await new Request(input, init).json<{ max_tokens?: number }>()).max_tokens);
 				tellAsked();
+				if (engineCalls > 1 && secondStatus !== 200)
+					return Response.json({ error: { message: "refused" } }, { status: secondStatus });
 				return Response.json(completion("Hello"));
 			},
 		});
@@ -102,6 +106,7 @@ describe("a request that goes ahead", () => {
 		return {
 			services: { ...services, ledgers },
 			settled,
+			limits,
 			seen: () => ({ engineCalls, wentAhead }),
 		};
 	}
@@ -126,6 +131,18 @@ describe("a request that goes ahead", () => {
 		const nobody = { ...services, routing: { ...services.routing, find: () => undefined } };
 		await expect(asked(nobody)).rejects.toBeInstanceOf(AiError);
 		expect(settled).toMatchObject([{ outcome: "failed" }]);
+	});
+
+	it("is asked again where the account grants less output, and both calls count as attempts", async () => {
+		const grant = (engineAsked: Promise<void>) => engineAsked.then(() => ({ outputTokens: 40 }));
+		const answered = gateway(grant);
+		const reply = await asked(answered.services);
+		expect(reply.served.attempts).toBe(2);
+		expect(answered.limits).toEqual([256, 40]);
+		expect(answered.settled).toMatchObject([{ outcome: "ok", attempts: 2 }]);
+		const refused = gateway(grant, 400);
+		await expect(asked(refused.services)).rejects.toMatchObject({ attempts: 2 });
+		expect(refused.settled).toMatchObject([{ outcome: "failed", attempts: 2 }]);
 	});
 
 	it("is none that shares its answer: somebody must pay for it", async () => {
