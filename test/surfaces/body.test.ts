@@ -109,6 +109,41 @@ describe("readInputs", () => {
 		await expect(readInputs(other, limits)).rejects.toThrow("gzip and deflate are taken");
 	});
 
+	describe("of a stated length", () => {
+		const sized = async (text: string, headers: Record<string, string>) => {
+			const zipped = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
+			const plain = new TextEncoder().encode(text);
+			const body = headers["content-encoding"] ? await new Response(zipped).bytes() : plain;
+			const request = post(body, "application/json");
+			request.headers.set("content-length", String(body.length));
+			for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+			return readInputs(request, limits);
+		};
+
+		it("is read as it is, or decompressed", async () => {
+			expect(await sized('{"a":1}', {})).toEqual({ fields: { a: 1 } });
+			expect(await sized('{"a":1}', { "content-encoding": "gzip" })).toEqual({ fields: { a: 1 } });
+			expect(await sized(`"${"x".repeat(98)}"`, {})).toEqual({ fields: "x".repeat(98) });
+			expect(await sized(`"${"x".repeat(98)}"`, { "content-encoding": "gzip" })).toEqual({
+				fields: "x".repeat(98),
+			});
+		});
+
+		it("is refused where a small compressed body becomes large", async () => {
+			const bomb = `"${"x".repeat(50_000)}"`;
+			// 50 KB compress to fewer bytes than the limit.
+			await expect(sized(bomb, { "content-encoding": "gzip" })).rejects.toThrow(
+				"3006: Request is too large: more than 100 bytes",
+			);
+		});
+
+		it("is refused where it is larger than it says", async () => {
+			await expect(sized(`"${"x".repeat(99)}"`, { "content-length": "10" })).rejects.toThrow(
+				"3006: Request is too large: more than 100 bytes",
+			);
+		});
+	});
+
 	it("does not mind a byte order mark", async () => {
 		for (const type of ["application/json", undefined])
 			expect(await read('\ufeff{"a":1}', type)).toEqual({ fields: { a: 1 } });
