@@ -1,6 +1,6 @@
 /**
  * `npm run mutants`: how many small bugs the tests notice. Bugs are put into the sources one at a time, in a copy of the
- * project, and the tests that mirror the file are run. One run of vitest for each bug: some 10 seconds.
+ * project, and the tests that mirror the file are run: a few seconds for each bug.
  *
  *     npm run mutants -- --only src/objects --sample 50 --seed 7
  *
@@ -43,6 +43,12 @@ const USAGE = `npm run mutants -- [options]
 
 interface Candidate extends Mutant {
 	file: string;
+}
+
+/** Tests without a bug. */
+interface Clean {
+	verdict: Verdict;
+	milliseconds: number;
 }
 
 interface Equivalent {
@@ -89,7 +95,7 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 	process.once("exit", () => sandbox.remove());
 	const progress = progressTo(process.stdout);
 	const survivors: Candidate[] = [];
-	const unmutated = new Map<string, Verdict>();
+	const unmutated = new Map<string, Clean>();
 	for (const [index, candidate] of chosen.entries()) {
 		progress(index, chosen.length, `${candidate.file}:${candidate.line}`);
 		if (await survives(sandbox, candidate, unmutated)) {
@@ -108,16 +114,22 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 async function survives(
 	sandbox: Sandbox,
 	candidate: Candidate,
-	unmutated: Map<string, Verdict>,
+	unmutated: Map<string, Clean>,
 ): Promise<boolean> {
 	for (const tests of [mirrored(candidate.file), options.related ? ["related", candidate.file] : []]) {
 		if (tests.length === 0) continue;
 		const key = tests.join(" ");
 		// Tests that fail without a bug would notice every bug.
-		const clean = unmutated.get(key) ?? (await sandbox.run(tests));
+		const startedAt = Date.now();
+		const clean = unmutated.get(key) ?? {
+			verdict: await sandbox.run(tests),
+			milliseconds: Date.now() - startedAt,
+		};
 		unmutated.set(key, clean);
-		if (clean !== "survived") stopWith(`\nThe tests fail without a bug: vitest ${key}`);
-		if ((await sandbox.judge(candidate.file, candidate, tests)) !== "survived") return false;
+		if (clean.verdict !== "survived") stopWith(`\nThe tests fail without a bug: vitest ${key}`);
+		// An endless loop; the first run included the start of vitest.
+		const timeoutMs = 20_000 + 4 * clean.milliseconds;
+		if ((await sandbox.judge(candidate.file, candidate, { tests, timeoutMs })) !== "survived") return false;
 	}
 	return true;
 }

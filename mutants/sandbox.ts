@@ -2,10 +2,11 @@
  * A copy of the project in which one file at a time is wrong. It lies in the project's folder, so that the copy finds the
  * installed packages, and is removed at the end.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Mutant } from "./operators.ts";
+import type { Job } from "./runner.ts";
 
 /** `killed`: a test failed. `survived`: all passed. `timeout`: the tests did not end, which a person would notice, too. */
 export type Verdict = "killed" | "survived" | "timeout";
@@ -16,6 +17,7 @@ const TIMEOUT_MS = 300_000;
 export class Sandbox {
 	readonly #root: string;
 	readonly #folder: string;
+	#runner: ChildProcess | undefined;
 
 	constructor(root: string) {
 		this.#root = root;
@@ -32,22 +34,60 @@ export class Sandbox {
 	}
 
 	/** The tests' verdict on the file with this bug. The file is restored. */
-	async judge(file: string, { start, end, replacement }: Mutant, tests: readonly string[]): Promise<Verdict> {
+	async judge(
+		file: string,
+		{ start, end, replacement }: Mutant,
+		{ tests, timeoutMs }: { tests: readonly string[]; timeoutMs?: number },
+	): Promise<Verdict> {
 		const path = join(this.#folder, file);
 		const source = readFileSync(path, "utf8");
 		writeFileSync(path, source.slice(0, start) + replacement + source.slice(end));
 		try {
-			return await this.run(tests);
+			return await this.run(tests, { file: path, ...(timeoutMs !== undefined && { timeoutMs }) });
 		} finally {
 			writeFileSync(path, source);
 		}
 	}
 
-	/** @param args of vitest: test files, or `related` and sources. */
-	run(args: readonly string[]): Promise<Verdict> {
-		const command = args[0] === "related" ? [...args, "--run"] : ["run", ...args];
+	/** @param tests test files; or `related` and sources. @param file the source that has a bug. */
+	run(
+		tests: readonly string[],
+		{ file, timeoutMs = TIMEOUT_MS }: { file?: string; timeoutMs?: number } = {},
+	): Promise<Verdict> {
+		if (tests[0] === "related") return this.#runRelated(tests);
+		const runner =
+			this.#runner ??
+			fork(join(this.#root, "mutants/runner.ts"), [], {
+				cwd: this.#folder,
+				stdio: ["ignore", "ignore", "ignore", "ipc"],
+				detached: true,
+			});
+		this.#runner = runner;
+		const job: Job = { root: this.#folder, tests, ...(file !== undefined && { file }) };
+		return new Promise((resolve) => {
+			const end = (verdict: Verdict): void => {
+				clearTimeout(timer);
+				runner.removeAllListeners();
+				resolve(verdict);
+			};
+			const timer = setTimeout(() => {
+				this.#stopRunner();
+				end("timeout");
+			}, timeoutMs);
+			runner.once("message", end);
+			// It ends by itself only where the tests cannot even start.
+			runner.once("exit", () => {
+				this.#runner = undefined;
+				end("killed");
+			});
+			runner.send(job);
+		});
+	}
+
+	#runRelated(args: readonly string[]): Promise<Verdict> {
 		const vitest = join(this.#root, "node_modules/vitest/vitest.mjs");
-		const child = spawn(process.execPath, [vitest, ...command, "--project", "worker", "--bail", "1"], {
+		const command = [vitest, ...args, "--run", "--project", "worker", "--bail", "1"];
+		const child = spawn(process.execPath, command, {
 			cwd: this.#folder,
 			stdio: "ignore",
 			// Its workers are ended with it.
@@ -56,7 +96,7 @@ export class Sandbox {
 		return new Promise((resolve) => {
 			const timer = setTimeout(() => {
 				resolve("timeout");
-				if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+				endGroup(child);
 			}, TIMEOUT_MS);
 			child.once("exit", (code) => {
 				clearTimeout(timer);
@@ -65,7 +105,18 @@ export class Sandbox {
 		});
 	}
 
+	#stopRunner(): void {
+		if (this.#runner) endGroup(this.#runner);
+		this.#runner = undefined;
+	}
+
 	remove(): void {
+		this.#stopRunner();
 		rmSync(this.#folder, { recursive: true, force: true });
 	}
+}
+
+/** A process and its workers. */
+function endGroup({ pid }: ChildProcess): void {
+	if (pid !== undefined) process.kill(-pid, "SIGKILL");
 }

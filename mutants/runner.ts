@@ -1,0 +1,42 @@
+/**
+ * Runs tests in one process for many bugs: vitest and what it has transformed stay loaded, which takes a third of the
+ * time of a process for each. Reads `{root, file, tests}` as messages; `file` has changed since the last one.
+ */
+import { createVitest, type Vitest } from "vitest/node";
+import type { Verdict } from "./sandbox.ts";
+
+export interface Job {
+	root: string;
+	/** The changed source, absolute. */
+	file?: string;
+	/** Test files, relative to the root. */
+	tests: readonly string[];
+}
+
+let vitest: Vitest | undefined;
+let latest: string | undefined;
+
+process.on("message", async (job: Job) => {
+	// A failure of vitest itself ends the process, which the sandbox sees.
+	process.send?.(await run(job));
+});
+
+async function run({ root, file, tests }: Job): Promise<Verdict> {
+	vitest ??= await createVitest("test", {
+		root,
+		project: ["worker"],
+		watch: false,
+		bail: 1,
+		reporters: [{}],
+	});
+	// The file of the bug before is restored.
+	for (const changed of [latest, file]) if (changed !== undefined) vitest.invalidateFile(changed);
+	latest = file;
+	const wanted = new Set(tests.map((test) => `${root}/${test}`));
+	const specifications = await vitest.globTestSpecifications([...tests]);
+	const own = specifications.filter(({ moduleId }) => wanted.has(moduleId));
+	if (own.length !== wanted.size) throw new Error(`vitest finds ${own.length} of ${tests.join(" ")}`);
+	const { testModules, unhandledErrors } = await vitest.runTestSpecifications(own, false);
+	const passed = testModules.length === own.length && testModules.every((module) => module.ok());
+	return passed && unhandledErrors.length === 0 ? "survived" : "killed";
+}
