@@ -15,6 +15,7 @@ import { progressTo } from "../soak/progress.ts";
 import { Random } from "../soak/random.ts";
 import { type Mutant, mutantsOf } from "./operators.ts";
 import { Sandbox, type Verdict } from "./sandbox.ts";
+import { TESTS_OF } from "./tests-of.ts";
 
 const DEFAULTS = {
 	only: [
@@ -134,8 +135,10 @@ async function survives(
 	return true;
 }
 
-/** The files of tests that mirror a source: of its name, or in a folder of its name. */
-function mirrored(file: string): string[] {
+/** The files of tests of a source: those that are listed, of its name, or in a folder of its name. */
+function mirrored(file: string): readonly string[] {
+	const known = TESTS_OF[file];
+	if (known) return known;
 	const place = file.replace(/^src\//, "test/").replace(/\.ts$/, "");
 	const folder = dirname(place);
 	const all = [`${place}.test.ts`, `${place}-*.test.ts`, `${place}/*.test.ts`];
