@@ -279,11 +279,10 @@ export class Ledger {
 
 	#read(): Instant {
 		const instant = this.#clock.read();
-		if (instant.corrected !== undefined) {
-			logCorrection(instant.corrected);
-			this.#rebuild(instant.now);
-		}
-		this.#budgets.turnTo(utcDay(instant.now));
+		const { corrected, now } = instant;
+		if (corrected !== undefined) logCorrection(corrected);
+		// A new day may have rows already: of a time when the clock was ahead.
+		if (corrected !== undefined || utcDay(now) !== this.#budgets.day) this.#rebuild(now);
 		return instant;
 	}
 

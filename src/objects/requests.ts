@@ -157,7 +157,7 @@ export class Requests {
 	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
 		return this.#sql
 			.exec<Pick<OpenRow, "admitted_at" | "rate_keys">>(
-				"SELECT admitted_at, rate_keys FROM requests WHERE admitted_at > ? AND admitted_at <= ? ORDER BY id",
+				"SELECT admitted_at, rate_keys FROM requests WHERE admitted_at > ? AND admitted_at <= ? ORDER BY admitted_at, id",
 				now - WINDOW_MS,
 				now,
 			)

@@ -247,6 +247,20 @@ describe("midnight UTC", () => {
 			expect(used(bench)).toEqual([["2026-11-21", 1, 900]]);
 			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 0 });
 		}));
+
+	it("does not lose what a clock that ran ahead reserved on the next day", () =>
+		onBench((bench) => {
+			const log = vi.spyOn(console, "error").mockImplementation(() => {});
+			bench.time = MIDNIGHT + 3_600_000;
+			const ticket = reserve(bench, 700);
+			bench.time = NOON;
+			expect(account(bench)).toEqual({ day: "2026-11-21", spent: 0, reserved: 0 });
+			log.mockRestore();
+			bench.time = MIDNIGHT + 1;
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 700 });
+			bench.ledger.settle([settlement(ticket, { microNeurons: 300 })]);
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 300, reserved: 0 });
+		}));
 });
 
 describe("a monthly budget", () => {
@@ -429,6 +443,11 @@ describe("expiry", () => {
 					ticket: late,
 					microNeurons: 300,
 					estimated: true,
+					inputTokens: 0,
+					cachedTokens: 0,
+					outputTokens: 0,
+					backend: "",
+					attempts: 0,
 					settledAt: NOON + 5_000,
 				}),
 			]);
@@ -480,24 +499,28 @@ describe("sweeping", () => {
 			expect(Math.max(...read)).toBeLessThan(5);
 		}));
 
-	it("keeps the newest 10,000 requests, the open ones, and those of the last minute", () =>
-		onBench((bench) => {
-			const first = reserve(bench, 1);
-			bench.time += SECOND;
-			const many = Array.from({ length: 12_000 }, () => reserve(bench, 0));
-			bench.ledger.settle(many.map((ticket) => settlement(ticket)));
-			bench.time += 59_999;
-			bench.ledger.sweep();
-			expect(rows(bench, "requests")).toBe(12_001);
-			bench.time += 1;
-			bench.ledger.sweep();
-			expect(rows(bench, "requests")).toBe(10_001);
-			bench.restart();
-			bench.ledger.settle([settlement(first, { microNeurons: 1 })]);
-			expect(account(bench)).toMatchObject({ spent: 1, reserved: 0 });
-			const next = reserve(bench, 1);
-			expect(bench.ledger.requests({ limit: 1 }).requests[0]?.ticket).toBe(next);
-		}));
+	it(
+		"keeps the newest 10,000 requests, the open ones, and those of the last minute",
+		() =>
+			onBench((bench) => {
+				const first = reserve(bench, 1);
+				bench.time += SECOND;
+				const many = Array.from({ length: 12_000 }, () => reserve(bench, 0));
+				bench.ledger.settle(many.map((ticket) => settlement(ticket)));
+				bench.time += 59_999;
+				bench.ledger.sweep();
+				expect(rows(bench, "requests")).toBe(12_001);
+				bench.time += 1;
+				bench.ledger.sweep();
+				expect(rows(bench, "requests")).toBe(10_001);
+				bench.restart();
+				bench.ledger.settle([settlement(first, { microNeurons: 1 })]);
+				expect(account(bench)).toMatchObject({ spent: 1, reserved: 0 });
+				const next = reserve(bench, 1);
+				expect(bench.ledger.requests({ limit: 1 }).requests[0]?.ticket).toBe(next);
+			}),
+		60_000,
+	);
 });
 
 const changes = ({ storage }: Bench): number =>
