@@ -1,10 +1,10 @@
-/** The chunks of a stream as one piece. */
+/** Copies the chunks of a stream into one new array. */
 export function concat(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-	const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+	const joined = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
 	let at = 0;
 	for (const chunk of chunks) {
-		whole.set(chunk, at);
+		joined.set(chunk, at);
 		at += chunk.length;
 	}
-	return whole;
+	return joined;
 }

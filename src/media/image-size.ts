@@ -1,18 +1,18 @@
 /**
- * Width and height of an image, by its header. The cost is bounded whatever the file holds: a library that follows every
- * segment or box of a hostile file needs seconds for it.
+ * Reads the width and height of an image from its header, at a bounded cost. The library follows every segment or box,
+ * which takes seconds for a hostile file; so JPEG is read here, and most other formats reach the library as a prefix.
  */
 import { imageSize } from "image-size";
 import { mediaTypeOf } from "./types.ts";
 
-/** A photograph has about ten segments before its size; a large colour profile has some hundreds. */
+/** A photograph has about ten segments before its size; a large colour profile adds a few hundred. */
 const MAX_JPEG_SEGMENTS = 1_000;
-/** Other formats have their size first. A TIFF may have it at its end, and has a bounded table of fields. */
+/** Other formats store the size first. A TIFF may store it at the end of the file; its table of fields is bounded. */
 const HEAD_BYTES = 64 * 1024;
 
 const MARKER = 0xff;
 const START_OF_IMAGE_BYTES = 2;
-/** ITU-T T.81, table B.1: frames are C0 to CF, but for tables of codes (C4, CC) and a reserved one (C8). */
+/** ITU-T T.81, table B.1: frame markers are C0 to CF, except C4 and CC (code tables) and C8 (reserved). */
 const NO_FRAME = new Set([0xc4, 0xc8, 0xcc]);
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
@@ -22,7 +22,7 @@ export interface PixelSize {
 	height: number;
 }
 
-/** `undefined` where the header cannot be read. */
+/** `undefined` if the header cannot be read. */
 export function imageSizeOf(bytes: Uint8Array): PixelSize | undefined {
 	const type = mediaTypeOf(bytes);
 	if (type === "image/jpeg") {
@@ -37,7 +37,7 @@ export function imageSizeOf(bytes: Uint8Array): PixelSize | undefined {
 	}
 }
 
-/** Whether a decoder would have to follow more segments than any photograph has. */
+/** Whether the file has more segments than any photograph: a decoder would have to follow all of them. */
 export const hasTooManySegments = (bytes: Uint8Array): boolean => findJpegSize(bytes) === "too many segments";
 
 function findJpegSize(bytes: Uint8Array): PixelSize | "too many segments" | undefined {
@@ -47,7 +47,7 @@ function findJpegSize(bytes: Uint8Array): PixelSize | "too many segments" | unde
 		if (segments > MAX_JPEG_SEGMENTS) return "too many segments";
 		if (bytes[at] !== MARKER) return undefined;
 		const marker = bytes[at + 1] ?? 0;
-		// A marker may have any number of these bytes before it.
+		// Any number of FF bytes may precede a marker.
 		if (marker === MARKER) {
 			at++;
 			continue;

@@ -1,16 +1,16 @@
 /**
- * A stream that is made piece by piece as it is asked for. Each stage of a stream that is a `ReadableStream` costs two
- * calls into the runtime for each piece; whoever takes such a stream over pulls its source instead.
+ * A `ReadableStream` over a pull function. Each `ReadableStream` stage costs two calls into the runtime per piece, so the
+ * next stage takes the source out of the stream ({@link PulledStream.sourceOf}) and pulls it directly.
  *
- * Between a source and the stream's reader, stages answer by `then` with functions that they keep: an `async` function
- * leaves some 280 bytes to collect for each piece, and each collection is a pause of all streams.
+ * Stages chain with `then` and callbacks that they create once. An `async` function allocates about 280 bytes per piece,
+ * and each garbage collection pauses all streams of the isolate.
  */
 
-/** For one reader, who asks for a piece when it has the one before. */
+/** A source for one reader. The reader pulls the next piece only after the previous pull has settled. */
 export interface Source<Piece> {
-	/** `undefined`: the end. Rejects where the stream errors. */
+	/** Resolves with `undefined` at the end. Rejects if the stream fails. */
 	pull(): Promise<Piece | undefined>;
-	/** Nobody asks any more. A pull that is under way may still settle; nobody looks at it. */
+	/** Ends the source: no pull follows. A pending pull may still settle; its result is ignored. */
 	cancel(reason: unknown): Promise<void>;
 }
 
@@ -18,17 +18,17 @@ export class PulledStream<Piece> extends ReadableStream<Piece> {
 	readonly #source: Source<Piece>;
 
 	constructor(source: Source<Piece>) {
-		let to: ReadableStreamDefaultController<Piece>;
-		const give = (piece: Piece | undefined) => {
-			if (piece === undefined) to.close();
-			else to.enqueue(piece);
+		let output: ReadableStreamDefaultController<Piece>;
+		const enqueue = (piece: Piece | undefined) => {
+			if (piece === undefined) output.close();
+			else output.enqueue(piece);
 		};
 		super(
 			{
 				start(controller) {
-					to = controller;
+					output = controller;
 				},
-				pull: () => source.pull().then(give),
+				pull: () => source.pull().then(enqueue),
 				cancel: (reason) => source.cancel(reason),
 			},
 			{ highWaterMark: 0 },
@@ -36,7 +36,7 @@ export class PulledStream<Piece> extends ReadableStream<Piece> {
 		this.#source = source;
 	}
 
-	/** Takes the stream over, of whatever kind it is: it is locked. */
+	/** Locks any stream and returns its source. For a {@link PulledStream} that is the original source. */
 	static sourceOf<Taken>(stream: ReadableStream<Taken>): Source<Taken> {
 		const reader = stream.getReader();
 		if (stream instanceof PulledStream) return stream.#source;

@@ -1,17 +1,18 @@
 /**
- * What kind of file some bytes are, by their first few: they tell the truth where a header is missing or polite. Nothing
- * is decoded, so a film and the sound of one are told apart by whoever knows which it is ({@link soundTypeOf}).
+ * Detects the media type of a file from its first bytes, because `content-type` headers are often missing or wrong.
+ * Nothing is decoded, so a video and an audio file in the same container look alike. Where the file is known to be audio,
+ * use {@link soundTypeOf}.
  */
 
 interface Signature {
 	type: string;
-	/** Text to find, read as Latin-1, and where. */
+	/** Latin-1 text at each offset. */
 	marks: readonly [offset: number, text: string][];
 }
 
 const signature = (type: string, ...marks: Signature["marks"]): Signature => ({ type, marks });
 
-/** First match wins: a brand inside a container comes before the container. */
+/** The first match wins, so a container's brand (`ftypavif`) is listed before the container (`ftyp`). */
 const SIGNATURES: readonly Signature[] = [
 	signature("image/png", [0, "\x89PNG\r\n\x1a\n"]),
 	signature("image/jpeg", [0, "\xff\xd8\xff"]),
@@ -39,7 +40,7 @@ const SIGNATURES: readonly Signature[] = [
 	signature("audio/aac", [0, "ADIF"]),
 ];
 
-/** How a file of each type is called: servers tell formats by it. */
+/** The file extension of each type. Engines recognise formats by it. */
 const EXTENSIONS = new Map([
 	["image/png", "png"],
 	["image/jpeg", "jpg"],
@@ -65,7 +66,7 @@ const EXTENSIONS = new Map([
 	["audio/aac", "aac"],
 ]);
 
-/** Types under which the same formats are sent. */
+/** Other media types in use for the same formats. */
 const ALIASES = new Map([
 	["image/jpg", "image/jpeg"],
 	["audio/wave", "audio/wav"],
@@ -79,48 +80,48 @@ const ALIASES = new Map([
 	["audio/x-aiff", "audio/aiff"],
 ]);
 
-/** Containers of films, and what they are when there is sound alone in them. */
-const SOUND_OF_FILM = new Map([
+/** Video containers, and the media type of an audio-only file in the same container. */
+const AUDIO_TYPE_OF_VIDEO = new Map([
 	["video/mp4", "audio/mp4"],
 	["video/webm", "audio/webm"],
 ]);
 
-/** Where an MP3 with padding or junk before its first frame may still begin. */
+/** An MP3 may have padding or junk before its first frame: up to here. */
 const FRAME_SEARCH_BYTES = 4096;
 
-/** The media type, or `undefined` for bytes that are none of the kinds which the models take. */
+/** The media type, or `undefined` for a format that no model accepts. */
 export function mediaTypeOf(bytes: Uint8Array): string | undefined {
 	const known = SIGNATURES.find(({ marks }) => marks.every(([at, text]) => hasText(bytes, at, text)));
 	return known?.type ?? frameTypeAt(bytes, 0);
 }
 
-/** One of the types that {@link extensionOf} knows, under its usual name; parameters and letter case do not count. */
+/** The canonical name of a type that {@link extensionOf} knows. Parameters and letter case are ignored. */
 export function knownType(contentType: string): string | undefined {
-	const said = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-	const type = ALIASES.get(said) ?? said;
+	const essence = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+	const type = ALIASES.get(essence) ?? essence;
 	return EXTENSIONS.has(type) ? type : undefined;
 }
 
 interface File {
 	bytes: Uint8Array;
-	/** What the sender said. */
+	/** The sender's `content-type`. */
 	contentType?: string;
 }
 
-/** By the bytes, else by what the sender said, else `undefined`. */
+/** From the bytes, else from the sender's `content-type`, else `undefined`. */
 export const typeOf = ({ bytes, contentType = "" }: File): string | undefined =>
 	mediaTypeOf(bytes) ?? knownType(contentType);
 
-/** {@link typeOf}, where the file is known to be sound. */
+/** As {@link typeOf}, for a file that is known to be audio. */
 export function soundTypeOf(file: File): string | undefined {
 	const type = typeOf(file);
-	return type && (SOUND_OF_FILM.get(type) ?? type);
+	return type && (AUDIO_TYPE_OF_VIDEO.get(type) ?? type);
 }
 
-/** Without a dot; `undefined` for a type that is none of those above. */
+/** The extension without a dot; `undefined` for an unknown type. */
 export const extensionOf = (type: string): string | undefined => EXTENSIONS.get(type);
 
-/** Whether a decoder of sound could find anything in the bytes. Says yes when in doubt, no to text and to images. */
+/** Whether the bytes may contain audio: false for text and images, true in doubt. */
 export function maySound(bytes: Uint8Array): boolean {
 	const type = mediaTypeOf(bytes);
 	if (type) return !type.startsWith("image/");
@@ -134,8 +135,8 @@ function hasText(bytes: Uint8Array, at: number, text: string): boolean {
 }
 
 /**
- * The header of an MPEG audio frame: 11 bits set, version, layer, and behind them bit rate and sample rate, neither of
- * which may have all bits set. Layer 0 is AAC in ADTS. Layer I, which nobody writes, is the mark of UTF-16 text.
+ * Reads the header of an MPEG audio frame: 11 set bits, version, layer, then bit rate and sample rate, neither of which
+ * may have all bits set. Layer 0 is AAC in ADTS. Layer I is not in use; those bytes are the byte order mark of UTF-16.
  */
 function frameTypeAt(bytes: Uint8Array, offset: number): string | undefined {
 	const second = bytes[offset + 1] ?? 0;

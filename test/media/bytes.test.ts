@@ -5,9 +5,9 @@ import { concat } from "../../src/media/bytes.ts";
 it("joins the pieces of any cutting, in order, into bytes of their own", () => {
 	fc.assert(
 		fc.property(fc.array(fc.uint8Array({ maxLength: 20 })), (chunks) => {
-			const whole = concat(chunks);
-			expect([...whole]).toEqual(chunks.flatMap((chunk) => [...chunk]));
-			for (const chunk of chunks) expect(whole.buffer).not.toBe(chunk.buffer);
+			const joined = concat(chunks);
+			expect([...joined]).toEqual(chunks.flatMap((chunk) => [...chunk]));
+			for (const chunk of chunks) expect(joined.buffer).not.toBe(chunk.buffer);
 		}),
 	);
 });

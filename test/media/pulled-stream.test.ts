@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { PulledStream, type Source } from "../../src/media/pulled-stream.ts";
 
-/** Gives the pieces, then what comes after them; tells what it was asked. */
+/** A source that yields the pieces, then ends or fails; `calls` records each call. */
 function source(pieces: readonly string[], end: "end" | Error = "end") {
-	const asked: string[] = [];
+	const calls: string[] = [];
 	let at = 0;
 	const made: Source<string> = {
 		async pull() {
-			asked.push("pull");
+			calls.push("pull");
 			const piece = pieces[at++];
 			if (piece === undefined && end !== "end") throw end;
 			return piece;
 		},
 		async cancel(reason) {
-			asked.push(`cancel ${reason}`);
+			calls.push(`cancel ${reason}`);
 		},
 	};
-	return { made, asked };
+	return { made, calls };
 }
 
 async function drain<Piece>({ pull }: Source<Piece>): Promise<Piece[]> {
@@ -25,15 +25,15 @@ async function drain<Piece>({ pull }: Source<Piece>): Promise<Piece[]> {
 	return pieces;
 }
 
-describe("a stream that is pulled", () => {
-	it("is made as far as it is read", async () => {
-		const { made, asked } = source(["a", "b"]);
+describe("PulledStream", () => {
+	it("pulls only what is read", async () => {
+		const { made, calls } = source(["a", "b"]);
 		const reader = new PulledStream(made).getReader();
-		expect(asked).toEqual([]);
+		expect(calls).toEqual([]);
 		expect(await reader.read()).toEqual({ done: false, value: "a" });
-		expect(asked).toEqual(["pull"]);
+		expect(calls).toEqual(["pull"]);
 		await reader.cancel("enough");
-		expect(asked).toEqual(["pull", "cancel enough"]);
+		expect(calls).toEqual(["pull", "cancel enough"]);
 	});
 
 	it("ends and errors as its source does", async () => {
@@ -45,7 +45,7 @@ describe("a stream that is pulled", () => {
 		await expect(reader.read()).rejects.toThrow("cut");
 	});
 
-	it("is its source to whoever takes it over, and nobody else's", () => {
+	it("returns its original source, and stays locked for other readers", () => {
 		const { made } = source(["a"]);
 		const stream = new PulledStream(made);
 		expect(PulledStream.sourceOf(stream)).toBe(made);
@@ -54,19 +54,19 @@ describe("a stream that is pulled", () => {
 	});
 });
 
-describe("any other stream that is taken over", () => {
-	it("gives what it has, ends, and hears of a cancel", async () => {
-		const given = new ReadableStream<string>({
+describe("PulledStream.sourceOf for other streams", () => {
+	it("yields all pieces, ends, and passes a cancel on", async () => {
+		const readable = new ReadableStream<string>({
 			start(controller) {
 				for (const piece of ["a", "b"]) controller.enqueue(piece);
 				controller.close();
 			},
 		});
-		expect(await drain(PulledStream.sourceOf(given))).toEqual(["a", "b"]);
+		expect(await drain(PulledStream.sourceOf(readable))).toEqual(["a", "b"]);
 		let reason: unknown;
 		const stream = new ReadableStream({
-			cancel(given) {
-				reason = given;
+			cancel(cause) {
+				reason = cause;
 			},
 		});
 		await PulledStream.sourceOf(stream).cancel("enough");
