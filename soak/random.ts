@@ -1,4 +1,4 @@
-/** A stream of numbers that is the same for the same seed: mulberry32 (github.com/cprosche/mulberry32). */
+/** Pseudo-random numbers, the same for the same seed: mulberry32 (github.com/cprosche/mulberry32). */
 export class Random {
 	#state: number;
 
@@ -6,7 +6,7 @@ export class Random {
 		this.#state = seed >>> 0;
 	}
 
-	/** 0 to 1, without 1. */
+	/** At least 0, less than 1. */
 	next(): number {
 		this.#state = (this.#state + 0x6d2b79f5) >>> 0;
 		let mixed = this.#state;
@@ -15,7 +15,7 @@ export class Random {
 		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 	}
 
-	/** Whole, both ends included. */
+	/** An integer, both bounds included. */
 	int(low: number, high: number): number {
 		return low + Math.floor(this.next() * (high - low + 1));
 	}
@@ -28,14 +28,14 @@ export class Random {
 		return list[this.int(0, list.length - 1)] ?? list[0];
 	}
 
-	/** A key of `weights`, as often as its share of their sum. */
+	/** A key of `weights`; its probability is its share of the sum. */
 	weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
 		const entries = Object.entries<number>(weights) as [Name, number][];
 		const total = entries.reduce((sum, [, weight]) => sum + weight, 0);
-		let left = this.next() * total;
+		let remaining = this.next() * total;
 		for (const [name, weight] of entries) {
-			left -= weight;
-			if (left < 0) return name;
+			remaining -= weight;
+			if (remaining < 0) return name;
 		}
 		throw new Error("no weights");
 	}

@@ -1,16 +1,16 @@
 /**
- * What the log learns of a failure: where, never what. Messages of foreign errors may quote prompts or keys. What the
- * caller alone can mend, or wanted, is not logged.
+ * Logs a failure by its place, code and stack frames, never by its message: messages of foreign errors may quote prompts
+ * or keys. Failures that only the caller can fix, and requests that the caller cancelled, are not logged.
  */
 import type { AiError } from "./errors.ts";
 
-/** Frames of our own code that a line shows. */
+/** Stack frames in one log line. */
 const FRAMES = 8;
 
 export function logFailure(error: AiError, requestId: string, now = Date.now()): void {
 	const { cause, code, key, place, status, upstream } = error;
 	if (key === "aborted") return;
-	// Of an engine's failure, which engine and what status; of our own (5xx), the place in the code.
+	// An engine's failure is logged with the engine and its status; our own (5xx) with its place in the code.
 	const where = upstream
 		? { ...place, upstream, ...(cause instanceof Error && { cause: cause.name }) }
 		: cause instanceof Error
@@ -21,7 +21,7 @@ export function logFailure(error: AiError, requestId: string, now = Date.now()):
 	console.error(JSON.stringify({ time, requestId, code, failure: key, ...where }));
 }
 
-/** The stack begins with the message, which may have lines that look like frames. */
+/** Skips the message at the start of the stack, because its lines may look like frames. */
 function framesOf({ message, stack = "" }: Error): string[] {
 	const start = stack.indexOf(message);
 	const frames = start < 0 ? "" : stack.slice(start + message.length);

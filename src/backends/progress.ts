@@ -2,7 +2,7 @@
 import type { Progress } from "../tasks/task.ts";
 import type { ChatChunk, ChatDelta, Usage } from "../tasks/text-generation.ts";
 import { laterUsage } from "../tasks/usage.ts";
-import { TokenCount } from "../tokens.ts";
+import { TokenCount } from "../token-estimate.ts";
 
 /** Engines that stream token by token stay below this many characters an event, on average. */
 const MAX_CHARACTERS_OF_A_TOKEN = 8;

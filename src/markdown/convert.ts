@@ -4,7 +4,7 @@
  *
  * The libraries are loaded with the first file that needs them.
  */
-import { approximateTokens } from "../tokens.ts";
+import { approximateTokens } from "../token-estimate.ts";
 import { decodeText } from "./decode.ts";
 import { detect, type Format } from "./formats.ts";
 import type { ConversionOptions } from "./options.ts";

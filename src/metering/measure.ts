@@ -13,7 +13,7 @@ import type { Media } from "../tasks/media.ts";
 import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
 import { isCounted } from "../tasks/usage.ts";
-import { approximateTokens } from "../tokens.ts";
+import { approximateTokens } from "../token-estimate.ts";
 import { tallyDecision, tallyPrompt, tallyReply } from "./chat.ts";
 import { painted, seen } from "./pictures.ts";
 import { isWav, wavSeconds } from "./samples.ts";

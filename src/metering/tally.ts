@@ -7,7 +7,7 @@
  * numbers below are the most of the models that say.
  */
 import type { Size } from "../models/neurons.ts";
-import { TokenCount } from "../tokens.ts";
+import { TokenCount } from "../token-estimate.ts";
 import { utf8Length, writeJson } from "./text.ts";
 
 export interface Tally {

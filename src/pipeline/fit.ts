@@ -5,7 +5,7 @@ import type { Model } from "../models/model.ts";
 import type { Routed } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { type ChatInput, textOf } from "../tasks/text-generation.ts";
-import { approximateTokens } from "../tokens.ts";
+import { approximateTokens } from "../token-estimate.ts";
 
 /** An estimate refuses only what is surely too long: some tokenizers make this share of the usual count (docs/token-counts.md). */
 const SURE_SHARE = 0.8;

@@ -6,7 +6,7 @@ import { type Measured, measure, measureLive, measureStream } from "../../src/me
 import { microNeurons, microNeuronsPerOutputToken } from "../../src/models/neurons.ts";
 import type { TaskCall, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput, Usage } from "../../src/tasks/text-generation.ts";
-import { approximateTokens } from "../../src/tokens.ts";
+import { approximateTokens } from "../../src/token-estimate.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

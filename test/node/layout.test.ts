@@ -16,7 +16,7 @@ const ROOMS: readonly (readonly string[])[] = [
 	["metering"],
 	["models"],
 	["tasks"],
-	["sse.ts", "log.ts", "schemas", "tokens.ts"],
+	["sse.ts", "log.ts", "schemas", "token-estimate.ts"],
 	["errors.ts", "json.ts"],
 	["media"],
 ];

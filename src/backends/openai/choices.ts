@@ -4,7 +4,7 @@
  */
 import type { ChatChoice, ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
 import { countOf } from "../../tasks/usage.ts";
-import { TokenCount } from "../../tokens.ts";
+import { TokenCount } from "../../token-estimate.ts";
 
 interface Timed {
 	timings?: unknown;

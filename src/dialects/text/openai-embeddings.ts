@@ -7,7 +7,7 @@
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import { approximateTokens } from "../../tokens.ts";
+import { approximateTokens } from "../../token-estimate.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { encodeBase64 } from "../media/media.ts";

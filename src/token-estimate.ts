@@ -1,18 +1,18 @@
 /**
- * About how many tokens a text is, without a vocabulary, which would be larger than the Worker. Tokenizers first cut a
- * text into words, numbers, signs and white space, and then these into what they know. The first is done here as they
- * do it, in one pass; for the second there is a usual cost of each kind of run, fitted to what two real tokenizers make
- * of prose, code, data and chats. How close it comes, and where it does not, is measured in docs/token-counts.md.
+ * Estimates the number of tokens of a text without a vocabulary, which would be larger than the Worker. A tokenizer first
+ * splits a text into runs (words, numbers, punctuation, white space), then splits each run by its vocabulary. This file
+ * does the first step in one pass. For the second it adds a typical cost per kind of run, fitted to two real tokenizers on
+ * prose, code, data and chats. docs/token-counts.md has the measured error.
  *
- * The result does not depend on where a text is cut into pieces.
+ * The result does not depend on where the text is cut into pieces.
  */
 
-/** Characters by how they form runs. */
+/** Kinds of characters. Adjacent characters of one kind form a run. */
 const KINDS = {
 	other: 0,
 	lower: 1,
 	upper: 2,
-	/** `é`, `ß`; and of other Latin alphabets `ł`, `ğ`, `ạ`. */
+	/** `é`, `ß`. The `far` kinds are letters of other Latin alphabets: `ł`, `ğ`, `ạ`. */
 	accentedLower: 3,
 	accentedUpper: 4,
 	farLower: 5,
@@ -33,19 +33,19 @@ const KINDS = {
 	wideMark: 19,
 	indic: 20,
 	thai: 21,
-	/** Of a surrogate pair: emoji, mostly. */
+	/** Half of a surrogate pair, mostly emoji. */
 	half: 22,
 	symbol: 23,
-	/** Control characters and selectors, which go with what is before them. */
+	/** Control characters and variation selectors, which belong to the character before them. */
 	attached: 24,
 } as const;
 const { lower, upper, accentedLower, accentedUpper, farLower, farUpper, digit, space, newline, mark } = KINDS;
 
-/** A run is of one kind, but for these: letters of a Latin word are `lower`, white space is `space`. */
+/** Kinds up to this one are Latin letters: a Latin word is one run of kind `lower`. All white space is one run of kind `space`. */
 const LAST_LATIN = farUpper;
 const NOTHING = -1;
 
-/** Tokens of a run, and of each character in it beyond so many. */
+/** Tokens per run, plus tokens per character after the first `beyond` characters. */
 type Cost = readonly [run: number, character: number, beyond: number];
 const perCharacter = (tokens: number): Cost => [0, tokens, 0];
 
@@ -65,49 +65,49 @@ const COSTS: Partial<Record<number, Cost>> = {
 	[KINDS.half]: perCharacter(1.1),
 	[KINDS.symbol]: perCharacter(0.9),
 };
-/** A Latin word in small letters, by what is before it. */
+/** Cost of a lower-case Latin word, by the kind of the run before it. */
 const WORD_AFTER: Partial<Record<number, number>> = {
 	[NOTHING]: 1.05,
 	[space]: 1.05,
 	[newline]: 1.19,
 	[lower]: 1.39,
 	[mark]: 1.09,
-	// As in a hash: what is left of its letters is short, and no word.
+	// As in a hash: the letters between digits are short and form no word.
 	[digit]: 2,
 };
 const LONG_WORD = { letter: 0.21, beyond: 9 };
-/** `HTTP` and what follows of the same word. */
+/** A word with at least two capitals, such as `HTTP`. */
 const CAPITALS = 1.6;
 const ACCENTED_WORD = 2.2;
 const FAR_WORD: Cost = [2.56, 0.15, 3];
-/** Long words of a language that is not English, which it is by the accented words in it: one in ten is enough. */
+/** Extra cost of long words in a language other than English, recognised when one word in ten has an accent. */
 const FOREIGN_WORD = { letter: 0.7, beyond: 8, accentedShare: 0.1 };
-const DIGITS = { tokens: 1.05, together: 3 };
+const DIGITS = { tokens: 1.05, perGroup: 3 };
 const SPACES = 1.13;
-const LINE_END = { one: 0.82, more: 2 };
-const INDENT = { one: 0.73, more: 0.94 };
+const LINE_END = { one: 0.82, several: 2 };
+const INDENT = { one: 0.73, several: 0.94 };
 const ONE_MARK = 0.8;
 const MARKS = 1.3;
-/** Of several marks the last goes with the word that follows: `("name`. */
+/** Several marks before a word: the last one joins the word, as in `("name`. */
 const MARKS_BEFORE_WORD = 1.44;
 
-/** Counts a text that comes in pieces. */
+/** Estimates the tokens of a text that arrives in pieces. */
 export class TokenCount {
-	/** Of the runs that have ended, but for what depends on the language. */
+	/** Tokens of the finished runs, without the extra cost that depends on the language. */
 	#tokens = 0;
 	#words = 0;
 	#accentedWords = 0;
-	/** Of small-lettered words, letters beyond `FOREIGN_WORD.beyond`. */
+	/** Letters beyond `FOREIGN_WORD.beyond`, summed over the unaccented words. */
 	#lastLetters = 0;
 
-	/** The run that has not ended: its kind, its characters, and the kind of the last character before it. */
+	/** The current run: its kind, its length, and the kind of the last character before it. */
 	#run: number = NOTHING;
 	#length = 0;
 	#before: number = NOTHING;
-	/** Of a word. */
+	/** If the current run is a word: its capitals, and 1 for accents or 2 for `far` letters. */
 	#capitals = 0;
 	#accent = 0;
-	/** Of white space. */
+	/** If the current run is white space. */
 	#hasNewline = false;
 	#spacesAtEnd = 0;
 
@@ -131,7 +131,7 @@ export class TokenCount {
 		if (text.length > from && kind !== KINDS.attached) this.#take(kind, text.length - from);
 	}
 
-	/** The text ends here: what is added next is another. */
+	/** Ends the text. The next `add` begins another one. */
 	end(): void {
 		this.#start(NOTHING);
 		this.#before = NOTHING;
@@ -140,7 +140,7 @@ export class TokenCount {
 	#take(kind: number, length: number): void {
 		const isLatin = kind >= lower && kind <= LAST_LATIN;
 		const run = isLatin ? lower : kind === newline ? space : kind;
-		// Names in camelCase are words.
+		// Each part of a camelCase name is a word.
 		const isHump = isLatin && isCapital(kind) && this.#length > this.#capitals;
 		if (run !== this.#run || isHump) this.#start(run);
 		this.#length += length;
@@ -169,7 +169,7 @@ export class TokenCount {
 		this.#spacesAtEnd = 0;
 	}
 
-	/** Of the run, where it ends and `next` begins. */
+	/** Cost of the current run if it ends here and `next` begins. */
 	#cost(next: number): number {
 		switch (this.#run) {
 			case NOTHING:
@@ -179,7 +179,7 @@ export class TokenCount {
 			case space:
 				return this.#whiteCost(next);
 			case digit:
-				return Math.min(this.#length, DIGITS.tokens * Math.ceil(this.#length / DIGITS.together));
+				return Math.min(this.#length, DIGITS.tokens * Math.ceil(this.#length / DIGITS.perGroup));
 			case mark:
 				return this.#markCost(isAlphabet(next));
 			default:
@@ -191,19 +191,19 @@ export class TokenCount {
 		if (this.#capitals >= 2) return CAPITALS;
 		if (this.#accent === 2) return Math.min(this.#length + 1, costOf(FAR_WORD, this.#length));
 		if (this.#accent === 1) return Math.min(this.#length + 1, ACCENTED_WORD);
-		const word = Math.min(this.#length, WORD_AFTER[this.#before] ?? 1);
-		return word + LONG_WORD.letter * Math.max(0, this.#length - LONG_WORD.beyond);
+		const tokens = Math.min(this.#length, WORD_AFTER[this.#before] ?? 1);
+		return tokens + LONG_WORD.letter * Math.max(0, this.#length - LONG_WORD.beyond);
 	}
 
-	/** One space goes with the word after it, and line ends with the mark before them. */
+	/** One space joins the word after it, and line ends join the mark before them. */
 	#whiteCost(next: number): number {
 		if (!this.#hasNewline) return this.#length > 1 ? SPACES : next === NOTHING ? 1 : 0;
-		const lineEnd = this.#length > 1 ? LINE_END.more : LINE_END.one;
-		const indent = this.#spacesAtEnd > 1 ? INDENT.more : this.#spacesAtEnd * INDENT.one;
+		const lineEnd = this.#length > 1 ? LINE_END.several : LINE_END.one;
+		const indent = this.#spacesAtEnd > 1 ? INDENT.several : this.#spacesAtEnd * INDENT.one;
 		return (this.#before === mark ? 0 : lineEnd) + indent;
 	}
 
-	/** One mark goes with the word after it (`.length`, `_id`), unless a space is before it. */
+	/** One mark joins the word after it (`.length`, `_id`), unless a space precedes it. */
 	#markCost(isBeforeWord: boolean): number {
 		const joins = isBeforeWord && this.#before !== space;
 		if (this.#length === 1) return joins ? 0 : ONE_MARK;
@@ -211,7 +211,7 @@ export class TokenCount {
 	}
 }
 
-/** Of several texts, each for itself. */
+/** The sum over several texts, each estimated separately. */
 export function approximateTokens(texts: readonly string[]): number {
 	const count = new TokenCount();
 	for (const text of texts) {
@@ -226,7 +226,7 @@ const isAlphabet = (run: number): boolean => run === lower || run === KINDS.cyri
 const costOf = ([run, character, beyond]: Cost, length: number): number =>
 	run + character * Math.max(0, length - beyond);
 
-/** Blocks of Unicode, each up to where the next begins; what is left out is of a neighbour's kind. */
+/** Unicode blocks, each up to `end`. Small blocks that are not listed count as their neighbour's kind. */
 const BLOCKS: readonly (readonly [end: number, kind: number])[] = [
 	[0xa0, KINDS.attached],
 	[0xc0, mark],
@@ -269,7 +269,7 @@ const BLOCKS: readonly (readonly [end: number, kind: number])[] = [
 	[0x10000, KINDS.wideMark],
 ];
 
-/** Code units that `BLOCKS` tells apart. */
+/** All ends of `BLOCKS` are multiples of 2 ** BLOCK_BITS code units. */
 const BLOCK_BITS = 4;
 const BLOCK_KINDS = new Uint8Array(0x10000 >> BLOCK_BITS);
 let blockAt = 0;
@@ -278,7 +278,7 @@ for (const [end, kind] of BLOCKS) {
 	blockAt = end;
 }
 
-/** Latin letters and ASCII, where neighbours differ. */
+/** ASCII and Latin letters, where adjacent characters differ in kind. */
 const FIRST_KINDS = Uint8Array.from({ length: 0x250 }, (_, code) => {
 	const character = String.fromCharCode(code);
 	if (character >= "a" && character <= "z") return lower;
@@ -289,7 +289,7 @@ const FIRST_KINDS = Uint8Array.from({ length: 0x250 }, (_, code) => {
 	if (code < 0x80) return code < 0x20 || code === 0x7f ? KINDS.attached : mark;
 	if (character === "ß") return accentedLower;
 	if (character === "×" || character === "÷") return mark;
-	// Capitals and small letters take turns.
+	// Capitals and lower-case letters alternate.
 	if (code >= 0x100) return code % 2 === 0 ? farUpper : farLower;
 	return BLOCK_KINDS[code >> BLOCK_BITS] ?? KINDS.other;
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { approximateTokens, TokenCount } from "../src/tokens.ts";
+import { approximateTokens, TokenCount } from "../src/token-estimate.ts";
 
 const tokens = (text: string): number => approximateTokens([text]);
 
@@ -10,10 +10,10 @@ describe("approximateTokens", () => {
 		["a", 1],
 		["Hello, world!", 4],
 		["The quick brown fox jumps over the lazy dog.", 10],
-		// One space goes with its word, several are a token.
+		// One space joins its word; several are a token.
 		["one two", 2],
 		["one    two", 3],
-		// Names in camelCase are words, and a full stop goes with the name after it.
+		// Each part of a camelCase name is a word, and a full stop joins the name after it.
 		["readFileSync", 4],
 		["text.length", 2],
 		[" ", 1],
@@ -27,13 +27,13 @@ describe("approximateTokens", () => {
 		["모든 인간은 태어날 때부터 자유로우며", 12],
 		// Two halves of a pair.
 		["😀", 2],
-		// Joiners and selectors go with what they join.
+		// Joiners and selectors belong to the character before them.
 		["\u200d\ufe0f", 0],
 	])("%j is %i", (text, expected) => {
 		expect(tokens(text)).toBe(expected);
 	});
 
-	it("counts each text for itself", () => {
+	it("counts each text separately", () => {
 		// As one text these would be one word of nine letters.
 		expect(approximateTokens(["break", "fast"])).toBe(2);
 		expect(approximateTokens([])).toBe(0);
@@ -53,19 +53,19 @@ const text = fc.oneof(
 describe("TokenCount", () => {
 	it("counts the same wherever a stream is cut", () => {
 		fc.assert(
-			fc.property(text, fc.array(fc.nat(200), { maxLength: 12 }), (whole, cuts) => {
+			fc.property(text, fc.array(fc.nat(200), { maxLength: 12 }), (source, cuts) => {
 				const count = new TokenCount();
 				let from = 0;
-				for (const to of [...cuts.sort((a, b) => a - b), whole.length]) {
-					count.add(whole.slice(from, to));
+				for (const to of [...cuts.sort((a, b) => a - b), source.length]) {
+					count.add(source.slice(from, to));
 					from = Math.max(from, to);
 				}
-				expect(count.tokens).toBe(tokens(whole));
+				expect(count.tokens).toBe(tokens(source));
 			}),
 		);
 	});
 
-	it("is read at any time without being changed by it", () => {
+	it("can be read at any time without a side effect", () => {
 		fc.assert(
 			fc.property(fc.array(text, { maxLength: 6 }), (pieces) => {
 				const count = new TokenCount();
@@ -78,7 +78,7 @@ describe("TokenCount", () => {
 		);
 	});
 
-	it("is whole, and some for any text that has a visible character", () => {
+	it("is an integer, and at least 1 for any text that has a visible character", () => {
 		fc.assert(
 			fc.property(text, (any) => {
 				expect(Number.isSafeInteger(tokens(any))).toBe(true);
