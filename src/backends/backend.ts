@@ -7,7 +7,7 @@
  * upstream's connection until it returns; a stream that it returned belongs to whoever reads it (see `Answer`).
  */
 import type { Model } from "../models/model.ts";
-import type { Answer, LastWords, TaskInput, TaskName } from "../tasks/task.ts";
+import type { Answer, StreamErrorFormatter, TaskInput, TaskName } from "../tasks/task.ts";
 
 export interface Timeouts {
 	/** Milliseconds from the request to the upstream's status line. */
@@ -76,7 +76,7 @@ export interface CallContext {
 	/** Fires when the caller has left. */
 	signal: AbortSignal;
 	/** Set: an upstream's own stream of OpenAI chunks is to be passed on as it is, where the upstream has one. */
-	lastWords?: LastWords;
+	formatStreamError?: StreamErrorFormatter;
 }
 
 export type BackendTasks = {

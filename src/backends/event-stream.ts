@@ -12,7 +12,7 @@
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../errors.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../sse.ts";
-import type { LastWords } from "../tasks/task.ts";
+import type { StreamErrorFormatter } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
 import { usageOf } from "../tasks/usage.ts";
 import type { Deadline } from "./deadline.ts";
@@ -26,18 +26,18 @@ import { type Call, failureOfBody, failureOfCut, failureOfShape } from "./upstre
  * Takes over `source` and `deadline`; see {@link relay}.
  *
  * @param choices how many answers were asked for (`n`).
- * @param lastWords set: its bytes go to the caller as they are (`pass-through.ts`).
+ * @param formatStreamError set: its bytes go to the caller as they are (`pass-through.ts`).
  */
 export const watchEvents = (
 	call: Call,
 	source: ReadableStream<Uint8Array>,
 	deadline: Deadline,
 	choices: number,
-	lastWords?: LastWords,
+	formatStreamError?: StreamErrorFormatter,
 ): Promise<Relayed> => {
 	const watch = new Watch(call, choices);
-	return lastWords
-		? passThrough(call, source, deadline, watch, lastWords)
+	return formatStreamError
+		? passThrough(call, source, deadline, watch, formatStreamError)
 		: relay(call, source, deadline, watch);
 };
 

@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import type { AiError } from "../errors.ts";
 import type { Media } from "../tasks/media.ts";
-import type { LastWords } from "../tasks/task.ts";
+import type { StreamErrorFormatter } from "../tasks/task.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { watchEvents } from "./event-stream.ts";
 import type { Relayed } from "./relay.ts";
@@ -96,7 +96,7 @@ export async function postStream<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
-	{ schema, choices, headers, lastWords }: RequestOptions & StreamOptions<Schema>,
+	{ schema, choices, headers, formatStreamError }: RequestOptions & StreamOptions<Schema>,
 ): Promise<StreamReply<z.output<Schema>>> {
 	return postForStream(call, {
 		path,
@@ -105,7 +105,7 @@ export async function postStream<Schema extends z.ZodType>(
 		headers,
 		types: ["text/event-stream"],
 		schema,
-		take: (source, deadline) => watchEvents(call, source, deadline, choices, lastWords),
+		take: (source, deadline) => watchEvents(call, source, deadline, choices, formatStreamError),
 	});
 }
 
@@ -113,7 +113,7 @@ interface StreamOptions<Schema> {
 	schema: Schema;
 	choices: number;
 	/** The stream is to be passed on as it is. */
-	lastWords?: LastWords | undefined;
+	formatStreamError?: StreamErrorFormatter | undefined;
 }
 
 interface StreamRequest<Schema> extends Request {

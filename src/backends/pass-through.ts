@@ -11,7 +11,7 @@
  */
 import { AiError, toAiError } from "../errors.ts";
 import { concat } from "../media/bytes.ts";
-import type { LastWords } from "../tasks/task.ts";
+import type { StreamErrorFormatter } from "../tasks/task.ts";
 import type { Deadline } from "./deadline.ts";
 import { EventSplitter } from "./event-splitter.ts";
 import {
@@ -38,7 +38,7 @@ export async function passThrough(
 	source: ReadableStream<Uint8Array>,
 	deadline: Deadline,
 	watch: EventReader,
-	lastWords: LastWords,
+	formatStreamError: StreamErrorFormatter,
 ): Promise<Relayed> {
 	const [toCaller, toLook] = source.tee();
 	const begin = async () => {
@@ -55,7 +55,7 @@ export async function passThrough(
 	const { readable, writable } = new IdentityTransformStream();
 	const passed = toCaller.pipeTo(writable, { preventClose: true, preventAbort: true });
 	const ended = passOn(passed, onlooker, deadline)
-		.then((ending) => close(writable, ending, lastWords))
+		.then((ending) => close(writable, ending, formatStreamError))
 		// Whoever waits for it settles the bill.
 		.catch(toAiError);
 	return { events: readable, progress: watch.progress, ended };
@@ -91,10 +91,10 @@ async function passOn(passed: Promise<void>, onlooker: Onlooker, deadline: Deadl
 async function close(
 	writable: WritableStream<Uint8Array>,
 	{ bytes, failure, told, broken }: Passed,
-	lastWords: LastWords,
+	formatStreamError: StreamErrorFormatter,
 ): Promise<AiError | undefined> {
 	const writer = writable.getWriter();
-	const words = failure && !told ? new TextEncoder().encode(lastWords(failure)) : NOTHING;
+	const words = failure && !told ? new TextEncoder().encode(formatStreamError(failure)) : NOTHING;
 	const last = concat([bytes, words]);
 	const heard = Promise.all([last.length > 0 && writer.write(last), writer.close()]).then(
 		() => true,

@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import type { Model } from "../models/model.ts";
 import type { Media } from "../tasks/media.ts";
-import type { LastWords, TaskAnswer, TaskCall } from "../tasks/task.ts";
+import type { StreamErrorFormatter, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
 
 export interface Reader {
@@ -75,7 +75,7 @@ export interface Writer {
 	 * Of a dialect whose streams are OpenAI's chunks: how one ends that failed, where an engine's own stream may be the
 	 * answer to this call as it is. `undefined`: it must be looked at, or is no stream.
 	 */
-	passesOn?(call: TaskCall, model: Model): LastWords | undefined;
+	passesOn?(call: TaskCall, model: Model): StreamErrorFormatter | undefined;
 }
 
 export interface Dialect {

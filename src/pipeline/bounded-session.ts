@@ -4,10 +4,10 @@
  */
 import { AiError } from "../errors.ts";
 import type {
-	HeardEvent,
 	ListenCommand,
 	LiveTranscription,
 	LiveTranscriptionInput,
+	TranscriptionEvent,
 } from "../tasks/live-transcription.ts";
 
 /** Of each sample; where it is not known, only the engine can say how much it heard. */
@@ -37,7 +37,7 @@ export function boundSession(
 	const timer = new AbortController();
 	const channels = samples?.channels ?? 1;
 	const bytesPerSecond = (samples?.sample_rate ?? 0) * (SAMPLE_BYTES[samples?.encoding ?? ""] ?? 0);
-	let output: ReadableStreamDefaultController<HeardEvent> | undefined;
+	let output: ReadableStreamDefaultController<TranscriptionEvent> | undefined;
 	let heard = 0;
 	let ending: AiError | undefined;
 
@@ -60,7 +60,7 @@ export function boundSession(
 		() => {},
 	);
 
-	const events = new ReadableStream<HeardEvent>(
+	const events = new ReadableStream<TranscriptionEvent>(
 		{
 			start(controller) {
 				output = controller;

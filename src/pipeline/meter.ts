@@ -11,7 +11,7 @@ import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import type { Served, Services } from "../request.ts";
 import { EventStream } from "../sse.ts";
-import type { HeardEvent, LiveTranscription } from "../tasks/live-transcription.ts";
+import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import type { ChatCompletion, Usage } from "../tasks/text-generation.ts";
 import { isCounted } from "../tasks/usage.ts";
@@ -207,9 +207,9 @@ function heard(
 	passed: Passed,
 	ended: (how: Passing, measured: Measured) => void,
 ): LiveTranscription & Pick<Metered, "abandon"> {
-	let said: Pick<Extract<HeardEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
+	let said: Pick<Extract<TranscriptionEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
 	let heardSeconds = 0;
-	const see = (event: HeardEvent) => {
+	const see = (event: TranscriptionEvent) => {
 		if (event.kind === "ended") said = event;
 		else if ("end" in event) heardSeconds = Math.max(heardSeconds, event.end);
 	};

@@ -34,7 +34,7 @@ export async function run(request: InferenceRequest, services: Services): Promis
 		} = await askAhead(entry, request.signal, async (call, signal) => {
 			const planned = route(model.id, services, request.session);
 			const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
-			const lastWords = plan.passthrough && writer.passesOn?.(call, model);
+			const formatStreamError = plan.passthrough && writer.passesOn?.(call, model);
 			// A second dispatch: of the first one only the number of calls is kept.
 			tried = { backend: "", model: "", attempts: tried.attempts, wasted: [] };
 			const asking = {
@@ -44,7 +44,7 @@ export async function run(request: InferenceRequest, services: Services): Promis
 				account: caller.account,
 				served: tried,
 				...(options?.singleFlight && { shareWithin: caller.account }),
-				...(lastWords && { lastWords }),
+				...(formatStreamError && { formatStreamError }),
 			};
 			return dispatch(plan, call, asking, services);
 		});

@@ -1,9 +1,9 @@
-/** Tasks with sound on one side. */
+/** Inputs and outputs of the tasks on recorded audio: transcription, text-to-speech, turn detection. */
 import type { Media } from "./media.ts";
 
 export interface TranscriptionInput {
 	audio: Media;
-	/** `translate`: into English. */
+	/** `translate` writes English, whatever the language of the audio. */
 	task: "transcribe" | "translate";
 	language?: string;
 	/** Text that sets the vocabulary and the style. */
@@ -43,7 +43,7 @@ export interface SpeechInput {
 	voice?: string;
 	language?: string;
 	encoding: "mp3" | "linear16" | "flac" | "mulaw" | "alaw" | "opus" | "aac";
-	/** Absent: the usual one for the encoding. */
+	/** Default: the usual container of the encoding. */
 	container?: "none" | "wav" | "ogg";
 	/** Hertz. */
 	sample_rate?: number;
@@ -54,12 +54,12 @@ export interface SpeechInput {
 
 export interface TurnInput {
 	audio: Media;
-	/** How the samples of headerless audio are written. */
+	/** Sample format of headerless audio. */
 	dtype?: "uint8" | "float32" | "float64";
 }
 
 export interface TurnOutput {
 	is_complete: boolean;
-	/** 0 to 1, that the speaker has finished. */
+	/** Probability, 0 to 1, that the speaker has finished. */
 	probability: number;
 }

@@ -1,4 +1,4 @@
-/** Decisions (the Clef models): a state, questions about it, and an answer with probabilities to each. */
+/** Inputs and outputs of decisions (the Clef models): a state, questions about it, and one answer with probabilities per question. */
 
 export type Question =
 	| { type: "noul"; instructions: string; criteria?: { true?: string; false?: string } }
@@ -6,11 +6,11 @@ export type Question =
 	| { type: "score"; instructions: string; criteria: string[] };
 
 export interface DecisionInput {
-	/** The bare selector the caller named: `clef`, `clef-flash`, `clef-omni`. */
+	/** The caller's selector: `clef`, `clef-flash` or `clef-omni`. */
 	model: string;
 	state: unknown;
 	questions: Record<string, Question>;
-	/** Data URLs of what comes with the state. */
+	/** Data URLs of the media that belong to the state. */
 	images: string[];
 	audio: string[];
 	videos: string[];

@@ -1,4 +1,4 @@
-/** Tasks with an image on one side. Sizes and boxes are in pixels. */
+/** Inputs and outputs of the tasks on images. Sizes and boxes are in pixels. */
 import { AiError } from "../errors.ts";
 import type { Media } from "./media.ts";
 import type { Usage } from "./text-generation.ts";
@@ -11,11 +11,11 @@ export interface ImageInput {
 	steps?: number;
 	guidance?: number;
 	seed?: number;
-	/** 0 to 1: how far the result may leave the first of `images`. */
+	/** 0 to 1: how far the result may differ from the first of `images`. */
 	strength?: number;
-	/** Images to start from or to refer to. */
+	/** Start images or reference images. */
 	images: Media[];
-	/** Where to paint, for inpainting. */
+	/** The area to repaint (inpainting). */
 	mask?: Media;
 	format: "png" | "jpeg";
 }
@@ -46,7 +46,7 @@ export interface ClassifyImageInput {
 
 export interface DetectObjectsInput {
 	image: Media;
-	/** Look for this only, where the model can be told. */
+	/** Detect only this, if the model supports it. */
 	target?: string;
 	max_objects?: number;
 }
@@ -59,11 +59,11 @@ export interface DetectedObject {
 
 export interface DetectObjectsOutput {
 	objects: DetectedObject[];
-	/** Size of the image, where a dialect gives places as fractions. */
+	/** Size of the image, for dialects that write boxes as fractions. */
 	width: number;
 	height: number;
 }
 
-/** 3030, in the product's words (observed). `name` is the input's: `image[1]`, `mask`. */
+/** Error 3030 with the product's own sentence (observed). `name` is the name of the input: `image[1]`, `mask`. */
 export const undecodableImage = (name = "image[0]", cause?: unknown): AiError =>
 	new AiError("refusedByModel", `Invalid input ${name}: unable to decode image file`, { cause });

@@ -1,17 +1,17 @@
 /**
- * Live transcription: sound goes in as it is made, and what was heard comes out while it lasts, divided into the turns
- * of a conversation or into segments of the sound. All times are seconds of sound from its beginning; when the sound
- * arrives decides nothing.
+ * Live transcription: audio arrives while it is recorded, and transcripts are sent meanwhile, divided into the turns of a
+ * conversation or into segments of the audio. All times are seconds from the start of the audio. The arrival time of the
+ * audio has no effect on the result.
  */
 import type { Word } from "./audio.ts";
 
 export interface LiveTranscriptionInput {
-	/** How the samples are written. Absent: in a container that says so itself. */
+	/** Format of the samples. Default: the audio has a container that declares it. */
 	samples?: {
 		encoding: "linear16" | "flac" | "mulaw" | "amr-nb" | "amr-wb" | "opus" | "speex" | "g729";
 		/** Hertz. */
 		sample_rate: number;
-		/** Interleaved. */
+		/** Number of interleaved channels. */
 		channels: number;
 	};
 	language?: string;
@@ -20,37 +20,37 @@ export interface LiveTranscriptionInput {
 	division: Turns | Segments;
 }
 
-/** A turn ends when the speaker has finished, as far as one can tell. */
+/** Division into turns: a turn ends when the speaker has probably finished. */
 export interface Turns {
 	kind: "turns";
-	/** Confidence, 0 to 1, from which a turn has ended. */
+	/** Confidence, 0 to 1, at which a turn has ended. */
 	eot_threshold: number;
-	/** Confidence from which it may have. Absent: nobody wants to know. */
+	/** Confidence for `EagerEndOfTurn`. Default: no such events. */
 	eager_eot_threshold?: number;
-	/** Milliseconds of silence after which a turn has ended whatever the confidence. */
+	/** Milliseconds of silence after which a turn ends, whatever the confidence. */
 	eot_timeout_ms: number;
 }
 
-/** A segment ends at a pause, or when it is long enough; together the final ones are all of the sound. */
+/** Division into segments: a segment ends at a pause or at a maximum length. The final segments cover all of the audio. */
 export interface Segments {
 	kind: "segments";
-	/** Whether to tell of segments that are not final. */
+	/** Whether to send segments that are not final. */
 	interim_results: boolean;
-	/** Milliseconds of silence that make a pause. Absent: no pause ends a segment. */
+	/** Milliseconds of silence that count as a pause. Default: no pause ends a segment. */
 	endpointing?: number;
-	/** Whether to tell of speech that starts. */
+	/** Whether to send `speech-started`. */
 	vad_events: boolean;
-	/** Milliseconds of silence after the last final word that end an utterance. Absent: nobody wants to know. */
+	/** Milliseconds of silence after the last final word that end an utterance. Default: no `utterance-end` events. */
 	utterance_end_ms?: number;
 }
 
 export type ListenCommand =
 	| { kind: "audio"; bytes: Uint8Array }
-	/** What has been said so far is all: ends the turn, or the segment, now. */
+	/** Ends the current turn or segment now. */
 	| { kind: "finalize" };
 
-/** What was heard from `start` to `end`. A word that is heard later may change those before it. */
-export interface Heard {
+/** The transcript from `start` to `end`. Later audio may change earlier words. */
+export interface TranscriptSpan {
 	start: number;
 	end: number;
 	transcript: string;
@@ -59,21 +59,22 @@ export interface Heard {
 
 export type TurnEvent = "Update" | "StartOfTurn" | "EagerEndOfTurn" | "TurnResumed" | "EndOfTurn";
 
-export type HeardEvent =
-	/** The whole turn so far. `EndOfTurn` says what `EagerEndOfTurn` said, or `TurnResumed` comes between them. */
-	| ({ kind: "turn"; event: TurnEvent; turn_index: number; end_of_turn_confidence: number } & Heard)
-	| ({ kind: "segment"; is_final: boolean; speech_final: boolean; from_finalize: boolean } & Heard)
+export type TranscriptionEvent =
+	/** The complete turn so far. `EndOfTurn` repeats the text of `EagerEndOfTurn`, unless `TurnResumed` came between them. */
+	| ({ kind: "turn"; event: TurnEvent; turn_index: number; end_of_turn_confidence: number } & TranscriptSpan)
+	| ({ kind: "segment"; is_final: boolean; speech_final: boolean; from_finalize: boolean } & TranscriptSpan)
 	| { kind: "speech-started"; timestamp: number }
 	| { kind: "utterance-end"; last_word_end: number }
-	/** Always the last one, unless the session failed. `duration` counts all sound that was sent. */
+	/** Always the last event, unless the session failed. `duration` is the length of all audio that was sent. */
 	| { kind: "ended"; duration: number; channels: number };
 
 /**
- * A session with an ear. Closing `writable` says that there is no more sound: the rest is told, then `readable` ends.
- * Aborting `writable`, or cancelling `readable`, ends it at once. Whoever holds the pair must do one of the three. A
- * failing session errors both with an `AiError`. Both take backpressure: an ear that nobody asks stops listening.
+ * A transcription session. Closing `writable` ends the audio: the remaining events follow, then `readable` ends. Aborting
+ * `writable` or cancelling `readable` ends the session at once. The owner of the pair must do one of the three. If the
+ * session fails, both streams error with an `AiError`. Both apply backpressure: while `readable` is not read, no audio is
+ * processed.
  */
 export interface LiveTranscription {
 	writable: WritableStream<ListenCommand>;
-	readable: ReadableStream<HeardEvent>;
+	readable: ReadableStream<TranscriptionEvent>;
 }

@@ -1,4 +1,4 @@
-/** A file, decoded; `contentType` is what the sender said, or what the bytes are known to be. */
+/** A decoded file. `contentType` is the sender's, or the type detected from the bytes. */
 export interface Media {
 	bytes: Uint8Array<ArrayBuffer>;
 	contentType?: string;

@@ -1,6 +1,6 @@
 /**
- * What can be asked, independent of who asks and of who answers. A surface's dialect is read into one of these inputs;
- * a backend answers with the matching output; neither knows the other.
+ * The tasks, independent of the caller's dialect and of the backend. A dialect converts a request into one of these
+ * inputs, and a backend answers with the matching output.
  */
 import type { AiError } from "../errors.ts";
 import type { SpeechInput, Transcript, TranscriptionInput, TurnInput, TurnOutput } from "./audio.ts";
@@ -27,7 +27,7 @@ import type {
 	TranslationOutput,
 } from "./text-transforms.ts";
 
-/** Task name -> what goes in, what comes out. */
+/** Input and output of each task. */
 export interface Tasks {
 	"text-generation": { input: ChatInput; output: ChatCompletion };
 	decision: { input: DecisionInput; output: DecisionOutput };
@@ -37,7 +37,7 @@ export interface Tasks {
 	translation: { input: TranslationInput; output: TranslationOutput };
 	summarization: { input: SummarizationInput; output: SummarizationOutput };
 	"speech-recognition": { input: TranscriptionInput; output: Transcript };
-	/** Its output is a session, which whoever holds it must end. */
+	/** The output is a session. Its owner must end it. */
 	"live-transcription": { input: LiveTranscriptionInput; output: LiveTranscription };
 	"text-to-speech": { input: SpeechInput; output: Media };
 	"text-to-image": { input: ImageInput; output: Media };
@@ -51,23 +51,23 @@ export type TaskName = keyof Tasks;
 export type TaskInput<Name extends TaskName> = Tasks[Name]["input"];
 export type TaskOutput<Name extends TaskName> = Tasks[Name]["output"];
 
-/** One question: a task and its input. */
+/** One call: a task and its input. */
 export type TaskCall<Name extends TaskName = TaskName> = {
 	[N in Name]: { task: N; input: TaskInput<N> };
 }[Name];
 
 /**
- * What a backend answers.
+ * The answer of a backend.
  *
- * `stream` exists for text generation alone: the bytes of an OpenAI `chat.completion.chunk` event stream that includes
- * a usage chunk. It either ends after `data: [DONE]` or *errors* with an `AiError`; it never just stops. Whoever holds
- * it must read it to its end or cancel it: cancelling stops the upstream.
+ * `stream` exists for text generation only: the bytes of an OpenAI `chat.completion.chunk` event stream with a usage
+ * chunk. It either ends after `data: [DONE]` or *errors* with an `AiError`; it never just stops. Its owner must read it to
+ * the end or cancel it; cancelling stops the upstream.
  *
- * What was parsed on the way goes along: a stage in this isolate takes a stream over with `EventStream.eventsOf`, and
- * passes on what it does not change as another `EventStream`. Any stream of bytes will do, and is parsed there.
+ * Parsed events are kept with the bytes: a stage in this isolate takes them with `EventStream.eventsOf` and returns
+ * another `EventStream`. Any other stream of bytes is also accepted; it is parsed there.
  *
- * One with `ended` is for the caller as it is, to the last byte (see `LastWords`): it does not error, and nobody between
- * reads it. `ended` resolves when it is over, with what ended it before its end; it never rejects.
+ * A stream with `ended` is sent to the caller unchanged (see `StreamErrorFormatter`): it never errors, and no stage reads
+ * it. `ended` resolves when the stream is over, with the failure that interrupted it, if any; it never rejects.
  */
 export type Answer<Name extends TaskName = TaskName> =
 	| { kind: "value"; output: TaskOutput<Name> }
@@ -79,19 +79,19 @@ export type Answer<Name extends TaskName = TaskName> =
 	  };
 
 /**
- * How a stream of OpenAI chunks ends that failed, in the words of a dialect whose callers can be given an engine's own
- * stream as it is.
+ * Writes the failure at the end of a stream that was passed through unchanged, in the caller's dialect. Only dialects
+ * whose callers accept an engine's own stream have one.
  */
-export type LastWords = (failure: AiError) => string;
+export type StreamErrorFormatter = (failure: AiError) => string;
 
 /**
- * What of a stream has passed to its reader. Whoever makes the stream keeps it up to date, so that it is true whenever
- * the stream ends: at `[DONE]`, cut, or left.
+ * How much of a stream its reader has received. The stream's producer keeps it current, so that it is correct whenever the
+ * stream ends: at `[DONE]`, at a failure, or when the caller disconnects.
  */
 export interface Progress {
-	/** The engine's own counts, the latest that it gave. */
+	/** The engine's own counts, the latest ones. */
 	readonly usage: Usage | undefined;
-	/** Output tokens by our own count, for a stream whose engine gave none. */
+	/** Our estimate of the output tokens, for engines without counts. */
 	readonly outputTokens: number;
 }
 

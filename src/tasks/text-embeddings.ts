@@ -1,29 +1,30 @@
+/** Input and output of text embeddings. */
 import type { Usage } from "./text-generation.ts";
 
 export interface EmbeddingsInput {
 	texts: string[];
-	/** How token vectors become one; an engine that has one way ignores it. */
+	/** How token vectors are combined into one. Engines with a single method ignore it. */
 	pooling?: "mean" | "cls";
-	/** Cut what is too long instead of refusing it. */
+	/** Truncate texts that are too long instead of refusing them. */
 	truncate?: boolean;
-	/** Length of the vectors asked for, where the model can shorten them. */
+	/** Requested length of the vectors, for models that can shorten them. */
 	dimensions?: number;
-	/** How the caller wants to be given them, for an engine that can write so, too. */
+	/** The encoding of the caller's response, so that an engine with the same encoding can be used without conversion. */
 	encoding?: "base64";
 }
 
 export interface EmbeddingsOutput {
-	/** One vector a text, in the order of the texts. Beside `written`, each look reads that anew. */
+	/** One vector per text, in the order of the texts. If `written` is set, each access parses it again. */
 	readonly vectors: number[][];
-	/** The same as an engine wrote them, where that is at hand: their numbers are dear to read and to write again. */
+	/** The vectors as the engine serialised them, if available: parsing and writing the numbers again is expensive. */
 	readonly written?: WrittenVectors;
 	usage?: Pick<Usage, "prompt_tokens" | "total_tokens">;
 }
 
-/** Each a JSON array of numbers, or base64 of little-endian 32-bit floats. */
+/** Each row is a JSON array of numbers, or base64 of little-endian 32-bit floats. */
 export interface WrittenVectors {
 	as: "json" | "base64";
 	rows: string[];
-	/** Numbers of the first. */
+	/** Length of the first vector. */
 	length: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Text generation: the hub that every chat dialect is read into and written from. Messages, tools and replies have
- * OpenAI's wire shapes (platform.openai.com/docs/api-reference/chat), because most engines speak them and bytes that
- * need no change should not be touched.
+ * Input and output of text generation: the common format that every chat dialect is converted to and from. Messages, tools
+ * and replies have OpenAI's wire shapes (platform.openai.com/docs/api-reference/chat), because most engines use them and
+ * then no conversion is needed.
  */
 
 export interface ContentPart {
@@ -16,15 +16,15 @@ export interface ContentPart {
 export interface ToolCall {
 	id: string;
 	type: "function";
-	/** `arguments` is JSON text, as OpenAI has it, whatever the caller's dialect sent. */
+	/** `arguments` is JSON text, as in OpenAI's format, in every dialect. */
 	function: { name: string; arguments: string };
-	/** Gemini's signature of the thoughts that led to the call, which it wants back with it; as Google's OpenAI route has it. */
+	/** Gemini's signature of the reasoning before the call. Gemini requires it back; the field is that of Google's OpenAI route. */
 	extra_content?: { google: { thought_signature: string } };
 }
 
 /**
- * Thoughts as Anthropic's models have them, which only they can read again, and only as they were: `thinking` with its
- * `signature`, or, of `redacted_thinking`, `data`.
+ * A reasoning block of Anthropic's models: `thinking` with its `signature`, or `data` of `redacted_thinking`. Only these
+ * models can read it again, and only unchanged.
  */
 export interface ThinkingBlock {
 	type: "thinking" | "redacted_thinking";
@@ -39,9 +39,9 @@ export interface ChatMessage {
 	name?: string;
 	tool_calls?: ToolCall[];
 	tool_call_id?: string;
-	/** Thinking of an earlier turn, given back by the caller. */
+	/** Reasoning of an earlier turn, sent back by the caller. */
 	reasoning_content?: string;
-	/** The same where Anthropic's model has signed it. */
+	/** The same reasoning, signed by Anthropic's model. */
 	thinking_blocks?: ThinkingBlock[];
 }
 
@@ -70,13 +70,13 @@ export type ResponseFormat =
 			json_schema: { name: string; description?: string; schema?: unknown; strict?: boolean | null };
 	  };
 
-/** Every field but `messages`, `prompt` and `stream` is optional, and absent means: the engine's default. */
+/** An absent optional field means the engine's default. */
 export interface ChatInput {
-	/** Empty when `prompt` is given. */
+	/** Empty if `prompt` is set. */
 	messages: ChatMessage[];
 	/** Text to continue as it is, without a chat template (`raw`). */
 	prompt?: string;
-	/** Text that comes after what is to be said; beside `prompt` alone. */
+	/** Text after the gap to fill; only together with `prompt`. */
 	suffix?: string;
 	stream: boolean;
 	max_tokens?: number;
@@ -96,7 +96,7 @@ export interface ChatInput {
 	tool_choice?: ToolChoice;
 	parallel_tool_calls?: boolean;
 	response_format?: ResponseFormat;
-	/** `null` turns thinking off. */
+	/** `null` disables reasoning. */
 	reasoning_effort?: "minimal" | "low" | "medium" | "high" | null;
 	chat_template_kwargs?: Record<string, unknown>;
 	lora?: string;
@@ -118,16 +118,16 @@ export function asksForAudio({ passthrough }: ChatInput): boolean {
 }
 
 /**
- * What was asked, of a caller whose dialect is an upstream's own: such an upstream is told what this hub has no word for
- * as it was said, and its answer comes with a `verbatim` of its own.
+ * The caller's original request, if its dialect is also an upstream's own. Such an upstream receives the fields that this
+ * format lacks unchanged, and its answer has a `verbatim` of its own.
  */
 export interface Verbatim {
-	/** Also the kind of the backend that speaks it. */
+	/** Equals the `kind` of the backends that accept this dialect. */
 	dialect: "anthropic";
 	body: Record<string, unknown>;
-	/** How many of the hub's messages stand for it. What comes after those was added here. */
+	/** The number of `messages` converted from `body`. Later messages were added by the gateway. */
 	messages: number;
-	/** Why nobody else can be asked: the first thing in it that was not read into the hub. */
+	/** The first part of `body` that this format cannot express. If set, only backends of this dialect can answer. */
 	unread?: string;
 }
 
@@ -147,7 +147,7 @@ export interface AssistantMessage {
 	reasoning?: string | null;
 	thinking_blocks?: ThinkingBlock[] | null;
 	tool_calls?: ToolCall[] | null;
-	/** The upstream's own message, for a caller of its dialect. */
+	/** The upstream's original message, for a caller with the same dialect. */
 	verbatim?: Record<string, unknown>;
 }
 
@@ -160,7 +160,7 @@ export interface ChatChoice {
 	logprobs?: unknown;
 }
 
-/** An OpenAI `chat.completion`, with whatever further fields the engine sent. */
+/** An OpenAI `chat.completion`, including further fields of the engine. */
 export interface ChatCompletion {
 	id: string;
 	object: "chat.completion";
@@ -185,10 +185,10 @@ export interface ChatDelta {
 	refusal?: string | null;
 	reasoning_content?: string | null;
 	reasoning?: string | null;
-	/** Each whole, when it has ended; its text was said before in pieces, as `reasoning_content`. */
+	/** Complete blocks, sent when each ends. Their text was sent before in pieces, as `reasoning_content`. */
 	thinking_blocks?: ThinkingBlock[] | null;
 	tool_calls?: ToolCallDelta[] | null;
-	/** The upstream's own events that this delta stands for, for a caller of its dialect. */
+	/** The upstream's original events for this delta, for a caller with the same dialect. */
 	verbatim?: Record<string, unknown>[];
 }
 
@@ -208,7 +208,7 @@ export interface ChatChunk {
 	usage?: Usage | null;
 }
 
-/** The plain text of a message's content, a part a line; parts that are not text are left out. */
+/** The text of a message's content, one line per part. Other parts are omitted. */
 export function textOf(content: ChatMessage["content"]): string {
 	if (content === null) return "";
 	if (typeof content === "string") return content;

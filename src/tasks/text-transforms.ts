@@ -1,4 +1,4 @@
-/** Tasks that take a text and give one small value. */
+/** Inputs and outputs of text classification, translation and summarization. */
 import type { Usage } from "./text-generation.ts";
 
 export interface ClassifyTextInput {
@@ -10,7 +10,7 @@ export interface LabelsOutput {
 	labels: { label: string; score: number }[];
 }
 
-/** Languages are named as the model's own input has them: `en`, `english`, `hin_Deva`. */
+/** Language names are those of the model's own input: `en`, `english`, `hin_Deva`. */
 export interface TranslationInput {
 	texts: string[];
 	source_lang: string;
@@ -18,14 +18,14 @@ export interface TranslationInput {
 }
 
 export interface TranslationOutput {
-	/** One a text, in order. */
+	/** One translation per text, in order. */
 	texts: string[];
 	usage?: Usage;
 }
 
 export interface SummarizationInput {
 	text: string;
-	/** Tokens. */
+	/** Tokens of the summary. */
 	max_length: number;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Reads the `usage` of all engines with OpenAI's format, in whole replies and in streams. Engines omit counts, send
- * `null`, text or fractions. A count that cannot be read is ignored; it never fails the reply.
+ * Reads the `usage` of engines with OpenAI's fields, in complete replies and in streams. Engines omit counts, send `null`
+ * for counts they do not keep, and some send text or fractions. An invalid count is ignored; it never fails the answer.
  */
 import * as z from "zod";
 import type { Usage } from "./text-generation.ts";
 
-/** `undefined` where the value is not a count. */
+/** `undefined` for an invalid count. */
 export function countOf(sent: unknown): number | undefined {
 	const value = typeof sent === "string" && sent.trim() !== "" ? Number(sent) : sent;
 	if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return undefined;
@@ -15,7 +15,7 @@ export function countOf(sent: unknown): number | undefined {
 /** The `usage` of a reply. */
 export const SentUsage = z.unknown().transform(usageOf);
 
-/** Computes the third count from any two. Other fields stay as sent. `undefined` where there is no count. */
+/** Completes the third count from any two and keeps further fields. `undefined` if the engine sent no count. */
 export function usageOf(sent: unknown): Usage | undefined {
 	if (typeof sent !== "object" || sent === null) return undefined;
 	const counts = sent as { [Field in keyof Usage]?: unknown };
@@ -24,20 +24,20 @@ export function usageOf(sent: unknown): Usage | undefined {
 	const total_tokens = countOf(counts.total_tokens);
 	if (prompt_tokens === undefined && completion_tokens === undefined && total_tokens === undefined)
 		return undefined;
-	const left = (known: number): number => Math.max(0, (total_tokens ?? 0) - known);
-	const prompt = prompt_tokens ?? left(completion_tokens ?? 0);
-	const completion = completion_tokens ?? left(prompt);
+	const remainder = (known: number): number => Math.max(0, (total_tokens ?? 0) - known);
+	const prompt = prompt_tokens ?? remainder(completion_tokens ?? 0);
+	const completion = completion_tokens ?? remainder(prompt);
 	return {
 		...sent,
 		...detailsOf(counts),
 		prompt_tokens: prompt,
 		completion_tokens: completion,
-		// A total of 0 beside other counts means that the engine does not keep it.
+		// A total of zero beside other counts means that the engine does not keep it.
 		total_tokens: total_tokens || prompt + completion,
 	};
 }
 
-/** The details that were sent. */
+/** The details of the counts, as far as the engine sent them. */
 function detailsOf({
 	prompt_tokens_details: prompt,
 	completion_tokens_details: completion,
@@ -61,15 +61,15 @@ function detailOf(sent: unknown, name: string): Record<string, unknown> | null {
 }
 
 /**
- * Which of two counts of one stream to believe: the later, unless it says less. Engines count up on every chunk or
- * once at the end, and some follow the true totals with a frame of zeros.
+ * The valid one of two usages of one stream: the later, unless its sum is smaller. Engines send rising counts with every
+ * chunk or one total at the end, and some send a frame of zeros after the total.
  */
 export function laterUsage(before: Usage | undefined, after: Usage | null | undefined): Usage | undefined {
 	if (!after) return before;
-	return before && counted(before) > counted(after) ? before : after;
+	return before && sumOf(before) > sumOf(after) ? before : after;
 }
 
-/** A usage of zeros means that the engine did not count. */
-export const isCounted = (usage: Usage | null | undefined): usage is Usage => !!usage && counted(usage) > 0;
+/** Whether the engine counted tokens. Zero tokens for an existing answer means that it did not. */
+export const isCounted = (usage: Usage | null | undefined): usage is Usage => !!usage && sumOf(usage) > 0;
 
-const counted = ({ prompt_tokens, completion_tokens }: Usage): number => prompt_tokens + completion_tokens;
+const sumOf = ({ prompt_tokens, completion_tokens }: Usage): number => prompt_tokens + completion_tokens;

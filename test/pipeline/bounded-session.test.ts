@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { liveTranscription } from "../../src/backends/simulator/live/index.ts";
 import { boundSession } from "../../src/pipeline/bounded-session.ts";
-import type { HeardEvent, LiveTranscription } from "../../src/tasks/live-transcription.ts";
+import type { LiveTranscription, TranscriptionEvent } from "../../src/tasks/live-transcription.ts";
 import { audio, silence, tone, turns } from "../backends/simulator/live/sound.ts";
 
 const INPUT = {
@@ -26,7 +26,9 @@ function clock() {
 	return { wait, waits };
 }
 
-async function read(readable: ReadableStream<HeardEvent>): Promise<{ kinds: string[]; error?: unknown }> {
+async function read(
+	readable: ReadableStream<TranscriptionEvent>,
+): Promise<{ kinds: string[]; error?: unknown }> {
 	const kinds: string[] = [];
 	try {
 		for await (const { kind } of readable) kinds.push(kind);
@@ -57,7 +59,7 @@ describe("a session that a budget limits", () => {
 
 	it("goes by the engine's word where the sound does not say how long it is, each channel for itself", async () => {
 		const { wait } = clock();
-		const events: HeardEvent[] = [1, 2, 3].map((end) => ({
+		const events: TranscriptionEvent[] = [1, 2, 3].map((end) => ({
 			kind: "segment",
 			is_final: true,
 			speech_final: true,
@@ -65,7 +67,7 @@ describe("a session that a budget limits", () => {
 			...{ start: end - 1, end, transcript: "a", words: [] },
 		}));
 		let cancelled = false;
-		const readable = new ReadableStream<HeardEvent>(
+		const readable = new ReadableStream<TranscriptionEvent>(
 			{
 				pull: (controller) => controller.enqueue(events.shift()),
 				cancel: () => {

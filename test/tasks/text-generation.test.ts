@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { textOf } from "../../src/tasks/text-generation.ts";
 
 describe("textOf", () => {
-	it("gives each text part a line, and leaves out the others", () => {
+	it("writes one line per text part and omits other parts", () => {
 		expect(
 			textOf([
 				{ type: "text", text: "My name is Bob." },

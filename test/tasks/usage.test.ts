@@ -20,21 +20,24 @@ describe("usageOf", () => {
 		[{ prompt_tokens: 29.6, completion_tokens: 20.4, total_tokens: 50.2 }, counts(30, 20, 50)],
 		[{ prompt_tokens: -1, completion_tokens: "many", total_tokens: 50 }, counts(50, 0, 50)],
 		[{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, counts(0, 0, 0)],
-		// Some engines count thinking in the total alone: their word holds.
+		// Some engines count reasoning tokens in the total only: the total is kept.
 		[{ prompt_tokens: 30, completion_tokens: 20, total_tokens: 90 }, counts(30, 20, 90)],
-	])("completes %j", (sent, whole) => {
-		expect(usageOf(SentUsage.parse(sent))).toEqual(whole);
+	])("completes %j", (sent, completed) => {
+		expect(usageOf(SentUsage.parse(sent))).toEqual(completed);
 	});
 
 	it.each([null, undefined, {}, "5", 5, { prompt_tokens: null }, { prompt_tokens: "" }, { cost: 1 }])(
-		"has nothing of %j",
+		"finds no usage in %j",
 		(sent) => {
 			expect(usageOf(SentUsage.nullish().parse(sent))).toBeUndefined();
 		},
 	);
 
-	it("keeps what else was said", () => {
-		const more = { prompt_tokens_details: { cached_tokens: 3, audio_tokens: null }, cost: 0.1 };
-		expect(usageOf(SentUsage.parse({ prompt_tokens: 5, ...more }))).toEqual({ ...counts(5, 0, 5), ...more });
+	it("keeps further fields", () => {
+		const further = { prompt_tokens_details: { cached_tokens: 3, audio_tokens: null }, cost: 0.1 };
+		expect(usageOf(SentUsage.parse({ prompt_tokens: 5, ...further }))).toEqual({
+			...counts(5, 0, 5),
+			...further,
+		});
 	});
 });

@@ -64,7 +64,7 @@ export async function generateText(input: ChatInput, call: Call): Promise<Answer
 	const reply = await postStream(call, PATH, requestBody(input, call), {
 		schema: ChatReply,
 		choices: input.n ?? 1,
-		lastWords: call.lastWords,
+		formatStreamError: call.formatStreamError,
 	});
 	return reply.kind === "stream"
 		? reply

@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../errors.ts";
-import type { HeardEvent } from "../../tasks/live-transcription.ts";
+import type { TranscriptionEvent } from "../../tasks/live-transcription.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";
@@ -99,7 +99,7 @@ function protocol(request_id: string): LiveProtocol {
 const UNKNOWN_CONFIDENCE = 1;
 
 function turnInfo(
-	{ event, turn_index, start, end, transcript, words, end_of_turn_confidence }: TurnOf<HeardEvent>,
+	{ event, turn_index, start, end, transcript, words, end_of_turn_confidence }: TurnOf<TranscriptionEvent>,
 	request_id: string,
 	sequence_id: number,
 ): { type: "TurnInfo" } & z.output<typeof TurnInfo> {

@@ -1,7 +1,7 @@
 /** A session of live transcription as the frames of a websocket: what Deepgram's two protocols have in common. */
 import * as z from "zod";
 import { AiError, toAiError } from "../../errors.ts";
-import type { HeardEvent, LiveTranscription } from "../../tasks/live-transcription.ts";
+import type { LiveTranscription, TranscriptionEvent } from "../../tasks/live-transcription.ts";
 import type { SocketFrames } from "../dialect.ts";
 
 /** What a control message asks for. */
@@ -15,7 +15,7 @@ export interface LiveProtocol {
 	/** Sees the sound that passes. */
 	hear?(bytes: Uint8Array): void;
 	/** What is sent of an event. */
-	write(event: HeardEvent): readonly object[];
+	write(event: TranscriptionEvent): readonly object[];
 	/** What is sent of a failure, before the end. */
 	fail(error: AiError): object;
 }
@@ -25,7 +25,10 @@ export function framesOf(session: LiveTranscription, protocol: LiveProtocol): So
 	return { readable: outgoing(session.readable, protocol), writable: incoming(session.writable, protocol) };
 }
 
-function outgoing(events: ReadableStream<HeardEvent>, protocol: LiveProtocol): ReadableStream<string> {
+function outgoing(
+	events: ReadableStream<TranscriptionEvent>,
+	protocol: LiveProtocol,
+): ReadableStream<string> {
 	const reader = events.getReader();
 	let failure: AiError | undefined;
 	let left = false;

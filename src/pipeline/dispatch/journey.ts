@@ -145,8 +145,12 @@ export class Journey {
 		this.served.attempts++;
 		this.#calls.set(target, this.callsOf(target) + 1);
 		try {
-			const { model, lastWords } = context;
-			const answer = await handler(call.input, { model, signal, ...(lastWords && { lastWords }) });
+			const { model, formatStreamError } = context;
+			const answer = await handler(call.input, {
+				model,
+				signal,
+				...(formatStreamError && { formatStreamError }),
+			});
 			trial.begin();
 			return { target, answer, trial };
 		} catch (error) {

@@ -1,9 +1,9 @@
 /** A session whose events a test says, in place of an engine's; and a conversation with a dialect about it. */
 import type { Dialect, Rendered, SocketFrames } from "../../../src/dialects/dialect.ts";
 import type {
-	HeardEvent,
 	ListenCommand,
 	LiveTranscription,
+	TranscriptionEvent,
 	TurnEvent,
 } from "../../../src/tasks/live-transcription.ts";
 import { productModel, read } from "../exchange.ts";
@@ -11,7 +11,7 @@ import { productModel, read } from "../exchange.ts";
 export interface TestSession extends LiveTranscription {
 	/** What the dialect asked of it. */
 	commands: (ListenCommand | "end" | { aborted: unknown })[];
-	say(...events: HeardEvent[]): void;
+	say(...events: TranscriptionEvent[]): void;
 	finish(): void;
 	fail(error: unknown): void;
 	/** Why the reader left. */
@@ -21,8 +21,8 @@ export interface TestSession extends LiveTranscription {
 export function testSession(): TestSession {
 	const commands: TestSession["commands"] = [];
 	const cancelled: unknown[] = [];
-	let control!: ReadableStreamDefaultController<HeardEvent>;
-	const readable = new ReadableStream<HeardEvent>({
+	let control!: ReadableStreamDefaultController<TranscriptionEvent>;
+	const readable = new ReadableStream<TranscriptionEvent>({
 		start: (controller) => {
 			control = controller;
 		},
@@ -78,8 +78,8 @@ export async function collect(readable: ReadableStream<string>): Promise<unknown
 export const turn = (
 	event: TurnEvent,
 	transcript: string,
-	more: Partial<TurnOf<HeardEvent>> = {},
-): HeardEvent => ({
+	more: Partial<TurnOf<TranscriptionEvent>> = {},
+): TranscriptionEvent => ({
 	kind: "turn",
 	event,
 	turn_index: 0,

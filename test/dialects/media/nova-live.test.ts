@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { novaLive } from "../../../src/dialects/media/nova-live.ts";
 import { AiError } from "../../../src/errors.ts";
-import type { HeardEvent } from "../../../src/tasks/live-transcription.ts";
+import type { TranscriptionEvent } from "../../../src/tasks/live-transcription.ts";
 import { productModel, read, refusal } from "../exchange.ts";
 import { collect, framesFor, type TestSession, testSession, turn } from "./live.ts";
 
@@ -12,7 +12,9 @@ const nova = productModel(NOVA);
 const inputOf = (inputs: object) => read(novaLive.reader, nova, inputs).call.input;
 const frames = (session: TestSession) => framesFor(novaLive, NOVA, INPUTS, session);
 
-const segment = (more: Partial<Extract<HeardEvent, { kind: "segment" }>> = {}): HeardEvent => ({
+const segment = (
+	more: Partial<Extract<TranscriptionEvent, { kind: "segment" }>> = {},
+): TranscriptionEvent => ({
 	kind: "segment",
 	start: 1.2,
 	end: 3.5,

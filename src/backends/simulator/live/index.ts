@@ -5,7 +5,11 @@
  * pieces and whenever it comes: no clock is asked.
  */
 import { AiError } from "../../../errors.ts";
-import type { HeardEvent, ListenCommand, LiveTranscriptionInput } from "../../../tasks/live-transcription.ts";
+import type {
+	ListenCommand,
+	LiveTranscriptionInput,
+	TranscriptionEvent,
+} from "../../../tasks/live-transcription.ts";
 import type { Answer } from "../../../tasks/task.ts";
 import { ENCODINGS, Loudness } from "./loudness.ts";
 import type { Narrator } from "./narrator.ts";
@@ -17,7 +21,7 @@ export async function liveTranscription(
 	input: LiveTranscriptionInput,
 ): Promise<Answer<"live-transcription">> {
 	const ear = new Ear(input);
-	const output = new TransformStream<ListenCommand, HeardEvent>({
+	const output = new TransformStream<ListenCommand, TranscriptionEvent>({
 		transform(command, controller) {
 			for (const event of ear.take(command)) controller.enqueue(event);
 		},
@@ -51,7 +55,7 @@ export class Ear {
 				: new SegmentNarrator(division, loudness.windowSeconds);
 	}
 
-	*take(command: ListenCommand): Generator<HeardEvent> {
+	*take(command: ListenCommand): Generator<TranscriptionEvent> {
 		switch (command.kind) {
 			case "audio":
 				for (const loudness of this.#loudness.hear(command.bytes)) {
@@ -67,7 +71,7 @@ export class Ear {
 		}
 	}
 
-	*end(): Generator<HeardEvent> {
+	*end(): Generator<TranscriptionEvent> {
 		yield* this.#narrator.end(this.#voice);
 		const duration = Math.round(this.#loudness.duration * 1000) / 1000;
 		yield { kind: "ended", duration, channels: this.#channels };

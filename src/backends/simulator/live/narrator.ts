@@ -1,13 +1,13 @@
-import type { Heard, HeardEvent } from "../../../tasks/live-transcription.ts";
+import type { TranscriptionEvent, TranscriptSpan } from "../../../tasks/live-transcription.ts";
 import { placeWords, spokenWords } from "../media/timing.ts";
 import type { Voice } from "./voice.ts";
 
 /** Tells what the voice did. It is asked after each window; the voice is the same object each time. */
 export interface Narrator {
-	hear(voice: Voice): HeardEvent[];
-	finalize(voice: Voice): HeardEvent[];
+	hear(voice: Voice): TranscriptionEvent[];
+	finalize(voice: Voice): TranscriptionEvent[];
 	/** There is no more sound. */
-	end(voice: Voice): HeardEvent[];
+	end(voice: Voice): TranscriptionEvent[];
 }
 
 /** To the millisecond. */
@@ -29,7 +29,10 @@ export interface Stretch {
 }
 
 /** `[speech 1.2 s]`: what is known of speech that nobody understands. */
-export function tell({ start, end, spoken, speechStart, speechEnd }: Stretch, windowSeconds: number): Heard {
+export function tell(
+	{ start, end, spoken, speechStart, speechEnd }: Stretch,
+	windowSeconds: number,
+): TranscriptSpan {
 	const span = { start: inSeconds(start, windowSeconds), end: inSeconds(end, windowSeconds) };
 	if (spoken === 0) return { ...span, transcript: "", words: [] };
 	const transcript = `[speech ${(spoken * windowSeconds).toFixed(1)} s]`;

@@ -1,5 +1,5 @@
 /** Segments of the sound, one after the other without gaps: each ends at a pause in speech, or after five seconds. */
-import type { HeardEvent, Segments } from "../../../tasks/live-transcription.ts";
+import type { Segments, TranscriptionEvent } from "../../../tasks/live-transcription.ts";
 import { inSeconds, type Narrator, silenceOf, tell } from "./narrator.ts";
 import type { Voice } from "./voice.ts";
 
@@ -32,25 +32,25 @@ export class SegmentNarrator implements Narrator {
 		this.#windowSeconds = windowSeconds;
 	}
 
-	hear(voice: Voice): HeardEvent[] {
+	hear(voice: Voice): TranscriptionEvent[] {
 		if (voice.spoken > this.#before) this.#speechStart ??= Math.max(voice.from, this.#start);
 		return [...this.#onset(voice), ...this.#segment(voice), ...this.#utterance(voice)];
 	}
 
-	finalize(voice: Voice): HeardEvent[] {
+	finalize(voice: Voice): TranscriptionEvent[] {
 		return this.#rest(voice, true);
 	}
 
-	end(voice: Voice): HeardEvent[] {
+	end(voice: Voice): TranscriptionEvent[] {
 		return this.#rest(voice, false);
 	}
 
-	#onset({ started, from }: Voice): HeardEvent[] {
+	#onset({ started, from }: Voice): TranscriptionEvent[] {
 		if (!started || !this.#rules.vad_events) return [];
 		return [{ kind: "speech-started", timestamp: inSeconds(from, this.#windowSeconds) }];
 	}
 
-	#segment(voice: Voice): HeardEvent[] {
+	#segment(voice: Voice): TranscriptionEvent[] {
 		const { endpointing, interim_results } = this.#rules;
 		const pauses =
 			voice.spoken > this.#pausedAt &&
@@ -65,7 +65,7 @@ export class SegmentNarrator implements Narrator {
 	}
 
 	/** Follows a final segment: words that are not final could still change. */
-	#utterance(voice: Voice): HeardEvent[] {
+	#utterance(voice: Voice): TranscriptionEvent[] {
 		const { utterance_end_ms } = this.#rules;
 		if (utterance_end_ms === undefined || !this.#open || this.#speechStart !== undefined) return [];
 		if (voice.speaking || silenceOf(voice, this.#windowSeconds) < utterance_end_ms) return [];
@@ -73,14 +73,14 @@ export class SegmentNarrator implements Narrator {
 		return [{ kind: "utterance-end", last_word_end: inSeconds(voice.to, this.#windowSeconds) }];
 	}
 
-	#rest(voice: Voice, from_finalize: boolean): HeardEvent[] {
+	#rest(voice: Voice, from_finalize: boolean): TranscriptionEvent[] {
 		if (voice.now === this.#start) return [];
 		return [
 			this.#tell(voice, { is_final: true, speech_final: voice.spoken > this.#pausedAt, from_finalize }),
 		];
 	}
 
-	#tell(voice: Voice, ending: Ending): HeardEvent {
+	#tell(voice: Voice, ending: Ending): TranscriptionEvent {
 		const stretch = {
 			start: this.#start,
 			end: voice.now,

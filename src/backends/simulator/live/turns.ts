@@ -3,7 +3,7 @@
  * silence alone, as 1 - e^(-silence / 0.4 s): 0.3 after 0.14 s, 0.7 after 0.48 s, 0.9 after 0.92 s. A model would
  * listen to the words as well.
  */
-import type { HeardEvent, TurnEvent, Turns } from "../../../tasks/live-transcription.ts";
+import type { TranscriptionEvent, TurnEvent, Turns } from "../../../tasks/live-transcription.ts";
 import { type Narrator, silenceOf, tell } from "./narrator.ts";
 import type { Voice } from "./voice.ts";
 
@@ -33,18 +33,18 @@ export class TurnNarrator implements Narrator {
 		this.#windowSeconds = windowSeconds;
 	}
 
-	hear(voice: Voice): HeardEvent[] {
+	hear(voice: Voice): TranscriptionEvent[] {
 		const event = this.#onset(voice) ?? this.#ending(voice);
 		if (event) return [this.#tell(event, voice)];
 		return voice.now - this.#toldAt >= UPDATE_WINDOWS ? [this.#tell("Update", voice)] : [];
 	}
 
-	finalize(voice: Voice): HeardEvent[] {
+	finalize(voice: Voice): TranscriptionEvent[] {
 		return this.#turn ? [this.#tell("EndOfTurn", voice)] : [];
 	}
 
 	/** As Deepgram documents it of Flux: the end of the sound does not end a turn. */
-	end(voice: Voice): HeardEvent[] {
+	end(voice: Voice): TranscriptionEvent[] {
 		return voice.now > this.#toldAt ? [this.#tell("Update", voice)] : [];
 	}
 
@@ -77,7 +77,7 @@ export class TurnNarrator implements Narrator {
 		return Math.round((1 - Math.exp(-silenceOf(voice, this.#windowSeconds) / DOUBT_MS)) * 1e4) / 1e4;
 	}
 
-	#tell(event: TurnEvent, voice: Voice): HeardEvent {
+	#tell(event: TurnEvent, voice: Voice): TranscriptionEvent {
 		const stretch = {
 			start: this.#start,
 			end: voice.now,
@@ -85,7 +85,7 @@ export class TurnNarrator implements Narrator {
 			speechStart: this.#turn?.from ?? voice.now,
 			speechEnd: voice.to,
 		};
-		const told: HeardEvent = {
+		const told: TranscriptionEvent = {
 			kind: "turn",
 			event,
 			turn_index: this.#index,

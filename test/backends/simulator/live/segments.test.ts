@@ -1,16 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Ear } from "../../../../src/backends/simulator/live/index.ts";
-import type { HeardEvent, ListenCommand, Segments } from "../../../../src/tasks/live-transcription.ts";
+import type {
+	ListenCommand,
+	Segments,
+	TranscriptionEvent,
+} from "../../../../src/tasks/live-transcription.ts";
 import { audio, joined, RATE, segments, silence, tone } from "./sound.ts";
 
-function heard(rules: Partial<Segments>, ...commands: ListenCommand[]): HeardEvent[] {
+function heard(rules: Partial<Segments>, ...commands: ListenCommand[]): TranscriptionEvent[] {
 	const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as const;
 	const ear = new Ear({ samples, division: { ...segments(), ...rules } });
 	return [...commands.flatMap((command) => [...ear.take(command)]), ...ear.end()];
 }
 
-function line(event: HeardEvent): string {
+function line(event: TranscriptionEvent): string {
 	switch (event.kind) {
 		case "segment": {
 			const { start, end, transcript, is_final, speech_final, from_finalize } = event;

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Ear } from "../../../../src/backends/simulator/live/index.ts";
 import type {
-	HeardEvent,
 	LiveTranscription,
 	LiveTranscriptionInput,
+	TranscriptionEvent,
 } from "../../../../src/tasks/live-transcription.ts";
 import { run } from "../fixture.ts";
 import { audio, joined, RATE, segments, silence, tone, turns } from "./sound.ts";
@@ -13,8 +13,8 @@ const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as cons
 const session = (input: Partial<LiveTranscriptionInput> = {}): Promise<LiveTranscription> =>
 	run("live-transcription", { samples, division: turns({ eager_eot_threshold: 0.4 }), ...input });
 
-async function collect(readable: ReadableStream<HeardEvent>): Promise<HeardEvent[]> {
-	const events: HeardEvent[] = [];
+async function collect(readable: ReadableStream<TranscriptionEvent>): Promise<TranscriptionEvent[]> {
+	const events: TranscriptionEvent[] = [];
 	for await (const event of readable) events.push(event);
 	return events;
 }

@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Ear } from "../../../../src/backends/simulator/live/index.ts";
-import type { HeardEvent, ListenCommand, Turns } from "../../../../src/tasks/live-transcription.ts";
+import type { ListenCommand, TranscriptionEvent, Turns } from "../../../../src/tasks/live-transcription.ts";
 import { audio, joined, RATE, silence, tone, turns } from "./sound.ts";
 
-function heard(rules: Partial<Turns>, ...commands: ListenCommand[]): HeardEvent[] {
+function heard(rules: Partial<Turns>, ...commands: ListenCommand[]): TranscriptionEvent[] {
 	const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as const;
 	const ear = new Ear({ samples, division: turns(rules) });
 	return [...commands.flatMap((command) => [...ear.take(command)]), ...ear.end()];
 }
 
-type Turn = Extract<HeardEvent, { kind: "turn" }>;
-const turnsOf = (events: HeardEvent[]): Turn[] => events.filter((event) => event.kind === "turn");
+type Turn = Extract<TranscriptionEvent, { kind: "turn" }>;
+const turnsOf = (events: TranscriptionEvent[]): Turn[] => events.filter((event) => event.kind === "turn");
 /** `0 StartOfTurn 0-0.56 [speech 0.1 s]` */
 const line = ({ turn_index, event, start, end, transcript }: Turn): string =>
 	`${turn_index} ${event} ${start}-${end} ${transcript}`.trim();
-const changes = (events: HeardEvent[]): string[] =>
+const changes = (events: TranscriptionEvent[]): string[] =>
 	turnsOf(events)
 		.filter(({ event }) => event !== "Update")
 		.map(line);
