@@ -1,6 +1,6 @@
 /**
- * The models there are: the product's, from `catalog.json`, with the operator's over them. The file is not parsed at
- * the start, which would cost every cold start its time: a test proves that it satisfies the schema.
+ * The catalogue: the product's models from `catalog.json`, overridden by the operator's. The file is not validated at
+ * start-up, because that would slow every cold start; a test proves that it satisfies the schema.
  */
 import catalog from "./catalog.json" with { type: "json" };
 import type { Model } from "./model.ts";
@@ -11,24 +11,24 @@ export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
 
 const THIRD_PARTY: ReadonlyMap<string, Model> = new Map(THIRD_PARTY_MODELS.map((model) => [model.id, model]));
 
-/** Ad hoc models that one catalogue remembers; a pattern may let callers name any number of them. */
+/** Ad hoc models that one catalogue caches. A route pattern may let callers name any number of them. */
 const REMEMBERED_AD_HOC = 1000;
 
-/** Months for which `include_deprecated` still shows a model that has ended. */
+/** Months for which `include_deprecated` still lists a model after its end. */
 const DEPRECATED_SHOWN_MONTHS = 3;
 
 export class Catalog {
-	/** Without the models of others, which are found by their ids: whoever serves some adds them. */
+	/** Without third-party models, which `find` returns by id. A deployment that serves some of them adds them. */
 	readonly all: readonly Model[];
 	readonly #byId: ReadonlyMap<string, Model>;
 	readonly #adHoc = new Map<string, Model>();
-	/** Models of third parties that are not in `all`, with a price of this deployment. */
+	/** Third-party models that are not in `all`, with this deployment's prices. At most as many as exist. */
 	readonly #thirdParty = new Map<string, Model>();
 	readonly #price: (model: Model) => Model;
 
 	/**
-	 * Of two models with one id the later stays, in the place of the earlier.
-	 * @param price gives a model the prices of this deployment: src/config/prices.ts.
+	 * If two models have one id, the later replaces the earlier in its position.
+	 * @param price sets the prices of this deployment on a model: src/config/prices.ts.
 	 */
 	constructor(models: Iterable<Model> = PRODUCT_MODELS, price: (model: Model) => Model = (model) => model) {
 		const byId = new Map<string, Model>();
@@ -42,7 +42,6 @@ export class Catalog {
 		return this.#byId.get(id) ?? this.#thirdParty.get(id) ?? this.#findThirdParty(id);
 	}
 
-	/** At most as many as there are. */
 	#findThirdParty(id: string): Model | undefined {
 		const known = THIRD_PARTY.get(id);
 		if (!known) return undefined;
@@ -51,7 +50,7 @@ export class Catalog {
 		return model;
 	}
 
-	/** The same object each time, so that what is derived from a model once (its schema) is not derived again. */
+	/** Returns the same object each time, so that values derived from a model (its schema) are computed once. */
 	adHoc(id: string): Model {
 		const known = this.#adHoc.get(id);
 		if (known) return known;
@@ -72,8 +71,8 @@ export class Catalog {
 }
 
 /**
- * A model that only a route knows: whatever an OpenAI-compatible engine serves under that name. Its native routes are
- * chat's, or its author's; an OpenAI route takes it for what that route asks.
+ * A model that only a route names: any model that an OpenAI-compatible engine serves under that name. Its native routes
+ * accept chat, or its author's format; an OpenAI route accepts it for that route's task.
  */
 export const adHocModel = (id: string): Model => ({
 	id,
@@ -85,15 +84,15 @@ export const adHocModel = (id: string): Model => ({
 	description: "",
 	status: "adhoc",
 	...chatShapesOf(id),
-	// None: what the caller leaves open is the engine's to decide.
+	// None: the engine decides what the caller leaves open.
 	defaults: {},
-	// What such engines can commonly do.
+	// The usual capabilities of such engines.
 	capabilities: ["function_calling", "json_mode", "streaming"],
 	prices: [],
 	tags: [],
 });
 
-/** `@cf/meta/llama` and `meta/llama`: `meta`; `llama3.2`: nobody. */
+/** `meta` for `@cf/meta/llama` and `meta/llama`; empty for `llama3.2`. */
 export function authorOf(id: string): string {
 	const parts = id.split("/");
 	if (parts[0]?.startsWith("@")) parts.shift();
@@ -101,9 +100,9 @@ export function authorOf(id: string): string {
 }
 
 /**
- * Whether `models/search` shows a model. One that has ended is shown for three months more, and only when asked for;
- * an end that is still to come hides nothing. Gated models are shown: they exist, whoever may use them. Unlisted and
- * removed ones are not, as in the product's list.
+ * Whether `models/search` lists a model. After its end a model is listed for three more months, and only with
+ * `include_deprecated`; before its end it is always listed. Gated models are listed, because they exist for some accounts.
+ * Unlisted and removed models are not, as in the product's list.
  */
 export function isListed(model: Model, now: number, includeDeprecated: boolean): boolean {
 	const { status, deprecated } = model;
@@ -112,7 +111,7 @@ export function isListed(model: Model, now: number, includeDeprecated: boolean):
 	return includeDeprecated && now < addMonths(deprecated, DEPRECATED_SHOWN_MONTHS);
 }
 
-/** `YYYY-MM-DD` and months to epoch milliseconds; a day that the month lacks is one of the next month. */
+/** `YYYY-MM-DD` plus months, in epoch milliseconds. A day that the month lacks falls into the next month. */
 function addMonths(date: string, months: number): number {
 	const end = new Date(date);
 	return end.setUTCMonth(end.getUTCMonth() + months);

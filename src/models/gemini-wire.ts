@@ -1,11 +1,11 @@
 /**
- * Names and numbers of Google's Gemini API (https://ai.google.dev/api/generate-content), for the backend that asks it and
- * the dialect that answers as it does.
+ * Types and constants of Google's Gemini API (https://ai.google.dev/api/generate-content), shared by the backend that calls
+ * it and the dialect that imitates it.
  */
 
 export interface Part {
 	text?: string;
-	/** The text is a summary of what was thought. */
+	/** The text is a summary of the model's reasoning. */
 	thought?: boolean;
 	inlineData?: { mimeType: string; data: string };
 	fileData?: { fileUri: string; mimeType?: string };
@@ -14,13 +14,13 @@ export interface Part {
 	thoughtSignature?: string;
 }
 
-/** Tokens of thinking for each effort, as Google's own OpenAI route has them. */
+/** Reasoning tokens per effort, the values of Google's own OpenAI route. */
 export const THINKING_BUDGETS = { minimal: 1024, low: 1024, medium: 8192, high: 24_576 } as const;
 
-/** MIME types of the formats of `input_audio` that are not `audio/{format}`. */
+/** MIME types of `input_audio` formats, where the type is not `audio/{format}`. */
 export const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: "audio/mp3", pcm16: "audio/pcm" };
 
-/** OpenAI's reasons to finish. The first of several for one of OpenAI's is the usual one. */
+/** Gemini's finish reasons and OpenAI's. Among several for one of OpenAI's, the first is the usual one. */
 export const FINISH_REASONS: Readonly<Record<string, string>> = {
 	STOP: "stop",
 	MAX_TOKENS: "length",

@@ -1,7 +1,7 @@
-/** A catalogue entry. `catalog.json` holds the product's; operators add their own with `MODELS`. */
+/** The schema of a model in the catalogue. `catalog.json` has the product's; operators add their own with `MODELS`. */
 import * as z from "zod";
 
-/** How a model's inputs are written on its native routes. One reader each, in `dialects/`. */
+/** Input formats of the native routes. Each has one reader in `dialects/`. */
 export const INPUT_SHAPES = [
 	"chat",
 	"chat-legacy",
@@ -42,7 +42,7 @@ export const INPUT_SHAPES = [
 	"smart-turn",
 ] as const;
 
-/** How a model's answers are written on its native routes. One writer each, in `dialects/`. */
+/** Output formats of the native routes. Each has one writer in `dialects/`. */
 export const OUTPUT_SHAPES = [
 	"text-response",
 	"text-response-min",
@@ -81,7 +81,7 @@ export const OUTPUT_SHAPES = [
 export type InputShape = (typeof INPUT_SHAPES)[number];
 export type OutputShape = (typeof OUTPUT_SHAPES)[number];
 
-/** The product's own names of tasks, as `models/search` and `tasks/search` list them. */
+/** The product's names of tasks, as `models/search` and `tasks/search` list them. */
 export const TASK_TITLES = [
 	"Text Generation",
 	"Text Embeddings",
@@ -114,7 +114,7 @@ export const CAPABILITIES = [
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 
-/** What is counted, in the words of the pricing page. */
+/** Billing units, named as on the pricing page. */
 export const PRICE_UNITS = [
 	"per M input tokens",
 	"per M cached input tokens",
@@ -149,45 +149,45 @@ export const Model = z.strictObject({
 	/** `@cf/author/model` */
 	id: z.string().min(1),
 	uuid: z.string(),
-	/** 1: Cloudflare's own, 2: `@hf/`, 3: a third party's, 0: the operator's. */
+	/** 1: Cloudflare's own; 2: `@hf/`; 3: third party; 0: the operator's. */
 	source: z.number().int(),
 	task: z.enum(TASK_TITLES),
-	/** Empty where the id names none (`llama3.2`). */
+	/** Empty if the id names no author (`llama3.2`). */
 	author: z.string(),
-	/** `YYYY-MM-DD`, or empty where nobody knows. */
+	/** `YYYY-MM-DD`, or empty if unknown. */
 	created: z.string(),
 	description: z.string(),
-	/** `adhoc`: no catalogue has it, a route names it. */
+	/** `adhoc`: named by a route, in no catalogue. */
 	status: z.enum(["active", "gated", "unlisted", "deprecated", "removed", "adhoc"]),
 	/** `YYYY-MM-DD` from which the product answers 5028. */
 	deprecated: z.string().optional(),
 	replacedBy: z.string().optional(),
-	/** Tokens, input and output together. */
+	/** Tokens of input and output together. */
 	contextWindow: z.number().int().positive().optional(),
-	/** Tokens of one text, where that is less (embeddings). */
+	/** Tokens of one text, if less than the context window (embeddings). */
 	maxInputTokens: z.number().int().positive().optional(),
-	/** Length of the vectors of an embeddings model. */
+	/** Vector length of an embeddings model. */
 	dimensions: z.number().int().positive().optional(),
 	input: z.enum(INPUT_SHAPES),
 	output: z.enum(OUTPUT_SHAPES),
-	/** Names of the input fields, where the model has fewer than its shape. */
+	/** Names of the input fields, if the model accepts fewer than its shape has. */
 	inputFields: z.array(z.string()).optional(),
 	/** Defaults of the input fields. */
 	defaults: z.record(z.string(), z.unknown()),
 	capabilities: z.array(z.enum(CAPABILITIES)),
-	/** The product's `reasoning_effort` property, word for word. */
+	/** The product's `reasoning_effort` property, unchanged. */
 	reasoningEffort: z
 		.strictObject({
 			mandatory: z.boolean(),
 			default_enabled: z.boolean(),
 			supported_efforts: z.array(z.string()).optional(),
 			default_effort: z.string().optional(),
-			/** Efforts that it takes for others; `null` is the key of an absent one. */
+			/** Efforts that are treated as another one. The key `null` stands for an absent effort. */
 			normalizes_to: z.record(z.string(), z.string()).optional(),
 		})
 		.optional(),
 	prices: z.array(Price),
-	/** Where `prices` are from, if not from the catalogue or `MODELS`. */
+	/** Source of `prices`, if other than the catalogue or `MODELS`. */
 	priceSource: z.enum(["backend", "default"]).optional(),
 	tags: z.array(z.string()),
 });

@@ -1,14 +1,14 @@
 /**
- * What work costs, in neurons (developers.cloudflare.com/workers-ai/platform/pricing): quantities times the rows of a
- * model's prices. A model without prices costs nothing.
+ * Computes the price of a call in neurons (developers.cloudflare.com/workers-ai/platform/pricing): each quantity times the
+ * model's price for its unit. A model without prices costs nothing.
  *
- * Neurons are counted in whole millionths, *micro-neurons*, and computed in whole numbers: nothing is rounded but the
- * sum of all rows, once. Where the pricing page leaves room:
+ * Amounts are integers in millionths of a neuron, *micro-neurons*; only the sum of all units is rounded, once. Where the
+ * pricing page is ambiguous:
  * - A price "per step" is per tile and step (observed: flux-1-schnell, 1024x1024, 4 steps, is 172.80).
- * - Tiles and megapixels are counted a picture at a time, and a begun one counts.
- * - An audio minute is paid by the millisecond.
- * - Cached tokens are input tokens; without a price of their own they cost what input costs.
- * - Of "per M images" are the images made, or where a model makes none, those that it looked at.
+ * - Tiles and megapixels are counted per image, rounded up.
+ * - An audio minute is billed by the millisecond.
+ * - Cached tokens are input tokens; without a price of their own they cost as much as other input.
+ * - "per M images" counts generated images, or input images if the model generates none.
  */
 import type { Price, PriceUnit } from "./model.ts";
 
@@ -18,24 +18,24 @@ export interface Size {
 	height: number;
 }
 
-/** What was used. What is absent was not; neither was what is less than nothing. */
+/** What a call used. Absent and negative quantities count as zero. */
 export interface Quantities {
-	/** With those that were cached. */
+	/** Including cached tokens. */
 	inputTokens?: number;
-	/** Of the input tokens. */
+	/** The cached part of `inputTokens`. */
 	cachedTokens?: number;
 	outputTokens?: number;
-	/** Of the text to speak. */
+	/** Characters of the text to speak. */
 	characters?: number;
-	/** Seconds of sound, heard or made. */
+	/** Seconds of audio, input or generated. */
 	audioSeconds?: number;
-	/** Seconds of sound that came over a WebSocket. */
+	/** Seconds of audio received over a WebSocket. */
 	liveAudioSeconds?: number;
-	/** Images made. */
+	/** Generated images. */
 	outputImages?: readonly Size[];
-	/** Images looked at, or started from. */
+	/** Input images, including start images. */
 	inputImages?: readonly Size[];
-	/** Of diffusion, for each image made. */
+	/** Diffusion steps per generated image. */
 	steps?: number;
 	requests?: number;
 }
@@ -48,14 +48,14 @@ const MINUTE_MS = 60_000;
 const MILLION = 1_000_000;
 const THOUSAND = 1_000;
 
-/** Of each `per` there are so many, and a price is for one of them. All denominators divide `WHOLE`. */
+/** A price is for `per` of what `count` returns. */
 interface Unit {
 	per: 1 | typeof THOUSAND | typeof MINUTE_MS | typeof MILLION;
 	count(quantities: Quantities): number | undefined;
 }
 
-/** The least that all of {@link Unit.per} divide. */
-const WHOLE = 3 * MILLION;
+/** The least common multiple of all {@link Unit.per}. */
+const COMMON_DENOMINATOR = 3 * MILLION;
 
 const tiles = ({ width, height }: Size): number =>
 	Math.ceil(width / TILE_PIXELS) * Math.ceil(height / TILE_PIXELS);
@@ -70,8 +70,11 @@ const inputTiles: Unit["count"] = ({ inputImages }) => sum(inputImages, tiles);
 const outputTiles: Unit["count"] = ({ outputImages }) => sum(outputImages, tiles);
 const inputTileSteps: Unit["count"] = ({ inputImages, steps = 0 }) => sum(inputImages, tiles) * steps;
 const outputTileSteps: Unit["count"] = ({ outputImages, steps = 0 }) => sum(outputImages, tiles) * steps;
-const sound: Unit = { per: MINUTE_MS, count: ({ audioSeconds }) => milliseconds(audioSeconds) };
-const liveSound: Unit = { per: MINUTE_MS, count: ({ liveAudioSeconds }) => milliseconds(liveAudioSeconds) };
+const audioMinute: Unit = { per: MINUTE_MS, count: ({ audioSeconds }) => milliseconds(audioSeconds) };
+const liveAudioMinute: Unit = {
+	per: MINUTE_MS,
+	count: ({ liveAudioSeconds }) => milliseconds(liveAudioSeconds),
+};
 
 const UNITS: Record<PriceUnit, Unit> = {
 	"per M input tokens": { per: MILLION, count: ({ inputTokens }) => inputTokens },
@@ -95,43 +98,45 @@ const UNITS: Record<PriceUnit, Unit> = {
 	},
 	"per inference request": { per: 1, count: ({ requests }) => requests },
 	"per 1k characters input": { per: THOUSAND, count: ({ characters }) => characters },
-	"per audio minute": sound,
-	"per audio minute input": sound,
-	"per audio minute (WebSocket)": liveSound,
-	"per audio minute input (WebSocket)": liveSound,
+	"per audio minute": audioMinute,
+	"per audio minute input": audioMinute,
+	"per audio minute (WebSocket)": liveAudioMinute,
+	"per audio minute input (WebSocket)": liveAudioMinute,
 };
 
-/** Whole; a price is taken to its sixth decimal, and half a micro-neuron is rounded up. */
+/** An integer. A price is used to its sixth decimal, and half a micro-neuron is rounded up. */
 export function microNeurons(prices: readonly Price[], quantities: Quantities): number {
-	const counted = withCachedApart(prices, quantities);
+	const counted = separateCachedTokens(prices, quantities);
 	let parts = 0n;
 	for (const { unit, neurons } of prices) {
 		const { per, count } = UNITS[unit];
-		const amount = whole(count(counted));
-		if (amount > 0) parts += BigInt(Math.round(neurons * MICRO)) * BigInt(amount) * BigInt(WHOLE / per);
+		const amount = safeCount(count(counted));
+		if (amount > 0)
+			parts += BigInt(Math.round(neurons * MICRO)) * BigInt(amount) * BigInt(COMMON_DENOMINATOR / per);
 	}
-	return Number((parts + BigInt(WHOLE / 2)) / BigInt(WHOLE));
+	return Number((parts + BigInt(COMMON_DENOMINATOR / 2)) / BigInt(COMMON_DENOMINATOR));
 }
 
 export const neurons = (prices: readonly Price[], quantities: Quantities): number =>
 	microNeurons(prices, quantities) / MICRO;
 
-/** Whole, and never less than the price. */
+/** An integer, never less than the price. */
 export const microNeuronsPerOutputToken = (prices: readonly Price[]): number =>
 	Math.ceil(
 		prices.reduce((total, { unit, neurons }) => total + (unit === "per M output tokens" ? neurons : 0), 0),
 	);
 
-/** Neurons as replies show them: two decimals, and the rest cut off (observed: 10.477 is shown as 10.47). */
+/** Neurons as shown in replies: two decimals, truncated (observed: 10.477 is shown as 10.47). */
 export const shownNeurons = (micro: number): number => Math.floor(micro / 10_000) / 100;
 
-function withCachedApart(prices: readonly Price[], quantities: Quantities): Quantities {
+function separateCachedTokens(prices: readonly Price[], quantities: Quantities): Quantities {
 	if (!quantities.cachedTokens || !prices.some(({ unit }) => unit === "per M cached input tokens"))
 		return quantities;
-	const input = whole(quantities.inputTokens);
-	const cachedTokens = Math.min(input, whole(quantities.cachedTokens));
+	const input = safeCount(quantities.inputTokens);
+	const cachedTokens = Math.min(input, safeCount(quantities.cachedTokens));
 	return { ...quantities, inputTokens: input - cachedTokens, cachedTokens };
 }
 
-/** Counts are engines' own, and may be anything. */
-const whole = (count = 0): number => (count > 0 ? Math.min(Math.round(count), Number.MAX_SAFE_INTEGER) : 0);
+/** Engines' counts may be any number: rounds, and bounds to safe non-negative integers. */
+const safeCount = (count = 0): number =>
+	count > 0 ? Math.min(Math.round(count), Number.MAX_SAFE_INTEGER) : 0;

@@ -1,7 +1,6 @@
 /**
- * `models/search?format=openrouter`: the text models as OpenRouter's `/api/v1/models` lists them, for tools that read
- * that. The product's own fields in this layout are not known; these are OpenRouter's
- * (openrouter.ai/docs/api-reference/list-available-models).
+ * `models/search?format=openrouter`: lists the text models in the format of OpenRouter's `/api/v1/models`, for tools that
+ * read it (openrouter.ai/docs/api-reference/list-available-models). Which of these fields the product sends is unknown.
  */
 import { type Catalog, isListed } from "./catalog.ts";
 import { can, type InputShape, type Model, type PriceUnit } from "./model.ts";
@@ -10,7 +9,7 @@ export interface OpenRouterModel {
 	id: string;
 	canonical_slug: string;
 	name: string;
-	/** Unix seconds; 0 where nobody knows. */
+	/** Unix seconds; 0 if unknown. */
 	created: number;
 	description: string;
 	context_length: number | null;
@@ -21,14 +20,14 @@ export interface OpenRouterModel {
 		tokenizer: string;
 		instruct_type: null;
 	};
-	/** US dollars a token, as decimal text. */
+	/** US dollars per token, as decimal text. */
 	pricing: { prompt: string; completion: string; input_cache_read?: string; request: string; image: string };
 	top_provider: { context_length: number | null; max_completion_tokens: null; is_moderated: false };
 	per_request_limits: null;
 	supported_parameters: string[];
 }
 
-/** Every listed model that chats, on one page. */
+/** Every listed chat model, on one page. */
 export function openRouterList(catalog: Catalog, now: number): { data: OpenRouterModel[] } {
 	return {
 		data: catalog.all
@@ -69,7 +68,7 @@ function openRouterModel(model: Model): OpenRouterModel {
 	};
 }
 
-/** Decimal text without an exponent: readers put it through decimal types that refuse one. */
+/** Decimal text without an exponent, because decimal types of clients refuse an exponent. */
 function usdPerToken({ prices }: Model, unit: PriceUnit): string | undefined {
 	const price = prices.find((row) => row.unit === unit);
 	return price && (price.usd / 1e6).toFixed(12).replace(/\.?0+$/, "");
@@ -98,7 +97,7 @@ const OPENAI = [
 	"logit_bias",
 ];
 
-/** Sampling fields by input shape; a shape that is not here does not chat. */
+/** Sampling fields by input shape. Shapes without a row are not for chat. */
 const SAMPLING: Partial<Record<InputShape, readonly string[]>> = {
 	chat: NATIVE,
 	"chat-legacy": NATIVE,

@@ -1,6 +1,6 @@
 /**
- * How many requests a minute the product lets one account make
- * (developers.cloudflare.com/workers-ai/platform/limits, 2026-08). Text-to-speech is not listed there: no limit.
+ * The product's rate limits: requests per minute and account (developers.cloudflare.com/workers-ai/platform/limits,
+ * 2026-08). Text-to-speech is not listed there, so it has no limit.
  */
 import { can, type Model, type TaskTitle } from "./model.ts";
 
@@ -17,7 +17,7 @@ export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = {
 	Translation: 720,
 };
 
-/** Of models with a window of their own. A map: ids are callers' words, and `__proto__` is one. */
+/** Limits of single models. A `Map`, because an id comes from the caller and may be `__proto__`. */
 const MODEL_RATES: ReadonlyMap<string, number> = new Map([
 	["@cf/baai/bge-large-en-v1.5", 1500],
 	["@hf/thebloke/mistral-7b-instruct-v0.1-awq", 400],
@@ -29,7 +29,7 @@ const MODEL_RATES: ReadonlyMap<string, number> = new Map([
 	["@cf/runwayml/stable-diffusion-v1-5-img2img", 1500],
 ]);
 
-/** Of every model that needs the paid plan, billed as usual. */
+/** Limit of every model that requires the paid plan. */
 const FRONTIER_RATE = 20;
 
 export const modelRate = (model: Model): number | undefined =>

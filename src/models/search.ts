@@ -1,8 +1,8 @@
 /**
- * `models/search`, `tasks/search` and `authors/search`. Pure: the query as the URL has it, and the time, come in.
+ * `models/search`, `tasks/search` and `authors/search`. Pure functions of the query parameters and the time.
  *
- * Differences from the product: its default page size, its order and the way it matches `search` are not known; here
- * they are 100, the catalogue's order, and every word in the id, the description, the task or a tag.
+ * The product's default page size, its order and its matching of `search` are unknown. Here they are 100, the catalogue's
+ * order, and: every word occurs in the id, the description, the task or a tag.
  */
 import * as z from "zod";
 import { AiError } from "../errors.ts";
@@ -13,15 +13,15 @@ import { TASKS, type TaskEntry } from "./tasks.ts";
 const DEFAULT_PER_PAGE = 100;
 const MAX_PER_PAGE = 1000;
 
-/** A model as `models/search` and `env.AI.models()` show it. */
+/** A model as `models/search` and `env.AI.models()` return it. */
 export interface SearchModel {
-	/** The UUID; what callers run is `name`. */
+	/** The UUID. Callers run the model by `name`. */
 	id: string;
 	source: number;
 	name: string;
 	description: string;
 	task: TaskEntry;
-	/** `YYYY-MM-DD hh:mm:ss.mmm`, absent where nobody knows. */
+	/** `YYYY-MM-DD hh:mm:ss.mmm`, absent if unknown. */
 	created_at?: string;
 	tags: string[];
 	properties: Property[];
@@ -73,15 +73,15 @@ const EXPECTED: Record<string, string> = {
 	per_page: `a whole number from 1 to ${MAX_PER_PAGE}`,
 };
 
-/** One page of the models that fit; a page after the last is empty. Throws `badInput`. */
+/** One page of the matching models. A page after the last is empty. Throws `badInput`. */
 export function search(
 	catalog: Catalog,
 	query: Readonly<Record<string, string | undefined>>,
 	now: number,
 ): SearchResult {
-	const asked = parseQuery(query);
-	const found = catalog.all.filter((model) => fits(model, asked, now));
-	const { page, per_page } = asked;
+	const filters = parseQuery(query);
+	const found = catalog.all.filter((model) => matches(model, filters, now));
+	const { page, per_page } = filters;
 	const result = found.slice((page - 1) * per_page, page * per_page).map(searchModel);
 	return {
 		result,
@@ -95,7 +95,7 @@ export function search(
 	};
 }
 
-/** An empty parameter is an absent one, as forms send them. */
+/** Empty parameters count as absent, because forms send them. */
 function parseQuery(query: Readonly<Record<string, string | undefined>>): Query {
 	const parsed = Query.safeParse(
 		Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "")),
@@ -106,14 +106,14 @@ function parseQuery(query: Readonly<Record<string, string | undefined>>): Query 
 	throw new AiError("badInput", `Error: ${findings.join(", ")}`);
 }
 
-function fits(model: Model, asked: Query, now: number): boolean {
+function matches(model: Model, filters: Query, now: number): boolean {
 	return (
-		isListed(model, now, asked.include_deprecated) &&
-		(asked.source === undefined || model.source === asked.source) &&
-		(asked.author === undefined || same(model.author, asked.author)) &&
-		(asked.task === undefined || same(model.task, asked.task)) &&
-		!(asked.hide_experimental && model.capabilities.includes("beta")) &&
-		(asked.search === undefined || mentions(model, asked.search))
+		isListed(model, now, filters.include_deprecated) &&
+		(filters.source === undefined || model.source === filters.source) &&
+		(filters.author === undefined || same(model.author, filters.author)) &&
+		(filters.task === undefined || same(model.task, filters.task)) &&
+		!(filters.hide_experimental && model.capabilities.includes("beta")) &&
+		(filters.search === undefined || mentions(model, filters.search))
 	);
 }
 
@@ -140,7 +140,7 @@ export function searchModel(model: Model): SearchModel {
 	};
 }
 
-/** The capabilities that are properties of the product's models; the others it does not show. */
+/** The capabilities that the product shows as properties. */
 const FLAG_PROPERTIES: readonly Capability[] = [
 	"async_queue",
 	"beta",
@@ -176,7 +176,7 @@ function properties(model: Model): Property[] {
 
 export const taskList = (): TaskEntry[] => Object.values(TASKS);
 
-/** Everyone with a model in the catalogue, in alphabetical order; `name` is what `author` takes. */
+/** The authors of all models in the catalogue, in alphabetical order. `name` is a value of the parameter `author`. */
 export function authorList(catalog: Catalog): { name: string }[] {
 	const names = new Set(catalog.all.map(({ author }) => author).filter((author) => author !== ""));
 	return [...names].sort().map((name) => ({ name }));

@@ -1,6 +1,6 @@
 /**
- * Which input shapes ask for a task, and which output shapes can write its answer. The first of each is what an
- * operator's model has when it names none.
+ * The input shapes of each task, and the output shapes of each input shape. The first of each is the default of an
+ * operator's model that names none.
  */
 import type { InputShape, OutputShape, TaskTitle } from "./model.ts";
 
@@ -32,7 +32,7 @@ export const INPUTS_OF: Record<TaskTitle, readonly [InputShape, ...InputShape[]]
 	"Dumb Pipe": ["smart-turn"],
 };
 
-/** Any conversation's answer can be written in each of these. */
+/** Output shapes of every chat model. */
 const CHAT: readonly OutputShape[] = [
 	"text-response",
 	"text-response-min",

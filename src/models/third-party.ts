@@ -1,11 +1,11 @@
 /**
- * Models of others, `author/model`: the ids of the product's catalogue that a task here can answer, and the tasks of those
- * that none can. They are found by their ids; `models/search` and the other lists show those that something here was set
- * up to serve (`config/authors.ts`). Like `catalog.json` the rows are not parsed at the start.
+ * Third-party models, `author/model`: the product's ids that a task here supports, and the tasks of those that none
+ * supports. They are found by id; `models/search` and the other lists show only those that this deployment is configured
+ * to serve (`config/authors.ts`). As with `catalog.json`, the data is not validated at start-up.
  *
- * Known differences from the product: prices are known of a few models, and writing to a cache and tools
- * that Anthropic runs have none; an image is
- * answered as the catalogue's own image models do, not as an address; a body is read as OpenAI's chat has it, or Anthropic's own.
+ * Known differences from the product: only a few models have prices; cache writes and Anthropic's server tools have none.
+ * An image is returned as by the catalogue's own image models, not as a URL. A body has OpenAI's chat format, or
+ * Anthropic's.
  */
 import type { Model } from "./model.ts";
 import rows from "./third-party.json" with { type: "json" };
@@ -15,7 +15,7 @@ export const THIRD_PARTY_MODELS: readonly Model[] = rows as Model[];
 
 const UNSERVED: ReadonlyMap<string, string> = new Map(Object.entries(unserved));
 
-/** Whose models are known. */
+/** The authors of all known third-party models. */
 export const THIRD_PARTY_AUTHORS: ReadonlySet<string> = new Set(
 	[...THIRD_PARTY_MODELS.map(({ id }) => id), ...UNSERVED.keys()].map((id) => id.slice(0, id.indexOf("/"))),
 );
@@ -23,15 +23,15 @@ export const THIRD_PARTY_AUTHORS: ReadonlySet<string> = new Set(
 const OPENAI: Pick<Model, "input" | "output"> = { input: "chat-openai", output: "openai-chat-completion" };
 const MESSAGES: Pick<Model, "input" | "output"> = { input: "messages", output: "messages" };
 
-/** How a text model is asked on its native routes: as OpenAI's chat has it, but for the author who has a form of its own. */
+/** The format of a text model's native routes: OpenAI's chat, except for Anthropic, which has its own. */
 export const chatShapesOf = (id: string): Pick<Model, "input" | "output"> =>
 	id.startsWith("anthropic/") ? MESSAGES : OPENAI;
 
-/** `source` of a model of the product's list of others. */
+/** `source` of a model in the product's list of third-party models. */
 export const THIRD_PARTY_SOURCE = 3;
 
-/** `author/model`, the model's name with or without further slashes; not `@cf/author/model`, and not `llama3.2`. */
+/** Matches `author/model`, where the model may contain further slashes; neither `@cf/author/model` nor `llama3.2`. */
 export const isThirdPartyId = (id: string): boolean => /^[^@/\s][^/\s]*\/\S+$/.test(id);
 
-/** The task of a model that exists, but asks for what nothing here can do: video, music, changing an image. */
+/** The task of an existing model that is not supported here: video, music, image editing. */
 export const unservedTask = (id: string): string | undefined => UNSERVED.get(id);

@@ -1,9 +1,9 @@
-/** Ids for what has none of its own: the same name gives the same id, on every start and every machine. */
+/** Deterministic ids for models without one: the same name gives the same id on every start and every machine. */
 import { createHash } from "node:crypto";
 
 const NAMESPACE = "b31c8aa4-1f0e-4d0b-9c3e-6a2f5d7e9c41";
 
-/** A version 5 UUID (RFC 9562). `crypto.subtle` would do it too, but asynchronously. */
+/** A version 5 UUID (RFC 9562). Uses `node:crypto`, because `crypto.subtle` is asynchronous. */
 export function nameUuid(name: string, namespace: string = NAMESPACE): string {
 	const digest = createHash("sha1")
 		.update(Buffer.from(namespace.replaceAll("-", ""), "hex"))

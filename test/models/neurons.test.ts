@@ -73,12 +73,12 @@ describe("neurons, a unit at a time", () => {
 		expect(microNeurons([price("per audio minute", 60)], { audioSeconds: 0.001 })).toBe(1000);
 	});
 
-	it("counts as images those made, or else those looked at", () => {
-		const [made, seen] = [square(64), square(64)];
+	it("counts as images those generated, or else the input images", () => {
+		const [generated, inputImage] = [square(64), square(64)];
 		const perImage = [price("per M images", 1_000_000)];
-		expect(neurons(perImage, { inputImages: [seen, seen] })).toBe(2);
-		expect(neurons(perImage, { inputImages: [seen, seen], outputImages: [made] })).toBe(1);
-		expect(neurons(perImage, { inputImages: [seen], outputImages: [] })).toBe(1);
+		expect(neurons(perImage, { inputImages: [inputImage, inputImage] })).toBe(2);
+		expect(neurons(perImage, { inputImages: [inputImage, inputImage], outputImages: [generated] })).toBe(1);
+		expect(neurons(perImage, { inputImages: [inputImage], outputImages: [] })).toBe(1);
 	});
 });
 
@@ -102,10 +102,10 @@ describe("neurons of observed replies", () => {
 });
 
 const chat: Quantities = { inputTokens: 1000, cachedTokens: 400, outputTokens: 100, requests: 1 };
-const painted: Quantities = { outputImages: [{ width: 1024, height: 768 }], steps: 25, requests: 1 };
-const repainted: Quantities = { ...painted, inputImages: [square(512)] };
+const generatedImage: Quantities = { outputImages: [{ width: 1024, height: 768 }], steps: 25, requests: 1 };
+const imageEdit: Quantities = { ...generatedImage, inputImages: [square(512)] };
 const minute: Quantities = { audioSeconds: 60, characters: 1000, requests: 1 };
-const seen: Quantities = { inputImages: [square(224)], requests: 1 };
+const inputImage: Quantities = { inputImages: [square(224)], requests: 1 };
 
 /** Of each way of pricing one model, worked out by hand. */
 const MODELS: [id: string, Quantities, neurons: number][] = [
@@ -124,18 +124,18 @@ const MODELS: [id: string, Quantities, neurons: number][] = [
 	// 1100 * 0.031050
 	["@cf/meta/m2m100-1.2b", chat, 34.155],
 	// 4 tiles * 25 steps * 37.50
-	["@cf/black-forest-labs/flux-2-dev", painted, 3750],
+	["@cf/black-forest-labs/flux-2-dev", generatedImage, 3750],
 	// and 1 tile * 25 steps * 18.75
-	["@cf/black-forest-labs/flux-2-dev", repainted, 4218.75],
+	["@cf/black-forest-labs/flux-2-dev", imageEdit, 4218.75],
 	// 4 * 26.05, and 5.37
-	["@cf/black-forest-labs/flux-2-klein-4b", repainted, 109.57],
+	["@cf/black-forest-labs/flux-2-klein-4b", imageEdit, 109.57],
 	// a first megapixel, and one of the input image: 1363.64 + 181.82
-	["@cf/black-forest-labs/flux-2-klein-9b", repainted, 1545.46],
+	["@cf/black-forest-labs/flux-2-klein-9b", imageEdit, 1545.46],
 	// 4 tiles * (636 + 25 * 12)
-	["@cf/leonardo/lucid-origin", painted, 3744],
+	["@cf/leonardo/lucid-origin", generatedImage, 3744],
 	// 4 tiles * (530 + 25 * 10)
-	["@cf/leonardo/phoenix-1.0", painted, 3120],
-	["@cf/stabilityai/stable-diffusion-xl-base-1.0", painted, 0],
+	["@cf/leonardo/phoenix-1.0", generatedImage, 3120],
+	["@cf/stabilityai/stable-diffusion-xl-base-1.0", generatedImage, 0],
 	["@cf/openai/whisper", minute, 41.14],
 	["@cf/openai/whisper-large-v3-turbo", minute, 46.63],
 	["@cf/deepgram/nova-3", minute, 472.73],
@@ -145,8 +145,8 @@ const MODELS: [id: string, Quantities, neurons: number][] = [
 	["@cf/deepgram/aura-2-en", minute, 2727.27],
 	["@cf/myshell-ai/melotts", minute, 18.63],
 	["@cf/pipecat-ai/smart-turn-v2", minute, 30.72],
-	["@cf/microsoft/resnet-50", seen, 0.228055],
-	["@cf/facebook/detr-resnet-50", seen, 0.681818],
+	["@cf/microsoft/resnet-50", inputImage, 0.228055],
+	["@cf/facebook/detr-resnet-50", inputImage, 0.681818],
 ];
 
 describe("neurons of the catalogue", () => {
@@ -155,7 +155,7 @@ describe("neurons of the catalogue", () => {
 	});
 
 	it.each(PRODUCT_MODELS.map(({ id, prices }) => [id, prices] as const))("%s is priced", (_, prices) => {
-		const everything = { ...chat, ...repainted, ...minute, liveAudioSeconds: 60 };
+		const everything = { ...chat, ...imageEdit, ...minute, liveAudioSeconds: 60 };
 		expect(neurons(prices, everything) > 0).toBe(prices.some((row) => row.neurons > 0));
 		expect(microNeurons(prices, {})).toBe(0);
 	});
@@ -196,7 +196,7 @@ describe("neurons, whatever the quantities", () => {
 	});
 
 	it("never fall when more is used", () => {
-		const more: ((used: Quantities) => Quantities)[] = [
+		const increments: ((used: Quantities) => Quantities)[] = [
 			(used) => ({ ...used, inputTokens: (used.inputTokens ?? 0) + 1 }),
 			(used) => ({ ...used, outputTokens: (used.outputTokens ?? 0) + 1 }),
 			(used) => ({ ...used, characters: (used.characters ?? 0) + 1 }),
@@ -207,13 +207,13 @@ describe("neurons, whatever the quantities", () => {
 			(used) => ({ ...used, requests: (used.requests ?? 0) + 1 }),
 		];
 		fc.assert(
-			fc.property(prices, quantities, fc.constantFrom(...more), (rows, used, add) => {
+			fc.property(prices, quantities, fc.constantFrom(...increments), (rows, used, add) => {
 				expect(microNeurons(rows, add(used))).toBeGreaterThanOrEqual(microNeurons(rows, used));
 			}),
 		);
 	});
 
-	it("of one more input image never fall, where images are made", () => {
+	it("of one more input image never fall, where images are generated", () => {
 		fc.assert(
 			fc.property(prices, quantities, size, (rows, used, image) => {
 				const before = { ...used, outputImages: [square(512)] };

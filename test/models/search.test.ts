@@ -99,7 +99,7 @@ describe("search", () => {
 		expect(all.result.map(({ name }) => name)).toContain("@cf/swiss-ai/apertus-v1.5-8b");
 	});
 
-	it("lists ended models for three months when asked to", () => {
+	it("lists ended models for three months with include_deprecated", () => {
 		const summer = Date.parse("2026-07-01");
 		expect(names({}, product, summer)).not.toContain("@cf/microsoft/phi-2");
 		expect(names({ include_deprecated: "true" }, product, summer)).toContain("@cf/microsoft/phi-2");
@@ -135,7 +135,7 @@ describe("search", () => {
 		]);
 	});
 
-	it("leaves experimental models out when asked to", () => {
+	it("omits experimental models with hide_experimental", () => {
 		const hidden = names({}).filter((name) => !names({ hide_experimental: "true" }).includes(name));
 		expect(hidden).toHaveLength(9);
 		expect(hidden).toContain("@cf/openai/whisper-tiny-en");
@@ -200,7 +200,7 @@ describe("taskList", () => {
 });
 
 describe("authorList", () => {
-	it("names each author once, in order, and nobody for a model without one", () => {
+	it("lists each author once, in order, and none for a model without an author", () => {
 		const own: Model[] = [
 			adHocModel("zeta/b"),
 			adHocModel("acme/a"),
