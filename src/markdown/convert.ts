@@ -1,8 +1,7 @@
 /**
- * Markdown conversion: files in, Markdown or plain text out, each file for itself. What one file asks too much of, or
- * what this gateway cannot read, becomes that file's error and nobody else's.
- *
- * The libraries are loaded with the first file that needs them.
+ * Converts files to Markdown or plain text. Each file is converted separately: a file that is too expensive or not
+ * readable gets an error of its own, and the others are converted. Libraries are loaded with the first file that needs
+ * them.
  */
 import { approximateTokens } from "../token-estimate.ts";
 import { decodeText } from "./decode.ts";
@@ -12,15 +11,15 @@ import { ConversionFailure, Work } from "./work.ts";
 
 export interface SourceFile {
 	name: string;
-	/** As its sender has it; may be empty. */
+	/** The sender's type; may be empty. */
 	mimeType: string;
-	/** Not there: its sender's encoding of them could not be read. */
+	/** Absent if the sender's base64 is invalid. */
 	bytes?: Uint8Array | undefined;
 }
 
 export type Conversion = { name: string; mimeType: string } & (
 	| { format: "markdown" | "text"; tokens: number; data: string }
-	/** `cause` is what nobody foresaw: for the log. */
+	/** `cause` is set for unexpected errors, for the log. */
 	| { format: "error"; error: string; cause?: unknown }
 );
 
@@ -50,7 +49,7 @@ async function convertFile(
 	if (!format) return failed(`Unsupported file format: ${label}`);
 	if (!bytes) return failed("The file's data is not valid base64");
 	try {
-		work.spendCharacters(bytes.length / CHEAPER[format]);
+		work.spendCharacters(bytes.length / COST_DIVISORS[format]);
 		const output = options.output?.format ?? "markdown";
 		const data = await CONVERTERS[format][output](decodeText(bytes, sentType), work, options);
 		return { name, mimeType, format: output, tokens: approximateTokens([data]), data };
@@ -60,8 +59,8 @@ async function convertFile(
 	}
 }
 
-/** How many times cheaper than HTML a character is. */
-const CHEAPER: Record<Format, number> = { html: 1, csv: 10, xml: 1 };
+/** How many times cheaper a character is than in HTML. */
+const COST_DIVISORS: Record<Format, number> = { html: 1, csv: 10, xml: 1 };
 
 type Convert = (text: string, work: Work, options: ConversionOptions) => Promise<string>;
 

@@ -1,18 +1,16 @@
 /**
- * CSV as one GFM table: its first row is the header, whatever separates its fields (comma, semicolon, tab, `|`). A
- * header shorter than the widest row gets empty cells, because GFM shows no more columns than a header has.
+ * Converts CSV to one GFM table, or to lines of fields with tabs. The separator (comma, semicolon, tab, `|`) is detected.
+ * The first row is the header; it is padded to the widest row, because GFM shows no more columns than the header has.
  */
 import Papa from "papaparse";
 import { escapeMarkdown } from "./escape.ts";
 import type { Work } from "./work.ts";
 
 const LINE_BREAK = /\r\n|\r|\n/g;
-/** Rows of fields are cheaper than elements: papaparse and a few string joins. */
+/** Cells are cheaper than HTML elements: papaparse and a few string joins. */
 const CELLS_PER_UNIT = 60;
-/** Line breaks, and the separators that papaparse looks for. */
-const ENDS_OF_FIELDS = new Set(
-	[..."\r\n,\t|;", Papa.RECORD_SEP, Papa.UNIT_SEP].map((end) => end.charCodeAt(0)),
-);
+/** Line breaks, and the separators that papaparse detects. */
+const FIELD_ENDS = new Set([..."\r\n,\t|;", Papa.RECORD_SEP, Papa.UNIT_SEP].map((end) => end.charCodeAt(0)));
 
 export function csvToMarkdown(text: string, work: Work): string {
 	const rows = readRows(text, work);
@@ -23,22 +21,22 @@ export function csvToMarkdown(text: string, work: Work): string {
 	return `${tableRow(filled)}${`|${" --- |".repeat(columns)}\n`}${body.map(tableRow).join("")}`;
 }
 
-/** The same without the table: tabs between fields. */
+/** One line per row, with tabs between the fields. */
 export const csvToText = (text: string, work: Work): string =>
 	readRows(text, work)
 		.map((row) => `${row.map((field) => field.replace(/\s+/g, " ").trim()).join("\t")}\n`)
 		.join("");
 
 function readRows(text: string, work: Work): string[][] {
-	// Before the parser builds them: millions of empty rows take seconds.
+	// Spent before the parser runs: millions of empty rows take seconds.
 	work.spend(countCells(text) / CELLS_PER_UNIT);
 	return Papa.parse<string[]>(text, { skipEmptyLines: "greedy" }).data;
 }
 
-/** At least as many as there are: every character that may end a field, also inside quotes. */
+/** An upper bound: counts every character that may end a field, also inside quotes. */
 function countCells(text: string): number {
 	let cells = 1;
-	for (let at = 0; at < text.length; at++) if (ENDS_OF_FIELDS.has(text.charCodeAt(at))) cells++;
+	for (let at = 0; at < text.length; at++) if (FIELD_ENDS.has(text.charCodeAt(at))) cells++;
 	return cells;
 }
 

@@ -1,16 +1,16 @@
 /**
- * The text of a file: by its byte order mark, else as its sender or the file itself says, else as UTF-8, and what is
- * not UTF-8 as Windows-1252, as browsers do.
+ * Decodes the text of a file. The charset is that of the byte order mark, else of the sender's type, else the one declared
+ * in the file, else UTF-8; invalid UTF-8 is decoded as Windows-1252, as in browsers.
  */
 import { ConversionFailure } from "./work.ts";
 
-/** How far into the file browsers look for what it says of itself. */
+/** Browsers look for a charset declaration in the first bytes only. */
 const DECLARATION_BYTES = 1024;
 const DECLARED = /<\?xml[^>]*\bencoding\s*=\s*["']?([\w-]+)|<meta[^>]*\bcharset\s*=\s*["']?\s*([\w-]+)/i;
 
 export function decodeText(bytes: Uint8Array, sentType: string): string {
 	const text = decodeAs(bytes, charsetOf(bytes, sentType));
-	// No text has one, and every format that is not text does.
+	// Binary formats contain NUL; text does not.
 	if (text.includes("\0")) throw new ConversionFailure("The file is not text");
 	return text;
 }
@@ -25,7 +25,7 @@ function charsetOf(bytes: Uint8Array, sentType: string): string | undefined {
 	const head = new TextDecoder("latin1").decode(bytes.subarray(0, DECLARATION_BYTES));
 	const [, xml, html] = DECLARED.exec(head) ?? [];
 	const declared = xml ?? html;
-	// Words that were readable as single bytes are not UTF-16, whatever they say.
+	// A declaration that is readable as single bytes cannot be UTF-16.
 	return declared && !/^utf-?16/i.test(declared) ? declared : undefined;
 }
 
@@ -34,7 +34,7 @@ function decodeAs(bytes: Uint8Array, charset: string | undefined): string {
 		try {
 			return new TextDecoder(charset).decode(bytes);
 		} catch {
-			// A charset that nobody knows says nothing.
+			// An unknown charset is ignored.
 		}
 	}
 	try {

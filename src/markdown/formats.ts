@@ -1,14 +1,14 @@
 /**
- * The product's list of formats (developers.cloudflare.com/workers-ai/features/markdown-conversion/supported-formats),
- * and which of them this gateway converts. The others need a model that describes images, or a reader of PDF and office
- * files, which are not here.
+ * The product's file formats (developers.cloudflare.com/workers-ai/features/markdown-conversion/supported-formats), and
+ * which of them this gateway converts. The others need a model that describes images, or a parser of PDF and office files;
+ * this gateway has neither.
  */
 
 export type Format = "html" | "csv" | "xml";
 
 interface KnownFormat {
 	mimeType: string;
-	/** Not there: known, and not converted here. */
+	/** Absent if the format is known but not converted here. */
 	format?: Format;
 }
 
@@ -36,7 +36,7 @@ const KNOWN: Readonly<Record<string, KnownFormat>> = {
 	".numbers": { mimeType: "application/vnd.apple.numbers" },
 };
 
-/** Other names of the same types. */
+/** Other media types of the same formats. */
 const ALIASES: Readonly<Record<string, string>> = {
 	"application/xhtml+xml": "text/html",
 	"text/xml": "application/xml",
@@ -53,16 +53,16 @@ export const SUPPORTED: readonly SupportedFormat[] = Object.entries(KNOWN)
 	.map(([extension, { mimeType }]) => ({ extension, mimeType }));
 
 export interface Detected {
-	/** What the file is, whatever its sender called it. */
+	/** The detected type, not the sender's. */
 	mimeType: string;
 	format?: Format | undefined;
-	/** For a sentence: `.pdf (application/pdf)`. */
+	/** For error messages: `.pdf (application/pdf)`. */
 	label: string;
 }
 
 /**
- * By the name's extension, else by the sender's type: browsers and curl guess types from names, and guess badly
- * (`.csv` is `application/vnd.ms-excel` on some machines).
+ * Detects the format by the file name's extension, else by the sender's type. Browsers and curl guess types from names,
+ * often wrongly (`.csv` is `application/vnd.ms-excel` on some machines).
  */
 export function detect(name: string, sentType: string): Detected {
 	const extension = /\.[a-z0-9]+$/i.exec(name)?.[0].toLowerCase() ?? "";

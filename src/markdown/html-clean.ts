@@ -1,9 +1,9 @@
 /**
- * A page's tree made ready for Markdown: what is not content goes, links become absolute, and what Markdown cannot
- * say is said otherwise. A new tree; the given one stays.
+ * Prepares the tree of a page for Markdown: removes elements without content, makes links absolute, and replaces elements
+ * that Markdown cannot express. Returns a new tree; the input is not changed.
  *
- * What the product removes: scripts, styles, and, where no selector picks the content, the page's head, headers and
- * footers. Tables that only lay a page out are taken apart; blocks in the cells of the others become lines.
+ * As in the product, scripts and styles are removed, and, without a selector, also the page's head, headers and footers.
+ * Layout tables are flattened; blocks in the cells of other tables become lines.
  */
 import type { Element, ElementContent, Nodes, Properties, Root } from "hast";
 import { Links } from "./html-links.ts";
@@ -16,7 +16,7 @@ const IGNORED = tags(`
 	script style template noscript svg math object embed applet canvas map area param source track base link meta title
 	datalist`);
 const AROUND_CONTENT = tags("head header footer");
-/** Elements that Markdown says something about; of all others only the content counts. */
+/** Inline elements that have a form in Markdown. Other inline elements are replaced by their content. */
 const INLINE = tags(`
 	a b strong em i mark u s strike del code kbd samp tt var q br wbr img input select option textarea audio video sub
 	sup`);
@@ -26,10 +26,10 @@ const BLOCKS = tags(`
 	td th pre listing plaintext xmp`);
 const PREFORMATTED = tags("pre listing plaintext xmp");
 const INLINE_CODE = tags("code kbd samp tt var");
-/** Lines inside are indented or quoted, once for each. */
+/** Each of these indents or quotes every line inside it. */
 const INDENTING = tags("li dd dt blockquote");
 const TABLE_PARTS = tags("caption thead tbody tfoot tr td th");
-/** Inside one of its kind, each says nothing more. */
+/** Formatting by tag. An element inside another with the same formatting is replaced by its content. */
 const MARKS: ReadonlyMap<string, string> = new Map([
 	["b", "strong"],
 	["strong", "strong"],
@@ -45,17 +45,17 @@ const MARKS: ReadonlyMap<string, string> = new Map([
 	["sup", "sup"],
 ]);
 
-/** Longer ones are text: looking for a fence that they do not contain costs their square. */
+/** Longer inline code becomes text: the search for a fence that it does not contain takes quadratic time. */
 const MAX_INLINE_CODE = 2000;
 const INDENT_CHARACTERS = 4;
 const LANGUAGE = /^(?:language|lang)-([\w+#.-]{1,40})$/;
 
-/** What Markdown may have to escape, which costs more than other text. */
+/** Characters that may need an escape, which costs more than other text. */
 const SPECIAL = /[!#&()*+\-:<=>@[\\\]_`|~]/g;
 const SPECIALS_PER_UNIT = 25;
 
 interface Place {
-	/** How many list items and quotes are around. */
+	/** Number of surrounding list items and quotes. */
 	indents: number;
 	table: "none" | "rows" | "cell";
 	marks: ReadonlySet<string>;
@@ -64,9 +64,9 @@ interface Place {
 const START: Place = { indents: 0, table: "none", marks: new Set() };
 
 export interface CleanOptions {
-	/** `head`, `header` and `footer` stay: a selector has picked what is wanted. */
+	/** A selector chose the elements, so `head`, `header` and `footer` are kept. */
 	selected: boolean;
-	/** What relative links are relative to. */
+	/** Base URL of relative links. */
 	base: string | undefined;
 }
 
@@ -78,7 +78,7 @@ class Cleaner {
 	readonly #selected: boolean;
 	readonly #links: Links;
 	readonly #work: Work;
-	/** How many were met so far. */
+	/** Number of blocks so far. */
 	#blocks = 0;
 
 	constructor({ selected, base }: CleanOptions, work: Work) {
@@ -87,7 +87,7 @@ class Cleaner {
 		this.#work = work;
 	}
 
-	/** Neighbouring texts become one: the library is slow to join them. */
+	/** Joins adjacent texts, because the library joins them slowly. */
 	content(nodes: readonly Nodes[], place: Place): ElementContent[] {
 		const cleaned: ElementContent[] = [];
 		for (const node of nodes)
@@ -124,9 +124,9 @@ class Cleaner {
 		const { tagName, properties } = node;
 		if (tagName === "img") return this.#links.image(properties);
 		if (INLINE_CODE.has(tagName)) {
-			const words = preformatted(node);
-			this.#spendText(words, place);
-			return [words.length > MAX_INLINE_CODE ? text(words) : element("code", {}, [text(words)])];
+			const code = preformatted(node);
+			this.#spendText(code, place);
+			return [code.length > MAX_INLINE_CODE ? text(code) : element("code", {}, [text(code)])];
 		}
 		if (tagName === "a") return this.#link(node, place);
 		const mark = MARKS.get(tagName);
@@ -145,7 +145,7 @@ class Cleaner {
 		return [element(tagName, {}, children)];
 	}
 
-	/** Blocks inside a link hold the link each, in Markdown. */
+	/** In Markdown, each block inside a link repeats the link. */
 	#link({ properties, children }: Element, place: Place): ElementContent[] {
 		const before = this.#blocks;
 		const content = this.content(children, place);
@@ -180,7 +180,7 @@ class Cleaner {
 			: [table];
 	}
 
-	/** A block inside a cell, which holds one line: its content, set off by line breaks. */
+	/** Converts a block inside a table cell: a cell is one line, so line breaks surround the block's content. */
 	#lines(node: Element, place: Place): ElementContent[] {
 		const content = PREFORMATTED.has(node.tagName)
 			? [element("code", {}, [text(preformatted(node).replace(/\s+/g, " ").trim())])]
@@ -189,15 +189,13 @@ class Cleaner {
 	}
 
 	#pre(node: Element, place: Place): Element {
-		const words = preformatted(node);
-		const lines = words.split("\n").length;
-		this.#work.spendCharacters(
-			(words.length / INDENT_CHARACTERS + lines * INDENT_CHARACTERS) * place.indents,
-		);
+		const code = preformatted(node);
+		const lines = code.split("\n").length;
+		this.#work.spendCharacters((code.length / INDENT_CHARACTERS + lines * INDENT_CHARACTERS) * place.indents);
 		const inner = node.children.find((child) => child.type === "element" && child.tagName === "code");
 		const language = languageOf(inner) ?? languageOf(node);
 		const className = language ? [`language-${language}`] : [];
-		return element("pre", {}, [element("code", { className }, [text(words)])]);
+		return element("pre", {}, [element("code", { className }, [text(code)])]);
 	}
 }
 
@@ -210,7 +208,7 @@ const element = (tagName: string, properties: Properties, children: ElementConte
 	children,
 });
 
-/** Breaks at the ends of a cell, and beside each other, set nothing off. */
+/** Removes line breaks at the ends of a cell and repeated ones. */
 function trimBreaks(content: ElementContent[]): ElementContent[] {
 	const isBreak = (node: ElementContent | undefined): boolean =>
 		node?.type === "element" && node.tagName === "br";
@@ -227,7 +225,7 @@ function trimBreaks(content: ElementContent[]): ElementContent[] {
 	return kept;
 }
 
-/** The text of an element as it stands; blocks in it (a line each, in many highlighters) end in a line break. */
+/** The preformatted text of an element. Blocks in it (many highlighters use one per line) end in a line break. */
 function preformatted(node: Nodes): string {
 	if (node.type === "text") return node.value;
 	if (!("children" in node)) return "";
@@ -247,7 +245,7 @@ function sourceOf(node: Element): Properties[string] {
 	return source?.type === "element" ? source.properties.src : undefined;
 }
 
-/** CommonMark's list numbers have nine digits at most, and no sign. */
+/** List numbers in CommonMark have at most nine digits and no sign. */
 const boundedStart = (start: Properties[string]): number | undefined => {
 	const value = Number(start);
 	return Number.isInteger(value) && value >= 0 && value <= 999_999_999 ? value : undefined;

@@ -1,8 +1,8 @@
-/** Links and images: absolute where the page's address is known, and plain words where Markdown cannot follow them. */
+/** Links and images of a page: absolute if the page's address is known, and text where there is no address to link to. */
 import type { ElementContent, Properties } from "hast";
 import type { Work } from "./work.ts";
 
-/** Nothing to follow, or nothing to follow safely. */
+/** Schemes that are no links, or unsafe ones. */
 const NOT_A_LINK = /^\s*(?:javascript|vbscript|data|blob|about):/i;
 const MAX_BASE = 2000;
 
@@ -15,48 +15,54 @@ export class Links {
 		this.#work = work;
 	}
 
-	/** Spends what the address costs where it is written `times`. */
+	/** The absolute address. Spends the cost of writing it `times` times. */
 	absolute(href: Properties[string], times = 1): string | undefined {
 		if (typeof href !== "string" || href.trim() === "" || NOT_A_LINK.test(href)) return undefined;
-		// The base says where the site is, not this page, so a place on this page stays one.
+		// The base is the address of the site, not of this page, so fragments stay relative.
 		const base = href.startsWith("#") ? undefined : this.#base;
 		const url = (base && URL.parse(href, base)?.href) || href.trim();
 		this.#work.spendCharacters(url.length * times);
 		return url;
 	}
 
-	/** Without words there is nothing to read; an anchor without an address is its words. */
+	/** A link without text or without an address is replaced by its content. */
 	link({ href, title }: Properties, children: ElementContent[], times: number): ElementContent[] {
 		const url = this.absolute(href, times);
-		if (!url || !children.some(hasWords)) return children;
+		if (!url || !children.some(hasText)) return children;
 		return [
-			{ type: "element", tagName: "a", properties: { href: url, ...this.#said({ title }, times) }, children },
+			{
+				type: "element",
+				tagName: "a",
+				properties: { href: url, ...this.#texts({ title }, times) },
+				children,
+			},
 		];
 	}
 
-	/** An embedded image would have to be described by a model: what its author says of it stands for it. */
+	/** An embedded image (`data:`) is replaced by its `alt` text, because no model here describes it. */
 	image({ src, alt, title }: Properties): ElementContent[] {
 		const url = this.absolute(src);
-		const said = this.#said({ alt, title });
-		if (url) return [{ type: "element", tagName: "img", properties: { src: url, ...said }, children: [] }];
-		return said.alt ? [{ type: "text", value: said.alt }] : [];
+		const texts = this.#texts({ alt, title });
+		if (url) return [{ type: "element", tagName: "img", properties: { src: url, ...texts }, children: [] }];
+		return texts.alt ? [{ type: "text", value: texts.alt }] : [];
 	}
 
-	#said(properties: Properties, times = 1): Record<string, string> {
-		const said = Object.entries(properties).filter((entry): entry is [string, string] => Boolean(entry[1]));
-		for (const [, words] of said) this.#work.spendCharacters(words.length * times);
-		return Object.fromEntries(said);
+	/** The properties with text. Spends the cost of writing them `times` times. */
+	#texts(properties: Properties, times = 1): Record<string, string> {
+		const texts = Object.entries(properties).filter((pair): pair is [string, string] => Boolean(pair[1]));
+		for (const [, text] of texts) this.#work.spendCharacters(text.length * times);
+		return Object.fromEntries(texts);
 	}
 }
 
-function hasWords(node: ElementContent): boolean {
+function hasText(node: ElementContent): boolean {
 	if (node.type === "text") return node.value.trim() !== "";
-	return node.type === "element" && (node.tagName === "img" || node.children.some(hasWords));
+	return node.type === "element" && (node.tagName === "img" || node.children.some(hasText));
 }
 
 /**
- * What relative links are relative to: the page's `<base>`, itself relative to the host; a host is an address or a name.
- * `undefined` when neither says where the page is.
+ * The base URL of relative links: the page's `<base>`, resolved against the host, which is a URL or a name. `undefined` if
+ * neither is an absolute address.
  */
 export function baseOf(hostname: string | undefined, base: string | undefined): string | undefined {
 	const host = hostname && (/^[a-z][a-z0-9+.-]*:\/\//i.test(hostname) ? hostname : `https://${hostname}`);

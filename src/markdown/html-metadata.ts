@@ -1,4 +1,4 @@
-/** What a page says of itself: its title, description and image, its base, and its JSON-LD. */
+/** Reads the metadata of a page: title, description, image, base URL and JSON-LD. */
 import type { Element, Root } from "hast";
 import type { Work } from "./work.ts";
 
@@ -6,36 +6,36 @@ export interface Metadata {
 	title?: string;
 	description?: string;
 	image?: string;
-	/** Of the first `<base>` that has one. */
+	/** `href` of the first `<base>` that has one. */
 	base?: string;
-	/** Each as it stood in the page. */
+	/** The scripts as written in the page. */
 	jsonLd: string[];
 }
 
-/** The page's own words before those it has for social networks. */
+/** The page's own elements take precedence over those for social networks (`og:`). */
 const TITLE = ["title", "og:title"];
 const DESCRIPTION = ["description", "og:description"];
 const IMAGE = ["og:image"];
 const NAMES: ReadonlySet<string> = new Set([...TITLE, ...DESCRIPTION, ...IMAGE]);
 
 export function metadataOf(tree: Root, work: Work): Metadata {
-	const said = new Map<string, string>();
+	const values = new Map<string, string>();
 	const jsonLd: string[] = [];
-	const note = (name: string, value: string): void => {
-		const words = value.replace(/\s+/g, " ").trim();
-		if (!words || said.has(name)) return;
-		work.spendCharacters(words.length);
-		said.set(name, words);
+	const record = (name: string, value: string): void => {
+		const text = value.replace(/\s+/g, " ").trim();
+		if (!text || values.has(name)) return;
+		work.spendCharacters(text.length);
+		values.set(name, text);
 	};
 	const visit = (node: Element | Root): void => {
 		for (const child of node.children) {
 			if (child.type !== "element" || child.tagName === "svg") continue;
 			const { name, property, content, href, type } = child.properties;
-			if (child.tagName === "title") note("title", textOf(child));
+			if (child.tagName === "title") record("title", textOf(child));
 			else if (child.tagName === "meta") {
 				const key = String(property ?? name ?? "").toLowerCase();
-				if (NAMES.has(key)) note(key, String(content ?? ""));
-			} else if (child.tagName === "base" && href) note("base", String(href));
+				if (NAMES.has(key)) record(key, String(content ?? ""));
+			} else if (child.tagName === "base" && href) record("base", String(href));
 			else if (child.tagName === "script" && /^application\/ld\+json\b/i.test(String(type ?? ""))) {
 				const text = textOf(child).trim();
 				work.spendCharacters(text.length);
@@ -45,7 +45,7 @@ export function metadataOf(tree: Root, work: Work): Metadata {
 	};
 	visit(tree);
 	const first = (keys: readonly string[]): string | undefined =>
-		keys.map((key) => said.get(key)).find((value) => value !== undefined);
+		keys.map((key) => values.get(key)).find((value) => value !== undefined);
 	const [title, description, image, base] = [TITLE, DESCRIPTION, IMAGE, ["base"]].map(first);
 	return {
 		...(title && { title }),
@@ -59,12 +59,13 @@ export function metadataOf(tree: Root, work: Work): Metadata {
 const textOf = (element: Element): string =>
 	element.children.map((child) => (child.type === "text" ? child.value : "")).join("");
 
-/** `title`, `description` and `image` as YAML front matter; nothing when the page says none of them. */
+/** `title`, `description` and `image` as YAML front matter; empty if the page has none of them. */
 export function frontMatter(metadata: Metadata): string {
 	const lines = fields(metadata).map(([key, value]) => `${key}: ${yaml(value)}\n`);
 	return lines.length > 0 ? `---\n${lines.join("")}---\n\n` : "";
 }
 
+/** The same as lines of plain text. */
 export function plainMatter(metadata: Metadata): string {
 	const lines = fields(metadata).map(([key, value]) => `${key}: ${value}\n`);
 	return lines.length > 0 ? `${lines.join("")}\n` : "";
@@ -72,10 +73,10 @@ export function plainMatter(metadata: Metadata): string {
 
 const fields = ({ title, description, image }: Metadata): [string, string][] =>
 	Object.entries({ title, description, image }).filter(
-		(entry): entry is [string, string] => entry[1] !== undefined,
+		(field): field is [string, string] => field[1] !== undefined,
 	);
 
-/** Plain where YAML reads it as the same text; JSON's strings are YAML's, too. */
+/** A plain scalar if YAML reads it as the same text, else a JSON string, which is valid YAML. */
 const yaml = (value: string): string =>
 	/^\p{L}/u.test(value) && !/: | #|:$|^(?:true|false|null|yes|no|on|off|y|n)$/i.test(value)
 		? value

@@ -1,26 +1,27 @@
 /**
- * HTML text to a hast tree, by parse5, watched while it builds: the standard's own rules make millions of elements of
- * a few kilobytes (formatting that is never closed opens again in every paragraph), and what comes after recurses.
+ * Parses HTML to a hast tree with parse5. Elements and depth are limited while the tree is built: by the HTML standard a
+ * few kilobytes can become millions of elements (unclosed formatting reopens in every paragraph), and the later steps are
+ * recursive.
  */
 import type { Nodes, Root } from "hast";
 import { fromParse5 } from "hast-util-from-parse5";
 import { type DefaultTreeAdapterMap, defaultTreeAdapter, parse, type TreeAdapter } from "parse5";
 import { ConversionFailure, type Work } from "./work.ts";
 
-/** Browsers stop at 512; pages that people write stay below 100. */
+/** Browsers stop at 512; real pages stay below 100. */
 const MAX_DEPTH = 256;
-/** An element written again for each of its formatting ancestors brings its attributes along. */
+/** A reopened formatting element copies its attributes. */
 const ATTRIBUTES_PER_UNIT = 8;
 
 export function parseHtml(text: string, work: Work): Root {
-	const tree = fromParse5(parse(text, { treeAdapter: watched(work), scriptingEnabled: false }));
+	const tree = fromParse5(parse(text, { treeAdapter: limitingAdapter(work), scriptingEnabled: false }));
 	if (tree.type !== "root") throw new TypeError(`parse5 gave a ${tree.type} for a document`);
 	refuseDeep(tree);
 	return tree;
 }
 
-function watched(work: Work): TreeAdapter<DefaultTreeAdapterMap> {
-	let open = 0;
+function limitingAdapter(work: Work): TreeAdapter<DefaultTreeAdapterMap> {
+	let depth = 0;
 	return {
 		...defaultTreeAdapter,
 		createElement(tagName, namespace, attributes) {
@@ -32,15 +33,15 @@ function watched(work: Work): TreeAdapter<DefaultTreeAdapterMap> {
 			return defaultTreeAdapter.createCommentNode(data);
 		},
 		onItemPush() {
-			if (++open > MAX_DEPTH) throw tooDeep();
+			if (++depth > MAX_DEPTH) throw tooDeep();
 		},
 		onItemPop() {
-			open--;
+			depth--;
 		},
 	};
 }
 
-/** Mended formatting goes deeper than what was ever open at once. */
+/** Checks the finished tree too: reopened formatting can be deeper than the stack of open elements ever was. */
 function refuseDeep(tree: Root): void {
 	let level: Nodes[] = [tree];
 	for (let depth = 0; level.length > 0; depth++) {

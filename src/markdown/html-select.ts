@@ -1,20 +1,20 @@
 /**
- * The elements that a CSS selector names, in document order; of nested ones, the outermost.
+ * Selects elements by a CSS selector, in document order. If selected elements are nested, only the outermost is returned.
  *
- * hast-util-select tests compounds (`p.intro:first-child`), each among its siblings alone. The combinators between
- * them are ours: the library carries its rules down the tree once for each ancestor, so that `a b c` costs the depth
- * to the third power, and one page can hold a Worker for minutes.
+ * hast-util-select matches the compounds (`p.intro:first-child`), each among its siblings only. The combinators are
+ * implemented here, because the library carries its rules down the tree once per ancestor: `a b c` takes time cubic in the
+ * depth, and one page can block a Worker for minutes.
  *
- * Not supported, and refused: pseudo-classes that look below the element or above its parent (`:has()`, `:empty`,
- * `:root`, `:scope`, `:lang()`), and combinators inside `:is()` and `:not()`.
+ * Not supported and refused: pseudo-classes that depend on descendants or on ancestors above the parent (`:has()`,
+ * `:empty`, `:root`, `:scope`, `:lang()`), and combinators inside `:is()` and `:not()`.
  */
 import type { Element, Root } from "hast";
 import { selectAll } from "hast-util-select";
 import { ConversionFailure, type Work } from "./work.ts";
 
-/** Tests of a compound cost less than elements do. */
+/** Matching one compound costs less than one element. */
 const TESTS_PER_UNIT = 10;
-/** The library looks through all that it has found for each that it finds. */
+/** Batches, because the library compares each match with all previous ones. */
 const BATCH = 500;
 const PSEUDO_CLASSES =
 	/^:(?:not|is|where|matches|any|first-child|last-child|only-child|nth-(?:last-)?child|(?:first|last|only)-of-type|nth-(?:last-)?of-type|any-link|checked|disabled|enabled|optional|required)$/;
@@ -33,36 +33,37 @@ export function selectElements(tree: Root, selector: string, work: Work): Elemen
 		let matches: ReadonlySet<Element> | undefined;
 		for (const { combinator, compound } of stepsOf(alternative)) {
 			work.spend(count / TESTS_PER_UNIT);
-			const fitting = test(compound, families);
-			matches = matches ? related(tree, matches, combinator, fitting) : fitting;
+			const candidates = matching(compound, families);
+			matches = matches ? related(tree, matches, combinator, candidates) : candidates;
 		}
 		for (const match of matches ?? []) found.add(match);
 	}
 	return outermost(tree, found);
 }
 
-/** The elements of each parent. */
+/** Groups of siblings, one per parent. */
 function familiesOf(parent: Root | Element): Element[][] {
 	const elements = elementsOf(parent);
 	return elements.length > 0 ? [elements, ...elements.flatMap(familiesOf)] : [];
 }
 
-function test(compound: string, families: readonly Element[][]): Set<Element> {
+/** The elements that match one compound. */
+function matching(compound: string, families: readonly Element[][]): Set<Element> {
 	const among = compound.includes(":") ? families : batches(families.flat());
-	const fitting = new Set<Element>();
+	const matches = new Set<Element>();
 	for (const family of among) {
-		// Childless, or each element would be met again in its parents.
+		// Copies without children: otherwise each element would be tested again inside its ancestors.
 		const leaves = family.map((element): Element => ({ ...element, children: [] }));
-		const selected = new Set(ask(compound, { type: "root", children: leaves }));
+		const selected = new Set(select(compound, { type: "root", children: leaves }));
 		for (const [i, leaf] of leaves.entries()) {
 			const element = family[i];
-			if (element && selected.has(leaf)) fitting.add(element);
+			if (element && selected.has(leaf)) matches.add(element);
 		}
 	}
-	return fitting;
+	return matches;
 }
 
-function ask(compound: string, tree: Root): Element[] {
+function select(compound: string, tree: Root): Element[] {
 	try {
 		return selectAll(compound, tree);
 	} catch (cause) {
@@ -70,12 +71,12 @@ function ask(compound: string, tree: Root): Element[] {
 	}
 }
 
-/** Those of `fitting` that stand to one of `from` as the combinator says. */
+/** The elements of `candidates` that the combinator relates to an element of `from`. */
 function related(
 	tree: Root,
 	from: ReadonlySet<Element>,
 	combinator: Combinator,
-	fitting: ReadonlySet<Element>,
+	candidates: ReadonlySet<Element>,
 ): Set<Element> {
 	const matches = new Set<Element>();
 	const visit = (parent: Root | Element, below: boolean): void => {
@@ -88,7 +89,7 @@ function related(
 				"+": before !== undefined && from.has(before),
 				"~": after,
 			}[combinator];
-			if (holds && fitting.has(element)) matches.add(element);
+			if (holds && candidates.has(element)) matches.add(element);
 			visit(element, below || from.has(element));
 			before = element;
 			after ||= from.has(element);
@@ -112,16 +113,16 @@ function batches(elements: readonly Element[]): Element[][] {
 /** `main > p a:not(.x)` -> `main`, `> p`, ` a:not(.x)` */
 function stepsOf(selector: string): Step[] {
 	const spaced = split(selector, /([>+~])/).join(" ");
-	const words = split(spaced, /\s/).filter((word) => word !== "");
+	const tokens = split(spaced, /\s/).filter((token) => token !== "");
 	const steps: Step[] = [];
 	let combinator: Combinator | undefined;
-	for (const word of words) {
-		if (word === ">" || word === "+" || word === "~") {
+	for (const token of tokens) {
+		if (token === ">" || token === "+" || token === "~") {
 			if (combinator || steps.length === 0) throw new ConversionFailure("The cssSelector cannot be read");
-			combinator = word;
+			combinator = token;
 		} else {
-			refuseUnsupported(word);
-			steps.push({ combinator: combinator ?? " ", compound: word });
+			refuseUnsupported(token);
+			steps.push({ combinator: combinator ?? " ", compound: token });
 			combinator = undefined;
 		}
 	}
@@ -140,7 +141,7 @@ function refuseUnsupported(compound: string): void {
 		);
 }
 
-/** Splits where one character stands outside of brackets, parentheses and quotes. A group keeps the separators. */
+/** Splits at separators outside brackets, parentheses and quotes. If `separator` is a group, the separators are kept. */
 function split(selector: string, separator: RegExp): string[] {
 	const keeps = separator.source.startsWith("(");
 	const parts = [""];

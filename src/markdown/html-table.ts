@@ -1,19 +1,19 @@
-/** Tables: which of them are tables, and how many cells their spans make of them. */
+/** Distinguishes layout tables from data tables, and bounds the spans of cells. */
 import type { Element, Properties } from "hast";
 import type { Work } from "./work.ts";
 
 const MAX_SPAN = 100;
 
 interface Shape {
-	/** Columns that each row's own cells span. */
+	/** The cells of each row. */
 	rows: Element[][];
 	hasHeader: boolean;
 	hasTable: boolean;
 }
 
 /**
- * A table that lays a page out: it says so, or holds another table, or has one column and no header. Spends what the
- * cells of any other will cost, with those that spans add and those that fill short rows.
+ * Whether a table only lays out the page: by its `role`, because it contains another table, or because it has one column
+ * and no header. For a data table, spends the cost of all cells, including those added by spans and to short rows.
  */
 export function isLayout(table: Element, work: Work): boolean {
 	const { rows, hasHeader, hasTable } = shapeOf(table);
@@ -21,7 +21,7 @@ export function isLayout(table: Element, work: Work): boolean {
 	if (hasTable || /^(?:presentation|none)$/i.test(role)) return true;
 	if (!hasHeader && rows.every((cells) => cells.length <= 1)) return true;
 	const columns: number[] = rows.map(() => 0);
-	let most = 0;
+	let widest = 0;
 	for (const [i, cells] of rows.entries())
 		for (const { properties } of cells) {
 			const { colSpan, rowSpan } = cellSpans(properties);
@@ -29,10 +29,10 @@ export function isLayout(table: Element, work: Work): boolean {
 			work.spend(((end - i) * colSpan) / 2);
 			for (let row = i; row < end; row++) {
 				columns[row] = (columns[row] ?? 0) + colSpan;
-				most = Math.max(most, columns[row] ?? 0);
+				widest = Math.max(widest, columns[row] ?? 0);
 			}
 		}
-	work.spend((most * rows.length) / 2);
+	work.spend((widest * rows.length) / 2);
 	return false;
 }
 
@@ -54,7 +54,7 @@ function shapeOf(table: Element): Shape {
 	return shape;
 }
 
-/** Bounded: the standard allows a cell 65534 rows by 1000 columns. */
+/** The spans of a cell, bounded. The standard allows 65534 rows by 1000 columns. */
 export function cellSpans({ colSpan, rowSpan, align }: Properties): {
 	colSpan: number;
 	rowSpan: number;

@@ -1,6 +1,6 @@
 /**
- * HTML as Markdown or as plain text: parse, pick, clean, and let the libraries of unified write. Not by its plugins,
- * which bring along the parsers of Markdown.
+ * Converts HTML to Markdown or plain text: parse, select, clean, then write with the libraries of unified. Its plugins are
+ * not used, because they also load the parsers of Markdown.
  */
 
 import type { Element, Nodes } from "hast";
@@ -21,7 +21,7 @@ export interface HtmlOptions {
 	cssSelector?: string | undefined;
 }
 
-/** Markdown has no word for these, and without them 10<sup>6</sup> is 106. */
+/** Kept as HTML, because Markdown has no syntax for them and 10<sup>6</sup> would become 106. */
 const asHtml: NonNullable<ReaderOptions["handlers"]>[string] = (state, { tagName, children }: Element) => [
 	html(`<${tagName}>`),
 	...(state.all({ type: "root", children }) as PhrasingContent[]),
@@ -35,7 +35,7 @@ const READING: ReaderOptions = {
 	handlers: {
 		sub: asHtml,
 		sup: asHtml,
-		// A cell is one line.
+		// A table cell is one line.
 		br: (state) => (state.inTable ? html("<br>") : { type: "break" }),
 	},
 };
@@ -45,20 +45,20 @@ const WRITING: WriterOptions = {
 	emphasis: "_",
 	rule: "-",
 	listItemIndent: "one",
-	// Cells padded to the widest would make a megabyte of each row beside a megabyte in one cell.
+	// Without padding: one cell of a megabyte would pad every other row to a megabyte.
 	extensions: [gfmToMarkdown({ tablePipeAlign: false })],
 };
 
 export function htmlToMarkdown(text: string, options: HtmlOptions, work: Work): string {
 	const { tree, metadata } = read(text, options, work);
-	const linked = metadata.jsonLd.map((json) => `\`\`\`json\n${json}\n\`\`\`\n`);
-	return frontMatter(metadata) + [toMarkdown(tree, WRITING), ...linked].filter(Boolean).join("\n");
+	const jsonLd = metadata.jsonLd.map((json) => `\`\`\`json\n${json}\n\`\`\`\n`);
+	return frontMatter(metadata) + [toMarkdown(tree, WRITING), ...jsonLd].filter(Boolean).join("\n");
 }
 
 export function htmlToText(text: string, options: HtmlOptions, work: Work): string {
 	const { tree, metadata } = read(text, options, work);
-	const linked = metadata.jsonLd.map((json) => `${json}\n`);
-	return plainMatter(metadata) + [plainText(tree), ...linked].filter(Boolean).join("\n");
+	const jsonLd = metadata.jsonLd.map((json) => `${json}\n`);
+	return plainMatter(metadata) + [plainText(tree), ...jsonLd].filter(Boolean).join("\n");
 }
 
 function read(
@@ -68,8 +68,8 @@ function read(
 ): { tree: Root; metadata: Metadata } {
 	const page = parseHtml(text, work);
 	const metadata = metadataOf(page, work);
-	// A block each: what was picked stood apart.
-	const picked: Nodes[] | undefined = cssSelector
+	// One block per element, because the selected elements were apart in the page.
+	const selected: Nodes[] | undefined = cssSelector
 		? selectElements(page, cssSelector, work).map((element) => ({
 				type: "element",
 				tagName: "div",
@@ -78,11 +78,11 @@ function read(
 			}))
 		: undefined;
 	const base = baseOf(hostname, metadata.base);
-	const clean = cleanHtml(picked ?? page.children, { selected: picked !== undefined, base }, work);
+	const clean = cleanHtml(selected ?? page.children, { selected: selected !== undefined, base }, work);
 	return { tree: rootOf(toMdast(clean, READING)), metadata };
 }
 
-/** A document is one. */
+/** The tree of a document is always a root. */
 function rootOf(tree: MdastNodes): Root {
 	if (tree.type !== "root") throw new TypeError(`a page became a ${tree.type}`);
 	return tree;

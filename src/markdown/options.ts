@@ -1,6 +1,6 @@
 /**
- * `conversionOptions`, as developers.cloudflare.com/workers-ai/features/markdown-conversion/conversion-options has them.
- * What concerns images, PDF and office files is accepted and has no effect yet.
+ * The schema of `conversionOptions` (developers.cloudflare.com/workers-ai/features/markdown-conversion/conversion-options).
+ * Options for images, PDF and office files are accepted and have no effect yet.
  */
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-/** Markdown's tree as plain text, without any of its signs: a blank line between blocks, a line for each item. */
+/** Writes a Markdown tree as plain text without markup: a blank line between blocks, one line per list item. */
 import type { Nodes, Root } from "mdast";
 
 export function plainText(tree: Root): string {

@@ -1,28 +1,28 @@
 /**
- * What conversions may cost. They run on the Worker's own CPU and in its memory, and small files can ask for much: a
- * few kilobytes of HTML stand for millions of elements (unclosed formatting, spans of tables), nested lists multiply
- * every line in them. So everything that costs is spent from an allowance, before it is done.
+ * Limits the cost of conversions, which use the Worker's CPU and memory. Small files can be expensive: a few kilobytes of
+ * HTML can become millions of elements (unclosed formatting, table spans), and nested lists repeat their indentation on
+ * every line. So each step spends its cost from an allowance before it runs.
  *
- * One unit is an element with its text, or 100 characters: about 50 microseconds, and 2 KB while it lasts. A Worker has
- * 128 MB for all that it does at once.
+ * One unit is an element with its text, or 100 characters: about 50 microseconds, and 2 KB during the conversion. A Worker
+ * has 128 MB for all requests at the same time.
  */
 
 export const FILE_WORK = 40_000;
 export const REQUEST_WORK = 80_000;
 export const CHARACTERS_PER_UNIT = 100;
 
-/** Why one file cannot be converted, in a sentence for the caller. */
+/** A file cannot be converted. The message is for the caller. */
 export class ConversionFailure extends Error {
 	override readonly name = "ConversionFailure";
 }
 
 export class Work {
-	#left: number;
+	#remaining: number;
 	readonly #refusal: string;
 	readonly #shared: Work | undefined;
 
 	private constructor(units: number, refusal: string, shared?: Work) {
-		this.#left = units;
+		this.#remaining = units;
 		this.#refusal = refusal;
 		this.#shared = shared;
 	}
@@ -31,7 +31,7 @@ export class Work {
 		return new Work(REQUEST_WORK, "The files of this request are together too large to convert at once");
 	}
 
-	/** A file's own allowance; what it spends is spent from the request's, too. */
+	/** The allowance of one file. Its spending also counts against the request's allowance. */
 	ofFile(): Work {
 		return new Work(
 			FILE_WORK,
@@ -40,10 +40,10 @@ export class Work {
 		);
 	}
 
-	/** Throws a `ConversionFailure` when the allowance does not hold it. */
+	/** Throws a `ConversionFailure` if the allowance is exceeded. */
 	spend(units: number): void {
-		this.#left -= units;
-		if (this.#left < 0) throw new ConversionFailure(this.#refusal);
+		this.#remaining -= units;
+		if (this.#remaining < 0) throw new ConversionFailure(this.#refusal);
 		this.#shared?.spend(units);
 	}
 

@@ -1,12 +1,12 @@
 /**
- * XML as an outline: a list item for each element with its attributes in brackets, text after the name, elements
- * inside indented. Readers get the words and the structure without the tags. Elements inside running text lose theirs.
+ * Converts XML to an outline that keeps text and structure without the tags: one list item per element, with its attributes
+ * in parentheses, its text after the name, and its child elements indented. Tags inside running text are removed.
  */
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { escapeMarkdown } from "./escape.ts";
 import { ConversionFailure, type Work } from "./work.ts";
 
-/** An element in document order, as the parser's `preserveOrder` gives it: `{name: children, ":@": attributes}`. */
+/** An element in document order, in the format of the parser's `preserveOrder`: `{name: children, ":@": attributes}`. */
 type Node = { [name: string]: Node[] | string | Attributes | undefined };
 type Attributes = Record<string, string>;
 
@@ -50,13 +50,13 @@ function outline(text: string, style: Style, work: Work): string {
 		const name = Object.keys(node).find((key) => key !== ATTRIBUTES) ?? TEXT;
 		const content = node[name];
 		if (typeof content === "string") {
-			const words = collapse(content);
-			if (words) lines.push(style.item(depth, "", "", words));
+			const line = collapse(content);
+			if (line) lines.push(style.item(depth, "", "", line));
 			return;
 		}
 		const children = Array.isArray(content) ? content : [];
-		const inline = children.some(isWords) && !children.some((child) => elementsOf(child).length > 0);
-		lines.push(style.item(depth, name, notesOf(node), inline ? collapse(wordsOf(children)) : ""));
+		const inline = children.some(isText) && !children.some((child) => elementsOf(child).length > 0);
+		lines.push(style.item(depth, name, notesOf(node), inline ? collapse(textOf(children)) : ""));
 		if (!inline) for (const child of children) write(child, depth + 1);
 	};
 	work.spend(count(text, "<") / TAGS_PER_UNIT + count(text, "=") / ATTRIBUTES_PER_UNIT);
@@ -92,7 +92,7 @@ function notesOf(node: Node): string {
 	return notes.length > 0 ? ` (${notes.join(", ")})` : "";
 }
 
-const isWords = (node: Node): boolean => {
+const isText = (node: Node): boolean => {
 	const text = node[TEXT];
 	return typeof text === "string" && text.trim() !== "";
 };
@@ -102,15 +102,15 @@ const elementsOf = (node: Node): Node[] =>
 		name !== ATTRIBUTES && Array.isArray(content) ? content.filter((child) => !(TEXT in child)) : [],
 	);
 
-/** All text below, elements aside. The parser bounds the depth. */
-const wordsOf = (nodes: readonly Node[]): string =>
+/** The text of all descendants. The parser bounds the depth. */
+const textOf = (nodes: readonly Node[]): string =>
 	nodes
 		.flatMap((node) => Object.entries(node))
 		.map(([name, content]) =>
 			typeof content === "string"
 				? content
 				: name !== ATTRIBUTES && Array.isArray(content)
-					? wordsOf(content)
+					? textOf(content)
 					: "",
 		)
 		.join("");
