@@ -1,22 +1,22 @@
 /**
- * An expression as the ways through it: one state a character of it, edges to the states that may read next (Glushkov's
- * automaton). An edge stands as often as there are derivations for it, because a backtracking engine tries each.
+ * Builds the Glushkov automaton of a regular expression: one state per character of the expression, with edges to the
+ * states that may match next. An edge occurs once per derivation, because a backtracking engine tries each of them.
  */
 import type { Expression, Ranges } from "./expression.ts";
 
 export interface Automaton {
-	/** What each state reads. The first is the beginning, which reads nothing, or goes along until a match begins. */
+	/** The characters that each state matches. State 0 is the start; if unanchored, it also skips characters before a match. */
 	ranges: Ranges[];
-	/** The states that may follow each. */
+	/** The states that may follow each state. */
 	next: number[][];
 }
 
-/** Counts are written out up to so many states; more repetitions are taken for an open count. */
+/** Counted repetitions are expanded up to this many states. Larger ones are treated as unbounded. */
 const MAX_COUNTED = 64;
 const MAX_STATES = 500;
 const MAX_EDGES = 4_000;
 
-/** States that may read first and last in a part, and whether it may be empty, which it can be in one way only. */
+/** The first and last states of a subexpression, and whether it may match nothing, in exactly one way. */
 interface Part {
 	first: number[];
 	last: number[];
@@ -26,8 +26,8 @@ interface Part {
 class TooLarge extends Error {}
 
 /**
- * For whether a text has a match, not for where it ends. Undefined for an expression that is too large, or that can be
- * empty in several ways.
+ * The automaton decides whether a text has a match, not where the match ends. `undefined` for an expression that is too
+ * large, or that can match nothing in several ways.
  */
 export function automatonOf(expression: Expression): Automaton | undefined {
 	try {
@@ -42,7 +42,7 @@ export function automatonOf(expression: Expression): Automaton | undefined {
 	}
 }
 
-/** Without what may be there at the end or not: the engine takes it once, and never goes back over it. */
+/** Removes the optional end: the engine matches it once and never backtracks into it. */
 function withoutTail(expression: Expression): Expression {
 	if (expression.kind === "repeat") return { ...expression, max: expression.min };
 	if (expression.kind !== "sequence") return expression;
@@ -94,21 +94,21 @@ class Builder {
 		const before = this.automaton.ranges.length;
 		const once = this.part(part);
 		const size = this.automaton.ranges.length - before;
-		const isOpen = max === Number.POSITIVE_INFINITY;
-		if ((isOpen ? Math.max(min, 1) : max) * size > MAX_COUNTED) {
+		const isUnbounded = max === Number.POSITIVE_INFINITY;
+		if ((isUnbounded ? Math.max(min, 1) : max) * size > MAX_COUNTED) {
 			if (once.empty) throw new TooLarge();
 			return { ...this.#loop(once), empty: min === 0 };
 		}
 		let copies = 0;
 		const copy = () => (copies++ === 0 ? once : this.part(part));
-		let whole = NOTHING;
-		// Of an open count the last that must be there goes round, unless it may be empty: then one more does.
-		const must = isOpen && !once.empty ? min - 1 : min;
-		for (let nth = 0; nth < must; nth++) whole = this.#join(whole, copy());
-		if (isOpen) return this.#join(whole, { ...this.#loop(copy()), empty: once.empty || min === 0 });
+		let required = NOTHING;
+		// In an unbounded count the last required copy loops. If the part may be empty, an extra copy loops instead.
+		const must = isUnbounded && !once.empty ? min - 1 : min;
+		for (let nth = 0; nth < must; nth++) required = this.#join(required, copy());
+		if (isUnbounded) return this.#join(required, { ...this.#loop(copy()), empty: once.empty || min === 0 });
 		let optional = NOTHING;
 		for (let nth = min; nth < max; nth++) optional = { ...this.#join(copy(), optional), empty: true };
-		return this.#join(whole, optional);
+		return this.#join(required, optional);
 	}
 
 	#loop(part: Part): Part {
@@ -134,7 +134,7 @@ class Builder {
 
 const NOTHING: Part = { first: [], last: [], empty: true };
 
-/** Whether every way through begins with `^`, so that the engine need not try at every place of the text. */
+/** Whether every alternative begins with `^`, so that the engine tries a match at the start of the text only. */
 function isAnchored(expression: Expression): boolean {
 	switch (expression.kind) {
 		case "assertion":

@@ -1,26 +1,25 @@
 /**
- * Regular expressions of JSON Schemas (ECMA-262 with the flag `u`) as trees. What depends on more than the next
- * character (look-around, back references) and modifiers are not read. A tree may be read from text that is no
- * expression at all; only the runtime says whether it is one.
+ * Parses regular expressions of JSON Schemas (ECMA-262 with the flag `u`) into trees. Look-around, back references and
+ * modifiers are not supported. The parser accepts some invalid expressions; only the runtime decides validity.
  */
 
 /** Code points, both ends included. */
 export type Ranges = readonly (readonly [first: number, last: number])[];
 
 export type Expression =
-	/** `pick`: one of them to write; undefined where only the runtime knows them. `ranges` may then be too many. */
+	/** `pick` is one matching character to write; undefined if only the runtime knows one, and `ranges` may then be too large. */
 	| { kind: "character"; ranges: Ranges; pick: string | undefined }
 	| { kind: "assertion"; sign: "^" | "$" | "b" | "B" }
 	| { kind: "sequence"; parts: Expression[] }
 	| { kind: "choice"; options: Expression[] }
 	| { kind: "repeat"; part: Expression; min: number; max: number };
 
-/** Longer ones, and deeper ones, are not read. */
+/** Longer and deeper expressions are not parsed. */
 const MAX_LENGTH = 2_000;
 const MAX_DEPTH = 50;
 
 const LAST = 0x10ffff;
-/** All after Latin-1. */
+/** All characters after Latin-1. */
 const BEYOND = [0x100, LAST] as const;
 const DIGITS: Ranges = [[0x30, 0x39]];
 const WORD: Ranges = [
@@ -55,10 +54,10 @@ const CLASSES: Record<string, Ranges> = {
 	S: complement(SPACE),
 };
 const CONTROLS: Record<string, string> = { n: "\n", t: "\t", r: "\r", v: "\v", f: "\f", 0: "\0" };
-/** What is written for a class that does not begin with a character of its own. */
+/** The preferred characters to write for a class that does not begin with a single character. */
 const PLAIN = "a0A -_.~\n";
 
-/** Everything else, where the ranges may come in any order. */
+/** All other characters. The ranges may be in any order. */
 function complement(ranges: Ranges): Ranges {
 	const others: [number, number][] = [];
 	let from = 0;
@@ -76,8 +75,8 @@ const plainest = (ranges: Ranges): string | undefined => {
 	return [...PLAIN].find((sign) => isIn(sign.charCodeAt(0))) ?? (first && String.fromCodePoint(first[0]));
 };
 
-/** What a Unicode property (`\p{L}`) has in Latin-1, and all beyond. */
-function roughly(property: string): Ranges {
+/** The characters of a Unicode property (`\p{L}`) in Latin-1, plus all characters after Latin-1. */
+function approximateProperty(property: string): Ranges {
 	let known: RegExp;
 	try {
 		known = new RegExp(property, "u");
@@ -89,20 +88,20 @@ function roughly(property: string): Ranges {
 	return [...found.map((code) => [code, code] as const), BEYOND];
 }
 
-/** A member of a class: one character, or several at once. */
+/** A member of a character class: one character, or a class escape. */
 interface Member {
 	ranges: Ranges;
-	/** Undefined for several. */
+	/** Undefined for a class escape. */
 	code: number | undefined;
-	/** Whether `ranges` is not exact. */
-	vague: boolean;
+	/** Whether `ranges` is only an upper bound. */
+	isInexact: boolean;
 }
 
-/** The tree; undefined for what is not read. */
+/** The tree; `undefined` for an expression that is not supported. */
 export function readExpression(source: string): Expression | undefined {
 	if (source.length > MAX_LENGTH) return undefined;
 	try {
-		return new Reader(source).whole();
+		return new Reader(source).read();
 	} catch (cause) {
 		if (cause instanceof Unreadable) return undefined;
 		throw cause;
@@ -120,10 +119,10 @@ class Reader {
 		this.#signs = Array.from(source);
 	}
 
-	whole(): Expression {
-		const read = this.#choice();
+	read(): Expression {
+		const expression = this.#choice();
 		if (this.#at < this.#signs.length) throw new Unreadable();
-		return read;
+		return expression;
 	}
 
 	#peek(): string | undefined {
@@ -136,7 +135,7 @@ class Reader {
 		return sign;
 	}
 
-	/** Goes over what the pattern matches here. */
+	/** Skips the text that the pattern matches at this position. */
 	#skip(pattern: RegExp): RegExpExecArray | null {
 		const found = pattern.exec(this.#signs.slice(this.#at, this.#at + 64).join(""));
 		this.#at += found ? Array.from(found[0]).length : 0;
@@ -185,9 +184,9 @@ class Reader {
 		if (sign === "\\") {
 			const edge = this.#skip(/^[bB]/)?.[0];
 			if (edge === "b" || edge === "B") return { kind: "assertion", sign: edge };
-			const { ranges, vague, code } = this.#escaped();
+			const { ranges, isInexact, code } = this.#escaped();
 			const pick = code === undefined ? plainest(ranges) : String.fromCodePoint(code);
-			return { kind: "character", ranges, pick: vague ? undefined : pick };
+			return { kind: "character", ranges, pick: isInexact ? undefined : pick };
 		}
 		const code = sign.codePointAt(0) ?? 0;
 		return { kind: "character", ranges: [[code, code]], pick: sign };
@@ -196,15 +195,15 @@ class Reader {
 	#escaped(): Member {
 		const sign = this.#next();
 		const several = CLASSES[sign];
-		if (several) return { ranges: several, code: undefined, vague: false };
+		if (several) return { ranges: several, code: undefined, isInexact: false };
 		if (sign === "p" || sign === "P") {
 			const [, property] = this.#skip(/^\{([\w=]{1,60})\}/) ?? [];
 			if (property === undefined) throw new Unreadable();
-			return { ranges: roughly(`\\${sign}{${property}}`), code: undefined, vague: true };
+			return { ranges: approximateProperty(`\\${sign}{${property}}`), code: undefined, isInexact: true };
 		}
 		if (/[1-9k]/.test(sign)) throw new Unreadable();
 		const code = this.#coded(sign) ?? (CONTROLS[sign] ?? sign).codePointAt(0) ?? 0;
-		return { ranges: [[code, code]], code, vague: false };
+		return { ranges: [[code, code]], code, isInexact: false };
 	}
 
 	/** The code point of `\x41`, `\u0041`, `\u{41}`, `\ud83d\ude00` and `\cA`. */
@@ -218,8 +217,8 @@ class Reader {
 		if (!form) return undefined;
 		const found = this.#skip(form);
 		if (!found) throw new Unreadable();
-		const [whole, digits, braced] = found;
-		if (sign === "c") return whole.charCodeAt(0) % 32;
+		const [letter, digits, braced] = found;
+		if (sign === "c") return letter.charCodeAt(0) % 32;
 		const [high = 0, low] = (digits ?? braced ?? "").split("\\u").map((part) => Number.parseInt(part, 16));
 		return low === undefined ? high : String.fromCharCode(high, low).codePointAt(0);
 	}
@@ -227,7 +226,7 @@ class Reader {
 	#class(): Expression {
 		const isNegated = this.#skip(/^\^/) !== null;
 		const found: [number, number][] = [];
-		let [vague, first]: [boolean, string | undefined] = [false, undefined];
+		let [isInexact, first]: [boolean, string | undefined] = [false, undefined];
 		for (let sign = this.#next(); sign !== "]"; sign = this.#next()) {
 			const member = this.#member(sign);
 			const isRange = this.#peek() === "-" && this.#signs[this.#at + 1] !== "]";
@@ -237,22 +236,22 @@ class Reader {
 				first ??= plainest(member.ranges);
 				found.push(...member.ranges.map(([from, to]): [number, number] => [from, to]));
 			} else {
-				// A range begins with its first member, which is the one to write.
+				// The first member of a range is the character to write.
 				first ??= String.fromCodePoint(member.code);
 				found.push([member.code, last.code]);
 			}
-			vague ||= member.vague;
+			isInexact ||= member.isInexact;
 		}
-		// Twice turned round: members may overlap.
+		// Complemented twice, which merges overlapping members.
 		const others = isNegated ? complement(found) : complement(complement(found));
-		const ranges = vague && isNegated ? [...others, BEYOND] : others;
-		return { kind: "character", ranges, pick: vague ? undefined : isNegated ? plainest(ranges) : first };
+		const ranges = isInexact && isNegated ? [...others, BEYOND] : others;
+		return { kind: "character", ranges, pick: isInexact ? undefined : isNegated ? plainest(ranges) : first };
 	}
 
 	#member(sign: string): Member {
 		if (sign === "\\")
-			return this.#skip(/^b/) ? { ranges: [[8, 8]], code: 8, vague: false } : this.#escaped();
+			return this.#skip(/^b/) ? { ranges: [[8, 8]], code: 8, isInexact: false } : this.#escaped();
 		const code = sign.codePointAt(0) ?? 0;
-		return { ranges: [[code, code]], code, vague: false };
+		return { ranges: [[code, code]], code, isInexact: false };
 	}
 }

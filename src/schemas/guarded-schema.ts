@@ -1,32 +1,32 @@
 /**
- * A caller's JSON Schema that is safe to hold values against. `@cfworker/json-schema` runs every expression that it
- * finds, follows every reference, and stops for nothing; so what may take too long is taken out of a copy, and the work
- * for a value is counted before it is done. A copy accepts at least what the schema does.
+ * Validates values against a caller's JSON Schema in bounded time. `@cfworker/json-schema` runs every regular expression,
+ * follows every reference and has no time limit. So expensive parts are removed from a copy of the schema, and the cost of
+ * each validation is computed before it runs. The copy accepts at least the values that the schema accepts.
  */
 import { dereference, type Schema, type SchemaDraft, validate } from "@cfworker/json-schema";
 import { isRecord } from "../json.ts";
 import { isWellFormed, SCHEMA_LISTS } from "./keywords.ts";
 import { Pattern } from "./pattern.ts";
-import { Scales } from "./scales.ts";
+import { ValidationCost } from "./validation-cost.ts";
 
 export type JsonSchema = Schema | boolean;
 
-/** Where a schema's pattern is in the copy if it is too costly to run. */
+/** The key in the copy under which a pattern is kept that is too expensive to run. */
 export const COSTLY_PATTERN = "x-costly-pattern";
 
-/** Levels of JSON in a schema. Two make one level of a document. */
+/** Levels of JSON in a schema. Two levels describe one level of a document. */
 const MAX_DEPTH = 128;
 const MAX_NODES = 50_000;
-/** Of all paths to all nodes together: the validator keeps each. */
+/** Sum of the lengths of all paths to all nodes: the validator stores each path. */
 const MAX_PATHS_CHARACTERS = 4_000_000;
-/** Each member is compared with each other. */
+/** Every pair of members is compared. */
 const MAX_UNIQUE_ITEMS = 2_000;
-/** Different expressions that are looked into; of others nobody can say what they cost. */
+/** Different expressions whose cost is computed. The cost of further ones counts as unknown. */
 const MAX_PATTERNS = 100;
-/** Steps for all values together, each some nanoseconds. */
+/** Steps of all validations together. One step takes a few nanoseconds. */
 const MAX_STEPS = 50_000_000;
 
-/** What the longest values are that the schema will be held against. */
+/** The longest text and the longest list that will be validated. */
 export interface Longest {
 	characters: number;
 	items: number;
@@ -37,41 +37,41 @@ export class GuardedSchema {
 	readonly #lookup: Record<string, JsonSchema>;
 	readonly #draft: SchemaDraft;
 	readonly #patterns = new Map<string, Pattern>();
-	#left = MAX_STEPS;
+	#stepsLeft = MAX_STEPS;
 
-	/** Throws for a schema that {@link isTooLarge}, and for references that are no addresses. */
+	/** Throws if {@link isTooLarge}, and for references that are not URLs. */
 	constructor(schema: unknown, longest: Longest) {
 		if (isTooLarge(schema)) throw new RangeError("The schema is too large");
 		const cheap = (source: string) => this.#pattern(source).isCheap(longest.characters);
-		const whole = new Copy(longest, cheap, false);
-		const root = whole.of(schema);
-		this.root = whole.leavesOut ? new Copy(longest, cheap, true).of(schema) : root;
+		const copy = new Copy(longest, cheap, false);
+		const root = copy.of(schema);
+		this.root = copy.leavesOut ? new Copy(longest, cheap, true).of(schema) : root;
 		this.#draft = draftOf(this.root);
 		this.#lookup = dereference(this.root);
 	}
 
-	/** Whether there is no time for any further value. */
+	/** Whether the steps are used up, so that no further value can be validated. */
 	get isSpent(): boolean {
-		return this.#left < 0;
+		return this.#stepsLeft < 0;
 	}
 
-	/** Whether `value` is valid against `schema`, the root or a part of it. Throws where there is no telling. */
+	/** Whether `value` is valid against `schema`, the root or a part of it. Throws if finding out takes too long. */
 	accepts(value: unknown, schema: JsonSchema = this.root): boolean {
 		if (!this.isSpent)
-			this.#left -= new Scales({
+			this.#stepsLeft -= new ValidationCost({
 				target: (part) => this.target(part),
 				pattern: (source, text) => this.#pattern(source).steps(text.length),
-			}).weigh(value, schema);
-		if (this.isSpent) throw new RangeError("Holding values against the schema takes too long");
+			}).of(value, schema);
+		if (this.isSpent) throw new RangeError("Validation against the schema takes too long");
 		return validate(value, schema, this.#draft, this.#lookup).valid;
 	}
 
-	/** What the `$ref` of a part of the schema leads to. */
+	/** The target of a `$ref` in the schema. */
 	target({ $ref, __absolute_ref__: address = $ref }: Schema): JsonSchema | undefined {
 		return address === undefined ? undefined : this.#lookup[address];
 	}
 
-	/** Whether an expression of the schema matches; undefined for what is none, or where finding out takes too long. */
+	/** Whether a regular expression of the schema matches; `undefined` if it is invalid or takes too long. */
 	matches(source: string, text: string): boolean | undefined {
 		return this.#pattern(source).matches(text);
 	}
@@ -95,22 +95,22 @@ const draftOf = (schema: JsonSchema): SchemaDraft => {
 	return DRAFTS.find(([part]) => typeof named === "string" && named.includes(part))?.[1] ?? "2020-12";
 };
 
-/** Whether a schema is beyond any use: everything that reads it may go as deep as it does. */
+/** Whether a schema is too large to process: every reader of it may recurse to its depth. */
 export function isTooLarge(schema: unknown): boolean {
-	const left: [value: unknown, depth: number, path: number][] = [[schema, 0, 0]];
+	const pending: [value: unknown, depth: number, path: number][] = [[schema, 0, 0]];
 	let [nodes, paths] = [0, 0];
-	for (let next = left.pop(); next; next = left.pop()) {
+	for (let next = pending.pop(); next; next = pending.pop()) {
 		const [value, depth, path] = next;
 		if (typeof value !== "object" || value === null) continue;
 		nodes++;
 		paths += path;
 		if (depth > MAX_DEPTH || nodes > MAX_NODES || paths > MAX_PATHS_CHARACTERS) return true;
-		for (const [key, inner] of Object.entries(value)) left.push([inner, depth + 1, path + key.length + 1]);
+		for (const [key, inner] of Object.entries(value)) pending.push([inner, depth + 1, path + key.length + 1]);
 	}
 	return false;
 }
 
-// What stands under these is data, or names schemas by keys of the caller's.
+// The values of DATA keys are data, not schemas. The values of MAPS keys are schemas under the caller's own keys.
 const DATA = new Set(["const", "enum", "default", "required", "dependentRequired", "type"]);
 const MAPS = new Set([
 	"$defs",
@@ -120,22 +120,22 @@ const MAPS = new Set([
 	"dependentSchemas",
 	"dependencies",
 ]);
-/** No format of JSON Schema. The validator's expression for it tries every way to cut a word in two. */
+/** Not a format of JSON Schema. The validator's expression for it backtracks over every split of a word. */
 const COSTLY_FORMAT = "url";
-/** What it is nearest to, of what the validator does not check. */
+/** The most similar format that the validator does not check. */
 const UNCHECKED_FORMAT = "iri";
 
 /** One copy of a schema. */
 class Copy {
-	/** Whether something that a value would have been held against is not in the copy. */
+	/** Whether a constraint of the schema is missing in the copy. */
 	leavesOut = false;
 	readonly #longest: Longest;
 	readonly #cheap: (pattern: string) => boolean;
 	readonly #refsAreLoose: boolean;
-	/** Parts of the copy that accept more than they did. */
+	/** Parts of the copy that accept more values than in the schema. */
 	readonly #loose = new Set<unknown>();
 
-	/** `refsAreLoose`: what a reference leads to may have lost something. */
+	/** @param refsAreLoose the targets of references may lack constraints. */
 	constructor(longest: Longest, cheap: (pattern: string) => boolean, refsAreLoose: boolean) {
 		this.#longest = longest;
 		this.#cheap = cheap;
@@ -168,7 +168,7 @@ class Copy {
 		if ($recursiveRef !== undefined) leaveOut("$recursiveRef");
 		const costly = Object.keys(patterned ?? {}).filter((source) => !this.#cheap(source));
 		if (patterned && costly.length > 0) {
-			// The properties that it was for are now like any other.
+			// The properties of the removed patterns would now count as additional.
 			leaveOut("additionalProperties");
 			for (const source of costly) delete patterned[source];
 		}
@@ -199,7 +199,7 @@ class Copy {
 		return this.#loose.has(value) || Object.values(value).some((part) => this.#loose.has(part));
 	}
 
-	/** What accepts less where a part of it accepts more. */
+	/** Removes the keywords that accept fewer values if a part of them accepts more. */
 	#loosen(copy: Schema): void {
 		if (this.#isLoose(copy.not)) delete copy.not;
 		if (this.#isLoose(copy.if)) for (const key of ["if", "then", "else"]) delete copy[key];

@@ -7,7 +7,7 @@
  * Observed of llama.cpp: with `n` above 1 it counts the tokens of one choice (`choices.ts`).
  */
 import * as z from "zod";
-import { lean } from "../../schemas/lean.ts";
+import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, ChatMessage, ToolChoice } from "../../tasks/text-generation.ts";
 import { SentUsage } from "../../tasks/usage.ts";
@@ -29,7 +29,7 @@ const ToolCallReply = z.looseObject({
 	function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
 });
 
-const MessageReply = lean(
+const MessageReply = skipAbsent(
 	z.looseObject({
 		content: z.string().nullish(),
 		reasoning_content: z.string().nullish(),
@@ -39,7 +39,7 @@ const MessageReply = lean(
 	}),
 );
 
-const ChoiceReply = lean(
+const ChoiceReply = skipAbsent(
 	z.looseObject({
 		index: z.number().nullish(),
 		message: MessageReply,
@@ -47,7 +47,7 @@ const ChoiceReply = lean(
 	}),
 );
 
-export const ChatReply = lean(
+export const ChatReply = skipAbsent(
 	z.looseObject({
 		id: z.string().nullish(),
 		created: z.number().nullish(),

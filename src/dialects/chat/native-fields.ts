@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 import type { InputShape, Model } from "../../models/model.ts";
-import { lean } from "../../schemas/lean.ts";
+import { skipAbsent } from "../../schemas/skip-absent.ts";
 import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
 import { ByteArray, type SentBytes } from "../media/media.ts";
 import { AnyPart, type SentMessage, toolFields } from "./messages.ts";
@@ -75,8 +75,8 @@ export function nativeSchema(model: Model, shape: NativeShape, strict: boolean):
 	const text = z.string().min(1);
 	const prompt = shape.content === "text" ? text.max(LEGACY_TEXT_CHARACTERS) : text;
 	const messages = z.array(z.object(messageFields(shape, strict)));
-	const byPrompt = lean(z.object({ prompt, ...common }));
-	const byMessages = lean(z.object({ messages, ...common, ...toolInputs(model, strict) }));
+	const byPrompt = skipAbsent(z.object({ prompt, ...common }));
+	const byMessages = skipAbsent(z.object({ messages, ...common, ...toolInputs(model, strict) }));
 	return strict ? z.xor([byPrompt, byMessages]) : z.xor([nullAsAbsent(byPrompt), nullAsAbsent(byMessages)]);
 }
 

@@ -9,7 +9,7 @@
 import * as z from "zod";
 import { isRecord } from "../../json.ts";
 import type { Model } from "../../models/model.ts";
-import { lean } from "../../schemas/lean.ts";
+import { skipAbsent } from "../../schemas/skip-absent.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
 import { AnyPart, ThinkingBlocks, toolFields } from "./messages.ts";
@@ -29,7 +29,7 @@ export const SharedMessage = {
 	thinking_blocks: ThinkingBlocks.nullish(),
 };
 
-export const OpenAiMessage = lean(
+export const OpenAiMessage = skipAbsent(
 	z.object({
 		role: z.enum(ROLES),
 		content: z.union([text, z.array(AnyPart)]).nullish(),
@@ -38,7 +38,7 @@ export const OpenAiMessage = lean(
 );
 
 /** For models whose own schema has text and nothing else: parts are refused. */
-export const PlainMessage = lean(
+export const PlainMessage = skipAbsent(
 	z.object({
 		role: z.enum(ROLES),
 		content: text.nullish(),
@@ -203,7 +203,7 @@ const prompt = text.min(1);
 export const openAiSchema = (model: Model, strict: boolean) => {
 	const fields = { ...openAiFields(model, strict), response_format: ResponseFormat.nullish() };
 	return z.xor([
-		lean(z.object({ prompt, ...fields })),
-		lean(z.object({ messages: z.array(OpenAiMessage), ...fields })),
+		skipAbsent(z.object({ prompt, ...fields })),
+		skipAbsent(z.object({ messages: z.array(OpenAiMessage), ...fields })),
 	]);
 };

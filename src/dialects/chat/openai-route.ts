@@ -8,7 +8,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
-import { lean } from "../../schemas/lean.ts";
+import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
@@ -47,11 +47,12 @@ function schema(model: Model, strict: boolean) {
 	const message = contentRules(model).textOnly ? PlainMessage : OpenAiMessage;
 	const messages = z.array(message);
 	// The product's word for "do not think" is a null.
-	if (!strict) return nullAsAbsent(lean(z.object({ messages, ...common })), { meant: ["reasoning_effort"] });
+	if (!strict)
+		return nullAsAbsent(skipAbsent(z.object({ messages, ...common })), { meant: ["reasoning_effort"] });
 	const shape = nativeShape(model);
-	if (!shape) return lean(z.object({ messages, ...common }));
+	if (!shape) return skipAbsent(z.object({ messages, ...common }));
 	const ownMessages = z.array(z.object({ ...SharedMessage, ...messageFields(shape, strict) }));
-	return lean(z.object({ ...common, ...nativeChatFields(model, shape), messages: ownMessages }));
+	return skipAbsent(z.object({ ...common, ...nativeChatFields(model, shape), messages: ownMessages }));
 }
 
 export const openaiChat: Dialect = {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { lean } from "../../src/schemas/lean.ts";
+import { skipAbsent } from "../../src/schemas/skip-absent.ts";
 
 const fields = {
 	name: z.string(),
@@ -35,16 +35,16 @@ const sent = fc.oneof(
 	values,
 );
 
-describe.each(Object.entries(SCHEMAS))("a lean schema of %s objects", (_, make) => {
-	const whole = make();
-	const thin = lean(make());
+describe.each(Object.entries(SCHEMAS))("skipAbsent with %s objects", (_, make) => {
+	const original = make();
+	const skipping = skipAbsent(make());
 
-	it("says what the schema said, and in the same order", () => {
+	it("parses as the original schema does, with the same order of fields", () => {
 		fc.assert(
 			fc.property(sent, fc.boolean(), (value, named) => {
-				const asked =
+				const input =
 					named && typeof value === "object" && value ? { name: "a", empty: undefined, ...value } : value;
-				const [expected, found] = [whole.safeParse(asked), thin.safeParse(asked)];
+				const [expected, found] = [original.safeParse(input), skipping.safeParse(input)];
 				expect(found).toStrictEqual(expected);
 				expect(Object.keys(found.data ?? {})).toEqual(Object.keys(expected.data ?? {}));
 				expect(found.error?.issues).toEqual(expected.error?.issues);
@@ -53,17 +53,17 @@ describe.each(Object.entries(SCHEMAS))("a lean schema of %s objects", (_, make) 
 		);
 	});
 
-	it("says the same inside others", () => {
+	it("parses the same inside other schemas", () => {
 		const within = (schema: z.ZodType) =>
 			z.object({
 				list: z.array(schema).nullish(),
 				one: z.xor([schema, z.object({ name: z.int() })]).optional(),
 			});
-		const [expecting, finding] = [within(whole), lean(within(thin))];
+		const [expecting, finding] = [within(original), skipAbsent(within(skipping))];
 		fc.assert(
 			fc.property(sent, sent, (one, other) => {
-				for (const asked of [{ list: [one, other] }, { one }, { list: null, one: other }])
-					expect(finding.safeParse(asked)).toStrictEqual(expecting.safeParse(asked));
+				for (const input of [{ list: [one, other] }, { one }, { list: null, one: other }])
+					expect(finding.safeParse(input)).toStrictEqual(expecting.safeParse(input));
 			}),
 			{ numRuns: 300 },
 		);
@@ -71,29 +71,31 @@ describe.each(Object.entries(SCHEMAS))("a lean schema of %s objects", (_, make) 
 
 	it("keeps its JSON Schema", () => {
 		const options = { io: "input", unrepresentable: "any" } as const;
-		expect(z.toJSONSchema(thin, options)).toEqual(z.toJSONSchema(whole, options));
+		expect(z.toJSONSchema(skipping, options)).toEqual(z.toJSONSchema(original, options));
 	});
 });
 
-describe("lean", () => {
-	it("asks only for what was sent, or has something to say when it was not", () => {
-		const asked: string[] = [];
-		const spy = (name: string) => z.unknown().transform(() => asked.push(name));
-		lean(z.object({ sent: spy("sent").optional(), absent: spy("absent").optional() })).parse({ sent: 1 });
-		expect(asked).toEqual(["sent"]);
+describe("skipAbsent", () => {
+	it("runs the schemas of the fields that were sent, and of those with a default", () => {
+		const calls: string[] = [];
+		const spy = (name: string) => z.unknown().transform(() => calls.push(name));
+		skipAbsent(z.object({ sent: spy("sent").optional(), absent: spy("absent").optional() })).parse({
+			sent: 1,
+		});
+		expect(calls).toEqual(["sent"]);
 	});
 
 	it("does not make a prototype of a field", () => {
-		const read = lean(z.looseObject({ a: z.int().optional() })).parse(
+		const read = skipAbsent(z.looseObject({ a: z.int().optional() })).parse(
 			JSON.parse('{"a": 1, "__proto__": {"b": 2}}'),
 		);
 		expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
 		expect(Object.keys(read)).toEqual(["a"]);
 	});
 
-	it("refuses objects that have rules of their own", () => {
-		expect(() => lean(z.strictObject({}))).toThrow(TypeError);
-		expect(() => lean(z.object({}).refine(() => true))).toThrow(TypeError);
-		expect(() => lean(z.object({}).catchall(z.string()))).toThrow(TypeError);
+	it("refuses strict objects, refinements and other catchalls", () => {
+		expect(() => skipAbsent(z.strictObject({}))).toThrow(TypeError);
+		expect(() => skipAbsent(z.object({}).refine(() => true))).toThrow(TypeError);
+		expect(() => skipAbsent(z.object({}).catchall(z.string()))).toThrow(TypeError);
 	});
 });

@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { Scales } from "../../src/schemas/scales.ts";
+import { ValidationCost } from "../../src/schemas/validation-cost.ts";
 
 /** Steps of one visit. */
 const VISIT = 300;
 const CONDITIONS = ["not", "if", "then", "else"];
-const ENDLESS = Number.POSITIVE_INFINITY;
+const UNBOUNDED = Number.POSITIVE_INFINITY;
 
-const scales = (targets: Record<string, object> = {}) =>
-	new Scales({
+const costs = (targets: Record<string, object> = {}) =>
+	new ValidationCost({
 		target: ({ $ref = "" }) => targets[$ref],
 		pattern: (source, text) => source.length * 1_000 + text.length,
 	});
-const weigh = (value: unknown, schema: unknown, targets?: Record<string, object>) =>
-	scales(targets).weigh(value, schema);
+const costOf = (value: unknown, schema: unknown, targets?: Record<string, object>) =>
+	costs(targets).of(value, schema);
 
 describe("a visit", () => {
 	it.each<[string, unknown, unknown, number]>([
 		["to true", 1, true, VISIT],
-		["to nothing said", 1, {}, VISIT],
+		["to an empty schema", 1, {}, VISIT],
 		["with members to compare with", "a", { enum: ["a", "b", "c"] }, VISIT + 3 + 1],
 		["with names to look for", {}, { required: ["a", "b"], properties: { a: {}, b: {} } }, VISIT + 2 + 2],
 		["to a text", "abcde", {}, VISIT + 5],
@@ -45,48 +45,48 @@ describe("a visit", () => {
 			},
 			9 * VISIT,
 		],
-	])("%s", (_, value, schema, steps) => expect(weigh(value, schema)).toBe(steps));
+	])("%s", (_, value, schema, steps) => expect(costOf(value, schema)).toBe(steps));
 
 	it("follows a reference", () => {
-		expect(weigh(1, { $ref: "a" }, { a: { $ref: "b" }, b: {} })).toBe(3 * VISIT);
-		expect(weigh(1, { $ref: "nowhere" })).toBe(VISIT);
+		expect(costOf(1, { $ref: "a" }, { a: { $ref: "b" }, b: {} })).toBe(3 * VISIT);
+		expect(costOf(1, { $ref: "nowhere" })).toBe(VISIT);
 	});
 });
 
-it("counts what comes twice twice, and looks at it once", () => {
+it("counts a repeated reference twice and visits it once", () => {
 	const targets: Record<string, object> = { d60: {} };
 	for (let nth = 0; nth < 60; nth++) {
 		const next = { $ref: `d${nth + 1}` };
 		targets[`d${nth}`] = { allOf: [next, { ...next }] };
 	}
-	// More visits than anybody can make, counted in some hundred steps.
-	expect(weigh(1, { $ref: "d0" }, targets)).toBeGreaterThan(2 ** 60);
-	expect(weigh(1, { $ref: "d0" }, targets)).toBeLessThan(ENDLESS);
+	// More visits than any validator can make, counted in a few hundred steps.
+	expect(costOf(1, { $ref: "d0" }, targets)).toBeGreaterThan(2 ** 60);
+	expect(costOf(1, { $ref: "d0" }, targets)).toBeLessThan(UNBOUNDED);
 });
 
-describe("what has no end", () => {
-	it("a circle in which no part of the value is left behind", () => {
-		expect(weigh(1, { $ref: "a" }, { a: { anyOf: [{}, { $ref: "a" }] } })).toBe(ENDLESS);
+describe("an unbounded cost", () => {
+	it("a cycle that stays at one part of the value", () => {
+		expect(costOf(1, { $ref: "a" }, { a: { anyOf: [{}, { $ref: "a" }] } })).toBe(UNBOUNDED);
 		const self: Record<string, unknown> = {};
 		self.not = self;
-		expect(weigh(1, self)).toBe(ENDLESS);
+		expect(costOf(1, self)).toBe(UNBOUNDED);
 	});
 
-	it("no circle that goes into the value", () => {
+	it("not a cycle that descends into the value", () => {
 		const tree = { properties: { child: { $ref: "tree" } } };
-		expect(weigh({ child: { child: {} } }, { $ref: "tree" }, { tree })).toBe(7 * VISIT - VISIT + 3);
+		expect(costOf({ child: { child: {} } }, { $ref: "tree" }, { tree })).toBe(7 * VISIT - VISIT + 3);
 	});
 
 	it("more than 250 levels", () => {
 		const nested = (levels: number): object => (levels === 0 ? {} : { allOf: [nested(levels - 1)] });
-		expect(weigh(1, nested(250))).toBe(251 * VISIT);
-		expect(weigh(1, nested(251))).toBe(ENDLESS);
+		expect(costOf(1, nested(250))).toBe(251 * VISIT);
+		expect(costOf(1, nested(251))).toBe(UNBOUNDED);
 	});
 
 	it("more than 300,000 visits", () => {
 		const members = (count: number) => Array.from({ length: count }, (_, nth) => nth);
 		const items = { anyOf: [{}, {}, {}, {}, {}] };
-		expect(weigh(members(40_000), { items })).toBeLessThan(ENDLESS);
-		expect(weigh(members(60_000), { items })).toBe(ENDLESS);
+		expect(costOf(members(40_000), { items })).toBeLessThan(UNBOUNDED);
+		expect(costOf(members(60_000), { items })).toBe(UNBOUNDED);
 	});
 });

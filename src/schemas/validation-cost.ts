@@ -1,63 +1,63 @@
 /**
- * The work that the validator does for a value, counted before it does it. It goes through all alternatives, each as
- * often as references lead there: thirty schemas that each name the next one twice are a thousand million visits.
+ * Computes the cost of a validation before it runs. The validator visits every alternative, once per reference to it:
+ * thirty schemas that each reference the next one twice cause a thousand million visits.
  */
 import type { Schema } from "@cfworker/json-schema";
 
 type JsonSchema = Schema | boolean;
 
-/** Steps of one visit to one schema, what goes wrong there written down. */
+/** Steps of one visit of one schema, including its error messages. */
 const VISIT = 300;
-/** Different visits that are counted; and how deep one may lie in another, where the validator's stack ends at about 500. */
+/** Different visits, and their depth. The validator overflows the stack at a depth of about 500. */
 const MAX_VISITS = 300_000;
 const MAX_DEPTH = 250;
-const ENDLESS = Number.POSITIVE_INFINITY;
+const UNBOUNDED = Number.POSITIVE_INFINITY;
 
-interface Known {
-	/** What a `$ref` leads to. */
+interface SchemaFacts {
+	/** The target of a `$ref`. */
 	target(schema: Schema): JsonSchema | undefined;
-	/** Steps of an expression of the schema for a text. */
+	/** Steps of a regular expression of the schema on a text. */
 	pattern(source: string, text: string): number;
 }
 
-/** Serves one value: schemas and parts of values are told apart by identity. */
-export class Scales {
-	readonly #known: Known;
-	readonly #weights = new Map<Schema, Map<unknown, number>>();
+/** The costs for one value. Schemas and parts of the value are compared by identity. */
+export class ValidationCost {
+	readonly #facts: SchemaFacts;
+	readonly #costs = new Map<Schema, Map<unknown, number>>();
 	#visits = 0;
 
-	constructor(known: Known) {
-		this.#known = known;
+	constructor(facts: SchemaFacts) {
+		this.#facts = facts;
 	}
 
-	/** Steps at the most; `Infinity` where it never ends, or goes too deep. */
-	weigh(value: unknown, schema: unknown, depth = 0): number {
+	/** Upper bound of the steps; `Infinity` if the validation is endless or too deep. */
+	of(value: unknown, schema: unknown, depth = 0): number {
 		if (!isSchema(schema)) return VISIT;
-		const weights = this.#weights.get(schema) ?? new Map<unknown, number>();
-		this.#weights.set(schema, weights);
-		const known = weights.get(value);
+		const costs = this.#costs.get(schema) ?? new Map<unknown, number>();
+		this.#costs.set(schema, costs);
+		const known = costs.get(value);
 		if (known !== undefined) return known;
-		if (depth > MAX_DEPTH || ++this.#visits > MAX_VISITS) return ENDLESS;
-		// Whoever comes here again on the way goes in a circle.
-		weights.set(value, ENDLESS);
-		const weight = this.#visit(value, schema, depth + 1);
-		weights.set(value, weight);
-		return weight;
+		if (depth > MAX_DEPTH || ++this.#visits > MAX_VISITS) return UNBOUNDED;
+		// A second visit of the same pair during this one is a cycle.
+		costs.set(value, UNBOUNDED);
+		const cost = this.#visit(value, schema, depth + 1);
+		costs.set(value, cost);
+		return cost;
 	}
 
 	#visit(value: unknown, schema: Schema, depth: number): number {
 		let sum = VISIT + sizeOf(schema.enum) + sizeOf(schema.required) + sizeOf(schema.properties);
-		const add = (part: unknown, of = value) => {
-			if (part !== undefined && sum !== ENDLESS) sum += this.weigh(of, part, depth);
+		const add = (part: unknown, checked = value) => {
+			if (part !== undefined && sum !== UNBOUNDED) sum += this.of(checked, part, depth);
 		};
-		if (schema.$ref !== undefined) add(this.#known.target(schema));
+		if (schema.$ref !== undefined) add(this.#facts.target(schema));
 		for (const key of ["not", "if", "then", "else"]) add(schema[key]);
 		for (const key of ["allOf", "anyOf", "oneOf"]) for (const part of partsOf(schema[key])) add(part);
 		for (const key of ["dependentSchemas", "dependencies"])
 			for (const part of partsOf(schema[key])) add(part);
 
 		if (typeof value === "string") {
-			if (typeof schema.pattern === "string") sum += this.#known.pattern(schema.pattern, value);
+			if (typeof schema.pattern === "string") sum += this.#facts.pattern(schema.pattern, value);
 			sum += value.length;
 		} else if (Array.isArray(value)) {
 			if (schema.uniqueItems) sum += value.length ** 2;
@@ -73,7 +73,7 @@ export class Scales {
 			for (const [key, member] of Object.entries(value)) {
 				if (Object.hasOwn(schema.properties ?? {}, key)) add(schema.properties?.[key], member);
 				for (const [source, part] of patterned) {
-					sum += this.#known.pattern(source, key);
+					sum += this.#facts.pattern(source, key);
 					add(part, member);
 				}
 				for (const name of ["additionalProperties", "unevaluatedProperties"]) add(schema[name], member);
