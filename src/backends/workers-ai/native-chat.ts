@@ -6,7 +6,7 @@ import type { Answer } from "../../tasks/task.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation.ts";
 import { postTranslated } from "../translated-stream.ts";
 import type { Call } from "../upstream-failure.ts";
-import { chatBody, speaksOpenAi } from "./chat.ts";
+import { chatBody, speaksOpenAi } from "./chat-body.ts";
 import { NativeReply, NativeTranslator, nativeCompletion } from "./native-reply.ts";
 import { requestOf, resultOf, runJson, upstreamModel } from "./run.ts";
 
@@ -60,8 +60,8 @@ function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 	};
 }
 
-const unable = ({ target: { backend } }: Call, what: string): AiError =>
-	new AiError("engineRefused", `The backend '${backend}' ${what}`, {
+const unable = ({ target: { backend } }: Call, limitation: string): AiError =>
+	new AiError("engineRefused", `The backend '${backend}' ${limitation}`, {
 		retryable: true,
 		upstream: { backend },
 	});

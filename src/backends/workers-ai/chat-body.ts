@@ -1,0 +1,40 @@
+/** The body of a chat for Workers AI in OpenAI's format, shared by the OpenAI route and the route `run`. */
+import type { InputShape } from "../../models/model.ts";
+import type { ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
+import type { Call } from "../upstream-failure.ts";
+import { upstreamModel } from "./run.ts";
+
+/** Models whose own inputs have OpenAI's format. */
+const SPEAKS_OPENAI: ReadonlySet<InputShape> = new Set(["chat-openai", "chat-gpt-oss"]);
+
+export const speaksOpenAi = (call: Call): boolean => SPEAKS_OPENAI.has(upstreamModel(call).input);
+
+/** OpenAI's body, including the additional fields of the product's own models. */
+export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
+	const { messages, passthrough, reasoning_effort, stream, ...others } = input;
+	// `prompt` and `suffix` have a request of their own, `verbatim` is for Anthropic, and `dropped` is for the caller.
+	const { prompt: _p, suffix: _s, verbatim: _v, dropped: _d, ...fields } = others;
+	const speaks = speaksOpenAi(call);
+	return {
+		...passthrough,
+		...fields,
+		model: call.target.model,
+		messages: messages.map((message) => messageOf(message, speaks)),
+		// Cloudflare's models have three of OpenAI's four efforts; `null` disables reasoning.
+		reasoning_effort: reasoning_effort === "minimal" ? "low" : reasoning_effort,
+		stream,
+		stream_options: stream ? { include_usage: true } : undefined,
+	};
+}
+
+/** Older models lack the role `developer`. Reasoning of earlier turns is the field `reasoning`, without signatures. */
+function messageOf(
+	{ reasoning_content, role, thinking_blocks: _, ...message }: ChatMessage,
+	speaks: boolean,
+): object {
+	return {
+		role: role === "developer" && !speaks ? "system" : role,
+		...message,
+		...(reasoning_content !== undefined && { reasoning: reasoning_content }),
+	};
+}
