@@ -1,4 +1,4 @@
-/** How large the built Worker is: all that is uploaded, and what of it every request needs. */
+/** The size of the built Worker: everything that is uploaded, and the part that every request needs. */
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { modulesIn } from "../miniflare/modules.ts";
@@ -7,7 +7,7 @@ import { loadedAtStart, type Modules } from "./modules.ts";
 import { exactly } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
-/** In one piece, as wrangler tells of an upload. */
+/** The size of all modules together, as wrangler reports an upload. */
 function sizes(modules: Modules): { kilobytes: number; zipped: number } {
 	const bytes = Buffer.concat(modules.map(({ file }) => readFileSync(file)));
 	return { kilobytes: bytes.length / 1024, zipped: gzipSync(bytes, { level: 9 }).length / 1024 };
@@ -21,7 +21,7 @@ export function bundleSize(): Row[] {
 	const start = loadedAtStart(BUILT);
 	return [
 		{
-			what: "bundle, gzip, all that is uploaded",
+			label: "bundle, gzip, all that is uploaded",
 			measured: exactly(sizes(all).zipped),
 			unit: "KB",
 			bar: 300,
@@ -29,7 +29,7 @@ export function bundleSize(): Row[] {
 			note: note(all),
 		},
 		{
-			what: "of it loaded before the first chat is answered",
+			label: "of it loaded before the first chat is answered",
 			measured: exactly(sizes(start).zipped),
 			unit: "KB",
 			note: note(start),

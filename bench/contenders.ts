@@ -1,4 +1,4 @@
-/** What is compared: the floor, the floor again (what the method itself is worth), Ganglion, and Portkey's gateway. */
+/** The contenders: the floor, a second floor (the error of the method), Ganglion, and Portkey's gateway. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -12,24 +12,24 @@ import { installPeer } from "./peer.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 export const BUILT = join(ROOT, "dist/worker");
-/** All contenders share one core; the load and the engine have the other. */
+/** All contenders share one core. The load and the engine use the other. */
 export const CONTENDERS_CPU = 0;
 const LOAD_CPU = 1;
 
-/** What the engine answers: bench/upstream.ts. */
+/** The engine's kinds of answers: bench/upstream.ts. */
 export type Mode = "json" | "late" | "bulk" | "stepped" | "paced" | "slow" | "embeddings";
 const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "paced", "slow", "embeddings"];
-/** Those that also have a route with `passthrough`, and one with a second engine. */
+/** Modes that also have a route with `passthrough`, and one with a second engine. */
 const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "paced"];
-/** Models whose own frames are not OpenAI's. */
+/** Models whose native frames differ from OpenAI's. */
 const NATIVE_MODELS = {
 	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
 	stepped: "@cf/meta/llama-3.1-8b-instruct-fast",
 };
 
 /**
- * How Ganglion is asked: on OpenAI's routes; in Workers AI's own frames, where it has them; by a route that passes streams
- * on as they are, or one on which another engine would go on; by another dialect's route; or to share an answer.
+ * The route of a request to Ganglion: OpenAI's, Workers AI's native route, a route that passes streams through, a route
+ * with mid-stream failover, another dialect's route, or one with shared answers.
  */
 export type How =
 	| "openai"
@@ -43,7 +43,7 @@ export type How =
 export interface Contender {
 	name: string;
 	pid: number;
-	/** A chat, or embeddings of `texts`. */
+	/** A request for a chat or for embeddings. */
 	ask(mode: Mode, body: object, how?: How): Ask;
 	stop(): Promise<void>;
 }
@@ -51,19 +51,19 @@ export interface Contender {
 export interface Field {
 	folder: string;
 	upstream: { url: string; pid: number };
-	/** Starts one; stop it when it is no longer needed. */
+	/** Starts a contender. The caller stops it. */
 	start(name: ContenderName, options?: GanglionOptions): Promise<Contender | undefined>;
 	close(): Promise<void>;
 }
-/** `operator`: Ganglion asked with the operator's token. `unlimited`: so, and no limit of anything is set. */
+/** `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. */
 export type ContenderName = "floor" | "floor again" | "ganglion" | "operator" | "unlimited" | "portkey";
 
-/** How Ganglion is run, where it is not as it is measured. */
+/** Variants of Ganglion's configuration. */
 export interface GanglionOptions {
-	/** Where its modules are. */
+	/** The folder with its modules. */
 	folder?: string;
 	inspectorPort?: number;
-	/** Asks as the operator, whom no account's object has to know. */
+	/** Uses the operator's token, which needs no account object. */
 	asOperator?: boolean;
 	/** Sets no limits. */
 	unlimited?: boolean;
@@ -130,7 +130,7 @@ async function floor(name: string, upstream: string, folder: string): Promise<Co
 	};
 }
 
-/** With everything on, unless told otherwise: a token, rates, a budget and the ledger. */
+/** By default with all features: a token, rates, a budget and the ledger. */
 async function ganglion(
 	name: string,
 	upstream: string,
@@ -160,7 +160,7 @@ async function ganglion(
 				),
 			},
 			MODELS: { "bench/embeddings": { task: "Text Embeddings" } },
-			// In force, and above what a bench can reach.
+			// Enforced, but above what a bench can reach.
 			LIMITS: {
 				plan: "paid",
 				...(unlimited
@@ -221,7 +221,7 @@ async function createToken(account: string, admin: string): Promise<string> {
 	return result.value;
 }
 
-/** As its package starts it, on Node. Nothing where the package cannot be had. */
+/** Started on Node as by its package. `undefined` if the package cannot be installed. */
 async function portkey(upstream: string): Promise<Contender | undefined> {
 	const file = installPeer((text) => console.error(text));
 	if (file === undefined) return undefined;

@@ -1,11 +1,11 @@
-/** How long `wrangler dev` takes to its first answer, with the plugin's `env.AI` and without any. */
+/** The time of `wrangler dev` until its first answer, with the plugin's `env.AI` and without an AI binding. */
 import { spawn } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { stop } from "../scripts/workerd.ts";
 import { freePort } from "./contenders.ts";
-import type { Context } from "./scenarios.ts";
+import type { Context } from "./context.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
@@ -29,7 +29,7 @@ const PLUGIN = {
 	},
 };
 
-/** Cold each time: nothing is kept between two starts but what the machine caches of files. */
+/** Every start is cold: only the machine's file cache remains between two starts. */
 export async function devStart({ field, rounds }: Context): Promise<Row[]> {
 	const times: Record<"without" | "with", number[]> = { without: [], with: [] };
 	for (let round = 0; round <= rounds; round++)
@@ -44,7 +44,7 @@ export async function devStart({ field, rounds }: Context): Promise<Row[]> {
 		}
 	return [
 		{
-			what: "cold `wrangler dev` with the plugin, above one without",
+			label: "cold `wrangler dev` with the plugin, above one without",
 			measured: spread(times.with.map((time, i) => time - (times.without[i] ?? 0))),
 			unit: "ms",
 			bar: 1000,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what the gateway costs, beside a Worker that passes everything on and beside Portkey's gateway, in
- * one run and as ratios. docs/performance.md says how to read it.
+ * `npm run bench`: compares the cost of the gateway with a Worker that only forwards and with Portkey's gateway, in one run
+ * and as ratios. docs/performance.md explains the results.
  *
  *     npm run bench -- --only json,stream --seconds 3 --rounds 7
  *     npm run bench -- --write
@@ -9,7 +9,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readOptions } from "../scripts/options.ts";
 import { openField } from "./contenders.ts";
-import { type Context, SCENARIOS, type ScenarioName } from "./scenarios.ts";
+import type { Context } from "./context.ts";
+import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 import { document, type Row, rowLine } from "./table.ts";
 
 const names = Object.keys(SCENARIOS) as ScenarioName[];

@@ -1,4 +1,4 @@
-/** Load from one process: closed loops, each with a connection of its own, that ask again when they were answered. */
+/** Load from one process: closed loops, each with its own connection, that send the next request after each answer. */
 import { Agent, type IncomingMessage, request } from "node:http";
 
 export interface Ask {
@@ -13,14 +13,14 @@ export interface Answered {
 	firstMs: number;
 	totalMs: number;
 	bytes: number;
-	/** Times of arrival since the request, of every piece of the body. */
+	/** Milliseconds from the request to each piece of the body. */
 	arrivals: number[];
 }
 
 export const agentOf = (connections: number): Agent =>
 	new Agent({ keepAlive: true, maxSockets: connections, scheduling: "fifo" });
 
-/** One request, read to its end. An answer that is not 200 is an error: nothing slow and wrong counts as fast. */
+/** Sends one request and reads the answer to its end. A status other than 200 is an error, so that failures are not measured. */
 export function ask({ url, headers = {}, body }: Ask, agent: Agent): Promise<Answered> {
 	const begun = performance.now();
 	const since = (): number => performance.now() - begun;
@@ -63,15 +63,15 @@ export interface Loop {
 	connections: number;
 }
 
-/** Runs all loops at once for so long, and counts the answers. */
+/** Runs all loops in parallel for a time, and counts the answers. */
 export function load(loops: readonly Loop[], milliseconds: number): Promise<number[]> {
 	const until = performance.now() + milliseconds;
 	return loadWhile(loops, () => performance.now() < until);
 }
 
 /**
- * Runs all loops at once until each has had so many answers, and no longer than `milliseconds`. Engines of JavaScript
- * make code fast that has run often, not that has run long: on a slow machine a warm-up by the clock is none.
+ * Runs all loops in parallel until each has this many answers, at most for `milliseconds`. JavaScript engines optimise
+ * code by the number of runs, not by time, so a warm-up by time alone is too short on a slow machine.
  */
 export function warmUp(loops: readonly Loop[], answers: number, milliseconds: number): Promise<number[]> {
 	const until = performance.now() + milliseconds;
@@ -80,7 +80,7 @@ export function warmUp(loops: readonly Loop[], answers: number, milliseconds: nu
 
 async function loadWhile(
 	loops: readonly Loop[],
-	goesOn: (counts: readonly number[]) => boolean,
+	continues: (counts: readonly number[]) => boolean,
 ): Promise<number[]> {
 	const counts = loops.map(() => 0);
 	await Promise.all(
@@ -88,7 +88,7 @@ async function loadWhile(
 			const agent = agentOf(loop.connections);
 			await Promise.all(
 				Array.from({ length: loop.connections }, async () => {
-					while (goesOn(counts)) {
+					while (continues(counts)) {
 						await ask(loop.ask, agent);
 						counts[i] = (counts[i] ?? 0) + 1;
 					}

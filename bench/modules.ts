@@ -1,4 +1,4 @@
-/** What of a built Worker is loaded when. */
+/** Which modules of the built Worker are loaded at start-up. */
 import { readFileSync } from "node:fs";
 import { modulesIn } from "../miniflare/modules.ts";
 
@@ -6,7 +6,7 @@ export type Modules = ReturnType<typeof modulesIn>;
 
 const STATIC_IMPORT = /(?:\bfrom|\bimport)\s*"\.\/([^"]+)"/g;
 
-/** What a runtime evaluates before the first request: the main module, what that imports, what these import. */
+/** The modules that a runtime evaluates before the first request: the main module and its static imports, transitively. */
 export function loadedAtStart(folder: string): Modules {
 	const all = modulesIn(folder);
 	const loaded = new Set(all.slice(0, 1));

@@ -1,43 +1,43 @@
-/** Streams that stay open and say little: what each holds in memory, and what is left when all have closed. */
+/** Memory of idle open streams: per stream while they are open, and what remains after they have closed. */
 import { type ClientRequest, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Contender } from "./contenders.ts";
+import { CHAT, type Context, start } from "./context.ts";
 import { agentOf } from "./load.ts";
 import { residentBytes } from "./process.ts";
-import { CHAT, type Context, start } from "./scenarios.ts";
 import { exactly } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
 const COUNTS = [500, 2000];
 const SETTLE_MS = 5_000;
 
-/** Each contender twice: what the first time costs is partly the heap's growth, which the second finds there. */
+/** Measures each contender twice and uses the second result: the first includes the growth of the heap. */
 export async function openStreams(context: Context): Promise<Row[]> {
 	const rows: Row[] = [];
 	for (const count of COUNTS) {
-		const of: Record<string, Held> = {};
+		const results: Record<string, Held> = {};
 		for (const name of ["floor", "ganglion"] as const) {
 			const contender = await start(context, name);
 			try {
 				await hold(contender, count);
-				of[name] = await hold(contender, count);
+				results[name] = await hold(contender, count);
 			} finally {
 				await contender.stop();
 			}
 		}
-		const { floor, ganglion } = of;
+		const { floor, ganglion } = results;
 		if (!floor || !ganglion) continue;
 		const bars = count === COUNTS[0] ? { bar: 200, stretch: 120 } : {};
 		rows.push(
 			{
-				what: `memory a stream, ${count} open streams`,
+				label: `memory a stream, ${count} open streams`,
 				measured: exactly(ganglion.each / 1024),
 				unit: "KB",
 				...bars,
 				note: `floor ${Math.round(floor.each / 1024)} KB`,
 			},
 			{
-				what: `memory kept a stream, after ${count} closed again`,
+				label: `memory kept a stream, after ${count} closed again`,
 				measured: exactly(ganglion.kept / 1024),
 				unit: "KB",
 				note: `floor ${Math.round(floor.kept / 1024)} KB`,
@@ -49,7 +49,7 @@ export async function openStreams(context: Context): Promise<Row[]> {
 
 interface Held {
 	each: number;
-	/** Against the process before any stream of this time. */
+	/** Memory after closing, minus memory before this measurement, per stream. */
 	kept: number;
 }
 
@@ -57,7 +57,7 @@ async function hold(contender: Contender, count: number): Promise<Held> {
 	const before = residentBytes(contender.pid);
 	const agent = agentOf(count);
 	const { url, headers, body } = contender.ask("slow", { ...CHAT, stream: true });
-	const open: ClientRequest[] = [];
+	const requests: ClientRequest[] = [];
 	await Promise.all(
 		Array.from(
 			{ length: count },
@@ -74,13 +74,13 @@ async function hold(contender: Contender, count: number): Promise<Held> {
 					);
 					sent.on("error", reject);
 					sent.end(body);
-					open.push(sent);
+					requests.push(sent);
 				}),
 		),
 	);
 	await wait(SETTLE_MS);
 	const during = residentBytes(contender.pid);
-	for (const sent of open) sent.on("error", () => {}).destroy();
+	for (const sent of requests) sent.on("error", () => {}).destroy();
 	agent.destroy();
 	await wait(SETTLE_MS);
 	return { each: (during - before) / count, kept: (residentBytes(contender.pid) - before) / count };

@@ -1,41 +1,41 @@
-/** Streams at the pace of an engine: what is added to the first token and to every other. */
+/** Streams at the speed of a real engine: the delay that the gateway adds to the first token and to each later one. */
 
 import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Contender, How } from "./contenders.ts";
+import { CHAT, type Context, start } from "./context.ts";
 import { type Ask, agentOf, warmUp } from "./load.ts";
-import { CHAT, type Context, start } from "./scenarios.ts";
 import { quantile, spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
 const STREAMS = 24;
 const MANY = 64;
-/** Answers of 200 events each: code of JavaScript is fast when it has run often, which {@link STREAMS} do not make it. */
+/** Answers of 200 events each. The streams themselves run the code too rarely for the JavaScript engine to optimise it. */
 const WARM_UP_ANSWERS = 150;
 const WARM_UP_MS = 30_000;
-/** Callers do not come all at once, and their engines' chunks not in step. */
+/** Delay between the starts of two streams, so that their chunks are not synchronised. */
 const APART_MS = 7;
 
 interface Passed {
 	/** Milliseconds from the request to the first event. */
 	firstMs: number;
-	/** Milliseconds that each event was under way from the engine to its reader. */
+	/** Milliseconds from the engine to the reader, per event. */
 	delays: number[];
 }
 
-/** Half of the streams through the floor and half through Ganglion, at once; then floor and floor. */
+/** Runs streams through the floor and through Ganglion at the same time; then through two floors. */
 export async function paced(context: Context): Promise<Row[]> {
 	const error = await compare(context, "floor again", STREAMS);
-	const own = await compare(context, "ganglion", STREAMS);
+	const gateway = await compare(context, "ganglion", STREAMS);
 	const many = await compare(context, "ganglion", MANY);
 	const passed = await compare(context, "ganglion", STREAMS, "passthrough");
 	const row = (
-		what: string,
+		label: string,
 		of: (one: Added) => number,
 		limits: { bar?: number; stretch?: number },
 	): Row => ({
-		what,
-		measured: spread(own.map(of)),
+		label,
+		measured: spread(gateway.map(of)),
 		unit: "ms",
 		error: spread(error.map(of)),
 		...limits,
@@ -51,12 +51,12 @@ export async function paced(context: Context): Promise<Row[]> {
 		}),
 		row("added time to first token, p99, above the floor", ({ first99 }) => first99, { bar: 3, stretch: 1 }),
 		{
-			what: `stream: p99 delay of a chunk, ${MANY} streams, above the floor`,
+			label: `stream: p99 delay of a chunk, ${MANY} streams, above the floor`,
 			measured: spread(many.map(({ delay99 }) => delay99)),
 			unit: "ms",
 		},
 		{
-			what: `stream: p99 delay of a chunk, ${STREAMS} streams of a \`passthrough\` route, above the floor`,
+			label: `stream: p99 delay of a chunk, ${STREAMS} streams of a \`passthrough\` route, above the floor`,
 			measured: spread(passed.map(({ delay99 }) => delay99)),
 			unit: "ms",
 			bar: 1,
@@ -90,7 +90,7 @@ async function compare(
 			const [a, b] = await Promise.all([passing(floor, streams), passing(other, streams, how)]);
 			const over = (share: number, of: (one: Passed) => number[]) =>
 				quantile(b.flatMap(of), share) - quantile(a.flatMap(of), share);
-			// The first opens the connections.
+			// The first round opens the connections.
 			if (round > 0)
 				rounds.push({
 					first50: over(0.5, ({ firstMs }) => [firstMs]),
@@ -106,11 +106,11 @@ async function compare(
 
 async function passing(contender: Contender, streams: number, how?: How): Promise<Passed[]> {
 	const agent = agentOf(streams);
-	const asked = contender.ask("paced", { ...CHAT, stream: true }, how);
+	const paceRequest = contender.ask("paced", { ...CHAT, stream: true }, how);
 	const passed = await Promise.all(
 		Array.from({ length: streams }, async (_, i) => {
 			await wait(i * APART_MS);
-			return watch(asked, agent);
+			return watch(paceRequest, agent);
 		}),
 	);
 	agent.destroy();

@@ -1,4 +1,4 @@
-/** Portkey's gateway, as its npm package is. It is no dependency of the project: the bench installs it beside itself, once. */
+/** Portkey's gateway from its npm package. It is not a dependency of the project: the bench installs it once, in a folder of its own. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ const PACKAGE = join(FOLDER, "node_modules/@portkey-ai/gateway");
 const START = join(PACKAGE, "build/start-server.js");
 const INSTALL_MS = 300_000;
 
-/** The file that starts it; `undefined`, and `say` is told why, where it cannot be installed. */
+/** The file that starts the gateway. If it cannot be installed, reports the reason to `say` and returns `undefined`. */
 export function installPeer(say: (text: string) => void): string | undefined {
 	if (existsSync(START)) return START;
 	say("  installing @portkey-ai/gateway, for the bench alone");

@@ -1,10 +1,10 @@
 /**
- * Where the time of the gateway's JavaScript goes: V8's samples under load, added up by function.
+ * Profiles the gateway's JavaScript under load: V8's samples, summed by function.
  *
  *     npm run profile -- json [--seconds 5] [--rows 40] [--stacks NAME]
  *
- * Only the thread that runs JavaScript is sampled: `(program)` is native code (HTTP, streams, RPC, SQLite), `(idle)`
- * none at all. `--stacks` tells who calls the functions of that name. Builds a readable bundle of its own.
+ * Only the JavaScript thread is sampled: `(program)` is native code (HTTP, streams, RPC, SQLite), `(idle)` is idle time.
+ * `--stacks` prints the callers of the functions of that name. The profile uses a bundle that is not minified.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,8 +12,8 @@ import { parseArgs } from "node:util";
 import { modulesIn } from "../miniflare/modules.ts";
 import { bundleWorker } from "../scripts/worker.ts";
 import { type Contender, freePort, openField } from "./contenders.ts";
+import { CHAT } from "./context.ts";
 import { type Ask, load, warmUp } from "./load.ts";
-import { CHAT } from "./scenarios.ts";
 
 const LOADS: Record<string, (contender: Contender) => Ask> = {
 	json: (contender) => contender.ask("json", CHAT),
@@ -79,7 +79,7 @@ try {
 	await field.close();
 }
 
-/** esbuild says above each part of a module where it is from. */
+/** Finds the source file of a frame by the comments that esbuild writes above each part of a module. */
 function placesIn(folder: string): (frame: CallFrame) => string {
 	const modules = new Map(
 		modulesIn(folder).map(({ name, file }) => {

@@ -1,6 +1,7 @@
-/** What is measured. Each scenario starts the contenders that it needs and stops them. */
+/** The scenarios of the bench. Each starts the contenders that it needs and stops them. */
 import { bundleSize } from "./bundle.ts";
-import type { Contender, ContenderName, Field, How, Mode } from "./contenders.ts";
+import type { Contender, ContenderName, How, Mode } from "./contenders.ts";
+import { CHAT, type Context, start } from "./context.ts";
 import { devStart } from "./dev-start.ts";
 import { type Ask, agentOf, ask, load, warmUp } from "./load.ts";
 import { openStreams } from "./open-streams.ts";
@@ -9,21 +10,13 @@ import { cpuMicroseconds } from "./process.ts";
 import { spread } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
-export interface Context {
-	field: Field;
-	seconds: number;
-	rounds: number;
-	say(text: string): void;
-}
-
-export const CHAT = { messages: [{ role: "user", content: "What is the answer to everything?" }] };
 const CONNECTIONS = 16;
 const MANY_CONNECTIONS = 64;
-/** Small answers; of others as many as take as long. */
+/** Number of small answers; scenarios with larger answers set their own number. */
 const WARM_UP_ANSWERS = 3_000;
 const WARM_UP_MS = 30_000;
 const TURNS = 300;
-/** Chunks of one bulk answer, as far as the engine writes them. */
+/** Events in one bulk answer of the engine. */
 const CHUNKS = 204;
 
 export type ScenarioName =
@@ -47,14 +40,14 @@ type Scenario = (context: Context) => Promise<Row[]>;
 export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	json: async (context) => [
 		...(await against(context, {
-			what: "small JSON: CPU a request / floor",
+			label: "small JSON: CPU a request / floor",
 			ask: (contender) => contender.ask("json", CHAT),
 			bar: 2,
 			stretch: 1.6,
 		})),
-		// As real engines are: then more requests share a call of the account's object.
+		// Engines with a delay are more realistic: more requests then share one call of the account's object.
 		...(await against(context, {
-			what: `the same, ${MANY_CONNECTIONS} callers of an engine that takes 20 ms: CPU a request / floor`,
+			label: `the same, ${MANY_CONNECTIONS} callers of an engine that takes 20 ms: CPU a request / floor`,
 			ask: (contender) => contender.ask("late", CHAT),
 			connections: MANY_CONNECTIONS,
 		})),
@@ -67,7 +60,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 			const ratios = await cpuRatios(context, [own, peer], (contender) => contender.ask("json", CHAT));
 			return [
 				{
-					what: "small JSON: CPU a request / Portkey on Node",
+					label: "small JSON: CPU a request / Portkey on Node",
 					measured: spread(ratios.map(({ ratio }) => ratio)),
 					unit: "x",
 					bar: 0.5,
@@ -94,7 +87,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 			const body = { messages: [{ role: "user", content: "All work and no play. ".repeat(bytes / 22) }] };
 			rows.push(
 				...(await against(context, {
-					what: `${size} prompt: CPU a request / floor`,
+					label: `${size} prompt: CPU a request / floor`,
 					ask: (contender) => contender.ask("json", body),
 					connections: 4,
 					warmUpAnswers: 200,
@@ -107,7 +100,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	embeddings(context) {
 		const input = Array.from({ length: 100 }, (_, i) => `Text number ${i} that wants to be a vector.`);
 		return against(context, {
-			what: "embeddings of 100 texts: CPU a request / floor",
+			label: "embeddings of 100 texts: CPU a request / floor",
 			ask: (contender) => contender.ask("embeddings", { input, encoding_format: "float" }),
 			connections: 4,
 			warmUpAnswers: 300,
@@ -120,18 +113,12 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	bundle: async () => bundleSize(),
 };
 
-export async function start({ field }: Context, name: ContenderName): Promise<Contender> {
-	const contender = await field.start(name);
-	if (!contender) throw new Error(`${name} cannot be started`);
-	return contender;
-}
-
 type AskOf = (contender: Contender) => Ask;
 
 interface Comparison {
-	what: string;
+	label: string;
 	ask(contender: Contender): Ask;
-	/** Pieces of one answer. */
+	/** Number of events in one answer. */
 	each?: number;
 	warmUpAnswers?: number;
 	connections?: number;
@@ -139,10 +126,10 @@ interface Comparison {
 	stretch?: number;
 }
 
-/** CPU of the gateway for one answer, over the floor's; and the floor's over another floor's. */
+/** Ratio of the gateway's CPU per answer to the floor's; and of one floor to another, the error of the method. */
 async function against(
 	context: Context,
-	{ what, ask, each = 1, warmUpAnswers, connections, bar, stretch }: Comparison,
+	{ label, ask, each = 1, warmUpAnswers, connections, bar, stretch }: Comparison,
 ): Promise<Row[]> {
 	const ratiosOf = async (names: [ContenderName, ContenderName]): Promise<Ratio[]> => {
 		const pair = [await start(context, names[0]), await start(context, names[1])] as const;
@@ -156,7 +143,7 @@ async function against(
 	const own = await ratiosOf(["ganglion", "floor"]);
 	return [
 		{
-			what,
+			label,
 			measured: spread(own.map(({ ratio }) => ratio)),
 			unit: "x",
 			error: spread(error.map(({ ratio }) => ratio)),
@@ -169,7 +156,7 @@ async function against(
 
 interface Ratio {
 	ratio: number;
-	/** Microseconds of CPU an answer, of the first and of the second. */
+	/** Microseconds of CPU per answer of the first and of the second contender. */
 	each: [number, number];
 }
 
@@ -179,7 +166,7 @@ const noteOf = (ratios: readonly Ratio[], pieces = 1): string => {
 	return `${of(0)} to ${of(1)} us`;
 };
 
-/** Both under load at once, on one core. */
+/** Both contenders are under load at the same time, on one core. */
 async function cpuRatios(
 	{ rounds, seconds }: Context,
 	[first, second]: readonly [Contender, Contender],
@@ -204,10 +191,10 @@ async function cpuRatios(
 	return ratios;
 }
 
-/** A stream whose events come all at once, which has the bar; and one whose events come a millisecond apart. */
+/** One stream whose events arrive all at once, which has the target; and one whose events arrive a millisecond apart. */
 async function streams(
 	context: Context,
-	what: string,
+	label: string,
 	how: How,
 	bars: Pick<Comparison, "bar" | "stretch">,
 ): Promise<Row[]> {
@@ -215,35 +202,35 @@ async function streams(
 	const common = { each: CHUNKS, warmUpAnswers: 100 };
 	return [
 		...(await against(context, {
-			what: `stream of 200 events, ${what}: CPU a chunk / floor`,
+			label: `stream of 200 events, ${label}: CPU a chunk / floor`,
 			ask: (contender) => contender.ask("bulk", body, how),
 			...common,
 			...bars,
 		})),
 		...(await against(context, {
-			what: `the same, a millisecond apart: CPU a chunk / floor`,
+			label: `the same, a millisecond apart: CPU a chunk / floor`,
 			ask: (contender) => contender.ask("stepped", body, how),
 			...common,
 		})),
 	];
 }
 
-/** Request by request in turn, on one connection each: an engine that answers at once, and one that takes its time. */
+/** One request at a time, on one connection per contender: with an engine that answers at once, and with a slower one. */
 async function addedLatency(context: Context): Promise<Row[]> {
 	return [
 		await inTurn(context, "json", {
-			what: "small JSON: added p50 above the floor, one connection",
+			label: "small JSON: added p50 above the floor, one connection",
 			bar: 0.35,
 			stretch: 0.15,
 		}),
-		await inTurn(context, "late", { what: "the same, of an engine that takes 20 ms" }),
+		await inTurn(context, "late", { label: "the same, of an engine that takes 20 ms" }),
 	];
 }
 
 async function inTurn(
 	context: Context,
 	mode: Mode,
-	row: Pick<Row, "what" | "bar" | "stretch">,
+	row: Pick<Row, "label" | "bar" | "stretch">,
 ): Promise<Row> {
 	const contenders = [
 		await start(context, "floor"),
@@ -260,7 +247,7 @@ async function inTurn(
 					const agent = agents[i];
 					if (agent) times[i]?.push((await ask(contender.ask(mode, CHAT), agent)).totalMs);
 				}
-			// The first warms up.
+			// The first round is the warm-up.
 			if (round > 0) rounds.push(times.map((each) => spread(each).median));
 		}
 	} finally {
@@ -277,7 +264,7 @@ async function inTurn(
 	};
 }
 
-/** What a feature costs: Ganglion with it over Ganglion without it, both loaded at once. */
+/** The cost of a feature: Ganglion with it over Ganglion without it, both under load at the same time. */
 async function features(context: Context): Promise<Row[]> {
 	const stream = { ...CHAT, stream: true, stream_options: { include_usage: true } };
 	const responses = { input: CHAT.messages[0]?.content };
@@ -285,7 +272,7 @@ async function features(context: Context): Promise<Row[]> {
 	const asks = (mode: Mode, body: object, how?: How) => (contender: Contender) =>
 		contender.ask(mode, body, how);
 	const json = asks("json", CHAT);
-	const compared: [what: string, names: [ContenderName, ContenderName], asks: [AskOf, AskOf]][] = [
+	const compared: [label: string, names: [ContenderName, ContenderName], asks: [AskOf, AskOf]][] = [
 		["a token, over the operator's", ["ganglion", "operator"], [json, json]],
 		["rates and a budget, over none", ["operator", "unlimited"], [json, json]],
 		["`x-ganglion-single-flight`", ["ganglion", "ganglion"], [asks("json", CHAT, "single-flight"), json]],
@@ -311,14 +298,14 @@ async function features(context: Context): Promise<Row[]> {
 		],
 	];
 	const rows: Row[] = [];
-	for (const [what, [first, second], [askFirst, askSecond]] of compared) {
+	for (const [label, [first, second], [askFirst, askSecond]] of compared) {
 		const pair = [await start(context, first), await start(context, second)] as const;
 		try {
 			const askOf: AskOf = (contender) => (contender === pair[0] ? askFirst : askSecond)(contender);
-			const warmUpAnswers = what.includes("stream") ? 100 : WARM_UP_ANSWERS;
+			const warmUpAnswers = label.includes("stream") ? 100 : WARM_UP_ANSWERS;
 			const ratios = await cpuRatios(context, pair, askOf, { warmUpAnswers });
 			const measured = spread(ratios.map(({ ratio }) => ratio));
-			rows.push({ what: `what it costs: ${what}`, measured, unit: "x", note: noteOf(ratios) });
+			rows.push({ label: `what it costs: ${label}`, measured, unit: "x", note: noteOf(ratios) });
 		} finally {
 			await Promise.all(pair.map((contender) => contender.stop()));
 		}
@@ -326,7 +313,7 @@ async function features(context: Context): Promise<Row[]> {
 	return rows;
 }
 
-/** From the start of the process to its first answer. */
+/** Time from the start of the process to its first answer. */
 async function coldStart(context: Context): Promise<Row[]> {
 	const times: Record<"floor" | "ganglion", number[]> = { floor: [], ganglion: [] };
 	for (let round = 0; round < context.rounds; round++)
@@ -341,7 +328,7 @@ async function coldStart(context: Context): Promise<Row[]> {
 		}
 	return [
 		{
-			what: "cold start to the first answer, above the floor",
+			label: "cold start to the first answer, above the floor",
 			measured: spread(times.ganglion.map((time, i) => time - (times.floor[i] ?? 0))),
 			unit: "ms",
 			note: `floor ${spread(times.floor).median.toFixed(0)} ms; with making a token`,

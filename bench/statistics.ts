@@ -1,4 +1,4 @@
-/** Of a few runs. */
+/** Medians and quartiles of a few runs. */
 export interface Spread {
 	median: number;
 	/** Quartiles. */
@@ -19,5 +19,5 @@ export const spread = (values: readonly number[]): Spread => ({
 	high: quantile(values, 0.75),
 });
 
-/** What is the same each time. */
+/** A value without variation. */
 export const exactly = (value: number): Spread => ({ median: value, low: value, high: value });

@@ -1,4 +1,4 @@
-/** Results as a Markdown table, with the versions that they were measured with. */
+/** Writes the results as a Markdown table, with the versions of the software that was measured. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -8,16 +8,16 @@ import { peerVersion } from "./peer.ts";
 import type { Spread } from "./statistics.ts";
 
 export interface Row {
-	what: string;
-	/** Medians and quartiles of the runs. */
+	label: string;
+	/** Median and quartiles of the runs. */
 	measured: Spread;
 	unit: "x" | "ms" | "KB";
-	/** The floor against itself: what of a number is the method's own. */
+	/** The floor measured against itself: the error of the method. */
 	error?: Spread;
-	/** At most. */
+	/** The target: at most this value. */
 	bar?: number;
 	stretch?: number;
-	/** In the same unit, for those who want to see what is behind a ratio. */
+	/** Details, such as the absolute values behind a ratio. */
 	note?: string;
 }
 
@@ -38,12 +38,12 @@ const limit = (value: number | undefined, unit: Row["unit"]): string =>
 	value === undefined ? "" : `${value} ${unit}`;
 
 export const rowLine = (row: Row): string =>
-	`${row.what}: ${shown(row.measured, row.unit)} ${row.unit} ${verdict(row)}${row.note ? ` (${row.note})` : ""}`;
+	`${row.label}: ${shown(row.measured, row.unit)} ${row.unit} ${verdict(row)}${row.note ? ` (${row.note})` : ""}`;
 
 export function document(rows: readonly Row[]): string {
 	const lines = rows.map((row) =>
 		[
-			row.what,
+			row.label,
 			`${shown(row.measured, row.unit)} ${row.unit}`,
 			row.error ? shown(row.error, row.unit) : "",
 			limit(row.bar, row.unit),

@@ -1,7 +1,7 @@
 /**
- * An engine that costs next to nothing: every answer is made before it is asked for. The first part of the path says which:
+ * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
  * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `paced` (an event every 20 ms), `slow` (one a second), `embeddings`.
- * Run by itself: `node bench/upstream.ts PORT`.
+ * Started with `node bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
 
@@ -14,8 +14,8 @@ const DIMENSIONS = 384;
 const TEXTS = 100;
 
 const usage = { prompt_tokens: 20, completion_tokens: EVENTS, total_tokens: 20 + EVENTS };
-const chunk = (choices: unknown[], more: object = {}): string =>
-	`data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: "bench", choices, ...more })}\n\n`;
+const chunk = (choices: unknown[], others: object = {}): string =>
+	`data: ${JSON.stringify({ id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: "bench", choices, ...others })}\n\n`;
 const delta = (content: string): string => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
 const frames = [
 	chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]),
@@ -50,20 +50,20 @@ const embeddings = json({
 const server = createServer((request, response) => {
 	const [, kind] = (request.url ?? "").split("/", 2);
 	request.resume().on("end", () => {
-		if (kind === "late") return void setTimeout(whole, LATE_MS, response, completion);
-		if (kind === "embeddings") return whole(response, embeddings);
+		if (kind === "late") return void setTimeout(complete, LATE_MS, response, completion);
+		if (kind === "embeddings") return complete(response, embeddings);
 		if (kind === "bulk") return bulk(response);
 		if (kind === "stepped") return paced(response, STEP_MS);
 		if (kind === "paced") return paced(response, PACE_MS);
 		if (kind === "slow") return paced(response, SLOW_MS);
-		whole(response, completion);
+		complete(response, completion);
 	});
 });
-// Clients reuse a connection that this end must not close under them.
+// Clients reuse idle connections, so the server must not close them.
 server.keepAliveTimeout = 600_000;
 server.listen(Number(process.argv[2]), "127.0.0.1", 4096);
 
-function whole(response: ServerResponse, body: Buffer): void {
+function complete(response: ServerResponse, body: Buffer): void {
 	response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
 	response.end(body);
 }
@@ -79,7 +79,7 @@ function paced(response: ServerResponse, paceMs: number): void {
 	let next = 0;
 	const timer = setInterval(() => {
 		const frame = frames[next++];
-		// When it left, for who wants to know how long it was under way.
+		// The time of sending, from which the reader computes the delay.
 		if (frame)
 			response.write(
 				next > 1 && next <= EVENTS

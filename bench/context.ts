@@ -1,0 +1,18 @@
+/** What all scenarios share: the settings of a run, the start of a contender, and the usual chat. */
+import type { Contender, ContenderName, Field } from "./contenders.ts";
+
+export interface Context {
+	field: Field;
+	/** Seconds of load in one round. */
+	seconds: number;
+	rounds: number;
+	say(text: string): void;
+}
+
+export const CHAT = { messages: [{ role: "user", content: "What is the answer to everything?" }] };
+
+export async function start({ field }: Context, name: ContenderName): Promise<Contender> {
+	const contender = await field.start(name);
+	if (!contender) throw new Error(`${name} cannot be started`);
+	return contender;
+}
