@@ -1,7 +1,7 @@
 /**
- * Sends the requests of the runtime's class to a gateway that already runs, by one route of its REST API. The method,
- * the headers and the body go unchanged, and `X-Forwarded` names the address; no path of the wire is known here. The
- * members that the class calls over RPC become the same requests.
+ * Forwards the requests of the runtime's `Ai` class to a running gateway, all on one route of its REST API. Method, headers
+ * and body are unchanged; the header `X-Forwarded` has the original address, so this Worker needs no knowledge of paths.
+ * Methods that the class calls over RPC become the same requests.
  */
 import { RpcTarget, WorkerEntrypoint } from "cloudflare:workers";
 
@@ -61,7 +61,7 @@ class Gateway extends RpcTarget {
 		await this.#result(`logs/${encodeURIComponent(log)}`, { method: "PATCH", body });
 	}
 
-	/** The `result` of one of the gateway's resources. Throws as the runtime's own class does. */
+	/** The `result` of one of the gateway's resources. Throws the same errors as the runtime's class. */
 	async #result(path: string, init?: RequestInit): Promise<unknown> {
 		const response = await this.#send(`gateways/${this.#id}/${path}`, init);
 		const { result, errors } = await response.json<{ result?: unknown; errors?: { message: string }[] }>();
@@ -92,7 +92,7 @@ async function forward(request: Request, env: ForwarderEnv): Promise<Response> {
 	}
 }
 
-/** Has the fields that `run` reads of a failure, and those that the other members read. */
+/** A failure with the fields that `run` reads and those that the other methods read. */
 function unreachable(origin: string): Response {
 	const description = `No gateway answers on ${origin}: is it running?`;
 	const body = {

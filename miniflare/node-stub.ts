@@ -1,18 +1,18 @@
 /**
- * What Miniflare hands out in Node (`getPlatformProxy()`, `mf.getBindings()`): a stub of the object in the Worker.
+ * The binding that Miniflare returns in Node (`getPlatformProxy()`, `mf.getBindings()`): a stub of the object in the Worker.
  *
- * It is recognised by its class, so the class must be that of the very Miniflare that asks. An `import` finds another
- * copy where this package is linked into a project, or where a tool brings a Miniflare of its own.
+ * Miniflare recognises the stub by its class, which must come from the running copy of Miniflare. An `import` may find
+ * another copy, if this package is linked into a project or a tool has its own Miniflare.
  */
 import { createRequire } from "node:module";
 import type { ProxyNodeBinding } from "miniflare";
 
 const MINIFLARE = /[\\/]miniflare[\\/]dist[\\/]src[\\/]index\.js$/;
 
-/** A stub takes a class for one more function over there. Whoever asks for the name of this one gets the runtime's. */
+/** `stub.constructor` would be a remote function. It returns this class instead, which has the name of the runtime's class. */
 class Ai {}
 
-const ofClassAi: ProxyHandler<object> = {
+const withClassAi: ProxyHandler<object> = {
 	get: (stub, property) => (property === "constructor" ? Ai : Reflect.get(stub, property)),
 };
 
@@ -21,5 +21,5 @@ export async function nodeStub(kind: "ai" | "service"): Promise<ProxyNodeBinding
 	const running = Object.keys(cache).find((file) => MINIFLARE.test(file));
 	const miniflare: typeof import("miniflare") =
 		running === undefined ? await import("miniflare") : cache[running]?.exports;
-	return new miniflare.ProxyNodeBinding(kind === "ai" ? ofClassAi : undefined);
+	return new miniflare.ProxyNodeBinding(kind === "ai" ? withClassAi : undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * What `dev.options` of a binding may say. A gateway of its own in the caller's session (the default), with the
- * settings that a deployment has as variables; or, with `url`, a gateway that already runs. Every mistake is told at
- * once, before anything starts.
+ * Reads `dev.options` of a binding. The default is a gateway inside the caller's session, with the settings that a
+ * deployment has as variables; with `url` it is a running gateway. All problems are reported together, before anything
+ * starts.
  */
 import * as z from "zod";
 import { type Env, secret } from "../src/config/headers.ts";
@@ -14,7 +14,7 @@ export type Source = EmbeddedSource | UrlSource;
 export interface EmbeddedSource {
 	kind: "embedded";
 	account: string;
-	/** The variables of the gateway: its settings, and the secrets that they name. */
+	/** The gateway's variables: its settings, and the secrets that they name. */
 	variables: Readonly<Record<string, unknown>>;
 	config: Config;
 }
@@ -22,12 +22,12 @@ export interface EmbeddedSource {
 export interface UrlSource {
 	kind: "url";
 	account: string;
-	/** Without a slash at its end. */
+	/** Without a trailing slash. */
 	url: string;
 	token?: string | undefined;
 }
 
-/** Of a gateway, as the options name them. */
+/** The gateway settings that the options may contain. */
 export const SETTINGS = [
 	"BACKENDS",
 	"PROVIDER_KEYS",
@@ -41,7 +41,7 @@ export const SETTINGS = [
 const PLACE = "dev.options";
 const DEFAULT_ACCOUNT = "local";
 const DEFAULT_BACKEND = "simulator";
-/** A test suite asks more often than the product lets an account. */
+/** No rate limits by default, because a test suite exceeds the product's limits. */
 const NO_RATES = { requests_per_minute: "none" };
 
 const Account = z
@@ -51,12 +51,12 @@ const Account = z
 	})
 	.default(DEFAULT_ACCOUNT);
 
-/** Read by `engines.ts`, before the settings are. */
+/** Used by `engines.ts`, before the settings are read. */
 export const LocalEngines = z.union([z.boolean(), z.array(z.int().min(1).max(65_535)).min(1)], {
 	error: "expected true, false or a list of ports, found another value",
 });
 
-/** Read by `configure`. */
+/** Validated by `configure`. */
 const setting = z.unknown().optional();
 
 const Embedded = z.strictObject({
@@ -93,8 +93,8 @@ const Url = (env: Env) =>
 	} satisfies Record<keyof UrlOptions, z.ZodType>);
 
 /**
- * `env` holds the secrets that may be named: the environment of the process, and the Worker's own variables over it.
- * Throws a `ConfigError` that lists every mistake.
+ * `env` has the secrets that the options may name: the environment of the process, overridden by the Worker's variables.
+ * Throws a `ConfigError` that lists all problems.
  */
 export function readOptions(options: Env, env: Env): Source {
 	if (isSpreadText(options)) throw new ConfigError([`${PLACE}: expected an object, found text`]);
@@ -114,7 +114,7 @@ function readUrl(options: Env, env: Env): UrlSource {
 	const problems = new Problems();
 	const fields = problems.parse(Url(env), options, [PLACE]);
 	if (fields) return { kind: "url", ...fields };
-	throw new ConfigError(mistakesOf(() => problems.throwIfAny()));
+	throw new ConfigError(problemsOf(() => problems.throwIfAny()));
 }
 
 function readEmbedded(options: Env, env: Env): EmbeddedSource {
@@ -122,7 +122,7 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 	const fields = problems.parse(Embedded, options, [PLACE]);
 	const { BACKENDS, PROVIDER_KEYS, ROUTES, LIMITS, MODELS, ALIASES } = options;
 	const { DEFAULT_BACKEND: fallback = DEFAULT_BACKEND } = options;
-	// All of them, also those that are not set: a variable of the environment by such a name is somebody else's.
+	// Every setting is listed, also absent ones: otherwise environment variables of the same name would be used.
 	const settings = {
 		BACKENDS,
 		PROVIDER_KEYS,
@@ -134,38 +134,38 @@ function readEmbedded(options: Env, env: Env): EmbeddedSource {
 		ALLOW_ANONYMOUS: undefined,
 		ADMIN_TOKEN: undefined,
 	};
-	const { seen, read } = recorder({ ...env, ...settings });
+	const { recorded, read } = recorder({ ...env, ...settings });
 	let config: Config | undefined;
-	const mistakes = [
-		...mistakesOf(() => problems.throwIfAny()),
-		...mistakesOf(() => {
-			config = configure(seen);
+	const problemLines = [
+		...problemsOf(() => problems.throwIfAny()),
+		...problemsOf(() => {
+			config = configure(recorded);
 		}).map((line) => `${PLACE}.${line}`),
 	];
-	if (!fields || !config) throw new ConfigError(mistakes);
+	if (!fields || !config) throw new ConfigError(problemLines);
 	return { kind: "embedded", account: fields.account, variables: read, config };
 }
 
-/** What is no object is told with the other mistakes. */
+/** Returns a value that is not an object unchanged: `configure` reports it. */
 const withoutRates = (limits: unknown = {}): unknown =>
 	typeof limits === "object" && limits !== null && !Array.isArray(limits)
 		? { ...NO_RATES, ...limits }
 		: limits;
 
-/** The same variables, and those that were read: a secret that no setting names stays where it is. */
-function recorder(variables: Env): { seen: Env; read: Record<string, unknown> } {
+/** Records which variables are read, so that only secrets named by a setting reach the gateway. */
+function recorder(variables: Env): { recorded: Env; read: Record<string, unknown> } {
 	const read: Record<string, unknown> = {};
-	const seen = new Proxy(variables, {
+	const recorded = new Proxy(variables, {
 		get(target, name) {
 			const value: unknown = Reflect.get(target, name);
 			if (typeof name === "string" && value !== undefined) read[name] = value;
 			return value;
 		},
 	});
-	return { seen, read };
+	return { recorded, read };
 }
 
-function mistakesOf(check: () => void): readonly string[] {
+function problemsOf(check: () => void): readonly string[] {
 	try {
 		check();
 		return [];

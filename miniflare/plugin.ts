@@ -1,9 +1,9 @@
 /**
  * The Miniflare plugin: a Worker's `env.AI` in a local session.
  *
- * An entry of `unsafe.bindings` gets the runtime's own `Ai` object (module `cloudflare-internal:ai-api`), as the hosted
- * binding does, with Ganglion behind it. An entry of `services` gets what it gets when it is deployed: the gateway's
- * RPC entrypoint. Miniflare calls these functions for every Worker of a session, and again on every reload.
+ * A binding in `unsafe.bindings` becomes the runtime's own `Ai` object (module `cloudflare-internal:ai-api`), as in a
+ * deployment, connected to Ganglion. A binding in `services` becomes the gateway's RPC entrypoint, also as in a deployment.
+ * Miniflare calls these functions for every Worker of a session, and again on every reload.
  */
 import { join } from "node:path";
 import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } from "miniflare";
@@ -19,7 +19,7 @@ const PLUGIN_NAME = "ganglion";
 interface LocalBinding {
 	name: string;
 	source: Source;
-	/** Of a service binding, which need not name one. */
+	/** Set for a service binding. The entrypoint is optional. */
 	service?: { entrypoint?: string | undefined };
 }
 
@@ -47,7 +47,7 @@ function workerBinding({ name, service, source }: LocalBinding): Worker_Binding 
 	return { name, wrapped: { moduleName: "cloudflare-internal:ai-api", innerBindings: [fetcher] } };
 }
 
-/** The account stays in the props of the binding, where no call of the Worker can reach it. */
+/** The account is in the props of the binding, which the Worker cannot change. */
 function designator(source: Source, entrypoint: string | undefined): ServiceDesignator {
 	const name = serviceName(source);
 	if (source.kind === "url") return { name };
@@ -55,7 +55,7 @@ function designator(source: Source, entrypoint: string | undefined): ServiceDesi
 	return { name, props, ...(entrypoint !== undefined && { entrypoint }) };
 }
 
-/** A binding of ours as Miniflare has it; its types leave open what is in one. */
+/** A binding of this plugin in Miniflare's configuration, which Miniflare's types do not describe. */
 const OwnBinding = z.object({
 	type: z.string(),
 	dev: z.object({
@@ -65,11 +65,11 @@ const OwnBinding = z.object({
 });
 const TextBinding = z.object({ type: z.literal("text"), value: z.string() });
 
-/** wrangler adds what a service binding says for the deployment to the options. */
+/** wrangler adds the deployment fields of a service binding to the options. */
 const DeployedService = z.looseObject({ entrypoint: z.string().optional() });
 
 async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding[]> {
-	// What Miniflare 4 handed to plugins had another shape.
+	// Older versions of Miniflare 4 pass other options to plugins.
 	const { config }: Partial<ParsedWorkerOptions> = options;
 	if (!config) throw new Error("The plugin ganglion needs wrangler 4.122 or newer");
 	const bindings = Object.entries<unknown>(config.env ?? {});
@@ -92,7 +92,7 @@ async function localBindings(options: ParsedWorkerOptions): Promise<LocalBinding
 				type: _t,
 				...options
 			} = DeployedService.parse(dev.options);
-			// RPC does not travel over HTTP.
+			// A running gateway is reached over HTTP, which cannot carry RPC.
 			if ("url" in options)
 				throw new ConfigError(["dev.options.url: expected no such field of a service binding"]);
 			const settings = await withLocalEngines(options, process.env);

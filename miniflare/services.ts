@@ -1,4 +1,4 @@
-/** The Workers behind a binding, in the caller's own workerd: a whole gateway, or one that forwards to another. */
+/** The Workers behind a binding, in the caller's workerd: a complete gateway, or a Worker that forwards to a running one. */
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,31 +6,31 @@ import type { Service, Worker_Binding } from "miniflare";
 import { modulesIn } from "./modules.ts";
 import { type EmbeddedSource, SETTINGS, type Source, type UrlSource } from "./options.ts";
 
-/** Set where the package is built: the flags of the gateway's own `wrangler.jsonc`. */
+/** Set by the package build: the compatibility flags in the gateway's `wrangler.jsonc`. */
 declare const GATEWAY_COMPATIBILITY_FLAGS: string[];
 
-/** Likewise: the Durable Objects that it binds. */
+/** Set by the package build: the gateway's Durable Objects. */
 declare const GATEWAY_OBJECTS: { name: string; class_name: string }[];
 
-/** Older than any runtime that can load this plugin, whichever the caller's wrangler brings. */
+/** Not newer than any runtime that can load this plugin. */
 const COMPATIBILITY_DATE = "2026-08-01";
 
-/** Beside this file, as the package has them. */
+/** Files of the package, relative to this one. */
 const GATEWAY = join(import.meta.dirname, "../worker");
 const FORWARDER = [{ name: "index.js", file: join(import.meta.dirname, "forward.js") }];
 
-/** Names of services end in log lines, so what is in them must not tell a secret that it was made from. */
+/** Service names appear in log lines, so the names are keyed hashes that reveal no secret. */
 const NAME_KEY = randomBytes(32);
 
-/** Bindings with the same settings share one gateway, whatever their account and their Worker. */
+/** Bindings with the same settings share one gateway, also across accounts and Workers. */
 export function serviceName(source: Source): string {
-	const { kind, account, ...rest } = source;
-	const made = source.kind === "embedded" ? source.variables : { account, ...rest };
-	const digest = createHmac("sha256", NAME_KEY).update(JSON.stringify(made)).digest("hex");
+	const { kind, account, ...others } = source;
+	const identity = source.kind === "embedded" ? source.variables : { account, ...others };
+	const digest = createHmac("sha256", NAME_KEY).update(JSON.stringify(identity)).digest("hex");
 	return `ganglion:${kind}:${digest.slice(0, 12)}`;
 }
 
-/** @param stateRoot folder for what a gateway keeps: its accounts. */
+/** @param stateRoot folder for the gateways' storage (accounts). */
 export async function servicesOf(source: Source, stateRoot: string): Promise<Service[]> {
 	switch (source.kind) {
 		case "embedded":
@@ -57,7 +57,7 @@ async function worker(
 	return { modules: await Promise.all(modules), compatibilityDate: COMPATIBILITY_DATE, ...parts };
 }
 
-/** The gateway and the disk of its Durable Objects, which are named as in its `wrangler.jsonc`. */
+/** The gateway and the disk of its Durable Objects, named as in its `wrangler.jsonc`. */
 async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Service[]> {
 	const name = serviceName(source);
 	const disk = `${name}:state`;
@@ -85,9 +85,9 @@ async function gateway(source: EmbeddedSource, stateRoot: string): Promise<Servi
 	];
 }
 
-/** Two gateways of one session must not write the same files, and one that is started again finds its own. */
+/** A stable folder name per configuration: two gateways of one session use different files, and a restarted one finds its own. */
 function stateName({ variables }: EmbeddedSource): string {
-	// None of these holds a secret: they name them.
+	// These settings contain no secrets, only their names.
 	const settings = SETTINGS.map((name) => variables[name] ?? null);
 	return createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 12);
 }
