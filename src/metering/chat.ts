@@ -1,13 +1,13 @@
-/** The parts of a prompt, for a tally. */
+/** Adds the parts of a prompt or a reply to a token tally. */
 import type { DecisionInput } from "../tasks/decision.ts";
 import type { AssistantMessage, ChatCompletion, ChatInput, ContentPart } from "../tasks/text-generation.ts";
-import { bytesOfBase64, sizeOfUrl } from "./pictures.ts";
+import { bytesOfBase64, sizeOfUrl } from "./images.ts";
 import type { Tally } from "./tally.ts";
 
 /** Formats of `input_audio` that are not compressed. */
 const SAMPLES = new Set(["wav", "pcm16", "pcm"]);
 const WAV_URL = /^data:audio\/(x-|vnd\.)?wave?[;,]/i;
-/** Templates introduce the tools and say how to call them. */
+/** A template adds an introduction to the tools and the instructions for calling them. */
 const TOOLS_INTRODUCTION_PARTS = 12;
 
 export function tallyPrompt(input: ChatInput, tally: Tally): void {
@@ -50,15 +50,15 @@ function tallyContent(content: string | ContentPart[] | null, tally: Tally): voi
 	}
 }
 
-/** What the model wrote, thoughts and calls included. */
+/** The model's output, including reasoning and tool calls. */
 export function tallyReply({ choices }: Pick<ChatCompletion, "choices">, tally: Tally): void {
 	for (const { message } of choices) tallyMessage(message, tally);
 }
 
 function tallyMessage(message: AssistantMessage, tally: Tally): void {
 	const { content, reasoning_content, reasoning, refusal, tool_calls } = message;
-	const thoughts = reasoning_content ?? reasoning;
-	for (const text of [content, thoughts, refusal]) if (text) tally.text(text);
+	const thinking = reasoning_content ?? reasoning;
+	for (const text of [content, thinking, refusal]) if (text) tally.text(text);
 	for (const { function: called } of tool_calls ?? []) {
 		tally.marks(1);
 		tally.text(called.name);

@@ -1,7 +1,7 @@
 /**
- * What a call used, by its answer: what is billed for it. The engine's counts are the truth. Where it gave none, we
- * count, and say so; no count of ours passes the output that the engine was asked to keep to. Of an answer that has no
- * counts to give (images, sound) the sizes are known, not estimated.
+ * Measures what a call used from its answer, for the bill. The engine's counts are used if it sends any. Otherwise we count
+ * ourselves and mark the result as estimated; our count never exceeds the requested output limit. Images and audio have no
+ * counts; their sizes are known, not estimated.
  */
 
 import { decodeBase64, splitDataUrl } from "../media/base64.ts";
@@ -14,17 +14,17 @@ import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tas
 import type { Usage } from "../tasks/text-generation.ts";
 import { isCounted } from "../tasks/usage.ts";
 import { approximateTokens } from "../token-estimate.ts";
+import { type Seconds, secondsOf } from "./audio-duration.ts";
 import { tallyDecision, tallyPrompt, tallyReply } from "./chat.ts";
-import { painted, seen } from "./pictures.ts";
+import { generatedImages, inputImage } from "./images.ts";
 import { isWav, wavSeconds } from "./samples.ts";
-import { type Seconds, secondsOf } from "./sound.ts";
-import { About } from "./tally.ts";
+import { Approximation } from "./tally.ts";
 import { codePoints } from "./text.ts";
 import { boundUsage } from "./usage-bounds.ts";
 
 export interface Measured {
 	quantities: Quantities;
-	/** Whether any of them is our own guess. */
+	/** Whether any quantity is our own estimate. */
 	estimated: boolean;
 }
 
@@ -32,16 +32,16 @@ export interface Measured {
 const TEXT_MARKS = 2;
 /** Between a query and a context. */
 const PAIR_MARKS = 2;
-/** Sound of which neither engine nor file says how long it is: 64 kbit/s. */
-const USUAL_SOUND_BYTES_PER_SECOND = 8_000;
-/** Whisper hears so much at once, and its times may go to the end of that. Beyond, a file that says less lies. */
+/** Audio whose duration neither the engine nor the file gives: 64 kbit/s. */
+const USUAL_AUDIO_BYTES_PER_SECOND = 8_000;
+/** Whisper processes windows of this length, and its timestamps may go to the end of one. A file whose duration is shorter by more is wrong. */
 const WHISPER_WINDOW_SECONDS = 30;
 
-/** The corners of one object, as a model writes them that is paid by tokens. */
+/** The corners of one object, written by a model that is billed by tokens. */
 export const OBJECT_TOKENS = 4;
 
-/** 780 a minute. */
-const CLEF_TOKENS_A_SECOND = 13;
+/** 780 tokens per minute. */
+const CLEF_TOKENS_PER_SECOND = 13;
 
 type Meters = {
 	[Name in TaskName]: (
@@ -54,81 +54,89 @@ type Meters = {
 const METERS: Meters = {
 	"text-generation": (input, output) => {
 		if (isCounted(output.usage)) return byUsage(output.usage);
-		const reply = new About();
+		const reply = new Approximation();
 		tallyReply(output, reply);
-		return guessed(promptTokens(input), Math.min(reply.tokens, mostOutput(input)));
+		return estimatedTokens(promptTokens(input), Math.min(reply.tokens, outputLimit(input)));
 	},
 	decision: (_, { usage }) => known({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
 	"text-embeddings": ({ texts }, { usage }, model) => {
 		const tokens = usage?.prompt_tokens || usage?.total_tokens;
-		return tokens ? known({ inputTokens: tokens }) : guessed(eachRead(texts, model));
+		return tokens ? known({ inputTokens: tokens }) : estimatedTokens(truncatedTokens(texts, model));
 	},
-	// The query is read again with every context.
+	// The model reads the query again with every context.
 	reranking: ({ query, contexts }, _, model) =>
-		guessed(eachRead(contexts, model, approximateTokens([query]) + PAIR_MARKS)),
-	"text-classification": ({ text }, _, model) => guessed(eachRead([text], model)),
+		estimatedTokens(truncatedTokens(contexts, model, approximateTokens([query]) + PAIR_MARKS)),
+	"text-classification": ({ text }, _, model) => estimatedTokens(truncatedTokens([text], model)),
 	translation: ({ texts }, { texts: translated, usage }, model) =>
-		isCounted(usage) ? byUsage(usage) : guessed(eachRead(texts, model), eachRead(translated, model)),
+		isCounted(usage)
+			? byUsage(usage)
+			: estimatedTokens(truncatedTokens(texts, model), truncatedTokens(translated, model)),
 	summarization: ({ text, max_length }, { summary, usage }, model) =>
 		isCounted(usage)
 			? byUsage(usage)
-			: guessed(eachRead([text], model), Math.min(approximateTokens([summary]), max_length)),
+			: estimatedTokens(truncatedTokens([text], model), Math.min(approximateTokens([summary]), max_length)),
 	"speech-recognition": ({ audio }, transcript) => {
 		const { duration } = transcript;
-		return duration ? known({ audioSeconds: duration }) : heard(audio, { spokenUntil: lastEnd(transcript) });
+		return duration
+			? known({ audioSeconds: duration })
+			: ofAudio(audio, { spokenUntil: lastEnd(transcript) });
 	},
-	// A session is paid when it ends: `measureLive`.
+	// A session is billed when it ends: `measureLive`.
 	"live-transcription": () => known({}),
 	"text-to-speech": ({ text }, audio, { prices }) => {
 		const characters = codePoints(text);
 		return prices.some(({ unit }) => unit === "per audio minute")
-			? heard(audio, { more: { characters } })
+			? ofAudio(audio, { others: { characters } })
 			: known({ characters });
 	},
-	"text-to-image": (input, _, model) => known(painted(input, model)),
+	"text-to-image": (input, _, model) => known(generatedImages(input, model)),
 	"image-to-text": ({ image, max_tokens = Number.POSITIVE_INFINITY, prompt }, { description, usage }) => {
-		if (isCounted(usage)) return byUsage(usage, seen(image));
-		const tally = new About();
+		if (isCounted(usage)) return byUsage(usage, inputImage(image));
+		const tally = new Approximation();
 		tally.opening();
 		tally.marks(1);
 		if (prompt) tally.text(prompt);
 		tally.image(imageSizeOf(image.bytes));
-		return guessed(tally.tokens, Math.min(approximateTokens([description]), max_tokens), seen(image));
+		return estimatedTokens(
+			tally.tokens,
+			Math.min(approximateTokens([description]), max_tokens),
+			inputImage(image),
+		);
 	},
-	"image-classification": ({ image }) => known(seen(image)),
+	"image-classification": ({ image }) => known(inputImage(image)),
 	"object-detection": ({ image, target = "" }, { objects }, { prices }) =>
 		prices.some(({ unit }) => unit === "per M input tokens")
-			? guessed(detectionTokens(image, target), objects.length * OBJECT_TOKENS, seen(image))
-			: known(seen(image)),
-	"turn-detection": ({ audio, dtype }) => heard(audio, { dtype }),
+			? estimatedTokens(detectionTokens(image, target), objects.length * OBJECT_TOKENS, inputImage(image))
+			: known(inputImage(image)),
+	"turn-detection": ({ audio, dtype }) => ofAudio(audio, { dtype }),
 };
 
 /**
- * Of an answer that is whole: nothing of a session, which has only begun. At once, but for sound whose length no engine
- * told and whose file has to be read.
+ * Measures a complete answer; a session has only begun and counts as nothing. Synchronous, except for audio without a
+ * duration from the engine whose file a library has to read.
  */
 export function measure<Name extends TaskName>(
 	{ task, input }: TaskCall<Name>,
 	output: TaskOutput<Name>,
 	model: Model,
 ): Measured | Promise<Measured> {
-	// The compiler cannot see that a task's entry takes that task's input and output: the table's type says it.
-	const entry = METERS[task] as (
+	// The table's type ensures that each function takes its task's input and output; the compiler cannot infer it here.
+	const measureTask = METERS[task] as (
 		input: unknown,
 		output: unknown,
 		model: Model,
 	) => Measured | Promise<Measured>;
-	return entry(input, output, model);
+	return measureTask(input, output, model);
 }
 
-/** Of a stream, wherever it ended: what of it has passed. */
+/** Measures the part of a stream that was sent, wherever it ended. */
 export function measureStream(call: TaskCall, { usage, outputTokens }: Progress, model: Model): Measured {
 	if (isCounted(usage)) return byUsage(boundUsage(usage, call, model));
-	if (call.task !== "text-generation") return guessed(0, outputTokens);
-	return guessed(promptTokens(call.input), Math.min(outputTokens, mostOutput(call.input)));
+	if (call.task !== "text-generation") return estimatedTokens(0, outputTokens);
+	return estimatedTokens(promptTokens(call.input), Math.min(outputTokens, outputLimit(call.input)));
 }
 
-/** Of a session of live transcription that has ended: seconds, and each channel is listened to for itself. */
+/** Measures a finished session of live transcription: seconds times channels, because each channel is transcribed separately. */
 export const measureLive = ({ duration, channels }: { duration: number; channels: number }): Measured =>
 	known({ liveAudioSeconds: duration * channels });
 
@@ -137,12 +145,12 @@ const known = (quantities: Quantities): Measured => ({
 	estimated: false,
 });
 
-const guessed = (inputTokens: number, outputTokens = 0, more: Quantities = {}): Measured => ({
-	quantities: { inputTokens, outputTokens, ...more, requests: 1 },
+const estimatedTokens = (inputTokens: number, outputTokens = 0, others: Quantities = {}): Measured => ({
+	quantities: { inputTokens, outputTokens, ...others, requests: 1 },
 	estimated: true,
 });
 
-/** Counts of ours as an engine would have given them. */
+/** Our own counts in the format of an engine's usage. */
 export function toUsage({ quantities: { inputTokens = 0, outputTokens = 0 } }: Measured): Usage {
 	return {
 		prompt_tokens: inputTokens,
@@ -151,46 +159,48 @@ export function toUsage({ quantities: { inputTokens = 0, outputTokens = 0 } }: M
 	};
 }
 
-function byUsage(usage: Usage, more: Quantities = {}): Measured {
+function byUsage(usage: Usage, others: Quantities = {}): Measured {
 	const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
 	const cachedTokens = prompt_tokens_details?.cached_tokens;
 	return known({
 		inputTokens: prompt_tokens,
 		outputTokens: completion_tokens,
 		...(cachedTokens && { cachedTokens }),
-		...more,
+		...others,
 	});
 }
 
-/** Of all choices. An engine that was asked to keep to a limit has, whatever our count makes of its words. */
-const mostOutput = ({ max_tokens = Number.POSITIVE_INFINITY, n = 1 }: TaskInput<"text-generation">): number =>
-	max_tokens * n;
+/** The output limit of all choices. Engines keep to it, so a larger count of ours is wrong. */
+const outputLimit = ({
+	max_tokens = Number.POSITIVE_INFINITY,
+	n = 1,
+}: TaskInput<"text-generation">): number => max_tokens * n;
 
-/** By our own count. */
+/** Tokens of the prompt by our own count. */
 export function promptTokens(input: TaskInput<"text-generation">): number {
-	const tally = new About();
+	const tally = new Approximation();
 	tallyPrompt(input, tally);
 	return tally.tokens;
 }
 
-/** By our own count. Images and sound count as the Clef models document. */
+/** Tokens of a decision by our own count. Images and audio count as documented for the Clef models. */
 export function decisionTokens(input: TaskInput<"decision">): number {
-	const tally = new About();
+	const tally = new Approximation();
 	const unmeasured: string[] = [];
-	let soundTokens = 0;
+	let audioTokens = 0;
 	for (const url of input.audio) {
 		const bytes = decodeBase64(splitDataUrl(url)?.base64 ?? "");
 		const seconds = bytes && isWav(bytes) ? wavSeconds(bytes) : undefined;
 		if (seconds === undefined) unmeasured.push(url);
-		else soundTokens += Math.ceil(seconds * CLEF_TOKENS_A_SECOND);
+		else audioTokens += Math.ceil(seconds * CLEF_TOKENS_PER_SECOND);
 	}
 	tallyDecision({ ...input, audio: unmeasured }, tally);
-	return tally.tokens + soundTokens;
+	return tally.tokens + audioTokens;
 }
 
-/** Of a model that finds objects and is paid by tokens (Moondream). */
+/** Prompt tokens of object detection, for a model that is billed by tokens (Moondream). */
 function detectionTokens(image: Media, target: string): number {
-	const tally = new About();
+	const tally = new Approximation();
 	tally.opening();
 	tally.marks(1);
 	tally.text(target);
@@ -198,34 +208,34 @@ function detectionTokens(image: Media, target: string): number {
 	return tally.tokens;
 }
 
-/** Encoders read a text at a time, and of a long one the beginning. */
-function eachRead(texts: readonly string[], { maxInputTokens }: Model, besides = 0): number {
-	const most = maxInputTokens ?? Number.POSITIVE_INFINITY;
+/** Tokens of texts that an encoder reads one by one, each truncated to the model's limit. */
+function truncatedTokens(texts: readonly string[], { maxInputTokens }: Model, besides = 0): number {
+	const limit = maxInputTokens ?? Number.POSITIVE_INFINITY;
 	return texts.reduce(
-		(total, text) => total + Math.min(most, approximateTokens([text]) + TEXT_MARKS + besides),
+		(total, text) => total + Math.min(limit, approximateTokens([text]) + TEXT_MARKS + besides),
 		0,
 	);
 }
 
-interface Listening {
-	more?: Quantities;
+interface AudioFacts {
+	others?: Quantities;
 	dtype?: TurnInput["dtype"];
-	/** Seconds: when the last of what was understood ended. */
+	/** Seconds: end of the last segment or word of the transcript. */
 	spokenUntil?: number;
 }
 
-function heard(
+function ofAudio(
 	audio: Media,
-	{ more = {}, dtype, spokenUntil = 0 }: Listening = {},
+	{ others = {}, dtype, spokenUntil = 0 }: AudioFacts = {},
 ): Measured | Promise<Measured> {
-	const said = (seconds: Seconds): Measured => {
-		const ownSeconds = seconds ?? audio.bytes.length / USUAL_SOUND_BYTES_PER_SECOND;
-		const lies = spokenUntil > ownSeconds + WHISPER_WINDOW_SECONDS;
-		const audioSeconds = lies ? spokenUntil : ownSeconds;
-		return { ...known({ ...more, audioSeconds }), estimated: lies || seconds === undefined };
+	const measured = (seconds: Seconds): Measured => {
+		const ownSeconds = seconds ?? audio.bytes.length / USUAL_AUDIO_BYTES_PER_SECOND;
+		const isWrong = spokenUntil > ownSeconds + WHISPER_WINDOW_SECONDS;
+		const audioSeconds = isWrong ? spokenUntil : ownSeconds;
+		return { ...known({ ...others, audioSeconds }), estimated: isWrong || seconds === undefined };
 	};
 	const seconds = secondsOf(audio, dtype);
-	return seconds instanceof Promise ? seconds.then(said) : said(seconds);
+	return seconds instanceof Promise ? seconds.then(measured) : measured(seconds);
 }
 
 const lastEnd = ({ segments = [], words = [] }: TaskOutput<"speech-recognition">): number =>

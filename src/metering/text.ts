@@ -1,10 +1,10 @@
-/** Sizes of texts, found without making another text. */
+/** Sizes of texts, computed without building another text. */
 import { Buffer } from "node:buffer";
 
-/** Bytes of the text in UTF-8. Node's, because a loop takes twenty times as long, and prompts may be a megabyte. */
+/** Bytes of the text in UTF-8. Uses Node's `Buffer`: a loop takes twenty times as long, and prompts may be a megabyte. */
 export const utf8Length = (text: string): number => Buffer.byteLength(text);
 
-/** Unicode code points: what is meant by the characters of a text to speak. */
+/** Unicode code points, the billing unit of text-to-speech. */
 export function codePoints(text: string): number {
 	let points = 0;
 	for (let i = 0; i < text.length; points++) i += isFirstHalf(text, i) && isSecondHalf(text, i + 1) ? 2 : 1;
@@ -14,7 +14,7 @@ export function codePoints(text: string): number {
 const isFirstHalf = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800;
 const isSecondHalf = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 
-/** A plain value as compact JSON, in pieces; nothing is escaped, and what JSON has no word for is left out. */
+/** Writes plain data as compact JSON in pieces, without escapes. Values that JSON cannot express are omitted. */
 export function writeJson(value: unknown, write: (piece: string) => void): void {
 	if (typeof value === "string") {
 		write('"');

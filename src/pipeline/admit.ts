@@ -145,7 +145,7 @@ function budgetsOf({ id }: Model, { plan, dailyNeurons, monthlyNeurons, models }
 }
 
 async function worthOf(model: Model, call: TaskCall): Promise<Worth> {
-	const { fixed, outputTokens, open } = await estimate(call, model);
+	const { fixed, outputTokens, outputUnbounded: open } = await estimate(call, model);
 	const choices = choicesOf(call);
 	return {
 		fixedMicroNeurons: microNeurons(model.prices, fixed),

@@ -47,10 +47,10 @@ describe("a chat at most", () => {
 		const found = { type: "search_result", content: [{ type: "text", text: "x".repeat(5_000) }] };
 		const body = { messages: [{ role: "user", content: [{ type: "image", source }, found] }] };
 		const verbatim = { dialect: "anthropic" as const, body, messages: 1 };
-		const whole = { messages: [{ role: "user", content: [{ type: "image", source: null }, found] }] };
+		const request = { messages: [{ role: "user", content: [{ type: "image", source: null }, found] }] };
 		expect(inputOf({ ...user("Hi"), verbatim })).toBe(274);
 		expect(inputOf({ ...user("Hi"), verbatim: { ...verbatim, unread: "search_result" } })).toBe(
-			274 + JSON.stringify(whole).length,
+			274 + JSON.stringify(request).length,
 		);
 	});
 
@@ -91,18 +91,21 @@ describe("a chat at most", () => {
 		["of each choice", { max_tokens: 100, n: 3 }, 300, false],
 		["4,096 where there is none", {}, 4_096, true],
 		["4,096 of each choice", { n: 2 }, 8_192, true],
-	])("its output is %s", (_, input, outputTokens, open) => {
-		expect(chat({ ...user("Hi"), ...input })).toMatchObject({ outputTokens, open });
+	])("its output is %s", (_, input, outputTokens, outputUnbounded) => {
+		expect(chat({ ...user("Hi"), ...input })).toMatchObject({ outputTokens, outputUnbounded });
 	});
 
-	it("has no more output than its model has room for, whatever was asked for", () => {
+	it("has at most the output that the model's context window holds, whatever the request", () => {
 		const small = { ...modelOf(LLAMA), contextWindow: 2_048 };
 		const call = (input: Partial<ChatInput>): TaskCall => ({
 			task: "text-generation",
 			input: { ...user("Hi"), stream: false, ...input },
 		});
-		expect(estimate(call({}), small)).toMatchObject({ outputTokens: 2_048, open: true });
-		expect(estimate(call({ max_tokens: 5e12 }), small)).toMatchObject({ outputTokens: 2_048, open: false });
+		expect(estimate(call({}), small)).toMatchObject({ outputTokens: 2_048, outputUnbounded: true });
+		expect(estimate(call({ max_tokens: 5e12 }), small)).toMatchObject({
+			outputTokens: 2_048,
+			outputUnbounded: false,
+		});
 		const { contextWindow: _, ...unknown } = small;
 		expect(estimate(call({ max_tokens: 5e12 }), unknown)).toMatchObject({ outputTokens: 1_000_000 });
 		expect(estimate(call({ max_tokens: 5e12, n: 2 }), unknown)).toMatchObject({ outputTokens: 2_000_000 });
@@ -232,7 +235,7 @@ describe("other tasks at most", () => {
 			0,
 		],
 	])("$task", async (call, id, fixed, outputTokens) => {
-		expect(await of(call, id)).toEqual({ fixed, outputTokens, open: false });
+		expect(await of(call, id)).toEqual({ fixed, outputTokens, outputUnbounded: false });
 	});
 
 	it("of a decision are its state, its questions and its media", () => {
@@ -253,13 +256,13 @@ describe("other tasks at most", () => {
 	});
 
 	it("reads a file that is not samples, and goes by its bytes where it does not say", async () => {
-		const asked = (bytes: Uint8Array<ArrayBuffer>) =>
+		const estimateOf = (bytes: Uint8Array<ArrayBuffer>) =>
 			of(
 				{ task: "speech-recognition", input: { audio: { bytes }, task: "transcribe" } },
 				"@cf/openai/whisper",
 			);
-		const { fixed } = await asked(mp3(100));
+		const { fixed } = await estimateOf(mp3(100));
 		expect(fixed.audioSeconds).toBeCloseTo(100 * MP3_FRAME_SECONDS, 1);
-		expect((await asked(new Uint8Array(5_000))).fixed.audioSeconds).toBe(5);
+		expect((await estimateOf(new Uint8Array(5_000))).fixed.audioSeconds).toBe(5);
 	});
 });

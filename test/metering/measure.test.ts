@@ -20,28 +20,28 @@ const of = <Name extends TaskName>(
 ): Measured | Promise<Measured> => measure({ task, input } as TaskCall<Name>, output, modelOf(id));
 
 const usage: Usage = { prompt_tokens: 57, completion_tokens: 28, total_tokens: 85 };
-const asked: ChatInput = { messages: [{ role: "user", content: "Who are you, then?" }], stream: false };
-const replied = (more: Partial<ChatCompletion> = {}): ChatCompletion => ({
+const hello: ChatInput = { messages: [{ role: "user", content: "Who are you, then?" }], stream: false };
+const replied = (others: Partial<ChatCompletion> = {}): ChatCompletion => ({
 	id: "1",
 	object: "chat.completion",
 	created: 0,
 	model: "m",
 	choices: [{ index: 0, message: { role: "assistant", content: "I am a model." }, finish_reason: "stop" }],
-	...more,
+	...others,
 });
 /** Opening, the message's marks, its text. */
 const ASKED_TOKENS = 3 + 4 + approximateTokens(["Who are you, then?"]);
 
 describe("a chat", () => {
 	it("used what its engine counted", () => {
-		expect(of(LLAMA, "text-generation", asked, replied({ usage }))).toEqual({
+		expect(of(LLAMA, "text-generation", hello, replied({ usage }))).toEqual({
 			quantities: { inputTokens: 57, outputTokens: 28, requests },
 			estimated: false,
 		});
 	});
 
-	it("is never counted above the output that its engine was asked to keep to", () => {
-		const bounded = { ...asked, max_tokens: 2 };
+	it("is never counted above the requested output limit", () => {
+		const bounded = { ...hello, max_tokens: 2 };
 		const outputs = [
 			of(LLAMA, "text-generation", bounded, replied()),
 			measureStream(
@@ -66,11 +66,11 @@ describe("a chat", () => {
 
 	it("tells what of its input was cached", () => {
 		const cached = { ...usage, prompt_tokens_details: { cached_tokens: 40 } };
-		expect(of(LLAMA, "text-generation", asked, replied({ usage: cached }))).toMatchObject({
+		expect(of(LLAMA, "text-generation", hello, replied({ usage: cached }))).toMatchObject({
 			quantities: { inputTokens: 57, cachedTokens: 40, outputTokens: 28 },
 		});
 		const unknown = { ...usage, prompt_tokens_details: { cached_tokens: null } };
-		expect(of(LLAMA, "text-generation", asked, replied({ usage: unknown }))).toEqual({
+		expect(of(LLAMA, "text-generation", hello, replied({ usage: unknown }))).toEqual({
 			quantities: { inputTokens: 57, outputTokens: 28, requests },
 			estimated: false,
 		});
@@ -79,7 +79,7 @@ describe("a chat", () => {
 	it.each([undefined, null, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }])(
 		"is counted where its engine gave %j",
 		(none) => {
-			expect(of(LLAMA, "text-generation", asked, replied({ usage: none }))).toEqual({
+			expect(of(LLAMA, "text-generation", hello, replied({ usage: none }))).toEqual({
 				quantities: {
 					inputTokens: ASKED_TOKENS,
 					outputTokens: approximateTokens(["I am a model."]),
@@ -95,18 +95,18 @@ describe("a chat", () => {
 		const message = { role: "assistant" as const, content: null, reasoning: "Well", tool_calls: [call] };
 		const choices = [0, 1].map((index) => ({ index, message, finish_reason: "tool_calls" }));
 		// 4 marks a call
-		expect(of(LLAMA, "text-generation", asked, replied({ choices }))).toMatchObject({
+		expect(of(LLAMA, "text-generation", hello, replied({ choices }))).toMatchObject({
 			quantities: { outputTokens: 2 * 4 + approximateTokens(["Well", "now", "{}", "Well", "now", "{}"]) },
 		});
 	});
 
-	it("is counted with its pictures and its tools", () => {
+	it("is counted with its images and its tools", () => {
 		const image = (url: string) => ({ type: "image_url" as const, image_url: { url } });
 		const inputTokens = (
 			content: ChatInput["messages"][number]["content"],
-			more: Partial<ChatInput> = {},
+			others: Partial<ChatInput> = {},
 		) => {
-			const input = { ...asked, ...more, messages: [{ role: "user" as const, content }] };
+			const input = { ...hello, ...others, messages: [{ role: "user" as const, content }] };
 			const measured = of(LLAMA, "text-generation", input, replied()) as Measured;
 			return measured.quantities.inputTokens ?? 0;
 		};
@@ -125,7 +125,7 @@ describe("a chat", () => {
 describe("a stream", () => {
 	it("used what its engine counted so far", () => {
 		expect(
-			measureStream({ task: "text-generation", input: asked }, { usage, outputTokens: 999 }, modelOf(LLAMA)),
+			measureStream({ task: "text-generation", input: hello }, { usage, outputTokens: 999 }, modelOf(LLAMA)),
 		).toEqual({
 			quantities: { inputTokens: 57, outputTokens: 28, requests },
 			estimated: false,
@@ -133,7 +133,7 @@ describe("a stream", () => {
 	});
 
 	it("used what has passed, where its engine gave no counts", () => {
-		const call: TaskCall = { task: "text-generation", input: asked };
+		const call: TaskCall = { task: "text-generation", input: hello };
 		expect(measureStream(call, { usage: undefined, outputTokens: 12 }, modelOf(LLAMA))).toEqual({
 			quantities: { inputTokens: ASKED_TOKENS, outputTokens: 12, requests },
 			estimated: true,
@@ -235,7 +235,7 @@ describe("sound", () => {
 		expect(read.estimated).toBe(false);
 	});
 
-	it("of a file that says less than was heard in it is as long as that", async () => {
+	it("of a file whose metadata is shorter than its transcript is as long as the transcript", async () => {
 		const lie = wav(3_200_000, { dataSize: 32_000 });
 		const segments = [
 			{ start: 0, end: 30, text: "One" },
@@ -248,14 +248,14 @@ describe("sound", () => {
 		expect(transcribe(lie, { text: "One", words: [{ word: "One", start: 0, end: 98 }] })).toMatchObject({
 			quantities: { audioSeconds: 98 },
 		});
-		// To the end of what is heard at once, an engine may be wrong.
+		// Within one window, the timestamps of an engine may be too late.
 		expect(transcribe(wav(32_000), { text: "One", segments: segments.slice(0, 1) })).toMatchObject({
 			quantities: { audioSeconds: 1 },
 			estimated: false,
 		});
 	});
 
-	it("of which nobody says is guessed by its bytes", async () => {
+	it("of unknown duration is estimated from its bytes", async () => {
 		expect(await transcribe(new Uint8Array(16_000), { text: "" })).toEqual({
 			quantities: { audioSeconds: 2, requests },
 			estimated: true,
@@ -293,8 +293,8 @@ describe("sound", () => {
 	});
 });
 
-describe("pictures", () => {
-	it("that were made are as large as was asked", () => {
+describe("images", () => {
+	it("that were generated have the requested size", () => {
 		const input = { prompt: "", width: 512, height: 1024, images: [image], format: "png" as const };
 		expect(of("@cf/black-forest-labs/flux-2-dev", "text-to-image", input, { bytes: png(1, 1) })).toEqual({
 			quantities: { outputImages: [{ width: 512, height: 1024 }], inputImages, steps: 25, requests },
@@ -364,17 +364,17 @@ describe("what was used, counted by us, against what was reserved", () => {
 	it("is never more, for chats of any text", async () => {
 		const { prices } = modelOf(LLAMA);
 		await fc.assert(
-			fc.asyncProperty(fc.array(words, { minLength: 1, maxLength: 5 }), words, async (contents, said) => {
+			fc.asyncProperty(fc.array(words, { minLength: 1, maxLength: 5 }), words, async (contents, reply) => {
 				const messages = contents.map((content) => ({ role: "user" as const, content }));
 				const call: TaskCall = { task: "text-generation", input: { messages, stream: true, max_tokens: 1 } };
 				const { fixed } = await estimate(call, modelOf(LLAMA));
 				const { quantities } = measureStream(
 					call,
-					{ usage: undefined, outputTokens: said.length },
+					{ usage: undefined, outputTokens: reply.length },
 					modelOf(LLAMA),
 				);
 				const used = microNeurons(prices, quantities);
-				const held = microNeurons(prices, fixed) + said.length * microNeuronsPerOutputToken(prices);
+				const held = microNeurons(prices, fixed) + reply.length * microNeuronsPerOutputToken(prices);
 				expect(used).toBeLessThanOrEqual(held);
 			}),
 		);

@@ -1,4 +1,4 @@
-/** Models, pictures and sounds that are measured. */
+/** Models, images and audio files for the tests of metering. */
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 

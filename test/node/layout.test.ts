@@ -34,6 +34,51 @@ const importsOf = (file: string): string[] =>
 		.map(([, path]) => normalize(join(dirname(file), path ?? "")))
 		.filter((path) => path.endsWith(".ts"));
 
+/** Names without a technical meaning. */
+const BANNED_NAMES = new Set(["said", "told", "whoever", "nobody", "journey"]);
+/** Folders and files whose names are clean. The list only grows. */
+const CLEAN = [
+	"src/log.ts",
+	"src/markdown",
+	"src/media",
+	"src/metering",
+	"src/models",
+	"src/schemas",
+	"src/tasks",
+	"src/token-estimate.ts",
+	"bench",
+	"miniflare",
+	"soak/progress.ts",
+	"soak/random.ts",
+];
+
+/** Identifiers that a file declares, in lower-case words: `wasTold` declares `was` and `told`. */
+const declaredWords = (text: string): string[] =>
+	[
+		...text.matchAll(/\b(?:const|let|function|class|interface|type)\s+([\w$]+)/g),
+		...text.matchAll(/(?:^|[\s(,{])#?([A-Za-z_$][\w$]*)\??\s*[:=]/g),
+	].flatMap(([, name = ""]) => name.split(/(?=[A-Z])|_/).map((word) => word.toLowerCase()));
+
+const cleanFiles = CLEAN.flatMap((path) =>
+	path.endsWith(".ts")
+		? [path]
+		: readdirSync(path, { recursive: true, encoding: "utf8" })
+				.filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))
+				.map((file) => join(path, file)),
+);
+
+describe("names", () => {
+	it.each(cleanFiles)("%s declares no banned name", (file) => {
+		const words = declaredWords(readFileSync(file, "utf8"));
+		expect(words.filter((word) => BANNED_NAMES.has(word))).toEqual([]);
+	});
+
+	it("finds declarations of all kinds", () => {
+		const text = "const wasTold = (nobody: string, said?: number): void => {};\ninterface Journey {}";
+		expect(declaredWords(text)).toEqual(expect.arrayContaining(["told", "nobody", "said", "journey"]));
+	});
+});
+
 describe("layout", () => {
 	it.each(files.filter((file) => !generated(file)))("%s imports from further in", (file) => {
 		const from = roomOf(file);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { secondsOf } from "../../src/metering/sound.ts";
+import { secondsOf } from "../../src/metering/audio-duration.ts";
 import { MP3_FRAME_SECONDS, mp3, wav } from "./parts.ts";
 
 const MU_LAW = 7;
@@ -11,11 +11,11 @@ describe("the length of samples, at once", () => {
 		["16 kHz, 16 bits", wav(32_000), 1],
 		["two channels at 8 kHz, 8 bits", wav(8_000, { rate: 8_000, channels: 2, bits: 8 }), 0.5],
 		["mu-law", wav(4_000, { rate: 8_000, bits: 8, format: MU_LAW }), 0.5],
-		["a rate in bytes that lies", wav(32_000, { bytesPerSecond: 1_000_000 }), 1],
+		["a wrong byte rate", wav(32_000, { bytesPerSecond: 1_000_000 }), 1],
 		["a compressed format, by its rate in bytes", wav(3_250, { format: GSM, bytesPerSecond: 1_625 }), 2],
 		["a size that a streaming writer left", wav(32_000, { dataSize: 0xffff_ffff }), 1],
 		["a size that a streaming writer never set", wav(32_000, { dataSize: 0 }), 1],
-		["more than 4 GiB, it says", wav(32_000, { id: "RF64", dataSize: 0xffff_ffff }), 1],
+		["a declared size above 4 GiB", wav(32_000, { id: "RF64", dataSize: 0xffff_ffff }), 1],
 		["less than is there", wav(32_000, { dataSize: 16_000 }), 0.5],
 		["none", wav(0), 0],
 	])("WAV: %s", (_, bytes, seconds) => {
@@ -48,7 +48,7 @@ describe("the length of samples, at once", () => {
 		expect(secondsOf({ bytes: new Uint8Array(32_000) }, dtype)).toBe(seconds);
 	});
 
-	it("goes by the file where it is one, whatever was said", () => {
+	it("uses the file header, whatever the content type", () => {
 		expect(secondsOf({ bytes: wav(32_000), contentType: "audio/mulaw" }, "uint8")).toBe(1);
 	});
 });
@@ -71,8 +71,8 @@ describe("the length of other sound", () => {
 			fc.asyncProperty(
 				fc.constantFrom("", "RIFF", "fLaC", "OggS", "ID3", "\xff\xfb", "\x1a\x45\xdf\xa3"),
 				fc.uint8Array({ maxLength: 300 }),
-				async (start, rest) => {
-					const bytes = Uint8Array.from([...[...start].map((letter) => letter.charCodeAt(0)), ...rest]);
+				async (start, tail) => {
+					const bytes = Uint8Array.from([...[...start].map((letter) => letter.charCodeAt(0)), ...tail]);
 					const seconds = await secondsOf({ bytes });
 					expect(seconds === undefined || seconds >= 0).toBe(true);
 				},

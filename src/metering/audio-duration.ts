@@ -1,6 +1,6 @@
 /**
- * How long a sound is, by what its file says of itself: nothing is decoded. Samples are measured at once; any other
- * format is read by a library, which is loaded when the first such file comes.
+ * Reads the duration of audio from the file's own metadata; nothing is decoded. Raw samples are measured synchronously.
+ * Other formats are read by a library, which is loaded with the first such file.
  */
 import { MeteredBytes } from "../media/metered-bytes.ts";
 import type { TurnInput } from "../tasks/audio.ts";
@@ -9,7 +9,7 @@ import { dtypeBytesPerSecond, isWav, rawBytesPerSecond, wavSeconds } from "./sam
 
 export type Seconds = number | undefined;
 
-/** `undefined` where the file does not say, or is none. `dtype` is how bare samples for turn detection are written. */
+/** `undefined` if the duration is unknown or the file is not audio. `dtype` is the format of raw samples for turn detection. */
 export function secondsOf(
 	{ bytes, contentType }: Media,
 	dtype?: TurnInput["dtype"],
@@ -21,7 +21,7 @@ export function secondsOf(
 
 async function readSeconds(bytes: Uint8Array<ArrayBuffer>): Promise<Seconds> {
 	const { parseBuffer } = await import("music-metadata");
-	// Both readings together.
+	// One limit for both readings.
 	const metered = MeteredBytes.over(bytes);
 	const read = async (options: { duration: boolean }): Promise<Seconds> => {
 		try {
@@ -35,6 +35,6 @@ async function readSeconds(bytes: Uint8Array<ArrayBuffer>): Promise<Seconds> {
 			return undefined;
 		}
 	};
-	// Where the headers do not say, the frames can be counted.
+	// Without a duration in the headers, the library counts the frames.
 	return (await read({ duration: false })) ?? read({ duration: true });
 }

@@ -1,4 +1,4 @@
-/** Pictures that were made and looked at, and how large they are, by their headers. Nothing is decoded. */
+/** Quantities of generated and input images. Sizes are read from headers; nothing is decoded. */
 import { decodeBase64, splitDataUrl } from "../media/base64.ts";
 import { imageSizeOf } from "../media/image-size.ts";
 import type { Model } from "../models/model.ts";
@@ -6,42 +6,42 @@ import type { Quantities, Size } from "../models/neurons.ts";
 import type { ImageInput } from "../tasks/images.ts";
 import type { Media } from "../tasks/media.ts";
 
-/** A picture whose header cannot be read. */
+/** The size of an image whose header cannot be read. */
 const USUAL_SIZE: Size = { width: 1024, height: 1024 };
-/** Of diffusion, where neither caller nor catalogue says: as many as the models that have a default have at most. */
+/** Diffusion steps if neither the caller nor the catalogue sets them: the largest default of any model. */
 const USUAL_STEPS = 25;
 
-/** As large as was asked: engines round to their own blocks. */
-export const painted = (
+/** The requested size. Engines may round it to their own block size. */
+export const generatedImages = (
 	{ width, height, steps, images, mask }: ImageInput,
 	{ defaults }: Model,
 ): Quantities => ({
 	outputImages: [{ width, height }],
 	inputImages: [...images, ...(mask ? [mask] : [])].map(usualSizeOf),
-	steps: steps ?? count(defaults.num_steps) ?? count(defaults.steps) ?? USUAL_STEPS,
+	steps: steps ?? numberOf(defaults.num_steps) ?? numberOf(defaults.steps) ?? USUAL_STEPS,
 });
 
-export const seen = (image: Media): Quantities => ({ inputImages: [usualSizeOf(image)] });
+export const inputImage = (image: Media): Quantities => ({ inputImages: [usualSizeOf(image)] });
 
 const usualSizeOf = ({ bytes }: Media): Size => imageSizeOf(bytes) ?? USUAL_SIZE;
 
-const count = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
+const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
-/** The size stands in the first bytes of most formats; a photograph has its camera's notes and its colours first. */
+/** Most formats store the size in the first bytes. A photograph stores camera metadata and a colour profile before it. */
 const HEAD_BYTES = 48 * 1024;
 const BASE64_OF_THREE_BYTES = 4;
 const HEAD_CHARACTERS = (HEAD_BYTES / 3) * BASE64_OF_THREE_BYTES;
 
-/** Of a picture in a data URL. `undefined` also for one that is elsewhere. */
+/** The size of the image in a data URL. `undefined` for any other URL. */
 export function sizeOfUrl(url: string): Size | undefined {
 	const base64 = splitDataUrl(url.slice(0, HEAD_CHARACTERS))?.base64;
 	if (base64 === undefined) return undefined;
-	const whole = base64.length - (base64.length % BASE64_OF_THREE_BYTES);
-	const bytes = decodeBase64(base64.slice(0, whole));
+	const decodable = base64.length - (base64.length % BASE64_OF_THREE_BYTES);
+	const bytes = decodeBase64(base64.slice(0, decodable));
 	return bytes && imageSizeOf(bytes);
 }
 
-/** Bytes of what a data URL, or bare base64, holds; none for an address. */
+/** Decoded length of a data URL or of bare base64; 0 for an `http` URL. */
 export function bytesOfBase64(text: string): number {
 	if (/^https?:/i.test(text)) return 0;
 	const start = text.startsWith("data:") ? text.indexOf(",") + 1 : 0;
