@@ -16,8 +16,7 @@ import type { TaskCall, TaskInput, TaskName } from "../tasks/task.ts";
 import { type Seconds, secondsOf } from "./audio-duration.ts";
 import { tallyDecision, tallyPrompt } from "./chat.ts";
 import { generatedImages, inputImage } from "./images.ts";
-import { OBJECT_TOKENS } from "./measure.ts";
-import { UpperBound } from "./tally.ts";
+import { OBJECT_TOKENS, UpperBound } from "./tally.ts";
 import { codePoints, utf8Length } from "./text.ts";
 
 export interface Estimate {

@@ -18,7 +18,7 @@ import { type Seconds, secondsOf } from "./audio-duration.ts";
 import { tallyDecision, tallyPrompt, tallyReply } from "./chat.ts";
 import { generatedImages, inputImage } from "./images.ts";
 import { isWav, wavSeconds } from "./samples.ts";
-import { Approximation } from "./tally.ts";
+import { Approximation, OBJECT_TOKENS } from "./tally.ts";
 import { codePoints } from "./text.ts";
 import { boundUsage } from "./usage-bounds.ts";
 
@@ -36,9 +36,6 @@ const PAIR_MARKS = 2;
 const USUAL_AUDIO_BYTES_PER_SECOND = 8_000;
 /** Whisper processes windows of this length, and its timestamps may go to the end of one. A file whose duration is shorter by more is wrong. */
 const WHISPER_WINDOW_SECONDS = 30;
-
-/** The corners of one object, written by a model that is billed by tokens. */
-export const OBJECT_TOKENS = 4;
 
 /** 780 tokens per minute. */
 const CLEF_TOKENS_PER_SECOND = 13;

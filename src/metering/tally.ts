@@ -112,6 +112,9 @@ const USUAL_BYTES_PER_SECOND = { samples: 32_000, compressed: 8_000, video: 125_
 /** A PDF with some images. */
 const FILE_BYTES_PER_TOKEN = 16;
 
+/** The corners of one object, written by a model that is billed by tokens. */
+export const OBJECT_TOKENS = 4;
+
 export class Approximation implements Tally {
 	readonly #text = new TokenCount();
 	#others = 0;
