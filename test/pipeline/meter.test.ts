@@ -110,7 +110,7 @@ describe("a stream with a chunk that is odd", () => {
 				return ledger;
 			},
 		};
-		const app = createApp({ ...services, ledgers, log: () => {} }, { allowAnonymous: true });
+		const app = createApp({ ...services, ledgers, log: () => {} }, OPEN_ACCESS);
 		const asked = { messages: MESSAGES, stream: true };
 		const response = await app.request(`${BASE}${path}`, {
 			method: "POST",
