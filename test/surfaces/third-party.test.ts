@@ -227,6 +227,10 @@ describe("a model of Anthropic's", () => {
 
 describe("a failure about a third party's model", () => {
 	const MISSING = "Insufficient AI Gateway credits: nothing is set up here for anthropic (see PROVIDER_KEYS)";
+	const OPENAI_ERRORS: Record<number, object> = {
+		2021: { type: "insufficient_quota", code: "insufficient_quota" },
+		7003: { type: "invalid_request_error", code: "model_not_found" },
+	};
 	const cases: [string, number, number, string][] = [
 		["anthropic/claude-haiku-4.5", 402, 2021, MISSING],
 		["nobody/nothing", 404, 7003, "Model not found: nobody/nothing"],
@@ -234,15 +238,14 @@ describe("a failure about a third party's model", () => {
 
 	it.each(cases)("of %s is v4's on the REST API", async (model, status, code, message) => {
 		const { post } = testGateway({ vars: VARS });
-		for (const response of [
-			await post("/run", { model, input: { messages: MESSAGES } }),
-			await post("/v1/chat/completions", { model, messages: MESSAGES }),
-		]) {
-			expect(response.status).toBe(status);
-			expect(await response.text()).toBe(
-				JSON.stringify({ result: null, success: false, errors: [{ code, message }], messages: [] }),
-			);
-		}
+		const envelope = { result: null, success: false, errors: [{ code, message }], messages: [] };
+		const native = await post("/run", { model, input: { messages: MESSAGES } });
+		expect([native.status, await native.text()]).toEqual([status, JSON.stringify(envelope)]);
+		// OpenAI's SDKs read `error`.
+		const chat = await post("/v1/chat/completions", { model, messages: MESSAGES });
+		const error = { message, param: null, ...OPENAI_ERRORS[code] };
+		expect(chat.status).toBe(status);
+		expect(await chat.json()).toEqual({ ...envelope, error });
 	});
 
 	it("of an address that names no known model is the API's own", async () => {
