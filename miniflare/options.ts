@@ -79,7 +79,7 @@ const GatewayUrl = z.string().transform((text, context) => {
 	const url = URL.parse(text);
 	if (!url) return refuse("text that is no address");
 	if (!/^https?:$/.test(url.protocol))
-		return refuse("another kind of address (it begins with http:// or https://)");
+		return refuse("an address that does not begin with http:// or https://");
 	if (url.username || url.password) return refuse("one with credentials (name a variable in token)");
 	if (url.pathname !== "/" || /[?#]/.test(text)) return refuse("one that goes on behind its host");
 	return url.origin;

@@ -65,7 +65,7 @@ const cliVars = variablesOfArguments();
 await checkAddress("127.0.0.1", readPort(port));
 const local = await localEngines();
 const lines = orStop(routingLines);
-const notes = orStop(() => warnings(configure(variablesOfWorker())));
+const notes = orStop(() => warnings(configure(variablesOfWorker()), vars));
 const child = spawn(
 	process.execPath,
 	[

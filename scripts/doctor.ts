@@ -38,7 +38,7 @@ const lineOf = ({ backend, url, check, result, detail }: Finding): string =>
 if (values.json) console.log(JSON.stringify(findings, undefined, 2));
 else {
 	console.log(findings.length > 0 ? findings.map(lineOf).join("\n") : "No engine is configured.");
-	const notes = warnings(config);
+	const notes = warnings(config, { ...vars, ...secrets });
 	if (notes) console.log(notes);
 }
 process.exitCode = findings.some(({ result }) => result === "failed") ? 1 : 0;

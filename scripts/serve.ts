@@ -57,7 +57,8 @@ const SAME_SIGNAL_MS = 1_000;
 const options = parseOptions();
 const where: Where = options;
 const variables = orStop(() => fromEnvironment(readVariables(where)));
-let config = orStop(() => configure(allOf(variables)));
+let current = allOf(variables);
+let config = orStop(() => configure(current));
 const state = await lockState(options.state).catch((error: Error) =>
 	stopWith(`cannot keep state in ${options.state}: ${error.message}`),
 );
@@ -73,6 +74,7 @@ reloadOnChange({
 	read() {
 		const now = allOf(fromEnvironment(readVariables(where)));
 		config = configure(now);
+		current = now;
 		return now;
 	},
 	applied(milliseconds) {
@@ -219,7 +221,9 @@ function allOf({ vars, secrets }: Pick<Variables, "vars" | "secrets">): Record<s
 
 function serving(): string {
 	const lines = describeRouting(config).map((line) => `    ${line}\n`);
-	return `  What serves the models\n${lines.join("")}${warnings(config)}`;
+	const servesNothing = config.routing.routes.length === 0 && current.DEFAULT_BACKEND === undefined;
+	const hint = servesNothing ? "    Set BACKENDS and ROUTES (docs/configuration.md)\n" : "";
+	return `  What serves the models\n${lines.join("")}${hint}${warnings(config, current)}`;
 }
 
 function banner(url: string): string {
@@ -235,7 +239,8 @@ function access(): string {
 	if (config.allowAnonymous) return "  Open to everyone who reaches this address (ALLOW_ANONYMOUS).\n";
 	if (config.adminToken !== undefined) return "";
 	return `
-  No ADMIN_TOKEN is set, so nobody can make tokens; only those that exist are let in.
+  No ADMIN_TOKEN is set. Existing tokens work, but you cannot make new ones.
+  To make tokens, stop the gateway, set this, and start it again (docs/accounts.md):
     export ADMIN_TOKEN="$(openssl rand -base64 32)"
 `;
 }

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import * as z from "zod";
+import { didYouMean } from "../src/config/problems.ts";
 import { warningsOf } from "../src/config/warnings.ts";
 import { ConfigError, configure } from "../src/config.ts";
 import { ROOT } from "./worker.ts";
@@ -62,12 +63,25 @@ const Syntax = z.object({
 	location: z.object({ file: z.string().optional(), line: z.number(), column: z.number() }),
 });
 
-/** `wrangler.jsonc:3:23: ValueExpected`, of an error of wrangler's parsers. The line itself may hold a key. */
+/** Codes of `jsonc-parser`, whose names alone tell a reader little. Errors in TOML have sentences. */
+const SYNTAX: Readonly<Record<string, string>> = {
+	CloseBraceExpected: "expected } or a comma",
+	CloseBracketExpected: "expected ] or a comma",
+	ColonExpected: "expected a colon",
+	CommaExpected: "expected a comma",
+	EndOfFileExpected: "expected the end of the file",
+	InvalidSymbol: "expected a value; text needs double quotes",
+	PropertyNameExpected: "expected the name of a field, in double quotes",
+	UnexpectedEndOfString: "expected the closing double quote",
+	ValueExpected: "expected a value",
+};
+
+/** `wrangler.jsonc:3:23: expected a value`, for an error of wrangler's parsers. The line itself may hold a key. */
 function syntaxMistake(error: unknown): string | undefined {
 	const { data } = Syntax.safeParse(error);
 	if (!data) return undefined;
 	const { file = "the configuration", line, column } = data.location;
-	return `${file}:${line}:${column}: ${data.text}`;
+	return `${file}:${line}:${column}: ${SYNTAX[data.text] ?? data.text}`;
 }
 
 /** A mistake of the file's is one of the configuration, in wrangler's own words. */
@@ -89,9 +103,28 @@ function read(where: Where): ReturnType<typeof readConfig> {
 }
 
 /** For a banner: what may be a mistake although it is valid. Empty where there is none. */
-export function warnings(config: Parameters<typeof warningsOf>[0]): string {
-	const lines = warningsOf(config).map((line) => `    ${line}\n`);
+export function warnings(config: Parameters<typeof warningsOf>[0], variables: object): string {
+	const lines = [...misspelled(variables), ...warningsOf(config)].map((line) => `    ${line}\n`);
 	return lines.length > 0 ? `\n  Look at this\n${lines.join("")}` : "";
+}
+
+/** Variables that no setting reads, and whose name is nearly that of a setting. A secret may have any name. */
+function misspelled(variables: object): string[] {
+	const settings = new Set<string>();
+	const recording = new Proxy(
+		{},
+		{
+			get(_, name) {
+				if (typeof name === "string") settings.add(name);
+				return undefined;
+			},
+		},
+	);
+	configure(recording);
+	return Object.keys(variables).flatMap((name) => {
+		const guess = settings.has(name) ? "" : didYouMean(name, [...settings]);
+		return guess ? [`${name}: no setting has this name, so it has no effect${guess}`] : [];
+	});
 }
 
 /** A mistake in the configuration would stop the Worker's start; here it stops before anything is started. */

@@ -219,7 +219,7 @@ describe("ConfigError", () => {
 		};
 		expect(() => configure(env)).toThrow(
 			new ConfigError([
-				"BACKENDS.ollama.url: expected the http or https address of an engine, found another kind of address (it begins with http:// or https://)",
+				"BACKENDS.ollama.url: expected the http or https address of an engine, found an address that does not begin with http:// or https://",
 				'ROUTES["@cf/meta/*"][0].backend: expected "ollama" or "simulator", found "olama"; did you mean "ollama"?',
 				'ALLOW_ANONYMOUS: expected "true" or "false", found "yes"',
 				'LIMITS.json_byte: expected no such field; did you mean "json_bytes"?',
@@ -269,7 +269,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ kind: "openai", url: "ftp://engine" },
-			"BACKENDS.a.url: expected the http or https address of an engine, found another kind of address (it begins with http:// or https://)",
+			"BACKENDS.a.url: expected the http or https address of an engine, found an address that does not begin with http:// or https://",
 		],
 		[
 			{ kind: "openai", url: "https://me:sk-1@engine/v1" },

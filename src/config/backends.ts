@@ -24,7 +24,7 @@ const EngineUrl = z.string().transform((text, context) => {
 	const url = URL.parse(text);
 	if (!url) return refuse("text that is no address");
 	if (!/^https?:$/.test(url.protocol))
-		return refuse("another kind of address (it begins with http:// or https://)");
+		return refuse("an address that does not begin with http:// or https://");
 	if (url.username || url.password) return refuse("one with credentials (name a secret in key or headers)");
 	// Also an empty one, which `search` and `hash` do not show.
 	if (/[?#]/.test(text)) return refuse(text.includes("?") ? "one with a query" : "one with a fragment");

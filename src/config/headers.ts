@@ -45,7 +45,8 @@ function readSecret(name: unknown, env: Env): { text: string } | { mistake: stri
 		);
 		const isName = VARIABLE_NAME.test(name) && name.length <= MAX_NAME_CHARACTERS;
 		const found = isName ? `${name}, which is not set` : "the name of none";
-		return { mistake: `expected the name of a secret that is set, found ${found}${guess}` };
+		const advice = isName ? "; set it in .dev.vars, in the environment or with `wrangler secret put`" : "";
+		return { mistake: `expected the name of a secret that is set, found ${found}${guess || advice}` };
 	}
 	if (!VALUE.test(text))
 		return { mistake: "expected a secret that fits into a header, found one that does not" };

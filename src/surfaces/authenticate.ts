@@ -55,7 +55,7 @@ const MAX_REMEMBERED_CHARACTERS = 256;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };
 
 const NO_ADMIN_TOKEN =
-	"A request was refused (401). No ADMIN_TOKEN is set, so nobody can make tokens: set that secret (docs/accounts.md)";
+	"A request was refused (401). No ADMIN_TOKEN is set, and tokens cannot be made without it: set that secret (docs/accounts.md)";
 
 /** Context variables of a request that has been let in. */
 const BEARER_KEY = "bearer";

@@ -129,7 +129,7 @@ describe("options of a gateway that already runs", () => {
 	});
 
 	it.each([
-		["localhost:8787", "another kind of address (it begins with http:// or https://)"],
+		["localhost:8787", "an address that does not begin with http:// or https://"],
 		["gateway", "text that is no address"],
 		["http://user:secret@localhost", "one with credentials (name a variable in token)"],
 		["http://localhost:8787/client/v4", "one that goes on behind its host"],

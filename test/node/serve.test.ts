@@ -337,7 +337,13 @@ describe("npm run serve", () => {
 			"a configuration",
 			"w.jsonc",
 			'{\n  "vars": {\n    "ROUTES": { "a": [ }\n  }\n}\n',
-			/w\.jsonc:3:\d+: ValueExpected/,
+			/w\.jsonc:3:\d+: expected a value/,
+		],
+		[
+			"a configuration without a comma",
+			"c.jsonc",
+			'{\n  "vars": { "LIMITS": {} "ROUTES": {} }\n}\n',
+			/c\.jsonc:2:\d+: expected a comma/,
 		],
 		["a configuration in TOML", "w.toml", 'name = "x"\n[vars]\nROUTES = = 1\n', /w\.toml:3:\d+: /],
 	])(
