@@ -287,7 +287,7 @@ describe("ConfigError", () => {
 		[{ ...OLLAMA, uri: "x" }, 'BACKENDS.a.uri: expected no such field; did you mean "url"?'],
 		[
 			{ ...OLLAMA, token: "x" },
-			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts and price",
+			"BACKENDS.a.token: expected no such field, only url, urls, key, headers, timeouts, system_messages, num_ctx and price",
 		],
 		[{ kind: "simulator", url: OLLAMA.url }, "BACKENDS.a.url: expected no such field"],
 		[

@@ -1,11 +1,9 @@
 /**
- * An account's requests and neurons: reserve, settle, expire.
+ * An account's requests and neurons: reserve, settle, expire. The only writer of its tables.
  *
- * The ledger is the only writer of its tables, so what an admission must know (rate windows, what is spent and reserved
- * today and this month, which requests are open) is in memory, exact, and rebuilt from the tables when the object starts. An admission
- * writes one row, a settlement writes it again and adds to the day's usage.
- *
- * A reservation belongs to the UTC day of its admission, and is settled on that day whatever the day is then.
+ * What an admission needs (rate windows, spent and reserved neurons of the day and the month, open requests) is in memory,
+ * exact, and rebuilt from the tables at the start. An admission writes one row. A settlement updates it and adds to the
+ * day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
  */
 import type { Admission, Admitted, RateLimit, Settlement } from "./admission.ts";
 import { type Bearer, withOwnLimits } from "./bearer.ts";

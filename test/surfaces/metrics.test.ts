@@ -6,7 +6,7 @@ import { IsolateHealth } from "../../src/objects/health.ts";
 import type { Standing } from "../../src/objects/standing.ts";
 import { newTokenText } from "../../src/objects/token-text.ts";
 import type { UsageReport } from "../../src/objects/usage.ts";
-import { type AccountFacts, metricsText } from "../../src/surfaces/metrics.ts";
+import { type AccountFacts, metricsText } from "../../src/surfaces/metrics-text.ts";
 import { admission, settlement, stubOf, worth } from "../objects/ask.ts";
 import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
 
