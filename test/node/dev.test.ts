@@ -20,7 +20,12 @@ afterEach(() => {
 const dev = (args: string[]) => runScript("scripts/dev.ts", args);
 
 const OBJECTS = {
-	durable_objects: { bindings: [{ name: "ACCOUNT", class_name: "Account" }] },
+	durable_objects: {
+		bindings: [
+			{ name: "ACCOUNT", class_name: "Account" },
+			{ name: "DIRECTORY", class_name: "Directory" },
+		],
+	},
 	migrations: [{ tag: "v1", new_sqlite_classes: ["Account"] }],
 };
 

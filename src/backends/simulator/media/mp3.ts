@@ -23,7 +23,7 @@ const USUAL_RATE_HZ = 24_000;
 const HIGH_RATE_HZ = 44_100;
 const USUAL_KILOBITS = 48;
 /** Readers count a few frames before they give a duration. */
-const LEAST_FRAMES = 4;
+const LEAST_FRAMES = 8;
 const ONE_CHANNEL = 0xc0;
 const SYNC = 0xffe0;
 const LAYER_III = 0b01;
