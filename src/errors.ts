@@ -164,6 +164,12 @@ export interface FailedCall {
 	attempt: number;
 }
 
+/** The Durable Object that failed. For the operator's log: `object` is the name of its SQLite file. */
+export interface FailedObject {
+	account: string;
+	object: string;
+}
+
 /** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
 export class AiError extends Error {
 	override readonly name = "AiError";
@@ -174,8 +180,8 @@ export class AiError extends Error {
 	readonly upstream: Upstream | undefined;
 	/** Calls of engines before the request failed. Set by the pipeline, which alone counts them. */
 	attempts: number | undefined;
-	/** The call of an engine that failed, for the log. Set by dispatch, which alone knows it. */
-	place: FailedCall | undefined;
+	/** The call of an engine or of an object that failed, for the log. Set by the code that made the call. */
+	place: FailedCall | FailedObject | undefined;
 
 	constructor(key: FailureKey, description?: string, options: AiErrorOptions = {}) {
 		const text = description ?? FAILURES[key].description;

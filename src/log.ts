@@ -14,7 +14,7 @@ export function logFailure(error: AiError, requestId: string, now = Date.now()):
 	const where = upstream
 		? { ...place, upstream, ...(cause instanceof Error && { cause: cause.name }) }
 		: cause instanceof Error
-			? { cause: cause.name, ...(status >= 500 && { at: framesOf(cause) }) }
+			? { ...place, cause: cause.name, ...(status >= 500 && { at: framesOf(cause) }) }
 			: undefined;
 	if (!where) return;
 	const time = new Date(now).toISOString();

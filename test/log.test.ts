@@ -37,6 +37,17 @@ describe("logFailure", () => {
 		});
 	});
 
+	it("names the account and the object that failed", () => {
+		const error = new AiError("ledgerUnavailable", undefined, { cause: new Error("SQLITE_CORRUPT") });
+		error.place = { account: "team-a", object: "0".repeat(64) };
+		logFailure(error, "id-1");
+		expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+			code: 7009,
+			account: "team-a",
+			object: "0".repeat(64),
+		});
+	});
+
 	it("has no stack of a mistake in a request", () => {
 		const cause = new SyntaxError("quoted prompt");
 		logFailure(new AiError("badInput", "Error: x", { cause }), "id-1", 0);

@@ -244,10 +244,14 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 
 	/** A stub belongs to the request that got it, so each call gets its own. */
 	async #call<T>(ask: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
+		const account = this.#account;
+		const stub = this.#isolate.namespace.getByName(account);
 		try {
-			return await ask(this.#isolate.namespace.getByName(this.#account));
+			return await ask(stub);
 		} catch (cause) {
-			throw unavailable(cause);
+			const error = unavailable(cause);
+			error.place = { account, object: String(stub.id) };
+			throw error;
 		}
 	}
 

@@ -60,6 +60,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 		getByName: (name: string) => {
 			const stub = env.ACCOUNT.getByName(name);
 			return {
+				id: stub.id,
 				admit: (asked: Admission, settled: Settlement[]) =>
 					faulty("admit", settled.length, async () => stub.admit(asked, settled)),
 				admitAll: (asked: Admission[], settled: Settlement[]) =>
@@ -245,6 +246,11 @@ describe("an object that cannot be asked", () => {
 			.catch((error: unknown) => error);
 		expect(refused).toBeInstanceOf(AiError);
 		expect(refused).toMatchObject({ key: "ledgerUnavailable", status: 502, retryable: false });
+		// The object's id is the name of its file: an operator finds a damaged one by it.
+		expect(refused).toHaveProperty("place", {
+			account,
+			object: expect.stringMatching(/^[0-9a-f]{64}$/),
+		});
 		await expect(
 			world.accounts.of(account).verify({ kind: "token", hash: "00" }, "run"),
 		).rejects.toMatchObject({ key: "ledgerUnavailable" });
