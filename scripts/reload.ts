@@ -12,6 +12,8 @@ export interface Reloading {
 	file: string;
 	/** Of the entrypoint `Reload`. */
 	socket: string;
+	/** The variables that the gateway was started with. */
+	started: Record<string, unknown>;
 	/** The variables as they are now. Throws a `ConfigError`. */
 	read(): Record<string, unknown>;
 	/** After each reload. */
@@ -19,9 +21,8 @@ export interface Reloading {
 	refused(message: string): void;
 }
 
-/** Begins with the variables that the gateway was started with. */
-export function reloadOnChange({ file, socket, read, applied, refused }: Reloading): FSWatcher {
-	let current = JSON.stringify(read());
+export function reloadOnChange({ file, socket, started, read, applied, refused }: Reloading): FSWatcher {
+	let current = JSON.stringify(started);
 	let running = Promise.resolve();
 	const reload = async (force: boolean): Promise<void> => {
 		const startedAt = performance.now();
@@ -46,6 +47,8 @@ export function reloadOnChange({ file, socket, read, applied, refused }: Reloadi
 		clearTimeout(timer);
 		timer = setTimeout(() => enqueue(false), SETTLE_MS);
 	});
+	// A change between the start and the watch has no event.
+	enqueue(false);
 	watcher.on("error", () => refused("the folder of the configuration is watched no more: send SIGHUP"));
 	return watcher;
 }
@@ -53,7 +56,8 @@ export function reloadOnChange({ file, socket, read, applied, refused }: Reloadi
 function post(socketPath: string, body: string): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-		const sent = request({ socketPath, method: "POST", headers }, (answer) => {
+		// A connection of its own: the gateway closes idle ones, and a reload must not meet one that is closing.
+		const sent = request({ socketPath, method: "POST", headers, agent: false }, (answer) => {
 			text(answer).then((message) => {
 				if (answer.statusCode === 204) resolve();
 				else reject(new Error(message));

@@ -71,6 +71,7 @@ console.log(banner(served.url));
 reloadOnChange({
 	file: options.config ?? OWN_CONFIG,
 	socket: state.reloadSocket,
+	started: current,
 	read() {
 		const now = allOf(fromEnvironment(readVariables(where)));
 		config = configure(now);
