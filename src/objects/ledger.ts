@@ -256,7 +256,7 @@ export class Ledger {
 		if (grant.kind === "refused") {
 			const { budget, held, needed, room } = grant;
 			const { failure, microNeurons, period } = budget;
-			// Nobody knows when a request under way will settle, and one that costs more than the whole budget never passes.
+			// The end of a request under way is not known, and a request that costs more than the whole budget never passes.
 			const unknown = needed > microNeurons || needed <= room + held;
 			refusals.push({
 				failure,

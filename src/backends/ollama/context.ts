@@ -1,5 +1,5 @@
 /**
- * How much context a request needs. Ollama gives a model 4,096 tokens unless it is told otherwise, and silently drops the
+ * How much context a request needs. Ollama gives a model 4,096 tokens unless the request sets another size, and silently drops the
  * beginning of a prompt that is longer. Each size is a load of the model of its own, so sizes are few: powers of two, or
  * the one that the backend's `num_ctx` names.
  */
