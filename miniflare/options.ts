@@ -5,8 +5,8 @@
  */
 import * as z from "zod";
 import { type Env, secret } from "../src/config/headers.ts";
+import { type Config, ConfigError, configure } from "../src/config/index.ts";
 import { Problems } from "../src/config/problems.ts";
-import { type Config, ConfigError, configure } from "../src/config.ts";
 import type { EmbeddedOptions, UrlOptions } from "./api.ts";
 
 export type Source = EmbeddedSource | UrlSource;

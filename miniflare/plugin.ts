@@ -8,7 +8,7 @@
 import { join } from "node:path";
 import type { ParsedWorkerOptions, Plugin, ServiceDesignator, Worker_Binding } from "miniflare";
 import * as z from "zod";
-import { ConfigError } from "../src/config.ts";
+import { ConfigError } from "../src/config/index.ts";
 import { announceEngines, withLocalEngines } from "./engines.ts";
 import { nodeStub } from "./node-stub.ts";
 import { readOptions, type Source } from "./options.ts";

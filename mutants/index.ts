@@ -2,7 +2,7 @@
  * `npm run mutants`: how many small bugs the tests notice. Bugs are put into the sources one at a time, in a copy of the
  * project, and the tests that mirror the file are run: a few seconds for each bug.
  *
- *     npm run mutants -- --only src/objects --sample 50 --seed 7
+ *     npm run mutants -- --only src/accounts --sample 50 --seed 7
  *
  * Bugs that no test can see, because the program behaves the same, are listed in `equivalent.json` with the reason.
  */
@@ -19,12 +19,13 @@ import { TESTS_OF } from "./tests-of.ts";
 
 const DEFAULTS = {
 	only: [
-		"src/objects",
+		"src/accounts",
+		"src/fleet",
 		"src/pipeline",
 		"src/backends",
-		"src/sse.ts",
-		"src/surfaces/authenticate.ts",
-		"src/surfaces/body.ts",
+		"src/streams",
+		"src/http/authenticate.ts",
+		"src/http/body.ts",
 	],
 	sample: "100",
 	seed: "1",

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
-import { configure, describeRouting } from "../src/config.ts";
+import { configure, describeRouting } from "../src/config/index.ts";
 import { checkAddress } from "./address.ts";
 import { type LocalSettings, portsWithoutEngine, settingsFor, wantsLocalEngines } from "./engines/local.ts";
 import { findEngines } from "./engines/probe.ts";

@@ -1,6 +1,6 @@
 /** `npm run doctor`: whether the engines of the configuration are as it says. Ends with 1 where something fails. */
 import { resolve } from "node:path";
-import { configure } from "../src/config.ts";
+import { configure } from "../src/config/index.ts";
 import { examine, type Finding } from "./engines/doctor.ts";
 import { readOptions } from "./options.ts";
 import { fromEnvironment, orStop, readVariables, warnings } from "./settings.ts";

@@ -18,7 +18,7 @@ import { join, resolve } from "node:path";
 import { stop as stopEsbuild } from "esbuild";
 import { modulesIn } from "../miniflare/modules.ts";
 import { capacityOf } from "../src/config/capacity.ts";
-import { configure, describeRouting } from "../src/config.ts";
+import { configure, describeRouting } from "../src/config/index.ts";
 import { checkAddress } from "./address.ts";
 import { guardConnections } from "./connection-guard.ts";
 import { describeFileLimit, reachableFileLimit } from "./file-limit.ts";

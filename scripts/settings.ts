@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import * as z from "zod";
-import { didYouMean } from "../src/config/problems.ts";
+import { ConfigError, configure } from "../src/config/index.ts";
 import { warningsOf } from "../src/config/warnings.ts";
-import { ConfigError, configure } from "../src/config.ts";
+import { didYouMean } from "../src/core/did-you-mean.ts";
 import { ROOT } from "./worker.ts";
 import type { WorkerSpec } from "./workerd.ts";
 

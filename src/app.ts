@@ -1,25 +1,24 @@
 /** The HTTP doors: authentication before all of them, one mount each, and the API's own answer for everything else. */
 import { Hono } from "hono";
-import type { CorsSetting } from "./config/cors.ts";
-import { AiError, toAiError } from "./errors.ts";
-import type { Services } from "./request.ts";
-import { aliases } from "./surfaces/aliases.ts";
-import { allAccounts } from "./surfaces/all-accounts.ts";
-import { type Access, authenticate, callerOf } from "./surfaces/authenticate.ts";
-import { crossOrigin } from "./surfaces/cross-origin.ts";
-import { failureEnvelope } from "./surfaces/envelope.ts";
-import { gatewayPaths } from "./surfaces/gateway-wire.ts";
-import { gemini, geminiFailure } from "./surfaces/gemini.ts";
-import { isGeminiPath } from "./surfaces/gemini-request.ts";
-import { health } from "./surfaces/health.ts";
-import { localOnly } from "./surfaces/local-only.ts";
-import { isAnthropicRequest, messagesFailure } from "./surfaces/messages.ts";
-import { metrics } from "./surfaces/metrics.ts";
-import { openai, routingFailure } from "./surfaces/openai.ts";
-import { RememberingRouter } from "./surfaces/remembering-router.ts";
+import { AiError, toAiError } from "./core/errors.ts";
+import { type Access, authenticate, callerOf } from "./http/authenticate.ts";
+import { RememberingRouter } from "./http/caching-router.ts";
+import { type CorsSetting, crossOrigin } from "./http/cross-origin.ts";
+import { failureEnvelope } from "./http/envelope.ts";
+import { isGeminiPath } from "./http/gemini-request.ts";
+import { localOnly } from "./http/local-only.ts";
+import { isAnthropicRequest, messagesFailure } from "./http/messages.ts";
+import type { Services } from "./pipeline/services.ts";
+import { aliases } from "./surfaces/accounts/aliases.ts";
+import { allAccounts } from "./surfaces/accounts/all-accounts.ts";
+import { tokens, userTokens } from "./surfaces/accounts/tokens.ts";
+import { usage } from "./surfaces/accounts/usage.ts";
+import { gatewayPaths } from "./surfaces/gateway/gateway-wire.ts";
+import { gemini, geminiFailure } from "./surfaces/gemini/gemini.ts";
+import { openai, routingFailure } from "./surfaces/openai/openai.ts";
+import { health } from "./surfaces/operations/health.ts";
+import { metrics } from "./surfaces/operations/metrics.ts";
 import { rest } from "./surfaces/rest.ts";
-import { tokens, userTokens } from "./surfaces/tokens.ts";
-import { usage } from "./surfaces/usage.ts";
 
 const WELCOME = `Ganglion: Workers AI that anyone can run.
 

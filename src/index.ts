@@ -2,12 +2,12 @@
 import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { capacityOf } from "./config/capacity.ts";
-import { type Config, configure } from "./config.ts";
+import { type Config, ConfigError, configure } from "./config/index.ts";
+import { HEALTH_PATH } from "./http/authenticate.ts";
 import { createPersistent, servicesOf } from "./services.ts";
-import { busy, closing, drain } from "./surfaces/drain.ts";
-import { entrypoint } from "./surfaces/entrypoint.ts";
-import { HEALTH_PATH } from "./surfaces/health.ts";
-import { reload } from "./surfaces/reload.ts";
+import { busy, closing, drain } from "./surfaces/operations/drain.ts";
+import { reload } from "./surfaces/operations/reload.ts";
+import { entrypoint } from "./surfaces/rpc/entrypoint.ts";
 
 const config = configure(env);
 const persistent = createPersistent(env, config);
@@ -36,9 +36,15 @@ export default {
 export class AI extends entrypoint(() => current) {}
 export class Drain extends drain(background) {}
 export class Reload extends reload((variables) => {
-	current = gateway(configure(variables));
+	try {
+		current = gateway(configure(variables));
+		return undefined;
+	} catch (error) {
+		if (error instanceof ConfigError) return error.message;
+		throw error;
+	}
 }) {}
 
-export { Account } from "./objects/account.ts";
-export { Directory } from "./objects/directory.ts";
-export { Fleet } from "./objects/fleet.ts";
+export { Account } from "./accounts/durable/account.ts";
+export { Directory } from "./accounts/durable/directory.ts";
+export { Fleet } from "./fleet/fleet.ts";

@@ -1,25 +1,25 @@
 /** Configuration and the world, as the pipeline takes them. */
 import { waitUntil as keepAlive } from "cloudflare:workers";
+import { createLedgers } from "./accounts/client/accounts.ts";
+import { KnownAccounts } from "./accounts/client/known-accounts.ts";
+import { OpenObjects } from "./accounts/client/open-objects.ts";
+import type { Account } from "./accounts/durable/account.ts";
+import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
 import { capacityOf } from "./config/capacity.ts";
-import { type Config, ConfigError } from "./config.ts";
-import { logFailure } from "./log.ts";
-import type { Account } from "./objects/account.ts";
-import { createLedgers } from "./objects/accounts.ts";
-import { Background } from "./objects/background.ts";
-import { DIRECTORY_NAME, type Directory } from "./objects/directory.ts";
-import { FLEET_NAME, type Fleet } from "./objects/fleet.ts";
-import { Flights } from "./objects/flights.ts";
-import { IsolateHealth } from "./objects/health.ts";
-import { KnownAccounts } from "./objects/known-accounts.ts";
-import { OpenObjects } from "./objects/open-objects.ts";
-import type { Services } from "./request.ts";
+import { type Config, ConfigError } from "./config/index.ts";
+import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
+import { IsolateHealth } from "./fleet/health.ts";
+import { Background } from "./http/background.ts";
+import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
+import type { Services } from "./pipeline/services.ts";
+import { logFailure } from "./telemetry/log.ts";
 
 /** What a deployment binds, beside its variables. */
 export interface Bindings {
 	ACCOUNT: DurableObjectNamespace<Account>;
 	/** Which accounts exist. */
 	DIRECTORY: DurableObjectNamespace<Directory>;
-	/** A dataset of Analytics Engine: src/objects/analytics.ts. */
+	/** A dataset of Analytics Engine: src/telemetry/analytics.ts. */
 	ANALYTICS?: AnalyticsEngineDataset;
 	/** Without it every isolate has its own view of the engines. */
 	FLEET?: DurableObjectNamespace<Fleet>;
@@ -83,7 +83,7 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 			log: logFailure,
 		}),
 		directory,
-		flights: new Flights(),
+		flights: new SingleFlight(),
 		...(bindings.ANALYTICS && { analytics: bindings.ANALYTICS }),
 		health: new IsolateHealth({
 			now,

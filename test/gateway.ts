@@ -2,10 +2,11 @@
 import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../src/app.ts";
-import { configure } from "../src/config.ts";
-import type { Caller, Services } from "../src/request.ts";
+import { configure } from "../src/config/index.ts";
+import type { Access } from "../src/http/authenticate.ts";
+import type { Caller } from "../src/pipeline/request.ts";
+import type { Services } from "../src/pipeline/services.ts";
 import { createServices } from "../src/services.ts";
-import type { Access } from "../src/surfaces/authenticate.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
@@ -46,7 +47,7 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 		random: () => 0,
-		// Failures are provoked here; what the log says of them is test/log.test.ts's.
+		// Failures are provoked here; what the log says of them is test/telemetry/log.test.ts's.
 		log: () => {},
 		// A test is no request that could end before its promises.
 		waitUntil: (promise) => void promise.catch(() => {}),

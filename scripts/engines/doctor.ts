@@ -5,10 +5,10 @@
 import * as z from "zod";
 import type { BackendKind } from "../../src/backends/backend.ts";
 import type { ConfiguredBackend } from "../../src/config/backends.ts";
-import { isOwnEngine } from "../../src/config/paid.ts";
-import { didYouMean } from "../../src/config/problems.ts";
+import type { Config } from "../../src/config/index.ts";
 import { isExact, type Route } from "../../src/config/routes.ts";
-import type { Config } from "../../src/config.ts";
+import { didYouMean } from "../../src/core/did-you-mean.ts";
+import { isOwnEngine } from "../../src/providers/billing.ts";
 
 export interface Finding {
 	backend: string;

@@ -2,33 +2,10 @@
  * `ALIASES`: names that callers may use instead of a model's id. `{"fast": "@cf/…"}` is for all accounts,
  * `{"accounts": {"acme": {"fast": "@cf/…"}}}` for one, and comes first there.
  */
-import type { Catalog } from "../models/catalog.ts";
-import type { Aliases, Routing } from "../request.ts";
-import { didYouMean, kindOf, type Path, type Problems, quote } from "./problems.ts";
 
-/** The key of {@link Aliases} by account; no alias has this name. */
-const ACCOUNTS = "accounts";
-const ALIAS = /^[^\s*?#]{1,256}$/;
-
-export interface AliasWorld {
-	catalog: Catalog;
-	routing: Pick<Routing, "find">;
-	/** Names that are aliases already. */
-	isAlias(name: string): boolean;
-}
-
-/** What is wrong with an alias, beginning with what was expected; nothing where it is right. */
-export function aliasProblem(alias: string, model: string, world: AliasWorld): string | undefined {
-	const { catalog, routing, isAlias } = world;
-	if (!ALIAS.test(alias) || alias === ACCOUNTS)
-		return "expected a name of up to 256 characters without spaces, *, ? and #";
-	if (catalog.find(alias)) return "expected a new name, found the id of a model";
-	if (catalog.find(model)) return undefined;
-	if (isAlias(model) || model === alias) return `expected the id of a model, found the alias ${quote(model)}`;
-	if (routing.find(model)?.named) return undefined;
-	const ids = catalog.all.map(({ id }) => id);
-	return `expected the id of a model, found ${quote(model)}${didYouMean(model, ids)}`;
-}
+import { ACCOUNTS, type AliasWorld, aliasProblem } from "../pipeline/alias-problem.ts";
+import type { Aliases } from "../pipeline/services.ts";
+import { kindOf, type Path, type Problems } from "./problems.ts";
 
 export function readAliases(
 	entries: readonly [string, unknown][],

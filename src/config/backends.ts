@@ -1,7 +1,7 @@
 /** `BACKENDS`: the engines that routes name. */
 import * as z from "zod";
 import { type AiBinding, BACKEND_KINDS, type BackendKind } from "../backends/backend.ts";
-import type { WeightedTarget } from "../request.ts";
+import type { WeightedTarget } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { type Env, headers, secret } from "./headers.ts";
 import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";

@@ -1,4 +1,4 @@
-/** `CORS`: which pages of other origins may read answers. */
+/** `CORS`: the origins of web pages that may read answers. */
 import * as z from "zod";
 
 const Origin = z.string().refine((text) => {
@@ -7,4 +7,3 @@ const Origin = z.string().refine((text) => {
 }, 'expected an origin like "https://app.example.com", or "*", found another text');
 
 export const CorsSchema = z.strictObject({ origins: z.array(Origin).min(1) });
-export type CorsSetting = z.output<typeof CorsSchema>;

@@ -1,6 +1,7 @@
 /** Secrets by name, and the headers that a backend or a route adds to what it sends. */
 import * as z from "zod";
-import { didYouMean, kindOf } from "./problems.ts";
+import { didYouMean } from "../core/did-you-mean.ts";
+import { kindOf } from "./problems.ts";
 
 export type Env = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { TASK_TITLES, type TaskTitle } from "../models/model.ts";
 import { TASK_RATES } from "../models/rates.ts";
-import type { AccountLimits, Limits, ModelLimits } from "../request.ts";
+import type { AccountLimits, Limits, ModelLimits } from "../pipeline/limits.ts";
 import { kindOf } from "./problems.ts";
 
 const DEFAULT_JSON_BYTES = 10_000_000;

@@ -1,5 +1,6 @@
 /** `MODELS`: models of the operator's own, and other facts about those of the catalogue. */
 import * as z from "zod";
+import { quote } from "../core/did-you-mean.ts";
 import { adHocModel, type Catalog } from "../models/catalog.ts";
 import {
 	CAPABILITIES,
@@ -13,7 +14,7 @@ import {
 	type TaskTitle,
 } from "../models/model.ts";
 import { INPUTS_OF, OUTPUTS_OF } from "../models/shapes.ts";
-import { list, type Path, type Problems, quote } from "./problems.ts";
+import { list, type Path, type Problems } from "./problems.ts";
 
 const USD_PER_NEURON = 0.011 / 1000;
 /** Enough for any price, and short of what binary fractions add. */

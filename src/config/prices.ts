@@ -3,9 +3,10 @@
  * budget, a default. A budget then never counts a request to an engine of one's own as free by accident.
  */
 import type { Model, Price, PriceUnit, TaskTitle } from "../models/model.ts";
-import type { AccountLimits, Limits, NeuronLimits, Routing } from "../request.ts";
+import type { AccountLimits, Limits, NeuronLimits } from "../pipeline/limits.ts";
+import type { Routing } from "../pipeline/plan.ts";
+import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { price, UNITS } from "./backend-price.ts";
-import { chargesFor, isOwnEngine } from "./paid.ts";
 
 /** About the price of Llama 3.1 8B in the catalogue, and of an image. */
 export const DEFAULT_PRICE = { input: 25_000, output: 75_000, request: 200 } as const;

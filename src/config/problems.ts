@@ -5,6 +5,7 @@
  * anything else: a key that was put in the wrong place must not end in a log.
  */
 import * as z from "zod";
+import { didYouMean, quote } from "../core/did-you-mean.ts";
 
 export class ConfigError extends Error {
 	override readonly name = "ConfigError";
@@ -123,36 +124,6 @@ export function kindOf(value: unknown): string {
 	return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-export const quote = (text: string): string => JSON.stringify(text);
-
 /** `a, b and c` */
 export const list = (items: readonly string[], last: "and" | "or"): string =>
 	items.length < 2 ? items.join() : `${items.slice(0, -1).join(", ")} ${last} ${items.at(-1)}`;
-
-/** The candidate that a slip of the finger or two would make of `name`, as a question; else nothing. */
-export function didYouMean(name: string, candidates: readonly string[]): string {
-	const slips = Math.min(3, Math.floor(name.length / 3));
-	const near = candidates
-		.map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
-		.filter(({ distance }) => distance <= slips)
-		.sort((a, b) => a.distance - b.distance)[0];
-	return near ? `; did you mean ${quote(near.candidate)}?` : "";
-}
-
-/** Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`. */
-function editDistance(a: string, b: string): number {
-	let before: number[] = [];
-	let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-	for (let i = 1; i <= a.length; i++) {
-		const next = [i];
-		for (let j = 1; j <= b.length; j++) {
-			const replaced = at(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-			const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(before, j - 2) + 1 : Infinity;
-			next.push(Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1));
-		}
-		[before, row] = [row, next];
-	}
-	return at(row, b.length);
-}
-
-const at = (row: readonly number[], j: number): number => row[j] ?? Infinity;

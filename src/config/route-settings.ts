@@ -1,10 +1,8 @@
 /** What a route says beside its targets: how long, how often and how stubbornly to ask them. */
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
-import type { Retries, RouteSettings } from "../request.ts";
+import { DEFAULT_RETRIES, type Retries, type RouteSettings } from "../pipeline/plan.ts";
 import { milliseconds, SetTimeouts } from "./timeouts.ts";
-
-export const DEFAULT_RETRIES: Retries = { attempts: 2, baseMs: 250, maxMs: 5_000 };
 
 const MAX_ATTEMPTS = 10;
 

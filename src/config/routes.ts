@@ -1,8 +1,9 @@
 /** `ROUTES` and `DEFAULT_BACKEND`: which backends serve which models. */
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
-import { isRecord } from "../json.ts";
-import type { Continuation, RouteSettings, Routing, WeightedTarget } from "../request.ts";
+import { isRecord } from "../core/json.ts";
+import type { Continuation, RouteSettings, Routing, WeightedTarget } from "../pipeline/plan.ts";
+import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { type ConfiguredBackend, refuseSecondKey, SIMULATOR } from "./backends.ts";
 import { type Env, headers } from "./headers.ts";
 import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
@@ -69,6 +70,7 @@ export class RouteTable implements Routing {
 		const route = this.#exact.get(modelId) ?? this.#patterns.find(({ pattern }) => matches(pattern, modelId));
 		if (route)
 			return {
+				billed: isBilled(route.targets, modelId),
 				targets: route.targets.map((target) => weightedTarget(target, modelId, isExact(route))),
 				named: true,
 				strict: route.strict ?? isProduct(route.targets),
@@ -77,6 +79,7 @@ export class RouteTable implements Routing {
 		if (!this.defaultBackend) return undefined;
 		const target: RouteTarget = { backend: this.defaultBackend, headers: {} };
 		return {
+			billed: isBilled([target], modelId),
 			targets: [weightedTarget(target, modelId, false)],
 			named: false,
 			strict: isProduct([target]),
@@ -87,6 +90,9 @@ export class RouteTable implements Routing {
 /** The simulator stands in for Workers AI: what it accepts must work after `wrangler deploy`. */
 const isProduct = (targets: readonly RouteTarget[]): boolean =>
 	targets.every(({ backend: { kind } }) => kind === "simulator" || kind === "workers-ai");
+
+const isBilled = (targets: readonly RouteTarget[], modelId: string): boolean =>
+	targets.some(({ backend }) => isOwnEngine(backend) || chargesFor(backend, modelId));
 
 const weightedTarget = (
 	{ backend, model, rename, weight, continues, loras, headers, timeouts }: RouteTarget,

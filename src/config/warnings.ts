@@ -1,10 +1,12 @@
 /** What a configuration may say by mistake although it is valid. For the start of a gateway, a line each. */
+
+import { didYouMean } from "../core/did-you-mean.ts";
 import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
 import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
-import type { Limits } from "../request.ts";
-import { chargesFor, isOwnEngine } from "./paid.ts";
+import type { Limits } from "../pipeline/limits.ts";
+import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { DEFAULT_PRICE, hasBudget } from "./prices.ts";
-import { didYouMean, formatPath, list } from "./problems.ts";
+import { formatPath, list } from "./problems.ts";
 import { isExact, matches, type Route, type RouteTable } from "./routes.ts";
 
 interface Checked {

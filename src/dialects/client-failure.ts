@@ -1,5 +1,5 @@
 /** What the surfaces of Anthropic's and Google's clients have in common for failures. */
-import type { AiError, FailureKey } from "../errors.ts";
+import type { AiError, FailureKey } from "../core/errors.ts";
 
 /** SDKs and agents expect 404 for a model that does not exist, and 400 for a prompt that is too long. */
 const STATUSES: Partial<Record<FailureKey, number>> = {

@@ -2,7 +2,7 @@
  * Failures as OpenAI's API has them: `error: {message, type, param, code}`. OpenAI's SDKs, and most agents, read nothing
  * else of a failed reply.
  */
-import type { AiError, FailureKey } from "../errors.ts";
+import type { AiError, FailureKey } from "../core/errors.ts";
 import { failureMessage } from "./failure-message.ts";
 
 export interface OpenAiError {

@@ -1,4 +1,4 @@
-import { AiError } from "../errors.ts";
+import { AiError } from "../core/errors.ts";
 import type { TaskAnswer, TaskName, TaskOutput } from "../tasks/task.ts";
 
 /** The value that a task was answered with. A stream, or another task's answer, is a fault of the backend. */

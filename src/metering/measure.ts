@@ -13,13 +13,13 @@ import type { Media } from "../tasks/media.ts";
 import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
 import type { Usage } from "../tasks/text-generation.ts";
 import { isCounted } from "../tasks/usage.ts";
-import { approximateTokens } from "../token-estimate.ts";
 import { type Seconds, secondsOf } from "./audio-duration.ts";
 import { tallyDecision, tallyPrompt, tallyReply } from "./chat.ts";
 import { generatedImages, inputImage } from "./images.ts";
 import { isWav, wavSeconds } from "./samples.ts";
 import { Approximation, OBJECT_TOKENS } from "./tally.ts";
 import { codePoints } from "./text.ts";
+import { approximateTokens } from "./token-estimate.ts";
 import { boundUsage } from "./usage-bounds.ts";
 
 export interface Measured {

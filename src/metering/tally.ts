@@ -7,8 +7,8 @@
  * the maxima of the models with documented numbers.
  */
 import type { Size } from "../models/neurons.ts";
-import { TokenCount } from "../token-estimate.ts";
 import { utf8Length, writeJson } from "./text.ts";
+import { TokenCount } from "./token-estimate.ts";
 
 export interface Tally {
 	readonly tokens: number;

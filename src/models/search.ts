@@ -5,7 +5,7 @@
  * order, and: every word occurs in the id, the description, the task or a tag.
  */
 import * as z from "zod";
-import { AiError } from "../errors.ts";
+import { AiError } from "../core/errors.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
 import { TASKS, type TaskEntry } from "./tasks.ts";

@@ -7,12 +7,6 @@
  * asked while the call is under way.
  */
 
-import { isUnpriced } from "../config/paid.ts";
-import { AiError, toAiError } from "../errors.ts";
-import { estimate } from "../metering/estimate.ts";
-import { can, type Model } from "../models/model.ts";
-import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
-import { modelRate } from "../models/rates.ts";
 import {
 	type Admission,
 	type Budget,
@@ -20,10 +14,18 @@ import {
 	MICRO_NEURONS,
 	type RateLimit,
 	type Worth,
-} from "../objects/admission.ts";
-import { describeUnpriced } from "../objects/budgets.ts";
-import type { AccountLimits, InferenceRequest, Limits, Routing, Services } from "../request.ts";
+} from "../accounts/admission.ts";
+import { describeUnpriced } from "../accounts/durable/budgets.ts";
+import { AiError, toAiError } from "../core/errors.ts";
+import { estimate } from "../metering/estimate.ts";
+import { can, type Model } from "../models/model.ts";
+import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
+import { modelRate } from "../models/rates.ts";
 import type { TaskCall } from "../tasks/task.ts";
+import type { AccountLimits, Limits } from "./limits.ts";
+import type { Routing } from "./plan.ts";
+import type { InferenceRequest } from "./request.ts";
+import type { Services } from "./services.ts";
 import { Ticket } from "./ticket.ts";
 
 export type AdmitServices = Pick<
@@ -113,7 +115,11 @@ export async function admission(
  * budgets. Of a token's own budget the object knows.
  */
 export function checkPlan(model: Model, limits: AccountLimits, routing: Routing): void {
-	if (model.prices.length === 0 && budgetsOf(model, limits).length > 0 && isUnpriced(model, routing))
+	if (
+		model.prices.length === 0 &&
+		budgetsOf(model, limits).length > 0 &&
+		isUnpriced(model, routing.find(model.id))
+	)
 		throw new AiError("missingProviderKey", describeUnpriced(model.id, "account"));
 	if (limits.plan === "free" && can(model, "require_workers_paid"))
 		throw new AiError(
@@ -162,7 +168,7 @@ export function onRoute<T extends Pick<Admission, "credential" | "worth">>(
 	model: Model,
 	routing: Routing,
 ): T & Pick<Admission, "unpriced"> {
-	const unpriced = asked.credential.kind === "token" && isUnpriced(model, routing);
+	const unpriced = asked.credential.kind === "token" && isUnpriced(model, routing.find(model.id));
 	const worth = worthOfAll(asked.worth, routing.find(model.id));
 	return { ...asked, worth, ...(unpriced && { unpriced }) };
 }
@@ -185,6 +191,10 @@ function bounded(call: TaskCall, outputTokens: number | undefined): TaskCall {
 	const { max_tokens = each } = call.input;
 	return { ...call, input: { ...call.input, max_tokens: Math.min(max_tokens, each) } };
 }
+
+/** The model has no price, and its requests may cost the operator an unknown amount. */
+const isUnpriced = ({ prices }: Pick<Model, "prices">, routed: ReturnType<Routing["find"]>): boolean =>
+	prices.length === 0 && routed?.billed === true;
 
 /** Each has the limit of output for itself. */
 const choicesOf = (call: TaskCall): number => (call.task === "text-generation" ? (call.input.n ?? 1) : 1);

@@ -2,7 +2,8 @@
  * The model that a caller names: by its id, or by an alias. The configuration's aliases of the account come first, then
  * those for all accounts, then those that the account has set by the API.
  */
-import type { Caller, Services } from "../request.ts";
+import type { Caller } from "./request.ts";
+import type { Services } from "./services.ts";
 
 export type AliasServices = Pick<Services, "aliases" | "catalog" | "ledgers">;
 type AliasCaller = Pick<Caller, "account" | "credential">;

@@ -1,6 +1,6 @@
 /** The model a caller named, or the reason why not. */
-import { AUTHORS } from "../config/authors.ts";
-import { AiError } from "../errors.ts";
+
+import { AiError } from "../core/errors.ts";
 import { authorOf } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
 import {
@@ -9,7 +9,8 @@ import {
 	THIRD_PARTY_SOURCE,
 	unservedTask,
 } from "../models/third-party.ts";
-import type { Services } from "../request.ts";
+import { PROVIDERS } from "../providers/providers.ts";
+import type { Services } from "./services.ts";
 
 export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
 
@@ -40,7 +41,7 @@ function unknown(id: string, isServed: boolean): AiError {
 	if (task !== undefined)
 		return new AiError("unknownThirdPartyModel", `Model not found: ${id} (${task} is not available here)`);
 	const author = authorOf(id);
-	const isKnown = THIRD_PARTY_AUTHORS.has(author) || Object.hasOwn(AUTHORS, author);
+	const isKnown = THIRD_PARTY_AUTHORS.has(author) || Object.hasOwn(PROVIDERS, author);
 	// Without the author's key nobody can say whether the author has the model.
 	if (isKnown && !isServed) return missingKey(id);
 	return new AiError("unknownThirdPartyModel", `Model not found: ${id}`);
@@ -48,7 +49,7 @@ function unknown(id: string, isServed: boolean): AiError {
 
 function missingKey(id: string): AiError {
 	const author = authorOf(id);
-	const where = Object.hasOwn(AUTHORS, author) ? "PROVIDER_KEYS" : "ROUTES";
+	const where = Object.hasOwn(PROVIDERS, author) ? "PROVIDER_KEYS" : "ROUTES";
 	return new AiError(
 		"missingProviderKey",
 		`Insufficient AI Gateway credits: nothing is set up here for ${author} (see ${where})`,

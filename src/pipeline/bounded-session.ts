@@ -2,7 +2,7 @@
  * Ends a session of live transcription before it passes what was reserved for it, or outlives its reservation. How long
  * a session will be nobody knows at its start: without an end it would pass its budget, or be billed as if it had died.
  */
-import { AiError } from "../errors.ts";
+import { AiError } from "../core/errors.ts";
 import type {
 	ListenCommand,
 	LiveTranscription,

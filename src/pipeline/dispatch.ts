@@ -2,17 +2,20 @@
  * Walks a plan to the first target that answers, and goes on with the next where a stream is cut (`dispatch/`). What
  * fails for good ends the walk; what another may do better goes on.
  */
-import type { Plan, Served, Services } from "../request.ts";
+
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
-import { begin } from "./dispatch/begin.ts";
-import { identityOf } from "./dispatch/identity.ts";
 import {
 	type DispatchContext as AskContext,
 	concludeStream,
 	type DispatchServices,
 	Journey,
-} from "./dispatch/journey.ts";
-import { splice } from "./dispatch/splice.ts";
+} from "./dispatch/dispatch-state.ts";
+import { begin } from "./dispatch/first-response.ts";
+import { identityOf } from "./dispatch/request-key.ts";
+import { splice } from "./dispatch/stream-failover.ts";
+import type { Plan } from "./plan.ts";
+import type { Served } from "./request.ts";
+import type { Services } from "./services.ts";
 
 export interface DispatchContext extends AskContext {
 	/** The account within which an identical request may share this one's answer. */

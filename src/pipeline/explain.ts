@@ -2,25 +2,28 @@
  * The plan of a request: the steps of `run.ts` up to the first call of an engine, in the same order, with the result of
  * each. Reads the state of the account and changes nothing.
  */
+
+import { type Admission, type BudgetPeriod, MICRO_NEURONS, type Worth } from "../accounts/admission.ts";
+import { refusal } from "../accounts/client/accounts.ts";
+import type { LimitStatus } from "../accounts/durable/limit-status.ts";
 import type { Timeouts } from "../backends/backend.ts";
 import { backendsOf } from "../backends/index.ts";
-import { type AiError, toAiError } from "../errors.ts";
+import { type AiError, toAiError } from "../core/errors.ts";
+import { hostOf } from "../fleet/health.ts";
 import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
-import { refusal } from "../objects/accounts.ts";
-import { type Admission, type BudgetPeriod, MICRO_NEURONS, type Worth } from "../objects/admission.ts";
-import { hostOf } from "../objects/health.ts";
-import type { Standing } from "../objects/standing.ts";
-import type { InferenceRequest, Plan, PlannedTarget, Services } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { admission, checkPlan, limitsOf, onRoute } from "./admit.ts";
 import { modelOf } from "./aliases.ts";
 import { authorize } from "./authorize.ts";
-import { identityOf } from "./dispatch/identity.ts";
-import { fitContext } from "./fit.ts";
+import { fitContext } from "./context-window.ts";
+import { identityOf } from "./dispatch/request-key.ts";
 import { parse } from "./parse.ts";
+import type { Plan, PlannedTarget } from "./plan.ts";
+import type { InferenceRequest } from "./request.ts";
 import { route } from "./route.ts";
+import type { Services } from "./services.ts";
 
 export interface Explanation {
 	/** The name that the caller has used, where that is an alias. */
@@ -177,7 +180,7 @@ async function standing(
 	return { limits: limitsShown(now) };
 }
 
-const limitsShown = ({ rates, budgets }: Standing): NonNullable<Explanation["limits"]> => ({
+const limitsShown = ({ rates, budgets }: LimitStatus): NonNullable<Explanation["limits"]> => ({
 	rates: rates.map(({ key, perMinute, used, room }) => ({ key, per_minute: perMinute, used, room })),
 	budgets: budgets.map((budget) => ({
 		key: budget.key,

@@ -2,20 +2,21 @@
  * Reads what an answer used while it passes, and settles its ticket when it has. What cuts an answer that has begun is
  * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
  */
-import { AiError, toAiError } from "../errors.ts";
-import { PulledStream, type Source } from "../media/pulled-stream.ts";
+import { AiError, toAiError } from "../core/errors.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
 import { type Measured, measure, measureLive, measureStream, toUsage } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
-import type { Served, Services } from "../request.ts";
-import { EventStream } from "../sse.ts";
+import { PulledStream, type Source } from "../streams/pulled-stream.ts";
+import { EventStream } from "../streams/sse.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import type { ChatCompletion, Usage } from "../tasks/text-generation.ts";
 import { isCounted } from "../tasks/usage.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
+import type { Served } from "./request.ts";
+import type { Services } from "./services.ts";
 import type { Ticket } from "./ticket.ts";
 import { withUsage } from "./usage-frames.ts";
 

@@ -1,11 +1,12 @@
 /** What the caller sent, as a task's input: a body that is not JSON goes to the input it stands for. */
+
+import { AiError } from "../core/errors.ts";
 import type { Reader } from "../dialects/dialect.ts";
 import { parseMultipart } from "../dialects/media/media.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import { AiError } from "../errors.ts";
 import type { Model } from "../models/model.ts";
-import type { Inputs } from "../request.ts";
 import type { TaskCall } from "../tasks/task.ts";
+import type { Inputs } from "./request.ts";
 
 export async function parse(
 	sent: Inputs,

@@ -5,11 +5,13 @@
  * An engine whose circuit is open comes after all others, but is not left out: where nobody else is there, asking it is
  * better than not to ask.
  */
-import { DEFAULT_RETRIES } from "../config/route-settings.ts";
-import { AiError } from "../errors.ts";
-import type { Health } from "../objects/health.ts";
-import type { Plan, PlannedTarget, RouteSettings, Routing, Services, WeightedTarget } from "../request.ts";
-import { drawAt, rankFor } from "./draw.ts";
+
+import { AiError } from "../core/errors.ts";
+import type { Health } from "../fleet/health.ts";
+import type { Plan, PlannedTarget, RouteSettings, Routing, WeightedTarget } from "./plan.ts";
+import { DEFAULT_RETRIES } from "./plan.ts";
+import type { Services } from "./services.ts";
+import { drawAt, rankFor } from "./weighted-choice.ts";
 
 export interface RouteServices {
 	routing: Routing;

@@ -2,17 +2,19 @@
  * The steps of one request, in order; `explain.ts` takes the same steps without calling an engine. A step that fails
  * throws an `AiError`, which the surface renders.
  */
-import { toAiError } from "../errors.ts";
-import type { InferenceRequest, Plan, Reply, Served, Services } from "../request.ts";
+import { toAiError } from "../core/errors.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { admit, checkPlan, limitsOf } from "./admit.ts";
-import { askAhead } from "./ahead.ts";
+import { fitContext } from "./context-window.ts";
 import { dispatch } from "./dispatch.ts";
-import { fitContext } from "./fit.ts";
 import { type Metered, meter } from "./meter.ts";
 import { parse } from "./parse.ts";
+import type { Plan } from "./plan.ts";
+import type { InferenceRequest, Reply, Served } from "./request.ts";
 import { resolveModel } from "./resolve-model.ts";
 import { route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { askAhead } from "./speculative-dispatch.ts";
 
 export async function run(request: InferenceRequest, services: Services): Promise<Reply> {
 	const model = await resolveModel(request.model, request.caller, services); // first: the model names the dialect

@@ -2,13 +2,15 @@
  * What was reserved for one request, and the duty to say what became of it. The first settlement counts; later ones
  * are ignored, so that whoever learns of an end may report it without asking who else has.
  */
-import type { AiError } from "../errors.ts";
+
+import type { AccountLedger, Admission, Outcome, Settlement } from "../accounts/admission.ts";
+import type { AiError } from "../core/errors.ts";
 import type { Measured } from "../metering/measure.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons } from "../models/neurons.ts";
-import type { AccountLedger, Admission, Outcome, Settlement } from "../objects/admission.ts";
-import { dataPoint } from "../objects/analytics.ts";
-import type { Served, Services } from "../request.ts";
+import { dataPoint } from "../telemetry/analytics.ts";
+import type { Served } from "./request.ts";
+import type { Services } from "./services.ts";
 
 export interface Holding {
 	asked: Admission;

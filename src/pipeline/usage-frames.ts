@@ -3,12 +3,12 @@
  * bounded, and where an engine counted nothing our own count is added: in a whole reply, or as the usage chunk that ends
  * every stream.
  */
-import { parseJson } from "../json.ts";
-import type { Source } from "../media/pulled-stream.ts";
+import { parseJson } from "../core/json.ts";
 import { measureStream, toUsage } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
 import type { Model } from "../models/model.ts";
-import { type EventPiece, isDone, type StreamEvent, textOf } from "../sse.ts";
+import type { Source } from "../streams/pulled-stream.ts";
+import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
 import type { Progress, TaskCall } from "../tasks/task.ts";
 import { isCounted, usageOf } from "../tasks/usage.ts";
 

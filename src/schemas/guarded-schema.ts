@@ -4,7 +4,7 @@
  * each validation is computed before it runs. The copy accepts at least the values that the schema accepts.
  */
 import { dereference, type Schema, type SchemaDraft, validate } from "@cfworker/json-schema";
-import { isRecord } from "../json.ts";
+import { isRecord } from "../core/json.ts";
 import { isWellFormed, SCHEMA_LISTS } from "./keywords.ts";
 import { Pattern } from "./pattern.ts";
 import { ValidationCost } from "./validation-cost.ts";

@@ -1,5 +1,5 @@
 /** Shapes of JSON Schema's keywords. A keyword of another shape says nothing. */
-import { isRecord } from "../json.ts";
+import { isRecord } from "../core/json.ts";
 
 const isSchema = (value: unknown): boolean => isRecord(value) || typeof value === "boolean";
 const isText = (value: unknown): boolean => typeof value === "string";

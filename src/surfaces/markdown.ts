@@ -8,17 +8,17 @@
 import { RpcTarget } from "cloudflare:workers";
 import { Hono } from "hono";
 import * as z from "zod";
+import { AiError, toAiError } from "../core/errors.ts";
 import { decodeBase64, parseMultipart } from "../dialects/media/media.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import { AiError, toAiError } from "../errors.ts";
+import { boundDepth, parseText, readBody, readJson } from "../http/body.ts";
+import { envelope } from "../http/envelope.ts";
+import { methodNotAllowed } from "../http/method-not-allowed.ts";
+import { crossing } from "../http/rpc-error.ts";
 import { convertFiles, type SourceFile } from "../markdown/convert.ts";
 import { SUPPORTED, type SupportedFormat } from "../markdown/formats.ts";
 import { ConversionOptions } from "../markdown/options.ts";
-import type { Services } from "../request.ts";
-import { boundDepth, parseText, readBody, readJson } from "./body.ts";
-import { crossing } from "./crossing.ts";
-import { envelope } from "./envelope.ts";
-import { methodNotAllowed } from "./routes.ts";
+import type { Services } from "../pipeline/services.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (
 	| { format: "markdown" | "text"; tokens: number; data: string }

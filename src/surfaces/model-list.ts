@@ -5,14 +5,15 @@
  */
 import type { Context, Hono } from "hono";
 import * as z from "zod";
-import { AiError } from "../errors.ts";
+import { AiError } from "../core/errors.ts";
+import { parseFields } from "../http/account-request.ts";
+import { callerOf } from "../http/authenticate.ts";
+import { isAnthropicRequest } from "../http/messages.ts";
 import type { Model } from "../models/model.ts";
 import { aliasesOf } from "../pipeline/aliases.ts";
 import { isServed } from "../pipeline/authorize.ts";
-import type { Caller, Services } from "../request.ts";
-import { parseFields } from "./account-request.ts";
-import { callerOf } from "./authenticate.ts";
-import { isAnthropicRequest } from "./messages.ts";
+import type { Caller } from "../pipeline/request.ts";
+import type { Services } from "../pipeline/services.ts";
 
 export interface ListedModel {
 	/** The model's own, or an alias. */

@@ -1,5 +1,5 @@
 /** The product's asynchronous queue, which this gateway does not have. */
-import { AiError } from "../errors.ts";
+import { AiError } from "../core/errors.ts";
 
 export function refuseQueue(): never {
 	throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");

@@ -1,5 +1,5 @@
 /** Inputs and outputs of the tasks on images. Sizes and boxes are in pixels. */
-import { AiError } from "../errors.ts";
+import { AiError } from "../core/errors.ts";
 import type { Media } from "./media.ts";
 import type { Usage } from "./text-generation.ts";
 

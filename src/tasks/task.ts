@@ -2,7 +2,7 @@
  * The tasks, independent of the caller's dialect and of the backend. A dialect converts a request into one of these
  * inputs, and a backend answers with the matching output.
  */
-import type { AiError } from "../errors.ts";
+import type { AiError } from "../core/errors.ts";
 import type { SpeechInput, Transcript, TranscriptionInput, TurnInput, TurnOutput } from "./audio.ts";
 import type { DecisionInput, DecisionOutput } from "./decision.ts";
 import type {

@@ -6,7 +6,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Backend, BackendTasks, CallContext, Target, World } from "../../src/backends/backend.ts";
-import { AiError, FAILURES } from "../../src/errors.ts";
+import { AiError, FAILURES } from "../../src/core/errors.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatInput } from "../../src/tasks/text-generation.ts";

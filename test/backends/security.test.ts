@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import type { BackendKind } from "../../src/backends/backend.ts";
 import { testGateway } from "../gateway.ts";
-import { V4 } from "../surfaces/access.ts";
+import { V4 } from "../http/access.ts";
 
 const KEY = "sk-the-gateways-own";
 /** Comes with every request, in every field that a caller might put it in. */

@@ -1,6 +1,6 @@
 /** An upstream of the test's own: what it answers, what it was asked, and whether it was let go. */
 import type { Target, World } from "../../src/backends/backend.ts";
-import type { Call } from "../../src/backends/upstream-failure.ts";
+import type { Call } from "../../src/backends/transport/upstream-failure.ts";
 import type { Model } from "../../src/models/model.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigError, configure } from "../../src/config.ts";
+import { ConfigError, configure } from "../../src/config/index.ts";
 
 const AI = { run: async () => new Response() };
 

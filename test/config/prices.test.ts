@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { configure } from "../../src/config/index.ts";
 import { warningsOf } from "../../src/config/warnings.ts";
-import { configure } from "../../src/config.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8-fast";
 

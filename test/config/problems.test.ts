@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { didYouMean, formatPath, list } from "../../src/config/problems.ts";
+import { formatPath, list } from "../../src/config/problems.ts";
 
 describe("formatPath", () => {
 	it.each([
@@ -10,23 +10,6 @@ describe("formatPath", () => {
 		[["BACKENDS", "0"], 'BACKENDS["0"]'],
 	] as const)("%j is %s", (path, text) => {
 		expect(formatPath(path)).toBe(text);
-	});
-});
-
-describe("didYouMean", () => {
-	it.each([
-		["olama", ["vllm", "ollama"], "ollama"],
-		["OLLAMA", ["ollama"], "ollama"],
-		["headres", ["headers"], "headers"],
-		["urlss", ["url", "urls"], "urls"],
-		["modle", ["backend", "model"], "model"],
-		["ab", ["ba"], undefined],
-		["gpu", ["ollama"], undefined],
-		// A guess at two letters would be any other two.
-		["a", ["b"], undefined],
-		["", ["url"], undefined],
-	])("%j among %j: %j", (name, candidates, guess) => {
-		expect(didYouMean(name, candidates)).toBe(guess === undefined ? "" : `; did you mean "${guess}"?`);
 	});
 });
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { configure } from "../../src/config/index.ts";
 import type { ConfigError } from "../../src/config/problems.ts";
 import { matches } from "../../src/config/routes.ts";
-import { configure } from "../../src/config.ts";
 
 /** Which pattern's model answers. */
 function served(patterns: readonly string[], id: string): string | undefined {

@@ -1,8 +1,8 @@
 /** One exchange in a dialect, without a pipeline: what a reader makes of inputs, what a writer makes of an output. */
 import { expect } from "vitest";
+import { AiError } from "../../src/core/errors.ts";
 import type { Reader, Rendered, Writer } from "../../src/dialects/dialect.ts";
 import { validate } from "../../src/dialects/validation/validation.ts";
-import { AiError } from "../../src/errors.ts";
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { TaskAnswer, TaskCall, TaskName, TaskOutput } from "../../src/tasks/task.ts";

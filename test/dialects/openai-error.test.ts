@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { AiError, type FailureKey } from "../../src/core/errors.ts";
 import { openAiError } from "../../src/dialects/openai-error.ts";
-import { AiError, type FailureKey } from "../../src/errors.ts";
 
 describe("openAiError", () => {
 	it.each<[FailureKey, string, string | null]>([

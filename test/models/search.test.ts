@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AiError } from "../../src/errors.ts";
+import { AiError } from "../../src/core/errors.ts";
 import { adHocModel, Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { authorList, search, taskList } from "../../src/models/search.ts";

@@ -1,10 +1,10 @@
 /** Callers who leave in every phase of a dispatch, over real sockets: no request is left running at any provider. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { IsolateHealth } from "../../src/fleet/health.ts";
 import { adHocModel } from "../../src/models/catalog.ts";
-import { Flights } from "../../src/objects/flights.ts";
-import { IsolateHealth } from "../../src/objects/health.ts";
+import { SingleFlight } from "../../src/pipeline/dispatch/single-flight.ts";
 import { type Dispatched, dispatch } from "../../src/pipeline/dispatch.ts";
-import type { Plan, PlannedTarget } from "../../src/request.ts";
+import type { Plan, PlannedTarget } from "../../src/pipeline/plan.ts";
 import { answer, hang, Provider, reset, type Script, status, words } from "../faults/provider.ts";
 
 const a = new Provider("a");
@@ -37,7 +37,7 @@ interface Asking {
 
 function ask(
 	first: [Script, ...Script[]] | undefined,
-	{ plan = {}, timeouts = {}, stream = true, shared = new Flights<Dispatched>() } = {},
+	{ plan = {}, timeouts = {}, stream = true, shared = new SingleFlight<Dispatched>() } = {},
 ): Asking {
 	if (first) a.does(...first);
 	const caller = new AbortController();
@@ -183,7 +183,7 @@ describe.each(["leaves", "cancels"])("amid an answer, who %s", (how) => {
 });
 
 it("the last of those who share a call ends it", async () => {
-	const shared = new Flights<Dispatched>();
+	const shared = new SingleFlight<Dispatched>();
 	const first = ask([hang], { stream: false, shared });
 	// Whoever comes first asks: of two at once that would be chance.
 	await a.called(1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EmbeddedOptions } from "../../miniflare/api.ts";
 import { readOptions } from "../../miniflare/options.ts";
 import { serviceName } from "../../miniflare/services.ts";
-import { ConfigError } from "../../src/config.ts";
+import { ConfigError } from "../../src/config/index.ts";
 
 function mistakes(options: Record<string, unknown>, env: Record<string, string> = {}): readonly string[] {
 	try {

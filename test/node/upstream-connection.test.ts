@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Timeouts } from "../../src/backends/backend.ts";
-import { postJson, postStream } from "../../src/backends/http.ts";
-import type { Call } from "../../src/backends/upstream-failure.ts";
+import { postJson, postStream } from "../../src/backends/transport/http.ts";
+import type { Call } from "../../src/backends/transport/upstream-failure.ts";
 import { drain, failureOf, MODEL, TARGET } from "../backends/upstream.ts";
 
 const DELTA = 'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { configure } from "../../src/config.ts";
-import { AiError, type FailureKey } from "../../src/errors.ts";
+import type { Admission, Granted } from "../../src/accounts/admission.ts";
+import type { Accounts } from "../../src/accounts/client/accounts.ts";
+import { configure } from "../../src/config/index.ts";
+import { AiError, type FailureKey } from "../../src/core/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import type { Accounts } from "../../src/objects/accounts.ts";
-import type { Admission, Granted } from "../../src/objects/admission.ts";
 import { admission, admit, checkPlan, limitsOf, onRoute } from "../../src/pipeline/admit.ts";
-import type { Caller } from "../../src/request.ts";
+import type { Caller } from "../../src/pipeline/request.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Catalog } from "../../src/models/catalog.ts";
 import { authorize, isServed } from "../../src/pipeline/authorize.ts";
-import type { Routing } from "../../src/request.ts";
+import type { Routing } from "../../src/pipeline/plan.ts";
 
 const NOW = Date.parse("2026-11-21");
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
@@ -12,8 +12,8 @@ const services = (routing: Routing["find"], now = NOW) => ({
 	routing: { find: routing },
 	now: () => now,
 });
-const byRoute = services(() => ({ targets: [], named: true, strict: false }));
-const byDefault = services(() => ({ targets: [], named: false, strict: false }));
+const byRoute = services(() => ({ targets: [], billed: false, named: true, strict: false }));
+const byDefault = services(() => ({ targets: [], billed: false, named: false, strict: false }));
 const unserved = services(() => undefined);
 
 describe("authorize", () => {
@@ -48,7 +48,7 @@ describe("authorize", () => {
 		);
 		expect(authorize(ENDED, byRoute).id).toBe(ENDED);
 		const before = services(
-			() => ({ targets: [], named: false, strict: false }),
+			() => ({ targets: [], billed: false, named: false, strict: false }),
 			Date.parse("2026-05-29T23:59:59Z"),
 		);
 		expect(authorize(ENDED, before).id).toBe(ENDED);

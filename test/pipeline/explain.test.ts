@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Explanation } from "../../src/pipeline/explain.ts";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
-import { closedGateway, failureOf, json } from "../surfaces/access.ts";
+import { closedGateway, failureOf, json } from "../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const KIMI = "@cf/moonshotai/kimi-k2.6";

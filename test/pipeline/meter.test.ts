@@ -1,12 +1,12 @@
 import { describe, expect, it, type MockInstance, vi } from "vitest";
+import type { Admission, Settlement } from "../../src/accounts/admission.ts";
 import { createApp } from "../../src/app.ts";
-import { AiError } from "../../src/errors.ts";
+import { AiError } from "../../src/core/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import type { Admission, Settlement } from "../../src/objects/admission.ts";
 import { meter } from "../../src/pipeline/meter.ts";
+import type { Served } from "../../src/pipeline/request.ts";
 import { Ticket } from "../../src/pipeline/ticket.ts";
-import type { Served } from "../../src/request.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion } from "../../src/tasks/text-generation.ts";
 import {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Standing } from "../../src/objects/breaker.ts";
-import { drawAt, rankFor } from "../../src/pipeline/draw.ts";
+import type { CircuitState } from "../../src/fleet/breaker.ts";
+import type { RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
 import { type RouteServices, route } from "../../src/pipeline/route.ts";
-import type { RouteSettings, WeightedTarget } from "../../src/request.ts";
+import { drawAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
 import { MODEL } from "../backends/upstream.ts";
 
 const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTarget => ({
@@ -19,12 +19,12 @@ const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTa
 interface World {
 	random?: number;
 	settings?: RouteSettings;
-	standing?: Record<string, Standing>;
+	standing?: Record<string, CircuitState>;
 }
 
 const services = (targets: WeightedTarget[], { random = 0, settings = {}, standing = {} }: World) =>
 	({
-		routing: { find: () => ({ targets, named: true, strict: false, settings }) },
+		routing: { find: () => ({ targets, billed: false, named: true, strict: false, settings }) },
 		random: () => random,
 		catalog: { find: (id) => (id === MODEL.id ? MODEL : undefined) },
 		health: { standing: ({ backend }) => standing[backend] ?? "closed" },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Granted, Settlement } from "../../src/accounts/admission.ts";
 import { createApp } from "../../src/app.ts";
+import { AiError } from "../../src/core/errors.ts";
 import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
-import { AiError } from "../../src/errors.ts";
-import type { Granted, Settlement } from "../../src/objects/admission.ts";
 import { run } from "../../src/pipeline/run.ts";
 import {
 	BASE,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { AiError } from "../../src/errors.ts";
+import type { Admission, Settlement } from "../../src/accounts/admission.ts";
+import { AiError } from "../../src/core/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
-import type { Admission, Settlement } from "../../src/objects/admission.ts";
 import { Ticket } from "../../src/pipeline/ticket.ts";
 
 const model = new Catalog().find("@cf/meta/llama-3.3-70b-instruct-fp8-fast");

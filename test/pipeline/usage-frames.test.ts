@@ -1,12 +1,12 @@
 /** What a caller is told that a chat used, and what the account's ledger has of it: the same numbers. */
 import { describe, expect, it } from "vitest";
-import { StreamProgress } from "../../src/backends/progress.ts";
+import type { Admission, Settlement } from "../../src/accounts/admission.ts";
+import { StreamProgress } from "../../src/backends/transport/progress.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import type { Admission, Settlement } from "../../src/objects/admission.ts";
 import { meter } from "../../src/pipeline/meter.ts";
 import { Ticket } from "../../src/pipeline/ticket.ts";
-import { EventStream } from "../../src/sse.ts";
+import { EventStream } from "../../src/streams/sse.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation.ts";
 import { usageOf } from "../../src/tasks/usage.ts";

@@ -1,7 +1,7 @@
 /** Requests that no client means well with: a success or a documented 4xx, never a 500, and nothing leaks. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FAILURES } from "../../src/errors.ts";
+import { FAILURES } from "../../src/core/errors.ts";
 import { BASE, completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";

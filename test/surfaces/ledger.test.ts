@@ -1,7 +1,7 @@
 /** What the account keeps of a request, over the whole path of it. */
 import { describe, expect, it } from "vitest";
 import { completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../gateway.ts";
-import { ADMIN, closedGateway, json } from "./access.ts";
+import { ADMIN, closedGateway, json } from "../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const VARS = {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { binding } from "../../src/surfaces/binding.ts";
+import { binding } from "../../src/surfaces/binding/binding.ts";
 import { BASE, CALLER, testGateway, testServices } from "../gateway.ts";
 
 const SUPPORTED = [

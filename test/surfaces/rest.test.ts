@@ -13,7 +13,7 @@ import {
 	upstream,
 	usage,
 } from "../gateway.ts";
-import { closedGateway } from "./access.ts";
+import { closedGateway } from "../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const KIMI = "@cf/moonshotai/kimi-k2.6";

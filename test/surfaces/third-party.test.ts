@@ -1,8 +1,8 @@
 /** `author/model` at every door: a key is all that a provider needs, and what is missing is told as the product tells it. */
 import { describe, expect, it } from "vitest";
-import { AiError } from "../../src/errors.ts";
-import { binding } from "../../src/surfaces/binding.ts";
-import { crossing } from "../../src/surfaces/crossing.ts";
+import { AiError } from "../../src/core/errors.ts";
+import { crossing } from "../../src/http/rpc-error.ts";
+import { binding } from "../../src/surfaces/binding/binding.ts";
 import chatJson from "../fixtures/gemini/chat.json?raw";
 import chatSse from "../fixtures/gemini/chat.sse?raw";
 import { CALLER, completion, testGateway, testServices, upstream } from "../gateway.ts";

@@ -1,11 +1,11 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createLedgers } from "../../src/objects/accounts.ts";
-import { type DirectoryCalls, KnownAccounts } from "../../src/objects/known-accounts.ts";
-import { OpenObjects } from "../../src/objects/open-objects.ts";
-import { admission, newAccount } from "../objects/ask.ts";
-import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
+import { createLedgers } from "../../src/accounts/client/accounts.ts";
+import { type DirectoryCalls, KnownAccounts } from "../../src/accounts/client/known-accounts.ts";
+import { OpenObjects } from "../../src/accounts/client/open-objects.ts";
+import { admission, newAccount } from "../accounts/ask.ts";
+import { ADMIN, closedGateway, failureOf, json } from "../http/access.ts";
 
 const SECRET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg";
 

@@ -1,9 +1,9 @@
 /** Text generation: one `POST /v1/messages`. */
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
-import { postJson } from "../http.ts";
-import { postTranslated } from "../translated-stream.ts";
-import type { Call } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { postTranslated } from "../transport/translated-stream.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { completionOf, MessageReply } from "./reply.ts";
 import { requestOf } from "./request.ts";
 import { MessageTranslator } from "./stream.ts";

@@ -1,7 +1,7 @@
 /** Parts of a message to content blocks. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { unable } from "./refusals.ts";
 
 export interface Block {

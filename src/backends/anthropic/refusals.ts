@@ -1,6 +1,6 @@
 /** What this API cannot do and another may. */
-import { AiError } from "../../errors.ts";
-import type { Call } from "../upstream-failure.ts";
+import { AiError } from "../../core/errors.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 
 /** `what` goes on where "The backend 'x'" has begun. */
 export const unable = ({ target: { backend } }: Call, what: string): AiError =>

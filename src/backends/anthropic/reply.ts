@@ -7,7 +7,7 @@ import type {
 	ToolCall,
 	Usage,
 } from "../../tasks/text-generation.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";
 import type { Request } from "./request.ts";
 

@@ -1,7 +1,7 @@
 /** A chat input to the body of `POST /v1/messages`. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { type AnswerTool, formatOf } from "./format.ts";
 import { unable } from "./refusals.ts";
 import { type Thinking, thinkingOf } from "./thinking.ts";

@@ -6,8 +6,8 @@
  */
 import * as z from "zod";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
-import type { Translator, UpstreamEvent } from "../translated-stream.ts";
-import { type Call, failureOfBody } from "../upstream-failure.ts";
+import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
+import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";
 import { finishReason, metStop, SentBlock, SentUsage, thinkingBlock, usageOf } from "./reply.ts";
 import type { Request } from "./request.ts";

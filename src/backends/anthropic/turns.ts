@@ -6,7 +6,7 @@
  * ends with what the assistant has said is to be continued from there ("prefill"), which not every model does.
  */
 import type { ChatMessage, ToolCall } from "../../tasks/text-generation.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { type Block, blocksOf } from "./content.ts";
 
 export interface Turn {

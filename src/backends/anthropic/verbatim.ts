@@ -6,7 +6,7 @@
  * Claude takes: sampling, thinking, the form of the answer and the tools are the hub's.
  */
 import type { ChatInput, Verbatim } from "../../tasks/text-generation.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import type { Block } from "./content.ts";
 import type { AnthropicTool } from "./tools.ts";
 import {

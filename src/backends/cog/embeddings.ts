@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { Inputs } from "./inputs.ts";
 import { readModel } from "./model.ts";
 import { predict } from "./predictions.ts";

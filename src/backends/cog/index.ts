@@ -12,7 +12,7 @@
  */
 import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { Backend, CallContext } from "../backend.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { embedTexts } from "./embeddings.ts";
 import { paint, speak, transcribe } from "./media.ts";
 import { failureOfCog } from "./predictions.ts";

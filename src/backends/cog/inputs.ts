@@ -3,11 +3,11 @@
  * use, likeliest first, and goes to the one that the model has. Values are brought into the range that the model gives
  * for them; one that does not fit a choice is left to the model. Pure.
  */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { typeOf } from "../../media/types.ts";
 import type { Media } from "../../tasks/media.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import type { CogModel, Field } from "./model.ts";
 
 export const NAMES = {

@@ -4,7 +4,7 @@ import { mediaTypeOf, soundTypeOf } from "../../media/types.ts";
 import type { SpeechInput, Transcript, TranscriptionInput } from "../../tasks/audio.ts";
 import type { ImageInput } from "../../tasks/images.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { fileUrl, Inputs, unable } from "./inputs.ts";
 import { readModel } from "./model.ts";
 import { fileOf, textOf } from "./outputs.ts";

@@ -1,7 +1,7 @@
 /** What a container says of itself: whether it has room, what its model takes, how its output comes. */
 import * as z from "zod";
-import { getJson } from "../http.ts";
-import { type Call, failureOfTarget } from "../upstream-failure.ts";
+import { getJson } from "../transport/http.ts";
+import { type Call, failureOfTarget } from "../transport/upstream-failure.ts";
 
 /** One input of the model, as far as it bounds what may be sent. */
 export interface Field {

@@ -2,8 +2,8 @@
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Usage } from "../../tasks/text-generation.ts";
-import { getBytes } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { getBytes } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import type { Prediction } from "./predictions.ts";
 
 /** A text, or its pieces. */

@@ -1,14 +1,14 @@
 /** Predictions: `POST /predictions`, and their cancelling when whoever asked is gone. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
-import { postJson } from "../http.ts";
+import { AiError } from "../../core/errors.ts";
+import { postJson } from "../transport/http.ts";
 import {
 	type Call,
 	failureOfShape,
 	failureOfTarget,
 	type Refusal,
 	sentenceFor,
-} from "../upstream-failure.ts";
+} from "../transport/upstream-failure.ts";
 
 const PATH = "/predictions";
 const CONFLICT = 409;

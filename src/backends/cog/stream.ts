@@ -1,8 +1,8 @@
 /** A prediction's events (`start`, `output`, `log`, `metric`, `completed`, `error`) in OpenAI's chunks. */
 import * as z from "zod";
 import type { ChatChunk, ChatDelta, Usage } from "../../tasks/text-generation.ts";
-import type { Translator, UpstreamEvent } from "../translated-stream.ts";
-import { type Call, failureOfCut, failureOfShape } from "../upstream-failure.ts";
+import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
+import { type Call, failureOfCut, failureOfShape } from "../transport/upstream-failure.ts";
 import { usageOf } from "./outputs.ts";
 import { Prediction, succeeded } from "./predictions.ts";
 

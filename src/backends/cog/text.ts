@@ -1,5 +1,5 @@
 /** Text out: a conversation as a prompt, and images that are described. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { DescribeImageInput } from "../../tasks/images.ts";
 import type { Answer } from "../../tasks/task.ts";
 import {
@@ -8,8 +8,8 @@ import {
 	type ChatMessage,
 	textOf as messageText,
 } from "../../tasks/text-generation.ts";
-import { postTranslated } from "../translated-stream.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postTranslated } from "../transport/translated-stream.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { fileUrl, Inputs, unable } from "./inputs.ts";
 import { type CogModel, readModel } from "./model.ts";
 import { textOf, usageOf } from "./outputs.ts";

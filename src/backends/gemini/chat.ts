@@ -1,9 +1,9 @@
 /** Text generation: https://ai.google.dev/api/generate-content. */
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
-import { postJson } from "../http.ts";
-import { postTranslated } from "../translated-stream.ts";
-import type { Call } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { postTranslated } from "../transport/translated-stream.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { completionOf, GenerateReply } from "./reply.ts";
 import { requestBody } from "./request.ts";
 import { pathOf } from "./service.ts";

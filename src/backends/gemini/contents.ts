@@ -8,7 +8,7 @@
  * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { AUDIO_TYPES, type Part } from "../../models/gemini-wire.ts";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation.ts";

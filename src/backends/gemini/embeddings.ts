@@ -5,8 +5,8 @@
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
-import { postJson } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { pathOf, resourceOf } from "./service.ts";
 
 const MAX_BATCH = 100;

@@ -4,14 +4,14 @@
  * asked for. The file is passed on as it came.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
 import { mediaTypeOf, typeOf } from "../../media/types.ts";
 import type { ImageInput } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { postJson } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { seedOf } from "./generation.ts";
 import { finishReason, GenerateReply, refuseBlocked } from "./reply.ts";
 import { pathOf } from "./service.ts";

@@ -1,8 +1,8 @@
 /** What Google says of a refusal in its `details` (https://cloud.google.com/apis/design/errors) and nowhere else. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Target } from "../backend.ts";
-import type { Refusal } from "../upstream-failure.ts";
+import type { Refusal } from "../transport/upstream-failure.ts";
 
 const Refused = z.object({
 	error: z.object({

@@ -1,9 +1,9 @@
 /** What `generateContent` answers, whole or one event of a stream, in OpenAI's words. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
 import type { ChatChoice, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
-import { type Call, failureOfTarget } from "../upstream-failure.ts";
+import { type Call, failureOfTarget } from "../transport/upstream-failure.ts";
 
 const count = z.int().nonnegative().nullish();
 

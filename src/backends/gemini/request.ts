@@ -6,9 +6,9 @@
  * what is passed through to OpenAI's own service.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { conversationOf } from "./contents.ts";
 import { seedOf, thinkingConfig } from "./generation.ts";
 

@@ -1,5 +1,5 @@
 /** How a method of a model is called: its address, and the key in Google's own header. */
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { refusalOf } from "./refusal.ts";
 
 const KEY_HEADER = "x-goog-api-key";

@@ -6,8 +6,8 @@
  * on: a caller who leaves amid the stream pays for what was used.
  */
 import type { ChatChunk, Usage } from "../../tasks/text-generation.ts";
-import type { Translator, UpstreamEvent } from "../translated-stream.ts";
-import { type Call, failureOfBody } from "../upstream-failure.ts";
+import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
+import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import {
 	type CandidateReply,
 	finishReason,

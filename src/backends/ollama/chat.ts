@@ -4,9 +4,9 @@ import { typeOf } from "../../media/types.ts";
 import type { DescribeImageInput } from "../../tasks/images.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatInput, ContentPart } from "../../tasks/text-generation.ts";
-import { postJson } from "../http.ts";
-import { postTranslated } from "../translated-stream.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { postTranslated } from "../transport/translated-stream.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { completionOf, LineTranslator, Reply } from "./reply.ts";
 import { chatBody, generateBody } from "./request.ts";
 

@@ -9,11 +9,11 @@
  * (`tool_choice: "required"` offers); no `logit_bias`; a model that is not loaded is loaded first, which counts as the
  * time to its header.
  */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { Backend, CallContext } from "../backend.ts";
 import { openai } from "../openai/index.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { describeImage, generateText } from "./chat.ts";
 import { embedTexts } from "./embed.ts";
 

@@ -1,8 +1,8 @@
 /** Ollama's replies and the lines of its streams, of `/api/chat` and `/api/generate` alike, in OpenAI's words. */
 import * as z from "zod";
 import type { AssistantMessage, ChatChunk, ChatCompletion, Usage } from "../../tasks/text-generation.ts";
-import type { Translator, UpstreamEvent } from "../translated-stream.ts";
-import { type Call, failureOfBody } from "../upstream-failure.ts";
+import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
+import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
 const count = z.number().nullish();
 

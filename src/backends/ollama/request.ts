@@ -1,10 +1,10 @@
 /** A chat input in Ollama's words. Pure. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import type { ChatInput, ChatMessage, ChatTool, ContentPart } from "../../tasks/text-generation.ts";
 import { textOf } from "../../tasks/text-generation.ts";
 import { foldSystemMessages } from "../system-messages.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { contextFor } from "./context.ts";
 
 /** `/api/chat` */

@@ -2,9 +2,10 @@
  * llama.cpp counts the tokens of one choice, however many it was asked for. Only its replies have `timings`; they count
  * that choice. In a whole reply it is the first; in a stream each choice ends with a usage of its own.
  */
+
+import { TokenCount } from "../../metering/token-estimate.ts";
 import type { ChatChoice, ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
 import { countOf } from "../../tasks/usage.ts";
-import { TokenCount } from "../../token-estimate.ts";
 
 interface Timed {
 	timings?: unknown;

@@ -3,12 +3,12 @@
  * thinking belong to the chat template that a raw prompt goes without, and what is passed through to a chat.
  */
 import * as z from "zod";
-import { DONE, frame, isDone, mapEvents } from "../../sse.ts";
+import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
 import { SentUsage } from "../../tasks/usage.ts";
-import { postJson, postStream } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postJson, postStream } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { bodyFor, hostOf } from "./hosts.ts";
 import { sampling } from "./sampling.ts";

@@ -1,11 +1,11 @@
 /** https://platform.openai.com/docs/api-reference/embeddings. How token vectors are pooled is the engine's to say. */
 import * as z from "zod";
-import { toAiError } from "../../errors.ts";
+import { toAiError } from "../../core/errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embeddings.ts";
 import { SentUsage } from "../../tasks/usage.ts";
-import { postJson } from "../http.ts";
-import { type Call, failureOfShape, type Refusal } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 import { CutVector, cutVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 

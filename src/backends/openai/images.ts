@@ -9,8 +9,8 @@ import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
 import type { ImageInput } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { postJson, type RequestBody } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postJson, type RequestBody } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 
 const ImagesReply = z.looseObject({

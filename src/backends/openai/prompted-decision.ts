@@ -4,13 +4,13 @@
  * Videos cannot be asked about; sound can, where the engine hears it.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { knownType } from "../../media/types.ts";
 import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { askJson, Percent, shares } from "./prompted.ts";
 
 const INSTRUCTION =

@@ -12,7 +12,7 @@ import {
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { askJson, askText, Percent, shares } from "./prompted.ts";
 
 const USUAL_PROMPT = "Generate a caption for this image";

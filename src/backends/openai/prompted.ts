@@ -14,7 +14,7 @@ import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatInput, ChatMessage, ContentPart, Usage } from "../../tasks/text-generation.ts";
 import type { ClassifyTextInput, SummarizationInput, TranslationInput } from "../../tasks/text-transforms.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
 import { isOpenAiService } from "./service.ts";
 

@@ -7,8 +7,8 @@
 import * as z from "zod";
 import type { RerankingInput } from "../../tasks/reranking.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { postJson } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 
 const RerankReply = z.looseObject({
 	results: z.array(z.looseObject({ index: z.int().nonnegative(), relevance_score: z.number() })),

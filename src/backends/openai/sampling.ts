@@ -1,8 +1,8 @@
 /** The fields of a request that `/chat/completions` and `/completions` share, under the names that engines know. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { can } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 
 export function sampling(input: ChatInput, call: Call): Record<string, unknown> {

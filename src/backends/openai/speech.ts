@@ -2,12 +2,12 @@
  * https://platform.openai.com/docs/api-reference/audio/createSpeech. Nothing is converted: an encoding that the route
  * has no name for is refused, and so is headerless sound at another rate than the one OpenAI makes.
  */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { soundTypeOf } from "../../media/types.ts";
 import type { SpeechInput } from "../../tasks/audio.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { postBytes } from "../http.ts";
-import type { Call } from "../upstream-failure.ts";
+import { postBytes } from "../transport/http.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 
 /** Hertz of OpenAI's `pcm`. */

@@ -8,12 +8,12 @@
  * have no words' times (Groq, vLLM), some no `verbose_json` at all (gpt-4o-transcribe, older vLLM).
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { extensionOf, soundTypeOf } from "../../media/types.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { postJson } from "../http.ts";
-import type { Call } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 
 const WordReply = z.looseObject({

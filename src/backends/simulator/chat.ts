@@ -1,5 +1,5 @@
 /** Text generation: generated replies as an OpenAI `chat.completion`, or as the events of a stream. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatChoice, ChatInput } from "../../tasks/text-generation.ts";
 import type { CallContext, Target, World } from "../backend.ts";

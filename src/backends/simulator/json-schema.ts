@@ -3,7 +3,7 @@
  * that it allows, each with one type.
  */
 import type { Schema } from "@cfworker/json-schema";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { GuardedSchema, isTooLarge, type JsonSchema } from "../../schemas/guarded-schema.ts";
 
 export type Type = "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";

@@ -1,5 +1,5 @@
 /** JSON mode: placeholders for the schema, or an object that says that it is simulated. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { ResponseFormat } from "../../tasks/text-generation.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { placeholder } from "./placeholder.ts";

@@ -2,11 +2,11 @@
  * Replies as OpenAI's events: the role, one event a token, the finish, then usage alone. The reader sets the pace: an
  * event is written when it is asked for, so a slow reader holds nothing in memory and one who leaves costs nothing.
  */
-import { AiError } from "../../errors.ts";
-import { DONE, frame } from "../../sse.ts";
+import { AiError } from "../../core/errors.ts";
+import { DONE, frame } from "../../streams/sse.ts";
 import type { Progress } from "../../tasks/task.ts";
 import type { ChatChunk, ChatDelta, ChatInput, Usage } from "../../tasks/text-generation.ts";
-import { StreamProgress } from "../progress.ts";
+import { StreamProgress } from "../transport/progress.ts";
 import type { Generated } from "./generation.ts";
 import { logprobsOf } from "./logprobs.ts";
 

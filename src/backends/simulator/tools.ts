@@ -6,7 +6,7 @@
  * Arguments are placeholders, or the JSON object that follows the name: `Use get_weather with {"city":"Paris"}`.
  */
 
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { placeholder } from "./placeholder.ts";

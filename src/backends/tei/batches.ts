@@ -3,7 +3,7 @@
  * operator chose otherwise. A smaller number is told in the refusal, and asked for again; one after the other, because
  * the server makes batches of its own from all that it is asked.
  */
-import { AiError, type FailureKey } from "../../errors.ts";
+import { AiError, type FailureKey } from "../../core/errors.ts";
 
 const USUAL_BATCH_SIZE = 32;
 /** 422, or 413 in newer versions. */

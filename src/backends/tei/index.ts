@@ -7,7 +7,7 @@
  */
 import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { Backend, CallContext } from "../backend.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { embedTexts } from "./embed.ts";
 import { classifyText } from "./predict.ts";
 import { rerank } from "./rerank.ts";

@@ -2,8 +2,8 @@
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { ClassifyTextInput } from "../../tasks/text-transforms.ts";
-import { postJson } from "../http.ts";
-import type { Call } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 
 const PredictReply = z.array(z.looseObject({ label: z.string(), score: z.number() })).min(1);
 

@@ -5,8 +5,8 @@
 import * as z from "zod";
 import type { RerankingInput } from "../../tasks/reranking.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { postJson } from "../http.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { postJson } from "../transport/http.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { inBatches } from "./batches.ts";
 
 const RerankReply = z.array(z.looseObject({ index: z.int().nonnegative(), score: z.number() }));

@@ -2,10 +2,10 @@
 import type * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
-import { postJson, postStream } from "../http.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
-import type { Call } from "../upstream-failure.ts";
+import { postJson, postStream } from "../transport/http.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, speaksOpenAi } from "./chat-body.ts";
 import { askMoondream } from "./moondream.ts";
 import { runChat } from "./native-chat.ts";

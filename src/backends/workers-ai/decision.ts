@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { DecisionInput } from "../../tasks/decision.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { runJson, value } from "./run.ts";
 
 const Shares = z.record(z.string(), z.number());

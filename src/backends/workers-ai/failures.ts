@@ -4,8 +4,8 @@
  * behind the backend is the operator's: the caller learns that this backend cannot serve, and another is asked.
  */
 import * as z from "zod";
-import { AiError, FAILURES, type FailureKey } from "../../errors.ts";
-import { type Call, type Refusal, sentenceFor } from "../upstream-failure.ts";
+import { AiError, FAILURES, type FailureKey } from "../../core/errors.ts";
+import { type Call, type Refusal, sentenceFor } from "../transport/upstream-failure.ts";
 
 /** By REST: `AiError: {name}: {description} ({request id})`. */
 const Envelope = z.looseObject({

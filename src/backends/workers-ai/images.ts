@@ -4,7 +4,7 @@ import { typeOf } from "../../media/types.ts";
 import type { ClassifyImageInput, DescribeImageInput, DetectObjectsInput } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { detectWithMoondream, readableSizeOf } from "./moondream.ts";
 import { byteList, type Inputs, runJson, upstreamModel, value } from "./run.ts";
 import { LabelsReply } from "./text.ts";

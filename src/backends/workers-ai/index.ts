@@ -12,7 +12,7 @@
  */
 import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { Backend, CallContext } from "../backend.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { bindingFetch } from "./binding.ts";
 import { generateText } from "./chat.ts";
 import { decide } from "./decision.ts";

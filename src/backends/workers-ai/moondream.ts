@@ -4,17 +4,17 @@
  * piece of what the whole reply has under the same name.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { imageSizeOf, type PixelSize } from "../../media/image-size.ts";
 import { typeOf } from "../../media/types.ts";
-import { isDone } from "../../sse.ts";
+import { isDone } from "../../streams/sse.ts";
 import { type DetectedObject, type DetectObjectsInput, undecodableImage } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { type ChatChunk, type ChatCompletion, type ChatInput, textOf } from "../../tasks/text-generation.ts";
-import { postTranslated, type Translator, type UpstreamEvent } from "../translated-stream.ts";
-import { type Call, failureOfBody } from "../upstream-failure.ts";
+import { postTranslated, type Translator, type UpstreamEvent } from "../transport/translated-stream.ts";
+import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { requestOf, resultOf, runJson, value } from "./run.ts";
 
 const Said = z.looseObject({

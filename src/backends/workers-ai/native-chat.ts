@@ -1,11 +1,11 @@
 /** A chat by `run`, in the model's own input shape. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { InputShape } from "../../models/model.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation.ts";
-import { postTranslated } from "../translated-stream.ts";
-import type { Call } from "../upstream-failure.ts";
+import { postTranslated } from "../transport/translated-stream.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, speaksOpenAi } from "./chat-body.ts";
 import { NativeReply, NativeTranslator, nativeCompletion } from "./native-reply.ts";
 import { requestOf, resultOf, runJson, upstreamModel } from "./run.ts";

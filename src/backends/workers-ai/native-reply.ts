@@ -7,12 +7,12 @@
  * in the text, as they are there.
  */
 import * as z from "zod";
-import { isDone } from "../../sse.ts";
+import { isDone } from "../../streams/sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput, Usage } from "../../tasks/text-generation.ts";
 import { SentUsage, usageOf } from "../../tasks/usage.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
-import type { Translator, UpstreamEvent } from "../translated-stream.ts";
-import { type Call, failureOfBody } from "../upstream-failure.ts";
+import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
+import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
 const TextCompletionReply = z.looseObject({
 	choices: z

@@ -5,7 +5,7 @@ import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
 import type { Model } from "../../models/model.ts";
 import type { ImageInput } from "../../tasks/images.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { byteList, type Inputs, runBytes, runJson, upstreamModel, value } from "./run.ts";
 
 const ImageReply = z.looseObject({ image: z.string().min(1) });

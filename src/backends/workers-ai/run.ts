@@ -6,8 +6,8 @@ import * as z from "zod";
 import { PRODUCT_MODELS } from "../../models/catalog.ts";
 import type { Model } from "../../models/model.ts";
 import type { Media } from "../../tasks/media.ts";
-import { postBytes, postJson, type RequestBody } from "../http.ts";
-import { type Call, failureOfShape, failureOfTarget } from "../upstream-failure.ts";
+import { postBytes, postJson, type RequestBody } from "../transport/http.ts";
+import { type Call, failureOfShape, failureOfTarget } from "../transport/upstream-failure.ts";
 
 export type Inputs =
 	| Record<string, unknown>

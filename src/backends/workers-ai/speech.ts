@@ -4,7 +4,7 @@ import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
 import { soundTypeOf } from "../../media/types.ts";
 import type { SpeechInput, TurnInput } from "../../tasks/audio.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { runBytes, runJson, upstreamModel, value } from "./run.ts";
 
 const AudioReply = z.looseObject({ audio: z.string().min(1) });

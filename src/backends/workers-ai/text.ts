@@ -6,7 +6,7 @@ import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
 import type { ClassifyTextInput, SummarizationInput, TranslationInput } from "../../tasks/text-transforms.ts";
 import { SentUsage, usageOf } from "../../tasks/usage.ts";
 import { embedTexts as embedByOpenAi } from "../openai/embeddings.ts";
-import { type Call, failureOfShape } from "../upstream-failure.ts";
+import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { runJson, upstreamModel, value } from "./run.ts";
 
 /** Of one request. bge-m3 takes more as contexts. */

@@ -5,7 +5,7 @@ import { soundTypeOf } from "../../media/types.ts";
 import type { Transcript, TranscriptionInput, TranscriptSegment } from "../../tasks/audio.ts";
 import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { Call } from "../upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { byteList, type Inputs, runJson, upstreamModel, value } from "./run.ts";
 
 const TimedWord = z.looseObject({ word: z.string(), start: z.number(), end: z.number() });

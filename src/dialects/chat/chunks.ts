@@ -3,9 +3,9 @@
  * from engines of all kinds, so only the fields that are used are looked at, and any may be absent or `null`.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
-import { isRecord, parseJson } from "../../json.ts";
-import { DONE, frame, isDone } from "../../sse.ts";
+import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { DONE, frame, isDone } from "../../streams/sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ToolCallDelta } from "../../tasks/text-generation.ts";
 import { SentUsage } from "../../tasks/usage.ts";
 

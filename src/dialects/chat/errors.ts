@@ -2,8 +2,8 @@
  * How chat dialects say that something is wrong: in the input, where no schema of the product says it, and at the end
  * of a stream, where the product documents nothing and OpenAI's clients know the form below.
  */
-import { AiError } from "../../errors.ts";
-import { frame } from "../../sse.ts";
+import { AiError } from "../../core/errors.ts";
+import { frame } from "../../streams/sse.ts";
 
 /** OpenAI's word for what went wrong. */
 function errorType({ status }: AiError): string {

@@ -1,6 +1,6 @@
 /** What the chat streams have in common, whatever they write: one `[DONE]`, or one error frame and none. */
-import { AiError } from "../../errors.ts";
-import { isDone, mapEvents } from "../../sse.ts";
+import { AiError } from "../../core/errors.ts";
+import { isDone, mapEvents } from "../../streams/sse.ts";
 import { errorFrame } from "./errors.ts";
 
 interface ChatEventStages {

@@ -4,9 +4,9 @@
  * the text is taken for one.
  */
 
-import { isRecord, parseJson } from "../../json.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
-import { DONE, frame, mapEvents } from "../../sse.ts";
+import { DONE, frame, mapEvents } from "../../streams/sse.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type {
 	AssistantMessage,

@@ -4,8 +4,8 @@
  * is never asked for a grammar that this model was not trained on.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
-import { isRecord, parseJson } from "../../json.ts";
+import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, fieldsOf, perModel, present } from "../fields.ts";

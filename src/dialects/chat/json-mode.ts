@@ -1,6 +1,6 @@
 /** JSON mode: the format that a caller asks for, and the reply held to it. */
-import { AiError } from "../../errors.ts";
-import { isRecord } from "../../json.ts";
+import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
 import { GuardedSchema, isTooLarge, type Longest } from "../../schemas/guarded-schema.ts";
 import type { ResponseFormat } from "../../tasks/text-generation.ts";
 import { invalidInput } from "./errors.ts";

@@ -3,8 +3,8 @@
  * the one call of an answer in the older form. In the history it is read in `messages.ts`.
  */
 
-import { isRecord, parseJson } from "../../json.ts";
-import { DONE, frame, isDone, mapEvents } from "../../sse.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { ChatCompletion } from "../../tasks/text-generation.ts";
 import { errorFrame, invalidInput } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 /** Messages as callers write them, to messages as engines take them. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation.ts";
 import { present } from "../fields.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";

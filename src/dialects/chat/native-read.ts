@@ -1,5 +1,5 @@
 /** Native chat inputs (`{prompt}` or `{messages}`) to a chat input. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation.ts";
 import type { Reader } from "../dialect.ts";

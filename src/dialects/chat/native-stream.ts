@@ -6,7 +6,7 @@
  * product documents that it cannot be.
  */
 import { can, type Model } from "../../models/model.ts";
-import { DONE, frame } from "../../sse.ts";
+import { DONE, frame } from "../../streams/sse.ts";
 import type { Usage } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";

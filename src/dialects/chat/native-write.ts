@@ -6,8 +6,8 @@
  * in the text.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
-import { isRecord, parseJson } from "../../json.ts";
+import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { AssistantMessage, ChatCompletion, ChatInput, ToolCall } from "../../tasks/text-generation.ts";
 import type { WriteContext, Writer } from "../dialect.ts";
 import { chatReply } from "./call.ts";

@@ -7,7 +7,7 @@
  * that most engines have. Read leniently, `reasoning_effort` also takes the names that OpenAI added since.
  */
 import * as z from "zod";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import { defaulted, fieldsOf } from "../fields.ts";

@@ -3,8 +3,8 @@
  * text does not show what is needed.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, parseJson } from "../../json.ts";
-import { DONE, frame } from "../../sse.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
+import { DONE, frame } from "../../streams/sse.ts";
 import type { ChatChunk, Usage } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";

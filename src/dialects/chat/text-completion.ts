@@ -1,6 +1,6 @@
 /** Replies to a prompt as OpenAI's older completions have them: `text_completion`. */
 import * as z from "zod";
-import { DONE, frame } from "../../sse.ts";
+import { DONE, frame } from "../../streams/sse.ts";
 import type { ChatCompletion, Usage } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";

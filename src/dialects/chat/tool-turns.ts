@@ -3,7 +3,7 @@
  * before it; the product's callers often have no ids at all, so ids are made and results matched, always alike.
  */
 import * as z from "zod";
-import { isRecord, parseJson } from "../../json.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { ToolCall } from "../../tasks/text-generation.ts";
 import { invalidInput } from "./errors.ts";
 

@@ -3,7 +3,7 @@
  * into the alternatives of an array, so a tool that no engine can use is refused behind it, with 8001 (observed).
  */
 import * as z from "zod";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
 import { invalidInput } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 /** What a reply used: which of an engine's counts to believe, and how native replies write them. */
 import * as z from "zod";
-import { frame } from "../../sse.ts";
+import { frame } from "../../streams/sse.ts";
 import type { Usage } from "../../tasks/text-generation.ts";
 
 const details = {

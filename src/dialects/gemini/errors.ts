@@ -1,5 +1,5 @@
 /** Failures as Google's APIs have them: https://cloud.google.com/apis/design/errors. */
-import type { AiError } from "../../errors.ts";
+import type { AiError } from "../../core/errors.ts";
 import { clientStatus } from "../client-failure.ts";
 
 export interface GeminiError {

@@ -1,5 +1,5 @@
 /** Google's Gemini dialect, for `…/v1beta/models/{model}:generateContent` on every chat model. Not in the product. */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { chatCall, chatReply } from "../chat/call.ts";
 import type { Dialect } from "../dialect.ts";
 import { GenerateContentResponse, responseOf } from "./reply.ts";

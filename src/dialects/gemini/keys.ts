@@ -1,5 +1,5 @@
 /** Names of fields in a protocol buffer's JSON: `lowerCamelCase`, and `snake_case`, which Google's API takes as well. */
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 
 /** Objects with keys of the caller's own. */
 const CALLERS_OWN = new Set([

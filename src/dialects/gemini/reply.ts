@@ -3,7 +3,7 @@
  * are left out unless `includeThoughts` asks for them; `thoughtsTokenCount` counts them all the same.
  */
 import * as z from "zod";
-import { isRecord, parseJson } from "../../json.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
 import { reasoningOf } from "../chat/chunks.ts";

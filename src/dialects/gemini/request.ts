@@ -5,7 +5,7 @@
  * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and do nothing.
  */
 import * as z from "zod";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";

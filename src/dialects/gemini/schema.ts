@@ -1,5 +1,5 @@
 /** Google's `Schema` (https://ai.google.dev/api/caching#Schema), a part of OpenAPI's, to JSON Schema. */
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 
 /** Without a meaning in JSON Schema. */
 const LEFT_OUT = new Set(["example", "propertyOrdering", "nullable"]);

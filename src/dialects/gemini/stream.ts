@@ -2,9 +2,9 @@
  * Chat streams to the events of `streamGenerateContent`: `data:` lines without an end mark. A call is one part, so it is
  * sent when its candidate finishes. The last event of each candidate has its reason and the counts.
  */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Part } from "../../models/gemini-wire.ts";
-import { frame, mapEvents } from "../../sse.ts";
+import { frame, mapEvents } from "../../streams/sse.ts";
 import type { ChatChunk, ToolCall, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import { parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";

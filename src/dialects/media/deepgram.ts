@@ -6,7 +6,7 @@
  * are checked and then left to the engine's own settings.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/model.ts";
 import type { Word } from "../../tasks/audio.ts";
 import type { Reader, Writer } from "../dialect.ts";

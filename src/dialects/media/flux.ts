@@ -6,7 +6,7 @@
  * not name, is there; a closing websocket has code 1000 where Deepgram gives none.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { TranscriptionEvent } from "../../tasks/live-transcription.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";

@@ -1,6 +1,6 @@
 /** FLUX.2: a form is the only input. Its fields are text; what they must be is of the model's launch note. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import { undecodableImage } from "../../tasks/images.ts";
 import type { Media } from "../../tasks/media.ts";

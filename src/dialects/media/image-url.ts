@@ -2,7 +2,7 @@
  * Addresses of images. An engine fetches what it is told to, from the network and the disk that it stands on: a caller
  * may send it to the public web, by https, and nowhere else.
  */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 
 export interface ImageRules {
 	/** Whether an image must come inside the request. */

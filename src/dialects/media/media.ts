@@ -4,7 +4,7 @@
  * look, so an array of millions of numbers costs one loop and no copy; `read` decodes what it needs.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { hasTooManySegments } from "../../media/image-size.ts";
 import { maySound, mediaTypeOf } from "../../media/types.ts";
 import { undecodableImage } from "../../tasks/images.ts";

@@ -9,8 +9,8 @@
  * word; `reasoning.grounding` is empty; the times in `metrics` are 0 where the engine does not say them.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
-import { DONE, frame } from "../../sse.ts";
+import { AiError } from "../../core/errors.ts";
+import { DONE, frame } from "../../streams/sse.ts";
 import type { DetectObjectsOutput } from "../../tasks/images.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { ChatChunk, ChatCompletion, ContentPart, Usage } from "../../tasks/text-generation.ts";

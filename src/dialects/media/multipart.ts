@@ -1,7 +1,7 @@
 /** `multipart/form-data` bodies, read before validation so that readers stay synchronous. */
 import { Buffer } from "node:buffer";
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Media } from "../../tasks/media.ts";
 
 type Bytes = Media["bytes"];

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { LiveTranscriptionInput } from "../../tasks/live-transcription.ts";
 import type { Dialect, Reader, WriteContext, Writer } from "../dialect.ts";

@@ -5,7 +5,7 @@
  * and put together behind it ({@link together}).
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";

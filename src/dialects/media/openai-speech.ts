@@ -3,7 +3,7 @@
  * knows them. A strict route takes only the speakers that the model has. `instructions` have no counterpart in the models here, and are dropped.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { SpeechInput } from "../../tasks/audio.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";

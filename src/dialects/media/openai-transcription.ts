@@ -1,6 +1,6 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { present } from "../fields.ts";

@@ -1,6 +1,6 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the sound itself. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, Model, OutputShape } from "../../models/model.ts";
 import type { SpeechInput } from "../../tasks/audio.ts";

@@ -1,6 +1,6 @@
 /** Images in: classification, object detection, description. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, Model, OutputShape } from "../../models/model.ts";
 import type { Media } from "../../tasks/media.ts";

@@ -1,6 +1,6 @@
 /** The content blocks of a Messages request, one at a time, so that a fault names its block. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { ContentPart } from "../../tasks/text-generation.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
 import { checkImageUrl } from "../media/image-url.ts";

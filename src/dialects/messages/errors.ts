@@ -2,7 +2,7 @@
  * Failures as Anthropic names them: https://docs.anthropic.com/en/api/errors. Statuses are the gateway's, but for those
  * that clients act on: a model that does not exist is 404, a prompt that is too long 400.
  */
-import type { AiError } from "../../errors.ts";
+import type { AiError } from "../../core/errors.ts";
 import { clientStatus } from "../client-failure.ts";
 
 export interface MessagesError {

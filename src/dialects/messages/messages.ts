@@ -2,7 +2,7 @@
  * Anthropic's Messages dialect, for `POST /ai/v1/messages` on every chat model. The product has the route for
  * third-party models alone.
  */
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { chatCall, chatReply } from "../chat/call.ts";
 import type { Dialect } from "../dialect.ts";
 import { Message, messageOf } from "./reply.ts";

@@ -6,7 +6,7 @@
  * an empty `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
  */
 import * as z from "zod";
-import { isRecord, parseJson } from "../../json.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,

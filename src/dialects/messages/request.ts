@@ -9,7 +9,7 @@
  * `container` and files by id are not known; what only Anthropic knows is accepted and does nothing where another answers.
  */
 import * as z from "zod";
-import type { AiError } from "../../errors.ts";
+import type { AiError } from "../../core/errors.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import { contentRules } from "../chat/content-rules.ts";

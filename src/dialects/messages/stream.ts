@@ -6,10 +6,10 @@
  * prompt where the first chunk brings it, else the gateway's own; all counts are in `message_delta`. Events of Anthropic's own are passed on, but for
  * their number: the blocks before them may be another engine's.
  */
-import { AiError } from "../../errors.ts";
-import { isRecord, parseJson } from "../../json.ts";
+import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import { promptTokens } from "../../metering/measure.ts";
-import { mapEvents, namedFrame } from "../../sse.ts";
+import { mapEvents, namedFrame } from "../../streams/sse.ts";
 import type {
 	ChatChunk,
 	ChatDelta,

@@ -9,7 +9,7 @@
  * tools themselves. Where Anthropic would do the search (`tool_search_tool_…`), all tools go to the engine.
  */
 import * as z from "zod";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 import type { ChatInput } from "../../tasks/text-generation.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";

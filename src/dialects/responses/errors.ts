@@ -3,7 +3,7 @@
  * that never became one, `{"error":{"code":"invalid_prompt","message":"AiError: …"}}`.
  */
 import * as z from "zod";
-import type { AiError } from "../../errors.ts";
+import type { AiError } from "../../core/errors.ts";
 import { failureMessage } from "../failure-message.ts";
 import { openAiCode } from "../openai-error.ts";
 

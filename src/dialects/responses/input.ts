@@ -10,7 +10,7 @@
  * A call of a tool that OpenAI hosts stands for nothing here and is left out: its result is in the text that follows it.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";

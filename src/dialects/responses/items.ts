@@ -1,6 +1,6 @@
 /** The items of a response's `output`: their shapes, as OpenAI has them, and how each begins. */
 import * as z from "zod";
-import { parseJson } from "../../json.ts";
+import { parseJson } from "../../core/json.ts";
 import type { ToolName } from "./tool-names.ts";
 
 const Status = z.enum(["in_progress", "completed", "incomplete"]);

@@ -7,9 +7,9 @@
  * some clients know only the one, some only the other. Its `error` is written twice too, as OpenAI documents it
  * (flat) and as OpenAI sends it (nested), which is what the Python SDK looks at.
  */
-import { AiError } from "../../errors.ts";
-import { parseJson } from "../../json.ts";
-import { mapEvents, namedFrame } from "../../sse.ts";
+import { AiError } from "../../core/errors.ts";
+import { parseJson } from "../../core/json.ts";
+import { mapEvents, namedFrame } from "../../streams/sse.ts";
 import type { ChatChunk, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
 import { laterUsage } from "../../tasks/usage.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";

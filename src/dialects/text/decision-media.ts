@@ -1,6 +1,6 @@
 /** Images, sound and videos that come with a decision's state: embedded, and within the product's limits. */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import { maySound, mediaTypeOf } from "../../media/types.ts";
 import type { DecisionInput } from "../../tasks/decision.ts";

@@ -6,7 +6,7 @@
  * objects reach the engine as JSON.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { DecisionAnswer, Question } from "../../tasks/decision.ts";
 import type { Reader, Writer } from "../dialect.ts";

@@ -3,7 +3,7 @@
  * read here; bge-m3's `response: null` and `meta` beside its vectors (observed) are not written.
  */
 import * as z from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/model.ts";
 import type { EmbeddingsOutput } from "../../tasks/text-embeddings.ts";
 import type { Reader, Rendered, Writer } from "../dialect.ts";

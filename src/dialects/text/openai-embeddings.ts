@@ -5,9 +5,9 @@
  * holds as many texts as the model's native route allows, not 2048.
  */
 import * as z from "zod";
+import { approximateTokens } from "../../metering/token-estimate.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import { approximateTokens } from "../../token-estimate.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
 import { encodeBase64 } from "../media/media.ts";

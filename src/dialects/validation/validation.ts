@@ -1,6 +1,6 @@
 /** The caller's inputs against a dialect's schema; what does not fit is refused as 5006, in the product's words. */
 import type { z } from "zod";
-import { AiError } from "../../errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { describeFaults } from "./findings.ts";
 
 /** Each may be a fault, and a fault takes a thousand bytes until it is told. Lists of numbers, which are files, are free. */

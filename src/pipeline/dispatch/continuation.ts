@@ -1,7 +1,8 @@
 /** How a second engine is asked for the rest of an answer. Pure. */
-import type { PlannedTarget } from "../../request.ts";
+
 import { asksForAudio, type ChatInput } from "../../tasks/text-generation.ts";
-import type { Said, Segment } from "./said.ts";
+import type { PlannedTarget } from "../plan.ts";
+import type { Said, Segment } from "./transcript.ts";
 
 export interface Question {
 	input: ChatInput;

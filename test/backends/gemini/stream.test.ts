@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AiError } from "../../../src/errors.ts";
+import { AiError } from "../../../src/core/errors.ts";
 import blockedSse from "../../fixtures/gemini/blocked.sse?raw";
 import chatJson from "../../fixtures/gemini/chat.json?raw";
 import chatSse from "../../fixtures/gemini/chat.sse?raw";

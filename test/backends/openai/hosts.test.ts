@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HOSTS } from "../../../src/backends/openai/hosts.ts";
-import { AUTHORS } from "../../../src/config/authors.ts";
+import { PROVIDERS } from "../../../src/providers/providers.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation.ts";
 import { ask, says } from "./ask.ts";
 
@@ -65,7 +65,7 @@ const without = (...names: string[]) => USUAL.filter((name) => !names.includes(n
 
 describe("a hosted service", () => {
 	it("is known for every author whose key makes a backend of this kind", () => {
-		const hosts = Object.values(AUTHORS)
+		const hosts = Object.values(PROVIDERS)
 			.filter(({ kind }) => kind === "openai")
 			.map(({ url }) => new URL(url).hostname)
 			.filter((hostname) => hostname !== "api.openai.com");

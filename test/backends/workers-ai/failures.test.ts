@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AiError, FAILURES } from "../../../src/errors.ts";
+import { type AiError, FAILURES } from "../../../src/core/errors.ts";
 import authentication from "../../fixtures/workers-ai/error-authentication.json?raw";
 import badInput from "../../fixtures/workers-ai/error-bad-input.json?raw";
 import capacity from "../../fixtures/workers-ai/error-capacity.json?raw";

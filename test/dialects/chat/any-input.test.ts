@@ -1,10 +1,10 @@
 /** Whatever a caller sends, a chat reader gives an input that an engine can be asked, or says what is wrong with it. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import { nativeDialect } from "../../../src/dialects/index.ts";
-import { AiError } from "../../../src/errors.ts";
 import { GUARD, KIMI, LEGACY, LLAMA, MISTRAL, read, SCOUT, VISION } from "./chat.ts";
 
 const any = fc.jsonValue({ maxDepth: 2 });

@@ -5,7 +5,7 @@ import { nativeDialect } from "../../../src/dialects/index.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { Model } from "../../../src/models/model.ts";
-import { DONE, frame } from "../../../src/sse.ts";
+import { DONE, frame } from "../../../src/streams/sse.ts";
 import type { Answer } from "../../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput, Usage } from "../../../src/tasks/text-generation.ts";
 import { streamAnswer } from "../exchange.ts";

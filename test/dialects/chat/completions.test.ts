@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
-import { DONE, frame } from "../../../src/sse.ts";
+import { DONE, frame } from "../../../src/streams/sse.ts";
 import {
 	chunk,
 	completion,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { AiError, type FailureKey } from "../../../src/core/errors.ts";
 import { errorFrame } from "../../../src/dialects/chat/errors.ts";
-import { AiError, type FailureKey } from "../../../src/errors.ts";
 
 describe("errorFrame", () => {
 	it("is one event with the REST API's message, OpenAI's type and the product's code", () => {

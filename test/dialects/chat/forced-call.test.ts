@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { mendForcedCall } from "../../../src/dialects/chat/forced-call.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
-import { AiError } from "../../../src/errors.ts";
 import type { ChatChunk, ChatCompletion, ChatInput } from "../../../src/tasks/text-generation.ts";
 import { streamAnswer } from "../exchange.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DONE, frame } from "../../../src/sse.ts";
+import { DONE, frame } from "../../../src/streams/sse.ts";
 import {
 	chunk,
 	completion,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
-import { DONE, frame } from "../../../src/sse.ts";
+import { DONE, frame } from "../../../src/streams/sse.ts";
 import {
 	chunk,
 	completion,

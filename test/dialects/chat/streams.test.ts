@@ -1,13 +1,13 @@
 /** What every chat stream must keep to, whichever dialect it is written in. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { openaiCompletions } from "../../../src/dialects/chat/completions.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import type { Dialect } from "../../../src/dialects/dialect.ts";
 import { nativeDialect } from "../../../src/dialects/index.ts";
-import { AiError } from "../../../src/errors.ts";
 import type { Model } from "../../../src/models/model.ts";
-import { DONE } from "../../../src/sse.ts";
+import { DONE } from "../../../src/streams/sse.ts";
 import { streamAnswer } from "../exchange.ts";
 import {
 	anyCuts,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { geminiContent } from "../../../src/dialects/gemini/gemini.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
-import { AiError } from "../../../src/errors.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation.ts";
 import { CHAT_MODEL } from "../responses/fixtures.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { fluxLive } from "../../../src/dialects/media/flux.ts";
-import { AiError } from "../../../src/errors.ts";
 import { productModel, read, refusal } from "../exchange.ts";
 import { collect, framesFor, type TestSession, testSession, turn } from "./live.ts";
 

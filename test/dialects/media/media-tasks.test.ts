@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { AiError } from "../../../src/core/errors.ts";
 import type { Reader, Writer } from "../../../src/dialects/dialect.ts";
 import { moondreamReader, moondreamWriter } from "../../../src/dialects/media/moondream.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
@@ -14,7 +15,6 @@ import { textToImageReaders, textToImageWriters } from "../../../src/dialects/me
 import { textToSpeechReaders, textToSpeechWriters } from "../../../src/dialects/media/text-to-speech.ts";
 import { turnReader, turnWriter } from "../../../src/dialects/media/turn-detection.ts";
 import { visionReaders, visionWriters } from "../../../src/dialects/media/vision.ts";
-import { AiError } from "../../../src/errors.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { InputShape, Model, OutputShape, TaskTitle } from "../../../src/models/model.ts";
 import { read } from "../exchange.ts";

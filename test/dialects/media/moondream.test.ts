@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import type { Rendered } from "../../../src/dialects/dialect.ts";
 import {
 	moondreamReader as reader,
 	moondreamWriter as writer,
 } from "../../../src/dialects/media/moondream.ts";
-import { AiError } from "../../../src/errors.ts";
 import type { ChatCompletion } from "../../../src/tasks/text-generation.ts";
 import { productModel, type Read, read, refusal, streamAnswer, write } from "../exchange.ts";
 import { base64, png } from "../samples.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { AiError, type FailureKey } from "../../../src/core/errors.ts";
 import { clientStatus } from "../../../src/dialects/client-failure.ts";
 import { messagesError } from "../../../src/dialects/messages/errors.ts";
-import { AiError, type FailureKey } from "../../../src/errors.ts";
 
 it.each([
 	["missingProviderKey", 402, "billing_error"],

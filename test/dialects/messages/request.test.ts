@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AiError } from "../../../src/errors.ts";
+import { AiError } from "../../../src/core/errors.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { CHAT_MODEL } from "../responses/fixtures.ts";
 import { ASKED, readChat, verbatimOf } from "./fixtures.ts";

@@ -2,8 +2,8 @@
 import OpenAI from "openai";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
-import { AiError } from "../../../src/errors.ts";
 import type { TaskAnswer } from "../../../src/tasks/task.ts";
 import {
 	answered,

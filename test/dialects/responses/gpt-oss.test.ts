@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { AiError } from "../../../src/core/errors.ts";
 import type { WriteContext } from "../../../src/dialects/dialect.ts";
 import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
-import type { AiError } from "../../../src/errors.ts";
 import type { TaskAnswer } from "../../../src/tasks/task.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation.ts";
 import {

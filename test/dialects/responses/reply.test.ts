@@ -1,10 +1,10 @@
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { AiError } from "../../../src/core/errors.ts";
 import { responsesError } from "../../../src/dialects/responses/errors.ts";
 import type { ResponseObject } from "../../../src/dialects/responses/reply.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
-import { AiError } from "../../../src/errors.ts";
 import { answered, completion, contextOf, jsonOf, USAGE } from "./fixtures.ts";
 
 const write = (message: Parameters<typeof completion>[0], finish = "stop", body: object = { input: "hi" }) =>

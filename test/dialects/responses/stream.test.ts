@@ -1,8 +1,8 @@
 /// <reference types="vite/client" />
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
-import { AiError } from "../../../src/errors.ts";
 import type { ChatChunk } from "../../../src/tasks/text-generation.ts";
 import recorded from "../../fixtures/openai/llama-cpp/chat.sse?raw";
 import {

@@ -1,13 +1,13 @@
 /** What holds for every reader of a small task, whatever is sent. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import type { Reader } from "../../../src/dialects/dialect.ts";
 import { decisionReader } from "../../../src/dialects/text/decision.ts";
 import { embeddingsReaders } from "../../../src/dialects/text/embeddings.ts";
 import { openaiEmbeddings } from "../../../src/dialects/text/openai-embeddings.ts";
 import { rerankReader } from "../../../src/dialects/text/reranking.ts";
 import { textTransformReaders } from "../../../src/dialects/text/text-transforms.ts";
-import { AiError } from "../../../src/errors.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { InputShape, Model } from "../../../src/models/model.ts";
 import { read } from "../exchange.ts";

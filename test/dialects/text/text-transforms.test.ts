@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { AiError } from "../../../src/core/errors.ts";
 import { textTransformReaders, textTransformWriters } from "../../../src/dialects/text/text-transforms.ts";
-import { AiError } from "../../../src/errors.ts";
 import { productModel, read, refusal, write } from "../exchange.ts";
 
 const distilbert = productModel("@cf/huggingface/distilbert-sst-2-int8");

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { AiError } from "../../../src/core/errors.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
-import { AiError } from "../../../src/errors.ts";
 
 function refusal(schema: z.ZodType, inputs: unknown): string {
 	try {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { settingsFor, wantsLocalEngines } from "../../../scripts/engines/local.ts";
 import { readName } from "../../../scripts/engines/names.ts";
 import type { Engine } from "../../../scripts/engines/probe.ts";
-import { configure } from "../../../src/config.ts";
+import { configure } from "../../../src/config/index.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");

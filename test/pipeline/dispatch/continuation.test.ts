@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isJoinable, questionsFor } from "../../../src/pipeline/dispatch/continuation.ts";
-import { Said } from "../../../src/pipeline/dispatch/said.ts";
-import type { Continuation } from "../../../src/request.ts";
+import { Said } from "../../../src/pipeline/dispatch/transcript.ts";
+import type { Continuation } from "../../../src/pipeline/plan.ts";
 import type { ChatDelta, ChatInput } from "../../../src/tasks/text-generation.ts";
 import { target } from "./world.ts";
 

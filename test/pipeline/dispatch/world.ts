@@ -1,10 +1,10 @@
 /** Engines that a test scripts, call by call, under a clock that moves only when somebody waits. */
-import type { AiError } from "../../../src/errors.ts";
+import type { AiError } from "../../../src/core/errors.ts";
+import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
-import { Flights } from "../../../src/objects/flights.ts";
-import { IsolateHealth } from "../../../src/objects/health.ts";
+import { SingleFlight } from "../../../src/pipeline/dispatch/single-flight.ts";
 import { type Dispatched, dispatch } from "../../../src/pipeline/dispatch.ts";
-import type { Plan, PlannedTarget } from "../../../src/request.ts";
+import type { Plan, PlannedTarget } from "../../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation.ts";
 
@@ -74,7 +74,7 @@ export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOpt
 		uuid: () => `id-${++ids}`,
 		random: () => random,
 		log: ({ code }: AiError, id: string) => logged.push([id, code]),
-		flights: new Flights<Dispatched>(),
+		flights: new SingleFlight<Dispatched>(),
 		waitUntil: () => {},
 		health: new IsolateHealth({ now: () => clock.now, waitUntil: () => {} }),
 		/** The clock jumps, unless the test rings itself. */

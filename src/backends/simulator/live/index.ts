@@ -4,7 +4,7 @@
  * so much speech, growing by tenths while it lasts. The same sound gives the same events, however it is cut into
  * pieces and whenever it comes: no clock is asked.
  */
-import { AiError } from "../../../errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import type {
 	ListenCommand,
 	LiveTranscriptionInput,

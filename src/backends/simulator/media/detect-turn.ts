@@ -1,5 +1,5 @@
 /** Turn detection: undecided, whatever the sound. */
-import { AiError } from "../../../errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import type { TurnInput, TurnOutput } from "../../../tasks/audio.ts";
 import { rawFormatOf } from "./raw-format.ts";
 import { isWav } from "./riff.ts";

@@ -4,7 +4,7 @@ import { GIF } from "image-size/types/gif";
 import { HEIF } from "image-size/types/heif";
 import { PNG } from "image-size/types/png";
 import { WEBP } from "image-size/types/webp";
-import { AiError } from "../../../errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import { undecodableImage } from "../../../tasks/images.ts";
 
 /** Larger images are refused. */

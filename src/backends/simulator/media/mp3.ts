@@ -2,7 +2,7 @@
  * MP3 files of silence. Every MP3 encoder for JavaScript has the LGPL, which would bind the users of the bundle; frames
  * of silence need no encoder: a header, and zeros (ISO/IEC 11172-3 and 13818-3, layer III, one channel).
  */
-import { AiError } from "../../../errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import type { SpeechInput } from "../../../tasks/audio.ts";
 
 const MPEG1_KILOBITS = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];

@@ -1,6 +1,6 @@
 /** What a sound file says of itself: nothing is decoded, so any format with readable headers will do. */
 import { type IAudioMetadata, parseBuffer } from "music-metadata";
-import { AiError } from "../../../errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import { MeteredBytes } from "../../../media/metered-bytes.ts";
 import type { Media } from "../../../tasks/media.ts";
 import { rawFormatOf } from "./raw-format.ts";

@@ -5,7 +5,7 @@
  */
 import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
-import { AiError } from "../../../errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import type { ImageInput } from "../../../tasks/images.ts";
 import type { Media } from "../../../tasks/media.ts";
 import { measureImage } from "./measure-image.ts";

@@ -7,7 +7,7 @@
  * player: they are refused. A text longer than a minute is shortened in time, so that it ends within the minute.
  */
 import { WaveFile } from "wavefile";
-import { AiError } from "../../../errors.ts";
+import { AiError } from "../../../core/errors.ts";
 import type { SpeechInput } from "../../../tasks/audio.ts";
 import type { Media } from "../../../tasks/media.ts";
 import { mp3Writer } from "./mp3.ts";

@@ -3,7 +3,7 @@ import { decode as decodePng } from "fast-png";
 import { expect, it } from "vitest";
 import type { CallContext } from "../../../../src/backends/backend.ts";
 import { mediaTasks } from "../../../../src/backends/simulator/media/index.ts";
-import { AiError } from "../../../../src/errors.ts";
+import { AiError } from "../../../../src/core/errors.ts";
 import type { Model } from "../../../../src/models/model.ts";
 import { RED_SQUARE } from "./fixtures.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { WaveFile } from "wavefile";
 import { textToSpeech } from "../../../../src/backends/simulator/media/text-to-speech.ts";
 import { transcribe } from "../../../../src/backends/simulator/media/transcribe.ts";
-import { AiError } from "../../../../src/errors.ts";
+import { AiError } from "../../../../src/core/errors.ts";
 import type { SpeechInput, TranscriptionInput } from "../../../../src/tasks/audio.ts";
 import type { Media } from "../../../../src/tasks/media.ts";
 import { flacHeader, RED_SQUARE } from "./fixtures.ts";

@@ -1,0 +1,25 @@
+/** Whose token it is, to the ledger, and what the token itself allows. */
+import type { Budget, RateLimit } from "../admission.ts";
+import type { TokenLimits } from "../token-command.ts";
+
+/** A token that holds, and its own limits. */
+export interface Bearer {
+	id: string;
+	limits: TokenLimits;
+}
+
+/** A token's own limits, beside those of the account and the model. */
+export function withOwnLimits(
+	{ budgets, rates }: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
+	bearer: Bearer | undefined,
+): { budgets: readonly Budget[]; rates: readonly RateLimit[] } {
+	if (!bearer) return { budgets, rates };
+	const { id, limits } = bearer;
+	const key = `token:${id}`;
+	const { dailyMicroNeurons: microNeurons, requestsPerMinute: perMinute } = limits;
+	return {
+		budgets:
+			microNeurons === undefined ? budgets : [...budgets, { key, microNeurons, failure: "budgetExceeded" }],
+		rates: perMinute === undefined ? rates : [...rates, { key, perMinute }],
+	};
+}

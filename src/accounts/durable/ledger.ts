@@ -1,0 +1,298 @@
+/**
+ * An account's requests and neurons: reserve, settle, expire. The only writer of its tables.
+ *
+ * What an admission needs (rate windows, spent and reserved neurons of the day and the month, open requests) is in memory,
+ * exact, and rebuilt from the tables at the start. An admission writes one row. A settlement updates it and adds to the
+ * day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
+ */
+import type { Admission, Admitted, RateLimit, Settlement } from "../admission.ts";
+import {
+	ForwardClock,
+	type Instant,
+	logCorrection,
+	monthOf,
+	nextMidnight,
+	nextMonth,
+	utcDay,
+} from "../clock.ts";
+import { type Bearer, withOwnLimits } from "./bearer.ts";
+import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
+import { type Refusal, refuse } from "./judged-refusal.ts";
+import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
+import { Refusals } from "./refusals.ts";
+import type { OpenRequest } from "./request-rows.ts";
+import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
+import { atEstimate, sound } from "./settlements.ts";
+import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
+import { Windows } from "./windows.ts";
+
+/** A request, and who vouches for it where it is not the operator. */
+export interface Asking {
+	admission: Admission;
+	bearer: Bearer | undefined;
+}
+
+/** Of more nobody needs to know. */
+const MAX_ROOM = 1_000_000;
+
+type Asked = Pick<Admission, "model" | "unpriced" | "worth"> & Pick<LimitStatusQuery, "budgets" | "rates">;
+
+interface Judgement {
+	answer: Admitted;
+	/** The token's own among them. */
+	rates: readonly RateLimit[];
+	/** Micro-neurons. */
+	reserved: number;
+}
+
+export class Ledger {
+	readonly refusals: Refusals;
+	readonly #storage: Pick<DurableObjectStorage, "sql" | "transactionSync">;
+	readonly #clock: ForwardClock;
+	readonly #requests: Requests;
+	readonly #usage: Usage;
+	readonly #windows = new Windows();
+	#budgets: Budgets;
+	/** By ticket. */
+	readonly #open = new Map<string, OpenRequest>();
+
+	/** `clock`: milliseconds since the epoch. */
+	constructor(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">, clock: () => number) {
+		this.#storage = storage;
+		Requests.create(storage.sql);
+		Usage.create(storage.sql);
+		Refusals.create(storage.sql);
+		this.#requests = new Requests(storage.sql);
+		this.#usage = new Usage(storage.sql);
+		this.refusals = new Refusals(storage.sql);
+		this.#clock = new ForwardClock(clock, Math.max(this.#requests.latest(), this.#usage.latest()));
+		this.#budgets = new Budgets(utcDay(clock()));
+		const instant = this.#clock.read();
+		if (instant.corrected !== undefined) logCorrection(instant.corrected);
+		this.#rebuild(instant.now);
+	}
+
+	/** What admission needs to know, from the tables. */
+	#rebuild(now: number): void {
+		this.#windows.clear();
+		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
+			this.#windows.count(rateKeys, admittedAt);
+		this.#budgets = new Budgets(utcDay(now));
+		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#budgets.day)))
+			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
+		this.#open.clear();
+		for (const request of this.#requests.underWay()) this.#hold(request, now);
+	}
+
+	/** The account's time: not before an earlier one, but for the correction of a clock that ran ahead. */
+	now(): number {
+		return this.#read().now;
+	}
+
+	/**
+	 * Lets a request in and reserves what it may cost, or says why not: then nothing is written, and nothing
+	 * counted but the refusal. A ledger that throws here is to be thrown away: its memory may be ahead of its tables.
+	 */
+	admit(admission: Admission, bearer?: Bearer): Admitted {
+		const opened: OpenRequest[] = [];
+		const answer = this.#letIn(admission, bearer, opened);
+		if (opened.length > 0) this.#requests.insert(opened);
+		return answer;
+	}
+
+	/** As if each had called {@link admit}, in order, and with one write for all. */
+	admitAll(asking: readonly Asking[]): Admitted[] {
+		const opened: OpenRequest[] = [];
+		const answers = asking.map(({ admission, bearer }) => this.#letIn(admission, bearer, opened));
+		if (opened.length > 0) this.#requests.insert(opened);
+		return answers;
+	}
+
+	/** How many more requests like this one there is room for, at most {@link MAX_ROOM}. */
+	room(asked: Asked, bearer?: Bearer): number {
+		const { now } = this.#read();
+		const { budgets, rates } = withOwnLimits(asked, bearer);
+		let room = MAX_ROOM;
+		for (const { key, perMinute } of rates)
+			room = Math.min(room, Math.max(0, perMinute - this.#windows.used(key, now)));
+		const cost = priceOf(asked.worth);
+		if (cost > 0)
+			for (const budget of budgets) room = Math.min(room, Math.floor(this.#budgets.room(budget) / cost));
+		return room;
+	}
+
+	/** The first settlement of an open ticket counts. All of the batch is written, or, where that throws, nothing. */
+	settle(settlements: readonly Settlement[]): void {
+		const settled = new Map<string, readonly [OpenRequest, Settlement]>();
+		for (const settlement of settlements) {
+			const request = this.#open.get(settlement.ticket);
+			if (request && !settled.has(settlement.ticket))
+				settled.set(settlement.ticket, [request, sound(settlement, request)]);
+		}
+		if (settled.size === 0) return;
+		const { now } = this.#read();
+		this.#storage.transactionSync(() => {
+			const all = [...settled.values()];
+			this.#requests.settle(now, all);
+			this.#usage.add(all);
+		});
+		for (const [request, { microNeurons }] of settled.values()) {
+			this.#open.delete(request.ticket);
+			this.#book(request, { spent: microNeurons, reserved: -request.reserved });
+		}
+	}
+
+	/** Settles, at their estimate, the requests that nobody will settle any more. */
+	expire(): void {
+		const { now } = this.#read();
+		const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
+		this.settle(expired.map(atEstimate));
+	}
+
+	/** Writes what is only counted yet, and deletes rows that have died. Returns when there will be something to expire or to delete. */
+	sweep(): number | undefined {
+		const { now } = this.#read();
+		this.#windows.forget(now);
+		this.#usage.forget(now);
+		this.refusals.write();
+		this.refusals.forget(now);
+		if (this.#requests.forget(now)) return now;
+		const deaths = [this.#requests.nextDeath(), this.#usage.nextDeath(), this.refusals.nextDeath()];
+		const due = [this.nextExpiry(), ...deaths].filter((time) => time !== undefined);
+		return due.length > 0 ? Math.min(...due) : undefined;
+	}
+
+	isOpen(ticket: string): boolean {
+		return this.#open.has(ticket);
+	}
+
+	expiryOf(ticket: string): number | undefined {
+		return this.#open.get(ticket)?.expiresAt;
+	}
+
+	/** When the first of the open requests expires. */
+	nextExpiry(): number | undefined {
+		let next: number | undefined;
+		for (const { expiresAt } of this.#open.values()) next = Math.min(next ?? expiresAt, expiresAt);
+		return next;
+	}
+
+	usage(query: UsageQuery): UsageReport {
+		return this.#usage.report(query);
+	}
+
+	requests(query: RequestsQuery): RequestsPage {
+		return this.#requests.page(query);
+	}
+
+	standing(query: LimitStatusQuery, bearer?: Bearer): LimitStatus {
+		const instant = this.#read();
+		const { asked } = query;
+		const { budgets, rates } = withOwnLimits(query, bearer);
+		return {
+			day: this.#budgets.day,
+			open: this.#open.size,
+			budgets: budgets.map((budget) => {
+				const { spent, reserved } = this.#budgets.balance(budget);
+				return {
+					...budget,
+					spentMicroNeurons: spent,
+					reservedMicroNeurons: reserved,
+					roomMicroNeurons: this.#budgets.room(budget),
+				};
+			}),
+			rates: rates.map((rate) => {
+				const used = this.#windows.used(rate.key, instant.now);
+				return { ...rate, used, room: Math.max(0, rate.perMinute - used) };
+			}),
+			...(asked && { would: this.#judge({ ...query, ...asked }, bearer, instant).answer }),
+		};
+	}
+
+	/** Counts the request, and adds it to those that are to be written. */
+	#letIn(admission: Admission, bearer: Bearer | undefined, opened: OpenRequest[]): Admitted {
+		const { holdMs, model, task, ticket } = admission;
+		const instant = this.#read();
+		const { answer, rates, reserved } = this.#judge(admission, bearer, instant);
+		const { now } = instant;
+		const token = bearer?.id ?? "";
+		if (!answer.ok) {
+			this.refusals.count(answer.failure, { task, token }, now);
+			return answer;
+		}
+		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is open already`);
+		const rateKeys = rates.map(({ key }) => key);
+		const request = this.#requests.open({
+			ticket,
+			admittedAt: now,
+			expiresAt: now + holdMs,
+			model,
+			task,
+			token,
+			rateKeys,
+			reserved,
+		});
+		opened.push(request);
+		this.#windows.count(rateKeys, now);
+		this.#hold(request, now);
+		return answer;
+	}
+
+	/** What a request is told, and what it then counts against; counts and reserves nothing yet. */
+	#judge(asked: Asked, bearer: Bearer | undefined, instant: Instant): Judgement {
+		const { model, unpriced, worth } = asked;
+		const { now } = instant;
+		const { budgets, rates } = withOwnLimits(asked, bearer);
+		const opens = this.#windows.opensAt(rates, now);
+		const grant = this.#budgets.grant(worth, budgets);
+		const refusals: Refusal[] = [];
+		if (unpriced && bearer?.limits.dailyMicroNeurons !== undefined)
+			refusals.push({
+				failure: "missingProviderKey",
+				description: describeUnpriced(model, "token"),
+				until: Number.POSITIVE_INFINITY,
+			});
+		if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
+		if (grant.kind === "refused") {
+			const { budget, held, needed, room } = grant;
+			const { failure, microNeurons, period } = budget;
+			// The end of a request under way is not known, and a request that costs more than the whole budget never passes.
+			const unknown = needed > microNeurons || needed <= room + held;
+			refusals.push({
+				failure,
+				...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
+				until: unknown ? Number.POSITIVE_INFINITY : period === "month" ? nextMonth(now) : nextMidnight(now),
+			});
+		}
+		if (grant.kind === "refused" || refusals.length > 0)
+			return { answer: refuse(refusals, instant), rates, reserved: 0 };
+		const { microNeurons: reserved, outputTokens } = grant;
+		const answer: Admitted = {
+			ok: true,
+			...(outputTokens !== undefined && { outputTokens }),
+			...(bearer?.limits.dailyMicroNeurons !== undefined && { limited: true }),
+		};
+		return { answer, rates, reserved };
+	}
+
+	#read(): Instant {
+		const instant = this.#clock.read();
+		const { corrected, now } = instant;
+		if (corrected !== undefined) logCorrection(corrected);
+		// A new day may have rows already: of a time when the clock was ahead.
+		if (corrected !== undefined || utcDay(now) !== this.#budgets.day) this.#rebuild(now);
+		return instant;
+	}
+
+	/** A request that was admitted while the clock was ahead expires as long after now as it would have after its admission. */
+	#hold(request: OpenRequest, now: number): void {
+		const { admittedAt, expiresAt } = request;
+		const held = admittedAt > now ? { ...request, expiresAt: now + (expiresAt - admittedAt) } : request;
+		this.#open.set(request.ticket, held);
+		this.#book(request, { spent: 0, reserved: request.reserved });
+	}
+
+	#book({ admittedAt, model, token }: OpenRequest, amount: { spent: number; reserved: number }): void {
+		this.#budgets.book(utcDay(admittedAt), budgetKeys(model, token), amount);
+	}
+}

@@ -1,0 +1,23 @@
+/** How an account stands against its limits now: for `explain`, and for metrics. Changes nothing. */
+import type { Admission, Admitted, Budget, Credential, RateLimit } from "../admission.ts";
+
+export interface LimitStatusQuery {
+	/** A token's own limits are added. */
+	credential: Credential;
+	rates: readonly RateLimit[];
+	budgets: readonly Budget[];
+	/** A request that is not made. */
+	asked?: Pick<Admission, "model" | "unpriced" | "worth">;
+}
+
+export interface LimitStatus {
+	/** UTC, `2026-11-21`. */
+	day: string;
+	/** Requests under way. */
+	open: number;
+	budgets: (Budget & { spentMicroNeurons: number; reservedMicroNeurons: number; roomMicroNeurons: number })[];
+	/** `used`: let in during the last minute. */
+	rates: (RateLimit & { used: number; room: number })[];
+	/** What the request that is not made would be told. */
+	would?: Admitted;
+}

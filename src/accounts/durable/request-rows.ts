@@ -1,0 +1,97 @@
+/** A row of the table of requests, as it is kept and as it is told. */
+import type { Outcome, Settlement } from "../admission.ts";
+
+/** Parts rate keys, which have none. */
+export const KEY_SEPARATOR = "\n";
+
+/** A request under way. */
+export interface OpenRequest {
+	id: number;
+	ticket: string;
+	admittedAt: number;
+	expiresAt: number;
+	model: string;
+	task: string;
+	/** Id of the token; empty for the operator. */
+	token: string;
+	rateKeys: readonly string[];
+	/** Micro-neurons. */
+	reserved: number;
+}
+
+/** A request, for who may see it. Times are milliseconds. */
+export interface RequestRecord extends Omit<Settlement, "latencyMs" | "outcome"> {
+	outcome: Outcome | "open";
+	/** Absent while it is open, and where it expired: nobody knows how long it took. */
+	latencyMs?: number;
+	admittedAt: number;
+	/** Absent while it is open. */
+	settledAt?: number;
+	model: string;
+	task: string;
+	token: string;
+	reservedMicroNeurons: number;
+}
+
+export type OpenRow = {
+	id: number;
+	ticket: string;
+	admitted_at: number;
+	expires_at: number;
+	model: string;
+	task: string;
+	token: string;
+	rate_keys: string;
+	reserved: number;
+};
+
+export type Row = OpenRow & {
+	outcome: Outcome | null;
+	settled_at: number | null;
+	micro_neurons: number | null;
+	input_tokens: number | null;
+	cached_tokens: number | null;
+	output_tokens: number | null;
+	estimated: number | null;
+	backend: string | null;
+	attempts: number | null;
+	latency_ms: number | null;
+	first_token_ms: number | null;
+	code: number | null;
+};
+
+export const rateKeys = ({ rate_keys }: Pick<OpenRow, "rate_keys">): string[] =>
+	rate_keys === "" ? [] : rate_keys.split(KEY_SEPARATOR);
+
+export const openRequest = (row: OpenRow): OpenRequest => ({
+	id: row.id,
+	ticket: row.ticket,
+	admittedAt: row.admitted_at,
+	expiresAt: row.expires_at,
+	model: row.model,
+	task: row.task,
+	token: row.token,
+	rateKeys: rateKeys(row),
+	reserved: row.reserved,
+});
+
+export const requestRecord = (row: Row): RequestRecord => ({
+	ticket: row.ticket,
+	outcome: row.outcome ?? "open",
+	admittedAt: row.admitted_at,
+	...(row.settled_at !== null && { settledAt: row.settled_at }),
+	model: row.model,
+	task: row.task,
+	token: row.token,
+	reservedMicroNeurons: row.reserved,
+	microNeurons: row.micro_neurons ?? 0,
+	inputTokens: row.input_tokens ?? 0,
+	cachedTokens: row.cached_tokens ?? 0,
+	outputTokens: row.output_tokens ?? 0,
+	estimated: row.estimated === 1,
+	backend: row.backend ?? "",
+	attempts: row.attempts ?? 0,
+	...(row.latency_ms !== null && row.outcome !== "expired" && { latencyMs: row.latency_ms }),
+	...(row.first_token_ms !== null && { firstTokenMs: row.first_token_ms }),
+	...(row.code !== null && { code: row.code }),
+});

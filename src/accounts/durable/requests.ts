@@ -1,0 +1,233 @@
+/** The table of an account's requests: those under way, and the recent ones as they ended. */
+import type { Settlement } from "../admission.ts";
+import { DAY_MS } from "../clock.ts";
+import {
+	KEY_SEPARATOR,
+	type OpenRequest,
+	type OpenRow,
+	openRequest,
+	type RequestRecord,
+	type Row,
+	rateKeys,
+	requestRecord,
+} from "./request-rows.ts";
+import { WINDOW_MS } from "./windows.ts";
+
+/**
+ * Written twice: by the admission of a request, open, and by its settlement, with an outcome. Dies by the alarm, never
+ * open: when 10,000 newer ones are there, or after 7 days, but not while a rate window may need it.
+ *
+ * No index but the id: one is a second write for each admission, and only the rebuilding reads otherwise than by id.
+ * Ids and times ascend together.
+ */
+const REQUESTS = `CREATE TABLE IF NOT EXISTS requests (
+	id INTEGER PRIMARY KEY,
+	ticket TEXT NOT NULL,
+	admitted_at INTEGER NOT NULL,
+	expires_at INTEGER NOT NULL,
+	model TEXT NOT NULL,
+	task TEXT NOT NULL,
+	token TEXT NOT NULL,
+	rate_keys TEXT NOT NULL,
+	reserved INTEGER NOT NULL,
+	outcome TEXT,
+	settled_at INTEGER,
+	micro_neurons INTEGER,
+	input_tokens INTEGER,
+	cached_tokens INTEGER,
+	output_tokens INTEGER,
+	estimated INTEGER,
+	backend TEXT,
+	attempts INTEGER,
+	latency_ms INTEGER,
+	first_token_ms INTEGER,
+	code INTEGER
+)`;
+
+const KEPT_REQUESTS = 10_000;
+const KEPT_MS = 7 * DAY_MS;
+/** What one alarm deletes at most, so that it holds no admission up for long. */
+const DELETED_AT_ONCE = 10_000;
+
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 100;
+
+export interface RequestsQuery {
+	/** 1 to 100; 50. */
+	limit?: number;
+	/** As the page before gave it. */
+	cursor?: number;
+	model?: string;
+	task?: string;
+	token?: string;
+	outcome?: RequestRecord["outcome"];
+}
+
+/** Newest first. */
+export interface RequestsPage {
+	requests: RequestRecord[];
+	/** Where the next page begins; absent after the last. */
+	cursor?: number;
+}
+
+export class Requests {
+	readonly #sql: SqlStorage;
+	#nextId: number;
+
+	/** The table must be there. */
+	constructor(sql: SqlStorage) {
+		this.#sql = sql;
+		const { last } = sql.exec<{ last: number | null }>("SELECT max(id) AS last FROM requests").one();
+		this.#nextId = (last ?? 0) + 1;
+	}
+
+	static create(sql: SqlStorage): void {
+		sql.exec(REQUESTS);
+	}
+
+	/** Gives it the next id; {@link insert} writes it. */
+	open(request: Omit<OpenRequest, "id">): OpenRequest {
+		return { id: this.#nextId++, ...request };
+	}
+
+	/** One statement for all: to bind a value costs more than to write it. */
+	insert(requests: readonly OpenRequest[]): void {
+		const rows = requests.map(
+			({ id, ticket, admittedAt, expiresAt, model, task, token, rateKeys, reserved }) =>
+				[
+					id,
+					ticket,
+					admittedAt,
+					expiresAt,
+					model,
+					task,
+					token,
+					rateKeys.join(KEY_SEPARATOR),
+					reserved,
+				] as const,
+		);
+		this.#sql.exec(
+			`INSERT INTO requests (id, ticket, admitted_at, expires_at, model, task, token, rate_keys, reserved)
+			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+				value ->> 8
+			FROM json_each(?)`,
+			JSON.stringify(rows),
+		);
+	}
+
+	/** One statement for all, as {@link insert}. */
+	settle(settledAt: number, settled: readonly (readonly [Pick<OpenRequest, "id">, Settlement])[]): void {
+		const rows = settled.map(
+			([{ id }, settlement]) =>
+				[
+					id,
+					settlement.outcome,
+					settlement.microNeurons,
+					settlement.inputTokens,
+					settlement.cachedTokens,
+					settlement.outputTokens,
+					settlement.estimated ? 1 : 0,
+					settlement.backend,
+					settlement.attempts,
+					settlement.latencyMs,
+					settlement.firstTokenMs ?? null,
+					settlement.code ?? null,
+				] as const,
+		);
+		this.#sql.exec(
+			`UPDATE requests SET settled_at = ?, outcome = value ->> 1, micro_neurons = value ->> 2,
+				input_tokens = value ->> 3, cached_tokens = value ->> 4, output_tokens = value ->> 5,
+				estimated = value ->> 6, backend = value ->> 7, attempts = value ->> 8, latency_ms = value ->> 9,
+				first_token_ms = value ->> 10, code = value ->> 11
+			FROM json_each(?) WHERE requests.id = value ->> 0`,
+			settledAt,
+			JSON.stringify(rows),
+		);
+	}
+
+	/** Those under way, in the order of their admission. */
+	underWay(): OpenRequest[] {
+		return this.#sql
+			.exec<OpenRow>("SELECT * FROM requests WHERE outcome IS NULL ORDER BY id")
+			.toArray()
+			.map(openRequest);
+	}
+
+	/** When each of the last minute was let in, and the rates that it counts for, oldest first. */
+	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
+		return this.#sql
+			.exec<Pick<OpenRow, "admitted_at" | "rate_keys">>(
+				"SELECT admitted_at, rate_keys FROM requests WHERE admitted_at > ? AND admitted_at <= ? ORDER BY admitted_at, id",
+				now - WINDOW_MS,
+				now,
+			)
+			.toArray()
+			.map((row) => ({ admittedAt: row.admitted_at, rateKeys: rateKeys(row) }));
+	}
+
+	/** The latest moment that a row knows of; 0 where there is none. */
+	latest(): number {
+		const row = this.#sql
+			.exec<{ latest: number | null }>(
+				"SELECT max(max(admitted_at), coalesce(max(settled_at), 0)) AS latest FROM requests",
+			)
+			.one();
+		return row.latest ?? 0;
+	}
+
+	page({ limit = DEFAULT_PAGE, cursor, model, task, token, outcome }: RequestsQuery): RequestsPage {
+		const size = Math.min(Math.max(1, Math.floor(limit)), MAX_PAGE);
+		const conditions: string[] = [];
+		const values: (string | number)[] = [];
+		const where = (condition: string, value: string | number | undefined) => {
+			if (value === undefined) return;
+			conditions.push(condition);
+			values.push(value);
+		};
+		where("id < ?", cursor);
+		where("model = ?", model);
+		where("task = ?", task);
+		where("token = ?", token);
+		where("coalesce(outcome, 'open') = ?", outcome);
+		const rows = this.#sql
+			.exec<Row>(
+				`SELECT * FROM requests WHERE ${["true", ...conditions].join(" AND ")} ORDER BY id DESC LIMIT ?`,
+				...values,
+				size + 1,
+			)
+			.toArray();
+		const last = rows.length > size ? rows[size - 1] : undefined;
+		return {
+			requests: rows.slice(0, size).map(requestRecord),
+			...(last && { cursor: last.id }),
+		};
+	}
+
+	/** Deletes what has died. Whether more may have. Looks at no row behind the dead: the alarm may come often. */
+	forget(now: number): boolean {
+		const { rowsWritten } = this.#sql.exec(
+			`DELETE FROM requests WHERE id IN (
+				SELECT id FROM requests
+				WHERE id < max(?1, coalesce((SELECT id FROM requests WHERE admitted_at > ?3 ORDER BY id LIMIT 1), ?5))
+					AND outcome IS NOT NULL AND (id < ?1 AND admitted_at <= ?2 OR admitted_at <= ?3)
+				ORDER BY id LIMIT ?4
+			)`,
+			this.#nextId - KEPT_REQUESTS,
+			now - WINDOW_MS,
+			now - KEPT_MS,
+			DELETED_AT_ONCE,
+			this.#nextId,
+		);
+		return rowsWritten >= DELETED_AT_ONCE;
+	}
+
+	/** When the oldest settled row dies of age. */
+	nextDeath(): number | undefined {
+		const [oldest] = this.#sql
+			.exec<{ admitted_at: number }>(
+				"SELECT admitted_at FROM requests WHERE outcome IS NOT NULL ORDER BY id LIMIT 1",
+			)
+			.toArray();
+		return oldest && oldest.admitted_at + KEPT_MS;
+	}
+}

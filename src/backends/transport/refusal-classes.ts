@@ -1,0 +1,139 @@
+/**
+ * Classifies an engine's error by its type, code and message. The status alone does not show whose mistake it is:
+ * llama.cpp answers 500 to an image for a text model, vLLM 400 to a context that is too long, OpenAI 429 to an empty
+ * account. Pure.
+ */
+import type { FailureKey } from "../../core/errors.ts";
+
+/** The error in an engine's reply, as far as it is read. */
+export interface SentError {
+	message?: string | undefined;
+	code?: string | undefined;
+	type?: string | undefined;
+}
+
+export const NOT_IMPLEMENTED = 501;
+
+/** Types and codes that decide, whatever the status. */
+const KEY_OF_CODE = new Map<string | undefined, FailureKey>([
+	// OpenAI, Azure
+	["content_filter", "refusedByModel"],
+	["content_policy_violation", "refusedByModel"],
+	["moderation_blocked", "refusedByModel"],
+	["context_length_exceeded", "contextWindowExceeded"],
+	// llama.cpp
+	["exceed_context_size_error", "contextWindowExceeded"],
+]);
+
+/** OpenAI: the account of the key has no credit left. Waiting does not help. */
+const QUOTA_CODES: ReadonlySet<string | undefined> = new Set([
+	"insufficient_quota",
+	"billing_hard_limit_reached",
+	"billing_not_active",
+]);
+/** Anthropic has no code for it: 400, `invalid_request_error`. */
+const QUOTA_MESSAGE = /credit balance is too low/i;
+
+/** The prompt and `max_tokens` do not fit. Each engine has its own sentence, and most have no code for it. */
+const CONTEXT_MESSAGES: readonly RegExp[] = [
+	// OpenAI and vLLM ("However, you requested …"); SGLang ("exceeds the model's maximum context length of …").
+	/maximum context length (?:is|of) \d+/i,
+	// vLLM 1
+	/longer than the maximum model length of \d+/i,
+	/too long to fit into the model/i,
+	// SGLang
+	/longer than the model's context length/i,
+	/exceeds the maximum allowed length/i,
+	// Text Generation Inference
+	/`inputs` must have less than \d+ tokens/,
+	/`inputs` tokens \+ `max_new_tokens` must be <= \d+/,
+	// llama.cpp
+	/exceeds? the available context size/i,
+	// Ollama
+	/input length exceeds (?:the |maximum )?context length/i,
+	// LM Studio
+	/model is loaded with context length of only/i,
+	// Anthropic
+	/prompt is too long: \d+ tokens/i,
+	/input length and `max_tokens` exceed context limit/i,
+	// Gemini
+	/input token count.* exceeds the maximum number of tokens/i,
+];
+
+/** Statuses whose body may be about the length of the context. */
+const MAY_BE_CONTEXT: ReadonlySet<number> = new Set([400, 413, 422, 500]);
+
+/** Types of a caller's mistake. Engines put them beside a 5xx status, too. */
+const REFUSAL_TYPES: ReadonlySet<string | undefined> = new Set([
+	"invalid_request_error",
+	"BadRequestError",
+	"ValueError",
+	"UnprocessableEntityError",
+	"not_supported_error",
+	"NotImplementedError",
+]);
+
+/**
+ * Messages about the request that come with status 500. Messages about the engine, or about the model's output, are not
+ * here: such a request may succeed when it is retried.
+ */
+const REFUSAL_MESSAGES: readonly RegExp[] = [
+	// llama.cpp: "image input is not supported - hint: …", "This server does not support embeddings. …"
+	/\b(?:is|are) not supported\b/i,
+	/\bdoes not support\b/i,
+	// llama.cpp: "tools param requires --jinja flag"
+	/\brequires? --[a-z]/,
+	// llama.cpp: "input (12000 tokens) is too large to process. increase the physical batch size …"
+	/\btoo large to process\b/i,
+	// llama.cpp: "Failed to parse messages: …", "Failed to parse tools: …"
+	/^Failed to parse (?:messages|tools|chat template|grammar)\b/i,
+	/\bjson\.exception\./,
+	// Chat templates that refuse the order of the roles: llama.cpp, vLLM, Ollama
+	/\bjinja exception\b|\braise_exception\b|\broles must alternate\b|\bsystem message must be\b/i,
+	// Ollama: an image that is none
+	/\binvalid image\b|\bimage: unknown format\b|\bmissing data required for image input\b/i,
+];
+
+/** Types of errors that come without a status, inside a stream. */
+const STATUS_OF_TYPE = new Map<string | undefined, number>([
+	["BadRequestError", 400],
+	["invalid_request_error", 400],
+	["exceed_context_size_error", 400],
+	["authentication_error", 401],
+	["billing_error", 402],
+	["permission_error", 403],
+	["not_found_error", 404],
+	["request_too_large", 413],
+	["rate_limit_error", 429],
+	["rate_limit_exceeded", 429],
+	["insufficient_quota", 429],
+	["not_supported_error", NOT_IMPLEMENTED],
+	["overloaded_error", 503],
+	["unavailable_error", 503],
+	["timeout_error", 504],
+]);
+
+/** The status that an error inside an answer stands for. */
+export function statusOf({ code, type }: SentError): number {
+	const status = Number(code);
+	if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
+	return STATUS_OF_TYPE.get(type) ?? STATUS_OF_TYPE.get(code) ?? 500;
+}
+
+/** `undefined`: the status decides. */
+export function keyOfRefusal(status: number, sent: SentError): FailureKey | undefined {
+	const { code, message = "", type } = sent;
+	const byCode = KEY_OF_CODE.get(code) ?? KEY_OF_CODE.get(type);
+	if (byCode) return byCode;
+	if (isQuota(sent)) return "upstreamUnavailable";
+	if (MAY_BE_CONTEXT.has(status) && matches(CONTEXT_MESSAGES, message)) return "contextWindowExceeded";
+	if (status === NOT_IMPLEMENTED && message !== "") return "engineRefused";
+	if (status !== 500) return undefined;
+	return REFUSAL_TYPES.has(type) || matches(REFUSAL_MESSAGES, message) ? "engineRefused" : undefined;
+}
+
+export const isQuota = ({ code, message = "", type }: SentError): boolean =>
+	QUOTA_CODES.has(code) || QUOTA_CODES.has(type) || QUOTA_MESSAGE.test(message);
+
+const matches = (patterns: readonly RegExp[], message: string): boolean =>
+	patterns.some((pattern) => pattern.test(message));

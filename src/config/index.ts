@@ -1,0 +1,231 @@
+/**
+ * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
+ * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
+ * An object may be JSON or its text. A mistake stops the start; the error lists all mistakes. Secrets are separate variables, which
+ * `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
+ *
+ * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
+ */
+
+import type { CorsSetting } from "../http/cross-origin.ts";
+import { adHocModel, Catalog } from "../models/catalog.ts";
+import type { Model } from "../models/model.ts";
+import { THIRD_PARTY_MODELS } from "../models/third-party.ts";
+import type { Limits } from "../pipeline/limits.ts";
+import type { Aliases } from "../pipeline/services.ts";
+import { readAliases } from "./aliases.ts";
+import { type ConfiguredBackend, readBackends } from "./backends.ts";
+import { CorsSchema } from "./cors.ts";
+import type { Env } from "./headers.ts";
+import { jsonMistakeAt } from "./json-position.ts";
+import { LimitsSchema } from "./limits.ts";
+import { readModels } from "./models.ts";
+import { hasBudget, pricing } from "./prices.ts";
+import { ConfigError, expectedName, kindOf, Problems } from "./problems.ts";
+import { readProviderKeys } from "./provider-keys.ts";
+import {
+	isExact,
+	matches,
+	type Route,
+	RouteTable,
+	type RouteTarget,
+	readDefaultBackend,
+	readRoutes,
+} from "./routes.ts";
+
+export { ConfigError };
+
+export interface Config {
+	aliases: Aliases;
+	/** By name, the simulator among them. Holds secrets. */
+	backends: ReadonlyMap<string, ConfiguredBackend>;
+	routing: RouteTable;
+	limits: Limits;
+	/** The product's models, the operator's, and those that only a route names. */
+	catalog: Catalog;
+	/** Ids of the last. */
+	adHoc: readonly string[];
+	allowAnonymous: boolean;
+	/** Names of hosts by which the gateway may be reached while `ALLOW_ANONYMOUS` is set, beside loopback and addresses. */
+	allowedHosts: readonly string[];
+	/** Limit of open files of the process, where there is one: `OPEN_FILES`, which `scripts/serve.ts` sets. */
+	openFiles?: number;
+	/** The origin where callers reach this gateway, for the addresses that it gives. */
+	publicUrl?: string;
+	/** Absent: no page of another origin may read answers. */
+	cors?: CorsSetting;
+	/** A secret whose bearer may do everything, for every account. */
+	adminToken?: string;
+}
+
+/** Throws a `ConfigError` that lists every mistake. */
+export function configure(variables: object): Config {
+	// Bindings have their own types; each reader below checks its value.
+	const env = variables as Env;
+	const problems = new Problems();
+	const backendEntries = new Map(readEntries("BACKENDS", env, problems));
+	const backends = readBackends(backendEntries, env, problems);
+	const keyEntries = readEntries("PROVIDER_KEYS", env, problems);
+	const providers = readProviderKeys(keyEntries, { env, taken: new Set(backendEntries.keys()), problems });
+	for (const { backend } of providers) {
+		backends.set(backend.backend, backend);
+		backendEntries.set(backend.backend, { key: backend.backend });
+	}
+	const world = { env, backends, backendEntries, problems };
+	const routes = [
+		...readRoutes(readEntries("ROUTES", env, problems), world),
+		...providers.map(({ route }) => route),
+	];
+	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
+	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
+	const openFiles = readCount("OPEN_FILES", env, problems);
+	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
+	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
+	// Anonymous access is for development: test suites send more requests than the product's rates allow.
+	const defaultRates = { requests_per_minute: allowAnonymous ? "none" : "product" };
+	const limitEntries = Object.fromEntries(readEntries("LIMITS", env, problems));
+	const limits = problems.parse(LimitsSchema, { ...defaultRates, ...limitEntries }, ["LIMITS"]);
+	const corsEntries = readEntries("CORS", env, problems);
+	const cors =
+		corsEntries.length > 0
+			? problems.parse(CorsSchema, Object.fromEntries(corsEntries), ["CORS"])
+			: undefined;
+	const product = new Catalog();
+	const models = readModels(readEntries("MODELS", env, problems), product, problems);
+	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, world);
+	const aliasEntries = readEntries("ALIASES", env, problems);
+	problems.throwIfAny();
+
+	const known = product.with(servedThirdParties(routes)).with(models);
+	const adHoc = routes
+		.filter((route) => isExact(route) && !known.find(route.pattern))
+		.map(({ pattern }) => pattern);
+	const routing = new RouteTable(routes, defaultBackend);
+	const allLimits = limits ?? LimitsSchema.parse({});
+	const catalog = known.with(adHoc.map(adHocModel)).priced(pricing(routing, hasBudget(allLimits)));
+	const aliases = readAliases(aliasEntries, { catalog, routing }, problems);
+	problems.throwIfAny();
+	return {
+		aliases,
+		backends,
+		routing,
+		limits: allLimits,
+		catalog,
+		adHoc,
+		allowAnonymous,
+		allowedHosts,
+		...(openFiles !== undefined && { openFiles }),
+		...(publicUrl !== undefined && { publicUrl }),
+		...(cors && { cors }),
+		...(adminToken !== undefined && { adminToken }),
+	};
+}
+
+/** Models of third parties that a route names by author or by id. A bare `*` names none. */
+const servedThirdParties = (routes: readonly Route[]): Model[] =>
+	THIRD_PARTY_MODELS.filter(({ id, author }) =>
+		routes.some(({ pattern }) => pattern.startsWith(`${author}/`) && matches(pattern, id)),
+	);
+
+/** The entries of a variable that holds an object, as JSON or as its text; none where it is not set. */
+function readEntries(name: string, env: Env, problems: Problems): [string, unknown][] {
+	let value = env[name];
+	if (value === undefined || (typeof value === "string" && value.trim() === "")) return [];
+	if (typeof value === "string") {
+		const text = value;
+		try {
+			value = JSON.parse(text);
+		} catch {
+			// The parser's own message quotes the text.
+			problems.add([name], `expected JSON, found text that is not JSON (${jsonMistakeAt(text)})`);
+			return [];
+		}
+	}
+	if (typeof value === "object" && value !== null && !Array.isArray(value)) return Object.entries(value);
+	problems.add([name], `expected an object, found ${kindOf(value)}`);
+	return [];
+}
+
+function readFlag(name: string, env: Env, problems: Problems): boolean {
+	const value = env[name];
+	if (value === true || value === "true") return true;
+	if (value !== undefined && value !== "" && value !== false && value !== "false")
+		problems.add([name], expectedName(["true", "false"], value));
+	return false;
+}
+
+function readPublicUrl(value: unknown, problems: Problems): string | undefined {
+	if (value === undefined || value === "") return undefined;
+	const url = typeof value === "string" ? URL.parse(value) : null;
+	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
+	problems.add(["PUBLIC_URL"], "expected an origin such as https://ai.example.com, found another value");
+	return undefined;
+}
+
+const HOST_NAME = /^[\w.-]+$/;
+
+/** Names with commas between them. */
+function readHosts(value: unknown = "", problems: Problems): string[] {
+	const names = typeof value === "string" ? value.split(",").map((name) => name.trim().toLowerCase()) : [""];
+	if (value !== "" && !names.every((name) => HOST_NAME.test(name)))
+		problems.add(
+			["ALLOWED_HOSTS"],
+			'expected names of hosts such as "gateway.lan,ai.lan", found another value',
+		);
+	return names.filter((name) => name !== "");
+}
+
+function readCount(name: string, env: Env, problems: Problems): number | undefined {
+	const value = env[name];
+	if (value === undefined || value === "") return undefined;
+	const count = Number(value);
+	if (Number.isInteger(count) && count > 0) return count;
+	problems.add([name], `expected a whole number from 1, found ${kindOf(value)}`);
+	return undefined;
+}
+
+/** Shorter ones can be guessed. */
+const MIN_ADMIN_TOKEN_CHARACTERS = 32;
+
+/** No message repeats the value. */
+function readAdminToken(value: unknown, problems: Problems): string | undefined {
+	if (value === undefined || value === "") return undefined;
+	const text = typeof value === "string" ? value.trim() : "";
+	if (text.length >= MIN_ADMIN_TOKEN_CHARACTERS) return text;
+	const found = typeof value === "string" ? "a shorter one" : kindOf(value);
+	problems.add(
+		["ADMIN_TOKEN"],
+		`expected a secret of ${MIN_ADMIN_TOKEN_CHARACTERS} characters or more, found ${found}`,
+	);
+	return undefined;
+}
+
+/** Which backends serve which models, one line each, for the start banner. Contains names, addresses and models, no secrets. */
+export function describeRouting({ routing, adHoc }: Config): string[] {
+	const rows = routing.routes.map(({ pattern, settings, targets }): [string, string] => {
+		const notes = [
+			...(settings?.passthrough ? ["passthrough"] : []),
+			...(adHoc.includes(pattern) ? ["not in the catalogue: a text model"] : []),
+		];
+		const served = targets.map(describeTarget).join("; ");
+		return [pattern, notes.length > 0 ? `${served} (${notes.join("; ")})` : served];
+	});
+	const { defaultBackend } = routing;
+	rows.push([
+		rows.length > 0 ? "everything else" : "every model",
+		defaultBackend ? describeTarget({ backend: defaultBackend, headers: {} }) : "nothing",
+	]);
+	const width = Math.max(...rows.map(([pattern]) => pattern.length));
+	return rows.map(([pattern, served]) => `${pattern.padEnd(width)}  ->  ${served}`);
+}
+
+function describeTarget({ backend, model, weight }: RouteTarget): string {
+	const [first, ...others] = backend.urls;
+	const more = others.length > 0 ? ` and ${others.length} more` : "";
+	return [
+		backend.backend,
+		...(first ? [`(${first}${more})`] : []),
+		...(model === undefined ? [] : [model]),
+		...(weight === undefined ? [] : [`weight ${weight}`]),
+	].join(" ");
+}

@@ -1,0 +1,40 @@
+/**
+ * `PROVIDER_KEYS`: API keys of providers, by author. A key makes a backend with the author's name, which routes may name, and
+ * a route `author/*` to it. A route of `ROUTES` that matches an id equally or more exactly has precedence.
+ */
+import { PROVIDERS, type Provider } from "../providers/providers.ts";
+import { type ConfiguredBackend, keyedBackend } from "./backends.ts";
+import { type Env, secret } from "./headers.ts";
+import { expectedName, type Path, type Problems } from "./problems.ts";
+import type { Route } from "./routes.ts";
+
+export interface KeyedProvider {
+	backend: ConfiguredBackend;
+	route: Route;
+}
+
+/** One for each key that is right. `taken`: names of `BACKENDS`. */
+export function readProviderKeys(
+	entries: readonly [string, unknown][],
+	{ env, taken, problems }: { env: Env; taken: { has(name: string): boolean }; problems: Problems },
+): KeyedProvider[] {
+	return entries.flatMap(([name, entry]) => {
+		const path: Path = ["PROVIDER_KEYS", name];
+		const author = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
+		if (!author) problems.add(path, expectedName(Object.keys(PROVIDERS), name));
+		else if (taken.has(name))
+			problems.add(path, "expected an author whose name no backend has, found one that BACKENDS has too");
+		const key = problems.parse(secret(env), entry, path);
+		return author && key !== undefined ? [provider(name, author, key)] : [];
+	});
+}
+
+function provider(name: string, author: Provider, key: string): KeyedProvider {
+	const backend = keyedBackend(name, author, key);
+	const prefix = `${name}/`;
+	const rename = (modelId: string): string => {
+		const model = modelId.slice(prefix.length);
+		return author.nameOf?.(model) ?? model;
+	};
+	return { backend, route: { pattern: `${prefix}*`, targets: [{ backend, rename, headers: {} }] } };
+}

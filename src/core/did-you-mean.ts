@@ -1,0 +1,31 @@
+/** Suggestions for misspelled names. */
+
+export const quote = (text: string): string => JSON.stringify(text);
+
+/** Text to append to an error: the candidate closest to `name`, as a question. Empty if none is close. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+	const slips = Math.min(3, Math.floor(name.length / 3));
+	const near = candidates
+		.map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+		.filter(({ distance }) => distance <= slips)
+		.sort((a, b) => a.distance - b.distance)[0];
+	return near ? `; did you mean ${quote(near.candidate)}?` : "";
+}
+
+/** The number of insertions, deletions, replacements and swaps of neighbours that change `a` to `b`. */
+function editDistance(a: string, b: string): number {
+	let before: number[] = [];
+	let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+	for (let i = 1; i <= a.length; i++) {
+		const next = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const replaced = at(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+			const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(before, j - 2) + 1 : Infinity;
+			next.push(Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1));
+		}
+		[before, row] = [row, next];
+	}
+	return at(row, b.length);
+}
+
+const at = (row: readonly number[], j: number): number => row[j] ?? Infinity;

@@ -1,0 +1,106 @@
+/**
+ * Cloudflare's v4 envelope, around results and around failures.
+ *
+ * Observed of the product: an inference failure has `errors` first and an empty object as `result`; a failure at the
+ * API's edge, or of AI Gateway's, has `result: null`.
+ */
+
+import { type AiError, FAILURES } from "../core/errors.ts";
+import { failureMessage } from "../dialects/failure-message.ts";
+import type { Reply } from "../pipeline/request.ts";
+import { SSE_CONTENT_TYPE } from "../streams/sse.ts";
+import { socketResponse } from "./socket.ts";
+
+/** The header with the request's id. */
+export const REQUEST_ID = "cf-ai-req-id";
+
+const enveloped = (result: unknown, extra: object = {}): object => ({
+	result,
+	success: true,
+	errors: [],
+	messages: [],
+	...extra,
+});
+
+export const envelope = (result: unknown, extra: object = {}): Response =>
+	Response.json(enveloped(result, extra));
+
+/** Comes second after an id that routes nowhere. */
+const NO_ROUTE = { code: FAILURES.noRoute.code as number, message: FAILURES.noRoute.description as string };
+
+export function failureEnvelope(error: AiError, requestId: string, extra: object = {}): Response {
+	const { code, description, failure, status } = error;
+	if (failure.plane !== "inference") {
+		const errors = [{ code, message: description }];
+		if (error.key === "unroutableAccount") errors.push(NO_ROUTE);
+		return Response.json({ result: null, success: false, errors, messages: [], ...extra }, { status });
+	}
+	return Response.json(
+		{
+			errors: [{ message: failureMessage(error, requestId), code }],
+			success: false,
+			result: {},
+			messages: [],
+			...extra,
+		},
+		{ status, headers: failureHeaders(error, requestId) },
+	);
+}
+
+export function failureHeaders({ retryAfter, upstream, attempts }: AiError, requestId: string): Headers {
+	const headers = new Headers({ [REQUEST_ID]: requestId });
+	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
+	if (attempts) headers.set("x-ganglion-attempts", String(attempts));
+	if (retryAfter !== undefined) headers.set("retry-after", String(Math.ceil(retryAfter)));
+	return headers;
+}
+
+/** After the opening brace, of what has no result. */
+const REST_OF_ENVELOPE = JSON.stringify(enveloped(undefined)).slice(1);
+
+/** How a surface writes the JSON of a reply: as it is, or in the envelope. */
+export const WRAPS = {
+	bare: (json: string): string => json,
+	envelope: (json: string): string => `{"result":${json},${REST_OF_ENVELOPE}`,
+} as const;
+
+/** A reply as a response: bytes, events and websockets as they are, JSON as `wrap` has it. */
+export function replyResponse(
+	{ served, neurons, dropped, body }: Reply,
+	requestId: string,
+	wrap: (json: string) => string,
+	{ alsoId }: { alsoId?: string } = {},
+): Response {
+	// All at once: each that is set on a response is a call of the runtime.
+	const headers = {
+		[REQUEST_ID]: requestId,
+		...(alsoId !== undefined && { [alsoId]: requestId }),
+		"x-ganglion-backend": served.backend,
+		"x-ganglion-model": encodeURI(served.model),
+		"x-ganglion-attempts": String(served.attempts),
+		...(neurons !== undefined && { "cf-ai-neurons": neurons.toFixed(2) }),
+		...(dropped !== undefined && { "x-ganglion-dropped": dropped.join(", ") }),
+	};
+	switch (body.kind) {
+		case "json":
+			// Exactly this type: the runtime's client treats "application/json; charset=utf-8" as a stream.
+			return new Response(wrap(body.text ?? JSON.stringify(body.value)), {
+				headers: { ...headers, "content-type": "application/json" },
+			});
+		case "bytes":
+			return new Response(body.media.bytes, {
+				headers: { ...headers, "content-type": body.media.contentType ?? "application/octet-stream" },
+			});
+		case "events":
+			return new Response(body.events, {
+				headers: { ...headers, "content-type": SSE_CONTENT_TYPE, "cache-control": "no-cache" },
+			});
+		case "socket": {
+			const response = socketResponse(body.frames, requestId);
+			for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+			return response;
+		}
+		default:
+			return body satisfies never;
+	}
+}

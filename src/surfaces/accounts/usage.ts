@@ -1,0 +1,191 @@
+/**
+ * What an account used and what it paid: `GET …/ai/usage` by day, model, task, token or backend, as JSON or CSV;
+ * `GET …/ai/usage/refused`, what its limits refused, by day, code, task or token, likewise; and
+ * `GET …/ai/usage/requests`, the recent requests one by one. Ours: the product has no such routes. Neurons are exact.
+ */
+import { Hono } from "hono";
+import * as z from "zod";
+import { MICRO_NEURONS, OUTCOMES } from "../../accounts/admission.ts";
+import { DAY_MS, utcDay } from "../../accounts/clock.ts";
+import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refusals.ts";
+import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
+import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../../accounts/durable/usage.ts";
+import { parseFields } from "../../http/account-request.ts";
+import { callerOf } from "../../http/authenticate.ts";
+import { csv } from "../../http/csv.ts";
+import { envelope } from "../../http/envelope.ts";
+import { methodNotAllowed } from "../../http/method-not-allowed.ts";
+import type { Services } from "../../pipeline/services.ts";
+
+/** Days of a report without `from`, today included. */
+const DEFAULT_DAYS = 30;
+const MAX_LIMIT = 100;
+
+const filters = {
+	model: z.string().optional(),
+	task: z.string().optional(),
+	/** A token's id; empty for the operator. */
+	token: z.string().optional(),
+};
+
+const dimensions = <T extends string>(names: readonly T[]) =>
+	z
+		.string()
+		.transform((text) => text.split(",").map((name) => name.trim()))
+		.pipe(z.array(z.enum(names)).min(1));
+
+const day = z.iso.date("expected a UTC day, like 2026-11-21");
+
+/** The fields of a report by days. */
+export const period = (today: string) => ({
+	from: day.optional(),
+	to: day.default(today),
+	format: z.enum(["json", "csv"]).default("json"),
+});
+
+/** With the default of `from`. */
+export const withStart = <T extends { from?: string | undefined; to: string }>(
+	query: T,
+): T & { from: string } => ({
+	...query,
+	from: query.from ?? utcDay(Date.parse(query.to) - (DEFAULT_DAYS - 1) * DAY_MS),
+});
+
+export const isForward = ({ from, to }: { from: string; to: string }): boolean => from <= to;
+export const BACKWARD = { path: ["from"], message: "is after to" };
+
+const usageQuery = (today: string) =>
+	z
+		.strictObject({
+			...filters,
+			backend: z.string().optional(),
+			...period(today),
+			group_by: dimensions(DIMENSIONS).default(["day"]),
+		})
+		.transform(withStart)
+		.refine(isForward, BACKWARD);
+
+const refusedQuery = (today: string) =>
+	z
+		.strictObject({
+			task: filters.task,
+			token: filters.token,
+			...period(today),
+			group_by: dimensions(REFUSAL_DIMENSIONS).default(["day", "code"]),
+		})
+		.transform(withStart)
+		.refine(isForward, BACKWARD);
+
+const wholeNumber = z
+	.string()
+	.regex(/^\d{1,15}$/, "expected a whole number")
+	.transform(Number);
+
+const RequestsQuery = z.strictObject({
+	...filters,
+	limit: wholeNumber.pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
+	cursor: wholeNumber.optional(),
+	outcome: z.enum([...OUTCOMES, "open"]).optional(),
+});
+
+export function usage({ ledgers, now }: Services): Hono {
+	const app = new Hono({ strict: false });
+
+	app.get("/", async (c) => {
+		const { account } = callerOf(c);
+		const query = parseFields(usageQuery(utcDay(now())), c.req.query(), "query");
+		const { from, to, group_by, format, ...only } = query;
+		const report = await ledgers.of(account).usage({ from, to, by: group_by, ...defined(only) });
+		const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+		const rows = report.rows.map((row) => rowJson(row, columns));
+		if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
+		const totals = countsJson(report.total);
+		const { truncated } = report;
+		return envelope(rows, {
+			result_info: { from, to, group_by: columns, count: rows.length, truncated, totals },
+		});
+	});
+
+	app.get("/refused", async (c) => {
+		const { account } = callerOf(c);
+		const query = parseFields(refusedQuery(utcDay(now())), c.req.query(), "query");
+		const { from, to, group_by, format, ...only } = query;
+		const report = await ledgers.of(account).refusals({ from, to, by: group_by, ...defined(only) });
+		const columns = REFUSAL_DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+		const rows = report.rows.map(refusedJson);
+		if (format === "csv") return csv(rows, [...columns, "requests"], `refused-${account}-${from}-${to}.csv`);
+		const { requests, truncated } = report;
+		return envelope(rows, {
+			result_info: { from, to, group_by: columns, count: rows.length, truncated, totals: { requests } },
+		});
+	});
+
+	app.get("/requests", async (c) => {
+		const query = parseFields(RequestsQuery, c.req.query(), "query");
+		const { requests, cursor } = await ledgers.of(callerOf(c).account).requests(defined(query));
+		return envelope(requests.map(requestJson), {
+			result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
+		});
+	});
+
+	methodNotAllowed(app, ["/", "/refused", "/requests"]);
+	return app;
+}
+
+export const countsJson = (counts: UsageCounts) => ({
+	requests: counts.requests,
+	failed: counts.failed,
+	input_tokens: counts.inputTokens,
+	cached_tokens: counts.cachedTokens,
+	output_tokens: counts.outputTokens,
+	neurons: counts.microNeurons / MICRO_NEURONS,
+});
+
+export const COUNTS: readonly (keyof ReturnType<typeof countsJson>)[] = [
+	"requests",
+	"failed",
+	"input_tokens",
+	"cached_tokens",
+	"output_tokens",
+	"neurons",
+];
+
+const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, unknown> => ({
+	...Object.fromEntries(columns.map((column) => [column, named(row[column])])),
+	...countsJson(row),
+});
+
+const refusedJson = (row: RefusalRow): object =>
+	row.token === undefined ? row : { ...row, token: named(row.token) };
+
+const requestJson = (record: RequestRecord): object => ({
+	id: record.ticket,
+	outcome: record.outcome,
+	...(record.code !== undefined && { code: record.code }),
+	model: record.model,
+	task: record.task,
+	token: named(record.token),
+	backend: named(record.backend),
+	attempts: record.attempts,
+	started_at: instant(record.admittedAt),
+	...(record.settledAt !== undefined && { settled_at: instant(record.settledAt) }),
+	latency_ms: record.latencyMs ?? null,
+	...(record.firstTokenMs !== undefined && { time_to_first_token_ms: record.firstTokenMs }),
+	input_tokens: record.inputTokens,
+	cached_tokens: record.cachedTokens,
+	output_tokens: record.outputTokens,
+	neurons: record.microNeurons / MICRO_NEURONS,
+	reserved_neurons: record.reservedMicroNeurons / MICRO_NEURONS,
+	estimated: record.estimated,
+});
+
+/** The operator has no token, and where no engine answered there is no backend. */
+const named = (name: string | undefined): string | null => name || null;
+
+const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** The fields that are set. */
+const defined = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+	Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+		[K in keyof T]: Exclude<T[K], undefined>;
+	};

@@ -1,0 +1,190 @@
+/**
+ * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Every step runs through
+ * the same pipeline as every other surface. Provider `workers-ai` answers as REST does: native models in the v4 envelope,
+ * OpenAI's routes bare, events and bytes unchanged. Another provider's chat, responses, embeddings or Messages route runs
+ * the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `compat` is OpenAI's API for models that name their
+ * provider: `workers-ai/@cf/…`, `openai/…`.
+ *
+ * Differences from the product: gateways have no settings, so every well-formed id is one; the request's own provider key
+ * is not used; other routes of a provider are refused (2008); nothing is cached, logged, retried or timed out, so that
+ * `cf-aig-log-id` is absent and `config` and the `cf-aig-*` headers other than the event id have no effect.
+ */
+import * as z from "zod";
+import { AiError, toAiError } from "../../core/errors.ts";
+import type { Dialect } from "../../dialects/dialect.ts";
+import { nativeDialect } from "../../dialects/index.ts";
+import { validate } from "../../dialects/validation/validation.ts";
+import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { messagesFailure } from "../../http/messages.ts";
+import { namesModel } from "../../http/model-body.ts";
+import type { Model } from "../../models/model.ts";
+import type { Caller, Inputs } from "../../pipeline/request.ts";
+import { run } from "../../pipeline/run.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { PROVIDERS } from "../../providers/providers.ts";
+import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "../openai/openai.ts";
+
+const GATEWAY_ID = /^[\w-]{1,64}$/;
+/** What a response header can carry back. */
+const EVENT_ID = /^[\x21-\x7e]{1,256}$/;
+
+export interface Step {
+	provider: string;
+	/** A path, below the provider's address. */
+	endpoint: string;
+	eventId?: string | undefined;
+	inputs: Inputs;
+}
+
+const StepSchema = z
+	.object({
+		provider: z.string(),
+		endpoint: z.string(),
+		headers: z.record(z.string(), z.unknown()).nullish(),
+		query: z.unknown(),
+	})
+	.transform(({ provider, endpoint, headers, query }): Step => {
+		const [, eventId] =
+			Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "cf-aig-event-id") ?? [];
+		return {
+			provider,
+			endpoint,
+			inputs: { fields: query },
+			...(typeof eventId === "string" && { eventId }),
+		};
+	});
+
+/** The product documents no limit. Without one, a single request could contain any number of runs. */
+const MAX_STEPS = 32;
+
+const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
+
+/** The body of a universal request. Throws 5006. */
+export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArray(body) ? body : [body]);
+
+export interface StepsContext {
+	caller: Caller;
+	gateway: string;
+	/** Of the whole request; a step's own comes first. */
+	eventId?: string | null | undefined;
+	signal: AbortSignal;
+	services: Services;
+}
+
+/** Never throws. When all steps fail, the response is the failure of the last one. */
+export async function runSteps(steps: readonly Step[], context: StepsContext): Promise<Response> {
+	const { gateway, signal, services } = context;
+	const requestId = services.uuid();
+	const headersFor = (eventId: string | null | undefined): Headers =>
+		new Headers({
+			"cf-aig-event-id": eventId && EVENT_ID.test(eventId) ? eventId : requestId,
+			"cf-aig-request-id": requestId,
+		});
+	let response = gatewayFailure(new AiError("noSuchGateway"));
+	let headers = headersFor(context.eventId);
+	if (GATEWAY_ID.test(gateway))
+		for (const [index, step] of steps.entries()) {
+			response = await answer(step, context);
+			headers = headersFor(step.eventId ?? context.eventId);
+			headers.set("cf-aig-step", String(index));
+			headers.set("cf-aig-cache-status", "MISS");
+			if (response.ok || signal.aborted) break;
+		}
+	for (const [name, value] of headers) response.headers.set(name, value);
+	return response;
+}
+
+async function answer(step: Step, { caller, signal, services }: StepsContext): Promise<Response> {
+	const id = services.uuid();
+	try {
+		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
+		const reply = await runRoute({ id, caller, model, dialect, inputs, signal }, services);
+		return replyResponse(reply, id, wrap);
+	} catch (thrown) {
+		const error = toAiError(thrown);
+		services.log(error, id);
+		if (step.provider === "anthropic") return messagesFailure(error, id);
+		return error.failure.plane === "gateway" ? gatewayFailure(error, id) : failureEnvelope(error, id);
+	}
+}
+
+interface Route {
+	model: string;
+	dialect(model: Model): Dialect;
+	inputs: Inputs;
+	wrap(json: string): string;
+	run?: typeof run | undefined;
+}
+
+/** Providers whose slug is not the author in the ids of their models. */
+const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
+	"google-ai-studio": "google",
+	grok: "xai",
+	"perplexity-ai": "perplexity",
+};
+
+function routeOf({ provider, endpoint, inputs }: Step): Route {
+	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
+	// Callers write a provider's path with or without its version.
+	const route = OPENAI_ROUTES[`/${path.replace(/^v1\//, "")}`];
+	if (provider === "workers-ai") {
+		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
+		const model = decoded(path.replace(/^run\//, ""));
+		return { model, dialect: nativeDialect, inputs, wrap: WRAPS.envelope };
+	}
+	if (!route) throw new AiError("invalidProvider");
+	if (provider === "compat") return openaiStep(route, inputs, compatModel);
+	const author = authorOf(provider);
+	return openaiStep(route, inputs, (model) => `${author}/${model}`);
+}
+
+/** A step on one of OpenAI's or Anthropic's routes. `idOf`: the catalogue's id of the model that the body names. */
+function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string) => string): Route {
+	const named = namesModel(fields);
+	const model = idOf(named.model);
+	const inputs = { fields: { ...named, model } };
+	return { model, dialect: onlyFor(route), inputs, wrap: WRAPS.bare, run: route.run };
+}
+
+/** `workers-ai/@cf/…` is the product's own model, `{slug}/{model}` another provider's. Throws 2008 without a provider. */
+function compatModel(named: string): string {
+	const slash = named.indexOf("/");
+	const [slug, model] = [named.slice(0, slash), named.slice(slash + 1)];
+	if (slug === "workers-ai") return model;
+	return `${authorOf(slug)}/${model}`;
+}
+
+/** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
+function authorOf(slug: string): string {
+	const author = AUTHOR_OF_SLUG[slug] ?? slug;
+	if (!Object.hasOwn(PROVIDERS, author)) throw new AiError("invalidProvider");
+	return author;
+}
+
+/** SDKs write the slashes of a model's id as `%2F`. */
+function decoded(path: string): string {
+	try {
+		return decodeURIComponent(path);
+	} catch {
+		return path;
+	}
+}
+
+/** AI Gateway's own failures. The list is named `error`, and its first entry is repeated beside it. */
+export function gatewayFailure(error: AiError, requestId?: string): Response {
+	const { code, description, status } = error;
+	return Response.json(
+		{
+			success: false,
+			result: [],
+			messages: [],
+			error: [{ code, message: description }],
+			name: "AiGatewayError",
+			httpCode: status,
+			internalCode: code,
+			message: description,
+			description,
+		},
+		{ status, headers: requestId === undefined ? {} : failureHeaders(error, requestId) },
+	);
+}

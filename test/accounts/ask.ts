@@ -1,0 +1,85 @@
+/** Messages to an account, with what most tests do not care about filled in. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { Admission, Settlement } from "../../src/accounts/admission.ts";
+import type { Account } from "../../src/accounts/durable/account.ts";
+import { Ledger } from "../../src/accounts/durable/ledger.ts";
+
+export const MODEL = "@cf/meta/llama-3.1-8b-instruct";
+export const TASK = "Text Generation";
+
+let accounts = 0;
+
+/** An account that nobody has used. */
+export const newAccount = (): string => `account-${++accounts}-${crypto.randomUUID()}`;
+
+export const stubOf = (account: string): DurableObjectStub<Account> => env.ACCOUNT.getByName(account);
+
+/** Costs nothing and has no limits, unless the test says so. */
+export const admission = (fields: Partial<Admission> = {}): Admission => ({
+	ticket: crypto.randomUUID(),
+	credential: { kind: "operator" },
+	model: MODEL,
+	task: TASK,
+	rates: [],
+	budgets: [],
+	worth: { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, open: false },
+	holdMs: 600_000,
+	...fields,
+});
+
+/** Worth so many micro-neurons, all of them fixed. */
+export const worth = (microNeurons: number): Admission["worth"] => ({
+	fixedMicroNeurons: microNeurons,
+	microNeuronsPerOutputToken: 0,
+	outputTokens: 0,
+	open: false,
+});
+
+export const settlement = (ticket: string, fields: Partial<Settlement> = {}): Settlement => ({
+	ticket,
+	outcome: "ok",
+	microNeurons: 0,
+	inputTokens: 0,
+	cachedTokens: 0,
+	outputTokens: 0,
+	estimated: false,
+	backend: "engine",
+	attempts: 1,
+	latencyMs: 10,
+	firstTokenMs: 4,
+	...fields,
+});
+
+export const MIDNIGHT = Date.parse("2026-11-22T00:00:00Z");
+export const NOON = Date.parse("2026-11-21T12:00:00Z");
+
+/** A ledger on the tables of an account of its own, with a clock that the test sets. */
+export interface Bench {
+	ledger: Ledger;
+	/** Milliseconds since the epoch. */
+	time: number;
+	storage: DurableObjectStorage;
+	/** As after an eviction: only the tables are left. */
+	restart(): void;
+}
+
+export const onBench = <T>(test: (bench: Bench) => T): Promise<T> =>
+	runInDurableObject(stubOf(newAccount()), (_: Account, { storage }) => {
+		const open = (): Ledger => new Ledger(storage, () => bench.time);
+		const bench: Bench = {
+			time: NOON,
+			storage,
+			get ledger() {
+				ledger ??= open();
+				return ledger;
+			},
+			restart: () => {
+				ledger = open();
+			},
+		};
+		let ledger: Ledger | undefined;
+		return test(bench);
+	});
+
+export const SECOND = 1000;

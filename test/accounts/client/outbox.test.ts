@@ -1,0 +1,134 @@
+import { expect, it } from "vitest";
+import { Outbox } from "../../../src/accounts/client/outbox.ts";
+import { settlement } from "../ask.ts";
+
+/** An outbox whose flushes wait until the test wakes them, and how often it had nothing left to do. */
+function outbox() {
+	const world = {
+		time: 0,
+		wake: [] as (() => void)[],
+		waits: [] as number[],
+		running: [] as Promise<unknown>[],
+		sent: [] as string[][],
+		idle: 0,
+	};
+	const box = new Outbox(
+		{
+			now: () => world.time,
+			wait: (milliseconds) => {
+				world.waits.push(milliseconds);
+				return new Promise((resolve) => world.wake.push(resolve));
+			},
+			waitUntil: (promise) => world.running.push(promise),
+		},
+		{
+			send: async (batch) => {
+				world.sent.push(batch.map(({ ticket }) => ticket));
+			},
+			gaveUp: () => {},
+			idle: () => {
+				world.idle++;
+			},
+		},
+	);
+	const flush = async () => {
+		for (const wake of world.wake.splice(0)) wake();
+		await Promise.all(world.running);
+	};
+	/** As far as the next wait. */
+	const wakeUp = async () => {
+		for (const wake of world.wake.splice(0)) wake();
+		await new Promise((resolve) => setTimeout(resolve));
+	};
+	return { box, world, flush, wakeUp };
+}
+
+it("has nothing left to do when a flush has sent the last", async () => {
+	const { box, flush, world } = outbox();
+	box.add(settlement("a"));
+	expect(world.idle).toBe(0);
+	await flush();
+	expect(world.idle).toBe(1);
+});
+
+it("has nothing left to do when an admission has taken the last, and its flush has ended", async () => {
+	const { box, flush, world } = outbox();
+	box.add(settlement("a"));
+	const batch = box.take();
+	// The flush finds nothing to send, but what the admission has may come back.
+	await flush();
+	expect(world.idle).toBe(0);
+	box.confirm(batch);
+	expect(world.idle).toBe(1);
+});
+
+it("waits for its flush where that is still to wake", async () => {
+	const { box, flush, world } = outbox();
+	box.add(settlement("a"));
+	box.confirm(box.take());
+	expect(world.idle).toBe(0);
+	world.time += 100;
+	await flush();
+	expect(world.idle).toBe(1);
+});
+
+it("does not wait for a flush whose context has ended", () => {
+	const { box, world } = outbox();
+	box.add(settlement("a"));
+	world.time += 10_000;
+	box.confirm(box.take());
+	expect(world.idle).toBe(1);
+});
+
+it("makes no call for those that came after the ones it waited for, which an admission took", async () => {
+	const { box, flush, wakeUp, world } = outbox();
+	box.add(settlement("a"));
+	box.confirm(box.take());
+	world.time = 80;
+	box.add(settlement("b"));
+	world.time = 100;
+	await wakeUp();
+	expect(world.sent).toEqual([]);
+	expect(world.waits).toEqual([100, 80]);
+	world.time += 80;
+	await flush();
+	expect(world.sent).toEqual([["b"]]);
+	expect(world.idle).toBe(1);
+});
+
+const HOUR_MS = 3_600_000;
+
+it("sends what it waited for when the clock has gone back meanwhile", async () => {
+	const { box, wakeUp, world } = outbox();
+	world.time = HOUR_MS;
+	box.add(settlement("a"));
+	world.time = 0;
+	await wakeUp();
+	box.add(settlement("b"));
+	await wakeUp();
+	expect(world.sent).toEqual([["a"], ["b"]]);
+});
+
+it("waits no longer than ever for those that came later, wherever the clock has gone", async () => {
+	const { box, wakeUp, world } = outbox();
+	world.time = HOUR_MS;
+	box.add(settlement("a"));
+	box.confirm(box.take());
+	box.add(settlement("b"));
+	world.time = 0;
+	await wakeUp();
+	expect(world.waits).toEqual([100, 100]);
+	await wakeUp();
+	expect(world.sent).toEqual([["b"]]);
+});
+
+it("sends at once when it is full, though the clock has gone back", async () => {
+	const { box, wakeUp, world } = outbox();
+	world.time = HOUR_MS;
+	for (let nth = 1; nth < 100; nth++) box.add(settlement(`t${nth}`));
+	world.time = 0;
+	box.add(settlement("last"));
+	await wakeUp();
+	expect(world.sent.map((batch) => batch.length)).toEqual([100]);
+	expect(world.waits).toEqual([100]);
+});

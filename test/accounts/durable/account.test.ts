@@ -1,0 +1,423 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Admission, Budget, Settlement } from "../../../src/accounts/admission.ts";
+import type { Account } from "../../../src/accounts/durable/account.ts";
+import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
+import type { TokenFields } from "../../../src/accounts/token-command.ts";
+import { admission, MODEL, newAccount, settlement, stubOf, TASK, worth } from "../ask.ts";
+
+const OPERATOR = { kind: "operator" } as const;
+const ACCOUNT: Budget = { key: "account", microNeurons: 1_000_000, failure: "accountLimited" };
+const WORKERS_AI_RUN = { id: "d3ab162cd977454484c09407d166146a", name: "Workers AI Run" };
+
+const standing = async (account: string, credential: Admission["credential"] = OPERATOR) =>
+	stubOf(account).standing({ credential, rates: [], budgets: [ACCOUNT] });
+
+/** Makes a token that may run models, and returns the credential that it is. */
+async function tokenOf(
+	account: string,
+	limits: TokenFields["limits"] = {},
+	more: Partial<TokenFields> = {},
+): Promise<Admission["credential"]> {
+	const hash = crypto.randomUUID().replaceAll("-", "").repeat(2);
+	const policies: TokenFields["policies"] = [
+		{
+			id: "p",
+			effect: "allow",
+			permission_groups: [WORKERS_AI_RUN],
+			resources: { [`com.cloudflare.api.account.${account}`]: "*" },
+		},
+	];
+	const fields = { name: "test", policies, disabled: false, limits, ...more };
+	const made = await stubOf(account).tokens({ kind: "create", maker: OPERATOR, id: "token-1", hash, fields });
+	expect(made.ok).toBe(true);
+	return { kind: "token", hash };
+}
+
+describe("500 concurrent admissions against room for 100", () => {
+	/** Tells how many passed, and what the others were told. */
+	const admitAll = async (account: string, fields: (index: number) => Partial<Admission>) => {
+		const answers = await Promise.all(
+			Array.from({ length: 500 }, (_, index) => stubOf(account).admit(admission(fields(index)), [])),
+		);
+		return {
+			passed: answers.filter(({ ok }) => ok).length,
+			refusals: new Set(answers.flatMap((answer) => (answer.ok ? [] : [answer.failure]))),
+		};
+	};
+
+	it("lets exactly 100 pass, of requests of a task", async () => {
+		const rates = [{ key: `task:${TASK}`, perMinute: 100 }];
+		expect(await admitAll(newAccount(), () => ({ rates }))).toEqual({
+			passed: 100,
+			refusals: new Set(["rateLimited"]),
+		});
+	});
+
+	it("lets exactly 100 pass, of neurons of the account, whatever the models", async () => {
+		const account = newAccount();
+		const fields = (index: number) => ({
+			model: `@cf/a/model-${index % 7}`,
+			budgets: [ACCOUNT],
+			worth: worth(10_000),
+		});
+		expect(await admitAll(account, fields)).toEqual({ passed: 100, refusals: new Set(["accountLimited"]) });
+		const [budget] = (await standing(account)).budgets;
+		expect(budget).toMatchObject({
+			spentMicroNeurons: 0,
+			reservedMicroNeurons: 1_000_000,
+			roomMicroNeurons: 0,
+		});
+	});
+
+	it("lets exactly 100 pass of each of two models", async () => {
+		const model = (index: number): string => `@cf/a/model-${index % 2}`;
+		const fields = (index: number): Partial<Admission> => ({
+			model: model(index),
+			rates: [{ key: `model:${model(index)}`, perMinute: 100 }],
+			budgets: [{ key: `model:${model(index)}`, microNeurons: 1_000, failure: "budgetExceeded" }],
+			worth: worth(10),
+		});
+		expect((await admitAll(newAccount(), fields)).passed).toBe(200);
+	});
+
+	it("lets exactly 100 pass, of a token's own requests and neurons", async () => {
+		const account = newAccount();
+		const credential = await tokenOf(account, { requestsPerMinute: 100 });
+		expect((await admitAll(account, () => ({ credential }))).passed).toBe(100);
+		const other = newAccount();
+		const frugal = await tokenOf(other, { dailyMicroNeurons: 1_000 });
+		expect((await admitAll(other, () => ({ credential: frugal, worth: worth(10) }))).passed).toBe(100);
+		expect((await standing(other, frugal)).budgets).toMatchObject([
+			{ key: "account" },
+			{ key: "token:token-1" },
+		]);
+	});
+
+	it("gives open requests no more output together than the budget pays for", async () => {
+		const account = newAccount();
+		const chat = { fixedMicroNeurons: 1_000, microNeuronsPerOutputToken: 70, outputTokens: 256, open: true };
+		const answers = await Promise.all(
+			Array.from({ length: 500 }, () =>
+				stubOf(account).admit(admission({ budgets: [ACCOUNT], worth: chat }), []),
+			),
+		);
+		const granted = answers.flatMap((answer) => (answer.ok ? [answer.outputTokens ?? Number.NaN] : []));
+		const cost = granted.reduce((sum, tokens) => sum + 1_000 + 70 * tokens, 0);
+		expect(granted.length).toBeGreaterThan(50);
+		expect(cost).toBeLessThanOrEqual(1_000_000);
+		expect(1_000_000 - cost).toBeLessThan(1_070);
+	});
+});
+
+describe("admit", () => {
+	it("checks the token, and settles what rode along, in the one call", async () => {
+		const account = newAccount();
+		const credential = await tokenOf(account);
+		const first = admission({ credential, budgets: [ACCOUNT], worth: worth(600_000) });
+		const second = admission({ credential, budgets: [ACCOUNT], worth: worth(600_000) });
+		expect(await stubOf(account).admit(first, [])).toEqual({ ok: true, room: 0 });
+		expect((await stubOf(account).admit(second, [])).ok).toBe(false);
+		const settled = [settlement(first.ticket, { microNeurons: 400_000 })];
+		expect(await stubOf(account).admit(second, settled)).toEqual({ ok: true, room: 0 });
+		const { rows } = await stubOf(account).usage({ by: ["token"] });
+		expect(rows).toMatchObject([{ token: "token-1", requests: 1, microNeurons: 400_000 }]);
+	});
+
+	it("keeps settlements that rode along with a request that is refused", async () => {
+		const account = newAccount();
+		const first = admission({ worth: worth(5) });
+		await stubOf(account).admit(first, []);
+		const refused = await stubOf(account).admit(admission({ credential: { kind: "token", hash: "00" } }), [
+			settlement(first.ticket, { microNeurons: 4 }),
+		]);
+		expect(refused).toEqual({ ok: false, failure: "authentication" });
+		expect((await stubOf(account).usage({ by: [] })).total).toMatchObject({ requests: 1, microNeurons: 4 });
+	});
+
+	it.each(["new", "known"])(
+		"does not hold a request that was given up on the way, in a %s account",
+		async (kind) => {
+			const account = newAccount();
+			if (kind === "known") await stubOf(account).admit(admission(), []);
+			const { open } = await standing(account);
+			const asked = admission({ budgets: [ACCOUNT], worth: worth(600_000) });
+			await stubOf(account).settle([settlement(asked.ticket, { outcome: "failed" })]);
+			expect(await stubOf(account).admit(asked, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
+			expect(await standing(account)).toMatchObject({ open, budgets: [{ reservedMicroNeurons: 0 }] });
+			// Another one, given up in time for the same call, is none of its affair.
+			const other = admission({ budgets: [ACCOUNT], worth: worth(600_000) });
+			const late = settlement(crypto.randomUUID(), { outcome: "failed" });
+			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true, room: 0 });
+		},
+	);
+
+	it("refuses a token that may not run, and one that is unknown", async () => {
+		const account = newAccount();
+		const credential = await tokenOf(account);
+		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true });
+		expect(await stubOf(account).verify(credential, "write")).toMatchObject({
+			ok: false,
+			failure: "forbidden",
+		});
+		expect(await stubOf(account).verify({ kind: "token", hash: "00" }, "run")).toMatchObject({
+			failure: "authentication",
+		});
+		expect(await stubOf(account).verify(OPERATOR, "tokens-write")).toEqual({ ok: true });
+	});
+});
+
+it("writes nothing for a stranger who guesses at an account", async () => {
+	const account = newAccount();
+	const credential = { kind: "token", hash: "00" } as const;
+	const unknown = { ok: false, failure: "authentication" };
+	expect(await stubOf(account).admit(admission({ credential }), [settlement("x")])).toEqual(unknown);
+	expect(await stubOf(account).verify(credential, "read")).toEqual(unknown);
+	expect(await stubOf(account).tokens({ kind: "verify", hash: "00" })).toEqual(unknown);
+	expect(await stubOf(account).tokens({ kind: "get", maker: credential, id: "a" })).toEqual(unknown);
+	await runInDurableObject(stubOf(account), (_: Account, { storage }) => {
+		expect(
+			storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray(),
+		).toEqual([]);
+	});
+});
+
+it("does not bring a token back that has expired, when the clock goes back", async () => {
+	const start = Date.parse("2040-11-21T12:00:00Z");
+	vi.useFakeTimers({ toFake: ["Date"], now: start });
+	try {
+		const account = newAccount();
+		const credential = await tokenOf(account, {}, { expiresOn: start + 1_000 });
+		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true });
+		vi.setSystemTime(start + 1_000);
+		const expired = { ok: false, failure: "authentication" };
+		expect(await stubOf(account).verify(credential, "run")).toMatchObject(expired);
+		vi.setSystemTime(start);
+		expect(await stubOf(account).verify(credential, "run")).toMatchObject(expired);
+	} finally {
+		vi.useRealTimers();
+	}
+});
+
+describe("an eviction", () => {
+	it("changes nothing", async () => {
+		const account = newAccount();
+		const credential = await tokenOf(account, { dailyMicroNeurons: 900, requestsPerMinute: 7 });
+		const rates = [{ key: `task:${TASK}`, perMinute: 5 }];
+		const settled: Settlement[] = [];
+		for (let i = 0; i < 4; i++) {
+			const asked = admission({ credential, rates, budgets: [ACCOUNT], worth: worth(100) });
+			expect((await stubOf(account).admit(asked, settled)).ok).toBe(true);
+			if (i < 2) settled.push(settlement(asked.ticket, { microNeurons: 30 + i }));
+		}
+		const query = { credential, rates, budgets: [ACCOUNT] };
+		const before = await stubOf(account).standing(query);
+		expect(before).toMatchObject({
+			open: 2,
+			budgets: [{ spentMicroNeurons: 61, reservedMicroNeurons: 200 }, {}],
+		});
+		expect(before.rates).toMatchObject([{ used: 4 }, { key: "token:token-1", used: 4, room: 3 }]);
+		await evictDurableObject(stubOf(account));
+		expect(await stubOf(account).standing(query)).toEqual(before);
+	});
+});
+
+describe("the alarm", () => {
+	// Far ahead of the runtime's own clock, so that no alarm comes by itself.
+	const START = Date.parse("2040-11-21T12:00:00Z");
+	beforeEach(() => {
+		vi.useFakeTimers({ toFake: ["Date"], now: START });
+	});
+	afterEach(() => {
+		vi.useRealTimers();
+	});
+
+	const alarmOf = (account: string): Promise<number | null> =>
+		runInDurableObject(stubOf(account), (_: Account, { storage }) => storage.getAlarm());
+
+	it("settles at the estimate what nobody settled, and comes again for the rest", async () => {
+		const account = newAccount();
+		const [a, b] = [
+			admission({ worth: worth(70), holdMs: 60_000 }),
+			admission({ worth: worth(5), holdMs: 90_000 }),
+		];
+		await stubOf(account).admit(a, []);
+		await stubOf(account).admit(b, []);
+		expect(await alarmOf(account)).toBe(START + 60_000);
+		vi.setSystemTime(START + 60_000);
+		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
+		expect((await stubOf(account).requests({})).requests).toMatchObject([
+			{ ticket: b.ticket, outcome: "open" },
+			{ ticket: a.ticket, outcome: "expired", microNeurons: 70, estimated: true },
+		]);
+		expect(await alarmOf(account)).toBe(START + 90_000);
+	});
+
+	it("also after an eviction, and of an object that nobody asks any more", async () => {
+		const account = newAccount();
+		await stubOf(account).admit(admission({ worth: worth(70), holdMs: 60_000 }), []);
+		await evictDurableObject(stubOf(account));
+		vi.setSystemTime(START + 60_001);
+		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
+		expect((await stubOf(account).usage({ by: ["day"] })).rows).toMatchObject([
+			{ day: "2040-11-21", requests: 1, microNeurons: 70 },
+		]);
+		// Then for what will be deleted.
+		expect(await alarmOf(account)).toBe(START + 7 * 86_400_000);
+	});
+
+	it("is set only where it would come too late, or not at all", async () => {
+		const account = newAccount();
+		const set = await runInDurableObject(stubOf(account), (_: Account, { storage }) =>
+			vi.spyOn(storage, "setAlarm"),
+		);
+		const admit = (holdMs: number) => stubOf(account).admit(admission({ holdMs }), []);
+		await admit(60_000);
+		await admit(60_000);
+		await admit(90_000);
+		expect(set).toHaveBeenCalledTimes(1);
+		await admit(30_000);
+		expect(set.mock.calls).toEqual([[START + 60_000], [START + 30_000]]);
+		// The runtime gave up on it.
+		vi.setSystemTime(START + 30_000 + 60_001);
+		await admit(90_000);
+		expect(set).toHaveBeenCalledTimes(3);
+	});
+});
+
+describe("what an account tells of its past", () => {
+	const DAY = "2040-11-21";
+	const OTHER = "@cf/baai/bge-m3";
+
+	/** Three requests of two models, one of them failed. */
+	async function used(): Promise<{ account: string; tickets: string[] }> {
+		const account = newAccount();
+		const credential = await tokenOf(account);
+		const asked = [
+			admission({ credential, worth: worth(100) }),
+			admission({ worth: worth(100) }),
+			admission({ model: OTHER, task: "Text Embeddings", worth: worth(100) }),
+		];
+		for (const one of asked) await stubOf(account).admit(one, []);
+		const [a = "", b = "", c = ""] = asked.map(({ ticket }) => ticket);
+		await stubOf(account).settle([
+			settlement(a, { microNeurons: 40, inputTokens: 10, cachedTokens: 3, outputTokens: 7 }),
+			settlement(b, { outcome: "failed", backend: "", attempts: 3, code: 3040 }),
+			settlement(c, { microNeurons: 5, inputTokens: 9, backend: "tei", estimated: true }),
+		]);
+		return { account, tickets: [a, b, c] };
+	}
+
+	beforeEach(() => {
+		vi.useFakeTimers({ toFake: ["Date"], now: Date.parse(`${DAY}T12:00:00Z`) });
+	});
+	afterEach(() => {
+		vi.useRealTimers();
+	});
+
+	it("is usage by day, model, task, token and backend", async () => {
+		const { account } = await used();
+		const total = {
+			requests: 3,
+			failed: 1,
+			overruns: 0,
+			inputTokens: 19,
+			cachedTokens: 3,
+			outputTokens: 7,
+			microNeurons: 45,
+		};
+		const counts = (
+			requests: number,
+			failed: number,
+			input: number,
+			cached: number,
+			output: number,
+			neurons: number,
+		) => ({
+			requests,
+			failed,
+			overruns: 0,
+			inputTokens: input,
+			cachedTokens: cached,
+			outputTokens: output,
+			microNeurons: neurons,
+		});
+		const usage = async (query: UsageQuery) => stubOf(account).usage(query);
+		expect(await usage({ by: [] })).toEqual({ rows: [total], total, truncated: false });
+		expect(await usage({ by: ["day"] })).toEqual({ rows: [{ day: DAY, ...total }], total, truncated: false });
+		expect((await usage({ by: ["token", "model"] })).rows).toEqual([
+			{ model: OTHER, token: "", ...counts(1, 0, 9, 0, 0, 5) },
+			{ model: MODEL, token: "", ...counts(1, 1, 0, 0, 0, 0) },
+			{ model: MODEL, token: "token-1", ...counts(1, 0, 10, 3, 7, 40) },
+		]);
+		expect((await usage({ by: ["task"] })).rows).toEqual([
+			{ task: "Text Embeddings", ...counts(1, 0, 9, 0, 0, 5) },
+			{ task: TASK, ...counts(2, 1, 10, 3, 7, 40) },
+		]);
+		expect(
+			(await usage({ by: ["backend"] })).rows.map(({ backend, requests }) => [backend, requests]),
+		).toEqual([
+			["", 1],
+			["engine", 1],
+			["tei", 1],
+		]);
+	});
+
+	it("is filtered, with the total of what is left", async () => {
+		const { account } = await used();
+		const requests = async (query: Partial<UsageQuery>): Promise<number> =>
+			(await stubOf(account).usage({ by: ["day"], ...query })).total.requests;
+		expect(await requests({ model: OTHER })).toBe(1);
+		expect(await requests({ task: TASK })).toBe(2);
+		expect(await requests({ token: "" })).toBe(2);
+		expect(await requests({ token: "token-1", model: OTHER })).toBe(0);
+		expect(await requests({ backend: "tei" })).toBe(1);
+		expect(await requests({ from: DAY, to: DAY })).toBe(3);
+		expect(await requests({ from: "2040-11-22" })).toBe(0);
+		expect(await requests({ to: "2040-11-20" })).toBe(0);
+		const { rows } = await stubOf(account).usage({ by: ["day"], model: "none" });
+		expect(rows).toEqual([]);
+	});
+
+	it("is the recent requests, newest first, page by page", async () => {
+		const { account, tickets } = await used();
+		const [a, b, c] = tickets;
+		const first = await stubOf(account).requests({ limit: 2 });
+		expect(first.requests.map(({ ticket }) => ticket)).toEqual([c, b]);
+		const { cursor } = first;
+		if (cursor === undefined) throw new Error("no cursor");
+		// What comes in between moves no page.
+		await stubOf(account).admit(admission(), []);
+		const second = await stubOf(account).requests({ limit: 2, cursor });
+		expect(second).toEqual({
+			requests: [
+				{
+					ticket: a,
+					outcome: "ok",
+					admittedAt: Date.now(),
+					settledAt: Date.now(),
+					model: MODEL,
+					task: TASK,
+					token: "token-1",
+					reservedMicroNeurons: 100,
+					microNeurons: 40,
+					inputTokens: 10,
+					cachedTokens: 3,
+					outputTokens: 7,
+					estimated: false,
+					backend: "engine",
+					attempts: 1,
+					latencyMs: 10,
+					firstTokenMs: 4,
+				},
+			],
+		});
+		const ticketsOf = async (query: Parameters<Account["requests"]>[0]) =>
+			(await stubOf(account).requests(query)).requests.map(({ ticket }) => ticket);
+		expect(await ticketsOf({ model: OTHER })).toEqual([c]);
+		expect(await ticketsOf({ outcome: "failed" })).toEqual([b]);
+		expect(await ticketsOf({ token: "token-1" })).toEqual([a]);
+		expect(await ticketsOf({ outcome: "open" })).toHaveLength(1);
+		expect((await stubOf(account).requests({ limit: 1_000 })).requests).toHaveLength(4);
+	});
+});

@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Worth } from "../../../src/accounts/admission.ts";
+import { Budgets, budgetKeys, describeRefusal } from "../../../src/accounts/durable/budgets.ts";
+
+const DAY = "2026-11-21";
+const account = (microNeurons: number) =>
+	({ key: "account", microNeurons, failure: "accountLimited" }) as const;
+
+const chat = (fields: Partial<Worth> = {}): Worth => ({
+	fixedMicroNeurons: 100,
+	microNeuronsPerOutputToken: 10,
+	outputTokens: 50,
+	open: true,
+	...fields,
+});
+
+describe("grant", () => {
+	it("reserves all that a request may cost, and bounds no output where there is no budget", () => {
+		expect(new Budgets(DAY).grant(chat(), [])).toEqual({ kind: "granted", microNeurons: 600 });
+	});
+
+	it("bounds the output wherever a budget limits the request", () => {
+		const granted = { kind: "granted", microNeurons: 600, outputTokens: 50 };
+		expect(new Budgets(DAY).grant(chat(), [account(600)])).toEqual(granted);
+		expect(new Budgets(DAY).grant(chat({ open: false }), [account(10_000)])).toEqual(granted);
+	});
+
+	it("bounds no output that costs nothing", () => {
+		const worth = chat({ microNeuronsPerOutputToken: 0 });
+		expect(new Budgets(DAY).grant(worth, [account(100)])).toEqual({ kind: "granted", microNeurons: 100 });
+	});
+
+	it("grants an open request the output that the room pays for", () => {
+		expect(new Budgets(DAY).grant(chat(), [account(237)])).toEqual({
+			kind: "granted",
+			microNeurons: 230,
+			outputTokens: 13,
+		});
+		expect(new Budgets(DAY).grant(chat(), [account(110)])).toMatchObject({ outputTokens: 1 });
+	});
+
+	it("refuses an open request that has not room for one token", () => {
+		expect(new Budgets(DAY).grant(chat(), [account(109)])).toMatchObject({
+			kind: "refused",
+			room: 109,
+			needed: 110,
+		});
+	});
+
+	it("grants an open request of several choices a token for each, or nothing", () => {
+		const three = chat({ leastOutputTokens: 3 });
+		expect(new Budgets(DAY).grant(three, [account(130)])).toMatchObject({ outputTokens: 3 });
+		expect(new Budgets(DAY).grant(three, [account(129)])).toMatchObject({ kind: "refused", needed: 130 });
+	});
+
+	it("refuses a request that set its own limit of output and has not room for it", () => {
+		expect(new Budgets(DAY).grant(chat({ open: false }), [account(599)])).toMatchObject({
+			kind: "refused",
+			room: 599,
+			needed: 600,
+		});
+	});
+
+	it("takes the budget that has least room", () => {
+		const budgets = new Budgets(DAY);
+		budgets.book(DAY, budgetKeys("m", "t"), { spent: 50, reserved: 40 });
+		const model = { key: "model:m", microNeurons: 200, failure: "budgetExceeded" } as const;
+		const grant = budgets.grant(chat(), [account(5_000), model, { ...model, key: "token:other" }]);
+		expect(grant).toMatchObject({ kind: "granted", outputTokens: 1 });
+		expect(budgets.grant(chat({ open: false }), [account(5_000), model])).toMatchObject({ budget: model });
+	});
+
+	it("lets what costs nothing pass where a budget is used up, or more", () => {
+		const budgets = new Budgets(DAY);
+		budgets.book(DAY, ["account"], { spent: 300, reserved: 0 });
+		const free = chat({ fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0 });
+		expect(budgets.grant(free, [account(200)])).toEqual({ kind: "granted", microNeurons: 0 });
+	});
+
+	it("grants the most that fits, whatever the fractions of the prices", () => {
+		const price = fc.double({ min: 0, max: 1e6, noNaN: true });
+		const cases = fc.record({
+			fixedMicroNeurons: price,
+			microNeuronsPerOutputToken: price,
+			outputTokens: fc.integer({ min: 0, max: 5_000 }),
+			open: fc.boolean(),
+		});
+		fc.assert(
+			fc.property(cases, fc.integer({ min: 0, max: 2e9 }), (worth, room) => {
+				const cost = (tokens: number) =>
+					Math.ceil(worth.fixedMicroNeurons + worth.microNeuronsPerOutputToken * tokens);
+				const grant = new Budgets(DAY).grant(worth, [account(room)]);
+				const least = worth.open ? Math.min(1, worth.outputTokens) : worth.outputTokens;
+				expect(grant.kind === "granted").toBe(cost(least) <= room);
+				if (grant.kind === "refused") return;
+				expect(grant.microNeurons).toBeLessThanOrEqual(room);
+				const tokens = grant.outputTokens ?? worth.outputTokens;
+				expect(grant.microNeurons).toBe(cost(tokens));
+				if (tokens < worth.outputTokens) expect(cost(tokens + 1)).toBeGreaterThan(room);
+			}),
+		);
+	});
+});
+
+describe("Budgets", () => {
+	it("begins a day with nothing, and leaves what an earlier day does alone", () => {
+		const budgets = new Budgets(DAY);
+		budgets.book(DAY, ["account"], { spent: 5, reserved: 7 });
+		budgets.turnTo("2026-11-22");
+		expect(budgets.balance({ key: "account" })).toEqual({ spent: 0, reserved: 0 });
+		budgets.book(DAY, ["account"], { spent: 6, reserved: -7 });
+		expect(budgets.balance({ key: "account" })).toEqual({ spent: 0, reserved: 0 });
+	});
+
+	it("keeps a month across its days, and begins the next with nothing", () => {
+		const month = { key: "account", period: "month" } as const;
+		const budgets = new Budgets("2026-11-29");
+		budgets.book("2026-11-29", ["account"], { spent: 5, reserved: 7 });
+		budgets.turnTo("2026-11-30");
+		expect(budgets.balance(month)).toEqual({ spent: 5, reserved: 7 });
+		budgets.book("2026-11-29", ["account"], { spent: 6, reserved: -7 });
+		expect(budgets.balance(month)).toEqual({ spent: 11, reserved: 0 });
+		budgets.turnTo("2026-12-01");
+		expect(budgets.balance(month)).toEqual({ spent: 0, reserved: 0 });
+		budgets.book("2026-11-30", ["account"], { spent: 3, reserved: 0 });
+		expect(budgets.balance(month)).toEqual({ spent: 0, reserved: 0 });
+	});
+});
+
+describe("describeRefusal", () => {
+	const text = (key: string, held = 0, period?: "month") =>
+		describeRefusal({
+			kind: "refused",
+			budget: { key, microNeurons: 10_000_000, failure: "budgetExceeded", ...(period && { period }) },
+			room: 3_250_000,
+			held,
+			needed: 12_500_000,
+		});
+
+	it("names the budget", () => {
+		expect(text("model:@cf/meta/llama-3.1-8b-instruct")).toBe(
+			"This request may cost 12.5 neurons; the daily budget of model @cf/meta/llama-3.1-8b-instruct is 10, of which 3.25 are left",
+		);
+		expect(text("account", 5_000_000)).toMatch(
+			/, of which 3\.25 are left and 5 are held by requests under way$/,
+		);
+		expect(text("account")).toContain("the daily budget of this account is 10,");
+		expect(text("token:0123")).toContain("the daily budget of this token is 10,");
+		expect(text("account", 0, "month")).toContain("the monthly budget of this account is 10,");
+	});
+});

@@ -1,0 +1,36 @@
+import { expect, it, vi } from "vitest";
+import { admission, NOON, onBench, settlement, worth } from "../ask.ts";
+
+const MONTH = 30 * 86_400_000;
+const RATES = [{ key: "task:Text Generation", perMinute: 1 }];
+const BUDGETS = [{ key: "account", microNeurons: 100, failure: "budgetExceeded" as const }];
+
+for (const restarts of [false, true])
+	it(`an account whose clock ran ahead for a month works again when the clock is right${restarts ? ", after a restart" : ""}`, () =>
+		onBench((bench) => {
+			const log = vi.spyOn(console, "error").mockImplementation(() => {});
+			const before = admission({ worth: worth(40), budgets: BUDGETS });
+			expect(bench.ledger.admit(before).ok).toBe(true);
+			bench.ledger.settle([settlement(before.ticket, { microNeurons: 40 })]);
+			bench.time = NOON + MONTH;
+			const ahead = admission({ rates: RATES, worth: worth(100), budgets: BUDGETS });
+			expect(bench.ledger.admit(ahead).ok).toBe(true);
+			bench.time = NOON + 1_000;
+			if (restarts) bench.restart();
+			// The day has 60 of 100 left, and the minute no other request.
+			expect(
+				bench.ledger.admit(admission({ rates: RATES, worth: worth(61), budgets: BUDGETS })),
+			).toMatchObject({ ok: false });
+			expect(bench.ledger.admit(admission({ rates: RATES, worth: worth(60), budgets: BUDGETS })).ok).toBe(
+				true,
+			);
+			expect(bench.ledger.admit(admission({ rates: RATES }))).toEqual({
+				ok: false,
+				failure: "rateLimited",
+				retryAfter: 60,
+			});
+			expect(bench.ledger.expiryOf(ahead.ticket)).toBe(NOON + 1_000 + 600_000);
+			expect(log).toHaveBeenCalledTimes(1);
+			expect(String(log.mock.calls[0])).toContain('"ahead_seconds":2591999');
+			log.mockRestore();
+		}));

@@ -1,0 +1,527 @@
+import { describe, expect, it, vi } from "vitest";
+import type { Admitted, Budget } from "../../../src/accounts/admission.ts";
+import {
+	admission,
+	type Bench,
+	MIDNIGHT,
+	MODEL,
+	NOON,
+	onBench,
+	SECOND,
+	settlement,
+	TASK,
+	worth,
+} from "../ask.ts";
+
+const FREE: Budget = { key: "account", microNeurons: 1_000, failure: "freeAllocationUsed" };
+const OPERATOR = { kind: "operator" } as const;
+
+/** Lets a request in that is worth so much, and returns its ticket. */
+function reserve(
+	{ ledger }: Bench,
+	microNeurons: number,
+	fields: Parameters<typeof admission>[0] = {},
+): string {
+	const asked = admission({ worth: worth(microNeurons), budgets: [FREE], ...fields });
+	expect(ledger.admit(asked)).toEqual({ ok: true });
+	return asked.ticket;
+}
+
+const account = ({ ledger }: Bench) => {
+	const { day, budgets } = ledger.standing({ credential: OPERATOR, rates: [], budgets: [FREE] });
+	const [budget] = budgets;
+	return { day, spent: budget?.spentMicroNeurons, reserved: budget?.reservedMicroNeurons };
+};
+
+const used = ({ ledger }: Bench) =>
+	ledger.usage({ by: ["day"] }).rows.map(({ day, requests, microNeurons }) => [day, requests, microNeurons]);
+
+describe("rates", () => {
+	const rates = [{ key: `task:${TASK}`, perMinute: 3 }];
+	const ask = ({ ledger }: Bench): Admitted => ledger.admit(admission({ rates }));
+
+	it("tell the second from which the same request passes, and not one before", () =>
+		onBench((bench) => {
+			for (const gap of [0, 7_300, 11_111]) {
+				bench.time += gap;
+				expect(ask(bench).ok).toBe(true);
+			}
+			for (const gap of [1, 345, 999]) {
+				bench.time += gap;
+				const refused = ask(bench);
+				if (refused.ok || refused.retryAfter === undefined) throw new Error("let in");
+				expect(refused).toMatchObject({ failure: "rateLimited" });
+				const asked = bench.time;
+				bench.time = asked + (refused.retryAfter - 1) * SECOND;
+				expect(ask(bench).ok).toBe(false);
+				bench.time = asked + refused.retryAfter * SECOND;
+				expect(ask(bench).ok).toBe(true);
+			}
+		}));
+
+	it("count no refused request, and write none", () =>
+		onBench((bench) => {
+			for (let i = 0; i < 3; i++) ask(bench);
+			bench.time += 59_999;
+			const before = bench.storage.sql.exec("SELECT total_changes() AS n").one();
+			for (let i = 0; i < 10; i++) expect(ask(bench)).toMatchObject({ ok: false, retryAfter: 1 });
+			expect(bench.storage.sql.exec("SELECT total_changes() AS n").one()).toEqual(before);
+			expect(bench.ledger.requests({}).requests).toHaveLength(3);
+			bench.time += 1;
+			for (let i = 0; i < 3; i++) expect(ask(bench).ok).toBe(true);
+		}));
+
+	it("are a token's own too", () =>
+		onBench(({ ledger }) => {
+			const a = { id: "a", limits: { requestsPerMinute: 1 } };
+			const b = { id: "b", limits: { requestsPerMinute: 1 } };
+			expect(ledger.admit(admission(), a).ok).toBe(true);
+			expect(ledger.admit(admission(), a)).toEqual({ ok: false, failure: "rateLimited", retryAfter: 60 });
+			expect(ledger.admit(admission(), b).ok).toBe(true);
+		}));
+
+	it("have no time to wait for where they let nothing pass", () =>
+		onBench(({ ledger }) => {
+			const none = admission({ rates: [{ key: "task:x", perMinute: 0 }] });
+			expect(ledger.admit(none)).toEqual({ ok: false, failure: "rateLimited" });
+		}));
+});
+
+describe("budgets", () => {
+	it("reserve, then settle the fact", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 700);
+			expect(account(bench)).toEqual({ day: "2026-11-21", spent: 0, reserved: 700 });
+			bench.ledger.settle([settlement(ticket, { microNeurons: 250 })]);
+			expect(account(bench)).toEqual({ day: "2026-11-21", spent: 250, reserved: 0 });
+			expect(used(bench)).toEqual([["2026-11-21", 1, 250]]);
+		}));
+
+	it("refuse what does not fit until midnight UTC, to the second", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 700);
+			bench.time = MIDNIGHT - 90_500;
+			const asked = admission({ worth: worth(301), budgets: [FREE] });
+			// Whoever is under way may leave room, and nobody knows when.
+			expect(bench.ledger.admit(asked)).toEqual({ ok: false, failure: "freeAllocationUsed" });
+			bench.ledger.settle([settlement(ticket, { microNeurons: 700 })]);
+			expect(bench.ledger.admit(asked)).toEqual({
+				ok: false,
+				failure: "freeAllocationUsed",
+				retryAfter: 91,
+			});
+			bench.time = MIDNIGHT - 500;
+			expect(bench.ledger.admit(asked).ok).toBe(false);
+			bench.time = MIDNIGHT + 500;
+			expect(bench.ledger.admit(asked)).toEqual({ ok: true });
+		}));
+
+	it("name midnight for a request that costs exactly a day's budget", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 1);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 1 })]);
+			bench.time = MIDNIGHT - 10_000;
+			expect(bench.ledger.admit(admission({ worth: worth(1_000), budgets: [FREE] }))).toEqual({
+				ok: false,
+				failure: "freeAllocationUsed",
+				retryAfter: 10,
+			});
+		}));
+
+	it("name no time where exactly enough is held by requests under way", () =>
+		onBench((bench) => {
+			const spent = reserve(bench, 400);
+			bench.ledger.settle([settlement(spent, { microNeurons: 400 })]);
+			reserve(bench, 500);
+			bench.time = MIDNIGHT - 10_000;
+			const refusal = { ok: false, failure: "freeAllocationUsed" };
+			const ask = (microNeurons: number) =>
+				bench.ledger.admit(admission({ worth: worth(microNeurons), budgets: [FREE] }));
+			expect(ask(600)).toEqual(refusal);
+			expect(ask(601)).toEqual({ ...refusal, retryAfter: 10 });
+		}));
+
+	it("of the operator are named, and promise no time for what they never pay for", () =>
+		onBench(({ ledger }) => {
+			const budgets: Budget[] = [
+				{ key: `model:${MODEL}`, microNeurons: 2_000_000, failure: "budgetExceeded" },
+			];
+			expect(ledger.admit(admission({ worth: worth(2_500_000), budgets }))).toEqual({
+				ok: false,
+				failure: "budgetExceeded",
+				description: `This request may cost 2.5 neurons; the daily budget of model ${MODEL} is 2, of which 2 are left`,
+			});
+		}));
+
+	it("are a token's own too", () =>
+		onBench(({ ledger }) => {
+			const bearer = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
+			expect(ledger.admit(admission({ worth: worth(900_000) }), bearer)).toEqual({ ok: true, limited: true });
+			expect(ledger.admit(admission({ worth: worth(200_000) }), bearer)).toEqual({
+				ok: false,
+				failure: "budgetExceeded",
+				description:
+					"This request may cost 0.2 neurons; the daily budget of this token is 1, of which 0.1 are left and 0.9 are held by requests under way",
+			});
+			expect(ledger.admit(admission({ worth: worth(200_000) }), { ...bearer, id: "b" }).ok).toBe(true);
+		}));
+
+	it("of a token's own has no room for what has no price", () =>
+		onBench(({ ledger }) => {
+			const limited = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
+			const unlimited = { id: "b", limits: { requestsPerMinute: 5 } };
+			const unpriced = () => admission({ model: "openai/gpt-next", unpriced: true });
+			expect(ledger.admit(unpriced(), limited)).toEqual({
+				ok: false,
+				failure: "missingProviderKey",
+				description:
+					'Insufficient AI Gateway credits: the token has a budget of neurons, and nothing says what openai/gpt-next costs (see MODELS["openai/gpt-next"].prices)',
+			});
+			expect(ledger.admit(unpriced(), unlimited)).toEqual({ ok: true });
+			expect(ledger.admit(unpriced())).toEqual({ ok: true });
+			expect(ledger.admit(admission(), limited)).toEqual({ ok: true, limited: true });
+		}));
+
+	it("and rates that both refuse tell the longer wait", () =>
+		onBench((bench) => {
+			const rates = [{ key: "task:x", perMinute: 1 }];
+			const ticket = reserve(bench, 1_000, { rates });
+			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
+			const asked = admission({ rates, budgets: [FREE], worth: worth(1) });
+			expect(bench.ledger.admit(asked)).toMatchObject({
+				failure: "freeAllocationUsed",
+				retryAfter: 12 * 3600,
+			});
+			bench.time = MIDNIGHT - 20_000;
+			expect(bench.ledger.admit(admission({ rates })).ok).toBe(true);
+			expect(bench.ledger.admit(asked)).toMatchObject({ failure: "rateLimited", retryAfter: 60 });
+		}));
+
+	it("book the truth where an engine gave more than was reserved, and have no room then", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 900);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 1_200 })]);
+			expect(account(bench)).toMatchObject({ spent: 1_200, reserved: 0 });
+			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ overruns: 1, microNeurons: 1_200 });
+			const standing = bench.ledger.standing({ credential: OPERATOR, rates: [], budgets: [FREE] });
+			expect(standing.budgets[0]?.roomMicroNeurons).toBe(0);
+		}));
+
+	it("tell a bounded request how much output it may have", () =>
+		onBench(({ ledger }) => {
+			const open = { fixedMicroNeurons: 100, microNeuronsPerOutputToken: 10, outputTokens: 500, open: true };
+			expect(ledger.admit(admission({ worth: open, budgets: [FREE] }))).toEqual({
+				ok: true,
+				outputTokens: 90,
+			});
+			expect(ledger.admit(admission({ worth: open, budgets: [FREE] })).ok).toBe(false);
+			expect(ledger.admit(admission({ worth: open }))).toEqual({ ok: true });
+		}));
+});
+
+describe("midnight UTC", () => {
+	it("begins a day with its whole budget; what was reserved before settles on its own day", () =>
+		onBench((bench) => {
+			bench.time = MIDNIGHT - 1;
+			const late = reserve(bench, 900);
+			bench.time = MIDNIGHT;
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 0 });
+			const early = reserve(bench, 1_000);
+			bench.ledger.settle([settlement(late, { microNeurons: 800 })]);
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 1_000 });
+			bench.ledger.settle([settlement(early, { microNeurons: 5 })]);
+			expect(used(bench)).toEqual([
+				["2026-11-21", 1, 800],
+				["2026-11-22", 1, 5],
+			]);
+		}));
+
+	it("is crossed by a reservation that nobody settles, also after a restart", () =>
+		onBench((bench) => {
+			bench.time = MIDNIGHT - 1;
+			reserve(bench, 900, { holdMs: 1_000 });
+			bench.time = MIDNIGHT + 10_000;
+			bench.restart();
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 0 });
+			bench.ledger.expire();
+			expect(used(bench)).toEqual([["2026-11-21", 1, 900]]);
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 0 });
+		}));
+
+	it("does not lose what a clock that ran ahead reserved on the next day", () =>
+		onBench((bench) => {
+			const log = vi.spyOn(console, "error").mockImplementation(() => {});
+			bench.time = MIDNIGHT + 3_600_000;
+			const ticket = reserve(bench, 700);
+			bench.time = NOON;
+			expect(account(bench)).toEqual({ day: "2026-11-21", spent: 0, reserved: 0 });
+			log.mockRestore();
+			bench.time = MIDNIGHT + 1;
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 700 });
+			bench.ledger.settle([settlement(ticket, { microNeurons: 300 })]);
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 300, reserved: 0 });
+		}));
+});
+
+describe("a monthly budget", () => {
+	const MONTH: Budget = { key: "account", period: "month", microNeurons: 1_000, failure: "budgetExceeded" };
+	const month = ({ ledger }: Bench) => {
+		const [budget] = ledger.standing({ credential: OPERATOR, rates: [], budgets: [MONTH] }).budgets;
+		return [budget?.spentMicroNeurons, budget?.reservedMicroNeurons, budget?.roomMicroNeurons];
+	};
+	const DAY_SECONDS = 24 * 3600;
+
+	it("counts all days of a UTC month, also after a restart, and refuses until the next month", () =>
+		onBench((bench) => {
+			bench.ledger.settle([settlement(reserve(bench, 600), { microNeurons: 600 })]);
+			bench.time = MIDNIGHT + 1_000;
+			reserve(bench, 300);
+			bench.restart();
+			expect(month(bench)).toEqual([600, 300, 100]);
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 300 });
+			const asked = () => admission({ worth: worth(401), budgets: [FREE, MONTH] });
+			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, failure: "budgetExceeded" });
+			bench.ledger.expire();
+			bench.time = Date.UTC(2026, 10, 30, 23, 59, 59);
+			bench.ledger.expire();
+			expect(month(bench)).toEqual([900, 0, 100]);
+			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter: 1 });
+			bench.time += SECOND;
+			expect(month(bench)).toEqual([0, 0, 1_000]);
+			expect(bench.ledger.admit(asked())).toEqual({ ok: true });
+		}));
+
+	it("says when the month ends, not the day", () =>
+		onBench((bench) => {
+			bench.ledger.settle([settlement(reserve(bench, 1_000), { microNeurons: 1_000 })]);
+			bench.time = MIDNIGHT;
+			const refused = bench.ledger.admit(admission({ worth: worth(1), budgets: [FREE, MONTH] }));
+			expect(refused).toMatchObject({ ok: false, retryAfter: 9 * DAY_SECONDS });
+		}));
+});
+
+describe("a clock that goes back", () => {
+	it("opens no window early, and says how long it really takes", () =>
+		onBench((bench) => {
+			const asked = () => admission({ rates: [{ key: "task:x", perMinute: 1 }] });
+			expect(bench.ledger.admit(asked()).ok).toBe(true);
+			bench.time = NOON - 240_000;
+			const retryAfter = 240 + 60;
+			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter });
+			bench.restart();
+			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter });
+			bench.time += retryAfter * SECOND;
+			expect(bench.ledger.admit(asked()).ok).toBe(true);
+		}));
+
+	it("brings no spent day back", () =>
+		onBench((bench) => {
+			bench.time = MIDNIGHT;
+			const ticket = reserve(bench, 1_000);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
+			bench.time = MIDNIGHT - 1;
+			const asked = admission({ worth: worth(1), budgets: [FREE] });
+			expect(bench.ledger.admit(asked)).toMatchObject({ ok: false, retryAfter: 24 * 3600 + 1 });
+			bench.restart();
+			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 1_000, reserved: 0 });
+		}));
+});
+
+describe("settlement", () => {
+	it("counts once, the first", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 700);
+			const first = settlement(ticket, { microNeurons: 100 });
+			bench.ledger.settle([first, settlement(ticket, { microNeurons: 200 })]);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 300, outcome: "cut" })]);
+			bench.restart();
+			bench.ledger.settle([first]);
+			expect(used(bench)).toEqual([["2026-11-21", 1, 100]]);
+			expect(account(bench)).toMatchObject({ spent: 100, reserved: 0 });
+		}));
+
+	it("of a ticket that nobody admitted is ignored", () =>
+		onBench((bench) => {
+			bench.ledger.settle([settlement(crypto.randomUUID(), { microNeurons: 5 })]);
+			expect(used(bench)).toEqual([]);
+		}));
+
+	it("of a failure bills nothing", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 700);
+			bench.ledger.settle([settlement(ticket, { outcome: "failed", microNeurons: 9, code: 3040 })]);
+			expect(account(bench)).toMatchObject({ spent: 0, reserved: 0 });
+			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ requests: 1, failed: 1, microNeurons: 0 });
+			expect(bench.ledger.requests({}).requests[0]).toMatchObject({ outcome: "failed", code: 3040 });
+		}));
+
+	it("with counts that are none does not keep the others from being booked", () =>
+		onBench((bench) => {
+			const [odd, negative, sane] = [reserve(bench, 300), reserve(bench, 200), reserve(bench, 100)];
+			bench.ledger.settle([
+				settlement(odd, { microNeurons: Number.NaN, inputTokens: Number.NaN, latencyMs: 1.5 }),
+				settlement(negative, { microNeurons: -1, outputTokens: -7 }),
+				settlement(sane, { microNeurons: 10, inputTokens: 4, outputTokens: 6 }),
+			]);
+			expect(bench.ledger.usage({ by: [] }).total).toEqual({
+				requests: 3,
+				failed: 0,
+				overruns: 0,
+				inputTokens: 4,
+				cachedTokens: 0,
+				outputTokens: 6,
+				microNeurons: 510,
+			});
+		}));
+
+	it("is in the report beside rows whose sum is above 2^63", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 100);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 10 })]);
+			for (const model of ["@cf/a/a", "@cf/b/b"])
+				bench.storage.sql.exec(
+					"INSERT INTO usage VALUES ('2026-11-21', ?, 'Text Generation', '', 'engine', 1, 0, 0, 0, 0, 5000000000000, 5000000000000000000)",
+					model,
+				);
+			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ requests: 3, microNeurons: 1e19 });
+			expect(bench.ledger.usage({ by: ["model"] }).rows).toHaveLength(3);
+		}));
+
+	it("of many of one kind writes one row of usage", () =>
+		onBench((bench) => {
+			const tickets = Array.from({ length: 50 }, () => reserve(bench, 10));
+			const before = changes(bench);
+			bench.ledger.settle(tickets.map((ticket) => settlement(ticket, { microNeurons: 1 })));
+			expect(changes(bench) - before).toBe(51);
+			expect(used(bench)).toEqual([["2026-11-21", 50, 50]]);
+		}));
+
+	it("is written whole or not at all", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 700);
+			bench.storage.sql.exec("ALTER TABLE usage RENAME TO elsewhere");
+			expect(() => bench.ledger.settle([settlement(ticket, { microNeurons: 100 })])).toThrow(/usage/);
+			bench.storage.sql.exec("ALTER TABLE elsewhere RENAME TO usage");
+			expect(account(bench)).toMatchObject({ spent: 0, reserved: 700 });
+			expect(bench.ledger.requests({}).requests[0]?.outcome).toBe("open");
+			bench.ledger.settle([settlement(ticket, { microNeurons: 100 })]);
+			expect(account(bench)).toMatchObject({ spent: 100, reserved: 0 });
+		}));
+});
+
+describe("admission", () => {
+	it("writes one row", () =>
+		onBench((bench) => {
+			reserve(bench, 1);
+			const before = changes(bench);
+			reserve(bench, 1, { rates: [{ key: "task:x", perMinute: 5 }] });
+			expect(changes(bench) - before).toBe(1);
+		}));
+
+	it("of an open ticket is a mistake, and holds nothing twice", () =>
+		onBench((bench) => {
+			const ticket = reserve(bench, 10);
+			expect(() => bench.ledger.admit(admission({ ticket, worth: worth(10) }))).toThrow(ticket);
+			expect(account(bench)).toMatchObject({ reserved: 10 });
+		}));
+});
+
+describe("expiry", () => {
+	it("settles at the estimate what nobody settled in time, and nothing before", () =>
+		onBench((bench) => {
+			const late = reserve(bench, 300, { holdMs: 5_000 });
+			const slow = reserve(bench, 200, { holdMs: 9_000 });
+			expect(bench.ledger.nextExpiry()).toBe(NOON + 5_000);
+			bench.time += 4_999;
+			bench.ledger.expire();
+			expect(account(bench)).toMatchObject({ spent: 0, reserved: 500 });
+			bench.time += 1;
+			bench.ledger.expire();
+			expect(account(bench)).toMatchObject({ spent: 300, reserved: 200 });
+			expect(bench.ledger.requests({ outcome: "expired" }).requests).toEqual([
+				expect.objectContaining({
+					ticket: late,
+					microNeurons: 300,
+					estimated: true,
+					inputTokens: 0,
+					cachedTokens: 0,
+					outputTokens: 0,
+					backend: "",
+					attempts: 0,
+					settledAt: NOON + 5_000,
+				}),
+			]);
+			bench.ledger.settle([settlement(late, { microNeurons: 1 })]);
+			expect(account(bench)).toMatchObject({ spent: 300 });
+			expect(bench.ledger.expiryOf(slow)).toBe(NOON + 9_000);
+		}));
+});
+
+describe("sweeping", () => {
+	const DAY = 86_400_000;
+	const rows = ({ storage }: Bench, table: string): unknown =>
+		storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one().n;
+
+	it("deletes settled requests after 7 days, and usage after 400, and says when to come again", () =>
+		onBench((bench) => {
+			const settled = reserve(bench, 1);
+			const open = reserve(bench, 1, { holdMs: 30 * DAY });
+			bench.ledger.settle([settlement(settled, { microNeurons: 1 })]);
+			expect(bench.ledger.sweep()).toBe(NOON + 7 * DAY);
+			bench.time = NOON + 7 * DAY - 1;
+			bench.ledger.sweep();
+			expect(rows(bench, "requests")).toBe(2);
+			bench.time += 1;
+			expect(bench.ledger.sweep()).toBe(NOON + 30 * DAY);
+			expect(bench.ledger.requests({}).requests.map(({ ticket }) => ticket)).toEqual([open]);
+			expect(rows(bench, "usage")).toBe(1);
+			bench.ledger.settle([settlement(open)]);
+			bench.time = MIDNIGHT + 400 * DAY - 1;
+			expect(bench.ledger.sweep()).toBe(MIDNIGHT + 400 * DAY);
+			expect([rows(bench, "requests"), rows(bench, "usage")]).toEqual([0, 1]);
+			bench.time += 1;
+			expect(bench.ledger.sweep()).toBeUndefined();
+			expect(rows(bench, "usage")).toBe(0);
+			expect(account(bench).day).toBe("2027-12-27");
+			bench.restart();
+			reserve(bench, 1);
+		}));
+
+	it("looks at no row that has not died", () =>
+		onBench((bench) => {
+			const many = Array.from({ length: 200 }, () => reserve(bench, 0));
+			bench.ledger.settle(many.map((ticket) => settlement(ticket)));
+			const exec = vi.spyOn(bench.storage.sql, "exec");
+			bench.ledger.sweep();
+			const read = exec.mock.results.map(({ value }) => value.rowsRead);
+			exec.mockRestore();
+			expect(read.length).toBeGreaterThan(3);
+			expect(Math.max(...read)).toBeLessThan(5);
+		}));
+
+	it(
+		"keeps the newest 10,000 requests, the open ones, and those of the last minute",
+		() =>
+			onBench((bench) => {
+				const first = reserve(bench, 1);
+				bench.time += SECOND;
+				const many = Array.from({ length: 12_000 }, () => reserve(bench, 0));
+				bench.ledger.settle(many.map((ticket) => settlement(ticket)));
+				bench.time += 59_999;
+				bench.ledger.sweep();
+				expect(rows(bench, "requests")).toBe(12_001);
+				bench.time += 1;
+				bench.ledger.sweep();
+				expect(rows(bench, "requests")).toBe(10_001);
+				bench.restart();
+				bench.ledger.settle([settlement(first, { microNeurons: 1 })]);
+				expect(account(bench)).toMatchObject({ spent: 1, reserved: 0 });
+				const next = reserve(bench, 1);
+				expect(bench.ledger.requests({ limit: 1 }).requests[0]?.ticket).toBe(next);
+			}),
+		60_000,
+	);
+});
+
+const changes = ({ storage }: Bench): number =>
+	storage.sql.exec<{ n: number }>("SELECT total_changes() AS n").one().n;

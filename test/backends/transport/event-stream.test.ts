@@ -1,0 +1,632 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import * as z from "zod";
+import { Watch } from "../../../src/backends/transport/event-stream.ts";
+import { postStream } from "../../../src/backends/transport/http.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import chat from "../../fixtures/openai/llama-cpp/chat.sse?raw";
+import withoutUsage from "../../fixtures/openai/llama-cpp/chat-no-usage.sse?raw";
+import notAscii from "../../fixtures/openai/llama-cpp/chat-not-ascii.sse?raw";
+import twoChoices from "../../fixtures/openai/llama-cpp/chat-two-choices.sse?raw";
+import completion from "../../fixtures/openai/llama-cpp/completion.sse?raw";
+import ollama from "../../fixtures/openai/ollama/chat.sse?raw";
+import openaiObfuscated from "../../fixtures/openai/openai/chat.sse?raw";
+import vllmTools from "../../fixtures/openai/vllm/tools.sse?raw";
+import { turnsUntil } from "../../turns.ts";
+import {
+	callOf,
+	drain,
+	eventStream,
+	failureOf,
+	inPieces,
+	KEY,
+	type Outcome,
+	TARGET,
+	type TestCall,
+	tap,
+} from "../upstream.ts";
+
+const recorded = {
+	chat,
+	"chat without usage": withoutUsage,
+	"chat of two choices": twoChoices,
+	"chat that is not ASCII": notAscii,
+	completion,
+	"vLLM's tools": vllmTools,
+	"Ollama's chat": ollama,
+	"OpenAI's chat": openaiObfuscated,
+	"lines ended by CR LF": chat.replaceAll("\n", "\r\n"),
+};
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+async function open(call: TestCall, choices = 1): Promise<ReadableStream<Uint8Array>> {
+	const reply = await postStream(call, "/chat/completions", {}, { schema: z.never(), choices });
+	if (reply.kind !== "stream") throw new Error("no stream");
+	return reply.events;
+}
+
+/** What a stream gives and how it ends, wherever the failure is told: by the call or by the stream. */
+async function stream(body: ReadableStream<Uint8Array> | string, choices = 1): Promise<Outcome> {
+	const call = callOf(() => eventStream(body));
+	return open(call, choices).then(drain, (error: unknown) => ({ text: "", error }));
+}
+
+const delta = (content: string) =>
+	`data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}]}\n\n`;
+const finish = (index = 0) => `data: {"choices":[{"index":${index},"delta":{},"finish_reason":"stop"}]}\n\n`;
+const DONE = "data: [DONE]\n\n";
+const cut = { key: "executionFailed", description: "The backend 'lab' was cut off mid-answer" };
+
+describe("a recorded stream", () => {
+	it.each(Object.entries(recorded))(
+		"of %s is passed on byte for byte, however it is cut",
+		async (_, text) => {
+			const bytes = encode(text);
+			await fc.assert(
+				fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 30 }), async (cuts) => {
+					expect(await stream(inPieces(bytes, cuts))).toEqual({ text });
+				}),
+				{ numRuns: 40 },
+			);
+		},
+	);
+
+	it("is passed on byte for byte, a byte at a time", async () => {
+		const bytes = encode(notAscii);
+		expect(await stream(inPieces(bytes, [...bytes.keys()]))).toEqual({ text: notAscii });
+	});
+
+	it("keeps what is not a chunk: comments, names, ids", async () => {
+		const text = `: ping\n\nevent: message\nid: 7\nretry: 10\n${delta("a")}data:${finish().slice(6)}${DONE}`;
+		expect(await stream(text)).toEqual({ text });
+	});
+});
+
+describe("an event", () => {
+	it("is passed on as soon as it is whole, not later and not sooner", async () => {
+		const upstream = tap();
+		upstream.push(delta("a"));
+		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
+		const read = async () => new TextDecoder().decode((await reader.read()).value);
+		expect(await read()).toBe(delta("a"));
+		upstream.push(delta("b").slice(0, 20));
+		const second = read();
+		upstream.push(delta("b").slice(20) + delta("c").slice(0, 5));
+		expect(await second).toBe(delta("b"));
+		upstream.push(delta("c").slice(5));
+		expect(await read()).toBe(delta("c"));
+		await reader.cancel();
+	});
+
+	it("may come in many pieces: it is there with its last, and nothing is kept of the others", async () => {
+		const turnsAfter = async (pieces: number): Promise<number> => {
+			const upstream = tap();
+			upstream.push(delta("a"));
+			const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
+			await reader.read();
+			const long = delta("b".repeat(pieces));
+			const read = reader.read();
+			for (const byte of long.slice(0, -1)) upstream.push(byte);
+			await scheduler.wait(20);
+			upstream.push(long.slice(-1));
+			const turns = await turnsUntil(read);
+			expect(new TextDecoder().decode((await read).value)).toBe(long);
+			await reader.cancel();
+			return turns;
+		};
+		expect(await turnsAfter(20_000)).toBe(await turnsAfter(10));
+	});
+
+	it("is bounded in size", async () => {
+		const upstream = tap();
+		upstream.push(delta("a"));
+		const events = await open(callOf(() => eventStream(upstream.body)));
+		upstream.push("data: ");
+		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
+		const { text, error } = await drain(events);
+		expect(text).toBe(delta("a"));
+		expect(error).toMatchObject({ key: "executionFailed" });
+		expect(upstream.cancelled).toBe(true);
+	});
+});
+
+describe("a stream that begins", () => {
+	/** A call under way, and what has been said of it so far. */
+	function begin() {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const said: string[] = [];
+		const events = open(call);
+		void events.then(
+			() => said.push("begun"),
+			() => said.push("failed"),
+		);
+		return { upstream, call, said, events };
+	}
+	/** Lets everything that can go on without the network go on. */
+	const settle = () => scheduler.wait(0);
+
+	it("is there with its first event: not before it, and not only with the second", async () => {
+		const { upstream, said, events } = begin();
+		await settle();
+		expect(said).toEqual([]);
+		upstream.push(delta("a").slice(0, 30));
+		await settle();
+		expect(said).toEqual([]);
+		upstream.push(delta("a").slice(30));
+		await settle();
+		expect(said).toEqual(["begun"]);
+
+		const reader = (await events).getReader();
+		expect((await reader.read()).value).toEqual(encode(delta("a")));
+		const second = reader.read();
+		upstream.push(delta("b"));
+		expect((await second).value).toEqual(encode(delta("b")));
+		await reader.cancel();
+	});
+
+	it.each([": ping\n\n", ":\n\n", "\n\n", "retry: 10\n\n", "event: message\n\n"])(
+		"is not there with %j, which comes with it",
+		async (keepAlive) => {
+			const { upstream, events, said } = begin();
+			upstream.push(keepAlive);
+			upstream.push(keepAlive);
+			await settle();
+			expect(said).toEqual([]);
+			upstream.push(delta("a"));
+			const reader = (await events).getReader();
+			expect((await reader.read()).value).toEqual(encode(keepAlive + keepAlive + delta("a")));
+			// Once it has begun, a caller who waits has each at once.
+			const second = reader.read();
+			upstream.push(keepAlive);
+			expect((await second).value).toEqual(encode(keepAlive));
+			await reader.cancel();
+		},
+	);
+
+	it("comes with no more than 4 KiB of comments", async () => {
+		const { upstream, events } = begin();
+		const comment = `: ${"x".repeat(1021)}\n\n`;
+		for (let sent = 0; sent < 1_000; sent++) upstream.push(comment);
+		await settle();
+		upstream.push(delta("a"));
+		const reader = (await events).getReader();
+		const { value } = await reader.read();
+		expect(value?.length).toBe(3 * 1025 + delta("a").length);
+		await reader.cancel();
+	});
+
+	it("is waited for until its time is up, whatever comments come", async () => {
+		vi.useFakeTimers();
+		onTestFinished(() => void vi.useRealTimers());
+		const upstream = tap();
+		const timeouts = { headerMs: 1_000, firstTokenMs: 3_000, idleMs: 2_000, totalMs: 60_000 };
+		const call = callOf(() => eventStream(upstream.body), { target: { timeouts } });
+		const failure = failureOf(open(call));
+		for (let second = 0; second < 3; second++) {
+			upstream.push(": ka\n\n");
+			await vi.advanceTimersByTimeAsync(1_000);
+		}
+		expect(await failure).toMatchObject({ key: "timeout" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("has not come when the caller leaves: the upstream's fetch ends", async () => {
+		const { upstream, call, events } = begin();
+		upstream.push(": ka\n\n");
+		await settle();
+		call.leave();
+		expect(await failureOf(events)).toMatchObject({ key: "aborted" });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it.each([
+		['data: {"error":{"message":"m","code":503}}\n\n', { key: "outOfCapacity", retryable: true }],
+		['data: {"error":{"message":"m","code":400}}\n\n', { key: "engineRefused", description: "m" }],
+		["data: oops\n\n", { key: "executionFailed", retryable: true }],
+	])("with %j has not begun: the call fails", async (event, failure) => {
+		const { upstream, call, events } = begin();
+		upstream.push(event + delta("a"));
+		const error = await failureOf(events);
+		expect(error).toBeInstanceOf(AiError);
+		expect(error).toMatchObject({ ...failure, upstream: { backend: "lab" } });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it.each(["", delta("a").slice(0, 30), ": ping"])(
+		"and ends at once with %j is a call cut off",
+		async (text) => {
+			const { upstream, call, events } = begin();
+			upstream.push(text);
+			upstream.end();
+			expect(await failureOf(events)).toMatchObject(cut);
+			expect(call.asked[0]?.signal.aborted).toBe(true);
+		},
+	);
+
+	it("and resets at once is a call cut off", async () => {
+		const { upstream, events } = begin();
+		upstream.reset();
+		expect(await failureOf(events)).toMatchObject(cut);
+	});
+
+	it("with too large an event is a call that failed", async () => {
+		const { upstream, events } = begin();
+		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
+		expect(await failureOf(events)).toMatchObject({ key: "executionFailed" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("for a caller who has left does not begin", async () => {
+		const { upstream, call, events } = begin();
+		await settle();
+		call.leave();
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(await failureOf(events)).toMatchObject({ key: "aborted" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("with a good event passes it on, and fails behind it", async () => {
+		const { upstream, events } = begin();
+		upstream.push(`${delta("a")}data: {"error":{"message":"m","code":503}}\n\n`);
+		expect(await drain(await events)).toMatchObject({ text: delta("a"), error: { key: "outOfCapacity" } });
+	});
+});
+
+describe("a stream that is cut", () => {
+	it.each(["\n", "\r\n"])(
+		"anywhere gives whole events, and an error unless it had finished (%j)",
+		async (newline) => {
+			const events = chat.split("\n\n").filter(Boolean);
+			const blank = newline + newline;
+			const text = events.map((event) => event + blank).join("");
+			const finishing = events.findIndex((event) => event.includes('"finish_reason":"length"'));
+			for (let length = 0; length <= text.length; length += length < 400 ? 1 : 5) {
+				const sent = text.slice(0, length);
+				const outcome = await stream(inPieces(encode(sent), [length >> 1]));
+
+				const whole = sent.split(blank).slice(0, -1);
+				const tail = sent.slice(whole.map((event) => event + blank).join("").length);
+				const good = whole.map((event) => event + blank).join("");
+				// All of an event but its blank line.
+				const tailIsWhole = tail.trim() !== "" && tail.trim() === events[whole.length];
+				const expected = tailIsWhole ? `${good}${tail}\n\n` : good;
+				const seen = whole.length + (tailIsWhole ? 1 : 0);
+				if (seen <= finishing) {
+					expect(outcome.error).toMatchObject(cut);
+					expect(outcome.text).toBe(expected);
+				} else expect(outcome).toEqual({ text: seen === events.length ? expected : expected + DONE });
+			}
+		},
+	);
+
+	it("by a reset is an error too", async () => {
+		const upstream = tap();
+		upstream.push(delta("a"));
+		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
+		expect((await reader.read()).value).toEqual(encode(delta("a")));
+		upstream.reset();
+		expect(await failureOf(reader.read())).toMatchObject({
+			...cut,
+			cause: new Error("Error: connection reset"),
+		});
+	});
+
+	it("has nothing to say where it never began", async () => {
+		expect(await stream("")).toMatchObject({ text: "", error: cut });
+	});
+});
+
+describe("a stream without [DONE]", () => {
+	it("ends well once every choice has finished", async () => {
+		expect(await stream(delta("a") + finish())).toEqual({ text: delta("a") + finish() + DONE });
+	});
+
+	it("waits for as many choices as were asked for", async () => {
+		expect(await stream(finish(0), 2)).toMatchObject({ text: finish(0), error: cut });
+		expect(await stream(finish(0) + finish(0), 2)).toMatchObject({ error: cut });
+		expect(await stream(finish(0) + finish(1), 2)).toEqual({ text: finish(0) + finish(1) + DONE });
+	});
+
+	it("has not ended well while every finish is empty, as some engines send it until there is one", async () => {
+		const unfinished = delta("a").replace("null", '""');
+		expect(await stream(unfinished)).toMatchObject({ text: unfinished, error: cut });
+		expect(await stream(unfinished + finish())).toEqual({ text: unfinished + finish() + DONE });
+	});
+
+	it("ends well without its last blank line", async () => {
+		const text = delta("a") + finish().trimEnd();
+		expect(await stream(text)).toEqual({ text: `${text}\n\n${DONE}` });
+	});
+
+	it("ends well on a reset, once every choice has finished", async () => {
+		const upstream = tap();
+		upstream.push(finish());
+		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
+		await reader.read();
+		upstream.reset();
+		expect((await reader.read()).value).toEqual(encode(DONE));
+		expect((await reader.read()).done).toBe(true);
+	});
+});
+
+describe("[DONE]", () => {
+	it("counts without its blank line", async () => {
+		expect(await stream(`${delta("a")}data: [DONE]`)).toEqual({ text: delta("a") + DONE });
+	});
+
+	it("is the end: nothing after it is passed on", async () => {
+		expect(await stream(`${delta("a")}${DONE}data: {"error":{"message":"late"}}\n\n`)).toEqual({
+			text: delta("a") + DONE,
+		});
+	});
+
+	it.each([
+		DONE,
+		`: ka\n\n${DONE}`,
+		`data: {"choices":[]}\n\n${DONE}`,
+		`data: {"choices":null,"usage":{"prompt_tokens":1,"completion_tokens":0}}\n\n${DONE}`,
+	])("is no answer by itself: %j", async (text) => {
+		expect((await stream(text)).error).toMatchObject({
+			key: "executionFailed",
+			description:
+				"The backend 'lab' answered with something that is not an answer: it ended before it began",
+		});
+	});
+});
+
+describe("an error inside a stream", () => {
+	it.each([
+		['data: {"error":{"message":"out of memory","type":"server_error","code":500}}', "executionFailed"],
+		['data: {"error":{"message":"m","type":"rate_limit_error","code":null}}', "outOfCapacity"],
+		['data: {"object":"error","message":"m","type":"BadRequestError","code":400}', "engineRefused"],
+		['data: {"error":"m"}', "executionFailed"],
+		['event: error\ndata: {"message":"m","code":503}', "outOfCapacity"],
+	])("%s ends it as %s, and is not passed on", async (event, key) => {
+		const { text, error } = await stream(`${delta("a")}${event}\n\n${delta("b")}${DONE}`);
+		expect(text).toBe(delta("a"));
+		expect(error).toBeInstanceOf(AiError);
+		expect(error).toMatchObject({ key });
+	});
+
+	it("is not looked for in what the model says", async () => {
+		const text = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: '{"error":{}}' }, finish_reason: "stop" }], error: null })}\n\n${DONE}`;
+		expect(await stream(text)).toEqual({ text });
+	});
+
+	it("has no secrets", async () => {
+		const { error } = await stream(`data: {"error":{"message":"bad ${KEY}","code":400}}\n\n`);
+		expect(error).toMatchObject({ description: "bad [redacted]" });
+	});
+});
+
+describe("an event that is malformed", () => {
+	it.each([
+		"data: oops",
+		"data: {oops}",
+		'data: {"choices":[{"delta":{"content":"x"}',
+		"data: 5",
+		"data: null",
+	])("%s ends the stream", async (event) => {
+		const { text, error } = await stream(`${delta("a")}${event}\n\n${finish()}${DONE}`);
+		expect(text).toBe(delta("a"));
+		expect(error).toMatchObject({
+			key: "executionFailed",
+			description: "The backend 'lab' answered with something that is not a chat stream",
+		});
+	});
+
+	it("may have choices of any shape", async () => {
+		const text = 'data: {"choices":[null,{},{"finish_reason":7}]}\n\ndata: {"choices":"x"}\n\n';
+		expect(await stream(text + DONE)).toEqual({ text: text + DONE });
+	});
+
+	it("may be of any shape below that of an object, together with others or by itself", async () => {
+		// Text is made of what it has in its place: JSON can say that, too, where it is an object.
+		const any = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1, valueOf: 1 }));
+		const field = <T>(value: fc.Arbitrary<T>) => fc.oneof(value, any);
+		const called = fc.record({ name: any, arguments: any }, { requiredKeys: [] });
+		const calls = fc.array(field(fc.record({ function: field(called) }, { requiredKeys: [] })));
+		const said = {
+			content: any,
+			reasoning_content: any,
+			reasoning: any,
+			refusal: any,
+			tool_calls: field(calls),
+		};
+		const choice = fc.record(
+			{ index: any, finish_reason: any, text: any, delta: field(fc.record(said, { requiredKeys: [] })) },
+			{ requiredKeys: [] },
+		);
+		const chunk = fc.record({ choices: field(fc.array(field(choice))), usage: any }, { requiredKeys: [] });
+		const read = (bytes: Uint8Array) => {
+			const watch = new Watch(
+				callOf(() => eventStream("")),
+				1,
+			);
+			const unexpected = () => new AiError("executionFailed");
+			expect(watch.see(bytes, unexpected, [])).toBeUndefined();
+			expect(watch.seeTogether(bytes, 1)).toBe(true);
+		};
+		fc.assert(
+			fc.property(chunk, (sent) => read(encode(`data: ${JSON.stringify(sent)}\n\n`))),
+			{
+				numRuns: 500,
+				examples: [
+					[{ choices: [{ delta: { tool_calls: [null] } }] }],
+					[{ choices: [{ delta: { tool_calls: "x" } }] }],
+					[{ choices: [{ delta: { content: { toString: 1 } } }] }],
+				],
+			},
+		);
+		const text = 'data: {"choices":[{"delta":{"tool_calls":[null]}}]}\n\n';
+		expect(await stream(delta("a") + text + DONE)).toEqual({ text: delta("a") + text + DONE });
+	});
+
+	it("ends the upstream's fetch", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(delta("a"));
+		const events = await open(call);
+		upstream.push("data: oops\n\n");
+		await drain(events);
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+});
+
+describe("time", () => {
+	const { idleMs, totalMs } = TARGET.timeouts;
+
+	beforeEach(() => {
+		vi.useFakeTimers();
+	});
+	afterEach(() => {
+		expect(vi.getTimerCount()).toBe(0);
+		vi.useRealTimers();
+	});
+
+	/** A stream that has begun. */
+	async function opened() {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(delta("a"));
+		const reader = (await open(call)).getReader();
+		await reader.read();
+		return { upstream, call, reader };
+	}
+
+	it("between two pieces is bounded, from the last piece", async () => {
+		const { upstream, call, reader } = await opened();
+		for (let piece = 0; piece < 3; piece++) {
+			const read = reader.read();
+			await vi.advanceTimersByTimeAsync(idleMs - 300);
+			upstream.push(delta("a"));
+			await read;
+		}
+		const read = failureOf(reader.read());
+		await vi.advanceTimersByTimeAsync(idleMs - 1);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(await read).toMatchObject({
+			key: "timeout",
+			description: `The backend 'lab' was silent for ${idleMs} ms`,
+		});
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("that a slow reader takes is not the upstream's", async () => {
+		const { upstream, reader } = await opened();
+		const first = reader.read();
+		upstream.push(delta("a"));
+		await first;
+		await vi.advanceTimersByTimeAsync(idleMs * 3);
+		const second = reader.read();
+		upstream.push(delta("b"));
+		expect((await second).value).toEqual(encode(delta("b")));
+		await reader.cancel();
+	});
+
+	it("of the whole is bounded, reader or not", async () => {
+		const { call, upstream, reader } = await opened();
+		await vi.advanceTimersByTimeAsync(totalMs);
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+		expect(await failureOf(reader.read())).toMatchObject({ key: "modelTimeout" });
+	});
+
+	it("that runs out after every finish is a good end", async () => {
+		const { upstream, reader } = await opened();
+		upstream.push(finish());
+		await reader.read();
+		const read = reader.read();
+		await vi.advanceTimersByTimeAsync(idleMs);
+		expect((await read).value).toEqual(encode(DONE));
+		expect((await reader.read()).done).toBe(true);
+	});
+
+	it("after [DONE] is short: a connection that stays open is left", async () => {
+		const { upstream, reader } = await opened();
+		upstream.push(DONE);
+		await reader.read();
+		const read = reader.read();
+		await vi.advanceTimersByTimeAsync(1000);
+		expect((await read).done).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("for the first event is bounded, and ends the call", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const failure = failureOf(open(call));
+		await vi.advanceTimersByTimeAsync(idleMs - 1);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(await failure).toMatchObject({ key: "timeout" });
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("that runs out before a whole answer is read loses nothing of it", async () => {
+		const upstream = tap();
+		upstream.push(delta("a") + finish());
+		const events = await open(callOf(() => eventStream(upstream.body)));
+		await vi.advanceTimersByTimeAsync(totalMs);
+		expect(await drain(events)).toEqual({ text: delta("a") + finish() + DONE });
+	});
+
+	it("stops with a good end", async () => {
+		const { upstream, call, reader } = await opened();
+		upstream.push(DONE);
+		upstream.end();
+		while (!(await reader.read()).done);
+		expect(vi.getTimerCount()).toBe(0);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+	});
+});
+
+describe("cancelling", () => {
+	it.each(["before the first read", "amid events", "while a read is under way"])(
+		"%s ends the upstream's fetch at once",
+		async (phase) => {
+			const upstream = tap();
+			const call = callOf(() => eventStream(upstream.body));
+			upstream.push(delta("a") + delta("b").slice(0, 9));
+			const reader = (await open(call)).getReader();
+			if (phase !== "before the first read") await reader.read();
+			const read = phase === "while a read is under way" ? reader.read() : undefined;
+			const cancelled = reader.cancel();
+			expect(call.asked[0]?.signal.aborted).toBe(true);
+			expect(upstream.cancelled).toBe(true);
+			await cancelled;
+			if (read) expect((await read).done).toBe(true);
+		},
+	);
+
+	it("after the end is nothing", async () => {
+		const call = callOf(() => eventStream(delta("a") + DONE));
+		const events = await open(call);
+		const reader = events.getReader();
+		while (!(await reader.read()).done);
+		await reader.cancel();
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+	});
+});
+
+describe("a caller who leaves amid a stream", () => {
+	it("ends the upstream's fetch and errors the stream, even after every finish", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(finish());
+		const reader = (await open(call)).getReader();
+		await reader.read();
+		call.leave();
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(await failureOf(reader.read())).toMatchObject({ key: "aborted" });
+		expect(upstream.cancelled).toBe(true);
+	});
+});

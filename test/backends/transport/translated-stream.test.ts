@@ -1,0 +1,380 @@
+/**
+ * A stream in events of the upstream's own. What it shares with one that is passed on (`event-stream.test.ts`) is tested
+ * there in full; here once, to see that it is shared.
+ */
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import * as z from "zod";
+import {
+	postTranslated,
+	type TranslationOptions,
+	type Translator,
+} from "../../../src/backends/transport/translated-stream.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import type { ChatChunk, Usage } from "../../../src/tasks/text-generation.ts";
+import {
+	callOf,
+	drain,
+	eventStream,
+	failureOf,
+	inPieces,
+	json,
+	TARGET,
+	type TestCall,
+	tap,
+} from "../upstream.ts";
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+const USAGE: Usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const chunk = (more: Partial<ChatChunk>): ChatChunk => ({
+	id: "id",
+	object: "chat.completion.chunk",
+	created: 1,
+	model: "m",
+	choices: [],
+	...more,
+});
+const said = (content: string) => chunk({ choices: [{ index: 0, delta: { content } }] });
+const LAST = chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: USAGE });
+const frames = (...chunks: ChatChunk[]) => chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join("");
+const END = `${frames(LAST)}data: [DONE]\n\n`;
+
+const Event = z.object({
+	say: z.string().optional(),
+	stop: z.boolean().optional(),
+	fail: z.string().optional(),
+});
+
+/** Of an upstream that says `{say}`, `{fail}` or `{stop}`, and tells its last event from others or does not. */
+function translator({ tellsEnd = false } = {}): Translator & { names: (string | undefined)[] } {
+	let stopped = false;
+	const names: (string | undefined)[] = [];
+	return {
+		names,
+		get done() {
+			return tellsEnd && stopped;
+		},
+		take({ event, data }) {
+			names.push(event);
+			const { say, stop, fail } = Event.parse(JSON.parse(data));
+			if (fail !== undefined) throw new AiError("outOfCapacity", fail);
+			stopped ||= stop ?? false;
+			return say === undefined ? [] : [...say].map(said);
+		},
+		end: () => (stopped ? [LAST] : undefined),
+	};
+}
+
+type Options = Partial<TranslationOptions<z.ZodType>>;
+
+async function open(call: TestCall, options: Options = {}) {
+	const reply = await postTranslated(
+		call,
+		"/route",
+		{ a: 1 },
+		{
+			schema: z.never(),
+			translator: translator(),
+			...options,
+		},
+	);
+	if (reply.kind !== "stream") throw new Error("no stream");
+	return reply;
+}
+
+const outcome = (respond: () => Response, options?: Options) =>
+	open(callOf(respond), options).then(
+		({ events }) => drain(events),
+		(error: unknown) => ({ text: "", error }),
+	);
+const sse = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+const lines = (...events: object[]) => events.map((event) => `${JSON.stringify(event)}\n`).join("");
+const ndjson = (body: ReadableStream<Uint8Array> | string) =>
+	new Response(body, { headers: { "content-type": "application/x-ndjson" } });
+
+const cut = { key: "executionFailed", description: "The backend 'lab' was cut off mid-answer" };
+const malformed = {
+	key: "executionFailed",
+	description: "The backend 'lab' answered with something that is not a chat stream",
+};
+
+describe("what is asked", () => {
+	it.each([
+		[{}, "text/event-stream, application/json"],
+		[{ format: "ndjson" }, "application/x-ndjson, application/json"],
+		[{ accept: "text/event-stream" }, "text/event-stream"],
+	] as const)("with %j accepts %s", async (options, accept) => {
+		const call = callOf(() => json({ answer: 1 }));
+		const reply = await postTranslated(
+			call,
+			"/route",
+			{ a: 1 },
+			{
+				schema: z.object({ answer: z.number() }),
+				translator: translator(),
+				headers: { "x-version": "1" },
+				...options,
+			},
+		);
+		// The upstream would not stream.
+		expect(reply).toEqual({ kind: "value", value: { answer: 1 } });
+		const [asked] = call.asked;
+		expect(asked?.init.method).toBe("POST");
+		expect(asked?.json).toEqual({ a: 1 });
+		expect(asked?.headers.get("accept")).toBe(accept);
+		expect(asked?.headers.get("x-version")).toBe("1");
+		expect(asked?.headers.get("x-tenant")).toBe("tenant-secret-value");
+	});
+
+	it("and answered with neither a stream nor the value is a misfit", async () => {
+		expect(await outcome(() => json({ other: 1 }))).toMatchObject({ error: { key: "executionFailed" } });
+	});
+});
+
+describe.each([
+	["server-sent events", "sse", sse, eventStream],
+	["lines of JSON", "ndjson", lines, ndjson],
+] as const)("a stream of %s", (_, format, write, response) => {
+	const text = write({}, { say: "aé" }, { say: "b" }, {}, { stop: true });
+
+	it("is the chunks that its events stand for, however it is cut", async () => {
+		const bytes = encode(text);
+		await fc.assert(
+			fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 30 }), async (cuts) => {
+				expect(await outcome(() => response(inPieces(bytes, cuts)), { format })).toEqual({
+					text: frames(said("a"), said("é"), said("b")) + END,
+				});
+			}),
+			{ numRuns: 30 },
+		);
+	});
+
+	it("counts a last event that nothing ends", async () => {
+		expect(await outcome(() => response(text.trimEnd()), { format })).toEqual({
+			text: frames(said("a"), said("é"), said("b")) + END,
+		});
+	});
+
+	it("that is cut anywhere before its end is an error behind whole chunks", async () => {
+		const begun = write({ say: "a" });
+		for (const rest of ["", '{"say"', write({ say: "b" }).slice(0, 8)]) {
+			expect(await outcome(() => response(begun + rest), { format })).toMatchObject({
+				text: frames(said("a")),
+				error: cut,
+			});
+		}
+	});
+});
+
+describe("an event", () => {
+	it("has the name that the upstream gave it", async () => {
+		const named = translator();
+		await outcome(() => eventStream('event: first\ndata: {}\n\n: note\n\ndata: {"stop":true}\n\n'), {
+			translator: named,
+		});
+		expect(named.names).toEqual(["first", undefined]);
+	});
+
+	it("that stands for nothing is not waited for by a reader for ever", async () => {
+		const upstream = tap();
+		upstream.push(sse({ say: "a" }));
+		const { events } = await open(callOf(() => eventStream(upstream.body)));
+		const reader = events.getReader();
+		expect((await reader.read()).value).toEqual(encode(frames(said("a"))));
+		const next = reader.read();
+		upstream.push(sse({}));
+		upstream.push(sse({}));
+		upstream.push(sse({ say: "b" }));
+		expect((await next).value).toEqual(encode(frames(said("b"))));
+		await reader.cancel();
+	});
+
+	it.each([": waiting\n\n", "event: ping\ndata: {}\n\n"])(
+		"that keeps a caller waiting is a comment: %j",
+		async (event) => {
+			const upstream = tap();
+			upstream.push(sse({ say: "a" }));
+			const { events } = await open(callOf(() => eventStream(upstream.body)));
+			const reader = events.getReader();
+			await reader.read();
+			const next = reader.read();
+			upstream.push(event);
+			expect(new TextDecoder().decode((await next).value)).toMatch(/^: (waiting|ping)\n\n$/);
+			await reader.cancel();
+		},
+	);
+
+	it.each([
+		["oops", malformed],
+		['{"say":7}', malformed],
+		["null", malformed],
+		['{"fail":"busy"}', { key: "outOfCapacity", description: "busy" }],
+	])("of %s ends it behind what was good, and the upstream's fetch", async (data, failure) => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(`${sse({ say: "a" })}data: ${data}\n\n${sse({ say: "b" }, { stop: true })}`);
+		const { text, error } = await drain((await open(call)).events);
+		expect(text).toBe(frames(said("a")));
+		expect(error).toBeInstanceOf(AiError);
+		expect(error).toMatchObject(failure);
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it.each([
+		["data: oops\n\n", malformed],
+		['data: {"fail":"busy"}\n\n', { key: "outOfCapacity", retryable: true }],
+		["", cut],
+		[sse({}), cut],
+	])("of %j first fails the call, while another target can be asked", async (text, failure) => {
+		const call = callOf(() => eventStream(text));
+		const error = await failureOf(open(call));
+		expect(error).toBeInstanceOf(AiError);
+		expect(error).toMatchObject(failure);
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+	});
+
+	it("is bounded in size", async () => {
+		const upstream = tap();
+		upstream.push(sse({ say: "a" }));
+		const { events } = await open(callOf(() => eventStream(upstream.body)));
+		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
+		expect(await drain(events)).toMatchObject({ text: frames(said("a")), error: { key: "executionFailed" } });
+		expect(upstream.cancelled).toBe(true);
+	});
+});
+
+describe("progress", () => {
+	it("is what has been passed on", async () => {
+		const upstream = tap();
+		upstream.push(sse({ say: "a" }));
+		const { events, progress } = await open(callOf(() => eventStream(upstream.body)));
+		expect(progress).toMatchObject({ usage: undefined, outputTokens: 1 });
+		upstream.push(sse({ say: "bc" }, { stop: true }));
+		upstream.end();
+		await drain(events);
+		expect(progress).toMatchObject({ usage: USAGE, outputTokens: 3 });
+	});
+});
+
+describe("the upstream's own end", () => {
+	it("is passed on before the connection closes, and nothing follows it", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(sse({ say: "a" }, { stop: true }, { say: "late" }));
+		const { events } = await open(call, { translator: translator({ tellsEnd: true }) });
+		const reader = events.getReader();
+		expect((await reader.read()).value).toEqual(encode(frames(said("a")) + END));
+		const next = reader.read();
+		upstream.push("data: oops\n\n");
+		upstream.end();
+		expect((await next).done).toBe(true);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+	});
+
+	it("makes a reset a good end", async () => {
+		const upstream = tap();
+		upstream.push(sse({ say: "a" }, { stop: true }));
+		const { events } = await open(callOf(() => eventStream(upstream.body)));
+		const reader = events.getReader();
+		await reader.read();
+		upstream.reset();
+		expect((await reader.read()).value).toEqual(encode(END));
+		expect((await reader.read()).done).toBe(true);
+	});
+});
+
+describe("time", () => {
+	const { idleMs, totalMs } = TARGET.timeouts;
+
+	beforeEach(() => {
+		vi.useFakeTimers();
+	});
+	afterEach(() => {
+		expect(vi.getTimerCount()).toBe(0);
+		vi.useRealTimers();
+	});
+
+	it("for the first chunk is bounded between two pieces, not by events that stand for nothing", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		const failure = failureOf(open(call));
+		await vi.advanceTimersByTimeAsync(idleMs - 1);
+		upstream.push(sse({}));
+		await vi.advanceTimersByTimeAsync(idleMs - 1);
+		expect(call.asked[0]?.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(await failure).toMatchObject({ key: "timeout" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("of the whole is bounded, and a whole answer is kept", async () => {
+		for (const finished of [false, true]) {
+			const upstream = tap();
+			upstream.push(sse({ say: "a" }, ...(finished ? [{ stop: true }] : [])));
+			const { events } = await open(callOf(() => eventStream(upstream.body)));
+			await vi.advanceTimersByTimeAsync(totalMs);
+			const { text, error } = await drain(events);
+			if (finished) expect({ text, error }).toEqual({ text: frames(said("a")) + END });
+			else expect(error).toMatchObject({ key: "modelTimeout" });
+			expect(upstream.cancelled).toBe(true);
+		}
+	});
+
+	it("after the upstream's own end is short", async () => {
+		const upstream = tap();
+		upstream.push(sse({ stop: true }));
+		const { events } = await open(
+			callOf(() => eventStream(upstream.body)),
+			{
+				translator: translator({ tellsEnd: true }),
+			},
+		);
+		const drained = drain(events);
+		await vi.advanceTimersByTimeAsync(1000);
+		expect(await drained).toEqual({ text: END });
+		expect(upstream.cancelled).toBe(true);
+	});
+});
+
+describe("whoever leaves", () => {
+	it.each(["before the first read", "amid events", "while a read is under way"])(
+		"by cancelling %s ends the upstream's fetch at once",
+		async (phase) => {
+			const upstream = tap();
+			const call = callOf(() => eventStream(upstream.body));
+			upstream.push(sse({ say: "a" }) + sse({ say: "b" }).slice(0, 9));
+			const reader = (await open(call)).events.getReader();
+			if (phase !== "before the first read") await reader.read();
+			const read = phase === "while a read is under way" ? reader.read() : undefined;
+			const cancelled = reader.cancel();
+			expect(call.asked[0]?.signal.aborted).toBe(true);
+			expect(upstream.cancelled).toBe(true);
+			await cancelled;
+			if (read) expect((await read).done).toBe(true);
+		},
+	);
+
+	it("as the caller ends it too, and errors the stream", async () => {
+		const upstream = tap();
+		const call = callOf(() => eventStream(upstream.body));
+		upstream.push(sse({ say: "a" }));
+		const reader = (await open(call)).events.getReader();
+		await reader.read();
+		call.leave();
+		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(await failureOf(reader.read())).toMatchObject({ key: "aborted" });
+		expect(upstream.cancelled).toBe(true);
+	});
+
+	it("gets no further than it reads", async () => {
+		const upstream = tap();
+		upstream.push(sse({ say: "a" }));
+		const { events, progress } = await open(callOf(() => eventStream(upstream.body)));
+		upstream.push(sse({ say: "b" }));
+		await scheduler.wait(0);
+		expect(progress.outputTokens).toBe(1);
+		await events.cancel();
+	});
+});

@@ -1,0 +1,336 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { postJson } from "../../../src/backends/transport/http.ts";
+import { failureOfBody, withoutSecrets } from "../../../src/backends/transport/upstream-failure.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import contextExceeded from "../../fixtures/openai/llama-cpp/error-context.json?raw";
+import noEmbeddings from "../../fixtures/openai/llama-cpp/error-no-embeddings.json?raw";
+import noMessages from "../../fixtures/openai/llama-cpp/error-no-messages.json?raw";
+import noRoute from "../../fixtures/openai/llama-cpp/error-no-route.json?raw";
+import noVision from "../../fixtures/openai/llama-cpp/error-no-vision.json?raw";
+import unauthorized from "../../fixtures/openai/llama-cpp/error-unauthorized.json?raw";
+import { callOf, failureOf, json, KEY, NOW, neverAnswers, type Responder, TARGET, tap } from "../upstream.ts";
+
+async function refusal(
+	status: number,
+	body: unknown = {},
+	headers: Record<string, string> = {},
+): Promise<AiError> {
+	const call = callOf(() => json(body, status, headers));
+	call.world.now = () => NOW;
+	return (await failureOf(postJson(call, "/route", {}, z.object({})))) as AiError;
+}
+
+/** Whatever a log could show of a failure. */
+const everywhere = ({ message, stack, description, cause, upstream }: AiError): string =>
+	[message, stack, description, String(cause), (cause as Error)?.stack, JSON.stringify(upstream)].join("\n");
+
+const credentials = "The backend 'lab' refused the gateway's credentials";
+const noSuch = "No such model @cf/lab/model or task: the backend 'lab' has no model 'engine-model'";
+const capacity = "Capacity temporarily exceeded, please try again.";
+const unreachable = "The backend 'lab' cannot be reached";
+const outOfTime = "The backend 'lab' ran out of time";
+
+describe("a dialect's own reading of a refusal", () => {
+	const seen: unknown[] = [];
+	const asking = (text: string, status: number) => {
+		const call = callOf(() => json(text, status, { "retry-after": "7" }));
+		call.refusal = (refused) => {
+			seen.push(refused);
+			return (refused.body as { code?: number } | undefined)?.code === 1
+				? new AiError("deprecatedModel")
+				: undefined;
+		};
+		return { call, failure: failureOf(postJson(call, "/route", {}, z.object({ fine: z.literal(true) }))) };
+	};
+
+	it("comes before the table, and is told of the body, the status and the wait", async () => {
+		seen.length = 0;
+		expect(await asking('{"code":1}', 429).failure).toMatchObject({ key: "deprecatedModel" });
+		expect(await asking("no JSON", 404).failure).toMatchObject({ key: "noSuchModel" });
+		expect(await asking('{"code":2}', 500).failure).toMatchObject({ key: "executionFailed", retryAfter: 7 });
+		expect(seen).toEqual([
+			{ status: 429, body: { code: 1 }, retryAfter: 7 },
+			{ status: 404, body: undefined, retryAfter: 7 },
+			{ status: 500, body: { code: 2 }, retryAfter: 7 },
+		]);
+	});
+
+	it("is asked, too, about an answer that had begun well", async () => {
+		seen.length = 0;
+		expect(await asking('{"error":{},"code":1}', 200).failure).toMatchObject({ key: "deprecatedModel" });
+		expect(seen).toEqual([{ body: { error: {}, code: 1 } }]);
+	});
+});
+
+describe("a status", () => {
+	it.each([
+		[400, "engineRefused", "The backend 'lab' refused the request"],
+		[401, "upstreamUnavailable", credentials],
+		[402, "upstreamUnavailable", credentials],
+		[403, "upstreamUnavailable", credentials],
+		[404, "noSuchModel", noSuch],
+		[405, "executionFailed", "The backend 'lab' failed with HTTP 405"],
+		[408, "timeout", outOfTime],
+		[413, "requestTooLarge", "Request is too large"],
+		[418, "executionFailed", "The backend 'lab' failed with HTTP 418"],
+		[422, "engineRefused", "The backend 'lab' refused the request"],
+		[429, "outOfCapacity", capacity],
+		[500, "executionFailed", "The backend 'lab' failed with HTTP 500"],
+		[501, "executionFailed", "The backend 'lab' failed with HTTP 501"],
+		[502, "executionFailed", "The backend 'lab' failed with HTTP 502"],
+		[503, "outOfCapacity", capacity],
+		[504, "timeout", outOfTime],
+		[520, "executionFailed", "The backend 'lab' failed with HTTP 520"],
+		[521, "upstreamUnavailable", unreachable],
+		[522, "upstreamUnavailable", unreachable],
+		[523, "upstreamUnavailable", unreachable],
+		[524, "timeout", outOfTime],
+		[525, "upstreamUnavailable", unreachable],
+		[526, "upstreamUnavailable", unreachable],
+		[529, "outOfCapacity", capacity],
+		[530, "upstreamUnavailable", unreachable],
+	])("%i is %s", async (status, key, description) => {
+		expect(await refusal(status)).toMatchObject({ key, description });
+	});
+});
+
+describe("what llama.cpp says", () => {
+	it.each([
+		[400, noMessages, "engineRefused", "'messages' is required"],
+		[
+			400,
+			contextExceeded,
+			"contextWindowExceeded",
+			"request (341 tokens) exceeds the available context size (128 tokens), try increasing it",
+		],
+		[401, unauthorized, "upstreamUnavailable", credentials],
+		[404, noRoute, "noSuchModel", noSuch],
+		[
+			500,
+			noVision,
+			"engineRefused",
+			"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+		],
+		[
+			501,
+			noEmbeddings,
+			"engineRefused",
+			"This server does not support embeddings. Start it with `--embeddings`",
+		],
+	])("with %i %s", async (status, body, key, description) => {
+		expect(await refusal(status, body)).toMatchObject({ key, description });
+	});
+
+	it("of itself goes nowhere: the log has its name and its status", async () => {
+		const error = await refusal(500, {
+			error: { code: 500, message: "Compute error.", type: "server_error" },
+		});
+		expect(error.upstream).toEqual({ backend: "lab", status: 500 });
+		expect(everywhere(error)).not.toContain("Compute");
+	});
+});
+
+describe("the sentence of a refusal", () => {
+	it.each([
+		["OpenAI", { error: { message: "m", type: "invalid_request_error", param: "n", code: null } }],
+		["vLLM 0.10", { object: "error", message: "m", type: "BadRequestError", param: null, code: 400 }],
+		["LM Studio", { error: "m" }],
+		["TEI", { error: "m", error_type: "Validation" }],
+		["FastAPI", { detail: "m" }],
+		["FastAPI, validating", { detail: [{ type: "missing", loc: ["body", "model"], msg: "m", input: {} }] }],
+	])("is found where %s has it", async (_, body) => {
+		expect(await refusal(400, body)).toMatchObject({ key: "engineRefused", description: "m" });
+	});
+
+	it.each([
+		"",
+		"null",
+		"[]",
+		"5",
+		"<html>",
+		'{"error":null}',
+		'{"error":{"message":{"a":1}}}',
+		'{"detail":[null]}',
+	])("may be missing: %s", async (body) => {
+		expect((await refusal(400, body)).description).toMatch(/^(The backend 'lab' refused the request|null)$/);
+	});
+
+	it("is shortened", async () => {
+		const { description } = await refusal(400, { error: { message: "x".repeat(50_000) } });
+		expect(description).toBe(`${"x".repeat(500)}…`);
+	});
+});
+
+describe("a content filter", () => {
+	it.each(["content_filter", "content_policy_violation", "moderation_blocked"])("as %s", async (code) => {
+		const error = await refusal(400, { error: { message: "Your prompt was filtered.", code } });
+		expect(error).toMatchObject({
+			key: "refusedByModel",
+			description: "Your prompt was filtered.",
+			retryable: false,
+		});
+	});
+});
+
+describe("the wait asked for", () => {
+	it.each([
+		[{ "retry-after": "7" }, 7],
+		[{ "retry-after": "0" }, 0],
+		[{ "retry-after": "1.2" }, 2],
+		[{ "retry-after": "Sat, 21 Nov 2026 12:00:30 GMT" }, 30],
+		[{ "retry-after": "Sat, 21 Nov 2026 11:00:00 GMT" }, 0],
+		[{ "retry-after-ms": "1500", "retry-after": "60" }, 2],
+		[{ "retry-after-ms": "soon", "retry-after": "60" }, 60],
+		[{ "retry-after": "86401" }, 86_400],
+		[{ "retry-after": "9".repeat(400) }, 86_400],
+		[{ "retry-after-ms": "9".repeat(400) }, 86_400],
+		[{ "retry-after": "Sat, 21 Nov 2999 12:00:00 GMT" }, 86_400],
+		[{ "retry-after": "NaN" }, undefined],
+		[{ "retry-after": "Sat, 41 Nov 2026 12:00:00 GMT" }, undefined],
+		[{ "retry-after-ms": "-1" }, undefined],
+		[{ "retry-after": "soon" }, undefined],
+		[{ "retry-after": "" }, undefined],
+		[{ "retry-after": "-5" }, undefined],
+		[{ "retry-after": "Infinity" }, undefined],
+		[{}, undefined],
+	])("%j is %s seconds", async (headers, seconds) => {
+		expect((await refusal(429, {}, headers)).retryAfter).toBe(seconds);
+		expect((await refusal(503, {}, headers)).retryAfter).toBe(seconds);
+	});
+});
+
+describe("an error inside an answer", () => {
+	it.each([
+		[{ error: { message: "m", code: 400 } }, "engineRefused"],
+		[{ error: { message: "m", code: "429" } }, "outOfCapacity"],
+		[{ error: { message: "m", type: "invalid_request_error", code: null } }, "engineRefused"],
+		[{ error: { message: "m", code: "rate_limit_exceeded" } }, "outOfCapacity"],
+		[{ error: { message: "m", code: "content_filter" } }, "refusedByModel"],
+		[{ error: { message: "m", type: "server_error" } }, "executionFailed"],
+		[{ error: { message: "m", code: 5 } }, "executionFailed"],
+		[{ error: "m" }, "executionFailed"],
+		[{ object: "error", message: "m", type: "BadRequestError", code: 400 }, "engineRefused"],
+	])("%j is %s", (body, key) => {
+		expect(
+			failureOfBody(
+				callOf(() => json({})),
+				body,
+			),
+		).toMatchObject({ key });
+	});
+});
+
+describe("what the log is told", () => {
+	const upstreamOf = async (failure: Promise<unknown>) => ((await failure) as AiError).upstream;
+	const REPLY = z.object({ answer: z.number() });
+
+	it.each([301, 400, 401, 404, 413, 422, 429, 500, 503, 504])(
+		"is the backend and HTTP %i",
+		async (status) => {
+			const error = await refusal(status, { error: { message: "quotes a prompt" } });
+			expect(error.upstream).toEqual({ backend: "lab", status });
+			expect(error.cause).toBeUndefined();
+		},
+	);
+
+	it("is the status that an error inside an answer stands for", () => {
+		const call = callOf(() => json({}));
+		expect(failureOfBody(call, { error: { message: "m", code: 429 } }).upstream).toEqual({
+			backend: "lab",
+			status: 429,
+		});
+	});
+
+	it("is the backend alone, where no status says it", async () => {
+		const asked = (respond: Responder) =>
+			upstreamOf(failureOf(postJson(callOf(respond), "/route", {}, REPLY)));
+		const backend = { backend: "lab" };
+		expect(await asked(() => Promise.reject(new Error("refused")))).toEqual(backend);
+		expect(await asked(() => json({ answer: "no" }))).toEqual(backend);
+		const { body, push, reset } = tap();
+		push("{");
+		reset();
+		expect(await asked(() => new Response(body))).toEqual(backend);
+	});
+
+	it("is nothing of a backend, where the caller has left", async () => {
+		const call = callOf(neverAnswers);
+		const failure = failureOf(postJson(call, "/route", {}, REPLY));
+		call.leave();
+		expect(await upstreamOf(failure)).toBeUndefined();
+	});
+
+	it("has nothing that the model wrote or the upstream said, of an answer in another shape", async () => {
+		const said = "what the model wrote";
+		for (const body of [
+			said,
+			JSON.stringify({ [said]: said }),
+			JSON.stringify({ answer: said }),
+			`{"answer":${said}`,
+		]) {
+			const call = callOf(() => json(body));
+			const error = (await failureOf(postJson(call, "/route", {}, z.strictObject(REPLY.shape)))) as AiError;
+			expect(error.key).toBe("executionFailed");
+			expect(everywhere(error)).not.toContain(said);
+		}
+	});
+});
+
+describe("secrets", () => {
+	it("are in no error, wherever an upstream repeats them", async () => {
+		const secret = fc.string({ minLength: 8, maxLength: 60 }).filter((text) => text.trim() === text);
+		await fc.assert(
+			fc.asyncProperty(
+				secret,
+				fc.integer({ min: 400, max: 599 }),
+				fc.string({ maxLength: 600 }),
+				fc.constantFrom("error", "string", "message", "detail", "list"),
+				async (key, status, around, shape) => {
+					const message = `${around}${key}${around} Bearer ${key}`;
+					const body = {
+						error: { error: { message } },
+						string: { error: message },
+						message: { message, type: key, code: key },
+						detail: { detail: message },
+						list: { detail: [{ msg: message }] },
+					}[shape];
+					const call = callOf(() => json(body, status), { target: { key: undefined } });
+					// Not every string can be a header; the key is looked for all the same.
+					call.target = { ...TARGET, headers: { "x-key": key } };
+					const error = failureOfBody(call, body);
+					expect(everywhere(error)).not.toContain(key);
+					const plain = { ...TARGET, headers: {}, key };
+					expect(withoutSecrets(plain, message)).not.toContain(key);
+				},
+			),
+		);
+	});
+
+	it("are in no error of a real exchange", async () => {
+		for (const status of [400, 401, 404, 422, 429, 500, 501, 503])
+			for (const body of [{ error: { message: `bad key ${KEY}, ${TARGET.headers["x-tenant"]}` } }, KEY]) {
+				const text = everywhere(await refusal(status, body));
+				expect(text).not.toContain(KEY);
+				expect(text).not.toContain("tenant-secret-value");
+			}
+	});
+
+	it("are not halved by the shortening", async () => {
+		for (let padding = 470; padding < 505; padding++) {
+			const { description } = await refusal(400, { error: { message: "x".repeat(padding) + KEY } });
+			expect(description).not.toMatch(/sk-/);
+		}
+	});
+
+	it("are not halved by one another", () => {
+		const target = { ...TARGET, key: "abcdefgh", headers: { a: "Bearer abcdefgh ijklmnop" } };
+		expect(withoutSecrets(target, "x Bearer abcdefgh ijklmnop y abcdefgh")).toBe("x [redacted] y [redacted]");
+	});
+
+	it("are not the short words of a header", () => {
+		const target = { ...TARGET, headers: { accept: "json" } };
+		expect(withoutSecrets(target, "not json")).toBe("not json");
+	});
+});

@@ -1,0 +1,176 @@
+import { describe, expect, it } from "vitest";
+import { FleetView, type News, type View } from "../../src/fleet/fleet.ts";
+import { IsolateHealth } from "../../src/fleet/health.ts";
+
+const TARGET = { backend: "a", url: "http://a/v1", model: "m" };
+const OTHER = { ...TARGET, backend: "b" };
+
+/** Isolates around one fleet, with one clock. */
+function world(exchange?: (news: News[]) => Promise<View>) {
+	const clock = { now: 1_000_000 };
+	const fleet = new FleetView();
+	const told: News[][] = [];
+	const background: Promise<unknown>[] = [];
+	const isolate = () =>
+		new IsolateHealth({
+			now: () => clock.now,
+			waitUntil: (promise) => background.push(promise),
+			exchange:
+				exchange ??
+				(async (news) => {
+					told.push(news);
+					return structuredClone(fleet.exchange(news, clock.now));
+				}),
+		});
+	const settle = async () => {
+		await Promise.all(background.splice(0));
+	};
+	return { clock, told, isolate, settle, background };
+}
+
+const fail = (health: IsolateHealth, times: number) => {
+	for (let i = 0; i < times; i++) health.ask(TARGET).fail();
+};
+
+describe("IsolateHealth", () => {
+	it("holds each target's circuit apart", () => {
+		const health = world().isolate();
+		fail(health, 5);
+		expect(health.standing(TARGET)).toBe("open");
+		expect(health.standing(OTHER)).toBe("closed");
+		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
+	});
+
+	it("tells the others of an open circuit, and that it closed", async () => {
+		const { clock, isolate, settle } = world();
+		const [first, second] = [isolate(), isolate()];
+		const later = async (ms: number, health: IsolateHealth) => {
+			clock.now += ms;
+			health.ask(OTHER).succeed();
+			await settle();
+		};
+		await later(0, second);
+		fail(first, 5);
+		await settle();
+		await later(500, first);
+		await later(1000, second);
+		expect(second.standing(TARGET)).toBe("closed");
+		await later(500, second);
+		expect(second.standing(TARGET)).toBe("open");
+		clock.now += 3_000;
+		expect(second.standing(TARGET)).toBe("probe");
+
+		first.ask(TARGET).begin();
+		await settle();
+		await later(500, first);
+		await later(2000, second);
+		expect(second.standing(TARGET)).toBe("closed");
+	});
+
+	it("adds up the failures that no isolate alone would open its circuit for", async () => {
+		const { clock, isolate, settle } = world();
+		const isolates = Array.from({ length: 5 }, isolate);
+		for (const health of isolates) {
+			fail(health, 1);
+			await settle();
+			clock.now += 100;
+			health.ask(OTHER).succeed();
+			clock.now += 500;
+			health.ask(OTHER).succeed();
+			await settle();
+		}
+		expect(isolates.at(-1)?.standing(TARGET)).toBe("open");
+	});
+
+	it("says nothing of engines that are well, and asks no more than every two seconds", async () => {
+		const { clock, told, isolate, settle } = world();
+		const health = isolate();
+		for (let i = 0; i < 100; i++) {
+			health.ask(TARGET).succeed();
+			clock.now += 100;
+			await settle();
+		}
+		expect(told).toEqual([[], [], [], [], []]);
+	});
+
+	it("goes on alone when the fleet fails or never answers, and what it had heard ends by itself", async () => {
+		const gone = async () => Promise.reject(new Error("gone"));
+		const thrown = () => {
+			throw new Error("no such object");
+		};
+		const silent = () => new Promise<View>(() => {});
+		for (const exchange of [gone, thrown, silent]) {
+			const { clock, isolate, background } = world(exchange);
+			const health = isolate();
+			fail(health, 5);
+			await Promise.race([Promise.all(background), Promise.resolve()]);
+			expect(health.standing(TARGET)).toBe("open");
+			clock.now += 5_000;
+			expect(health.standing(TARGET)).toBe("probe");
+			const before = background.length;
+			clock.now += 20_000;
+			health.ask(TARGET).succeed();
+			expect(background.length).toBeGreaterThan(before);
+			expect(health.standing(TARGET)).toBe("closed");
+		}
+	});
+
+	it("believes its own later success, not an old view", async () => {
+		const { clock, isolate, settle } = world();
+		const [first, second] = [isolate(), isolate()];
+		fail(first, 5);
+		clock.now += 600;
+		first.ask(OTHER).succeed();
+		await settle();
+		clock.now += 600;
+		second.ask(TARGET).succeed();
+		await settle();
+		expect(second.standing(TARGET)).toBe("closed");
+	});
+
+	it("forgets the closed circuit that was not used for longest, an open one only where all are", () => {
+		const health = world().isolate();
+		const used = { ...TARGET, backend: "used" };
+		for (let i = 0; i < 4; i++) health.ask(used).fail();
+		fail(health, 5);
+		for (let i = 0; i < 5000; i++) {
+			health.ask({ ...OTHER, model: `m${i}` }).succeed();
+			// In use, so not the first to be forgotten.
+			if (i % 1000 === 0) health.ask(used).leave();
+		}
+		expect(health.standing(TARGET)).toBe("open");
+		health.ask(used).fail();
+		expect(health.standing(used)).toBe("open");
+	});
+
+	it("has one circuit for all models whose names callers make up", () => {
+		const health = world().isolate();
+		const named = (model: string) => ({ ...TARGET, model, anyModel: true as const });
+		for (let i = 0; i < 5; i++) health.ask(named(`m${i}`)).fail();
+		expect(health.standing(named("n"))).toBe("open");
+		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
+	});
+
+	it("counts a trial's end once", () => {
+		const health = world().isolate();
+		for (let i = 0; i < 4; i++) {
+			const trial = health.ask(TARGET);
+			trial.fail();
+			trial.fail();
+		}
+		expect(health.standing(TARGET)).toBe("closed");
+	});
+});
+
+describe("FleetView", () => {
+	it("forgets whom nobody has told of for five minutes, and holds a bounded number", () => {
+		const fleet = new FleetView();
+		const circuit = { openedAt: 1, restsUntil: 2, workedAt: 0 };
+		const news = (key: string): News => ({ key, failures: 1, failedAt: 1, circuit });
+		fleet.exchange([news("old")], 0);
+		expect(Object.keys(fleet.exchange([news("new")], 5 * 60_000))).toEqual(["old", "new"]);
+		expect(Object.keys(fleet.exchange([], 5 * 60_000 + 1))).toEqual(["new"]);
+		const many = Array.from({ length: 5000 }, (_, i) => news(`k${i}`));
+		expect(Object.keys(fleet.exchange(many, 6 * 60_000)).length).toBeLessThanOrEqual(2000);
+	});
+});

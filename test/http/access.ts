@@ -1,0 +1,81 @@
+/** A gateway that lets nobody in but its operator and whom he gives a token. */
+import { env } from "cloudflare:workers";
+import type { Hono } from "hono";
+import { createApp } from "../../src/app.ts";
+import { configure } from "../../src/config/index.ts";
+import type { Services } from "../../src/pipeline/services.ts";
+import { createServices } from "../../src/services.ts";
+import { newAccount } from "../accounts/ask.ts";
+import { type TestOptions, testServices } from "../gateway.ts";
+
+export const ADMIN = "the-operator-of-the-test-and-nobody-else";
+export const V4 = "http://gateway/client/v4";
+
+export interface ClosedGateway {
+	app: Hono;
+	services: Services;
+	/** One that nobody has used. */
+	account: string;
+	/** Below `/client/v4/accounts/{account}`, or a whole URL. Nobody's request without a token. */
+	ask(path: string, token?: string, init?: RequestInit): Promise<Response>;
+	/** The text of a token with these permission groups, made by the operator. */
+	give(groups: readonly string[], more?: object): Promise<string>;
+}
+
+export function closedGateway(options: TestOptions = {}, account = newAccount()): ClosedGateway {
+	const services = {
+		...testServices(options),
+		// The account's own object, time and ids, which tests ask behind the gateway's back.
+		ledgers: createServices(configure({}), env).ledgers,
+		uuid: () => crypto.randomUUID(),
+		now: () => Date.now(),
+	};
+	const app = createApp(services, { allowAnonymous: false, adminToken: ADMIN });
+	const ask: ClosedGateway["ask"] = async (path, token, init = {}) => {
+		const url = path.startsWith("http") ? path : `${V4}/accounts/${account}${path}`;
+		const headers = new Headers(init.headers);
+		if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+		return app.request(url, { ...init, headers });
+	};
+	return {
+		app,
+		services,
+		account,
+		ask,
+		give: async (groups, more = {}) => {
+			const response = await ask("/tokens", ADMIN, json("POST", { ...tokenBody(account, groups), ...more }));
+			const { result, errors } = await response.json<{ result: { value: string } | null; errors: unknown }>();
+			if (!result) throw new Error(JSON.stringify(errors));
+			return result.value;
+		},
+	};
+}
+
+export const json = (method: string, body: unknown): RequestInit => ({
+	method,
+	body: JSON.stringify(body),
+	headers: { "content-type": "application/json" },
+});
+
+export const tokenBody = (account: string, groups: readonly string[], effect = "allow") => ({
+	name: "a token",
+	policies: [
+		{
+			effect,
+			permission_groups: groups.map((name) => ({ name })),
+			resources: { [`com.cloudflare.api.account.${account}`]: "*" },
+		},
+	],
+});
+
+/** `401 10000: Authentication error`; of Anthropic's shape, `401 authentication_error: Authentication error`. */
+export async function failureOf(response: Response): Promise<string> {
+	const { errors, error } = await response.json<{
+		errors?: { code: number; message: string }[];
+		error?: { type?: string; status?: string; message: string };
+	}>();
+	const told = errors?.map(({ code, message }) => `${code}: ${message}`) ?? [
+		`${error?.type ?? error?.status}: ${error?.message}`,
+	];
+	return `${response.status} ${told.join("; ")}`;
+}

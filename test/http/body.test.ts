@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { boundDepth, parseJson, readInputs } from "../../src/http/body.ts";
+
+const limits = { jsonBytes: 100, uploadBytes: 200, jsonDepth: 4, bodyMs: 60_000 };
+const post = (body: BodyInit | null, contentType?: string): Request => {
+	const request = new Request("http://x/", { method: "POST", body });
+	if (contentType === undefined) request.headers.delete("content-type");
+	else request.headers.set("content-type", contentType);
+	return request;
+};
+const read = (body: BodyInit | null, contentType?: string) => readInputs(post(body, contentType), limits);
+
+describe("readInputs", () => {
+	it("reads JSON by its content type", async () => {
+		expect(await read('{"a":1}', "application/json; charset=utf-8")).toEqual({ fields: { a: 1 } });
+		expect(await read("[1]", "application/json")).toEqual({ fields: [1] });
+	});
+
+	it("reads JSON that curl called something else", async () => {
+		for (const type of [
+			undefined,
+			"application/x-www-form-urlencoded",
+			"text/plain",
+			"application/octet-stream",
+		])
+			expect(await read(' \n{"a":1}', type)).toEqual({ fields: { a: 1 } });
+	});
+
+	it("keeps other bodies as bytes", async () => {
+		const bytes = new Uint8Array([0xff, 0xfb, 1]);
+		expect(await read(bytes, "audio/mpeg")).toEqual({
+			fields: {},
+			body: { bytes, contentType: "audio/mpeg" },
+		});
+		expect(await read(bytes, "application/x-www-form-urlencoded")).toEqual({
+			fields: {},
+			body: { bytes, contentType: "application/x-www-form-urlencoded" },
+		});
+	});
+
+	it.each([
+		["no body", null, "application/json", "3003: Request is missing headers or body: body"],
+		["an empty body", "", "application/json", "3003: Request is missing headers or body: body"],
+		["half a document", '{"a":', "application/json", /^5006: Error: the request body is not valid JSON/],
+		[
+			"bad UTF-8",
+			new Uint8Array([0x22, 0xc3, 0x28, 0x22]),
+			"application/json",
+			"5006: Error: the request body is not valid UTF-8",
+		],
+		["deep nesting", "[[[[[1]]]]]", "application/json", "5006: Error: nested deeper than 4 levels"],
+		[
+			"too much JSON",
+			`"${"x".repeat(100)}"`,
+			"application/json",
+			"3006: Request is too large: more than 100 bytes",
+		],
+		[
+			"too much JSON under another name",
+			`{"a":"${"x".repeat(100)}"}`,
+			"text/plain",
+			"3006: Request is too large: more than 100 bytes",
+		],
+		[
+			"too large an upload",
+			new Uint8Array(201),
+			"audio/wav",
+			"3006: Request is too large: more than 200 bytes",
+		],
+	])("refuses %s", async (_, body, type, message) => {
+		await expect(read(body, type)).rejects.toThrow(message);
+	});
+
+	it("reads past the limit, so that the client hears the answer, but not for ever", async () => {
+		let sent = 0;
+		let cancelled = false;
+		const stream = new ReadableStream<Uint8Array>({
+			pull(controller) {
+				sent += 64;
+				controller.enqueue(new Uint8Array(64));
+			},
+			cancel() {
+				cancelled = true;
+			},
+		});
+		await expect(read(stream, "audio/wav")).rejects.toThrow("3006");
+		expect(cancelled).toBe(true);
+		expect(sent).toBeGreaterThan(800);
+		expect(sent).toBeLessThan(1200);
+	});
+
+	it("takes compressed bodies, and holds what comes out to the limit", async () => {
+		const compressed = async (text: string, format: "gzip" | "deflate") => {
+			const bytes = new Response(text).body?.pipeThrough(new CompressionStream(format));
+			const request = post(await new Response(bytes).arrayBuffer(), "application/json");
+			request.headers.set("content-encoding", format);
+			return readInputs(request, limits);
+		};
+		expect(await compressed('{"a":1}', "gzip")).toEqual({ fields: { a: 1 } });
+		expect(await compressed('{"a":1}', "deflate")).toEqual({ fields: { a: 1 } });
+		await expect(compressed(`"${"x".repeat(10_000)}"`, "gzip")).rejects.toThrow("3006");
+		const broken = post("not gzip", "application/json");
+		broken.headers.set("content-encoding", "gzip");
+		await expect(readInputs(broken, limits)).rejects.toThrow(
+			"5006: Error: the request body cannot be decoded",
+		);
+		const other = post("x", "application/json");
+		other.headers.set("content-encoding", "br");
+		await expect(readInputs(other, limits)).rejects.toThrow("gzip and deflate are taken");
+	});
+
+	describe("of a stated length", () => {
+		const sized = async (text: string, headers: Record<string, string>) => {
+			const zipped = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
+			const plain = new TextEncoder().encode(text);
+			const body = headers["content-encoding"] ? await new Response(zipped).bytes() : plain;
+			const request = post(body, "application/json");
+			request.headers.set("content-length", String(body.length));
+			for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+			return readInputs(request, limits);
+		};
+
+		it("is read as it is, or decompressed", async () => {
+			expect(await sized('{"a":1}', {})).toEqual({ fields: { a: 1 } });
+			expect(await sized('{"a":1}', { "content-encoding": "gzip" })).toEqual({ fields: { a: 1 } });
+			expect(await sized(`"${"x".repeat(98)}"`, {})).toEqual({ fields: "x".repeat(98) });
+			expect(await sized(`"${"x".repeat(98)}"`, { "content-encoding": "gzip" })).toEqual({
+				fields: "x".repeat(98),
+			});
+		});
+
+		it("is refused where a small compressed body becomes large", async () => {
+			const bomb = `"${"x".repeat(50_000)}"`;
+			// 50 KB compress to fewer bytes than the limit.
+			await expect(sized(bomb, { "content-encoding": "gzip" })).rejects.toThrow(
+				"3006: Request is too large: more than 100 bytes",
+			);
+		});
+
+		it("is refused where it is larger than it says", async () => {
+			await expect(sized(`"${"x".repeat(99)}"`, { "content-length": "10" })).rejects.toThrow(
+				"3006: Request is too large: more than 100 bytes",
+			);
+		});
+	});
+
+	it("does not mind a byte order mark", async () => {
+		for (const type of ["application/json", undefined])
+			expect(await read('\ufeff{"a":1}', type)).toEqual({ fields: { a: 1 } });
+	});
+});
+
+describe("parseJson", () => {
+	it("never quotes the body", () => {
+		const secret = "my-very-secret-prompt";
+		try {
+			parseJson(new TextEncoder().encode(`{"prompt": ${secret}}`), limits);
+			expect.unreachable();
+		} catch (error) {
+			expect(String(error)).not.toContain("secret");
+			expect(String(error)).toContain("not valid JSON");
+		}
+	});
+});
+
+describe("boundDepth", () => {
+	it("measures nesting, not size", () => {
+		expect(boundDepth({ a: [{ b: [1, 2, 3] }] }, 4)).toEqual({ a: [{ b: [1, 2, 3] }] });
+		const hostile = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+		expect(() => boundDepth(hostile, 64)).toThrow("nested deeper than 64 levels");
+	});
+});
+
+describe("a body that does not arrive", () => {
+	it.each(["application/json", "audio/mpeg"])("is 408 after the limit: %s", async (type) => {
+		const body = new ReadableStream<Uint8Array>({ start: (sent) => sent.enqueue(new Uint8Array([0x7b])) });
+		const request = new Request("http://x/", { method: "POST", body, headers: { "content-type": type } });
+		await expect(readInputs(request, { ...limits, bodyMs: 1 })).rejects.toMatchObject({
+			status: 408,
+			code: 3007,
+			description: "Request timeout: the request body did not arrive within 1 ms",
+		});
+	});
+});

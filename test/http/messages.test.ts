@@ -1,0 +1,184 @@
+/** The routes of Anthropic's Messages: who may come in, what is refused, and how tokens are counted. */
+import { describe, expect, it } from "vitest";
+import { newTokenText } from "../../src/accounts/token-text.ts";
+import { isMessagesPath } from "../../src/http/messages.ts";
+import { testGateway } from "../gateway.ts";
+import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const MESSAGES = [{ role: "user", content: "Reply with exactly: Your name is Alice." }];
+const ASKED = { model: LLAMA, max_tokens: 64, messages: MESSAGES };
+const ROUTES = ["/ai/v1/messages", "/ai/v1/v1/messages", "/ai/v1/messages/count_tokens"];
+
+const keyed = (key: string, body: unknown, more: object = {}): RequestInit => ({
+	...json("POST", body),
+	headers: { "content-type": "application/json", "x-api-key": key, ...more },
+});
+
+describe("x-api-key", () => {
+	const gateway = closedGateway();
+	const { ask, give } = gateway;
+
+	it.each(ROUTES)("lets in at %s", async (path) => {
+		const token = await give(["Workers AI Run"]);
+		for (const key of [token, ADMIN]) {
+			const response = await ask(path, undefined, keyed(key, ASKED));
+			expect(response.status).toBe(200);
+			expect(response.headers.get("request-id")).toMatch(/^[\w-]{36}$/);
+		}
+	});
+
+	it.each(ROUTES)("is refused at %s in Anthropic's words", async (path) => {
+		const read = await give(["Workers AI Metadata Read"]);
+		const failures = [];
+		for (const key of ["sk-ant-api03-x", newTokenText(gateway.account), newTokenText("other"), read])
+			failures.push(await failureOf(await ask(path, undefined, keyed(key, ASKED))));
+		expect(failures).toEqual([
+			"401 authentication_error: Authentication error",
+			"401 authentication_error: Authentication error",
+			"403 permission_error: Authentication error: the token is for another account",
+			expect.stringMatching(/^403 permission_error: Authentication error: the token needs the permission/),
+		]);
+	});
+
+	it("is nothing beside Authorization, and nothing anywhere else", async () => {
+		const both = await ask("/ai/v1/messages", "sk-wrong", keyed(ADMIN, ASKED));
+		expect(both.status).toBe(401);
+		const chat = await ask("/ai/v1/chat/completions", undefined, keyed(ADMIN, ASKED));
+		expect(await failureOf(chat)).toBe("401 10000: Authentication error");
+		expect(isMessagesPath("/client/v4/accounts/a/ai/run/messages")).toBe(false);
+		expect(isMessagesPath("/client/v4/accounts/a/ai/run/x/ai/v1/messages/x")).toBe(false);
+	});
+});
+
+describe("count_tokens", () => {
+	const { post } = testGateway();
+	const count = async (body: object, path = "/v1/messages/count_tokens") => {
+		const response = await post(path, { model: LLAMA, messages: MESSAGES, ...body });
+		expect(response.status).toBe(200);
+		const { input_tokens, ...more } = await response.json<{ input_tokens: number }>();
+		expect(more).toEqual({});
+		return input_tokens;
+	};
+
+	it("counts what there is to read: turns, instructions, tools, pictures", async () => {
+		const least = await count({});
+		expect(least).toBeGreaterThan(10);
+		expect(least).toBeLessThan(40);
+		expect(await count({}, "/v1/v1/messages/count_tokens")).toBe(least);
+		// A whole request's body will do.
+		expect(await count({ max_tokens: 64, stream: true })).toBe(least);
+		expect(await count({ system: "Be short." })).toBeGreaterThan(least);
+		const tools = [{ name: "look", description: "Looks", input_schema: { type: "object" } }];
+		expect(await count({ tools })).toBeGreaterThan(least);
+		const source = { type: "url", url: "https://example.com/a.png" };
+		const content = [
+			{ type: "text", text: "What is this?" },
+			{ type: "image", source },
+		];
+		expect(
+			await count({ model: "@cf/moonshotai/kimi-k2.6", messages: [{ role: "user", content }] }),
+		).toBeGreaterThan(100);
+	});
+
+	it("counts as the answer's usage does, at the beginning of a stream too", async () => {
+		const tools = [
+			{
+				name: "look",
+				description: "Looks",
+				input_schema: { type: "object", properties: { at: { type: "string" } } },
+			},
+		];
+		for (const more of [{}, { tools, system: "Be short." }]) {
+			const counted = await count(more);
+			const response = await post("/v1/messages", { ...ASKED, ...more });
+			const { usage } = await response.json<{ usage: { input_tokens: number } }>();
+			expect(usage.input_tokens).toBe(counted);
+			const stream = await (await post("/v1/messages", { ...ASKED, ...more, stream: true })).text();
+			expect(stream.match(/"input_tokens":\d+/g)).toEqual(Array(2).fill(`"input_tokens":${counted}`));
+		}
+	});
+
+	it.each([
+		[{ messages: [] }, 400, "invalid_request_error"],
+		[{ model: "@cf/baai/bge-m3" }, 404, "not_found_error"],
+		[{ model: "anthropic/none" }, 404, "not_found_error"],
+		[{ model: "@cf/meta/none" }, 404, "not_found_error"],
+	])("refuses %j as Anthropic does", async (body, status, type) => {
+		const response = await post("/v1/messages/count_tokens", { model: LLAMA, messages: MESSAGES, ...body });
+		expect(response.status).toBe(status);
+		expect(await response.json()).toMatchObject({
+			type: "error",
+			error: { type },
+			request_id: response.headers.get("request-id"),
+		});
+	});
+});
+
+describe("a stop sequence", () => {
+	const { post } = testGateway();
+
+	it("that ends an answer is named, whole and streamed", async () => {
+		const body = { ...ASKED, stop_sequences: ["zzz", "Alice"] };
+		const message = await (await post("/v1/messages", body)).json();
+		expect(message).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "Alice" });
+		const stream = await (await post("/v1/messages", { ...body, stream: true })).text();
+		expect(stream).toContain('"delta":{"stop_reason":"stop_sequence","stop_sequence":"Alice"}');
+	});
+});
+
+describe("the models", () => {
+	const { app, post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
+	type Page = { data: { id: string }[]; has_more: boolean; first_id: string; last_id: string };
+	const ask = (path: string) =>
+		app.request(`http://gateway/client/v4/accounts/local/ai${path}`, {
+			headers: { "anthropic-version": "2023-06-01" },
+		});
+	const page = async (query: string, base = "/v1/models") => (await ask(`${base}?${query}`)).json<Page>();
+
+	it("are listed in Anthropic's shape for its clients", async () => {
+		const { data, ...more } = await page("limit=1", "/v1/v1/models");
+		expect(data).toEqual([
+			{
+				type: "model",
+				id: "fast",
+				display_name: "fast",
+				created_at: expect.stringMatching(/^20\d\d-\d\d-\d\dT00:00:00.000Z$/),
+				max_input_tokens: 24_000,
+				context_window: 24_000,
+				alias_of: LLAMA,
+			},
+		]);
+		expect(more).toEqual({ has_more: true, first_id: "fast", last_id: "fast" });
+		expect((await page("")).data).toHaveLength(20);
+		expect(await (await ask("/v1/models/fast")).json()).toEqual(data[0]);
+	});
+
+	it("are listed a page at a time, both ways", async () => {
+		const all = (await page("limit=1000")).data.map(({ id }) => id);
+		expect(all.length).toBeGreaterThan(40);
+		const next = await page(`limit=3&after_id=${encodeURIComponent(all[1] ?? "")}`);
+		expect(next).toMatchObject({ has_more: true, first_id: all[2], last_id: all[4] });
+		const before = await page(`limit=3&before_id=${encodeURIComponent(all[5] ?? "")}`);
+		expect(before.data.map(({ id }) => id)).toEqual([all[2], all[3], all[4]]);
+		expect(before.has_more).toBe(true);
+		const last = await page(`after_id=${encodeURIComponent(all.at(-2) ?? "")}`);
+		expect(last).toMatchObject({ has_more: false, first_id: all.at(-1), last_id: all.at(-1) });
+		expect((await ask("/v1/models?limit=0")).status).toBe(400);
+	});
+
+	it("that do not exist, and batches, are refused as Anthropic does", async () => {
+		expect(await failureOf(await ask("/v1/models/@cf/none"))).toBe("404 not_found_error: model: @cf/none");
+		for (const path of ["/v1/messages/batches", "/v1/v1/messages/batches/b1/results"])
+			expect(await failureOf(await post(path, {}))).toBe(
+				"404 not_found_error: Message batches are not available here: send each request to /messages",
+			);
+	});
+});
+
+it("a client of Anthropic's lists models with its key", async () => {
+	const { ask } = closedGateway();
+	const headers = { "anthropic-version": "2023-06-01", "x-api-key": ADMIN };
+	expect((await ask("/ai/v1/models", undefined, { headers })).status).toBe(200);
+	expect((await ask("/ai/v1/models", undefined, { headers: { "x-api-key": ADMIN } })).status).toBe(401);
+});

@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+import { namesModel } from "../../src/http/model-body.ts";
+
+describe("a body that names its model", () => {
+	it("is itself, not a copy", () => {
+		const body = { messages: [], model: "m" };
+		expect(namesModel(body)).toBe(body);
+	});
+
+	it.each([
+		["nothing", undefined],
+		["null", null],
+		["a text", "m"],
+		["a list", [{ model: "m" }]],
+		["no model", {}],
+		["an empty model", { model: "" }],
+		["a number for a model", { model: 5 }],
+	])("%s is refused as bad input", (_, body) => {
+		expect(() => namesModel(body)).toThrow(expect.objectContaining({ key: "badInput" }));
+	});
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { headersIn, preferencesOf } from "../../src/http/request-options.ts";
+
+const session = (headers: Record<string, string>, fields?: unknown, account = "a") =>
+	preferencesOf({ headers: new Headers(headers), account, fields }).session;
+
+describe("the session of a request", () => {
+	it.each([
+		["x-session-affinity", "x-session-id"],
+		["x-session-id", "x-claude-code-session-id"],
+		["x-claude-code-session-id", "session-id"],
+		["session-id", "thread-id"],
+		["thread-id", "x-request-id"],
+	])("is the header %s, before %s", (first, second) => {
+		expect(session({ [second]: "2", [first]: "1" })).toBe("a 1");
+	});
+
+	it.each([
+		[{ prompt_cache_key: "k" }, "a k"],
+		[{ prompt_cache_key: "k", metadata: { user_id: "u" } }, "a k"],
+		[{ prompt_cache_key: 1, metadata: { user_id: '{"device_id":"d","session_id":"s"}' } }, "a s"],
+		[{ metadata: { user_id: "user_1" } }, "a user_1"],
+		[{ metadata: { user_id: '{"device_id":"d"}' } }, 'a {"device_id":"d"}'],
+		[{ metadata: { other: "x" } }, undefined],
+		["text", undefined],
+		[null, undefined],
+	])("is in the body %j, after all headers", (fields, expected) => {
+		expect(session({}, fields)).toBe(expected);
+		expect(session({ "thread-id": "t" }, fields)).toBe("a t");
+	});
+
+	it("is of its account alone, and no longer than an id", () => {
+		expect(session({ "session-id": "s" }, {}, "one")).not.toBe(session({ "session-id": "s" }, {}, "two"));
+		expect(session({ "session-id": "s".repeat(1_000) })).toBe(`a ${"s".repeat(256)}`);
+	});
+
+	it("comes with the binding's extraHeaders, too", () => {
+		const headers = headersIn({ "X-Session-Id": "s", "x-ganglion-single-flight": "1", other: "x" });
+		expect(preferencesOf({ headers, account: "a" })).toEqual({
+			session: "a s",
+			options: { singleFlight: true },
+		});
+	});
+});

@@ -1,0 +1,97 @@
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import type { Credential, Permission } from "../../src/accounts/admission.ts";
+import { newTokenText } from "../../src/accounts/token-text.ts";
+import { AiError, toAiError } from "../../src/core/errors.ts";
+import { authenticate } from "../../src/http/authenticate.ts";
+import { failureEnvelope } from "../../src/http/envelope.ts";
+import type { Services } from "../../src/pipeline/services.ts";
+
+const RUN = "http://gateway/client/v4/accounts/local/ai/run/@cf/openai/whisper";
+const TOKEN = newTokenText("local");
+const JSON_TYPE = "application/json";
+
+/** The middleware in front of a route that only notes that it was reached. */
+function gateway({ valid = true } = {}) {
+	const verified: Permission[] = [];
+	const state = { time: 1_000_000, reached: 0, bodyUsed: false };
+	const ledgers = {
+		of: () => ({
+			verify: async (_: Credential, permission: Permission) => {
+				verified.push(permission);
+				if (!valid) throw new AiError("authentication");
+			},
+		}),
+	} as unknown as Services["ledgers"];
+	const directory = { list: async () => ({ accounts: [] }) };
+	const app = new Hono();
+	app.use(authenticate({ allowAnonymous: false }, { ledgers, directory, now: () => state.time }));
+	app.all("*", (c) => {
+		state.reached++;
+		return c.text("");
+	});
+	app.onError((error) => failureEnvelope(toAiError(error), ""));
+	const post = async (headers: Record<string, string>, body: BodyInit = "{}"): Promise<number> => {
+		const all = { authorization: `Bearer ${TOKEN}`, ...headers };
+		const request = new Request(RUN, { method: "POST", headers: all, body });
+		const { status } = await app.request(request);
+		state.bodyUsed = request.bodyUsed;
+		return status;
+	};
+	return { post, state, verified };
+}
+
+describe("a body that is read before its token is verified", () => {
+	it("is JSON of at most 64 KiB", async () => {
+		const { post, verified } = gateway();
+		await post({ "content-type": JSON_TYPE, "content-length": "65536" });
+		await post({ "content-type": "application/problem+json; charset=utf-8", "content-length": "2" });
+		expect(verified).toEqual([]);
+	});
+});
+
+describe("a token is verified before a body", () => {
+	const bodies: [string, Record<string, string>][] = [
+		["above 64 KiB", { "content-type": JSON_TYPE, "content-length": "65537" }],
+		["of unknown length", { "content-type": JSON_TYPE }],
+		["that is compressed", { "content-type": JSON_TYPE, "content-length": "9", "content-encoding": "gzip" }],
+		["that is a form", { "content-type": "multipart/form-data; boundary=b", "content-length": "9" }],
+		["that is a file", { "content-type": "audio/mp4", "content-length": "9" }],
+		["of no type", { "content-type": "application/x-www-form-urlencoded", "content-length": "9" }],
+	];
+
+	it.each(bodies)("%s", async (_, headers) => {
+		const { post, state, verified } = gateway();
+		expect(await post(headers)).toBe(200);
+		expect(verified).toEqual(["run"]);
+		expect(state.reached).toBe(1);
+	});
+
+	it.each(bodies)("%s: an invented token reaches nothing, and the body is not read", async (_, headers) => {
+		const { post, state } = gateway({ valid: false });
+		expect(await post(headers)).toBe(401);
+		expect(state).toMatchObject({ reached: 0, bodyUsed: false });
+	});
+});
+
+describe("a verified token", () => {
+	const LARGE = { "content-type": "audio/mp4", "content-length": "9" };
+
+	it("is not verified again within a second", async () => {
+		const { post, state, verified } = gateway();
+		await post(LARGE);
+		state.time += 999;
+		await post(LARGE);
+		expect(verified).toHaveLength(1);
+		state.time += 1;
+		await post(LARGE);
+		expect(verified).toHaveLength(2);
+	});
+
+	it("is remembered only where it was valid", async () => {
+		const { post, verified } = gateway({ valid: false });
+		await post(LARGE);
+		await post(LARGE);
+		expect(verified).toHaveLength(2);
+	});
+});

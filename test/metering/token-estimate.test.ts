@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { approximateTokens, TokenCount } from "../../src/metering/token-estimate.ts";
+
+const tokens = (text: string): number => approximateTokens([text]);
+
+describe("approximateTokens", () => {
+	it.each([
+		["", 0],
+		["a", 1],
+		["Hello, world!", 4],
+		["The quick brown fox jumps over the lazy dog.", 10],
+		// One space joins its word; several are a token.
+		["one two", 2],
+		["one    two", 3],
+		// Each part of a camelCase name is a word, and a full stop joins the name after it.
+		["readFileSync", 4],
+		["text.length", 2],
+		[" ", 1],
+		["one ", 2],
+		// Three digits a token.
+		["123456", 2],
+		["1234567", 3],
+		["人人生而自由,在尊严和权利上一律平等。", 15],
+		["すべての人間は、生まれながらにして自由であり", 13],
+		["Все люди рождаются свободными", 8],
+		["모든 인간은 태어날 때부터 자유로우며", 12],
+		// Two halves of a pair.
+		["😀", 2],
+		// Joiners and selectors belong to the character before them.
+		["\u200d\ufe0f", 0],
+	])("%j is %i", (text, expected) => {
+		expect(tokens(text)).toBe(expected);
+	});
+
+	it("counts each text separately", () => {
+		// As one text these would be one word of nine letters.
+		expect(approximateTokens(["break", "fast"])).toBe(2);
+		expect(approximateTokens([])).toBe(0);
+		expect(approximateTokens(["", ""])).toBe(0);
+	});
+});
+
+/** Texts of all kinds of characters, halves of pairs included. */
+const text = fc.oneof(
+	fc
+		.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 200 })
+		.map((units) => String.fromCharCode(...units)),
+	fc.string({ maxLength: 200 }),
+	fc.string({ unit: fc.constantFrom(..."aZé ł9.\n\t(天アあ한Яא\ud83d\ude00"), maxLength: 200 }),
+);
+
+describe("TokenCount", () => {
+	it("counts the same wherever a stream is cut", () => {
+		fc.assert(
+			fc.property(text, fc.array(fc.nat(200), { maxLength: 12 }), (source, cuts) => {
+				const count = new TokenCount();
+				let from = 0;
+				for (const to of [...cuts.sort((a, b) => a - b), source.length]) {
+					count.add(source.slice(from, to));
+					from = Math.max(from, to);
+				}
+				expect(count.tokens).toBe(tokens(source));
+			}),
+		);
+	});
+
+	it("can be read at any time without a side effect", () => {
+		fc.assert(
+			fc.property(fc.array(text, { maxLength: 6 }), (pieces) => {
+				const count = new TokenCount();
+				for (const piece of pieces) {
+					count.add(piece);
+					expect(count.tokens).toBe(count.tokens);
+				}
+				expect(count.tokens).toBe(tokens(pieces.join("")));
+			}),
+		);
+	});
+
+	it("is an integer, and at least 1 for any text that has a visible character", () => {
+		fc.assert(
+			fc.property(text, (any) => {
+				expect(Number.isSafeInteger(tokens(any))).toBe(true);
+				expect(tokens(`${any}x`)).toBeGreaterThanOrEqual(1);
+			}),
+		);
+	});
+
+	it("never counts more tokens than the text has bytes, but for the rounding", () => {
+		fc.assert(
+			fc.property(text, (any) => {
+				expect(tokens(any)).toBeLessThanOrEqual(new TextEncoder().encode(any).length + 1);
+			}),
+		);
+	});
+
+	it("takes time in proportion to the text", () => {
+		const long = "((((a".repeat(200_000);
+		expect(tokens(long)).toBeGreaterThan(200_000);
+	});
+});

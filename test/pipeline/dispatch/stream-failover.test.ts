@@ -1,0 +1,406 @@
+import { describe, expect, it } from "vitest";
+import type { Served } from "../../../src/pipeline/request.ts";
+import type { Progress, TaskCall } from "../../../src/tasks/task.ts";
+import { drain } from "../../backends/upstream.ts";
+import { DONE, events, liveEvents } from "../../gateway.ts";
+import { type Reply, silent, status, streamed, type WorldOptions, world } from "./world.ts";
+
+const WORDS = Array.from({ length: 60 }, (_, i) => `w${i} `);
+
+const frame = (engine: string, choices: unknown[], more: object = {}): string =>
+	`data: ${JSON.stringify({ id: `${engine}-id`, object: "chat.completion.chunk", created: engine.charCodeAt(0), model: `${engine}-model`, choices, ...more })}\n\n`;
+const word = (engine: string, content: string) =>
+	frame(engine, [{ index: 0, delta: { content }, finish_reason: null }]);
+const end = (engine: string, completion_tokens: number, prompt_tokens = 5) =>
+	frame(engine, [{ index: 0, delta: {}, finish_reason: "stop" }]) +
+	frame(engine, [], {
+		usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+	}) +
+	DONE;
+
+const say = (engine: string, words: string[]) => words.map((text) => word(engine, text)).join("");
+const whole: Reply = ({ engine }) => events(say(engine, WORDS), end(engine, 60));
+const cutAfter =
+	(count: number): Reply =>
+	({ engine }) =>
+		events(say(engine, WORDS.slice(0, count)));
+
+interface Seen {
+	/** Contents in order. */
+	text: string;
+	ids: Set<string>;
+	models: Set<string>;
+	usage: unknown;
+	done: boolean;
+	comments: string[];
+	error?: unknown;
+	served: Served;
+	progress: Progress;
+	engines: string[];
+	logged: [string, number][];
+	asked: ReturnType<typeof world>["asked"];
+}
+
+async function ask(options: WorldOptions, call: TaskCall = streamed()): Promise<Seen> {
+	const { asked, engines, logged, run } = world(options);
+	const { answer, served } = await run(call);
+	if (answer.answer.kind !== "stream") throw new Error("no stream");
+	const { text, error } = await drain(answer.answer.events);
+	const data = [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => json ?? "");
+	const chunks = data.filter((json) => json !== "[DONE]").map((json) => JSON.parse(json));
+	return {
+		text: chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""),
+		ids: new Set(chunks.map(({ id }) => id)),
+		models: new Set(chunks.map(({ model }) => model)),
+		usage: chunks.findLast(({ usage }) => usage)?.usage,
+		done: data.at(-1) === "[DONE]",
+		comments: [...text.matchAll(/^: (.*)$/gm)].map(([, comment]) => comment ?? ""),
+		...(error !== undefined && { error }),
+		served,
+		progress: answer.answer.progress,
+		engines: engines(),
+		logged,
+		asked,
+	};
+}
+
+describe("a stream that is well", () => {
+	it("passes to the byte", async () => {
+		const { run } = world({ replies: { a: whole, b: whole } });
+		const { answer } = await run(streamed());
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		expect((await drain(answer.answer.events)).text).toBe(say("a", WORDS) + end("a", 60));
+		expect(answer.answer.progress.usage).toMatchObject({ completion_tokens: 60 });
+	});
+});
+
+describe("a stream that is cut", () => {
+	it("goes on with the next engine, which says again what was said", async () => {
+		const seen = await ask({ replies: { a: cutAfter(40), b: whole } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b"] });
+		expect(seen.error).toBeUndefined();
+		// One answer: its name stays. Whose words they are is told by the chunks, and at the end.
+		expect(seen.ids).toEqual(new Set(["a-id"]));
+		expect(seen.models).toEqual(new Set(["a-model", "b-model"]));
+		expect(seen.comments).toEqual(["ganglion backend=b attempts=2"]);
+		expect(seen.usage).toEqual({ prompt_tokens: 5, completion_tokens: 60, total_tokens: 65 });
+		expect(seen.progress.usage).toEqual(seen.usage);
+		expect(seen.logged).toEqual([["id", 5001]]);
+		expect(seen.served).toEqual({
+			backend: "b",
+			model: "b-model",
+			attempts: 2,
+			wasted: [
+				{ why: "cut", backend: "a", model: "a-model", progress: { usage: undefined, outputTokens: 40 } },
+			],
+		});
+	});
+
+	it("wastes nothing where the first had begun and said nothing", async () => {
+		const role: Reply = () =>
+			events(frame("a", [{ index: 0, delta: { role: "assistant" }, finish_reason: null }]));
+		const seen = await ask({ replies: { a: role, b: whole } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b"] });
+		expect(seen.served.wasted).toEqual([]);
+	});
+
+	it("asks with the same input, the seed among it", async () => {
+		const { asked } = await ask({ replies: { a: cutAfter(40), b: whole } });
+		const [first, second] = asked.map(({ body: { model: _, ...body } }) => body);
+		expect(second).toEqual(first);
+		expect(second).toMatchObject({ seed: 7 });
+	});
+
+	it("goes on from what was said, where the engine can; the bill is of the whole text", async () => {
+		const rest: Reply = ({ engine }) => events(say(engine, WORDS.slice(40)), end(engine, 20, 45));
+		const seen = await ask(
+			{ replies: { a: cutAfter(40), b: rest }, targets: { b: { continues: "vllm" } } },
+			streamed({ max_tokens: 100 }),
+		);
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
+		expect(seen.asked[1]?.body).toMatchObject({
+			messages: [
+				{ role: "user", content: "Hi" },
+				{ role: "assistant", content: WORDS.slice(0, 40).join("") },
+			],
+			continue_final_message: true,
+			add_generation_prompt: false,
+			max_tokens: 60,
+		});
+		expect(seen.usage).toEqual({ prompt_tokens: 5, completion_tokens: 60, total_tokens: 65 });
+		expect(seen.progress.usage).toEqual(seen.usage);
+		expect(seen.served.wasted).toEqual([]);
+	});
+
+	it("asks again whom a message that has begun is too much for", async () => {
+		const seen = await ask({
+			replies: { a: cutAfter(40), b: [status(400), whole] },
+			targets: { b: { continues: "vllm" } },
+		});
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "b"] });
+		expect(seen.asked[2]?.body).not.toHaveProperty("continue_final_message");
+		expect(seen.comments).toEqual(["ganglion backend=b attempts=3"]);
+	});
+
+	it("ends in one error where the next says something else, with nothing of it", async () => {
+		const other: Reply = ({ engine }) => events(say(engine, ["Something ", "else."]), end(engine, 2));
+		const seen = await ask({ replies: { a: cutAfter(40), b: other } });
+		expect(seen.text).toBe(WORDS.slice(0, 40).join(""));
+		expect(seen).toMatchObject({ done: false, engines: ["a", "b"], comments: [] });
+		expect(seen.error).toMatchObject({
+			code: 5001,
+			description:
+				"The backend 'a' was cut off mid-answer (asked in turn: a: 5001, was cut off mid-answer; " +
+				"b: 5001, answered otherwise than the one before it)",
+		});
+		expect(seen.progress).toMatchObject({ usage: undefined, outputTokens: 40 });
+		expect(seen.served.wasted.map(({ backend }) => backend)).toEqual(["a", "b"]);
+		// The bill is of what was heard, and names who said it.
+		expect(seen.served).toMatchObject({ backend: "a", model: "a-model", attempts: 2 });
+	});
+
+	it("tries every target that is left", async () => {
+		const other: Reply = ({ engine }) => events(say(engine, ["Else."]), end(engine, 1));
+		const seen = await ask({ replies: { a: cutAfter(40), b: status(500), c: other, d: whole } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "c", "d"] });
+	});
+
+	it("goes on when the one that goes on is cut, too", async () => {
+		const seen = await ask({ replies: { a: cutAfter(20), b: cutAfter(40), c: whole } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
+		expect(seen.comments).toEqual(["ganglion backend=c attempts=3"]);
+		const sooner = await ask({ replies: { a: cutAfter(40), b: cutAfter(20), c: whole } });
+		expect(sooner).toMatchObject({ text: WORDS.join(""), done: true });
+	});
+
+	it("asks the one that was cut again when nobody else is left, as often as the route lets", async () => {
+		const retries = { attempts: 2, baseMs: 1, maxMs: 1 };
+		const seen = await ask({
+			replies: { a: [cutAfter(40), whole], b: status(500) },
+			plan: { retries },
+		});
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "a"] });
+	});
+
+	it("errors with the cut when nobody is left", async () => {
+		const seen = await ask({ replies: { a: cutAfter(40), b: status(503) } });
+		expect(seen.error).toMatchObject({
+			description:
+				"The backend 'a' was cut off mid-answer (asked in turn: a: 5001, was cut off mid-answer; b: 3040, HTTP 503)",
+		});
+		expect(seen.done).toBe(false);
+		// The surface tells of the end alone.
+		expect(seen.logged).toEqual([
+			["id", 5001],
+			["id", 3040],
+		]);
+	});
+
+	it("takes a whole reply for the rest", async () => {
+		const value: Reply = () =>
+			Response.json({
+				choices: [{ message: { content: WORDS.join("") }, finish_reason: "stop" }],
+				usage: { prompt_tokens: 5, completion_tokens: 60, total_tokens: 65 },
+			});
+		const seen = await ask({ replies: { a: cutAfter(40), b: value } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
+		expect(seen.progress.usage).toMatchObject({ completion_tokens: 60 });
+	});
+
+	it.each([
+		["of 4 MiB is joined", 4 * 1024 * 1024, ["a", "b"]],
+		["of 4 MiB and one character is not joined: its events are not kept", 4 * 1024 * 1024 + 1, ["a"]],
+	])("%s", async (_, length, engines) => {
+		// Two events: what is counted is the data of both.
+		const dataLength = (event: string) => event.slice("data: ".length, -"\n\n".length).length;
+		const empty = word("a", "");
+		const half = "x".repeat(2 * 1024 * 1024 - dataLength(empty));
+		const rest = "y".repeat(length - 2 * 1024 * 1024 - dataLength(empty));
+		const sent = [half, rest];
+		expect(sent.reduce((sum, text) => sum + dataLength(word("a", text)), 0)).toBe(length);
+		const cut: Reply = () => events(say("a", sent));
+		const second: Reply = () => events(say("b", [...sent, "end"]), end("b", 3));
+		const seen = await ask({ replies: { a: cut, b: second } });
+		expect(seen.engines).toEqual(engines);
+		expect(seen.done).toBe(engines.length === 2);
+		expect(seen.text.length).toBe(half.length + rest.length + (engines.length === 2 ? "end".length : 0));
+	});
+
+	it.each([
+		["several answers", { n: 2 }],
+		["probabilities of tokens", { logprobs: true }],
+	])("is not joined where it has %s", async (_, more) => {
+		const seen = await ask({ replies: { a: cutAfter(40), b: whole } }, streamed(more));
+		expect(seen.engines).toEqual(["a"]);
+		expect(seen.error).toMatchObject({ code: 5001 });
+	});
+
+	it("is not joined by a refusal in the middle of it", async () => {
+		const refusing: Reply = ({ engine }) =>
+			events(
+				say(engine, WORDS.slice(0, 3)),
+				`data: {"error":{"message":"no","code":"content_filter","type":"x"}}\n\n`,
+			);
+		const seen = await ask({ replies: { a: refusing, b: whole } });
+		expect(seen.engines).toEqual(["a"]);
+		expect(seen.error).toMatchObject({ key: "refusedByModel" });
+	});
+
+	it("tells the circuit of its engine", async () => {
+		const { run, services } = world({ replies: { a: cutAfter(1), b: whole } });
+		for (let i = 0; i < 5; i++) {
+			const { answer } = await run(streamed());
+			if (answer.answer.kind === "stream") await drain(answer.answer.events);
+		}
+		const { served } = await run(streamed());
+		expect(served.backend).toBe("b");
+		expect(services.health.standing({ backend: "b", url: "http://b/v1", model: "b-model" })).toBe("closed");
+	});
+});
+
+describe("a stream that falls silent", () => {
+	it("goes on elsewhere, and the silent engine is let go", async () => {
+		const live = liveEvents();
+		live.send(say("a", WORDS.slice(0, 40)));
+		const seen = await ask({
+			replies: { a: () => live.response, b: whole },
+			targets: { a: { timeouts: { headerMs: 1000, idleMs: 20, totalMs: 5000 } } },
+		});
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
+		expect(seen.asked[0]?.signal.aborted).toBe(true);
+		await live.cancelled;
+	});
+
+	it("before its first event is asked for elsewhere, sooner than amid it", async () => {
+		const live = liveEvents();
+		const seen = await ask({
+			replies: { a: () => live.response, b: whole },
+			targets: { a: { timeouts: { headerMs: 1000, firstTokenMs: 20, idleMs: 60_000, totalMs: 60_000 } } },
+		});
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b"], comments: [] });
+		await live.cancelled;
+	});
+});
+
+describe("a caller who leaves", () => {
+	it("while the stream is well, ends the upstream's call", async () => {
+		const live = liveEvents();
+		live.send(word("a", "w0 "));
+		const { asked, run } = world({ replies: { a: () => live.response, b: whole } });
+		const { answer } = await run(streamed());
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		const reader = answer.answer.events.getReader();
+		await reader.read();
+		await reader.cancel();
+		await live.cancelled;
+		expect(asked.map(({ engine, signal }) => [engine, signal.aborted])).toEqual([["a", true]]);
+	});
+
+	it.each(["cancels", "leaves"])("while another is being asked to go on (%s)", async (how) => {
+		const { asked, caller, run } = world({ replies: { a: cutAfter(3), b: silent } });
+		const { answer } = await run(streamed());
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		const reader = answer.answer.events.getReader();
+		const read = (async () => {
+			while (!(await reader.read()).done);
+		})().catch((error) => error);
+		while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
+		if (how === "cancels") await reader.cancel();
+		else caller.abort();
+		const error = await read;
+		if (how === "leaves") expect(error).toMatchObject({ key: "aborted" });
+		expect(asked[1]?.signal.aborted).toBe(true);
+	});
+
+	it("while another says again what was said", async () => {
+		const live = liveEvents();
+		live.send(say("b", WORDS.slice(0, 2)));
+		const { asked, run } = world({ replies: { a: cutAfter(3), b: () => live.response } });
+		const { answer } = await run(streamed());
+		if (answer.answer.kind !== "stream") throw new Error("no stream");
+		const reader = answer.answer.events.getReader();
+		void (async () => {
+			while (!(await reader.read()).done);
+		})();
+		while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
+		await new Promise((resolve) => setTimeout(resolve, 5));
+		await reader.cancel();
+		await live.cancelled;
+		expect(asked[1]?.signal.aborted).toBe(true);
+	});
+
+	describe("without usage", () => {
+		/** Tokens that are counted when `a`, who said three words, was cut, and the caller leaves amid the answer of `b`. */
+		const tokensOf = async (words: string[], more: WorldOptions["targets"] = {}) => {
+			const live = liveEvents();
+			live.send(say("b", words));
+			const { asked, run } = world({
+				replies: { a: cutAfter(3), b: () => live.response },
+				targets: more,
+			});
+			const { answer } = await run(streamed());
+			if (answer.answer.kind !== "stream") throw new Error("no stream");
+			const { events: passed, progress } = answer.answer;
+			const reader = passed.getReader();
+			void (async () => {
+				while (!(await reader.read()).done);
+			})();
+			while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			await reader.cancel();
+			return progress.outputTokens;
+		};
+
+		it("counts what the caller has once, where the second repeats it", async () => {
+			expect(await tokensOf(WORDS.slice(0, 2))).toBe(3);
+			expect(await tokensOf(WORDS.slice(0, 5))).toBe(5);
+		});
+
+		it("counts the tokens of both, where the second goes on from the first", async () => {
+			const targets = { b: { continues: "vllm" } } as const;
+			expect(await tokensOf(WORDS.slice(3, 5), targets)).toBe(5);
+		});
+	});
+
+	describe("who counts with every event", () => {
+		const counted = (engine: string, words: number, tokens: number) =>
+			frame(engine, [{ index: 0, delta: { content: WORDS[words] ?? "" }, finish_reason: null }], {
+				usage: { prompt_tokens: 5, completion_tokens: tokens, total_tokens: 5 + tokens },
+			});
+		/** What is counted when `a`, who said three words, was cut, and the caller leaves amid the answer of `b`. */
+		const usageOf = async (first: Reply, ...second: string[]) => {
+			const live = liveEvents();
+			live.send(second.join(""));
+			const { asked, run } = world({ replies: { a: first, b: () => live.response } });
+			const { answer } = await run(streamed());
+			if (answer.answer.kind !== "stream") throw new Error("no stream");
+			const { events: passed, progress } = answer.answer;
+			const reader = passed.getReader();
+			void (async () => {
+				while (!(await reader.read()).done);
+			})();
+			while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve));
+			await new Promise((resolve) => setTimeout(resolve, 5));
+			await reader.cancel();
+			return progress.usage;
+		};
+		const usage = (completion_tokens: number) => ({
+			prompt_tokens: 5,
+			completion_tokens,
+			total_tokens: 5 + completion_tokens,
+		});
+
+		it("and has not said again all that the caller has, is not the measure of it", async () => {
+			const two = [counted("b", 0, 1), counted("b", 1, 2)];
+			expect(await usageOf(cutAfter(3), ...two)).toEqual(usage(3));
+			const first: Reply = () => events(counted("a", 0, 2), counted("a", 1, 4), counted("a", 2, 6));
+			expect(await usageOf(first, ...two)).toEqual(usage(6));
+		});
+
+		it("and has said all of it again, is", async () => {
+			const first: Reply = () => events(counted("a", 0, 2), counted("a", 1, 4), counted("a", 2, 6));
+			const three = [counted("b", 0, 1), counted("b", 1, 1), counted("b", 2, 2)];
+			expect(await usageOf(first, ...three)).toEqual(usage(2));
+		});
+	});
+});

@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type EventFormat, EventSplitter } from "../../src/streams/event-splitter.ts";
+
+const encode = (text: string) => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+/** The events that come out for the pieces that go in. */
+function split(pieces: Uint8Array[], format: EventFormat = "sse"): { events: string[]; rest: string } {
+	const splitter = new EventSplitter(format);
+	const events: string[] = [];
+	for (const piece of pieces) {
+		const { bytes, ends } = splitter.push(piece);
+		let start = 0;
+		for (const end of ends) {
+			events.push(decode(bytes.subarray(start, end)));
+			start = end;
+		}
+		expect(start).toBe(bytes.length);
+	}
+	const { heldBytes } = splitter;
+	const rest = decode(splitter.takeRest());
+	expect(heldBytes).toBe(encode(rest).length);
+	expect(splitter.heldBytes).toBe(0);
+	expect(splitter.takeRest()).toHaveLength(0);
+	return { events, rest };
+}
+
+describe("events", () => {
+	it.each([
+		["data: 1\n\ndata: 2\n\n", ["data: 1\n\n", "data: 2\n\n"], ""],
+		["data: 1\r\n\r\ndata: 2\r\n\r\n", ["data: 1\r\n\r\n", "data: 2\r\n\r\n"], ""],
+		["data: 1\ndata: 2\n\n", ["data: 1\ndata: 2\n\n"], ""],
+		["data: 1\n\n\n", ["data: 1\n\n", "\n"], ""],
+		[": ping\n\ndata: 1\n", [": ping\n\n"], "data: 1\n"],
+		["data: 1", [], "data: 1"],
+		["data: 1\n\r\r\n", [], "data: 1\n\r\r\n"],
+		["\n\n", ["\n", "\n"], ""],
+		["\r\n\n", ["\r\n", "\n"], ""],
+		["", [], ""],
+	])("of %j", (text, events, rest) => {
+		expect(split([encode(text)])).toEqual({ events, rest });
+	});
+
+	it("are lines where the format says so", () => {
+		const pieces = ["{}\n", '{"a":', '1}\n\n{"b"', ":2}"].map(encode);
+		expect(split(pieces, "ndjson")).toEqual({ events: ["{}\n", '{"a":1}\n', "\n"], rest: '{"b":2}' });
+	});
+
+	it.each(["sse", "ndjson"] as const)("of %s are the same wherever the network cut them", (format) => {
+		const line = fc.constantFrom("data: {}", "data: é€😀", ": x", "\r", "a\rb");
+		const text = fc
+			.array(fc.tuple(line, fc.constantFrom("\n", "\r\n", "\n\n", "\r\n\r\n")))
+			.map((lines) => lines.flat().join(""));
+		fc.assert(
+			fc.property(text, fc.array(fc.nat(300)), (whole, places) => {
+				const bytes = encode(whole);
+				const cuts = [0, ...places.filter((place) => place <= bytes.length), bytes.length].sort(
+					(a, b) => a - b,
+				);
+				const pieces = cuts.slice(1).map((end, place) => bytes.slice(cuts[place], end));
+				expect(split(pieces, format)).toEqual(split([bytes], format));
+			}),
+			{ numRuns: 500 },
+		);
+	});
+});

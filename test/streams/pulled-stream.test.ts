@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { PulledStream, type Source } from "../../src/streams/pulled-stream.ts";
+
+/** A source that yields the pieces, then ends or fails; `calls` records each call. */
+function source(pieces: readonly string[], end: "end" | Error = "end") {
+	const calls: string[] = [];
+	let at = 0;
+	const made: Source<string> = {
+		async pull() {
+			calls.push("pull");
+			const piece = pieces[at++];
+			if (piece === undefined && end !== "end") throw end;
+			return piece;
+		},
+		async cancel(reason) {
+			calls.push(`cancel ${reason}`);
+		},
+	};
+	return { made, calls };
+}
+
+async function drain<Piece>({ pull }: Source<Piece>): Promise<Piece[]> {
+	const pieces: Piece[] = [];
+	for (let piece = await pull(); piece !== undefined; piece = await pull()) pieces.push(piece);
+	return pieces;
+}
+
+describe("PulledStream", () => {
+	it("pulls only what is read", async () => {
+		const { made, calls } = source(["a", "b"]);
+		const reader = new PulledStream(made).getReader();
+		expect(calls).toEqual([]);
+		expect(await reader.read()).toEqual({ done: false, value: "a" });
+		expect(calls).toEqual(["pull"]);
+		await reader.cancel("enough");
+		expect(calls).toEqual(["pull", "cancel enough"]);
+	});
+
+	it("ends and errors as its source does", async () => {
+		const pieces: string[] = [];
+		for await (const piece of new PulledStream(source(["a", "b"]).made)) pieces.push(piece);
+		expect(pieces).toEqual(["a", "b"]);
+		const reader = new PulledStream(source(["a"], new Error("cut")).made).getReader();
+		expect((await reader.read()).value).toBe("a");
+		await expect(reader.read()).rejects.toThrow("cut");
+	});
+
+	it("returns its original source, and stays locked for other readers", () => {
+		const { made } = source(["a"]);
+		const stream = new PulledStream(made);
+		expect(PulledStream.sourceOf(stream)).toBe(made);
+		expect(stream.locked).toBe(true);
+		expect(() => PulledStream.sourceOf(stream)).toThrow(TypeError);
+	});
+});
+
+describe("PulledStream.sourceOf for other streams", () => {
+	it("yields all pieces, ends, and passes a cancel on", async () => {
+		const readable = new ReadableStream<string>({
+			start(controller) {
+				for (const piece of ["a", "b"]) controller.enqueue(piece);
+				controller.close();
+			},
+		});
+		expect(await drain(PulledStream.sourceOf(readable))).toEqual(["a", "b"]);
+		let reason: unknown;
+		const stream = new ReadableStream({
+			cancel(cause) {
+				reason = cause;
+			},
+		});
+		await PulledStream.sourceOf(stream).cancel("enough");
+		expect(reason).toBe("enough");
+	});
+
+	it("errors as it does", async () => {
+		const stream = new ReadableStream({
+			pull(controller) {
+				controller.error(new Error("cut"));
+			},
+		});
+		await expect(drain(PulledStream.sourceOf(stream))).rejects.toThrow("cut");
+	});
+});

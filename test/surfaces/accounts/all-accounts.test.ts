@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
+
+const V4 = "http://gateway/client/v4";
+
+describe("all accounts, for the operator", () => {
+	it("are listed, and each has its usage in one report, as JSON and as CSV", async () => {
+		const { app, ask, give, account } = closedGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+		const token = await give(["Workers AI Read"]);
+		const run = json("POST", { prompt: "hi" });
+		const answer = await ask("/ai/run/@cf/meta/llama-3.1-8b-instruct-fast", token, run);
+		expect(answer.status).toBe(200);
+		await answer.text();
+		// The settlement goes with the next call of the account.
+		await (await ask("/ai/run/@cf/meta/llama-3.1-8b-instruct-fast", token, run)).text();
+		const get = (path: string, bearer: string) =>
+			app.request(`${V4}${path}`, { headers: { authorization: `Bearer ${bearer}` } });
+
+		const list = await (await get("/accounts", ADMIN)).json<{
+			result: { id: string; created_on: string }[];
+		}>();
+		const mine = list.result.find(({ id }) => id.startsWith(account));
+		expect(mine?.created_on).toMatch(/^\d{4}-\d\d-\d\dT/);
+
+		const report = await (await get("/usage", ADMIN)).json<{
+			result: { account: string; requests: number }[];
+		}>();
+		const row = report.result.find((one) => one.account === mine?.id);
+		expect(row?.requests).toBeGreaterThanOrEqual(1);
+		const text = await (await get("/usage?format=csv", ADMIN)).text();
+		expect(text).toMatch(/^account,requests,failed,input_tokens,cached_tokens,output_tokens,neurons\r\n/);
+
+		for (const path of ["/accounts", "/usage"])
+			expect(await failureOf(await get(path, token))).toBe(
+				"403 10000: Authentication error: only the operator's token sees all accounts",
+			);
+		expect((await app.request(`${V4}/accounts`)).status).toBe(401);
+	});
+});

@@ -1,0 +1,329 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
+import Papa from "papaparse";
+import { describe, expect, it } from "vitest";
+import type { Settlement } from "../../../src/accounts/admission.ts";
+import { admission, settlement, stubOf } from "../../accounts/ask.ts";
+import { ADMIN, closedGateway, failureOf } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const BGE = "@cf/baai/bge-base-en-v1.5";
+
+/** Two requests of one model and one of another, and a gateway whose clock is the account's. */
+async function used() {
+	const gateway = closedGateway();
+	const stub = stubOf(gateway.account);
+	const serve = async (ticket: string, model: string, task: string, fields: Partial<Settlement>) => {
+		await stub.admit(admission({ ticket, model, task }), []);
+		await stub.settle([settlement(ticket, fields)]);
+	};
+	await serve("one", LLAMA, "Text Generation", {
+		microNeurons: 1,
+		inputTokens: 10,
+		cachedTokens: 4,
+		outputTokens: 2,
+	});
+	await serve("two", LLAMA, "Text Generation", {
+		microNeurons: 9_007_199_254,
+		outcome: "left",
+		estimated: true,
+		attempts: 2,
+	});
+	await serve("three", BGE, "Text Embeddings", { outcome: "failed", backend: "", code: 3040 });
+	const day = new Date(gateway.services.now()).toISOString().slice(0, 10);
+	return { ...gateway, day };
+}
+
+const zero = { input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+const totals = {
+	requests: 3,
+	failed: 1,
+	input_tokens: 10,
+	cached_tokens: 4,
+	output_tokens: 2,
+	neurons: 9007.199255,
+};
+
+describe("GET /ai/usage", () => {
+	it("sums the last 30 days by day", async () => {
+		const { ask, day } = await used();
+		const from = new Date(Date.parse(day) - 29 * 86_400_000).toISOString().slice(0, 10);
+		expect(await (await ask("/ai/usage", ADMIN)).json()).toEqual({
+			result: [{ day, ...totals }],
+			success: true,
+			errors: [],
+			messages: [],
+			result_info: { from, to: day, group_by: ["day"], count: 1, truncated: false, totals },
+		});
+	});
+
+	it("tells apart by what is asked, in one order", async () => {
+		const { ask } = await used();
+		const response = await ask("/ai/usage?group_by=backend,task,%20model", ADMIN);
+		const told = await response.json<{ result: unknown; result_info: { group_by: string[] } }>();
+		expect(told.result_info.group_by).toEqual(["model", "task", "backend"]);
+		expect(told.result).toEqual([
+			{
+				model: BGE,
+				task: "Text Embeddings",
+				backend: null,
+				requests: 1,
+				failed: 1,
+				...zero,
+				neurons: 0,
+			},
+			{
+				model: LLAMA,
+				task: "Text Generation",
+				backend: "engine",
+				...totals,
+				requests: 2,
+				failed: 0,
+			},
+		]);
+	});
+
+	it("counts a token's requests by its id", async () => {
+		const gateway = closedGateway();
+		const token = await gateway.give(["Workers AI Read"]);
+		await gateway.ask(`/ai/run/${LLAMA}`, token, {
+			method: "POST",
+			body: JSON.stringify({ prompt: "Hi" }),
+			headers: { "content-type": "application/json" },
+		});
+		const { id } = (await (await gateway.ask("/tokens/verify", token)).json<{ result: { id: string } }>())
+			.result;
+		await expect
+			.poll(async () => {
+				const response = await gateway.ask("/ai/usage?group_by=token", token);
+				return (await response.json<{ result: object[] }>()).result;
+			})
+			.toEqual([expect.objectContaining({ token: id, requests: 1, failed: 0 })]);
+	});
+
+	it("leaves out what is not asked for", async () => {
+		const { ask, day } = await used();
+		for (const [query, requests] of [
+			[`model=${encodeURIComponent(LLAMA)}`, 2],
+			["task=Text%20Embeddings", 1],
+			["token=", 3],
+			["backend=engine", 2],
+			["to=2020-01-31", 0],
+			[`from=${day}&to=${day}`, 3],
+		] as const) {
+			const response = await ask(`/ai/usage?${query}`, ADMIN);
+			const { result_info } = await response.json<{ result_info: { totals: { requests: number } } }>();
+			expect(result_info.totals.requests, query).toBe(requests);
+		}
+	});
+
+	it("is CSV for spreadsheets, to the byte", async () => {
+		const { ask, account, day } = await used();
+		const response = await ask(`/ai/usage?group_by=day,model&format=csv&from=${day}`, ADMIN);
+		expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
+		expect(response.headers.get("content-disposition")).toBe(
+			`attachment; filename="usage-${account}-${day}-${day}.csv"`,
+		);
+		expect(await response.text()).toBe(
+			[
+				"day,model,requests,failed,input_tokens,cached_tokens,output_tokens,neurons",
+				`${day},${BGE},1,1,0,0,0,0`,
+				`${day},${LLAMA},2,0,10,4,2,9007.199255`,
+				"",
+			].join("\r\n"),
+		);
+	});
+
+	it("is CSV with a header where nothing was used", async () => {
+		const { ask } = closedGateway();
+		expect(await (await ask("/ai/usage?format=csv", ADMIN)).text()).toBe(
+			"day,requests,failed,input_tokens,cached_tokens,output_tokens,neurons\r\n",
+		);
+	});
+
+	it.each([
+		['=HYPERLINK("http://evil","x")', `"'=HYPERLINK(""http://evil"",""x"")"`],
+		["+1", `"'+1"`],
+		["-1", `"'-1"`],
+		["@SUM(A1)", `"'@SUM(A1)"`],
+		["@cf/x+HYPERLINK(1)", `"'@cf/x+HYPERLINK(1)"`],
+		["\t=1", `"'\t=1"`],
+		["a,b", '"a,b"'],
+		['a"b', '"a""b"'],
+		["a\nb", '"a\nb"'],
+		["@cf/meta/llama-3.1_8b", "@cf/meta/llama-3.1_8b"],
+	])("lets no spreadsheet run a model's name: %j", async (model, cell) => {
+		const { account, ask } = closedGateway();
+		const stub = stubOf(account);
+		await stub.admit(admission({ ticket: "t", model }), []);
+		await stub.settle([settlement("t")]);
+		const text = await (await ask("/ai/usage?group_by=model&format=csv", ADMIN)).text();
+		expect(text.slice(text.indexOf("\r\n") + 2)).toBe(`${cell},1,0,0,0,0,0\r\n`);
+		const [row] = Papa.parse<{ model: string }>(text, { header: true }).data;
+		expect(row?.model.replace(/^'/, "")).toBe(model);
+	});
+
+	it.each([
+		["from=yesterday", "from: expected a UTC day, like 2026-11-21"],
+		["to=2026-02-30", "to: expected a UTC day, like 2026-11-21"],
+		["from=2026-02-02&to=2026-02-01", "from: is after to"],
+		["group_by=hour", 'group_by[0]: Invalid option: expected one of "day"|"model"|"task"|"token"|"backend"'],
+		["group_by=", 'group_by[0]: Invalid option: expected one of "day"|"model"|"task"|"token"|"backend"'],
+		["format=xml", 'format: Invalid option: expected one of "json"|"csv"'],
+		["days=30", 'query: Unrecognized key: "days"'],
+	])("refuses %s", async (query, message) => {
+		const { ask } = closedGateway();
+		expect(await failureOf(await ask(`/ai/usage?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+	});
+});
+
+describe("GET /ai/usage/refused", () => {
+	/** Two refused by the rate of a task, one by that of another; one let in of each. */
+	async function refused() {
+		const gateway = closedGateway();
+		const stub = stubOf(gateway.account);
+		const ask = (task: string) =>
+			stub.admit(admission({ task, rates: [{ key: `task:${task}`, perMinute: 1 }] }), []);
+		for (const task of ["Text Generation", "Text Embeddings", "Text Generation", "Text Generation"])
+			await ask(task);
+		await ask("Text Embeddings");
+		return { ...gateway, day: new Date(gateway.services.now()).toISOString().slice(0, 10) };
+	}
+
+	it("counts by day and code what the limits refused", async () => {
+		const { ask, day } = await refused();
+		const from = new Date(Date.parse(day) - 29 * 86_400_000).toISOString().slice(0, 10);
+		expect(await (await ask("/ai/usage/refused", ADMIN)).json()).toEqual({
+			result: [{ day, code: 3021, requests: 3 }],
+			success: true,
+			errors: [],
+			messages: [],
+			result_info: {
+				from,
+				to: day,
+				group_by: ["day", "code"],
+				count: 1,
+				truncated: false,
+				totals: { requests: 3 },
+			},
+		});
+		const usage = await (await ask("/ai/usage", ADMIN)).json<{ result: unknown[] }>();
+		expect(usage.result).toEqual([]);
+	});
+
+	it("tells apart by what is asked, and leaves out what is not", async () => {
+		const { ask, day } = await refused();
+		const result = async (query: string) =>
+			(await (await ask(`/ai/usage/refused?${query}`, ADMIN)).json<{ result: unknown[] }>()).result;
+		expect(await result("group_by=token,task")).toEqual([
+			{ task: "Text Embeddings", token: null, requests: 1 },
+			{ task: "Text Generation", token: null, requests: 2 },
+		]);
+		expect(await result("group_by=code&task=Text%20Embeddings")).toEqual([{ code: 3021, requests: 1 }]);
+		expect(await result("token=x")).toEqual([]);
+		expect(await result("to=2020-01-31")).toEqual([]);
+		expect(await result(`from=${day}&to=${day}`)).toHaveLength(1);
+	});
+
+	it("is CSV for spreadsheets, to the byte", async () => {
+		const { ask, account, day } = await refused();
+		const response = await ask(`/ai/usage/refused?format=csv&from=${day}`, ADMIN);
+		expect(response.headers.get("content-disposition")).toBe(
+			`attachment; filename="refused-${account}-${day}-${day}.csv"`,
+		);
+		expect(await response.text()).toBe(`day,code,requests\r\n${day},3021,3\r\n`);
+	});
+
+	it.each([
+		["from=2026-02-02&to=2026-02-01", "from: is after to"],
+		["group_by=model", 'group_by[0]: Invalid option: expected one of "day"|"code"|"task"|"token"'],
+		["model=x", 'query: Unrecognized key: "model"'],
+	])("refuses %s", async (query, message) => {
+		const { ask } = closedGateway();
+		expect(await failureOf(await ask(`/ai/usage/refused?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+	});
+});
+
+describe("GET /ai/usage/requests", () => {
+	interface Told {
+		result: { id: string; outcome: string; started_at: string; settled_at: string }[];
+		result_info: { count: number; cursor?: string };
+	}
+
+	it("tells of each request how it went, the newest first", async () => {
+		const { ask } = await used();
+		const { result, result_info } = await (await ask("/ai/usage/requests", ADMIN)).json<Told>();
+		expect(result_info).toEqual({ count: 3 });
+		expect(result.map(({ id }) => id)).toEqual(["three", "two", "one"]);
+		expect(result[0]).toMatchObject({ outcome: "failed", code: 3040, backend: null, neurons: 0 });
+		expect(result[1]).toMatchObject({ outcome: "left", estimated: true, attempts: 2, neurons: 9007.199254 });
+		expect(result[2]).toEqual({
+			id: "one",
+			outcome: "ok",
+			model: LLAMA,
+			task: "Text Generation",
+			token: null,
+			backend: "engine",
+			attempts: 1,
+			started_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+			settled_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+			latency_ms: 10,
+			time_to_first_token_ms: 4,
+			input_tokens: 10,
+			cached_tokens: 4,
+			output_tokens: 2,
+			neurons: 0.000001,
+			reserved_neurons: 0,
+			estimated: false,
+		});
+	});
+
+	it("tells no latency of one that is under way, nor of one that nobody settled", async () => {
+		const { account, ask } = closedGateway();
+		await stubOf(account).admit(admission({ ticket: "open" }), []);
+		await stubOf(account).admit(admission({ ticket: "lost", holdMs: -1 }), []);
+		await runDurableObjectAlarm(stubOf(account));
+		const { result } = await (await ask("/ai/usage/requests", ADMIN)).json<Told>();
+		expect(result).toMatchObject([
+			{ id: "lost", outcome: "expired", latency_ms: null },
+			{ id: "open", outcome: "open", latency_ms: null },
+		]);
+		expect(result[1]).not.toHaveProperty("settled_at");
+	});
+
+	it("goes on where a page ended, and ends", async () => {
+		const { ask } = await used();
+		const page = async (query: string) => (await ask(`/ai/usage/requests?${query}`, ADMIN)).json<Told>();
+		const first = await page("limit=2");
+		expect(first.result.map(({ id }) => id)).toEqual(["three", "two"]);
+		const second = await page(`limit=2&cursor=${first.result_info.cursor}`);
+		expect(second.result.map(({ id }) => id)).toEqual(["one"]);
+		expect(second.result_info).toEqual({ count: 1 });
+	});
+
+	it("leaves out what is not asked for", async () => {
+		const { account, ask } = await used();
+		await stubOf(account).admit(admission({ ticket: "four" }), []);
+		for (const [query, ids] of [
+			["outcome=failed", ["three"]],
+			["outcome=open", ["four"]],
+			[`model=${encodeURIComponent(LLAMA)}&outcome=ok`, ["one"]],
+			["token=x", []],
+		] as const) {
+			const { result } = await (await ask(`/ai/usage/requests?${query}`, ADMIN)).json<Told>();
+			expect(
+				result.map(({ id }) => id),
+				query,
+			).toEqual(ids);
+		}
+	});
+
+	it.each([
+		["limit=0", "limit: Too small: expected number to be >=1"],
+		["limit=101", "limit: Too big: expected number to be <=100"],
+		["cursor=-1", "cursor: expected a whole number"],
+		["outcome=well", 'outcome: Invalid option: expected one of "ok"|"failed"|"cut"|"left"|"expired"|"open"'],
+	])("refuses %s", async (query, message) => {
+		const { ask } = closedGateway();
+		expect(await failureOf(await ask(`/ai/usage/requests?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+	});
+});

@@ -1,0 +1,383 @@
+import { describe, expect, it } from "vitest";
+import { binding } from "../../../src/surfaces/binding/binding.ts";
+import {
+	CALLER,
+	completion,
+	DONE,
+	delta,
+	ENGINE_VARS,
+	events,
+	finish,
+	type TestOptions,
+	testGateway,
+	testServices,
+	upstream,
+	usage,
+} from "../../gateway.ts";
+import { closedGateway, failureOf, json } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const ORIGIN = "https://workers-binding.ai";
+const UUID = /^[0-9a-f-]{36}$/;
+
+function gateway(options: TestOptions = {}) {
+	const app = binding(testServices(options));
+	const send = async (path: string, init?: RequestInit): Promise<Response> =>
+		app.fetch(new Request(`${ORIGIN}${path}`, init), { caller: { ...CALLER, account: "team a" } });
+	return {
+		send,
+		run: (steps: unknown, headers: Record<string, string> = {}, id = "my-gateway") =>
+			send(`/ai-gateway/universal/run/${id}`, {
+				method: "POST",
+				headers: { "content-type": "application/json", ...headers },
+				body: typeof steps === "string" ? steps : JSON.stringify(steps),
+			}),
+	};
+}
+
+const engine = (reply: () => Response) => gateway({ vars: ENGINE_VARS, fetch: upstream(reply).fetch });
+const hello = () => engine(() => Response.json(completion("Hello")));
+
+const step = (endpoint: string, query: unknown, provider = "workers-ai") => ({
+	provider,
+	endpoint,
+	headers: { authorization: "Bearer x" },
+	query,
+});
+const chat = (model: string) => ({ model, messages: [{ role: "user", content: "Hi" }] });
+
+describe("universal run", () => {
+	it.each([LLAMA, `run/${LLAMA}`, `/run/${LLAMA}?x=1`, `run/${LLAMA.replaceAll("/", "%2F")}`])(
+		"answers the native route %s in the v4 envelope, with the gateway's headers",
+		async (endpoint) => {
+			const response = await hello().run([step(endpoint, { prompt: "Hi" })]);
+			expect(response.status).toBe(200);
+			expect(await response.json()).toEqual({
+				result: {
+					response: "Hello",
+					tool_calls: [],
+					usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, neurons: 0.09 },
+				},
+				success: true,
+				errors: [],
+				messages: [],
+			});
+			const { headers } = response;
+			expect(headers.get("cf-aig-step")).toBe("0");
+			expect(headers.get("cf-aig-cache-status")).toBe("MISS");
+			expect(headers.get("cf-aig-event-id")).toMatch(UUID);
+			expect(headers.get("cf-aig-request-id")).toBe(headers.get("cf-aig-event-id"));
+			expect(headers.get("cf-ai-req-id")).toMatch(UUID);
+			expect(headers.has("cf-aig-log-id")).toBe(false);
+		},
+	);
+
+	it("answers OpenAI's routes bare", async () => {
+		const response = await hello().run([step("v1/chat/completions", chat(LLAMA))]);
+		expect(await response.json()).toMatchObject({
+			object: "chat.completion",
+			model: LLAMA,
+			choices: [{ message: { role: "assistant", content: "Hello" } }],
+		});
+		const embedded = await gateway().run([
+			step("v1/embeddings", { model: "@cf/baai/bge-small-en-v1.5", input: "Hi" }),
+		]);
+		expect(await embedded.json()).toMatchObject({ object: "list", data: [{ index: 0 }] });
+	});
+
+	it("answers compat for models that name their provider", async () => {
+		const { run } = hello();
+		const answered = await run([step("chat/completions", chat(`workers-ai/${LLAMA}`), "compat")]);
+		expect(await answered.json()).toMatchObject({ object: "chat.completion", model: LLAMA });
+		const refused = await run([step("chat/completions", chat("gpt-5"), "compat")]);
+		expect(await refused.json()).toMatchObject({ internalCode: 2008 });
+	});
+
+	it.each([
+		["compat", "chat/completions", "openai/gpt-5", "gpt-5"],
+		["compat", "v1/chat/completions", "grok/grok-4", "grok-4"],
+		["openai", "chat/completions", "gpt-5", "gpt-5"],
+		["openai", "v1/chat/completions", "gpt-5", "gpt-5"],
+		["grok", "v1/chat/completions", "grok-4", "grok-4"],
+	])("%s/%s runs %s by the provider's own key", async (provider, endpoint, model, engineModel) => {
+		const asked = upstream(() => Response.json(completion("Hello")));
+		const vars = { PROVIDER_KEYS: { openai: "KEY", xai: "KEY" }, KEY: "sk-provider" };
+		const response = await gateway({ vars, fetch: asked.fetch }).run([step(endpoint, chat(model), provider)]);
+		expect(await response.json()).toMatchObject({
+			object: "chat.completion",
+			choices: [{ message: { content: "Hello" } }],
+		});
+		const [request] = asked.requests;
+		expect(request?.headers.get("authorization")).toBe("Bearer sk-provider");
+		expect(await request?.json()).toMatchObject({ model: engineModel });
+	});
+
+	it("answers Anthropic's Messages, failures too, in Anthropic's shape", async () => {
+		const { run } = engine(() => Response.json(completion("Hello")));
+		const body = { ...chat("claude-haiku-4.5"), max_tokens: 9 };
+		const response = await run([step("v1/messages", body, "anthropic")]);
+		expect(await response.json()).toMatchObject({
+			type: "message",
+			content: [{ type: "text", text: "Hello" }],
+		});
+		const refused = await run([step("v1/messages", chat("claude-haiku-4.5"), "anthropic")]);
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ type: "error", error: { type: "invalid_request_error" } });
+	});
+
+	it("refuses a provider without a key as the product refuses an account without credits", async () => {
+		const response = await gateway({ vars: {} }).run([step("chat/completions", chat("gpt-5"), "openai")]);
+		expect(response.status).toBe(402);
+		expect(await response.json()).toMatchObject({ name: "AiGatewayError", internalCode: 2021 });
+	});
+
+	it("passes events and bytes on", async () => {
+		const { run } = engine(() => events(delta("Hi"), finish(), usage(), DONE));
+		const native = await run([step(LLAMA, { prompt: "Hi", stream: true })]);
+		expect(native.headers.get("content-type")).toBe("text/event-stream");
+		expect(native.headers.get("cf-aig-step")).toBe("0");
+		expect(await native.text()).toMatch(/^data: \{"response":"Hi"[\s\S]*data: \[DONE\]\n\n$/);
+		const open = await run([step("v1/chat/completions", { ...chat(LLAMA), stream: true })]);
+		expect(await open.text()).toMatch(/"object":"chat.completion.chunk"[\s\S]*data: \[DONE\]\n\n$/);
+		const speech = await gateway().run([step("@cf/deepgram/aura-1", { text: "Good morning." })]);
+		expect(speech.headers.get("content-type")).toBe("audio/mpeg");
+	});
+
+	it("takes one step that is not in a list", async () => {
+		expect((await hello().run(step(LLAMA, { prompt: "Hi" }))).status).toBe(200);
+	});
+
+	it("tries the steps in order until one succeeds", async () => {
+		const response = await gateway().run([
+			step("v1/chat/completions", {}, "openai"),
+			step("@cf/meta/nothing", { prompt: "Hi" }),
+			step(LLAMA, { prompt: ["not", "a", "prompt"] }),
+			step(LLAMA, { prompt: "Hi" }),
+			step(LLAMA, { prompt: "never asked" }),
+		]);
+		expect(response.status).toBe(200);
+		expect(response.headers.get("cf-aig-step")).toBe("3");
+	});
+
+	it("answers the last failure when every step fails", async () => {
+		const response = await gateway().run([
+			step("chat/completions", {}, "openai"),
+			step("@cf/meta/nothing", { prompt: "Hi" }),
+		]);
+		expect(response.status).toBe(400);
+		expect(response.headers.get("cf-aig-step")).toBe("1");
+		expect(await response.json()).toMatchObject({
+			errors: [{ code: 5007, message: expect.stringContaining("No such model @cf/meta/nothing or task") }],
+			success: false,
+			result: {},
+		});
+	});
+
+	it.each([
+		["no-such-provider", "chat/completions"],
+		["openai", "files"],
+	])("refuses %s/%s in the gateway's own body", async (provider, endpoint) => {
+		const response = await hello().run([step(endpoint, chat("gpt-5"), provider)]);
+		expect(response.status).toBe(400);
+		expect(await response.json()).toEqual({
+			success: false,
+			result: [],
+			messages: [],
+			error: [{ code: 2008, message: "Invalid provider" }],
+			name: "AiGatewayError",
+			httpCode: 400,
+			internalCode: 2008,
+			message: "Invalid provider",
+			description: "Invalid provider",
+		});
+	});
+
+	it("echoes an event id, the step's before the request's, and none that is no header", async () => {
+		const { run } = hello();
+		const of = async (steps: object[], headers?: Record<string, string>) =>
+			(await run(steps, headers)).headers.get("cf-aig-event-id");
+		const mine = step(LLAMA, { prompt: "Hi" });
+		expect(await of([mine], { "cf-aig-event-id": "event-1" })).toBe("event-1");
+		const own = { ...mine, headers: { "CF-AIG-Event-Id": "event-2" } };
+		expect(await of([own], { "cf-aig-event-id": "event-1" })).toBe("event-2");
+		expect(await of([{ ...mine, headers: { "cf-aig-event-id": "a\nb" } }])).toMatch(UUID);
+	});
+
+	it.each([
+		["no steps", [], 400, 5006],
+		["a step without an endpoint", [{ provider: "workers-ai", headers: {}, query: {} }], 400, 5006],
+		["what is not JSON", "[", 400, 5006],
+		["what is too large", `["${"x".repeat(10_000_001)}"]`, 413, 3006],
+	])("refuses %s", async (_, steps, status, internalCode) => {
+		const response = await hello().run(steps);
+		expect(response.status).toBe(status);
+		expect(await response.json()).toMatchObject({ name: "AiGatewayError", internalCode, success: false });
+	});
+
+	it("says how many steps there may be", async () => {
+		const refused = Array.from({ length: 33 }, () => step("run/@cf/no/such", {}));
+		expect(await (await hello().run(refused)).json()).toMatchObject({
+			internalCode: 5006,
+			message: "Error: maxItems at '/' is 32, got 33",
+		});
+		expect((await hello().run(refused.slice(1))).headers.get("cf-aig-step")).toBe("31");
+	});
+
+	it("refuses what can be no gateway's id", async () => {
+		const response = await hello().run([step(LLAMA, { prompt: "Hi" })], {}, "x".repeat(65));
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({
+			internalCode: 2001,
+			error: [{ code: 2001, message: "Please configure AI Gateway in the Cloudflare dashboard" }],
+		});
+	});
+
+	it("stops where the caller has left", async () => {
+		const asked = upstream(() => Response.json(completion("Hello")));
+		const { send } = gateway({ vars: ENGINE_VARS, fetch: asked.fetch });
+		const left = new AbortController();
+		left.abort();
+		const response = await send("/ai-gateway/universal/run/g", {
+			method: "POST",
+			signal: left.signal,
+			body: JSON.stringify([step(LLAMA, { prompt: "Hi" }), step(LLAMA, { prompt: "Hi" })]),
+		}).catch(() => undefined);
+		if (response) expect(response.headers.get("cf-aig-step")).toBe("0");
+		expect(asked.requests).toEqual([]);
+	});
+});
+
+describe("a gateway's address", () => {
+	const { send } = hello();
+	const urlOf = async (provider: string) =>
+		(await (await send(`/ai-gateway/gateways/my-gateway/url/${provider}`)).json()) as {
+			result: { url: string };
+		};
+
+	it("names the account, the gateway and the provider", async () => {
+		expect(await urlOf("workers-ai")).toEqual({
+			success: true,
+			result: { url: "https://ganglion.invalid/v1/team%20a/my-gateway/workers-ai" },
+		});
+		expect(await urlOf("universal")).toEqual({
+			success: true,
+			result: { url: "https://ganglion.invalid/v1/team%20a/my-gateway/" },
+		});
+	});
+
+	it("is answered where the binding's fetch goes", async () => {
+		const post = async (url: string, body: unknown) => {
+			const { pathname } = new URL(url);
+			return send(pathname, {
+				method: "POST",
+				headers: { "content-type": "application/json" },
+				body: JSON.stringify(body),
+			});
+		};
+		const { url } = (await urlOf("workers-ai")).result;
+		expect(await (await post(`${url}/${LLAMA}`, { prompt: "Hi" })).json()).toMatchObject({
+			result: { response: "Hello" },
+			success: true,
+		});
+		expect(await (await post(`${url}/v1/chat/completions`, chat(LLAMA))).json()).toMatchObject({
+			object: "chat.completion",
+		});
+		const universal = (await urlOf("universal")).result.url;
+		expect((await post(universal, [step(LLAMA, { prompt: "Hi" })])).status).toBe(200);
+		const others = await post(url.replace("team%20a", "team-b").concat(`/${LLAMA}`), { prompt: "Hi" });
+		expect(others.status).toBe(404);
+		expect(await others.json()).toMatchObject({ errors: [{ code: 7003 }, { code: 7000 }] });
+	});
+});
+
+describe("a gateway's address over HTTP", () => {
+	const HTTP = "http://gateway/v1";
+	const engines = { vars: ENGINE_VARS, fetch: upstream(() => Response.json(completion("Hello"))).fetch };
+	const post = (body: unknown): RequestInit => json("POST", body);
+
+	it("is the origin where the wire came in over HTTP, or PUBLIC_URL", async () => {
+		const urlOf = async (vars: Record<string, unknown>) => {
+			const { app } = testGateway({ vars });
+			const wire = "https://workers-binding.ai/ai-gateway/gateways/mine/url/openai";
+			const response = await app.request("http://127.0.0.1:8787/client/v4/accounts/local/ai/run/proxy", {
+				headers: { "x-forwarded": wire },
+			});
+			return (await response.json<{ result: { url: string } }>()).result.url;
+		};
+		expect(await urlOf({ DEFAULT_BACKEND: "simulator" })).toBe("http://127.0.0.1:8787/v1/local/mine/openai");
+		expect(await urlOf({ DEFAULT_BACKEND: "simulator", PUBLIC_URL: "https://ai.example.com" })).toBe(
+			"https://ai.example.com/v1/local/mine/openai",
+		);
+	});
+
+	it("answers with a token of its account, also beside a provider's key", async () => {
+		const { account, ask, give } = closedGateway(engines);
+		const token = await give(["Workers AI Write"]);
+		const url = `${HTTP}/${account}/mine/workers-ai/${LLAMA}`;
+		const answered = await ask(url, token, post({ prompt: "Hi" }));
+		expect(await answered.json()).toMatchObject({ result: { response: "Hello" } });
+		const headers = { "cf-aig-authorization": `Bearer ${token}`, "content-type": "application/json" };
+		const beside = await ask(url, "sk-provider", { ...post({ prompt: "Hi" }), headers });
+		expect(beside.status).toBe(200);
+		const universal = await ask(`${HTTP}/${account}/mine`, token, post([step(LLAMA, { prompt: "Hi" })]));
+		expect(universal.headers.get("cf-aig-step")).toBe("0");
+	});
+
+	it("refuses a request without a token, and one of another account", async () => {
+		const { account, ask, give } = closedGateway(engines);
+		const token = await give(["Workers AI Write"]);
+		const path = `mine/workers-ai/${LLAMA}`;
+		expect(await failureOf(await ask(`${HTTP}/${account}/${path}`, undefined, post({ prompt: "Hi" })))).toBe(
+			"401 10000: Authentication error",
+		);
+		expect(await failureOf(await ask(`${HTTP}/other/${path}`, token, post({ prompt: "Hi" })))).toBe(
+			"403 10000: Authentication error: the token is for another account",
+		);
+	});
+});
+
+describe("what is not kept", () => {
+	const { send } = hello();
+
+	it.each(["GET", "PATCH"])("logs: %s", async (method) => {
+		const body = method === "PATCH" ? '{"feedback":1}' : null;
+		const response = await send("/ai-gateway/gateways/g/logs/log-1", { method, body });
+		expect(response.status).toBe(404);
+		expect(await response.json()).toEqual({
+			result: null,
+			success: false,
+			errors: [{ code: 7002, message: "Log Not Found" }],
+			messages: [],
+		});
+	});
+
+	it("runs to resume", async () => {
+		const response = await send("/ai-gateway/gateways/g/run/run-1/resume?from=0");
+		expect(response.status).toBe(404);
+		expect(await response.json()).toEqual({ error: "Request not found" });
+	});
+
+	it("AutoRAGs", async () => {
+		expect(await (await send("/autorag/rags")).json()).toEqual({ success: true, result: [] });
+		for (const path of ["search", "ai-search"]) {
+			const response = await send(`/autorag/rags/mine/${path}`, { method: "POST", body: "{}" });
+			expect(response.status).toBe(404);
+			expect(await response.json()).toMatchObject({ errors: [{ code: 7002, message: "AutoRAG not found" }] });
+		}
+	});
+
+	it.each(["/autorag/other", "/ai-gateway/other", "/ai-gateway/gateways/g", "/to-everything/other"])(
+		"%s has no route",
+		async (path) => {
+			const response = await send(path);
+			expect(response.status).toBe(400);
+			expect(await response.json()).toMatchObject({ errors: [{ code: 7000 }] });
+		},
+	);
+
+	it("other methods", async () => {
+		const response = await send("/ai-gateway/universal/run/g");
+		expect(response.status).toBe(405);
+		expect(await response.json()).toMatchObject({ errors: [{ code: 7001 }] });
+	});
+});

@@ -1,0 +1,210 @@
+/** The Gemini-shaped routes: bytes, streams, credentials, refusals. */
+import { describe, expect, it } from "vitest";
+import { DONE, delta, events, finish, testGateway, upstream, usage } from "../../gateway.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const CONTENTS = [{ role: "user", parts: [{ text: "My name is Alice. What is my name?" }] }];
+const BODY = { contents: CONTENTS };
+const MODEL = `/v1beta/models/${LLAMA}`;
+
+const engine = (reply: () => Response) =>
+	testGateway({
+		vars: {
+			BACKENDS: { engine: { kind: "openai", url: "http://engine/v1" } },
+			ROUTES: { [LLAMA]: [{ backend: "engine", model: "m" }] },
+		},
+		fetch: upstream(reply).fetch,
+	});
+
+const toolChunk = (call: object): string =>
+	`data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] })}\n\n`;
+
+describe("generateContent", () => {
+	it("answers whole", async () => {
+		const response = await testGateway().post(`${MODEL}:generateContent`, BODY);
+		expect(response.status).toBe(200);
+		expect(response.headers.get("x-ganglion-backend")).toBe("simulator");
+		expect(await response.json()).toEqual({
+			candidates: [
+				{
+					content: { parts: [{ text: expect.stringContaining("Alice") }], role: "model" },
+					finishReason: "STOP",
+					index: 0,
+				},
+			],
+			usageMetadata: {
+				promptTokenCount: expect.any(Number),
+				candidatesTokenCount: expect.any(Number),
+				totalTokenCount: expect.any(Number),
+				neurons: expect.any(Number),
+			},
+			modelVersion: LLAMA,
+			responseId: expect.stringMatching(/^chatcmpl-/),
+		});
+	});
+
+	it("takes ids that are percent-encoded, and aliases", async () => {
+		const { post } = testGateway({
+			vars: { DEFAULT_BACKEND: "simulator", ALIASES: { "gemini-pro": LLAMA } },
+		});
+		for (const id of [encodeURIComponent(LLAMA), "gemini-pro"])
+			expect((await post(`/v1beta/models/${id}:generateContent`, BODY)).status).toBe(200);
+	});
+
+	it("streams events, the calls whole and the counts at the end", async () => {
+		const { post } = engine(() =>
+			events(
+				delta("he"),
+				delta("llo"),
+				toolChunk({ index: 0, id: "call_9", function: { name: "look", arguments: '{"at"' } }),
+				toolChunk({ index: 0, function: { arguments: ":1}" } }),
+				finish("tool_calls"),
+				usage(),
+				DONE,
+			),
+		);
+		const sse = await post(`${MODEL}:streamGenerateContent?alt=sse`, BODY);
+		expect(sse.headers.get("content-type")).toBe("text/event-stream");
+		const frames = (await sse.text()).split("\n\n").filter((frame) => frame.startsWith("data: "));
+		const heading = { modelVersion: LLAMA, responseId: "chatcmpl-1" };
+		const said = (text: string) => ({
+			candidates: [{ content: { parts: [{ text }], role: "model" }, index: 0 }],
+			...heading,
+		});
+		const expected = [
+			said("he"),
+			said("llo"),
+			{
+				candidates: [
+					{
+						content: {
+							parts: [{ functionCall: { id: "call_9", name: "look", args: { at: 1 } } }],
+							role: "model",
+						},
+						finishReason: "STOP",
+						index: 0,
+					},
+				],
+				usageMetadata: {
+					promptTokenCount: 3,
+					candidatesTokenCount: 2,
+					totalTokenCount: 5,
+					neurons: expect.any(Number),
+				},
+				...heading,
+			},
+		];
+		expect(frames.map((frame) => JSON.parse(frame.slice(6)))).toEqual(expected);
+		const array = await post(`${MODEL}:streamGenerateContent`, BODY);
+		expect(array.headers.get("content-type")).toBe("application/json");
+		expect(await array.json()).toEqual(expected);
+	});
+
+	it("tells of a stream that breaks in its last event", async () => {
+		const { post } = engine(() => events(delta("he")));
+		const text = await (await post(`${MODEL}:streamGenerateContent?alt=sse`, BODY)).text();
+		const last = text.split("\n\n").filter(Boolean).at(-1) ?? "";
+		expect(JSON.parse(last.slice(6))).toMatchObject({ error: { code: 500, status: "INTERNAL" } });
+		const array = await (await post(`${MODEL}:streamGenerateContent`, BODY)).json<object[]>();
+		expect(array.at(-1)).toHaveProperty("error");
+	});
+
+	it("counts tokens as an answer does", async () => {
+		const { post } = testGateway();
+		const { totalTokens } = await (await post(`${MODEL}:countTokens`, BODY)).json<{ totalTokens: number }>();
+		const whole = await (await post(`${MODEL}:countTokens`, { generateContentRequest: BODY })).json();
+		expect(whole).toEqual({ totalTokens });
+		expect(await (await post(`${MODEL}:generateContent`, BODY)).json()).toMatchObject({
+			usageMetadata: { promptTokenCount: totalTokens },
+		});
+	});
+
+	it("shows thoughts to a caller who asks for them", async () => {
+		const { post } = testGateway();
+		const path = "/v1beta/models/@cf/moonshotai/kimi-k2.6:generateContent";
+		const parts = async (includeThoughts: boolean) => {
+			const generationConfig = { thinkingConfig: { includeThoughts, thinkingLevel: "LOW" } };
+			const reply = await (await post(path, { ...BODY, generationConfig })).json<{
+				candidates: { content: { parts: { thought?: boolean }[] } }[];
+				usageMetadata: { thoughtsTokenCount: number };
+			}>();
+			expect(reply.usageMetadata.thoughtsTokenCount).toBeGreaterThan(0);
+			return reply.candidates[0]?.content.parts.map(({ thought = false }) => thought);
+		};
+		expect(await parts(true)).toEqual([true, false]);
+		expect(await parts(false)).toEqual([false]);
+	});
+});
+
+describe("the models", () => {
+	it("are listed a page at a time", async () => {
+		const { get } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
+		type Page = { models: { name: string }[]; nextPageToken?: string };
+		const first = await (await get("/v1beta/models?pageSize=1")).json<Page>();
+		expect(first).toEqual({
+			models: [
+				{
+					name: "models/fast",
+					baseModelId: LLAMA,
+					version: "1",
+					displayName: "fast",
+					description: expect.any(String),
+					inputTokenLimit: 24_000,
+					outputTokenLimit: 24_000,
+					supportedGenerationMethods: ["generateContent", "countTokens"],
+				},
+			],
+			nextPageToken: "1",
+		});
+		const second = await (await get("/v1beta/models?pageToken=1&pageSize=1000")).json<Page>();
+		expect(second.nextPageToken).toBeUndefined();
+		expect(second.models.map(({ name }) => name)).toContain(`models/${LLAMA}`);
+		expect(await (await get("/v1beta/models/fast")).json()).toEqual(first.models[0]);
+	});
+});
+
+describe("a credential", () => {
+	const gateway = closedGateway();
+	const { ask, give, account } = gateway;
+
+	it("is Google's header, the query or a bearer, for an account and at the root", async () => {
+		const token = await give(["Workers AI Run"]);
+		const body = json("POST", BODY);
+		const keyed = { ...body, headers: { ...body.headers, "x-goog-api-key": token } };
+		for (const base of ["/ai", "http://gateway"]) {
+			const path = `${base}${MODEL}:generateContent`;
+			expect((await ask(path, undefined, keyed)).status).toBe(200);
+			expect((await ask(`${path}?key=${token}`, undefined, body)).status).toBe(200);
+			expect((await ask(path, token, body)).status).toBe(200);
+		}
+		expect((await ask(`/ai/v1/chat/completions?key=${ADMIN}`, undefined, body)).status).toBe(401);
+		expect(account).not.toBe("");
+	});
+
+	it("that is none, or of no use, is refused in Google's shape", async () => {
+		const read = await give(["Workers AI Metadata Read"]);
+		for (const method of ["generateContent", "countTokens"]) {
+			const path = `/ai${MODEL}:${method}`;
+			const stranger = await ask(path, undefined, json("POST", BODY));
+			expect(stranger.status).toBe(401);
+			expect(await stranger.json()).toEqual({
+				error: { code: 401, message: "Authentication error", status: "UNAUTHENTICATED" },
+			});
+			const reader = await ask(path, read, json("POST", BODY));
+			expect(await reader.json()).toMatchObject({ error: { code: 403, status: "PERMISSION_DENIED" } });
+		}
+	});
+
+	it.each([
+		[`${MODEL}:generateContent`, { contents: [] }, 400, "INVALID_ARGUMENT"],
+		["/v1beta/models/@cf/meta/none:generateContent", BODY, 404, "NOT_FOUND"],
+		["/v1beta/models/@cf/baai/bge-m3:generateContent", BODY, 404, "NOT_FOUND"],
+		[`${MODEL}:embedContent`, BODY, 404, "NOT_FOUND"],
+		[MODEL, BODY, 404, "NOT_FOUND"],
+	])("lets %s with %j end in %i", async (path, body, code, status) => {
+		const response = await ask(`/ai${path}`, ADMIN, json("POST", body));
+		expect(response.status).toBe(code);
+		expect(await response.json()).toMatchObject({ error: { code, status } });
+	});
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { Settlement } from "../../../src/accounts/admission.ts";
+import { createApp } from "../../../src/app.ts";
+import type { Services } from "../../../src/pipeline/services.ts";
+import { readSteps, runSteps } from "../../../src/surfaces/gateway/gateway.ts";
+import { base64, png } from "../../dialects/samples.ts";
+import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, testServices } from "../../gateway.ts";
+
+const MODEL = "@cf/stabilityai/stable-diffusion-xl-base-1.0";
+const SCHNELL = "@cf/black-forest-labs/flux-1-schnell";
+
+type Painter = (asked: { seed?: number }, signal: AbortSignal | null | undefined) => Promise<Response>;
+
+const painted = (side: number): Response => Response.json({ data: [{ b64_json: base64(png(side, side)) }] });
+
+/** What was asked of an engine that paints, and what was settled with the account. */
+function studio(paint: Painter) {
+	const asked: { seed?: number; n: number }[] = [];
+	const settled: Settlement[] = [];
+	const services = testServices({
+		vars: ENGINE_VARS,
+		fetch: async (_, init) => {
+			const body = JSON.parse(String(init?.body));
+			asked.push(body);
+			return paint(body, init?.signal);
+		},
+	});
+	const ledgers: Services["ledgers"] = {
+		of(account) {
+			const ledger = services.ledgers.of(account);
+			const settle = ledger.settle.bind(ledger);
+			return Object.assign(ledger, {
+				settle(settlement: Settlement) {
+					settled.push(settlement);
+					settle(settlement);
+				},
+			});
+		},
+	};
+	const app = createApp({ ...services, ledgers }, OPEN_ACCESS);
+	const ask = async (body: object, headers: HeadersInit = {}) =>
+		app.request(`${BASE}/v1/images/generations`, {
+			method: "POST",
+			body: JSON.stringify({ model: SCHNELL, prompt: "a fox", ...body }),
+			headers,
+		});
+	return { ask, asked, settled, services: { ...services, ledgers } };
+}
+
+describe("several images of one request", () => {
+	it("are as many requests, each paid, with seeds one after another", async () => {
+		const { ask, asked, settled } = studio(async ({ seed = 0 }) => painted(seed));
+		const one = await ask({ seed: 5 });
+		const [paid] = settled.splice(0);
+		asked.length = 0;
+		const three = await ask({ n: 3, seed: 5 });
+		expect(await three.json()).toEqual({
+			created: expect.any(Number),
+			data: [5, 6, 7].map((side) => ({ b64_json: base64(png(side, side)) })),
+		});
+		expect(asked.map(({ n, seed }) => [n, seed])).toEqual([
+			[1, 5],
+			[1, 6],
+			[1, 7],
+		]);
+		expect(new Set(settled.map(({ ticket }) => ticket)).size).toBe(3);
+		expect(settled.map(({ outcome, microNeurons }) => [outcome, microNeurons])).toEqual(
+			Array(3).fill(["ok", paid?.microNeurons]),
+		);
+		expect(three.headers.get("x-ganglion-attempts")).toBe("3");
+		expect(three.headers.get("cf-ai-req-id")).toBe(settled[0]?.ticket);
+		const cost = (response: Response) => Number(response.headers.get("cf-ai-neurons"));
+		expect(cost(one)).toBeGreaterThan(0);
+		expect(cost(three)).toBeCloseTo(3 * cost(one), 1);
+	});
+
+	it("share no call, although they ask the same", async () => {
+		const { ask, asked } = studio(async () => painted(4));
+		const response = await ask({ n: 2 }, { "x-ganglion-single-flight": "true" });
+		expect((await response.json<{ data: unknown[] }>()).data).toHaveLength(2);
+		expect(asked).toHaveLength(2);
+	});
+
+	it("are refused together: the first failure stops the others, and nothing is paid", async () => {
+		const stopped: unknown[] = [];
+		const { ask, settled } = studio(async ({ seed }, signal) => {
+			if (seed === 2) return Response.json({ error: { message: "no foxes" } }, { status: 400 });
+			return new Promise((_, reject) => {
+				signal?.addEventListener("abort", () => {
+					stopped.push(seed);
+					reject(signal.reason);
+				});
+			});
+		});
+		const response = await ask({ n: 3, seed: 1 });
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({ errors: [{ code: 8007 }] });
+		expect(stopped.sort()).toEqual([1, 3]);
+		expect(settled.map(({ outcome, microNeurons }) => [outcome, microNeurons])).toEqual(
+			Array(3).fill(["failed", 0]),
+		);
+	});
+
+	it("are the same in a step of a gateway", async () => {
+		const { services, settled } = studio(async () => painted(4));
+		const step = { provider: "workers-ai", endpoint: "v1/images/generations" };
+		const steps = readSteps({ ...step, query: { model: SCHNELL, prompt: "a fox", n: 2 } });
+		const { signal } = new AbortController();
+		const response = await runSteps(steps, { caller: { ...CALLER }, gateway: "default", signal, services });
+		expect((await response.json<{ data: unknown[] }>()).data).toHaveLength(2);
+		expect(settled).toHaveLength(2);
+	});
+
+	it("are ten at most", async () => {
+		const { ask, asked } = studio(async () => painted(4));
+		for (const n of [0, 11, 1.5, "2"]) expect((await ask({ n })).status).toBe(400);
+		expect(asked).toEqual([]);
+		expect((await ask({ n: 10, model: MODEL })).status).toBe(200);
+		expect(asked).toHaveLength(10);
+	});
+});

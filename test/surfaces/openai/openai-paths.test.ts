@@ -1,0 +1,209 @@
+import OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import { BASE, completion, ENGINE_VARS, events, testGateway, upstream } from "../../gateway.ts";
+import { ADMIN, closedGateway, json } from "../../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
+const MESSAGES = [{ role: "user" as const, content: "Hi" }];
+const CHAT = { model: LLAMA, messages: MESSAGES };
+/** 5,000 words beside a context window of 24,000 tokens. */
+const LONG = "word ".repeat(40_000);
+
+describe("a failure on an OpenAI route", () => {
+	it("has OpenAI's error beside the v4 envelope", async () => {
+		const { post } = testGateway();
+		const response = await post("/v1/chat/completions", { messages: MESSAGES });
+		expect(response.status).toBe(400);
+		const message = "AiError: Bad input: Error: required properties at '/' are 'model'";
+		expect(await response.json()).toEqual({
+			errors: [{ code: 5006, message }],
+			success: false,
+			result: {},
+			messages: [],
+			error: { message, type: "invalid_request_error", param: "model", code: null },
+		});
+	});
+
+	it.each([
+		["/v1/chat/completions", 413],
+		["/v1/completions", 413],
+		["/v1/responses", 400],
+	])("%s: an input that is too long is %i context_length_exceeded", async (path, status) => {
+		const { post } = testGateway();
+		const body = { model: LLAMA, messages: [{ role: "user", content: LONG }], prompt: LONG, input: LONG };
+		const response = await post(path, path === "/v1/responses" ? { ...body, prompt: undefined } : body);
+		expect(response.status).toBe(status);
+		expect(await response.json()).toMatchObject({
+			error: {
+				code: "context_length_exceeded",
+				type: "invalid_request_error",
+				message: expect.stringContaining("context window limit"),
+			},
+		});
+	});
+
+	it.each([
+		["/v1/chat/completions", "POST", 401, "authentication_error", "invalid_api_key"],
+		["/v1/responses", "POST", 401, "authentication_error", "invalid_api_key"],
+		["/v1/models", "GET", 401, "authentication_error", "invalid_api_key"],
+	])("%s without a token, on both bases", async (path, method, status, type, code) => {
+		const { ask, account } = closedGateway();
+		for (const base of ["http://gateway", `http://gateway/client/v4/accounts/${account}/ai`]) {
+			const response = await ask(`${base}${path}`, undefined, { method });
+			expect(response.status).toBe(status);
+			expect(await response.json()).toEqual({
+				result: null,
+				success: false,
+				errors: [{ code: 10000, message: "Authentication error" }],
+				messages: [],
+				error: { message: "Authentication error", type, param: null, code },
+			});
+		}
+	});
+
+	it("names a path and a method that are not there", async () => {
+		const { app } = testGateway();
+		const unknown = await app.request(`${BASE}/v1/nothing`, { method: "POST" });
+		expect(await unknown.json()).toMatchObject({
+			errors: [{ code: 7000 }],
+			error: { message: "No route for that URI", type: "invalid_request_error" },
+		});
+		const method = await app.request(`${BASE}/v1/chat/completions`);
+		expect(method.status).toBe(405);
+		expect(await method.json()).toMatchObject({
+			errors: [{ code: 7001 }],
+			error: { message: "GET not supported for requested URI." },
+		});
+	});
+
+	it("has none on the other routes, which are the product's", async () => {
+		const { post } = testGateway();
+		const native = await post(`/run/${LLAMA}`, { nothing: 1 });
+		expect(await native.json()).not.toHaveProperty("error");
+	});
+
+	it("shows its sentence in the openai SDK", async () => {
+		const { app } = testGateway();
+		const client = new OpenAI({
+			apiKey: "none",
+			baseURL: `${BASE}/v1`,
+			maxRetries: 0,
+			dangerouslyAllowBrowser: true,
+			fetch: async (url, init) => app.request(String(url), init),
+		});
+		await expect(client.chat.completions.create({ ...CHAT, model: "@cf/a/b" })).rejects.toMatchObject({
+			status: 400,
+			message: expect.stringMatching(/^400 AiError: No such model: No such model @cf\/a\/b or task/),
+			code: "model_not_found",
+			param: "model",
+			type: "invalid_request_error",
+		});
+	});
+
+	it("fails a Responses stream with the code that Codex knows, where the engine finds the input too long", async () => {
+		const { fetch } = upstream(() =>
+			events(
+				`data: ${JSON.stringify({ error: { message: "too long", code: "context_length_exceeded" } })}\n\n`,
+			),
+		);
+		const vars = { ...ENGINE_VARS, ROUTES: { "*": [{ backend: "engine", model: "m" }] } };
+		const { post } = testGateway({ vars, fetch });
+		const response = await post("/v1/responses", { model: LLAMA, input: "Hi", stream: true });
+		expect(await response.text()).toContain('"code":"context_length_exceeded"');
+	});
+});
+
+describe("/v1 without an account", () => {
+	const engine = () => {
+		const { fetch, requests } = upstream(() => Response.json(completion("Hello")));
+		const vars = { ...ENGINE_VARS, ROUTES: { "*": [{ backend: "engine", model: "m" }] } };
+		return { options: { vars, fetch }, requests };
+	};
+
+	it("is the token's own account", async () => {
+		const { options } = engine();
+		const { ask, give, account } = closedGateway(options);
+		const token = await give(["Workers AI Read"]);
+		const response = await ask("http://gateway/v1/chat/completions", token, json("POST", CHAT));
+		expect(await response.json()).toMatchObject({ choices: [{ message: { content: "Hello" } }] });
+		const usage = await ask("/ai/usage/requests", ADMIN);
+		expect(await usage.json()).toMatchObject({ result: [{ model: LLAMA }] });
+		expect(account).not.toBe("local");
+	});
+
+	it.each([
+		["/v1/responses", { model: LLAMA, input: "Hi" }, { object: "response" }],
+		["/v1/messages", { ...CHAT, max_tokens: 9 }, { type: "message" }],
+		["/v1/v1/messages", { ...CHAT, max_tokens: 9 }, { type: "message" }],
+		["/v1/messages/count_tokens", CHAT, { input_tokens: expect.any(Number) }],
+	])("has %s, and on a laptop the account is local", async (path, body, reply) => {
+		const { app } = testGateway(engine().options);
+		const response = await app.request(`http://gateway${path}`, json("POST", body));
+		expect(response.status).toBe(200);
+		expect(await response.json()).toMatchObject(reply);
+	});
+
+	it("lists models", async () => {
+		const { app } = testGateway();
+		const list = await app.request("http://gateway/v1/models");
+		expect(await list.json()).toMatchObject({ object: "list" });
+		const one = await app.request(`http://gateway/v1/models/${LLAMA}`);
+		expect(await one.json()).toMatchObject({
+			id: LLAMA,
+			task: "Text Generation",
+			context_window: 24_000,
+			context_length: 24_000,
+			capabilities: expect.arrayContaining(["function_calling"]),
+		});
+	});
+
+	it("takes Anthropic's x-api-key on its routes, and fails in Anthropic's shape", async () => {
+		const { ask, give } = closedGateway(engine().options);
+		const token = await give(["Workers AI Read"]);
+		const body = json("POST", { ...CHAT, max_tokens: 9 });
+		const headers = { "content-type": "application/json", "x-api-key": token };
+		const answer = await ask("http://gateway/v1/messages", undefined, { ...body, headers });
+		expect(await answer.json()).toMatchObject({ type: "message" });
+		const refused = await ask("http://gateway/v1/messages", undefined, body);
+		expect(await refused.json()).toMatchObject({ type: "error", error: { type: "authentication_error" } });
+	});
+
+	it("is for the operator the only account, else it says the right address", async () => {
+		const { app, services } = closedGateway(engine().options);
+		const ids: string[] = [];
+		services.directory.list = async () => ({ accounts: ids.map((id) => ({ id, recordedAt: 0 })) });
+		const ask = async () =>
+			app.request("http://gateway/v1/chat/completions", {
+				...json("POST", CHAT),
+				headers: { "content-type": "application/json", authorization: `Bearer ${ADMIN}` },
+			});
+		const message =
+			"The operator's token is good for every account: name one in the address, /client/v4/accounts/{account}/ai/v1/chat/completions";
+		const none = await ask();
+		expect(none.status).toBe(400);
+		expect(await none.json()).toMatchObject({ errors: [{ code: 1001, message }], error: { message } });
+		ids.push("only-one");
+		expect((await ask()).status).toBe(200);
+		ids.push("and-another");
+		expect((await ask()).status).toBe(400);
+	});
+});
+
+describe("what clients send to find a server", () => {
+	it.each(["/", "/v1", "/v1/", "/client/v4/accounts/local/ai", "/client/v4/accounts/local/ai/v1"])(
+		"HEAD %s is 204, also without a token",
+		async (path) => {
+			const { app } = closedGateway();
+			const response = await app.request(`http://gateway${path}`, { method: "HEAD" });
+			expect(response.status).toBe(204);
+		},
+	);
+
+	it("a websocket on /responses is 426, and another GET 405", async () => {
+		const { app } = testGateway();
+		const upgrade = await app.request(`${BASE}/v1/responses`, { headers: { upgrade: "websocket" } });
+		expect(upgrade.status).toBe(426);
+		expect(await upgrade.json()).toMatchObject({ error: { message: expect.stringContaining("POST") } });
+		expect((await app.request(`${BASE}/v1/responses`)).status).toBe(405);
+	});
+});

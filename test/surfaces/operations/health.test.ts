@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import { testServices } from "../../gateway.ts";
+
+const appWith = (list: () => Promise<{ accounts: [] }>, now = () => 0) => {
+	const services = testServices();
+	const directory = { ...services.directory, list } as unknown as typeof services.directory;
+	// No operator, and no anonymous callers: any other route is 401.
+	return createApp({ ...services, directory, now }, { allowAnonymous: false });
+};
+const healthy = async () => ({ accounts: [] as [] });
+
+describe("/health and /ready", () => {
+	it("answer without a token, and tell no details", async () => {
+		const app = appWith(healthy);
+		expect((await app.request("/metrics")).status).toBe(401);
+		for (const [path, status] of [
+			["/health", "ok"],
+			["/ready", "ready"],
+		] as const) {
+			const answer = await app.request(path);
+			expect(answer.status).toBe(200);
+			expect(answer.headers.get("cache-control")).toBe("no-store");
+			expect(await answer.text()).toBe(`{"status":"${status}"}`);
+		}
+	});
+
+	it("says 503 where the objects cannot be asked, and why not to the log alone", async () => {
+		const app = appWith(() => Promise.reject(new AiError("ledgerUnavailable", "disk of /secret")));
+		const answer = await app.request("/ready");
+		expect(answer.status).toBe(503);
+		expect(await answer.text()).toBe('{"status":"unavailable"}');
+		expect((await app.request("/health")).status).toBe(200);
+	});
+
+	it("asks the objects once a second, however many probes come", async () => {
+		let [calls, at] = [0, 0];
+		const app = appWith(
+			async () => {
+				calls++;
+				return healthy();
+			},
+			() => at,
+		);
+		await Promise.all(Array.from({ length: 20 }, () => app.request("/ready")));
+		expect(calls).toBe(1);
+		at = 1_000;
+		await app.request("/ready");
+		expect(calls).toBe(2);
+	});
+});

@@ -1,0 +1,366 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { LimitStatus } from "../../../src/accounts/durable/limit-status.ts";
+import type { UsageReport } from "../../../src/accounts/durable/usage.ts";
+import { newTokenText } from "../../../src/accounts/token-text.ts";
+import { createApp } from "../../../src/app.ts";
+import { AiError } from "../../../src/core/errors.ts";
+import { IsolateHealth } from "../../../src/fleet/health.ts";
+import { type AccountFacts, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
+import { admission, settlement, stubOf, worth } from "../../accounts/ask.ts";
+import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
+
+const METRICS = "http://gateway/metrics";
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+
+interface Family {
+	type: string;
+	help: string;
+	samples: { labels: Record<string, string>; value: number }[];
+}
+
+/** The text format 0.0.4, strictly: HELP, TYPE, then the family's samples, no family and no series twice. */
+function parse(text: string): Map<string, Family> {
+	const families = new Map<string, Family>();
+	const series = new Set<string>();
+	expect(text.endsWith("\n")).toBe(true);
+	let help: [string, string] | undefined;
+	let current: [string, Family] | undefined;
+	for (const line of text.slice(0, -1).split("\n")) {
+		const helpLine = /^# HELP ([a-zA-Z_:][\w:]*) ((?:[^\\]|\\\\|\\n)*)$/.exec(line);
+		const typeLine = /^# TYPE ([a-zA-Z_:][\w:]*) (counter|gauge|histogram|summary|untyped)$/.exec(line);
+		const sample = /^([a-zA-Z_:][\w:]*)\{(.*)\} (\S+)$/.exec(line);
+		if (helpLine) {
+			help = [helpLine[1] ?? "", helpLine[2] ?? ""];
+		} else if (typeLine) {
+			const [, name = "", type = ""] = typeLine;
+			expect(help?.[0], "TYPE after its own HELP").toBe(name);
+			expect(families.has(name), `${name} once`).toBe(false);
+			current = [name, { type, help: help?.[1] ?? "", samples: [] }];
+			families.set(...current);
+		} else if (sample) {
+			const [, name = "", labels = "", value = ""] = sample;
+			expect(name).toBe(current?.[0]);
+			expect(series.has(`${name}{${labels}}`), `${line} once`).toBe(false);
+			series.add(`${name}{${labels}}`);
+			expect(value).toMatch(/^(?:[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|Inf)|NaN)$/);
+			current?.[1].samples.push({ labels: parseLabels(labels), value: Number(value) });
+		} else expect.fail(`not a line of the format: ${line}`);
+	}
+	return families;
+}
+
+function parseLabels(text: string): Record<string, string> {
+	const labels: Record<string, string> = {};
+	let rest = text;
+	while (rest) {
+		const label = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(?:,(?=.)|$)/.exec(rest);
+		if (!label) expect.fail(`not labels: ${rest}`);
+		const [all, name = "", value = ""] = label;
+		expect(Object.hasOwn(labels, name)).toBe(false);
+		labels[name] = value.replace(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
+		rest = rest.slice(all.length);
+	}
+	return labels;
+}
+
+const counts = {
+	requests: 5,
+	failed: 2,
+	overruns: 1,
+	inputTokens: 30,
+	cachedTokens: 10,
+	outputTokens: 7,
+	microNeurons: 1_500_001,
+};
+const report = (model: string): UsageReport => ({
+	rows: [{ ...counts, model, task: "Text Generation", backend: "engine" }],
+	total: counts,
+	truncated: false,
+});
+const STANDING: LimitStatus = {
+	day: "2026-11-21",
+	open: 3,
+	budgets: [
+		{
+			key: "account",
+			microNeurons: 10_000_000_000,
+			failure: "freeAllocationUsed",
+			spentMicroNeurons: 1_500_001,
+			reservedMicroNeurons: 250_000,
+			roomMicroNeurons: 0,
+		},
+	],
+	rates: [],
+};
+
+const facts = (fields: Partial<AccountFacts> = {}): AccountFacts => ({
+	account: "local",
+	usage: report(LLAMA),
+	refused: { rows: [{ code: 3021, task: "Text Generation", requests: 4 }], requests: 4, truncated: false },
+	standing: STANDING,
+	...fields,
+});
+
+describe("the text of metrics", () => {
+	it("has every number under its name and labels", () => {
+		const families = parse(metricsText([facts()]));
+		const common = { account: "local", model: LLAMA, task: "Text Generation", backend: "engine" };
+		const told = Object.fromEntries(
+			[...families].map(([name, { type, samples }]) => [
+				name,
+				[type, ...samples.map(({ labels, value }) => [labels, value])],
+			]),
+		);
+		const budget = { account: "local", budget: "account" };
+		expect(told).toEqual({
+			ganglion_up: ["gauge", [{ account: "local" }, 1]],
+			ganglion_requests_total: [
+				"counter",
+				[{ ...common, outcome: "served" }, 3],
+				[{ ...common, outcome: "failed" }, 2],
+			],
+			ganglion_refused_requests_total: [
+				"counter",
+				[{ account: "local", task: "Text Generation", code: "3021" }, 4],
+			],
+			ganglion_tokens_total: [
+				"counter",
+				[{ ...common, kind: "input" }, 30],
+				[{ ...common, kind: "cached" }, 10],
+				[{ ...common, kind: "output" }, 7],
+			],
+			ganglion_neurons_total: ["counter", [common, 1.500001]],
+			ganglion_overruns_total: ["counter", [common, 1]],
+			ganglion_usage_truncated: ["gauge", [{ account: "local" }, 0]],
+			ganglion_open_requests: ["gauge", [{ account: "local" }, 3]],
+			ganglion_daily_budget_neurons: ["gauge", [budget, 10_000]],
+			ganglion_daily_spent_neurons: ["gauge", [budget, 1.500001]],
+			ganglion_daily_reserved_neurons: ["gauge", [budget, 0.25]],
+		});
+		expect([...families.values()].every(({ help }) => help.endsWith("."))).toBe(true);
+	});
+
+	it("escapes whatever a model is called", () => {
+		fc.assert(
+			fc.property(
+				fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", '"', "\n", "n", "}") })),
+				(model) => {
+					const samples = parse(metricsText([facts({ usage: report(model) })])).get(
+						"ganglion_neurons_total",
+					)?.samples;
+					expect(samples?.map(({ labels }) => labels.model)).toEqual([model]);
+				},
+			),
+		);
+	});
+
+	it("has the samples of several accounts under one family", () => {
+		const families = parse(metricsText([facts({ account: "a" }), facts({ account: "b" })]));
+		for (const [name, { samples }] of families)
+			expect(new Set(samples.map(({ labels }) => labels.account)), name).toEqual(new Set(["a", "b"]));
+	});
+
+	it("says of an account that could not be asked only that", () => {
+		const families = parse(metricsText([facts({ account: "a" })], ["b"]));
+		expect(families.get("ganglion_up")?.samples).toEqual([
+			{ labels: { account: "a" }, value: 1 },
+			{ labels: { account: "b" }, value: 0 },
+		]);
+		families.delete("ganglion_up");
+		for (const [name, { samples }] of families)
+			expect(
+				samples.map(({ labels }) => labels.account),
+				name,
+			).not.toContain("b");
+		expect([...parse(metricsText([], ["b"])).keys()]).toEqual(["ganglion_up"]);
+	});
+
+	it("leaves out families without samples, and budgets without end", () => {
+		const [budget] = STANDING.budgets;
+		const endless = budget ? [{ ...budget, microNeurons: Number.POSITIVE_INFINITY }] : [];
+		const families = parse(
+			metricsText([
+				facts({
+					usage: { ...report(""), rows: [] },
+					refused: { rows: [], requests: 0, truncated: false },
+					standing: { ...STANDING, budgets: endless },
+				}),
+			]),
+		);
+		expect([...families.keys()]).toEqual([
+			"ganglion_up",
+			"ganglion_usage_truncated",
+			"ganglion_open_requests",
+			"ganglion_daily_spent_neurons",
+			"ganglion_daily_reserved_neurons",
+		]);
+	});
+});
+
+/** Where calls of an account's object fail, as they do when it cannot be reached. */
+function withBroken(
+	method: "verify" | "standing" | "usage",
+	broken: (account: string) => boolean,
+	error: Error,
+) {
+	const gateway = closedGateway();
+	const { services } = gateway;
+	const { ledgers } = services;
+	const logged: AiError[] = [];
+	services.log = (failure) => void logged.push(failure);
+	services.ledgers = {
+		of: (account) => {
+			const ledger = ledgers.of(account);
+			if (broken(account)) ledger[method] = async () => Promise.reject(error);
+			return ledger;
+		},
+	};
+	return { ...gateway, app: createApp(services, { allowAnonymous: false, adminToken: ADMIN }), logged };
+}
+
+describe("GET /metrics", () => {
+	it("is of the token's account", async () => {
+		const { account, ask, give } = closedGateway({
+			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { plan: "free", daily_neurons: 100 } },
+		});
+		const stub = stubOf(account);
+		await stub.admit(admission({ ticket: "one", model: LLAMA, worth: worth(2_000_000) }), []);
+		await stub.settle([settlement("one", { microNeurons: 1_500_000, inputTokens: 3 })]);
+		await stub.admit(admission({ ticket: "two", model: LLAMA, worth: worth(500_000) }), []);
+		const response = await ask(METRICS, await give(["Workers AI Metadata Read"]));
+		expect(response.status).toBe(200);
+		expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+		const families = parse(await response.text());
+		const value = (name: string) => families.get(`ganglion_${name}`)?.samples.map((sample) => sample.value);
+		expect(value("requests_total")).toEqual([1, 0]);
+		expect(value("neurons_total")).toEqual([1.5]);
+		expect(value("tokens_total")).toEqual([3, 0, 0]);
+		expect(value("open_requests")).toEqual([1]);
+		expect(value("daily_budget_neurons")).toEqual([100]);
+		expect(value("daily_spent_neurons")).toEqual([1.5]);
+		expect(value("daily_reserved_neurons")).toEqual([0.5]);
+	});
+
+	it("is of any account for the operator, who says which", async () => {
+		const { account, ask } = closedGateway();
+		expect(await (await ask(`${METRICS}?account=${account}`, ADMIN)).text()).toContain(
+			`ganglion_open_requests{account="${account}"} 0\n`,
+		);
+		// Without a name: every account that there is.
+		expect(await (await ask(METRICS, ADMIN)).text()).toContain(`ganglion_up{account="${account}"} 1\n`);
+		expect(await failureOf(await ask(`${METRICS}?account=a%20b`, ADMIN))).toBe(
+			"400 1001: account: is no id of an account",
+		);
+	});
+
+	it("is of several accounts for the operator, each once", async () => {
+		const { account, ask } = closedGateway();
+		const text = await (
+			await ask(`${METRICS}?account=${account}&account=${account}-b&account=${account}`, ADMIN)
+		).text();
+		expect(parse(text).get("ganglion_open_requests")?.samples).toEqual([
+			{ labels: { account }, value: 0 },
+			{ labels: { account: `${account}-b` }, value: 0 },
+		]);
+		expect(await failureOf(await ask(`${METRICS}?account=${account}&account=a%20b`, ADMIN))).toBe(
+			"400 1001: account: is no id of an account",
+		);
+		const many = Array.from({ length: 101 }, (_, index) => `account=a${index}`).join("&");
+		expect(await failureOf(await ask(`${METRICS}?${many}`, ADMIN))).toBe(
+			"400 1001: account: at most 100 at once",
+		);
+	});
+
+	describe("of an account whose object cannot be asked", () => {
+		const lost = new AiError("ledgerUnavailable", undefined, { cause: new Error("lost") });
+		const scrape = (app: ReturnType<typeof createApp>, query: string, token: string) =>
+			app.request(`${METRICS}${query}`, { headers: { authorization: `Bearer ${token}` } });
+
+		it("says that it is down, and all of the others", async () => {
+			const { account, app, logged } = withBroken("standing", (name) => name.endsWith("-b"), lost);
+			const response = await scrape(app, `?account=${account}-b&account=${account}`, ADMIN);
+			expect(response.status).toBe(200);
+			const families = parse(await response.text());
+			expect(families.get("ganglion_up")?.samples).toEqual([
+				{ labels: { account }, value: 1 },
+				{ labels: { account: `${account}-b` }, value: 0 },
+			]);
+			expect(families.get("ganglion_open_requests")?.samples).toEqual([{ labels: { account }, value: 0 }]);
+			expect(logged).toEqual([lost]);
+		});
+
+		it("says only that where it is the only one", async () => {
+			const { account, app } = withBroken("usage", () => true, lost);
+			const response = await scrape(app, `?account=${account}`, ADMIN);
+			expect(response.status).toBe(200);
+			expect([...parse(await response.text()).keys()]).toEqual(["ganglion_up"]);
+		});
+
+		it("tells a token nothing that cannot be verified", async () => {
+			const { account, app } = withBroken("verify", () => true, lost);
+			const response = await scrape(app, "", newTokenText(account));
+			expect(await failureOf(response)).toBe("502 7009: Upstream service unavailable");
+		});
+
+		it("takes no other failure for that", async () => {
+			const { account, app } = withBroken("usage", () => true, new Error("a bug"));
+			expect((await scrape(app, `?account=${account}&account=${account}-b`, ADMIN)).status).toBe(500);
+		});
+	});
+
+	it("counts what a limit refused, and nothing else", async () => {
+		const { ask, give } = closedGateway({
+			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { requests_per_minute: { "Text Generation": 1 } } },
+		});
+		const token = await give(["Workers AI Read"]);
+		const run = async (model: string, body: object) =>
+			(await ask(`/ai/run/${model}`, token, json("POST", body))).status;
+		expect(await run(LLAMA, { prompt: "Hi" })).toBe(200);
+		expect(await run(LLAMA, { prompt: "Hi" })).toBe(429);
+		expect(await run(LLAMA, { prompt: "Hi" })).toBe(429);
+		expect(await run(LLAMA, { prompt: 5 })).toBe(400);
+		expect(await run("@cf/no/such", { prompt: "Hi" })).toBe(400);
+		const families = parse(await (await ask(METRICS, token)).text());
+		expect(families.get("ganglion_refused_requests_total")?.samples).toEqual([
+			{ labels: { account: expect.any(String), task: "Text Generation", code: "3021" }, value: 2 },
+		]);
+	});
+
+	it("is closed to other accounts' tokens, and to those that may not read", async () => {
+		const { account, ask, give } = closedGateway();
+		const token = await give(["Workers AI Metadata Read"]);
+		expect(await failureOf(await ask(`${METRICS}?account=other`, token))).toBe(
+			"403 10000: Authentication error: the token is for another account",
+		);
+		expect((await ask(`${METRICS}?account=${account}&account=other`, token)).status).toBe(403);
+		expect((await ask(`${METRICS}?account=${account}`, token)).status).toBe(200);
+		expect((await ask(METRICS, await give(["Workers AI Run"]))).status).toBe(403);
+		expect((await ask(METRICS)).status).toBe(401);
+	});
+});
+
+describe("metrics of engines", () => {
+	it("has circuit, requests, failures and latency of each replica, for the operator alone", async () => {
+		let at = 0;
+		const health = new IsolateHealth({ now: () => at, waitUntil: () => {} });
+		const target = (url: string) => ({ backend: "vllm", url, model: "llama" });
+		const good = health.ask(target("http://gpu-1:8000/v1"));
+		at = 1_500;
+		good.begin();
+		good.succeed();
+		for (let i = 0; i < 5; i++) health.ask(target("http://gpu-2:8000/v1")).fail();
+		const text = metricsText([], [], health.engines());
+		const labels = (replica: string) => `{backend="vllm",replica="${replica}",model="llama"}`;
+		for (const line of [
+			`ganglion_engine_circuit${labels("gpu-1:8000")} 0`,
+			`ganglion_engine_circuit${labels("gpu-2:8000")} 2`,
+			`ganglion_engine_requests_total${labels("gpu-2:8000")} 5`,
+			`ganglion_engine_failures_total${labels("gpu-2:8000")} 5`,
+			`ganglion_engine_failures_total${labels("gpu-1:8000")} 0`,
+			`ganglion_engine_answers_total${labels("gpu-1:8000")} 1`,
+			`ganglion_engine_latency_seconds_total${labels("gpu-1:8000")} 1.5`,
+		])
+			expect(text).toContain(`${line}\n`);
+	});
+});

@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { AiError } from "../../src/core/errors.ts";
+import { logFailure } from "../../src/telemetry/log.ts";
+
+const lines: string[] = [];
+vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+afterEach(() => void lines.splice(0));
+
+describe("logFailure", () => {
+	it("says where a failure came from, and nothing that its message said", () => {
+		const cause = new TypeError("Traceback:\n    at prompt 'my secret prompt'\n    at key sk-1");
+		logFailure(new AiError("executionFailed", undefined, { cause }), "id-1");
+		expect(lines).toHaveLength(1);
+		expect(lines[0]).not.toMatch(/secret|sk-1|Traceback/);
+		expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+			requestId: "id-1",
+			code: 5001,
+			failure: "executionFailed",
+			cause: "TypeError",
+			at: expect.arrayContaining([expect.stringContaining("log.test.ts")]),
+		});
+	});
+
+	it("names the engine and its status, and not our code, when an engine failed", () => {
+		const upstream = { backend: "vllm", status: 503 };
+		const error = new AiError("outOfCapacity", undefined, { upstream });
+		const place = { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 2 };
+		error.place = place;
+		logFailure(error, "id-1", Date.parse("2026-11-22T07:00:00Z"));
+		expect(JSON.parse(lines[0] ?? "")).toEqual({
+			time: "2026-11-22T07:00:00.000Z",
+			...place,
+			requestId: "id-1",
+			code: 3040,
+			failure: "outOfCapacity",
+			upstream: { backend: "vllm", status: 503 },
+		});
+	});
+
+	it("names the account and the object that failed", () => {
+		const error = new AiError("ledgerUnavailable", undefined, { cause: new Error("SQLITE_CORRUPT") });
+		error.place = { account: "team-a", object: "0".repeat(64) };
+		logFailure(error, "id-1");
+		expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+			code: 7009,
+			account: "team-a",
+			object: "0".repeat(64),
+		});
+	});
+
+	it("has no stack of a mistake in a request", () => {
+		const cause = new SyntaxError("quoted prompt");
+		logFailure(new AiError("badInput", "Error: x", { cause }), "id-1", 0);
+		expect(lines).toEqual([
+			'{"time":"1970-01-01T00:00:00.000Z","requestId":"id-1","code":5006,"failure":"badInput","cause":"SyntaxError"}',
+		]);
+	});
+
+	it("is silent about what callers did themselves", () => {
+		logFailure(new AiError("aborted", undefined, { cause: new Error("left") }), "id");
+		logFailure(new AiError("badInput", "Error: x"), "id");
+		expect(lines).toEqual([]);
+	});
+});
