@@ -9,6 +9,9 @@ import { CLIENT_ROUTES } from "./test/clients/routes.ts";
 
 /** What `binding` loads; their modules would be a thousand, most of them for other providers. */
 const CLIENTS = [
+	"@ai-sdk/anthropic",
+	"@ai-sdk/google",
+	"@ai-sdk/openai",
 	"@cloudflare/ai-utils",
 	"@cloudflare/tanstack-ai",
 	"@langchain/cloudflare",
@@ -16,6 +19,10 @@ const CLIENTS = [
 	"ai",
 	"openai",
 	"workers-ai-provider",
+	"workers-ai-provider/anthropic",
+	"workers-ai-provider/gateway",
+	"workers-ai-provider/google",
+	"workers-ai-provider/openai",
 ];
 
 /** Where the providers of `binding` are going to listen, which the plugin's options must say before they do. */

@@ -5,8 +5,7 @@
  * - `ok`: exactly what the engine gave of its last call.
  * - `left`, `cut`: between what the caller has and what the engine gave; within one chunk of both where they kept step.
  * - `failed`: nothing is billed, and the caller was told so.
- * - `expired`: what was reserved; only where the Worker was killed under it, or before it could deliver the settlement, or where it
- *   took longer than reservations are held.
+ * - `expired`: what was reserved; only where the Worker was killed under it, or before it could deliver the settlement.
  *
  * A request that was not let in has none. An engine may have been called before the account's decision, in vain, and no
  * more often than the route allows: then the account refused or could not be reached, and the caller got no answer. A
@@ -94,10 +93,8 @@ const SLACK_MS = 5;
 export interface Circumstances {
 	kills: readonly Kill[];
 	objectFaults: readonly ObjectFault[];
-	/** Milliseconds after which the gateway ends a call of an engine by itself. */
+	/** Milliseconds after which the gateway ends a request by itself. */
 	totalMs: number;
-	/** Milliseconds after which a request that is still under way is billed as reserved. */
-	holdMs: number;
 	/** Whether an account has limits, so that it may refuse. */
 	isLimited(account: string): boolean;
 }
@@ -249,10 +246,8 @@ export class Audit {
 			}
 			case "expired": {
 				const kill = this.#lostWith(evidence);
-				// On a slow machine two calls of engines may take longer together.
-				const isLate = heard.endedAt - heard.startedAt >= this.#circumstances.holdMs;
-				if (!kill && !isLate) refuse("it expired, although no kill lost its settlement");
 				if (kill) this.#verdict.lostMs = Math.max(this.#verdict.lostMs, kill.at - heard.endedAt);
+				else refuse("it expired, although no kill lost its settlement");
 				if (row.neurons !== row.reserved_neurons) refuse("it expired at another price than was reserved");
 				this.#count("expired", last?.outputTokens ?? 0, 0, billed);
 				return;

@@ -26,6 +26,8 @@ export interface RunOptions {
 	callers: number;
 	/** Milliseconds after which a request that nobody settles is billed: above what any of the run takes. */
 	holdMs: number;
+	/** Shares of the calls of the accounts' objects that fail; those of `OBJECT_FAULTS` where absent. */
+	objectFaults?: typeof OBJECT_FAULTS;
 	/** Called as the run goes on. */
 	progress?(done: number, of: number, what: string): void;
 }
@@ -43,7 +45,7 @@ export interface Run {
 	options: RunOptions;
 }
 
-/** Of the calls of an account's object. */
+/** Shares of the calls of an account's object. */
 const OBJECT_FAULTS = { lost: 0.01, unanswered: 0.01, evicted: 0.006 };
 /** Of the callers who would have to wait for a killed Worker, those who do not. */
 const IMPATIENT = 0.2;
@@ -60,7 +62,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 	const settings = settingsOf(await engine.listen(), requests, { holdMs });
 	const gateway = await Gateway.start(folder, settings, {
 		wrapper: "faulty-account.ts",
-		faults: { seed, ...OBJECT_FAULTS },
+		faults: { seed, ...(options.objectFaults ?? OBJECT_FAULTS) },
 	});
 	const agent = agentOf();
 	const over = new AbortController();
@@ -154,7 +156,6 @@ export const circumstancesOf = ({
 	kills: killed,
 	objectFaults,
 	totalMs: totalMsOf(options),
-	holdMs: options.holdMs,
 	isLimited: (account) => account !== "roomy",
 });
 

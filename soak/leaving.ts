@@ -98,7 +98,6 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 			kills: [],
 			objectFaults: [],
 			totalMs: totalMsOf(TIMES),
-			holdMs: TIMES.holdMs,
 			isLimited: () => false,
 		});
 		audit.account({ account: ACCOUNT, rows, totals: await gateway.totals(ACCOUNT) }, own);

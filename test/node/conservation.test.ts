@@ -43,6 +43,26 @@ interface Changed extends Partial<Circumstances> {
 	change?(evidence: Evidence): Evidence;
 }
 
+describe("a run whose request 14 has two engines that are silent until its time is up", () => {
+	// Each call alone had as much time as both: the request took longer than its reservation was held, and expired.
+	it("ends the request in time, and bills nothing", async () => {
+		const { evidence, verdict, watched } = await conserve({
+			seed: 3,
+			requests: 20,
+			kills: 0,
+			callers: 20,
+			holdMs: 4_000,
+			objectFaults: { lost: 0, unanswered: 0, evicted: 0 },
+		});
+		const silent = evidence.find(({ planned }) => planned.index === 14);
+		expect(silent?.calls.map(({ fault }) => fault)).toEqual(["silent"]);
+		expect(silent?.heard.status).toBe(408);
+		expect(verdict.violations).toEqual([]);
+		expect(watched.overshoots).toEqual([]);
+		expect(verdict.tallies.expired.requests).toBe(0);
+	}, 60_000);
+});
+
 describe("an audit", () => {
 	/** Violations in one account whose rows were changed, the chosen one first, and the evidence of that row. */
 	function found(

@@ -23,6 +23,7 @@ export const routesOf = (url: string) => ({
 		gemini: { kind: "gemini", url, key: "GEMINI_KEY" },
 	},
 	ROUTES: {
+		"openai/*": [{ backend: "simulator" }],
 		...to("claude", "claude-sonnet-4-5", [...SERVED.claude, CLAUDE]),
 		...to("gemini", "gemini-3-flash-preview", SERVED.gemini),
 	},
