@@ -11,14 +11,14 @@ export interface Times {
 
 /** An engine that is silent for so long is given up. */
 const SILENCE_MS = 1_500;
-/** Of what is held: all of a call of an engine. */
+/** Of `hold_ms`: all calls of a request together. What takes longer than `hold_ms` is billed as reserved. */
 const TOTAL_SHARE = 0.7;
 const RETRIES = { attempts: 2, base_ms: 20, max_ms: 100 };
 
 /** Most calls of engines for one request: so many of each of its route's targets. */
 export const mostCallsOf = (door: Door): number => RETRIES.attempts * (door === "pair" ? 2 : 1);
 
-/** After so long the gateway ends a call by itself, whatever the engine does. */
+/** After so long the gateway ends a request by itself, whatever its engines do. */
 export const totalMsOf = ({ holdMs }: Times): number => Math.floor(holdMs * TOTAL_SHARE);
 
 export const RATE_PER_MINUTE = 120;
@@ -35,14 +35,19 @@ export const budgetedNeurons = (requests: number): number =>
 	Math.max(LEAST_NEURONS, requests * SHARE_OF_BUDGETED);
 
 export function settingsOf(engine: string, requests: number, { holdMs }: Times): Record<string, unknown> {
+	// Of the routes: a backend's `total_ms` bounds each call alone, and a request makes up to four.
 	const timeouts = { header_ms: SILENCE_MS, idle_ms: SILENCE_MS, total_ms: totalMsOf({ holdMs }) };
-	const alone = (backend: string) => ({ targets: [{ backend, model: "soak" }], retries: RETRIES });
+	const alone = (backend: string) => ({
+		targets: [{ backend, model: "soak" }],
+		retries: RETRIES,
+		timeouts,
+	});
 	const tight = tightAccounts(requests).map((name) => [name, { daily_neurons: TIGHT_NEURONS }]);
 	return {
 		BACKENDS: {
-			primary: { kind: "openai", url: `${engine}/primary/v1`, timeouts },
-			second: { kind: "openai", url: `${engine}/second/v1`, timeouts },
-			ollama: { kind: "ollama", url: `${engine}/ollama`, timeouts },
+			primary: { kind: "openai", url: `${engine}/primary/v1` },
+			second: { kind: "openai", url: `${engine}/second/v1` },
+			ollama: { kind: "ollama", url: `${engine}/ollama` },
 		},
 		ROUTES: {
 			"soak/chat": alone("primary"),
@@ -54,6 +59,7 @@ export function settingsOf(engine: string, requests: number, { holdMs }: Times):
 					{ backend: "second", model: "soak" },
 				],
 				retries: RETRIES,
+				timeouts,
 			},
 			"@cf/*": alone("primary"),
 		},
