@@ -1,7 +1,9 @@
 /** What authentication has to know of the Gemini-shaped routes: their paths, and where the credential is. */
 import type { HonoRequest } from "hono";
 
-const PATH = /^(?:\/client\/v4\/accounts\/[^/]+\/ai)?\/v1beta(?:\/|$)/;
+/** Gemini's own routes, and those of AI Gateway's provider for it. */
+const PATH =
+	/^(?:(?:\/client\/v4\/accounts\/[^/]+\/ai)?\/v1beta(?:\/|$)|\/v1\/[^/]+\/[^/]+\/google-ai-studio\/)/;
 export const isGeminiPath = (path: string): boolean => PATH.test(path);
 
 export const geminiKey = (request: HonoRequest): string | undefined =>

@@ -9,7 +9,8 @@ import { clientStatus } from "../dialects/client-failure.ts";
 import { messagesError } from "../dialects/messages/errors.ts";
 import { failureHeaders } from "./envelope.ts";
 
-const BASE = `^(?:/client/v4/accounts/[^/]+/ai)?/v1/(?:v1/)?`;
+/** An account's routes, those of the token's account, and those of AI Gateway's provider `anthropic`. */
+const BASE = `^(?:(?:/client/v4/accounts/[^/]+/ai)?/v1/|/v1/[^/]+/[^/]+/anthropic/)(?:v1/)?`;
 const MESSAGES_PATH = new RegExp(`${BASE}messages(?:/count_tokens|/batches(?:/.+)?)?/?$`);
 const MODELS_PATH = new RegExp(`${BASE}models(?:/.+)?$`);
 

@@ -95,3 +95,27 @@ it("Google's SDK lists the models, and reads errors", async () => {
 		status: 404,
 	});
 });
+
+it("Google's SDK goes through AI Gateway's address, whole and streamed", async () => {
+	const gateway = new GoogleGenAI({
+		apiKey: "none",
+		httpOptions: {
+			baseUrl: `${new URL(inject("baseURL")).origin}/v1/${ACCOUNT}/my-gateway/google-ai-studio`,
+		},
+	});
+	const model = "gemini-3-flash";
+	const contents = "My name is Alice. What is my name?";
+	const { text, modelVersion } = await gateway.models.generateContent({ model, contents });
+	expect(text).toContain(contents);
+	expect(modelVersion).toBe("google/gemini-3-flash");
+	let streamed = "";
+	for await (const chunk of await gateway.models.generateContentStream({ model, contents }))
+		streamed += chunk.text ?? "";
+	expect(streamed).toBe(text);
+	const { totalTokens } = await gateway.models.countTokens({ model, contents });
+	expect(totalTokens).toBeGreaterThan(5);
+	await expect(gateway.models.generateContent({ model: "gemini-none:x", contents })).rejects.toMatchObject({
+		name: "ApiError",
+		status: 404,
+	});
+});

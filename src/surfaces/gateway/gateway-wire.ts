@@ -79,7 +79,10 @@ export function gatewayPaths<E extends Env>(
 	app.post("/:account/:gateway/:provider/:endpoint{.+}", (c) =>
 		answerSteps(c, ownCaller(c), services, async () => {
 			const { provider, endpoint } = c.req.param();
-			return [{ provider, endpoint, inputs: await readInputs(c.req.raw, limits) }];
+			const { raw } = c.req;
+			const { search } = new URL(raw.url);
+			const inputs = await readInputs(raw, limits);
+			return [{ provider, endpoint: endpoint + search, headers: raw.headers, inputs }];
 		}),
 	);
 	return app;

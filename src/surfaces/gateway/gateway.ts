@@ -2,12 +2,13 @@
  * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Every step runs through
  * the same pipeline as every other surface. Provider `workers-ai` answers as REST does: native models in the v4 envelope,
  * OpenAI's routes bare, events and bytes unchanged. Another provider's chat, responses, embeddings or Messages route runs
- * the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `compat` is OpenAI's API for models that name their
- * provider: `workers-ai/@cf/…`, `openai/…`.
+ * the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve; `google-ai-studio` takes Gemini's methods, too.
+ * `compat` is OpenAI's API for models that name their provider: `workers-ai/@cf/…`, `openai/…`.
  *
  * Differences from the product: gateways have no settings, so every well-formed id is one; the request's own provider key
  * is not used; other routes of a provider are refused (2008); nothing is cached, logged, retried or timed out, so that
- * `cf-aig-log-id` is absent and `config` and the `cf-aig-*` headers other than the event id have no effect.
+ * `cf-aig-log-id` is absent and `config` and the `cf-aig-*` headers other than the event id have no effect. A step's
+ * session headers are heeded (`request-options.ts`).
  */
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
@@ -17,11 +18,13 @@ import { validate } from "../../dialects/validation/validation.ts";
 import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { messagesFailure } from "../../http/messages.ts";
 import { namesModel } from "../../http/model-body.ts";
+import { headersIn, preferencesOf } from "../../http/request-options.ts";
 import type { Model } from "../../models/model.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
+import { callGemini, type GeminiCall, geminiFailure, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "../openai/openai.ts";
 
 const GATEWAY_ID = /^[\w-]{1,64}$/;
@@ -33,6 +36,8 @@ export interface Step {
 	/** A path, below the provider's address. */
 	endpoint: string;
 	eventId?: string | undefined;
+	/** Those that `request-options.ts` reads. */
+	headers: Headers;
 	inputs: Inputs;
 }
 
@@ -49,6 +54,7 @@ const StepSchema = z
 		return {
 			provider,
 			endpoint,
+			headers: headersIn(headers),
 			inputs: { fields: query },
 			...(typeof eventId === "string" && { eventId }),
 		};
@@ -96,16 +102,38 @@ export async function runSteps(steps: readonly Step[], context: StepsContext): P
 
 async function answer(step: Step, { caller, signal, services }: StepsContext): Promise<Response> {
 	const id = services.uuid();
+	const gemini = geminiMethod(step);
 	try {
+		const { headers } = step;
+		if (gemini)
+			return await callGemini(
+				{ ...gemini, id, caller, fields: step.inputs.fields, headers, signal },
+				services,
+			);
 		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
-		const reply = await runRoute({ id, caller, model, dialect, inputs, signal }, services);
-		return replyResponse(reply, id, wrap);
+		const preferences = preferencesOf({ headers, account: caller.account, fields: inputs.fields });
+		const request = { id, caller, model, dialect, inputs, signal, ...preferences };
+		return replyResponse(await runRoute(request, services), id, wrap);
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
+		if (gemini) return geminiFailure(error, id);
 		if (step.provider === "anthropic") return messagesFailure(error, id);
 		return error.failure.plane === "gateway" ? gatewayFailure(error, id) : failureEnvelope(error, id);
 	}
+}
+
+/** `v1beta/models/{model}:{method}` of Google, where the step has it. */
+function geminiMethod({
+	provider,
+	endpoint,
+}: Step): Pick<GeminiCall, "model" | "method" | "sse"> | undefined {
+	const [path = "", query] = endpoint.split("?", 2);
+	const [, call] = /^\/*v1(?:beta)?\/models\/(.+)$/.exec(path) ?? [];
+	if (provider !== "google-ai-studio" || call === undefined) return undefined;
+	const { model, method } = splitMethod(decoded(call));
+	const sse = new URLSearchParams(query).get("alt") === "sse";
+	return { model: `${authorOf(provider)}/${model}`, sse, ...(method !== undefined && { method }) };
 }
 
 interface Route {
@@ -126,7 +154,7 @@ const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
 function routeOf({ provider, endpoint, inputs }: Step): Route {
 	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
 	// Callers write a provider's path with or without its version.
-	const route = OPENAI_ROUTES[`/${path.replace(/^v1\//, "")}`];
+	const route = OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
 	if (provider === "workers-ai") {
 		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
 		const model = decoded(path.replace(/^run\//, ""));

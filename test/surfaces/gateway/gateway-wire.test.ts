@@ -125,6 +125,45 @@ describe("universal run", () => {
 		expect(await refused.json()).toMatchObject({ type: "error", error: { type: "invalid_request_error" } });
 	});
 
+	it("answers Gemini's methods, failures too, in Google's shape", async () => {
+		const { run } = engine(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
+		const contents = [{ role: "user", parts: [{ text: "Hi" }] }];
+		const of = (method: string, fields: object = { contents }) =>
+			run([step(`v1beta/models/gemini-3-flash:${method}`, fields, "google-ai-studio")]);
+		const whole = engine(() => Response.json(completion("Hello"))).run;
+		const generated = await whole([
+			step("v1/models/gemini-3-flash:generateContent", { contents }, "google-ai-studio"),
+		]);
+		expect(await generated.json()).toMatchObject({
+			candidates: [{ content: { role: "model", parts: [{ text: "Hello" }] }, finishReason: "STOP" }],
+			modelVersion: "google/gemini-3-flash",
+		});
+		expect(generated.headers.get("cf-aig-step")).toBe("0");
+		const streamed = await of("streamGenerateContent?alt=sse");
+		expect(streamed.headers.get("content-type")).toBe("text/event-stream");
+		expect(await streamed.text()).toMatch(/^data: \{"candidates":.*"Hel".*\n\ndata: .*"lo"/);
+		const array = (await (await of("streamGenerateContent")).json()) as unknown[];
+		expect(array.length).toBeGreaterThan(1);
+		expect(await (await of("countTokens")).json()).toEqual({ totalTokens: expect.any(Number) });
+		const refused = await of("generateContent", { contents: "Hi" });
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ error: { code: 400, status: "INVALID_ARGUMENT" } });
+		const absent = await of("embedContent");
+		expect(await absent.json()).toMatchObject({ error: { code: 404, status: "NOT_FOUND" } });
+	});
+
+	it("sends the steps of one session to one replica", async () => {
+		const asked = upstream(() => Response.json(completion("Hello")));
+		const replicas = { kind: "openai", urls: ["http://a/v1", "http://b/v1", "http://c/v1"] };
+		const { run } = gateway({
+			vars: { BACKENDS: { engine: replicas }, DEFAULT_BACKEND: "engine" },
+			fetch: asked.fetch,
+		});
+		const mine = { ...step(LLAMA, { prompt: "Hi" }), headers: { "X-Session-Affinity": "session-1" } };
+		for (let turn = 0; turn < 6; turn++) await run([mine]);
+		expect(new Set(asked.requests.map(({ url }) => new URL(url).host)).size).toBe(1);
+	});
+
 	it("refuses a provider without a key as the product refuses an account without credits", async () => {
 		const response = await gateway({ vars: {} }).run([step("chat/completions", chat("gpt-5"), "openai")]);
 		expect(response.status).toBe(402);
@@ -321,6 +360,29 @@ describe("a gateway's address over HTTP", () => {
 		expect(beside.status).toBe(200);
 		const universal = await ask(`${HTTP}/${account}/mine`, token, post([step(LLAMA, { prompt: "Hi" })]));
 		expect(universal.headers.get("cf-aig-step")).toBe("0");
+	});
+
+	it("takes the token where Anthropic's and Google's SDKs send a key, and fails in their shape", async () => {
+		const { account, ask, give } = closedGateway(engines);
+		const token = await give(["Workers AI Run"]);
+		const messages = { model: "claude-haiku-4.5", max_tokens: 9, messages: chat("").messages };
+		for (const [path, header, body, reply, refusal] of [
+			["anthropic/v1/messages", "x-api-key", messages, { type: "message" }, { type: "error" }],
+			[
+				"google-ai-studio/v1beta/models/gemini-3-flash:generateContent",
+				"x-goog-api-key",
+				{ contents: [{ parts: [{ text: "Hi" }] }] },
+				{ modelVersion: "google/gemini-3-flash" },
+				{ error: { code: 401, status: "UNAUTHENTICATED" } },
+			],
+		] as const) {
+			const url = `${HTTP}/${account}/mine/${path}`;
+			const headers = { "content-type": "application/json", [header]: token };
+			expect(await (await ask(url, undefined, { ...post(body), headers })).json()).toMatchObject(reply);
+			const refused = await ask(url, undefined, post(body));
+			expect(refused.status).toBe(401);
+			expect(await refused.json()).toMatchObject(refusal);
+		}
 	});
 
 	it("refuses a request without a token, and one of another account", async () => {

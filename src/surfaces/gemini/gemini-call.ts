@@ -1,0 +1,112 @@
+/**
+ * One call in Google's Gemini format: `{model}:generateContent`, `:streamGenerateContent` or `:countTokens`. For Gemini's
+ * own routes and for provider `google-ai-studio` of AI Gateway. Failures have Google's shape.
+ */
+import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import { clientStatus } from "../../dialects/client-failure.ts";
+import { geminiError } from "../../dialects/gemini/errors.ts";
+import { geminiContent } from "../../dialects/gemini/gemini.ts";
+import { countedRequest } from "../../dialects/gemini/request.ts";
+import { failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { preferencesOf } from "../../http/request-options.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import { resolveModel } from "../../pipeline/resolve-model.ts";
+import { run } from "../../pipeline/run.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { mapEvents } from "../../streams/sse.ts";
+import { onlyFor } from "../openai/openai.ts";
+import { countPrompt } from "../prompt-count.ts";
+
+export const GEMINI_ROUTE = { dialect: geminiContent, task: "Text Generation" } as const;
+
+export const geminiFailure = (error: AiError, requestId: string): Response =>
+	Response.json(geminiError(error), {
+		status: clientStatus(error),
+		headers: failureHeaders(error, requestId),
+	});
+
+export interface GeminiCall {
+	id: string;
+	caller: Caller;
+	/** An id of the catalogue or an alias. */
+	model: string;
+	method?: string;
+	/** The body. */
+	fields: unknown;
+	headers: Headers;
+	/** `alt=sse`: events. Otherwise a stream is one JSON array. */
+	sse: boolean;
+	signal: AbortSignal;
+}
+
+/** `{model}:{method}`: the method follows the last colon. */
+export function splitMethod(path: string): { model: string; method?: string } {
+	const [, model, method] = /^(.+):(\w+)$/.exec(path) ?? [];
+	return model !== undefined && method !== undefined ? { model, method } : { model: path };
+}
+
+export async function callGemini(call: GeminiCall, services: Services): Promise<Response> {
+	switch (call.method) {
+		case "generateContent":
+			return generate(call, false, services);
+		case "streamGenerateContent":
+			return generate(call, true, services);
+		case "countTokens":
+			return count(call, services);
+		default:
+			throw new AiError(
+				"noRoute",
+				`A model has no method ${call.method ?? "here"}: there are generateContent, streamGenerateContent and countTokens`,
+			);
+	}
+}
+
+async function generate(call: GeminiCall, stream: boolean, services: Services): Promise<Response> {
+	const { id, caller, model, headers, signal } = call;
+	const fields = { ...(isRecord(call.fields) ? call.fields : {}), stream };
+	const reply = await run(
+		{
+			id,
+			caller,
+			model,
+			dialect: onlyFor(GEMINI_ROUTE),
+			inputs: { fields },
+			signal,
+			...preferencesOf({ headers, account: caller.account }),
+		},
+		services,
+	);
+	const response = replyResponse(reply, id, WRAPS.bare);
+	if (reply.body.kind !== "events" || call.sse) return response;
+	const arrayHeaders = new Headers(response.headers);
+	arrayHeaders.set("content-type", "application/json");
+	return new Response(arrayOf(reply.body.events), { headers: arrayHeaders });
+}
+
+async function count(call: GeminiCall, services: Services): Promise<Response> {
+	const { id, caller } = call;
+	// There is no admission, which would verify the credential.
+	await services.ledgers.of(caller.account).verify(caller.credential, "run");
+	const fields = countedRequest(call.fields);
+	const model = await resolveModel(call.model, caller, services);
+	const { reader } = onlyFor(GEMINI_ROUTE)(model);
+	const strict = services.routing.find(model.id)?.strict ?? false;
+	const totalTokens = await countPrompt(fields, reader, { model, strict });
+	return Response.json({ totalTokens }, { headers: { [REQUEST_ID]: id } });
+}
+
+/** A stream without `alt=sse`: one JSON array with an element for each event. */
+function arrayOf(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+	let begun = false;
+	return mapEvents(events, {
+		onData(data) {
+			const out = `${begun ? ",\n" : "["}${data}`;
+			begun = true;
+			return out;
+		},
+		// White space between elements: it keeps the connection open.
+		onComment: () => "\n",
+		onEnd: () => (begun ? "]\n" : "[]\n"),
+	});
+}
