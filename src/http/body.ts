@@ -58,11 +58,18 @@ async function readBytes(
 	limit: number,
 	signal: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer>> {
-	if (isBounded(request, limit)) return new Uint8Array(await request.arrayBuffer());
-	return request.body ? readWhole(decoded(request, request.body), limit, signal) : new Uint8Array();
+	const { body } = request;
+	if (!body) return new Uint8Array();
+	const encoding = encodingOf(request);
+	const stated = statedLength(request);
+	const bytes =
+		stated <= limit
+			? await readStated(body, { stated, limit, signal })
+			: await readWhole(body, { limit, signal });
+	return encoding === undefined ? bytes : decompress(bytes, encoding, limit);
 }
 
-/** The signal is aborted when the time is over, whether or not the reading notices. */
+/** The signal is aborted when the time is over: it cancels the read that is pending. */
 async function within<T>(milliseconds: number, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
 	const late = Promise.withResolvers<never>();
 	const control = new AbortController();
@@ -81,20 +88,57 @@ async function within<T>(milliseconds: number, read: (signal: AbortSignal) => Pr
 	}
 }
 
-/** The body says how long it is, and comes as it is: the runtime reads it at once, for a third of what pieces cost. */
-function isBounded({ headers }: Request, limit: number): boolean {
+/** Bytes of the body by its `content-length`; infinite where that is missing. */
+function statedLength({ headers }: Request): number {
 	const length = headers.get("content-length");
-	return length !== null && Number(length) <= limit && headers.get("content-encoding") === null;
+	return length !== null && /^\d+$/.test(length) ? Number(length) : Number.POSITIVE_INFINITY;
 }
 
-/** The body without its `content-encoding`; the limit holds for what comes out. */
-function decoded(request: Request, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-	const encoding = request.headers.get("content-encoding")?.trim().toLowerCase() || "identity";
-	if (encoding === "identity") return body;
-	if (encoding !== "gzip" && encoding !== "deflate")
-		throw new AiError("badInput", "Error: of content encodings, gzip and deflate are taken");
-	return body.pipeThrough(new DecompressionStream(encoding));
+/** Reads a body of a stated length with one call of the runtime, which costs a sixth of reading it chunk by chunk. */
+async function readStated(
+	body: ReadableStream<Uint8Array>,
+	{ stated, limit, signal }: { stated: number; limit: number; signal: AbortSignal },
+): Promise<Uint8Array<ArrayBuffer>> {
+	const reader = body.getReader({ mode: "byob" });
+	const stop = cancelOnAbort(reader, signal);
+	try {
+		// One byte more than stated: the end of the body ends the read.
+		const { value } = await reader.readAtLeast(stated + 1, new Uint8Array(stated + 1));
+		if (value === undefined || value.length <= stated) return value ?? new Uint8Array();
+		reader.releaseLock();
+		return await readWhole(body, { limit, signal, first: value });
+	} finally {
+		stop();
+	}
 }
+
+/** Returns the function that removes the listener. */
+function cancelOnAbort(
+	reader: { cancel(reason: unknown): Promise<void> },
+	signal: AbortSignal | undefined,
+): () => void {
+	const cancel = (): void => void reader.cancel(signal?.reason).catch(() => {});
+	signal?.addEventListener("abort", cancel);
+	return () => signal?.removeEventListener("abort", cancel);
+}
+
+function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
+	const encoding = headers.get("content-encoding")?.trim().toLowerCase() || "identity";
+	if (encoding === "identity") return undefined;
+	if (encoding === "gzip" || encoding === "deflate") return encoding;
+	throw new AiError("badInput", "Error: of content encodings, gzip and deflate are taken");
+}
+
+/**
+ * The limit holds for what comes out, too. A body is decompressed after it has arrived: a read of the network behind the
+ * runtime's `DecompressionStream` cannot be cancelled.
+ */
+const decompress = (
+	bytes: Uint8Array<ArrayBuffer>,
+	encoding: "gzip" | "deflate",
+	limit: number,
+): Promise<Uint8Array<ArrayBuffer>> =>
+	readWhole(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(encoding)), { limit });
 
 /**
  * A client that is answered before it has sent everything often sees a broken connection instead of the answer; so
@@ -102,25 +146,33 @@ function decoded(request: Request, body: ReadableStream<Uint8Array>): ReadableSt
  */
 const DROPPED_TIMES_LIMIT = 4;
 
-/** Reads a stream to its end, or past `limit` bytes to an error; what goes on for too long is cancelled. */
+/**
+ * Reads a stream to its end. Throws 3006 beyond `limit` bytes. The stream is cancelled when the signal is aborted, and
+ * when it is several times too long. `first`: bytes of it that were read before.
+ */
 export async function readWhole(
 	stream: ReadableStream<Uint8Array>,
-	limit: number,
-	signal?: AbortSignal,
+	{ limit, signal, first = new Uint8Array() }: { limit: number; signal?: AbortSignal; first?: Uint8Array },
 ): Promise<Uint8Array<ArrayBuffer>> {
-	const chunks: Uint8Array[] = [];
-	let length = 0;
+	const chunks = [first];
+	let { length } = first;
+	const reader = stream.getReader();
+	const stop = cancelOnAbort(reader, signal);
 	try {
-		for await (const chunk of stream) {
-			length += chunk.length;
-			if (length <= limit) chunks.push(chunk);
+		while (length <= limit * DROPPED_TIMES_LIMIT) {
+			const { value, done } = await reader.read();
+			if (done) break;
+			length += value.length;
+			if (length <= limit) chunks.push(value);
 			else chunks.length = 0;
-			if (length > limit * DROPPED_TIMES_LIMIT || signal?.aborted) break;
 		}
+		if (length > limit * DROPPED_TIMES_LIMIT) void reader.cancel().catch(() => {});
 	} catch (error) {
 		if (error instanceof TypeError)
 			throw new AiError("badInput", "Error: the request body cannot be decoded");
 		throw error;
+	} finally {
+		stop();
 	}
 	if (length > limit) throw tooLarge(limit);
 	return concat(chunks);

@@ -172,13 +172,31 @@ describe("boundDepth", () => {
 });
 
 describe("a body that does not arrive", () => {
-	it.each(["application/json", "audio/mpeg"])("is 408 after the limit: %s", async (type) => {
-		const body = new ReadableStream<Uint8Array>({ start: (sent) => sent.enqueue(new Uint8Array([0x7b])) });
-		const request = new Request("http://x/", { method: "POST", body, headers: { "content-type": type } });
-		await expect(readInputs(request, { ...limits, bodyMs: 1 })).rejects.toMatchObject({
-			status: 408,
-			code: 3007,
-			description: "Request timeout: the request body did not arrive within 1 ms",
+	const expected = {
+		status: 408,
+		code: 3007,
+		description: "Request timeout: the request body did not arrive within 1 ms",
+	};
+
+	it.each([
+		["application/json", {}],
+		["audio/mpeg", {}],
+		["application/json", { "content-length": "10" }],
+		["audio/mpeg", { "content-length": "10" }],
+		["application/json", { "content-encoding": "gzip" }],
+	])("is 408 after the limit, and no read remains: %s %o", async (type, headers) => {
+		const cancelled = Promise.withResolvers<unknown>();
+		const body = new ReadableStream({
+			type: "bytes",
+			start: (sent) => sent.enqueue(new Uint8Array([0x1f])),
+			cancel: cancelled.resolve,
 		});
+		const request = new Request("http://x/", {
+			method: "POST",
+			body,
+			headers: { "content-type": type, ...headers },
+		});
+		await expect(readInputs(request, { ...limits, bodyMs: 1 })).rejects.toMatchObject(expected);
+		expect(await cancelled.promise).toMatchObject(expected);
 	});
 });

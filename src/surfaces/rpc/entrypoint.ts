@@ -218,7 +218,7 @@ async function takeBody(inputs: Record<string, unknown>, limit: number): Promise
 		throw new AiError("invalidInput", "Content-Type is required with ReadableStream inputs");
 	// A form is serialised here, so its boundary is ours, whatever content type was named beside it.
 	const response = new Response(body as ReadableStream | FormData);
-	const bytes = response.body ? await readWhole(response.body, limit) : new Uint8Array();
+	const bytes = response.body ? await readWhole(response.body, { limit }) : new Uint8Array();
 	return {
 		fields,
 		body: {
