@@ -1,6 +1,6 @@
 /**
- * Stands before `workerd` where open files are few: the runtime ends when it cannot accept a connection. Connections up to
- * a maximum are passed to the runtime's Unix socket, byte by byte; further ones get 503.
+ * Stands before `workerd`, which ends when it cannot accept a connection for want of files. Connections up to a maximum are
+ * passed to the runtime's Unix socket, byte by byte; further ones get 503.
  *
  * Each connection holds two files here and at least one in the runtime, so the maximum suits both (src/config/capacity.ts).
  */
@@ -8,11 +8,9 @@ import { createConnection, createServer, type Server, type Socket } from "node:n
 
 /** Time for the first byte of a request. */
 const FIRST_BYTE_MS = 10_000;
-/**
- * Without a byte in either direction. Longer than the gateway waits for an engine. The runtime itself closes connections
- * that wait for another request, and those whose headers are not complete in time.
- */
-const IDLE_MS = 15 * 60_000;
+/** After so long without a byte the system asks whether the caller is still there. */
+const KEEP_ALIVE_MS = 60_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Time for a refused caller to read why. */
 const REFUSED_MS = 1_000;
 /** Refused callers who read slowly hold files, too: beyond so many a connection is closed without an answer. */
@@ -32,6 +30,11 @@ export interface GuardOptions {
 	/** The runtime's socket. */
 	target: string;
 	maxConnections: number;
+	/**
+	 * Time without a byte in either direction: longer than any answer takes. The runtime itself closes connections that wait
+	 * for another request, and those whose headers are not complete in time.
+	 */
+	idleMs(): number;
 	firstByteMs?: number;
 }
 
@@ -41,15 +44,22 @@ export function guardConnections({
 	port,
 	target,
 	maxConnections,
+	idleMs,
 	firstByteMs = FIRST_BYTE_MS,
 }: GuardOptions): Promise<Server> {
 	let open = 0;
-	const server = createServer({ allowHalfOpen: true, noDelay: true }, (caller) => {
+	const settings = {
+		allowHalfOpen: true,
+		noDelay: true,
+		keepAlive: true,
+		keepAliveInitialDelay: KEEP_ALIVE_MS,
+	};
+	const server = createServer(settings, (caller) => {
 		caller.on("error", () => caller.destroy());
 		if (open >= maxConnections) return refuse(caller);
 		open++;
 		caller.once("close", () => open--);
-		pass(caller, target, firstByteMs);
+		pass(caller, { target, idleMs, firstByteMs });
 	});
 	server.maxConnections = maxConnections + maxRefused(maxConnections);
 	// Where this process itself has no file left, the connection waits in the queue of the system.
@@ -71,7 +81,10 @@ function refuse(caller: Socket): void {
 }
 
 /** Opens the runtime's side with the first byte: a silent caller costs the runtime nothing. */
-function pass(caller: Socket, target: string, firstByteMs: number): void {
+function pass(
+	caller: Socket,
+	{ target, idleMs, firstByteMs }: { target: string; idleMs(): number; firstByteMs: number },
+): void {
 	caller.setTimeout(firstByteMs, () => caller.destroy());
 	caller.once("readable", () => {
 		const runtime = createConnection({ path: target, allowHalfOpen: true });
@@ -82,7 +95,7 @@ function pass(caller: Socket, target: string, firstByteMs: number): void {
 		runtime.once("error", end);
 		runtime.once("close", end);
 		caller.once("close", end);
-		caller.setTimeout(IDLE_MS);
+		caller.setTimeout(Math.min(idleMs(), LONGEST_TIMER_MS));
 		caller.pipe(runtime);
 		runtime.pipe(caller);
 	});

@@ -21,7 +21,7 @@ import { capacityOf } from "../src/config/capacity.ts";
 import { configure, describeRouting } from "../src/config/index.ts";
 import { checkAddress } from "./address.ts";
 import { guardConnections } from "./connection-guard.ts";
-import { describeFileLimit, reachableFileLimit } from "./file-limit.ts";
+import { describeFileLimit, reachFileLimit } from "./file-limit.ts";
 import { readOptions } from "./options.ts";
 import { reloadOnChange } from "./reload.ts";
 import {
@@ -63,8 +63,8 @@ const state = await lockState(options.state).catch((error: Error) =>
 	stopWith(`cannot keep state in ${options.state}: ${error.message}`),
 );
 await checkAddress(options.host, options.port);
-const limit = reachableFileLimit();
-const capacity = capacityOf(limit.files);
+const openFiles = reachFileLimit(config.openFiles);
+const capacity = capacityOf(openFiles);
 const stopping = stopSignals();
 const served = await start(state);
 console.log(banner(served.url));
@@ -93,14 +93,16 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 	const built = join(folder, "worker");
 	await bundleWorker(built);
 	await stopEsbuild();
-	const behind = limit.isLow ? join(folder, "http.sock") : undefined;
+	const behind = openFiles === undefined ? undefined : join(folder, "http.sock");
+	const { OPEN_FILES: _, ...secrets } = variables.secrets;
 	const spec = {
 		name: "ganglion",
 		modules: modulesIn(built),
 		...runtimeSettings(),
-		...variables,
-		vars: { ...variables.vars, ...(limit.files !== undefined && { OPEN_FILES: String(limit.files) }) },
-		...(limit.files !== undefined && { openFiles: limit.files }),
+		// The limit that was reached, instead of the one that was set.
+		vars: { ...variables.vars, ...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }) },
+		secrets,
+		...(openFiles !== undefined && { openFiles }),
 		...(behind !== undefined && { behind }),
 		state: objects,
 		host: options.host,
@@ -115,7 +117,12 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 	);
 	servedBy(served.pid);
 	if (behind !== undefined)
-		await guardConnections({ ...options, target: behind, maxConnections: capacity.connections });
+		await guardConnections({
+			...options,
+			target: behind,
+			maxConnections: capacity.connections,
+			idleMs: () => config.limits.holdMs,
+		});
 	// workerd must not outlive this script.
 	process.on("exit", () => signal(served.pid, "SIGKILL"));
 	return served;
@@ -233,7 +240,7 @@ Ganglion is ready on ${url}
 
 ${serving()}
   Accounts and bills are in ${options.state}
-${describeFileLimit(limit, capacity.connections)}${access()}`;
+${describeFileLimit(openFiles, capacity.connections)}${access()}`;
 }
 
 function access(): string {

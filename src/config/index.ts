@@ -48,7 +48,7 @@ export interface Config {
 	allowAnonymous: boolean;
 	/** Names of hosts by which the gateway may be reached while `ALLOW_ANONYMOUS` is set, beside loopback and addresses. */
 	allowedHosts: readonly string[];
-	/** Limit of open files of the process, where there is one: `OPEN_FILES`, which `scripts/serve.ts` sets. */
+	/** `OPEN_FILES`: limit of open files of the process. `scripts/serve.ts` raises the limit to it, and passes on what it reached. */
 	openFiles?: number;
 	/** The origin where callers reach this gateway, for the addresses that it gives. */
 	publicUrl?: string;

@@ -1,16 +1,16 @@
-/** `npm run serve` with 1,024 open files: what would open more is refused, and what is under way comes to its end. */
-import { spawn } from "node:child_process";
+/** The limit of open files of `npm run serve`: what would exceed it is refused, and what is under way comes to its end. */
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { Agent, createServer, type Server as HttpServer, request } from "node:http";
-import { type AddressInfo, createConnection, type Server, type Socket } from "node:net";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { freePort } from "../../bench/contenders.ts";
-import { guardConnections } from "../../scripts/connection-guard.ts";
-import { reachableFileLimit, withFileLimit } from "../../scripts/file-limit.ts";
+import { reachFileLimit, withFileLimit } from "../../scripts/file-limit.ts";
 import { capacityOf } from "../../src/config/capacity.ts";
+import { ask, connect } from "./connections.ts";
 
 const ADMIN_TOKEN = "an-admin-token-of-the-file-limit-test";
 const chunk = (content: string, finish: string | null): string => {
@@ -47,7 +47,8 @@ async function startEngine(): Promise<{ url: string; endAll(): void; streams(): 
 	};
 }
 
-async function startGateway(engineUrl: string) {
+/** The setting and the limit of the shell are the same number: root could raise the limit beyond the shell's. */
+async function startGateway(engineUrl: string, files: number) {
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-files-"));
 	const port = await freePort();
 	const command = [
@@ -58,11 +59,11 @@ async function startGateway(engineUrl: string) {
 		"--state",
 		join(folder, "state"),
 	];
-	const child = spawn("/bin/sh", ["-c", 'ulimit -n 1024; exec "$0" "$@"', ...command], {
+	const child = spawn("/bin/sh", ["-c", `ulimit -n ${files}; exec "$0" "$@"`, ...command], {
 		stdio: ["ignore", "pipe", "inherit"],
 		env: {
 			...process.env,
-			GANGLION_KEEP_FILE_LIMIT: "1",
+			OPEN_FILES: String(files),
 			ADMIN_TOKEN,
 			BACKENDS: JSON.stringify({ engine: { kind: "openai", url: engineUrl } }),
 			ROUTES: JSON.stringify({ "*": [{ backend: "engine", model: "m" }] }),
@@ -81,50 +82,9 @@ async function startGateway(engineUrl: string) {
 	let output = "";
 	for await (const text of child.stdout) {
 		output += text;
-		if (/Accounts and bills are in[\s\S]*LimitNOFILE/.test(output)) break;
+		if (/Open files[\s\S]*503/.test(output)) break;
 	}
 	return { port, state, output, objects: join(folder, "state", "objects") };
-}
-
-interface Answer {
-	status: number;
-	body: string;
-}
-
-/** Resolves to 0 where the connection broke. */
-function ask(
-	port: number,
-	path: string,
-	token: string,
-	body?: unknown,
-): Promise<Answer> & { begun: Promise<number> } {
-	const begun = Promise.withResolvers<number>();
-	const ended = new Promise<Answer>((resolve) => {
-		const failed = (): void => {
-			begun.resolve(0);
-			resolve({ status: 0, body: "" });
-		};
-		const asked = request(
-			{
-				host: "127.0.0.1",
-				port,
-				path,
-				agent: new Agent(),
-				method: body === undefined ? "GET" : "POST",
-				headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-			},
-			(answer) => {
-				const { statusCode: status = 0 } = answer;
-				begun.resolve(status);
-				let text = "";
-				answer.on("data", (bytes) => (text += bytes)).on("end", () => resolve({ status, body: text }));
-				answer.on("error", failed);
-			},
-		);
-		asked.on("error", failed);
-		asked.end(body === undefined ? undefined : JSON.stringify(body));
-	});
-	return Object.assign(ended, { begun: begun.promise });
 }
 
 const CHAT = {
@@ -139,7 +99,7 @@ const search = (port: number) => ask(port, "/client/v4/accounts/acme/ai/models/s
 describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 	it("survive 400 streams, 1,000 invented accounts and 2,000 idle connections", async () => {
 		const engine = await startEngine();
-		const { port, state, output, objects } = await startGateway(engine.url);
+		const { port, state, output, objects } = await startGateway(engine.url, 1_024);
 		expect(output).toContain("Open files are limited to 1024: at most 144 connections at once");
 
 		const guesses = Array.from(
@@ -185,83 +145,60 @@ describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 	}, 120_000);
 });
 
-/** A connection that sends nothing. The system may refuse it. */
-const connect = (port: number): Promise<Socket> =>
-	new Promise((resolve) => {
-		const socket = createConnection({ port, host: "127.0.0.1" });
-		socket.on("error", () => resolve(socket));
-		socket.once("connect", () => resolve(socket));
-	});
-
-describe.skipIf(process.platform === "win32")("the guard of connections", () => {
-	async function guarded(
-		maxConnections: number,
-	): Promise<{ port: number; guard: Server; accepted: () => number }> {
-		const folder = mkdtempSync(join(tmpdir(), "ganglion-guard-"));
-		const target = join(folder, "http.sock");
-		let accepted = 0;
-		const runtime = createServer((_, answer) => answer.end("from the runtime"));
-		runtime.on("connection", () => accepted++);
-		runtime.listen(target);
-		await once(runtime, "listening");
-		const port = await freePort();
-		const guard = await guardConnections({
-			host: "127.0.0.1",
-			port,
-			target,
-			maxConnections,
-			firstByteMs: 50,
-		});
+describe.skipIf((reachFileLimit() ?? 0) < 8_192)("8,192 open files", () => {
+	it("bound the connections, too", async () => {
+		const { port, output } = await startGateway("http://127.0.0.1:9", 8_192);
+		expect(output).toContain("Open files: 8192, so at most 1219 connections at once, further ones get 503");
+		const idle = await Promise.all(Array.from({ length: 1_219 }, () => connect(port)));
 		cleanups.push(() => {
-			guard.close();
-			runtime.closeAllConnections();
-			runtime.close();
-			rmSync(folder, { recursive: true, force: true });
+			for (const socket of idle) socket.destroy();
 		});
-		return { port, guard, accepted: () => accepted };
-	}
-
-	it("passes requests and answers on", async () => {
-		const { port } = await guarded(1);
-		expect(await ask(port, "/", "x")).toEqual({ status: 200, body: "from the runtime" });
-	});
-
-	it("answers 503 beyond the maximum, and closes", async () => {
-		const { port, accepted } = await guarded(2);
-		const sockets = await Promise.all([connect(port), connect(port)]);
-		const { status, body } = await ask(port, "/", "x");
-		expect(status).toBe(503);
-		expect(JSON.parse(body)).toEqual({
-			result: null,
-			success: false,
-			errors: [{ code: 3040, message: "Capacity temporarily exceeded, please try again." }],
-			messages: [],
-		});
-		expect(accepted()).toBe(0);
-		for (const socket of sockets) socket.destroy();
-	});
-
-	it("closes a connection that sends nothing, and its place is free again", async () => {
-		const { port } = await guarded(1);
-		const silent = await connect(port);
-		silent.resume();
-		await once(silent, "close");
-		expect((await ask(port, "/", "x")).status).toBe(200);
-	});
+		const { status, body } = await search(port);
+		expect([status, JSON.parse(body).errors[0].code]).toEqual([503, 3040]);
+		for (const socket of idle) socket.destroy();
+		await expect.poll(async () => (await search(port)).status, { timeout: 20_000 }).toBe(200);
+	}, 60_000);
 });
 
 describe.skipIf(process.platform === "win32")("the limit of a process", () => {
-	it("is the one that is set, where it is not to be raised", () => {
-		const { files } = reachableFileLimit({ ...process.env, GANGLION_KEEP_FILE_LIMIT: "1" });
-		expect(files).toBeGreaterThan(0);
-		const [program = "", ...args] = withFileLimit(512, ["/bin/sh", "-c", "ulimit -n"]);
-		const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
-		return expect(new Response(child.stdout as never).text()).resolves.toBe("512\n");
+	const PRINT = `import { reachFileLimit } from "./scripts/file-limit.ts";
+		console.log(reachFileLimit(Number(process.argv[1]) || undefined));`;
+	/** What a process reaches that begins with this limit. */
+	const reached = (limit: number, setting = "", env: NodeJS.ProcessEnv = process.env): string => {
+		const node = [process.execPath, "--input-type=module", "-e", PRINT, setting];
+		const shell = ["-c", `ulimit -n ${limit}; exec "$0" "$@"`, ...node];
+		return spawnSync("/bin/sh", shell, { encoding: "utf8", env }).stdout.trim();
+	};
+
+	it("is 65,536 where the system allows it, else what it was", () => {
+		const raise = "ulimit -n 256; ulimit -n 65536 2>/dev/null; ulimit -n";
+		const { stdout } = spawnSync("/bin/sh", ["-c", raise], { encoding: "utf8" });
+		expect(["256", "65536"]).toContain(stdout.trim());
+		expect(reached(256)).toBe(stdout.trim());
+	});
+
+	it("is raised for the process itself, by its id", () => {
+		const folder = mkdtempSync(join(tmpdir(), "ganglion-prlimit-"));
+		cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+		const calls = join(folder, "calls");
+		writeFileSync(join(folder, "prlimit"), `#!/bin/sh\necho "$PPID $*" > "${calls}"\n`, { mode: 0o755 });
+		reached(256, "", { ...process.env, PATH: `${folder}:${process.env.PATH}` });
+		const [, parent, id, files] =
+			/^(\d+) --pid=(\d+) --nofile=(\d+)\n$/.exec(readFileSync(calls, "utf8")) ?? [];
+		expect(id).toBe(parent);
+		expect(files).toBe("65536");
+	});
+
+	it("is the one that is set, where that is lower", () => {
+		expect(reached(256, "128")).toBe("128");
+		const [program = "", ...args] = withFileLimit(128, ["/bin/sh", "-c", "ulimit -n"]);
+		expect(spawnSync(program, args, { encoding: "utf8" }).stdout).toBe("128\n");
 	});
 });
 
 it("shares the files between requests and accounts, with a reserve", () => {
 	expect(capacityOf(1_024)).toEqual({ requests: 123, accounts: 96, connections: 144 });
+	expect(capacityOf(65_536)).toEqual({ requests: 8_347, accounts: 6_547, connections: 9_820 });
 	expect(capacityOf(64)).toEqual({ requests: 1, accounts: 1, connections: 1 });
 	expect(capacityOf(undefined).requests).toBe(Number.POSITIVE_INFINITY);
 });

@@ -1,0 +1,52 @@
+/** HTTP over raw connections, for the tests of the limit of open files. */
+import { Agent, request } from "node:http";
+import { createConnection, type Socket } from "node:net";
+
+export interface Answer {
+	status: number;
+	body: string;
+}
+
+/** Its status is 0 where the connection broke. */
+export function ask(
+	port: number,
+	path: string,
+	token: string,
+	body?: unknown,
+): Promise<Answer> & { begun: Promise<number> } {
+	const begun = Promise.withResolvers<number>();
+	const ended = new Promise<Answer>((resolve) => {
+		const failed = (): void => {
+			begun.resolve(0);
+			resolve({ status: 0, body: "" });
+		};
+		const asked = request(
+			{
+				host: "127.0.0.1",
+				port,
+				path,
+				agent: new Agent(),
+				method: body === undefined ? "GET" : "POST",
+				headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+			},
+			(answer) => {
+				const { statusCode: status = 0 } = answer;
+				begun.resolve(status);
+				let text = "";
+				answer.on("data", (bytes) => (text += bytes)).on("end", () => resolve({ status, body: text }));
+				answer.on("error", failed);
+			},
+		);
+		asked.on("error", failed);
+		asked.end(body === undefined ? undefined : JSON.stringify(body));
+	});
+	return Object.assign(ended, { begun: begun.promise });
+}
+
+/** A connection that sends nothing. The system may refuse it. */
+export const connect = (port: number): Promise<Socket> =>
+	new Promise((resolve) => {
+		const socket = createConnection({ port, host: "127.0.0.1" });
+		socket.on("error", () => resolve(socket));
+		socket.once("connect", () => resolve(socket));
+	});
