@@ -1,12 +1,12 @@
 /**
- * Measures how close `src/metering/token-estimate.ts` comes to real tokenizers on the texts of test/fixtures/tokens, and writes the table
+ * Measures how close `src/counting/token-estimate.ts` comes to real tokenizers on the texts of test/fixtures/tokens, and writes the table
  * of docs/token-counts.md: `npx node scripts/token-counts.ts`.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { countTokens as countO200k } from "gpt-tokenizer/encoding/o200k_base";
 import llama3 from "llama3-tokenizer-js";
-import { approximateTokens } from "../src/metering/token-estimate.ts";
+import { approximateTokens } from "../src/counting/token-estimate.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TEXTS = join(ROOT, "test/fixtures/tokens");

@@ -6,7 +6,7 @@
  * one after, else a turn of its own. What becomes of a message depends on its neighbours alone, so that a longer
  * conversation begins with the same bytes, and an engine's prefix cache holds. Pure.
  */
-import type { ChatMessage, ContentPart } from "../tasks/text-generation.ts";
+import type { ChatMessage, ContentPart } from "../tasks/text-generation/types.ts";
 import type { Target } from "./backend.ts";
 
 const isSystem = ({ role }: ChatMessage): boolean => role === "system" || role === "developer";

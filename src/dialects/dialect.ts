@@ -4,10 +4,10 @@
  * knows neither the door the request came through nor the engine that will answer.
  */
 import type { z } from "zod";
+import type { Usage } from "../core/usage.ts";
+import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
-import type { Media } from "../tasks/media.ts";
 import type { StreamErrorFormatter, TaskAnswer, TaskCall } from "../tasks/task.ts";
-import type { Usage } from "../tasks/text-generation.ts";
 
 export interface Reader {
 	/**

@@ -7,17 +7,19 @@
  * transcription, and input that Anthropic adds itself (files by id, results of server tools).
  */
 
+import { type Seconds, secondsOf } from "../counting/audio-duration.ts";
+import { inputImage } from "../counting/images.ts";
+import { OBJECT_TOKENS, UpperBound } from "../counting/tally.ts";
+import { codePoints, utf8Length } from "../counting/text.ts";
 import { imageSizeOf } from "../media/image-size.ts";
+import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
-import type { TurnInput } from "../tasks/audio.ts";
-import type { Media } from "../tasks/media.ts";
+import { tallyDecision } from "../tasks/decision/tally.ts";
 import type { TaskCall, TaskInput, TaskName } from "../tasks/task.ts";
-import { type Seconds, secondsOf } from "./audio-duration.ts";
-import { tallyDecision, tallyPrompt } from "./chat.ts";
-import { generatedImages, inputImage } from "./images.ts";
-import { OBJECT_TOKENS, UpperBound } from "./tally.ts";
-import { codePoints, utf8Length } from "./text.ts";
+import { tallyPrompt } from "../tasks/text-generation/tally.ts";
+import { generatedImages } from "../tasks/text-to-image/images.ts";
+import type { TurnInput } from "../tasks/turn-detection/types.ts";
 
 export interface Estimate {
 	/** Everything but output tokens. */

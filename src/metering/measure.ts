@@ -4,22 +4,23 @@
  * counts; their sizes are known, not estimated.
  */
 
+import { isCounted, type Usage } from "../core/usage.ts";
+import { type Seconds, secondsOf } from "../counting/audio-duration.ts";
+import { inputImage } from "../counting/images.ts";
+import { isWav, wavSeconds } from "../counting/samples.ts";
+import { Approximation, OBJECT_TOKENS } from "../counting/tally.ts";
+import { codePoints } from "../counting/text.ts";
+import { approximateTokens } from "../counting/token-estimate.ts";
 import { decodeBase64, splitDataUrl } from "../media/base64.ts";
 import { imageSizeOf } from "../media/image-size.ts";
+import type { Media } from "../media/media.ts";
 import type { Model } from "../models/model.ts";
 import type { Quantities } from "../models/neurons.ts";
-import type { TurnInput } from "../tasks/audio.ts";
-import type { Media } from "../tasks/media.ts";
+import { tallyDecision } from "../tasks/decision/tally.ts";
 import type { Progress, TaskCall, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
-import type { Usage } from "../tasks/text-generation.ts";
-import { isCounted } from "../tasks/usage.ts";
-import { type Seconds, secondsOf } from "./audio-duration.ts";
-import { tallyDecision, tallyPrompt, tallyReply } from "./chat.ts";
-import { generatedImages, inputImage } from "./images.ts";
-import { isWav, wavSeconds } from "./samples.ts";
-import { Approximation, OBJECT_TOKENS } from "./tally.ts";
-import { codePoints } from "./text.ts";
-import { approximateTokens } from "./token-estimate.ts";
+import { tallyPrompt, tallyReply } from "../tasks/text-generation/tally.ts";
+import { generatedImages } from "../tasks/text-to-image/images.ts";
+import type { TurnInput } from "../tasks/turn-detection/types.ts";
 import { boundUsage } from "./usage-bounds.ts";
 
 export interface Measured {

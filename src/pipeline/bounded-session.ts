@@ -8,7 +8,7 @@ import type {
 	LiveTranscription,
 	LiveTranscriptionInput,
 	TranscriptionEvent,
-} from "../tasks/live-transcription.ts";
+} from "../tasks/live-transcription/types.ts";
 
 /** Of each sample; where it is not known, only the engine can say how much it heard. */
 const SAMPLE_BYTES: Partial<Record<string, number>> = { linear16: 2, mulaw: 1 };

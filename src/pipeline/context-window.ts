@@ -1,10 +1,10 @@
 /** Whether a call can fit the context window of its model (5021), before anything is spent on it. */
 import { AiError } from "../core/errors.ts";
+import { approximateTokens } from "../counting/token-estimate.ts";
 import { promptTokens } from "../metering/measure.ts";
-import { approximateTokens } from "../metering/token-estimate.ts";
 import type { Model } from "../models/model.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { type ChatInput, textOf } from "../tasks/text-generation.ts";
+import { type ChatInput, textOf } from "../tasks/text-generation/types.ts";
 import type { Routed } from "./plan.ts";
 
 /** An estimate refuses only what is surely too long: some tokenizers make this share of the usual count (docs/token-counts.md). */

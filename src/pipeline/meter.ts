@@ -3,6 +3,7 @@
  * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
  */
 import { AiError, toAiError } from "../core/errors.ts";
+import { isCounted, type Usage } from "../core/usage.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
 import { type Measured, measure, measureLive, measureStream, toUsage } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
@@ -10,10 +11,9 @@ import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
 import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 import { EventStream } from "../streams/sse.ts";
-import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription.ts";
+import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription/types.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
-import type { ChatCompletion, Usage } from "../tasks/text-generation.ts";
-import { isCounted } from "../tasks/usage.ts";
+import type { ChatCompletion } from "../tasks/text-generation/types.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { Served } from "./request.ts";
 import type { Services } from "./services.ts";

@@ -4,13 +4,13 @@
  * every stream.
  */
 import { parseJson } from "../core/json.ts";
+import { isCounted, usageOf } from "../core/usage.ts";
 import { measureStream, toUsage } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
 import type { Model } from "../models/model.ts";
 import type { Source } from "../streams/pulled-stream.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
 import type { Progress, TaskCall } from "../tasks/task.ts";
-import { isCounted, usageOf } from "../tasks/usage.ts";
 
 /** Cheaper than to parse each event. */
 const HAS_USAGE = /"usage"\s*:\s*\{/;

@@ -3,29 +3,23 @@
  * inputs, and a backend answers with the matching output.
  */
 import type { AiError } from "../core/errors.ts";
-import type { SpeechInput, Transcript, TranscriptionInput, TurnInput, TurnOutput } from "./audio.ts";
-import type { DecisionInput, DecisionOutput } from "./decision.ts";
-import type {
-	ClassifyImageInput,
-	DescribeImageInput,
-	DescribeImageOutput,
-	DetectObjectsInput,
-	DetectObjectsOutput,
-	ImageInput,
-} from "./images.ts";
-import type { LiveTranscription, LiveTranscriptionInput } from "./live-transcription.ts";
-import type { Media } from "./media.ts";
-import type { RerankingInput, RerankingOutput } from "./reranking.ts";
-import type { EmbeddingsInput, EmbeddingsOutput } from "./text-embeddings.ts";
-import type { ChatCompletion, ChatInput, Usage } from "./text-generation.ts";
-import type {
-	ClassifyTextInput,
-	LabelsOutput,
-	SummarizationInput,
-	SummarizationOutput,
-	TranslationInput,
-	TranslationOutput,
-} from "./text-transforms.ts";
+import type { Usage } from "../core/usage.ts";
+import type { Media } from "../media/media.ts";
+import type { DecisionInput, DecisionOutput } from "./decision/types.ts";
+import type { ClassifyImageInput } from "./image-classification/types.ts";
+import type { DescribeImageInput, DescribeImageOutput } from "./image-to-text/types.ts";
+import type { LiveTranscription, LiveTranscriptionInput } from "./live-transcription/types.ts";
+import type { DetectObjectsInput, DetectObjectsOutput } from "./object-detection/types.ts";
+import type { RerankingInput, RerankingOutput } from "./reranking/types.ts";
+import type { Transcript, TranscriptionInput } from "./speech-recognition/types.ts";
+import type { SummarizationInput, SummarizationOutput } from "./summarization/types.ts";
+import type { ClassifyTextInput, LabelsOutput } from "./text-classification/types.ts";
+import type { EmbeddingsInput, EmbeddingsOutput } from "./text-embeddings/types.ts";
+import type { ChatCompletion, ChatInput } from "./text-generation/types.ts";
+import type { ImageInput } from "./text-to-image/types.ts";
+import type { SpeechInput } from "./text-to-speech/types.ts";
+import type { TranslationInput, TranslationOutput } from "./translation/types.ts";
+import type { TurnInput, TurnOutput } from "./turn-detection/types.ts";
 
 /** Input and output of each task. */
 export interface Tasks {

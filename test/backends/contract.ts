@@ -9,7 +9,7 @@ import type { Backend, BackendTasks, CallContext, Target, World } from "../../sr
 import { AiError, FAILURES } from "../../src/core/errors.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
-import type { ChatInput } from "../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { MODEL } from "./upstream.ts";
 
 export interface Subject {

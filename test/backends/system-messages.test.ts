@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { foldSystemMessages } from "../../src/backends/system-messages.ts";
-import type { ChatMessage } from "../../src/tasks/text-generation.ts";
+import type { ChatMessage } from "../../src/tasks/text-generation/types.ts";
 import { TARGET } from "./upstream.ts";
 
 /** `s`: system, `u`: user, `a`: assistant, `t`: tool; the rest is the text. */

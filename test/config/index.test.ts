@@ -98,7 +98,12 @@ describe("configure", () => {
 			headers: {},
 			timeouts: { headerMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
 		};
-		expect(routing.find("m")).toEqual({ billed: false, named: true, strict: true, targets: [{ ...target, model: "m" }] });
+		expect(routing.find("m")).toEqual({
+			billed: false,
+			named: true,
+			strict: true,
+			targets: [{ ...target, model: "m" }],
+		});
 		expect(routing.find("other")).toEqual({
 			billed: false,
 			named: false,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { dataUrl } from "../../src/media/base64.ts";
 import { type Estimate, estimate, LIVE_SESSION_SECONDS } from "../../src/metering/estimate.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
-import type { ChatInput } from "../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { MP3_FRAME_SECONDS, modelOf, mp3, png, wav } from "./parts.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

@@ -14,7 +14,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Target, World } from "../../src/backends/backend.ts";
 import { openai } from "../../src/backends/openai/index.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
-import type { ChatChunk, ChatInput } from "../../src/tasks/text-generation.ts";
+import type { ChatChunk, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { drain, failureOf, MODEL } from "../backends/upstream.ts";
 
 const CHAT_URL = process.env.LLAMA_SERVER_URL;

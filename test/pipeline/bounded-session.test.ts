@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { liveTranscription } from "../../src/backends/simulator/live/index.ts";
 import { boundSession } from "../../src/pipeline/bounded-session.ts";
-import type { LiveTranscription, TranscriptionEvent } from "../../src/tasks/live-transcription.ts";
+import type { LiveTranscription, TranscriptionEvent } from "../../src/tasks/live-transcription/types.ts";
 import { audio, silence, tone, turns } from "../backends/simulator/live/sound.ts";
 
 const INPUT = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { adHocModel, Catalog } from "../../src/models/catalog.ts";
 import { fitContext } from "../../src/pipeline/context-window.ts";
 import type { WeightedTarget } from "../../src/pipeline/plan.ts";
-import type { ChatInput } from "../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 
 const model = { ...adHocModel("m"), contextWindow: 100 };
 const chat = (input: Partial<ChatInput>) => ({

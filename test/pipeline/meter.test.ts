@@ -8,7 +8,7 @@ import { meter } from "../../src/pipeline/meter.ts";
 import type { Served } from "../../src/pipeline/request.ts";
 import { Ticket } from "../../src/pipeline/ticket.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
-import type { ChatCompletion } from "../../src/tasks/text-generation.ts";
+import type { ChatCompletion } from "../../src/tasks/text-generation/types.ts";
 import {
 	BASE,
 	completion,

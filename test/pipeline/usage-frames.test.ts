@@ -2,14 +2,14 @@
 import { describe, expect, it } from "vitest";
 import type { Admission, Settlement } from "../../src/accounts/admission.ts";
 import { StreamProgress } from "../../src/backends/transport/progress.ts";
+import { usageOf } from "../../src/core/usage.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { meter } from "../../src/pipeline/meter.ts";
 import { Ticket } from "../../src/pipeline/ticket.ts";
 import { EventStream } from "../../src/streams/sse.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
-import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation.ts";
-import { usageOf } from "../../src/tasks/usage.ts";
+import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { completion, DONE, delta, finish } from "../gateway.ts";
 
 const model = new Catalog().find("@cf/meta/llama-3.3-70b-instruct-fp8-fast") as Model;

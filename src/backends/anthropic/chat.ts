@@ -1,6 +1,6 @@
 /** Text generation: one `POST /v1/messages`. */
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { postJson } from "../transport/http.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
 import type { Call } from "../transport/upstream-failure.ts";

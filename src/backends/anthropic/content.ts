@@ -1,6 +1,6 @@
 /** Parts of a message to content blocks. */
 import { AiError } from "../../core/errors.ts";
-import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import type { ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unable } from "./refusals.ts";
 

@@ -2,7 +2,7 @@
  * The form of the answer: a grammar where the model has one that fits, else one tool that takes the answer and must be
  * called, else words. A tool cannot be forced beside the caller's own.
  */
-import type { ChatInput, ResponseFormat } from "../../tasks/text-generation.ts";
+import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { grammarOf } from "./grammar.ts";
 import type { AnthropicTool } from "./tools.ts";
 import type { Traits } from "./traits.ts";

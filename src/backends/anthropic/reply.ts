@@ -1,12 +1,12 @@
 /** A `message` to a chat completion. */
 import * as z from "zod";
+import type { Usage } from "../../core/usage.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
 	ThinkingBlock,
 	ToolCall,
-	Usage,
-} from "../../tasks/text-generation.ts";
+} from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";
 import type { Request } from "./request.ts";

@@ -1,6 +1,6 @@
 /** A chat input to the body of `POST /v1/messages`. */
 import { AiError } from "../../core/errors.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { type AnswerTool, formatOf } from "./format.ts";
 import { unable } from "./refusals.ts";

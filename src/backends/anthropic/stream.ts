@@ -5,7 +5,7 @@
  * then another can still be asked. Counts in `message_delta` are totals.
  */
 import * as z from "zod";
-import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";

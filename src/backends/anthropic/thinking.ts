@@ -2,7 +2,7 @@
  * How hard to think, and the room that thoughts and answer share. `max_tokens` is the API's only required limit and
  * counts both.
  */
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Traits } from "./traits.ts";
 
 /** Room for an answer where the caller set no limit. The oldest models know no more. */

@@ -1,6 +1,6 @@
 /** Tools and the choice among them. */
 import * as z from "zod";
-import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { grammarOf } from "./grammar.ts";
 import type { Traits } from "./traits.ts";
 

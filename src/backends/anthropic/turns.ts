@@ -5,7 +5,7 @@
  * Of the thoughts of earlier turns only those come back that the API has signed: it takes no others. A conversation that
  * ends with what the assistant has said is to be continued from there ("prefill"), which not every model does.
  */
-import type { ChatMessage, ToolCall } from "../../tasks/text-generation.ts";
+import type { ChatMessage, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { type Block, blocksOf } from "./content.ts";
 

@@ -5,7 +5,7 @@
  * Of a model of Anthropic's own that is all of it. Of another model, which a route has sent here, he cannot know what
  * Claude takes: sampling, thinking, the form of the answer and the tools are the hub's.
  */
-import type { ChatInput, Verbatim } from "../../tasks/text-generation.ts";
+import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Block } from "./content.ts";
 import type { AnthropicTool } from "./tools.ts";

@@ -1,7 +1,7 @@
 /** Embeddings: all texts at once where the model takes a list, else one after the other, as many containers can. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
+import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { Inputs } from "./inputs.ts";
 import { readModel } from "./model.ts";

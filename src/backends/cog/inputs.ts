@@ -5,8 +5,8 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { dataUrl } from "../../media/base64.ts";
+import type { Media } from "../../media/media.ts";
 import { typeOf } from "../../media/types.ts";
-import type { Media } from "../../tasks/media.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { CogModel, Field } from "./model.ts";
 

@@ -1,9 +1,10 @@
 /** Images and sound, in and out. */
 import * as z from "zod";
 import { mediaTypeOf, soundTypeOf } from "../../media/types.ts";
-import type { SpeechInput, Transcript, TranscriptionInput } from "../../tasks/audio.ts";
-import type { ImageInput } from "../../tasks/images.ts";
+import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Answer } from "../../tasks/task.ts";
+import type { ImageInput } from "../../tasks/text-to-image/types.ts";
+import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { fileUrl, Inputs, unable } from "./inputs.ts";
 import { readModel } from "./model.ts";

@@ -1,7 +1,8 @@
 /** Outputs of predictions: texts, whole or in pieces, and files, as data URLs or at the container's own address. */
+
+import type { Usage } from "../../core/usage.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
-import type { Media } from "../../tasks/media.ts";
-import type { Usage } from "../../tasks/text-generation.ts";
+import type { Media } from "../../media/media.ts";
 import { getBytes } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import type { Prediction } from "./predictions.ts";

@@ -1,6 +1,7 @@
 /** A prediction's events (`start`, `output`, `log`, `metric`, `completed`, `error`) in OpenAI's chunks. */
 import * as z from "zod";
-import type { ChatChunk, ChatDelta, Usage } from "../../tasks/text-generation.ts";
+import type { Usage } from "../../core/usage.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfCut, failureOfShape } from "../transport/upstream-failure.ts";
 import { usageOf } from "./outputs.ts";

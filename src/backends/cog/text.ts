@@ -1,13 +1,13 @@
 /** Text out: a conversation as a prompt, and images that are described. */
 import { AiError } from "../../core/errors.ts";
-import type { DescribeImageInput } from "../../tasks/images.ts";
+import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import {
 	type ChatCompletion,
 	type ChatInput,
 	type ChatMessage,
 	textOf as messageText,
-} from "../../tasks/text-generation.ts";
+} from "../../tasks/text-generation/types.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { fileUrl, Inputs, unable } from "./inputs.ts";

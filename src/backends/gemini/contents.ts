@@ -11,8 +11,8 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { AUDIO_TYPES, type Part } from "../../models/gemini-wire.ts";
-import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation.ts";
-import { textOf } from "../../tasks/text-generation.ts";
+import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
+import { textOf } from "../../tasks/text-generation/types.ts";
 import { signsCalls } from "./generation.ts";
 
 export interface Content {

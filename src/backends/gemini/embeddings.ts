@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
+import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { pathOf, resourceOf } from "./service.ts";

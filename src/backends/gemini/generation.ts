@@ -4,7 +4,7 @@
  * https://ai.google.dev/gemini-api/docs/thinking and …/docs/openai#thinking have the tables.
  */
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 
 /** From this one on: levels instead of budgets, and a call that comes back must have its signature. */
 const LEVELS_SINCE = 3;

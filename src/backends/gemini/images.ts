@@ -6,10 +6,10 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
+import type { Media } from "../../media/media.ts";
 import { mediaTypeOf, typeOf } from "../../media/types.ts";
-import type { ImageInput } from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
+import type { ImageInput } from "../../tasks/text-to-image/types.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { seedOf } from "./generation.ts";

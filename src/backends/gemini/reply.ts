@@ -1,8 +1,9 @@
 /** What `generateContent` answers, whole or one event of a stream, in OpenAI's words. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import type { Usage } from "../../core/usage.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
-import type { ChatChoice, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
+import type { ChatChoice, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
 import { type Call, failureOfTarget } from "../transport/upstream-failure.ts";
 
 const count = z.int().nonnegative().nullish();

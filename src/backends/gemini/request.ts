@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { conversationOf } from "./contents.ts";
 import { seedOf, thinkingConfig } from "./generation.ts";

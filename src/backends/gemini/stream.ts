@@ -5,7 +5,9 @@
  * Each event counts all tokens so far, those of thinking that is not shown among them, and its chunk passes the counts
  * on: a caller who leaves amid the stream pays for what was used.
  */
-import type { ChatChunk, Usage } from "../../tasks/text-generation.ts";
+
+import type { Usage } from "../../core/usage.ts";
+import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import {

@@ -1,9 +1,9 @@
 /** `/api/chat`, and `/api/generate` for a prompt that goes to the model as it is. */
 import { dataUrl } from "../../media/base64.ts";
 import { typeOf } from "../../media/types.ts";
-import type { DescribeImageInput } from "../../tasks/images.ts";
+import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatInput, ContentPart } from "../../tasks/text-generation.ts";
+import type { ChatInput, ContentPart } from "../../tasks/text-generation/types.ts";
 import { postJson } from "../transport/http.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";

@@ -5,7 +5,7 @@
  */
 import { promptTokens } from "../../metering/measure.ts";
 import type { Model } from "../../models/model.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Target } from "../backend.ts";
 
 /** What every server gives without being told. */

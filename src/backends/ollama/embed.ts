@@ -1,7 +1,7 @@
 /** `/api/embed`: vectors of unit length. How token vectors are pooled is the model's to say. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
+import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 

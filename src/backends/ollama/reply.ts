@@ -1,6 +1,7 @@
 /** Ollama's replies and the lines of its streams, of `/api/chat` and `/api/generate` alike, in OpenAI's words. */
 import * as z from "zod";
-import type { AssistantMessage, ChatChunk, ChatCompletion, Usage } from "../../tasks/text-generation.ts";
+import type { Usage } from "../../core/usage.ts";
+import type { AssistantMessage, ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 

@@ -1,8 +1,8 @@
 /** A chat input in Ollama's words. Pure. */
 import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
-import type { ChatInput, ChatMessage, ChatTool, ContentPart } from "../../tasks/text-generation.ts";
-import { textOf } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatMessage, ChatTool, ContentPart } from "../../tasks/text-generation/types.ts";
+import { textOf } from "../../tasks/text-generation/types.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { contextFor } from "./context.ts";

@@ -7,10 +7,15 @@
  * Observed of llama.cpp: with `n` above 1 it counts the tokens of one choice (`choices.ts`).
  */
 import * as z from "zod";
+import { SentUsage } from "../../core/usage.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatCompletion, ChatInput, ChatMessage, ToolChoice } from "../../tasks/text-generation.ts";
-import { SentUsage } from "../../tasks/usage.ts";
+import type {
+	ChatCompletion,
+	ChatInput,
+	ChatMessage,
+	ToolChoice,
+} from "../../tasks/text-generation/types.ts";
 import type { Target } from "../backend.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { postJson, postStream } from "../transport/http.ts";

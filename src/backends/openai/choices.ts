@@ -3,9 +3,9 @@
  * that choice. In a whole reply it is the first; in a stream each choice ends with a usage of its own.
  */
 
-import { TokenCount } from "../../metering/token-estimate.ts";
-import type { ChatChoice, ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
-import { countOf } from "../../tasks/usage.ts";
+import { countOf, type Usage } from "../../core/usage.ts";
+import { TokenCount } from "../../counting/token-estimate.ts";
+import type { ChatChoice, ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 
 interface Timed {
 	timings?: unknown;

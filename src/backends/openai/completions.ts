@@ -3,10 +3,10 @@
  * thinking belong to the chat template that a raw prompt goes without, and what is passed through to a chat.
  */
 import * as z from "zod";
+import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
-import { SentUsage } from "../../tasks/usage.ts";
+import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";

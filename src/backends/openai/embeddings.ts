@@ -1,9 +1,9 @@
 /** https://platform.openai.com/docs/api-reference/embeddings. How token vectors are pooled is the engine's to say. */
 import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
+import { SentUsage } from "../../core/usage.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embeddings.ts";
-import { SentUsage } from "../../tasks/usage.ts";
+import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embeddings/types.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";

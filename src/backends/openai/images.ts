@@ -5,10 +5,10 @@
  */
 import * as z from "zod";
 import { decodeBase64 } from "../../media/base64.ts";
+import type { Media } from "../../media/media.ts";
 import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
-import type { ImageInput } from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
 import type { Answer } from "../../tasks/task.ts";
+import type { ImageInput } from "../../tasks/text-to-image/types.ts";
 import { postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";

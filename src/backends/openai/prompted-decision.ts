@@ -7,9 +7,9 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { knownType } from "../../media/types.ts";
-import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision.ts";
+import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision/types.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ContentPart } from "../../tasks/text-generation.ts";
+import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { askJson, Percent, shares } from "./prompted.ts";
 

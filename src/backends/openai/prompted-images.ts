@@ -1,17 +1,15 @@
 /** Tasks about an image, asked as a chat with a picture in it (`prompted.ts`). */
 import * as z from "zod";
+import { undecodableImage } from "../../core/undecodable-image.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
+import type { Media } from "../../media/media.ts";
 import { typeOf } from "../../media/types.ts";
-import {
-	type ClassifyImageInput,
-	type DescribeImageInput,
-	type DetectObjectsInput,
-	undecodableImage,
-} from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
+import type { ClassifyImageInput } from "../../tasks/image-classification/types.ts";
+import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
+import type { DetectObjectsInput } from "../../tasks/object-detection/types.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ContentPart } from "../../tasks/text-generation.ts";
+import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { askJson, askText, Percent, shares } from "./prompted.ts";
 

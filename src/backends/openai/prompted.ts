@@ -11,9 +11,12 @@
  * the second.
  */
 import * as z from "zod";
+import type { Usage } from "../../core/usage.ts";
+import type { SummarizationInput } from "../../tasks/summarization/types.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatInput, ChatMessage, ContentPart, Usage } from "../../tasks/text-generation.ts";
-import type { ClassifyTextInput, SummarizationInput, TranslationInput } from "../../tasks/text-transforms.ts";
+import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
+import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
+import type { TranslationInput } from "../../tasks/translation/types.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
 import { isOpenAiService } from "./service.ts";

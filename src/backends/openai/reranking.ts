@@ -5,7 +5,7 @@
  * probabilities, all of a reply or none, so that their order stays.
  */
 import * as z from "zod";
-import type { RerankingInput } from "../../tasks/reranking.ts";
+import type { RerankingInput } from "../../tasks/reranking/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";

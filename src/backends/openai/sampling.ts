@@ -1,7 +1,7 @@
 /** The fields of a request that `/chat/completions` and `/completions` share, under the names that engines know. */
 import { AiError } from "../../core/errors.ts";
 import { can } from "../../models/model.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 

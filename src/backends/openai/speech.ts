@@ -4,8 +4,8 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { soundTypeOf } from "../../media/types.ts";
-import type { SpeechInput } from "../../tasks/audio.ts";
 import type { Answer } from "../../tasks/task.ts";
+import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import { postBytes } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";

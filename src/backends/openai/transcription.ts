@@ -10,7 +10,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { extensionOf, soundTypeOf } from "../../media/types.ts";
-import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
+import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { decodeBase64 } from "../../media/base64.ts";
-import type { WrittenVectors } from "../../tasks/text-embeddings.ts";
+import type { WrittenVectors } from "../../tasks/text-embeddings/types.ts";
 
 /**
  * What it begins with is the end of a name wherever it is found: inside a string these quotes would be escaped. So what

@@ -1,7 +1,7 @@
 /** Text generation: generated replies as an OpenAI `chat.completion`, or as the events of a stream. */
 import { AiError } from "../../core/errors.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatChoice, ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatChoice, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { CallContext, Target, World } from "../backend.ts";
 import { type Generated, generate, usageOf } from "./generation.ts";
 import { logprobsOf } from "./logprobs.ts";

@@ -1,6 +1,6 @@
 /** Decisions (the Clef models): undecided, whatever the state. Every option of a question is as likely as the others. */
 import { decisionTokens } from "../../metering/measure.ts";
-import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision.ts";
+import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 
 export async function decision(input: DecisionInput): Promise<Answer<"decision">> {

@@ -2,7 +2,7 @@
  * Llama Guard without a model: `unsafe` where the last message names a category of its taxonomy (`S1` to `S14`, MLCommons)
  * or has one of a few words, so that both branches of the caller's code can be tested.
  */
-import { type ChatInput, textOf } from "../../tasks/text-generation.ts";
+import { type ChatInput, textOf } from "../../tasks/text-generation/types.ts";
 
 /** What is read of the last message. */
 const MAX_CHARACTERS = 100_000;

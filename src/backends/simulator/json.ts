@@ -1,6 +1,6 @@
 /** JSON mode: placeholders for the schema, or an object that says that it is simulated. */
 import { AiError } from "../../core/errors.ts";
-import type { ResponseFormat } from "../../tasks/text-generation.ts";
+import type { ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { placeholder } from "./placeholder.ts";
 

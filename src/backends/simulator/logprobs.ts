@@ -1,5 +1,5 @@
 /** Log probabilities of a simulator: it could only ever have said this, so each token has probability 1. */
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 
 interface TokenLogprob {
 	token: string;

@@ -2,7 +2,7 @@
  * The text of a reply. It says that it is simulated, names the model, and quotes the user's last text, or the results
  * of tools. System prompts are never quoted. A request for literal words ("Reply with exactly: OK") gets those words.
  */
-import { type ChatInput, textOf } from "../../tasks/text-generation.ts";
+import { type ChatInput, textOf } from "../../tasks/text-generation/types.ts";
 import type { UserText } from "./user-text.ts";
 
 /** Characters of the user's text that a reply quotes: of its beginning, and of its end. */

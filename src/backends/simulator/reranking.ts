@@ -1,5 +1,5 @@
 /** Reranking by words in common, where a cross-encoder reads both texts. */
-import type { RerankingInput } from "../../tasks/reranking.ts";
+import type { RerankingInput } from "../../tasks/reranking/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { isStopWord, singular, words } from "./words.ts";
 

@@ -3,9 +3,10 @@
  * event is written when it is asked for, so a slow reader holds nothing in memory and one who leaves costs nothing.
  */
 import { AiError } from "../../core/errors.ts";
+import type { Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { Progress } from "../../tasks/task.ts";
-import type { ChatChunk, ChatDelta, ChatInput, Usage } from "../../tasks/text-generation.ts";
+import type { ChatChunk, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { StreamProgress } from "../transport/progress.ts";
 import type { Generated } from "./generation.ts";
 import { logprobsOf } from "./logprobs.ts";

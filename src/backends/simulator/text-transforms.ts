@@ -1,6 +1,9 @@
 /** Classification, summaries and translation: each answer says that it is simulated, and claims nothing about the text. */
+
+import type { SummarizationInput } from "../../tasks/summarization/types.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ClassifyTextInput, SummarizationInput, TranslationInput } from "../../tasks/text-transforms.ts";
+import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
+import type { TranslationInput } from "../../tasks/translation/types.ts";
 import { countTokens, tokenize } from "./tokens.ts";
 
 /** Tokens of the text that a summary quotes. */

@@ -7,7 +7,7 @@
  */
 
 import { isRecord } from "../../core/json.ts";
-import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { placeholder } from "./placeholder.ts";
 import type { UserText } from "./user-text.ts";

@@ -1,5 +1,5 @@
 /** The text that the user typed last, without what clients and templates add to it. */
-import { type ChatInput, textOf } from "../../tasks/text-generation.ts";
+import { type ChatInput, textOf } from "../../tasks/text-generation/types.ts";
 
 /** Characters of a raw prompt that are read, the last ones. */
 const MAX_PROMPT = 20_000;

@@ -1,7 +1,7 @@
 /** `/embed`: vectors of unit length, as the models of the catalogue have them. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
+import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { inBatches } from "./batches.ts";

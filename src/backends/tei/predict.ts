@@ -1,7 +1,7 @@
 /** `/predict`: every label of the model with its probability, best first. A text that is too long is judged by its beginning. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
-import type { ClassifyTextInput } from "../../tasks/text-transforms.ts";
+import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 

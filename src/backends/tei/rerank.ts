@@ -3,7 +3,7 @@
  * beginning, as rerankers usually do, rather than failing all the others.
  */
 import * as z from "zod";
-import type { RerankingInput } from "../../tasks/reranking.ts";
+import type { RerankingInput } from "../../tasks/reranking/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";

@@ -11,10 +11,9 @@
  */
 import { createParser } from "eventsource-parser";
 import type { AiError } from "../../core/errors.ts";
+import { type Usage, usageOf } from "../../core/usage.ts";
 import { DONE, type EventPiece, isDone, type StreamEvent, textOf } from "../../streams/sse.ts";
 import type { StreamErrorFormatter } from "../../tasks/task.ts";
-import type { Usage } from "../../tasks/text-generation.ts";
-import { usageOf } from "../../tasks/usage.ts";
 import { addChoice, countsOneChoice } from "../openai/choices.ts";
 import type { Deadline } from "./deadline.ts";
 import { passThrough } from "./pass-through.ts";

@@ -5,7 +5,7 @@
  */
 import type { z } from "zod";
 import type { AiError } from "../../core/errors.ts";
-import type { Media } from "../../tasks/media.ts";
+import type { Media } from "../../media/media.ts";
 import type { StreamErrorFormatter } from "../../tasks/task.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { watchEvents } from "./event-stream.ts";

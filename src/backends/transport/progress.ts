@@ -1,9 +1,9 @@
 /** Counts what of a chat stream has passed, for whoever must bill it when it ends early. */
 
-import { TokenCount } from "../../metering/token-estimate.ts";
+import { laterUsage, type Usage } from "../../core/usage.ts";
+import { TokenCount } from "../../counting/token-estimate.ts";
 import type { Progress } from "../../tasks/task.ts";
-import type { ChatChunk, ChatDelta, Usage } from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 
 /** Engines that stream token by token stay below this many characters an event, on average. */
 const MAX_CHARACTERS_OF_A_TOKEN = 8;

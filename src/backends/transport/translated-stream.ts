@@ -9,7 +9,7 @@ import type { z } from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { EventFormat } from "../../streams/event-splitter.ts";
 import { type EventPiece, type StreamEvent, textOf } from "../../streams/sse.ts";
-import type { ChatChunk } from "../../tasks/text-generation.ts";
+import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import { postForStream, type RequestBody, type RequestOptions, type StreamReply } from "./http.ts";
 import { StreamProgress } from "./progress.ts";
 import { type EventReader, type FailureOfCall, relay } from "./relay.ts";

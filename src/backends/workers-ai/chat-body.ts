@@ -1,6 +1,6 @@
 /** The body of a chat for Workers AI in OpenAI's format, shared by the OpenAI route and the route `run`. */
 import type { InputShape } from "../../models/model.ts";
-import type { ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { upstreamModel } from "./run.ts";
 

@@ -1,7 +1,7 @@
 /** Text generation by Workers AI: on the OpenAI route if possible, otherwise on the route `run`. */
 import type * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
-import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
 import { postJson, postStream } from "../transport/http.ts";

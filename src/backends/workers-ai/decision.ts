@@ -1,6 +1,6 @@
 /** Decisions: the Clef models' `{model, state, questions, images?, audio?, videos?}`. */
 import * as z from "zod";
-import type { DecisionInput } from "../../tasks/decision.ts";
+import type { DecisionInput } from "../../tasks/decision/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { runJson, value } from "./run.ts";

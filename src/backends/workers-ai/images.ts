@@ -1,8 +1,10 @@
 /** Images in: description, classification, object detection. */
 import * as z from "zod";
+import type { Media } from "../../media/media.ts";
 import { typeOf } from "../../media/types.ts";
-import type { ClassifyImageInput, DescribeImageInput, DetectObjectsInput } from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
+import type { ClassifyImageInput } from "../../tasks/image-classification/types.ts";
+import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
+import type { DetectObjectsInput } from "../../tasks/object-detection/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { detectWithMoondream, readableSizeOf } from "./moondream.ts";

@@ -5,14 +5,20 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { undecodableImage } from "../../core/undecodable-image.ts";
 import { dataUrl } from "../../media/base64.ts";
 import { imageSizeOf, type PixelSize } from "../../media/image-size.ts";
+import type { Media } from "../../media/media.ts";
 import { typeOf } from "../../media/types.ts";
 import { isDone } from "../../streams/sse.ts";
-import { type DetectedObject, type DetectObjectsInput, undecodableImage } from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
+import type { DetectedObject, DetectObjectsInput } from "../../tasks/object-detection/types.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { type ChatChunk, type ChatCompletion, type ChatInput, textOf } from "../../tasks/text-generation.ts";
+import {
+	type ChatChunk,
+	type ChatCompletion,
+	type ChatInput,
+	textOf,
+} from "../../tasks/text-generation/types.ts";
 import { postTranslated, type Translator, type UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { requestOf, resultOf, runJson, value } from "./run.ts";

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { InputShape } from "../../models/model.ts";
 import type { Answer } from "../../tasks/task.ts";
-import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation.ts";
+import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation/types.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, speaksOpenAi } from "./chat-body.ts";

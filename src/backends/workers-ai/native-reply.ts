@@ -7,9 +7,9 @@
  * in the text, as they are there.
  */
 import * as z from "zod";
+import { SentUsage, type Usage, usageOf } from "../../core/usage.ts";
 import { isDone } from "../../streams/sse.ts";
-import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput, Usage } from "../../tasks/text-generation.ts";
-import { SentUsage, usageOf } from "../../tasks/usage.ts";
+import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";

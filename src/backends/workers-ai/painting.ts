@@ -3,8 +3,8 @@ import * as z from "zod";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
 import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
 import type { Model } from "../../models/model.ts";
-import type { ImageInput } from "../../tasks/images.ts";
 import type { Answer } from "../../tasks/task.ts";
+import type { ImageInput } from "../../tasks/text-to-image/types.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { byteList, type Inputs, runBytes, runJson, upstreamModel, value } from "./run.ts";
 

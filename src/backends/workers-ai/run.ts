@@ -3,9 +3,9 @@
  * takes the same inputs and gives the result bare. Both are one exchange of `http.ts`: a binding is a `fetch` of its own.
  */
 import * as z from "zod";
+import type { Media } from "../../media/media.ts";
 import { PRODUCT_MODELS } from "../../models/catalog.ts";
 import type { Model } from "../../models/model.ts";
-import type { Media } from "../../tasks/media.ts";
 import { postBytes, postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfShape, failureOfTarget } from "../transport/upstream-failure.ts";
 

@@ -2,8 +2,9 @@
 import * as z from "zod";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
 import { soundTypeOf } from "../../media/types.ts";
-import type { SpeechInput, TurnInput } from "../../tasks/audio.ts";
 import type { Answer } from "../../tasks/task.ts";
+import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
+import type { TurnInput } from "../../tasks/turn-detection/types.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { runBytes, runJson, upstreamModel, value } from "./run.ts";
 

@@ -1,10 +1,12 @@
 /** Tasks with text on both sides, each in the words of the model's shape. */
 import * as z from "zod";
-import type { RerankingInput } from "../../tasks/reranking.ts";
+import { SentUsage, usageOf } from "../../core/usage.ts";
+import type { RerankingInput } from "../../tasks/reranking/types.ts";
+import type { SummarizationInput } from "../../tasks/summarization/types.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput } from "../../tasks/text-embeddings.ts";
-import type { ClassifyTextInput, SummarizationInput, TranslationInput } from "../../tasks/text-transforms.ts";
-import { SentUsage, usageOf } from "../../tasks/usage.ts";
+import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
+import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
+import type { TranslationInput } from "../../tasks/translation/types.ts";
 import { embedTexts as embedByOpenAi } from "../openai/embeddings.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { runJson, upstreamModel, value } from "./run.ts";

@@ -1,9 +1,13 @@
 /** Speech recognition: the two Whispers and Nova, each with its own way in and out. */
 import * as z from "zod";
 import { encodeBase64 } from "../../media/base64.ts";
+import type { Media } from "../../media/media.ts";
 import { soundTypeOf } from "../../media/types.ts";
-import type { Transcript, TranscriptionInput, TranscriptSegment } from "../../tasks/audio.ts";
-import type { Media } from "../../tasks/media.ts";
+import type {
+	Transcript,
+	TranscriptionInput,
+	TranscriptSegment,
+} from "../../tasks/speech-recognition/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { byteList, type Inputs, runJson, upstreamModel, value } from "./run.ts";

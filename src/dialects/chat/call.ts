@@ -1,6 +1,6 @@
 /** Where every chat reader ends and every chat writer begins. */
 import type { TaskAnswer, TaskCall } from "../../tasks/task.ts";
-import type { ChatCompletion, ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { WriteContext } from "../dialect.ts";
 import { completionToChunks } from "./chunks.ts";
 import { invalidInput } from "./errors.ts";

@@ -5,9 +5,14 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone } from "../../streams/sse.ts";
-import type { ChatChunk, ChatCompletion, ChatDelta, ToolCallDelta } from "../../tasks/text-generation.ts";
-import { SentUsage } from "../../tasks/usage.ts";
+import type {
+	ChatChunk,
+	ChatCompletion,
+	ChatDelta,
+	ToolCallDelta,
+} from "../../tasks/text-generation/types.ts";
 
 const text = z.string().nullish();
 const textOrEmpty = text.transform((sent) => sent ?? "");

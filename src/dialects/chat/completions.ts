@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Dialect } from "../dialect.ts";
 import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";

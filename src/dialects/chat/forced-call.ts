@@ -14,7 +14,7 @@ import type {
 	ChatCompletion,
 	ChatInput,
 	ToolCall,
-} from "../../tasks/text-generation.ts";
+} from "../../tasks/text-generation/types.ts";
 import type { WriteContext } from "../dialect.ts";
 import { firstChoice, parseChunk } from "./chunks.ts";
 

@@ -1,7 +1,7 @@
 /** The image beside the messages of Llama 3.2 vision, as one more part of the last thing the user said. */
 import { AiError } from "../../core/errors.ts";
-import { undecodableImage } from "../../tasks/images.ts";
-import type { ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import { undecodableImage } from "../../core/undecodable-image.ts";
+import type { ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import {
 	decodeBase64,
 	decodeBinaryString,

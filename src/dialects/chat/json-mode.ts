@@ -2,7 +2,7 @@
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { GuardedSchema, isTooLarge, type Longest } from "../../schemas/guarded-schema.ts";
-import type { ResponseFormat } from "../../tasks/text-generation.ts";
+import type { ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "./errors.ts";
 
 /** OpenAI's form wants a name, the native one has none. */

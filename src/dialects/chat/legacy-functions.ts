@@ -5,7 +5,7 @@
 
 import { isRecord, parseJson } from "../../core/json.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
-import type { ChatCompletion } from "../../tasks/text-generation.ts";
+import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import { errorFrame, invalidInput } from "./errors.ts";
 
 interface Sent {

@@ -1,7 +1,7 @@
 /** Messages as callers write them, to messages as engines take them. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation.ts";
+import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { present } from "../fields.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
 import { invalidInput } from "./errors.ts";

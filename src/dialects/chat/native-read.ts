@@ -1,7 +1,7 @@
 /** Native chat inputs (`{prompt}` or `{messages}`) to a chat input. */
 import { AiError } from "../../core/errors.ts";
 import { can, type Model } from "../../models/model.ts";
-import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
 import { chatCall } from "./call.ts";

@@ -5,10 +5,10 @@
  * most models; replies here stay the same from run to run); the JSON of JSON mode is streamed as text, where the
  * product documents that it cannot be.
  */
+
+import { laterUsage, type Usage } from "../../core/usage.ts";
 import { can, type Model } from "../../models/model.ts";
 import { DONE, frame } from "../../streams/sse.ts";
-import type { Usage } from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
 import type { WriteContext } from "../dialect.ts";
 import { firstChoice, parseChunk, type ToolCallPiece, toolCallPieces } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";

@@ -8,7 +8,12 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import type { AssistantMessage, ChatCompletion, ChatInput, ToolCall } from "../../tasks/text-generation.ts";
+import type {
+	AssistantMessage,
+	ChatCompletion,
+	ChatInput,
+	ToolCall,
+} from "../../tasks/text-generation/types.ts";
 import type { WriteContext, Writer } from "../dialect.ts";
 import { chatReply } from "./call.ts";
 import { parseJsonReply } from "./json-mode.ts";

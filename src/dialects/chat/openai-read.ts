@@ -1,6 +1,6 @@
 /** OpenAI's chat body to a chat input. */
 import type { z } from "zod";
-import type { ChatInput, ChatMessage } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
 import { chatCall } from "./call.ts";

@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
-import type { ChatChunk, Usage } from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
+import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import type { WriteContext } from "../dialect.ts";
 import { readChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
-import type { ChatCompletion } from "../../tasks/text-generation.ts";
+import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { WriteContext, Writer } from "../dialect.ts";
 import { chatReply } from "./call.ts";
 import { openAiEvents, type UsageEnding } from "./openai-stream.ts";

@@ -1,8 +1,8 @@
 /** Replies to a prompt as OpenAI's older completions have them: `text_completion`. */
 import * as z from "zod";
+import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
-import type { ChatCompletion, Usage } from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
+import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { WriteContext } from "../dialect.ts";
 import { parseChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";

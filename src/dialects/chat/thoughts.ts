@@ -4,7 +4,7 @@
  * model nobody expects thoughts, and they are left out.
  */
 import { can, type Model } from "../../models/model.ts";
-import type { AssistantMessage, ChatDelta } from "../../tasks/text-generation.ts";
+import type { AssistantMessage, ChatDelta } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "./chunks.ts";
 
 const OPEN = "<think>\n";

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
-import type { ToolCall } from "../../tasks/text-generation.ts";
+import type { ToolCall } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "./errors.ts";
 
 /** Digits after `call`: nine letters and digits together, the one form that Mistral's templates take. */

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
-import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "./errors.ts";
 
 const FunctionTool = z.object({

@@ -1,7 +1,7 @@
 /** What a reply used: which of an engine's counts to believe, and how native replies write them. */
 import * as z from "zod";
+import type { Usage } from "../../core/usage.ts";
 import { frame } from "../../streams/sse.ts";
-import type { Usage } from "../../tasks/text-generation.ts";
 
 const details = {
 	prompt_tokens_details: z.looseObject({ cached_tokens: z.number().nullish() }).nullish(),

@@ -3,7 +3,7 @@
  * ids are optional in this API.
  */
 import * as z from "zod";
-import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation.ts";
+import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { checkImageUrl } from "../media/image-url.ts";

@@ -4,8 +4,9 @@
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
+import type { Usage } from "../../core/usage.ts";
 import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
-import type { AssistantMessage, ChatCompletion, ToolCall, Usage } from "../../tasks/text-generation.ts";
+import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { Model } from "../../models/model.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";

@@ -3,10 +3,10 @@
  * sent when its candidate finishes. The last event of each candidate has its reason and the counts.
  */
 import { AiError } from "../../core/errors.ts";
+import { laterUsage, type Usage } from "../../core/usage.ts";
 import type { Part } from "../../models/gemini-wire.ts";
 import { frame, mapEvents } from "../../streams/sse.ts";
-import type { ChatChunk, ToolCall, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
+import type { ChatChunk, ToolCall, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 import { parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
 import { geminiError } from "./errors.ts";

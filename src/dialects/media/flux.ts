@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { TranscriptionEvent } from "../../tasks/live-transcription.ts";
+import type { TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

@@ -1,9 +1,9 @@
 /** FLUX.2: a form is the only input. Its fields are text; what they must be is of the model's launch note. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { undecodableImage } from "../../core/undecodable-image.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
-import { undecodableImage } from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
+import type { Media } from "../../media/media.ts";
 import type { Reader } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { validate } from "../validation/validation.ts";

@@ -1,9 +1,9 @@
 /** What every dialect that asks for an image fills in: sizes, defaults, the format of the answer. */
 import { imageSizeOf } from "../../media/image-size.ts";
+import type { Media } from "../../media/media.ts";
 import type { InputShape, Model } from "../../models/model.ts";
-import type { ImageInput } from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
 import type { TaskCall } from "../../tasks/task.ts";
+import type { ImageInput } from "../../tasks/text-to-image/types.ts";
 import { present } from "../fields.ts";
 
 interface SizeRange {

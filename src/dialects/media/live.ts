@@ -1,7 +1,7 @@
 /** A session of live transcription as the frames of a websocket: what Deepgram's two protocols have in common. */
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
-import type { LiveTranscription, TranscriptionEvent } from "../../tasks/live-transcription.ts";
+import type { LiveTranscription, TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
 import type { SocketFrames } from "../dialect.ts";
 
 /** What a control message asks for. */

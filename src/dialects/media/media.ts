@@ -5,10 +5,10 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { undecodableImage } from "../../core/undecodable-image.ts";
 import { hasTooManySegments } from "../../media/image-size.ts";
+import type { Media } from "../../media/media.ts";
 import { maySound, mediaTypeOf } from "../../media/types.ts";
-import { undecodableImage } from "../../tasks/images.ts";
-import type { Media } from "../../tasks/media.ts";
 
 export type Bytes = Media["bytes"];
 

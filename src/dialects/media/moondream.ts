@@ -10,11 +10,11 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
-import type { DetectObjectsOutput } from "../../tasks/images.ts";
+import type { DetectObjectsOutput } from "../../tasks/object-detection/types.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import type { ChatChunk, ChatCompletion, ContentPart, Usage } from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
+import type { ChatChunk, ChatCompletion, ContentPart } from "../../tasks/text-generation/types.ts";
 import { chatReply } from "../chat/call.ts";
 import { firstChoice, parseChunk, reasoningOf } from "../chat/chunks.ts";
 import { mapChatEvents } from "../chat/events.ts";

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { Media } from "../../tasks/media.ts";
+import type { Media } from "../../media/media.ts";
 
 type Bytes = Media["bytes"];
 

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
-import type { LiveTranscriptionInput } from "../../tasks/live-transcription.ts";
+import type { LiveTranscriptionInput } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, Reader, WriteContext, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

@@ -6,8 +6,8 @@
  * own by brightness.
  */
 import * as z from "zod";
+import type { Media } from "../../media/media.ts";
 import type { Model } from "../../models/model.ts";
-import type { Media } from "../../tasks/media.ts";
 import type { Dialect, Reader } from "../dialect.ts";
 import { present } from "../fields.ts";
 import { validate } from "../validation/validation.ts";

@@ -1,7 +1,7 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { Transcript, TranscriptionInput } from "../../tasks/audio.ts";
+import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

@@ -1,6 +1,6 @@
 /** What the dialects of speech recognition share. */
 import * as z from "zod";
-import type { TranscriptionInput, Word } from "../../tasks/audio.ts";
+import type { TranscriptionInput, Word } from "../../tasks/speech-recognition/types.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 
 export const recognize = (input: TranscriptionInput): TaskCall => ({ task: "speech-recognition", input });

@@ -1,5 +1,5 @@
 /** Transcripts as subtitles: WebVTT (w3.org/TR/webvtt1) and SubRip. */
-import type { Transcript, TranscriptSegment, Word } from "../../tasks/audio.ts";
+import type { Transcript, TranscriptSegment, Word } from "../../tasks/speech-recognition/types.ts";
 
 interface Cue {
 	/** Seconds; cues are in order of their starts, and end after they start. */

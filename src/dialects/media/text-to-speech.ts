@@ -1,11 +1,11 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the sound itself. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, Model, OutputShape } from "../../models/model.ts";
-import type { SpeechInput } from "../../tasks/audio.ts";
-import type { Media } from "../../tasks/media.ts";
 import type { TaskCall } from "../../tasks/task.ts";
+import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

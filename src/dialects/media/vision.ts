@@ -1,9 +1,9 @@
 /** Images in: classification, object detection, description. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, Model, OutputShape } from "../../models/model.ts";
-import type { Media } from "../../tasks/media.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

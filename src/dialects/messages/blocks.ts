@@ -1,7 +1,7 @@
 /** The content blocks of a Messages request, one at a time, so that a fault names its block. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { ContentPart } from "../../tasks/text-generation.ts";
+import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
 import { checkImageUrl } from "../media/image-url.ts";
 import { parseAt, pointerTo } from "../responses/parse.ts";

@@ -3,7 +3,7 @@
  * many chat templates insist. In a turn of the user, results of tools come first: they follow the calls that they answer.
  */
 import * as z from "zod";
-import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation.ts";
+import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "../chat/errors.ts";
 import {
 	type AssistantBlock,

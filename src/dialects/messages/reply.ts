@@ -7,13 +7,13 @@
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
+import type { Usage } from "../../core/usage.ts";
 import type {
 	AssistantMessage,
 	ChatCompletion,
 	ThinkingBlock,
 	ToolCall,
-	Usage,
-} from "../../tasks/text-generation.ts";
+} from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
 import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";

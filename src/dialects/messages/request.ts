@@ -11,7 +11,7 @@
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { can, type Model } from "../../models/model.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";

@@ -8,6 +8,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
+import { laterUsage, type Usage } from "../../core/usage.ts";
 import { promptTokens } from "../../metering/measure.ts";
 import { mapEvents, namedFrame } from "../../streams/sse.ts";
 import type {
@@ -15,9 +16,7 @@ import type {
 	ChatDelta,
 	ThinkingBlock,
 	ToolCallDelta,
-	Usage,
-} from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
+} from "../../tasks/text-generation/types.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
 import { messagesError } from "./errors.ts";

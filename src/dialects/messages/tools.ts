@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
-import type { ChatInput } from "../../tasks/text-generation.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { parseAt } from "../responses/parse.ts";

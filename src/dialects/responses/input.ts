@@ -11,7 +11,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { present } from "../fields.ts";

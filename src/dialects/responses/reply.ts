@@ -5,7 +5,8 @@
  * `default`, whatever was asked: they say what was done.
  */
 import * as z from "zod";
-import type { ChatChoice, ChatCompletion, Usage } from "../../tasks/text-generation.ts";
+import type { Usage } from "../../core/usage.ts";
+import type { ChatChoice, ChatCompletion } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
 import { ResponsesError } from "./errors.ts";
@@ -18,8 +19,7 @@ import {
 	readLogprobs,
 	setArguments,
 } from "./items.ts";
-import type { ResponsesRequest } from "./request.ts";
-import { TextFormat } from "./request.ts";
+import { type ResponsesRequest, TextFormat } from "./request.ts";
 import { toolNames } from "./tool-names.ts";
 
 const Cut = z.enum(["max_output_tokens", "content_filter"]);

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
-import type { ChatInput, ResponseFormat } from "../../tasks/text-generation.ts";
+import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { Effort } from "../chat/openai-fields.ts";

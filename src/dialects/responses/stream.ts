@@ -9,9 +9,9 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
+import { laterUsage, type Usage } from "../../core/usage.ts";
 import { mapEvents, namedFrame } from "../../streams/sse.ts";
-import type { ChatChunk, ToolCallDelta, Usage } from "../../tasks/text-generation.ts";
-import { laterUsage } from "../../tasks/usage.ts";
+import type { ChatChunk, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
 import { responsesError } from "./errors.ts";

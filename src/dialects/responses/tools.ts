@@ -8,7 +8,7 @@
  * Calls are mapped back with the request's own list of names (`tool-names.ts`).
  */
 import * as z from "zod";
-import type { ChatInput, ChatTool } from "../../tasks/text-generation.ts";
+import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
 import { invalidInput } from "../chat/errors.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { parseAt } from "./parse.ts";

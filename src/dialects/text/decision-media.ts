@@ -3,7 +3,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import { maySound, mediaTypeOf } from "../../media/types.ts";
-import type { DecisionInput } from "../../tasks/decision.ts";
+import type { DecisionInput } from "../../tasks/decision/types.ts";
 import { type Bytes, decodeBase64, decodeDataUri, encodeBase64 } from "../media/media.ts";
 
 export const MOST_IMAGES = 4;

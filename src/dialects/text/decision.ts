@@ -8,7 +8,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
-import type { DecisionAnswer, Question } from "../../tasks/decision.ts";
+import type { DecisionAnswer, Question } from "../../tasks/decision/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

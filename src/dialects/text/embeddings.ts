@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/model.ts";
-import type { EmbeddingsOutput } from "../../tasks/text-embeddings.ts";
+import type { EmbeddingsOutput } from "../../tasks/text-embeddings/types.ts";
 import type { Reader, Rendered, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
 import { stringifyWith } from "../json.ts";

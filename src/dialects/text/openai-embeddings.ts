@@ -5,7 +5,7 @@
  * holds as many texts as the model's native route allows, not 2048.
  */
 import * as z from "zod";
-import { approximateTokens } from "../../metering/token-estimate.ts";
+import { approximateTokens } from "../../counting/token-estimate.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { Dialect } from "../dialect.ts";

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { InputShape, OutputShape } from "../../models/model.ts";
-import type { LabelsOutput } from "../../tasks/text-transforms.ts";
+import type { LabelsOutput } from "../../tasks/text-classification/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

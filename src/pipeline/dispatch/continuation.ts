@@ -1,6 +1,6 @@
 /** How a second engine is asked for the rest of an answer. Pure. */
 
-import { asksForAudio, type ChatInput } from "../../tasks/text-generation.ts";
+import { asksForAudio, type ChatInput } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
 import type { Said, Segment } from "./transcript.ts";
 

@@ -7,7 +7,7 @@ import { type Backends, backendsOf } from "../../backends/index.ts";
 import { AiError, type FailedCall, toAiError } from "../../core/errors.ts";
 import { hostOf, type Trial } from "../../fleet/health.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
-import { asksForAudio, type ChatCompletion } from "../../tasks/text-generation.ts";
+import { asksForAudio, type ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { Plan, PlannedTarget } from "../plan.ts";
 import type { Served } from "../request.ts";
 import type { Services } from "../services.ts";

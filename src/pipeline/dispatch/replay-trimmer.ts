@@ -2,7 +2,7 @@
  * Joins a second answer to what was said of a first: what it repeats is dropped, what is new is passed on as the first
  * one's. It must repeat what is expected to the byte, in the same order, before it may say anything else.
  */
-import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import { type Piece, readPieces, type Said, type Segment } from "./transcript.ts";
 
 /** The second answer is another one. */

@@ -7,6 +7,7 @@
  */
 import { failureOfTarget } from "../../backends/transport/upstream-failure.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
+import type { Usage } from "../../core/usage.ts";
 import { completionToChunks, parseChunk } from "../../dialects/chat/chunks.ts";
 import type { Source } from "../../streams/pulled-stream.ts";
 import {
@@ -19,7 +20,7 @@ import {
 	ownComment,
 } from "../../streams/sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
-import type { ChatCompletion, ChatInput, Usage } from "../../tasks/text-generation.ts";
+import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
 import { isJoinable, type Question, questionsFor } from "./continuation.ts";
 import { type Begun, conclude, type Journey } from "./dispatch-state.ts";

@@ -3,7 +3,7 @@
  * is what two answers have in common.
  */
 import { parseChunk, toolCallPieces } from "../../dialects/chat/chunks.ts";
-import type { ChatChunk, ChatDelta, ToolCallDelta } from "../../tasks/text-generation.ts";
+import type { ChatChunk, ChatDelta, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 
 /** Text of one kind in a row: `reasoning`, `content`, `refusal`, or the arguments of one call of one tool. */
 export interface Segment {

@@ -3,7 +3,7 @@ import { anthropic } from "../../../src/backends/anthropic/index.ts";
 import type { Target } from "../../../src/backends/backend.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { Answer } from "../../../src/tasks/task.ts";
-import type { ChatCompletion, ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatCompletion, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import messageJson from "../../fixtures/anthropic/message.json?raw";
 import { callOf, json, type Responder, type TestCall } from "../upstream.ts";
 

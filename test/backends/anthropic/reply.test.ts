@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import context from "../../fixtures/anthropic/error-400-context.json?raw";
 import unauthorized from "../../fixtures/anthropic/error-401.json?raw";
 import unknown from "../../fixtures/anthropic/error-404.json?raw";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput, ChatMessage, ChatTool } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput, ChatMessage, ChatTool } from "../../../src/tasks/text-generation/types.ts";
 import { failureOf, KEY } from "../upstream.ts";
 import { ask, bodyOf, named } from "./ask.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatChunk, ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import message from "../../fixtures/anthropic/message.json?raw";
 import overloaded from "../../fixtures/anthropic/overloaded.sse?raw";
 import text from "../../fixtures/anthropic/text.sse?raw";

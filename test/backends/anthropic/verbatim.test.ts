@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatChunk, ChatInput, ChatMessage } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk, ChatInput, ChatMessage } from "../../../src/tasks/text-generation/types.ts";
 import thinking from "../../fixtures/anthropic/message-thinking.json?raw";
 import text from "../../fixtures/anthropic/text.sse?raw";
 import { drain, eventStream, json } from "../upstream.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import openApi from "../../fixtures/cog/openapi-text.json?raw";
 import stream from "../../fixtures/cog/stream.sse?raw";
 import { drain, eventStream, failureOf, json, type Responder, tap } from "../upstream.ts";

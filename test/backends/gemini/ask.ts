@@ -2,7 +2,7 @@
 import type { Target } from "../../../src/backends/backend.ts";
 import { gemini } from "../../../src/backends/gemini/index.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
-import type { ChatChunk, ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { callOf, type Responder, type TestCall } from "../upstream.ts";
 
 export const GOOGLE = "https://generativelanguage.googleapis.com";

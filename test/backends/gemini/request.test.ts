@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput, ChatMessage, ChatTool } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput, ChatMessage, ChatTool } from "../../../src/tasks/text-generation/types.ts";
 import chatJson from "../../fixtures/gemini/chat.json?raw";
 import { failureOf, json } from "../upstream.ts";
 import { ask, GOOGLE, HELLO, KEY } from "./ask.ts";

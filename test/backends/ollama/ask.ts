@@ -2,7 +2,7 @@
 import { ollama } from "../../../src/backends/ollama/index.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
-import type { ChatChunk } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk } from "../../../src/tasks/text-generation/types.ts";
 import { callOf, type Responder, type TestCall } from "../upstream.ts";
 
 export const URL = "http://localhost:11434";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import chatJson from "../../fixtures/ollama/chat.json?raw";
 import chatLines from "../../fixtures/ollama/chat.ndjson?raw";
 import chatImage from "../../fixtures/ollama/chat-image.json?raw";

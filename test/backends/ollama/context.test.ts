@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { contextFor } from "../../../src/backends/ollama/context.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { MODEL, TARGET } from "../upstream.ts";
 
 /** Each word with its space is a token by our own count. */

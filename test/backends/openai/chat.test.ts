@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import chatJson from "../../fixtures/openai/llama-cpp/chat.json?raw";
 import chatSse from "../../fixtures/openai/llama-cpp/chat.sse?raw";
 import logprobsJson from "../../fixtures/openai/llama-cpp/chat-logprobs.json?raw";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import completionJson from "../../fixtures/openai/llama-cpp/completion.json?raw";
 import completionSse from "../../fixtures/openai/llama-cpp/completion.sse?raw";
 import logprobsJson from "../../fixtures/openai/llama-cpp/completion-logprobs.json?raw";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HOSTS } from "../../../src/backends/openai/hosts.ts";
 import { PROVIDERS } from "../../../src/providers/providers.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { ask, says } from "./ask.ts";
 
 const signed = { google: { thought_signature: "sig" } };

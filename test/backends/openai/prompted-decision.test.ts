@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DecisionInput } from "../../../src/tasks/decision.ts";
+import type { DecisionInput } from "../../../src/tasks/decision/types.ts";
 import { failureOf, json } from "../upstream.ts";
 import { ask, outputOf, saysJson } from "./ask.ts";
 

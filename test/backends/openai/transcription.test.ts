@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TranscriptionInput } from "../../../src/tasks/audio.ts";
+import type { TranscriptionInput } from "../../../src/tasks/speech-recognition/types.ts";
 import noVerbose from "../../fixtures/openai/openai/error-no-verbose.json?raw";
 import plain from "../../fixtures/openai/openai/transcription-plain.json?raw";
 import words from "../../fixtures/openai/openai/transcription-words.json?raw";

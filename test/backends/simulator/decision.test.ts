@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Question } from "../../../src/tasks/decision.ts";
+import type { Question } from "../../../src/tasks/decision/types.ts";
 import { run } from "./fixture.ts";
 
 const decide = async (

@@ -11,7 +11,7 @@ import type {
 	ChatMessage,
 	ChatTool,
 	ToolCall,
-} from "../../../src/tasks/text-generation.ts";
+} from "../../../src/tasks/text-generation/types.ts";
 
 /** A Friday. */
 export const NOW = Date.UTC(2026, 0, 2, 12);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { chat, contentOf, user } from "./fixture.ts";
 
 const bySchema = (schema: unknown): Partial<ChatInput> => ({

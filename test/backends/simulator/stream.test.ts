@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ChatChunk, ChatInput, ToolCall } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk, ChatInput, ToolCall } from "../../../src/tasks/text-generation/types.ts";
 import { calculator, chat, chunksOf, eventsOf, NOW, streamOf, target, user, weather } from "./fixture.ts";
 
 const thinker = { capabilities: ["reasoning" as const] };

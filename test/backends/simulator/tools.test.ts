@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput, ChatTool } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput, ChatTool } from "../../../src/tasks/text-generation/types.ts";
 import {
 	assistant,
 	calculator,

@@ -11,7 +11,8 @@ import {
 	type Translator,
 } from "../../../src/backends/transport/translated-stream.ts";
 import { AiError } from "../../../src/core/errors.ts";
-import type { ChatChunk, Usage } from "../../../src/tasks/text-generation.ts";
+import type { Usage } from "../../../src/core/usage.ts";
+import type { ChatChunk } from "../../../src/tasks/text-generation/types.ts";
 import {
 	callOf,
 	drain,

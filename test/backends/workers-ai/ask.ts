@@ -1,7 +1,7 @@
 /** One task of the backend against a service of the test's own. */
 import { workersAi } from "../../../src/backends/workers-ai/index.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
-import type { ChatChunk } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk } from "../../../src/tasks/text-generation/types.ts";
 import { callOf, type Responder, type TestCall } from "../upstream.ts";
 import { modelOf } from "./models.ts";
 

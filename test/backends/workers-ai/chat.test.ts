@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import chatCompletion from "../../fixtures/workers-ai/chat-completion.json?raw";
 import jsonMode from "../../fixtures/workers-ai/json-mode.json?raw";
 import nativeSse from "../../fixtures/workers-ai/native.sse?raw";

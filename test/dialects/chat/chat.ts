@@ -1,5 +1,6 @@
 /** What the tests of the chat dialects share: models, a way through a dialect as the pipeline takes it, hub streams. */
 import fc from "fast-check";
+import type { Usage } from "../../../src/core/usage.ts";
 import type { Dialect, Rendered, WriteContext } from "../../../src/dialects/dialect.ts";
 import { nativeDialect } from "../../../src/dialects/index.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
@@ -7,7 +8,7 @@ import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { DONE, frame } from "../../../src/streams/sse.ts";
 import type { Answer } from "../../../src/tasks/task.ts";
-import type { ChatCompletion, ChatInput, Usage } from "../../../src/tasks/text-generation.ts";
+import type { ChatCompletion, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { streamAnswer } from "../exchange.ts";
 
 export const NOW = 1_776_784_307_643;

@@ -7,7 +7,7 @@ import {
 	reasoningOf,
 	toolCallPieces,
 } from "../../../src/dialects/chat/chunks.ts";
-import type { ToolCall } from "../../../src/tasks/text-generation.ts";
+import type { ToolCall } from "../../../src/tasks/text-generation/types.ts";
 import { completion, delta, hubText, toolCall } from "./chat.ts";
 
 const newIds = () => {

@@ -5,7 +5,7 @@ import { mendForcedCall } from "../../../src/dialects/chat/forced-call.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
-import type { ChatChunk, ChatCompletion, ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk, ChatCompletion, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { streamAnswer } from "../exchange.ts";
 import {
 	CHAT_MODEL,

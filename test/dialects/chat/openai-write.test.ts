@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ChatCompletion } from "../../../src/tasks/text-generation.ts";
+import type { ChatCompletion } from "../../../src/tasks/text-generation/types.ts";
 import { completion, KIMI, NOW, QWEN, toolCall, USAGE, writtenJson } from "./chat.ts";
 
 const messages = [{ role: "user", content: "Hello" }];

@@ -3,7 +3,7 @@ import { AiError } from "../../../src/core/errors.ts";
 import { geminiContent } from "../../../src/dialects/gemini/gemini.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import type { Model } from "../../../src/models/model.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { CHAT_MODEL } from "../responses/fixtures.ts";
 
 const user = (...parts: object[]) => ({ role: "user", parts });

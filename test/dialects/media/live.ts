@@ -5,7 +5,7 @@ import type {
 	LiveTranscription,
 	TranscriptionEvent,
 	TurnEvent,
-} from "../../../src/tasks/live-transcription.ts";
+} from "../../../src/tasks/live-transcription/types.ts";
 import { productModel, read } from "../exchange.ts";
 
 export interface TestSession extends LiveTranscription {

@@ -6,7 +6,7 @@ import {
 	moondreamReader as reader,
 	moondreamWriter as writer,
 } from "../../../src/dialects/media/moondream.ts";
-import type { ChatCompletion } from "../../../src/tasks/text-generation.ts";
+import type { ChatCompletion } from "../../../src/tasks/text-generation/types.ts";
 import { productModel, type Read, read, refusal, streamAnswer, write } from "../exchange.ts";
 import { base64, png } from "../samples.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { novaLive } from "../../../src/dialects/media/nova-live.ts";
-import type { TranscriptionEvent } from "../../../src/tasks/live-transcription.ts";
+import type { TranscriptionEvent } from "../../../src/tasks/live-transcription/types.ts";
 import { productModel, read, refusal } from "../exchange.ts";
 import { collect, framesFor, type TestSession, testSession, turn } from "./live.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Rendered } from "../../../src/dialects/dialect.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../../../src/dialects/media/openai-media.ts";
-import type { Transcript } from "../../../src/tasks/audio.ts";
+import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
 import { productModel, type Read, read, refusal, write } from "../exchange.ts";
 import { base64, latin1, png, wav } from "../samples.ts";
 

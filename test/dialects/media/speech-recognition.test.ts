@@ -4,7 +4,7 @@ import {
 	speechRecognitionReaders,
 	speechRecognitionWriters,
 } from "../../../src/dialects/media/speech-recognition.ts";
-import type { Transcript } from "../../../src/tasks/audio.ts";
+import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
 import { productModel, read, refusal, write } from "../exchange.ts";
 import { base64, latin1, wav } from "../samples.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cuesOf, subRip, webVtt } from "../../../src/dialects/media/subtitles.ts";
-import type { Transcript } from "../../../src/tasks/audio.ts";
+import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
 
 const words = (...said: [word: string, start: number, end: number][]): Transcript["words"] =>
 	said.map(([word, start, end]) => ({ word, start, end }));

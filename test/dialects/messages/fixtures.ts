@@ -2,7 +2,7 @@
 import type { WriteContext } from "../../../src/dialects/dialect.ts";
 import { anthropicMessages } from "../../../src/dialects/messages/messages.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
-import type { ChatInput, Verbatim } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput, Verbatim } from "../../../src/tasks/text-generation/types.ts";
 import { CHAT_MODEL, NOW } from "../responses/fixtures.ts";
 
 export const ASKED = { max_tokens: 100, messages: [{ role: "user", content: "hi" }] };

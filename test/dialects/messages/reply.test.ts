@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { anthropicMessages } from "../../../src/dialects/messages/messages.ts";
 import { Message } from "../../../src/dialects/messages/reply.ts";
-import type { ChatCompletion } from "../../../src/tasks/text-generation.ts";
+import type { ChatCompletion } from "../../../src/tasks/text-generation/types.ts";
 import { answered, completion, jsonOf } from "../responses/fixtures.ts";
 import { contextOf } from "./fixtures.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { anthropicMessages } from "../../../src/dialects/messages/messages.ts";
-import type { ChatChunk } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk } from "../../../src/tasks/text-generation/types.ts";
 import {
 	answered,
 	completion,

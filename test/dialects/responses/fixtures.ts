@@ -4,7 +4,12 @@ import { responses } from "../../../src/dialects/responses/responses.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { TaskAnswer } from "../../../src/tasks/task.ts";
-import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../../src/tasks/text-generation.ts";
+import type {
+	ChatChunk,
+	ChatCompletion,
+	ChatDelta,
+	ChatInput,
+} from "../../../src/tasks/text-generation/types.ts";
 import { streamAnswer } from "../exchange.ts";
 
 export const CHAT_MODEL: Model = {

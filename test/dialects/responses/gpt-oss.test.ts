@@ -5,7 +5,7 @@ import type { WriteContext } from "../../../src/dialects/dialect.ts";
 import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import type { TaskAnswer } from "../../../src/tasks/task.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import {
 	answered,
 	completion,

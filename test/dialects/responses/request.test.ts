@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { KIMI, KIMI_CODE, LEGACY, LLAMA, model, SCOUT, VISION } from "../chat/chat.ts";
 import { answered, completion, contextOf, jsonOf, readChat } from "./fixtures.ts";
 

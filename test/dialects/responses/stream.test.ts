@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
-import type { ChatChunk } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk } from "../../../src/tasks/text-generation/types.ts";
 import recorded from "../../fixtures/openai/llama-cpp/chat.sse?raw";
 import {
 	answered,

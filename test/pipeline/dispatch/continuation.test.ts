@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isJoinable, questionsFor } from "../../../src/pipeline/dispatch/continuation.ts";
 import { Said } from "../../../src/pipeline/dispatch/transcript.ts";
 import type { Continuation } from "../../../src/pipeline/plan.ts";
-import type { ChatDelta, ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatDelta, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { target } from "./world.ts";
 
 const INPUT: ChatInput = {

@@ -6,7 +6,7 @@ import { SingleFlight } from "../../../src/pipeline/dispatch/single-flight.ts";
 import { type Dispatched, dispatch } from "../../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 
 export interface AskedOf {
 	engine: string;

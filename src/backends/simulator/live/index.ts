@@ -9,7 +9,7 @@ import type {
 	ListenCommand,
 	LiveTranscriptionInput,
 	TranscriptionEvent,
-} from "../../../tasks/live-transcription.ts";
+} from "../../../tasks/live-transcription/types.ts";
 import type { Answer } from "../../../tasks/task.ts";
 import { ENCODINGS, Loudness } from "./loudness.ts";
 import type { Narrator } from "./narrator.ts";

@@ -1,5 +1,5 @@
 /** Samples as they arrive, in pieces of any size, to the loudness of one window after the other. */
-import type { LiveTranscriptionInput } from "../../../tasks/live-transcription.ts";
+import type { LiveTranscriptionInput } from "../../../tasks/live-transcription/types.ts";
 
 export type Samples = NonNullable<LiveTranscriptionInput["samples"]>;
 

@@ -1,4 +1,4 @@
-import type { TranscriptionEvent, TranscriptSpan } from "../../../tasks/live-transcription.ts";
+import type { TranscriptionEvent, TranscriptSpan } from "../../../tasks/live-transcription/types.ts";
 import { placeWords, spokenWords } from "../media/timing.ts";
 import type { Voice } from "./voice.ts";
 

@@ -1,5 +1,5 @@
 /** Segments of the sound, one after the other without gaps: each ends at a pause in speech, or after five seconds. */
-import type { Segments, TranscriptionEvent } from "../../../tasks/live-transcription.ts";
+import type { Segments, TranscriptionEvent } from "../../../tasks/live-transcription/types.ts";
 import { inSeconds, type Narrator, silenceOf, tell } from "./narrator.ts";
 import type { Voice } from "./voice.ts";
 

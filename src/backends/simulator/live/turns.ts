@@ -3,7 +3,7 @@
  * silence alone, as 1 - e^(-silence / 0.4 s): 0.3 after 0.14 s, 0.7 after 0.48 s, 0.9 after 0.92 s. A model would
  * listen to the words as well.
  */
-import type { TranscriptionEvent, TurnEvent, Turns } from "../../../tasks/live-transcription.ts";
+import type { TranscriptionEvent, TurnEvent, Turns } from "../../../tasks/live-transcription/types.ts";
 import { type Narrator, silenceOf, tell } from "./narrator.ts";
 import type { Voice } from "./voice.ts";
 

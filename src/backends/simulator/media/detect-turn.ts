@@ -1,6 +1,6 @@
 /** Turn detection: undecided, whatever the sound. */
 import { AiError } from "../../../core/errors.ts";
-import type { TurnInput, TurnOutput } from "../../../tasks/audio.ts";
+import type { TurnInput, TurnOutput } from "../../../tasks/turn-detection/types.ts";
 import { rawFormatOf } from "./raw-format.ts";
 import { isWav } from "./riff.ts";
 

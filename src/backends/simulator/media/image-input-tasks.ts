@@ -1,12 +1,8 @@
 /** Tasks with an image in: what the file's header says of it, and placeholders. No pixel is decoded. */
-import type {
-	ClassifyImageInput,
-	DescribeImageInput,
-	DescribeImageOutput,
-	DetectObjectsInput,
-	DetectObjectsOutput,
-} from "../../../tasks/images.ts";
-import type { LabelsOutput } from "../../../tasks/text-transforms.ts";
+import type { ClassifyImageInput } from "../../../tasks/image-classification/types.ts";
+import type { DescribeImageInput, DescribeImageOutput } from "../../../tasks/image-to-text/types.ts";
+import type { DetectObjectsInput, DetectObjectsOutput } from "../../../tasks/object-detection/types.ts";
+import type { LabelsOutput } from "../../../tasks/text-classification/types.ts";
 import { tokenize } from "../tokens.ts";
 import { measureImage } from "./measure-image.ts";
 

@@ -5,7 +5,7 @@ import { HEIF } from "image-size/types/heif";
 import { PNG } from "image-size/types/png";
 import { WEBP } from "image-size/types/webp";
 import { AiError } from "../../../core/errors.ts";
-import { undecodableImage } from "../../../tasks/images.ts";
+import { undecodableImage } from "../../../core/undecodable-image.ts";
 
 /** Larger images are refused. */
 const MAX_MEGAPIXELS = 50;

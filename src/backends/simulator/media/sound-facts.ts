@@ -1,8 +1,8 @@
 /** What a sound file says of itself: nothing is decoded, so any format with readable headers will do. */
 import { type IAudioMetadata, parseBuffer } from "music-metadata";
 import { AiError } from "../../../core/errors.ts";
+import type { Media } from "../../../media/media.ts";
 import { MeteredBytes } from "../../../media/metered-bytes.ts";
-import type { Media } from "../../../tasks/media.ts";
 import { rawFormatOf } from "./raw-format.ts";
 import { isWav } from "./riff.ts";
 import { taggedText } from "./sound-tags.ts";

@@ -6,8 +6,8 @@
 import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
 import { AiError } from "../../../core/errors.ts";
-import type { ImageInput } from "../../../tasks/images.ts";
-import type { Media } from "../../../tasks/media.ts";
+import type { Media } from "../../../media/media.ts";
+import type { ImageInput } from "../../../tasks/text-to-image/types.ts";
 import { measureImage } from "./measure-image.ts";
 import { NOTICE, SOFTWARE } from "./notice.ts";
 

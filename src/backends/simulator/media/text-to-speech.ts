@@ -8,8 +8,8 @@
  */
 import { WaveFile } from "wavefile";
 import { AiError } from "../../../core/errors.ts";
-import type { SpeechInput } from "../../../tasks/audio.ts";
-import type { Media } from "../../../tasks/media.ts";
+import type { Media } from "../../../media/media.ts";
+import type { SpeechInput } from "../../../tasks/text-to-speech/types.ts";
 import { mp3Writer } from "./mp3.ts";
 import { joined, wavChunks } from "./riff.ts";
 import { id3Tag, withInfo } from "./sound-tags.ts";

@@ -2,7 +2,12 @@
  * Speech recognition. A sound file of the simulator is transcribed exactly, from the text in its tags. The transcript of
  * any other sound states format and duration, in brackets, with the confidence of a coin.
  */
-import type { Transcript, TranscriptionInput, TranscriptSegment, Word } from "../../../tasks/audio.ts";
+import type {
+	Transcript,
+	TranscriptionInput,
+	TranscriptSegment,
+	Word,
+} from "../../../tasks/speech-recognition/types.ts";
 import { readSoundFacts, type SoundFacts } from "./sound-facts.ts";
 import { placeWords, spokenWords } from "./timing.ts";
 

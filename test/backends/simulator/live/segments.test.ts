@@ -5,7 +5,7 @@ import type {
 	ListenCommand,
 	Segments,
 	TranscriptionEvent,
-} from "../../../../src/tasks/live-transcription.ts";
+} from "../../../../src/tasks/live-transcription/types.ts";
 import { audio, joined, RATE, segments, silence, tone } from "./sound.ts";
 
 function heard(rules: Partial<Segments>, ...commands: ListenCommand[]): TranscriptionEvent[] {

@@ -5,7 +5,7 @@ import type {
 	LiveTranscription,
 	LiveTranscriptionInput,
 	TranscriptionEvent,
-} from "../../../../src/tasks/live-transcription.ts";
+} from "../../../../src/tasks/live-transcription/types.ts";
 import { run } from "../fixture.ts";
 import { audio, joined, RATE, segments, silence, tone, turns } from "./sound.ts";
 

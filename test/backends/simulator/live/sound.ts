@@ -1,5 +1,5 @@
 /** Sounds that tests make, 16-bit samples at 16 kHz unless they say otherwise. */
-import type { ListenCommand, Segments, Turns } from "../../../../src/tasks/live-transcription.ts";
+import type { ListenCommand, Segments, Turns } from "../../../../src/tasks/live-transcription/types.ts";
 
 export const RATE = 16_000;
 

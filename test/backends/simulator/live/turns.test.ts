@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Ear } from "../../../../src/backends/simulator/live/index.ts";
-import type { ListenCommand, TranscriptionEvent, Turns } from "../../../../src/tasks/live-transcription.ts";
+import type {
+	ListenCommand,
+	TranscriptionEvent,
+	Turns,
+} from "../../../../src/tasks/live-transcription/types.ts";
 import { audio, joined, RATE, silence, tone, turns } from "./sound.ts";
 
 function heard(rules: Partial<Turns>, ...commands: ListenCommand[]): TranscriptionEvent[] {

@@ -4,8 +4,9 @@ import { WaveFile } from "wavefile";
 import { textToSpeech } from "../../../../src/backends/simulator/media/text-to-speech.ts";
 import { transcribe } from "../../../../src/backends/simulator/media/transcribe.ts";
 import { AiError } from "../../../../src/core/errors.ts";
-import type { SpeechInput, TranscriptionInput } from "../../../../src/tasks/audio.ts";
-import type { Media } from "../../../../src/tasks/media.ts";
+import type { Media } from "../../../../src/media/media.ts";
+import type { TranscriptionInput } from "../../../../src/tasks/speech-recognition/types.ts";
+import type { SpeechInput } from "../../../../src/tasks/text-to-speech/types.ts";
 import { flacHeader, RED_SQUARE } from "./fixtures.ts";
 
 const listen = (audio: Media, changes: Partial<TranscriptionInput> = {}) =>

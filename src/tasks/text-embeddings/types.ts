@@ -1,5 +1,5 @@
 /** Input and output of text embeddings. */
-import type { Usage } from "./text-generation.ts";
+import type { Usage } from "../../core/usage.ts";
 
 export interface EmbeddingsInput {
 	texts: string[];

@@ -3,7 +3,14 @@
  * for counts they do not keep, and some send text or fractions. An invalid count is ignored; it never fails the answer.
  */
 import * as z from "zod";
-import type { Usage } from "./text-generation.ts";
+
+export interface Usage {
+	prompt_tokens: number;
+	completion_tokens: number;
+	total_tokens: number;
+	prompt_tokens_details?: { cached_tokens?: number | null } | null;
+	completion_tokens_details?: { reasoning_tokens?: number | null } | null;
+}
 
 /** `undefined` for an invalid count. */
 export function countOf(sent: unknown): number | undefined {

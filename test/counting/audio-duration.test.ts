@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { secondsOf } from "../../src/metering/audio-duration.ts";
-import { MP3_FRAME_SECONDS, mp3, wav } from "./parts.ts";
+import { secondsOf } from "../../src/counting/audio-duration.ts";
+import { MP3_FRAME_SECONDS, mp3, wav } from "../metering/parts.ts";
 
 const MU_LAW = 7;
 const GSM = 0x31;

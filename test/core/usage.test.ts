@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SentUsage, usageOf } from "../../src/tasks/usage.ts";
+import { SentUsage, usageOf } from "../../src/core/usage.ts";
 
 const counts = (prompt_tokens: number, completion_tokens: number, total_tokens: number) => ({
 	prompt_tokens,

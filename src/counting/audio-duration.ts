@@ -2,18 +2,15 @@
  * Reads the duration of audio from the file's own metadata; nothing is decoded. Raw samples are measured synchronously.
  * Other formats are read by a library, which is loaded with the first such file.
  */
+
+import type { Media } from "../media/media.ts";
 import { MeteredBytes } from "../media/metered-bytes.ts";
-import type { TurnInput } from "../tasks/audio.ts";
-import type { Media } from "../tasks/media.ts";
-import { dtypeBytesPerSecond, isWav, rawBytesPerSecond, wavSeconds } from "./samples.ts";
+import { dtypeBytesPerSecond, isWav, rawBytesPerSecond, type SampleType, wavSeconds } from "./samples.ts";
 
 export type Seconds = number | undefined;
 
-/** `undefined` if the duration is unknown or the file is not audio. `dtype` is the format of raw samples for turn detection. */
-export function secondsOf(
-	{ bytes, contentType }: Media,
-	dtype?: TurnInput["dtype"],
-): Seconds | Promise<Seconds> {
+/** `undefined` if the duration is unknown or the file is not audio. `dtype` is the format of raw samples. */
+export function secondsOf({ bytes, contentType }: Media, dtype?: SampleType): Seconds | Promise<Seconds> {
 	if (isWav(bytes)) return wavSeconds(bytes);
 	const bytesPerSecond = dtype ? dtypeBytesPerSecond(dtype) : rawBytesPerSecond(contentType);
 	return bytesPerSecond === undefined ? readSeconds(bytes) : bytes.length / bytesPerSecond;

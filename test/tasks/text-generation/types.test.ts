@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { textOf } from "../../src/tasks/text-generation.ts";
+import { textOf } from "../../../src/tasks/text-generation/types.ts";
 
 describe("textOf", () => {
 	it("writes one line per text part and omits other parts", () => {

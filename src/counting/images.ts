@@ -1,31 +1,16 @@
-/** Quantities of generated and input images. Sizes are read from headers; nothing is decoded. */
+/** Quantities of input images. Sizes are read from headers; nothing is decoded. */
 import { decodeBase64, splitDataUrl } from "../media/base64.ts";
 import { imageSizeOf } from "../media/image-size.ts";
-import type { Model } from "../models/model.ts";
+import type { Media } from "../media/media.ts";
 import type { Quantities, Size } from "../models/neurons.ts";
-import type { ImageInput } from "../tasks/images.ts";
-import type { Media } from "../tasks/media.ts";
 
 /** The size of an image whose header cannot be read. */
 const USUAL_SIZE: Size = { width: 1024, height: 1024 };
-/** Diffusion steps if neither the caller nor the catalogue sets them: the largest default of any model. */
-const USUAL_STEPS = 25;
-
-/** The requested size. Engines may round it to their own block size. */
-export const generatedImages = (
-	{ width, height, steps, images, mask }: ImageInput,
-	{ defaults }: Model,
-): Quantities => ({
-	outputImages: [{ width, height }],
-	inputImages: [...images, ...(mask ? [mask] : [])].map(usualSizeOf),
-	steps: steps ?? numberOf(defaults.num_steps) ?? numberOf(defaults.steps) ?? USUAL_STEPS,
-});
 
 export const inputImage = (image: Media): Quantities => ({ inputImages: [usualSizeOf(image)] });
 
-const usualSizeOf = ({ bytes }: Media): Size => imageSizeOf(bytes) ?? USUAL_SIZE;
-
-const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
+/** The size in the header, else a usual one. */
+export const usualSizeOf = ({ bytes }: Media): Size => imageSizeOf(bytes) ?? USUAL_SIZE;
 
 /** Most formats store the size in the first bytes. A photograph stores camera metadata and a colour profile before it. */
 const HEAD_BYTES = 48 * 1024;

@@ -3,6 +3,7 @@
  * and replies have OpenAI's wire shapes (platform.openai.com/docs/api-reference/chat), because most engines use them and
  * then no conversion is needed.
  */
+import type { Usage } from "../../core/usage.ts";
 
 export interface ContentPart {
 	type: "text" | "image_url" | "input_audio" | "file" | "refusal";
@@ -129,14 +130,6 @@ export interface Verbatim {
 	messages: number;
 	/** The first part of `body` that this format cannot express. If set, only backends of this dialect can answer. */
 	unread?: string;
-}
-
-export interface Usage {
-	prompt_tokens: number;
-	completion_tokens: number;
-	total_tokens: number;
-	prompt_tokens_details?: { cached_tokens?: number | null } | null;
-	completion_tokens_details?: { reasoning_tokens?: number | null } | null;
 }
 
 export interface AssistantMessage {

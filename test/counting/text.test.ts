@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { codePoints, utf8Length, writeJson } from "../../src/metering/text.ts";
+import { codePoints, utf8Length, writeJson } from "../../src/counting/text.ts";
 
 /** Of one to four bytes in UTF-8, and halves of pairs. */
 const characters = fc.string({ unit: fc.constantFrom(..."aé人\u{1f600}", "\ud83d", "\ude00") });

@@ -3,7 +3,7 @@
  * conversation or into segments of the audio. All times are seconds from the start of the audio. The arrival time of the
  * audio has no effect on the result.
  */
-import type { Word } from "./audio.ts";
+import type { Word } from "../speech-recognition/types.ts";
 
 export interface LiveTranscriptionInput {
 	/** Format of the samples. Default: the audio has a container that declares it. */

@@ -2,7 +2,6 @@
  * Computes the duration of uncompressed audio: WAV files (Multimedia Programming Interface and Data Specifications 1.0),
  * and raw samples whose media type declares the format (`audio/pcm`, `audio/l16;rate=16000;channels=1`, `audio/mulaw`, …).
  */
-import type { TurnInput } from "../tasks/audio.ts";
 
 const CHUNK_HEAD_BYTES = 8;
 const FILE_HEAD_BYTES = 12;
@@ -83,8 +82,9 @@ export function rawBytesPerSecond(contentType: string | undefined): number | und
 	return (rate * (setting(MAX_CHANNELS, "channels") ?? 1) * raw.bits) / 8;
 }
 
-/** Bytes per sample of turn detection: one channel at 16 kHz. */
-const DTYPE_BYTES: Record<NonNullable<TurnInput["dtype"]>, number> = { uint8: 1, float32: 4, float64: 8 };
+/** Formats of raw samples without a media type: one channel at 16 kHz. */
+export type SampleType = "uint8" | "float32" | "float64";
 
-export const dtypeBytesPerSecond = (dtype: NonNullable<TurnInput["dtype"]>): number =>
-	DTYPE_BYTES[dtype] * USUAL_RATE_HZ;
+const SAMPLE_BYTES: Record<SampleType, number> = { uint8: 1, float32: 4, float64: 8 };
+
+export const dtypeBytesPerSecond = (dtype: SampleType): number => SAMPLE_BYTES[dtype] * USUAL_RATE_HZ;

@@ -1,12 +1,11 @@
 /** Adds the parts of a prompt or a reply to a token tally. */
-import type { DecisionInput } from "../tasks/decision.ts";
-import type { AssistantMessage, ChatCompletion, ChatInput, ContentPart } from "../tasks/text-generation.ts";
-import { bytesOfBase64, sizeOfUrl } from "./images.ts";
-import type { Tally } from "./tally.ts";
+
+import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";
+import type { Tally } from "../../counting/tally.ts";
+import type { AssistantMessage, ChatCompletion, ChatInput, ContentPart } from "./types.ts";
 
 /** Formats of `input_audio` that are not compressed. */
 const SAMPLES = new Set(["wav", "pcm16", "pcm"]);
-const WAV_URL = /^data:audio\/(x-|vnd\.)?wave?[;,]/i;
 /** A template adds an introduction to the tools and the instructions for calling them. */
 const TOOLS_INTRODUCTION_PARTS = 12;
 
@@ -64,20 +63,4 @@ function tallyMessage(message: AssistantMessage, tally: Tally): void {
 		tally.text(called.name);
 		tally.text(called.arguments);
 	}
-}
-
-export function tallyDecision(
-	{ state, questions, images, audio, videos }: DecisionInput,
-	tally: Tally,
-): void {
-	tally.opening();
-	tally.marks(2);
-	tally.json(state);
-	for (const question of Object.values(questions)) {
-		tally.marks(2);
-		tally.json(question);
-	}
-	for (const url of images) tally.image(sizeOfUrl(url));
-	for (const url of audio) tally.sound(bytesOfBase64(url), WAV_URL.test(url) ? "samples" : "compressed");
-	for (const url of videos) tally.video(bytesOfBase64(url));
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { approximateTokens, TokenCount } from "../../src/metering/token-estimate.ts";
+import { approximateTokens, TokenCount } from "../../src/counting/token-estimate.ts";
 
 const tokens = (text: string): number => approximateTokens([text]);
 

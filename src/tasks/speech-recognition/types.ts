@@ -1,0 +1,39 @@
+/** Input and output of speech recognition. */
+import type { Media } from "../../media/media.ts";
+
+export interface TranscriptionInput {
+	audio: Media;
+	/** `translate` writes English, whatever the language of the audio. */
+	task: "transcribe" | "translate";
+	language?: string;
+	/** Text that sets the vocabulary and the style. */
+	prompt?: string;
+	temperature?: number;
+}
+
+export interface Word {
+	word: string;
+	/** Seconds from the start. */
+	start: number;
+	end: number;
+	confidence?: number;
+}
+
+export interface TranscriptSegment {
+	start: number;
+	end: number;
+	text: string;
+	temperature?: number;
+	avg_logprob?: number;
+	compression_ratio?: number;
+	no_speech_prob?: number;
+}
+
+export interface Transcript {
+	text: string;
+	language?: string;
+	/** Seconds. */
+	duration?: number;
+	segments?: TranscriptSegment[];
+	words?: Word[];
+}
