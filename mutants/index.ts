@@ -1,64 +1,38 @@
 /**
- * `npm run mutants`: how many small bugs the tests notice. Bugs are put into the sources one at a time, in a copy of the
- * project, and the tests that mirror the file are run: a few seconds for each bug.
+ * `npm run mutants`: how many small bugs the tests notice. Each bug (mutant) is put into a copy of the project, one at a
+ * time, and the tests that mirror the file are run: a few seconds for each mutant.
  *
- *     npm run mutants -- --only src/accounts --sample 50 --seed 7
+ *     npm run mutants -- --only accounts --sample 50 --seed 7
  *
- * Bugs that no test can see, because the program behaves the same, are listed in `equivalent.json` with the reason.
+ * Mutants that no test can notice, because the program behaves the same, are in `equivalent.json` with the reason.
  */
-import { existsSync, globSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { ROOT } from "../scripts/worker.ts";
 import { progressTo } from "../soak/progress.ts";
 import { Random } from "../soak/random.ts";
-import { type Mutant, mutantsOf } from "./operators.ts";
+import { AREAS } from "./areas.ts";
+import { type Candidate, candidatesIn, choose, isEquivalent, mirroredTests } from "./candidates.ts";
+import { Journal } from "./journal.ts";
 import { Sandbox, type Verdict } from "./sandbox.ts";
-import { TESTS_OF } from "./tests-of.ts";
 
-const DEFAULTS = {
-	only: [
-		"src/accounts",
-		"src/fleet",
-		"src/pipeline",
-		"src/backends",
-		"src/streams",
-		"src/http/authenticate.ts",
-		"src/http/body.ts",
-	],
-	sample: "100",
-	seed: "1",
-	"at-least": "95",
-};
-/** Its behaviour is a matter of taste. */
-const SKIPPED = "src/backends/simulator/";
+const DEFAULTS = { sample: "25", seed: "1", "at-least": "95" };
 
 const USAGE = `npm run mutants -- [options]
 
-  --only PATH       a file or folder to put bugs into; may be repeated (accounts, pipeline, backends, streams, authentication)
-  --sample N        how many bugs, chosen at random (${DEFAULTS.sample}); 0 for all
+  --only AREA       ${Object.keys(AREAS).join(", ")}; or a file or folder; may be repeated (all areas)
+  --sample N        mutants of each area, chosen at random (${DEFAULTS.sample}); 0 for all
   --seed N          of the choice (${DEFAULTS.seed})
-  --at-least N      per cent that must be noticed, or the exit code is 1 (${DEFAULTS["at-least"]})
-  --related         where the mirrored tests notice nothing, all worker tests that reach the file
-  --list            names the bugs and runs nothing`;
+  --at-least N      per cent of each area that must be killed, or the exit code is 1 (${DEFAULTS["at-least"]})
+  --related         where the mirrored tests pass, run all worker tests that import the file
+  --resume          skip what an earlier run killed; .mutants.jsonl has its verdicts
+  --list            print the mutants and run nothing`;
 
-interface Candidate extends Mutant {
-	file: string;
-}
-
-/** Tests without a bug. */
-interface Clean {
+/** A run of tests without a mutant. */
+interface CleanRun {
 	verdict: Verdict;
 	milliseconds: number;
-}
-
-interface Equivalent {
-	file: string;
-	/** The line with the bug's place, without its indentation. */
-	line: string;
-	replacement: string;
-	reason: string;
 }
 
 const text = (byDefault: string) => ({ type: "string", default: byDefault }) as const;
@@ -69,6 +43,7 @@ const options = readOptions(
 		seed: text(DEFAULTS.seed),
 		"at-least": text(DEFAULTS["at-least"]),
 		related: { type: "boolean" },
+		resume: { type: "boolean" },
 		list: { type: "boolean" },
 	},
 	USAGE,
@@ -81,97 +56,90 @@ const wholeNumber = (name: "sample" | "seed" | "at-least"): number => {
 };
 const [sample, seed, atLeast] = [wholeNumber("sample"), wholeNumber("seed"), wholeNumber("at-least")];
 
-const equivalents: Equivalent[] = JSON.parse(readFileSync(join(ROOT, "mutants/equivalent.json"), "utf8"));
-const candidates = (options.only ?? DEFAULTS.only).flatMap(sourcesIn).flatMap(candidatesIn);
-if (candidates.length === 0) stopWith("--only: there are no sources to put a bug into");
-const chosen = choose(candidates.filter((candidate) => !isEquivalent(candidate)));
-console.log(`${chosen.length} bugs of ${candidates.length}, seed ${seed}`);
+const samples = (options.only ?? Object.keys(AREAS)).map((area) => {
+	const candidates = candidatesIn(area);
+	if (candidates.length === 0) stopWith(`--only: there is nothing to mutate in ${area}`);
+	const mutants = choose(
+		candidates.filter((candidate) => !isEquivalent(candidate)),
+		sample,
+		new Random(seed),
+	);
+	return { area, mutants, total: candidates.length };
+});
 if (options.list) {
-	for (const candidate of chosen) console.log(describe(candidate));
+	for (const { mutants } of samples) for (const mutant of mutants) console.log(describe(mutant));
 	process.exit(0);
 }
 process.exit(await judgeAll(new Sandbox(ROOT)));
 
 async function judgeAll(sandbox: Sandbox): Promise<number> {
 	process.once("SIGINT", () => process.exit(130));
+	process.once("SIGTERM", () => process.exit(143));
 	process.once("exit", () => sandbox.remove());
-	const progress = progressTo(process.stdout);
-	const survivors: Candidate[] = [];
-	const unmutated = new Map<string, Clean>();
-	for (const [index, candidate] of chosen.entries()) {
-		progress(index, chosen.length, `${candidate.file}:${candidate.line}`);
-		if (await survives(sandbox, candidate, unmutated)) {
-			survivors.push(candidate);
-			console.log(`\nsurvived  ${describe(candidate)}`);
+	const journal = new Journal(join(ROOT, ".mutants.jsonl"), { resume: options.resume === true });
+	const cleanRuns = new Map<string, CleanRun>();
+	const summary: string[] = [];
+	let enough = true;
+	for (const { area, mutants, total } of samples) {
+		console.log(`${area}: ${mutants.length} of ${total} mutants, seed ${seed}`);
+		const survivors: Candidate[] = [];
+		let timeouts = 0;
+		const progress = progressTo(process.stdout);
+		for (const [index, mutant] of mutants.entries()) {
+			progress(index, mutants.length, `${mutant.file}:${mutant.line}`);
+			const known = journal.killed(mutant.file, mutant.source, mutant);
+			const verdict = known ?? (await judge(sandbox, mutant, cleanRuns));
+			if (!known) journal.record(mutant.file, mutant.source, { mutant, verdict });
+			if (verdict === "timeout") timeouts++;
+			if (verdict !== "survived") continue;
+			survivors.push(mutant);
+			console.log(`\nsurvived  ${describe(mutant)}`);
 		}
+		const killed = mutants.length - survivors.length;
+		const share = (100 * killed) / mutants.length;
+		enough &&= share >= atLeast;
+		summary.push(
+			`${area}: ${killed} of ${mutants.length} killed (${share.toFixed(1)} %), ${timeouts} of them by a timeout`,
+			...survivors.map((survivor) => `  survived  ${describe(survivor)}`),
+		);
 	}
-	const share = (100 * (chosen.length - survivors.length)) / chosen.length;
-	console.log(
-		`\n${chosen.length - survivors.length} of ${chosen.length} were noticed (${share.toFixed(1)} %).`,
-	);
-	for (const survivor of survivors) console.log(`  ${describe(survivor)}`);
-	return share >= atLeast ? 0 : 1;
+	console.log(`\n${summary.join("\n")}`);
+	return enough ? 0 : 1;
 }
 
-async function survives(
+async function judge(
 	sandbox: Sandbox,
-	candidate: Candidate,
-	unmutated: Map<string, Clean>,
-): Promise<boolean> {
-	for (const tests of [mirrored(candidate.file), options.related ? ["related", candidate.file] : []]) {
+	mutant: Candidate,
+	cleanRuns: Map<string, CleanRun>,
+): Promise<Verdict> {
+	for (const tests of [mirroredTests(mutant.file), options.related ? ["related", mutant.file] : []]) {
 		if (tests.length === 0) continue;
-		const key = tests.join(" ");
-		// Tests that fail without a bug would notice every bug.
-		const startedAt = Date.now();
-		const clean = unmutated.get(key) ?? {
-			verdict: await sandbox.run(tests),
-			milliseconds: Date.now() - startedAt,
-		};
-		unmutated.set(key, clean);
-		if (clean.verdict !== "survived") stopWith(`\nThe tests fail without a bug: vitest ${key}`);
-		// An endless loop; the first run included the start of vitest.
-		const timeoutMs = 20_000 + 4 * clean.milliseconds;
-		if ((await sandbox.judge(candidate.file, candidate, { tests, timeoutMs })) !== "survived") return false;
+		const clean = await runClean(sandbox, tests, cleanRuns);
+		// For an endless loop; the first clean run includes the start of vitest.
+		const timeoutMs = 15_000 + 3 * clean.milliseconds;
+		const verdict = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs });
+		if (verdict !== "survived") return verdict;
 	}
-	return true;
+	return "survived";
 }
 
-/** The files of tests of a source: those that are listed, of its name, or in a folder of its name. */
-function mirrored(file: string): readonly string[] {
-	const known = TESTS_OF[file];
-	if (known) return known;
-	const place = file.replace(/^src\//, "test/").replace(/\.ts$/, "");
-	const folder = dirname(place);
-	const all = [`${place}.test.ts`, `${place}-*.test.ts`, `${place}/*.test.ts`];
-	// A file without a test of its own is tested with its folder.
-	const own = globSync(all, { cwd: ROOT });
-	return own.length > 0 ? own : globSync([`${folder}/*.test.ts`, `${folder}.test.ts`], { cwd: ROOT });
-}
-
-function sourcesIn(path: string): string[] {
-	if (!existsSync(join(ROOT, path))) stopWith(`--only: there is no ${path}`);
-	const files = path.endsWith(".ts") ? [path] : globSync(`${path}/**/*.ts`, { cwd: ROOT });
-	return files
-		.filter((file) => !file.startsWith(SKIPPED) && basename(file) !== "worker-configuration.d.ts")
-		.sort();
-}
-
-function candidatesIn(file: string): Candidate[] {
-	return mutantsOf(file, readFileSync(join(ROOT, file), "utf8")).map((mutant) => ({ ...mutant, file }));
-}
-
-function choose(all: readonly Candidate[]): Candidate[] {
-	if (sample === 0 || sample >= all.length) return [...all];
-	const random = new Random(seed);
-	const pool = [...all];
-	return Array.from({ length: sample }, () => pool.splice(random.int(0, pool.length - 1), 1)).flat();
-}
-
-function isEquivalent({ file, line, replacement }: Candidate): boolean {
-	const source = readFileSync(join(ROOT, file), "utf8").split("\n")[line - 1]?.trim();
-	return equivalents.some(
-		(known) => known.file === file && known.line === source && known.replacement === replacement,
-	);
+/** Tests that fail without a mutant would kill every mutant. They run twice, because a busy machine may fail them once. */
+async function runClean(
+	sandbox: Sandbox,
+	tests: readonly string[],
+	cleanRuns: Map<string, CleanRun>,
+): Promise<CleanRun> {
+	const key = tests.join(" ");
+	const earlier = cleanRuns.get(key);
+	if (earlier) return earlier;
+	for (let attempt = 1; ; attempt++) {
+		const startedAt = Date.now();
+		const verdict = await sandbox.run(tests);
+		const clean = { verdict, milliseconds: Date.now() - startedAt };
+		cleanRuns.set(key, clean);
+		if (verdict === "survived") return clean;
+		if (attempt === 2) stopWith(`\nThe tests fail without a mutant: vitest ${key}`);
+	}
 }
 
 function describe({ file, line, original, replacement }: Candidate): string {

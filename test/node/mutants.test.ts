@@ -1,5 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { AREAS } from "../../mutants/areas.ts";
+import { candidatesIn, choose, describes, EQUIVALENTS } from "../../mutants/candidates.ts";
+import { Journal } from "../../mutants/journal.ts";
 import { mutantsOf } from "../../mutants/operators.ts";
+import { TESTS_OF } from "../../mutants/tests-of.ts";
+import { Random } from "../../soak/random.ts";
 
 /** Each mutant as the whole text with the bug in it. */
 const mutated = (source: string): string[] =>
@@ -40,5 +48,76 @@ describe("mutants", () => {
 
 	it("are refused where the source cannot be parsed", () => {
 		expect(() => mutantsOf("a.ts", "const a = ;")).toThrow("a.ts: ");
+	});
+});
+
+describe("areas", () => {
+	it.each(Object.keys(AREAS))("%s has sources", (area) => {
+		expect(candidatesIn(area).length).toBeGreaterThan(100);
+	});
+
+	it("leave the simulator out", () => {
+		expect(candidatesIn("backends").filter(({ file }) => file.includes("simulator"))).toEqual([]);
+	});
+
+	it("give the same sample for the same seed, without repetition", () => {
+		const all = candidatesIn("dispatch");
+		const sample = choose(all, 50, new Random(3));
+		expect(choose(all, 50, new Random(3))).toEqual(sample);
+		expect(new Set(sample).size).toBe(50);
+		expect(choose(all, 0, new Random(3))).toEqual(all);
+	});
+});
+
+describe("lists", () => {
+	it.each(EQUIVALENTS)("equivalent: $file $line -> $replacement", (equivalent) => {
+		const matches = candidatesIn(equivalent.file).filter((mutant) => describes(equivalent, mutant));
+		expect(matches).toHaveLength(1);
+	});
+
+	it.each(Object.entries(TESTS_OF))("tests of %s", (source, tests) => {
+		expect([source, ...tests].filter((file) => !existsSync(file))).toEqual([]);
+	});
+});
+
+describe("an equivalent mutant", () => {
+	const known = {
+		file: "a.ts",
+		line: "if (b)\na = 1;",
+		original: "1",
+		replacement: "0",
+		reason: "",
+	};
+	const mutants = (source: string) =>
+		mutantsOf("a.ts", source).map((mutant) => ({ ...mutant, file: "a.ts", source }));
+
+	it("is found by the text of its lines, wherever they are", () => {
+		const found = mutants("// moved\n\tif (c)\n\t\ta = 1;\n\tif (b)\n\t\ta = 1;").filter((mutant) =>
+			describes(known, mutant),
+		);
+		expect(found.map(({ line }) => line)).toEqual([5]);
+	});
+
+	it("is another one where the replacement is another", () => {
+		const [mutant] = mutants("if (b)\na = 2;").filter(({ original }) => original === "2");
+		expect(mutant && describes(known, mutant)).toBe(false);
+	});
+});
+
+describe("the journal", () => {
+	it("has the verdicts of an earlier run, but for survivors and other texts", () => {
+		const folder = mkdtempSync(join(tmpdir(), "journal-"));
+		onTestFinished(() => rmSync(folder, { recursive: true }));
+		const path = join(folder, "journal.jsonl");
+		const mutant = { start: 4, end: 5, replacement: "0", line: 1, original: "1" };
+		const other = { ...mutant, replacement: "2" };
+		const first = new Journal(path, { resume: false });
+		first.record("a.ts", "b = 1", { mutant, verdict: "timeout" });
+		first.record("a.ts", "b = 1", { mutant: other, verdict: "survived" });
+		const resumed = new Journal(path, { resume: true });
+		expect(resumed.killed("a.ts", "b = 1", mutant)).toBe("timeout");
+		expect(resumed.killed("a.ts", "b = 1", other)).toBeUndefined();
+		expect(resumed.killed("a.ts", "b = 1;", mutant)).toBeUndefined();
+		expect(new Journal(path, { resume: false }).killed("a.ts", "b = 1", mutant)).toBeUndefined();
 	});
 });

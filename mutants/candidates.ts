@@ -1,0 +1,70 @@
+/** The mutants of an area, which of them are equivalent to the source, and the tests that mirror a source. */
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ROOT } from "../scripts/worker.ts";
+import type { Random } from "../soak/random.ts";
+import { AREAS, EXCLUDED } from "./areas.ts";
+import { type Mutant, mutantsOf } from "./operators.ts";
+import { TESTS_OF } from "./tests-of.ts";
+
+export interface Candidate extends Mutant {
+	file: string;
+	/** The text of the file. */
+	source: string;
+}
+
+/** A mutant that behaves as the source does. It is found by its text, so that edits elsewhere in the file do not matter. */
+export interface Equivalent {
+	file: string;
+	/** The line of the replaced text without its indentation, and as many lines before it as make it unique. */
+	line: string;
+	original: string;
+	replacement: string;
+	reason: string;
+}
+
+/** @param area the name of an area, a file, a folder, or a pattern. */
+export function candidatesIn(area: string): Candidate[] {
+	const paths = AREAS[area] ?? [area.endsWith(".ts") ? area : `${area}/**/*.ts`];
+	const files = globSync([...paths], { cwd: ROOT, exclude: [...EXCLUDED, "**/*.d.ts"] }).sort();
+	return [...new Set(files)].flatMap((file) => {
+		const source = readFileSync(join(ROOT, file), "utf8");
+		return mutantsOf(file, source).map((mutant) => ({ ...mutant, file, source }));
+	});
+}
+
+/** As many as `count` of them, each with the same probability; all where `count` is 0. */
+export function choose(all: readonly Candidate[], count: number, random: Random): Candidate[] {
+	if (count === 0 || count >= all.length) return [...all];
+	const pool = [...all];
+	return Array.from({ length: count }, () => pool.splice(random.int(0, pool.length - 1), 1)).flat();
+}
+
+export const EQUIVALENTS: readonly Equivalent[] = JSON.parse(
+	readFileSync(join(ROOT, "mutants/equivalent.json"), "utf8"),
+);
+
+export const isEquivalent = (mutant: Candidate): boolean =>
+	EQUIVALENTS.some((equivalent) => describes(equivalent, mutant));
+
+export function describes(equivalent: Equivalent, { file, source, line, original, replacement }: Candidate) {
+	const count = equivalent.line.split("\n").length;
+	const lines = source.split("\n").slice(line - count, line);
+	return (
+		equivalent.file === file &&
+		equivalent.original === original &&
+		equivalent.replacement === replacement &&
+		equivalent.line === lines.map((text) => text.trim()).join("\n")
+	);
+}
+
+/** The test files of a source: those that are listed, of its name, in a folder of its name, or in its own folder. */
+export function mirroredTests(file: string): readonly string[] {
+	const listed = TESTS_OF[file];
+	if (listed) return listed;
+	const place = file.replace(/^src\//, "test/").replace(/\.ts$/, "");
+	const own = globSync([`${place}.test.ts`, `${place}-*.test.ts`, `${place}/*.test.ts`], { cwd: ROOT });
+	if (own.length > 0) return own;
+	const folder = dirname(place);
+	return globSync([`${folder}/*.test.ts`, `${folder}.test.ts`], { cwd: ROOT });
+}

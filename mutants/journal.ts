@@ -1,0 +1,41 @@
+/** The verdicts of earlier runs, so that a run can be resumed: one JSON object a line. */
+import { createHash } from "node:crypto";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { Mutant } from "./operators.ts";
+import type { Verdict } from "./sandbox.ts";
+
+interface JournalLine {
+	key: string;
+	verdict: Verdict;
+}
+
+export class Journal {
+	readonly #path: string;
+	readonly #verdicts: Map<string, Verdict>;
+
+	/** @param resume whether verdicts in the file count; otherwise the file begins anew. */
+	constructor(path: string, { resume }: { resume: boolean }) {
+		this.#path = path;
+		const lines = resume && existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
+		const read = lines.map((line): JournalLine => JSON.parse(line));
+		this.#verdicts = new Map(read.map(({ key, verdict }) => [key, verdict]));
+		if (!resume) writeFileSync(path, "");
+	}
+
+	/** A verdict on the same mutant of the same text. A survivor is judged again: the tests may have changed. */
+	killed(file: string, source: string, mutant: Mutant): Verdict | undefined {
+		const verdict = this.#verdicts.get(keyOf(file, source, mutant));
+		return verdict === "survived" ? undefined : verdict;
+	}
+
+	record(file: string, source: string, { mutant, verdict }: { mutant: Mutant; verdict: Verdict }): void {
+		const line: JournalLine = { key: keyOf(file, source, mutant), verdict };
+		appendFileSync(this.#path, `${JSON.stringify(line)}\n`);
+	}
+}
+
+function keyOf(file: string, source: string, { start, end, replacement }: Mutant): string {
+	return createHash("sha256")
+		.update(JSON.stringify([file, source, start, end, replacement]))
+		.digest("base64url");
+}
