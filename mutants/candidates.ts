@@ -11,6 +11,8 @@ export interface Candidate extends Mutant {
 	file: string;
 	/** The text of the file. */
 	source: string;
+	/** The test files that mirror it. */
+	tests: readonly string[];
 }
 
 /** A mutant that behaves as the source does. It is found by its text, so that edits elsewhere in the file do not matter. */
@@ -29,7 +31,8 @@ export function candidatesIn(area: string): Candidate[] {
 	const files = globSync([...paths], { cwd: ROOT, exclude: [...EXCLUDED, "**/*.d.ts"] }).sort();
 	return [...new Set(files)].flatMap((file) => {
 		const source = readFileSync(join(ROOT, file), "utf8");
-		return mutantsOf(file, source).map((mutant) => ({ ...mutant, file, source }));
+		const tests = mirroredTests(file);
+		return mutantsOf(file, source).map((mutant) => ({ ...mutant, file, source, tests }));
 	});
 }
 
@@ -47,7 +50,10 @@ export const EQUIVALENTS: readonly Equivalent[] = JSON.parse(
 export const isEquivalent = (mutant: Candidate): boolean =>
 	EQUIVALENTS.some((equivalent) => describes(equivalent, mutant));
 
-export function describes(equivalent: Equivalent, { file, source, line, original, replacement }: Candidate) {
+export function describes(
+	equivalent: Equivalent,
+	{ file, source, line, original, replacement }: Omit<Candidate, "tests">,
+) {
 	const count = equivalent.line.split("\n").length;
 	const lines = source.split("\n").slice(line - count, line);
 	return (
@@ -59,7 +65,7 @@ export function describes(equivalent: Equivalent, { file, source, line, original
 }
 
 /** The test files of a source: those that are listed, of its name, in a folder of its name, or in its own folder. */
-export function mirroredTests(file: string): readonly string[] {
+function mirroredTests(file: string): readonly string[] {
 	const listed = TESTS_OF[file];
 	if (listed) return listed;
 	const place = file.replace(/^src\//, "test/").replace(/\.ts$/, "");

@@ -13,7 +13,7 @@ import { ROOT } from "../scripts/worker.ts";
 import { progressTo } from "../soak/progress.ts";
 import { Random } from "../soak/random.ts";
 import { AREAS } from "./areas.ts";
-import { type Candidate, candidatesIn, choose, isEquivalent, mirroredTests } from "./candidates.ts";
+import { type Candidate, candidatesIn, choose, isEquivalent } from "./candidates.ts";
 import { Journal } from "./journal.ts";
 import { Sandbox, type Verdict } from "./sandbox.ts";
 
@@ -112,7 +112,7 @@ async function judge(
 	mutant: Candidate,
 	cleanRuns: Map<string, CleanRun>,
 ): Promise<Verdict> {
-	for (const tests of [mirroredTests(mutant.file), options.related ? ["related", mutant.file] : []]) {
+	for (const tests of [mutant.tests, options.related ? ["related", mutant.file] : []]) {
 		if (tests.length === 0) continue;
 		const clean = await runClean(sandbox, tests, cleanRuns);
 		// For an endless loop; the first clean run includes the start of vitest.

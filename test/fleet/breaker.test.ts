@@ -122,6 +122,11 @@ describe("Breaker", () => {
 		worked.learn(other);
 		expect(worked.standing(2000)).toBe("closed");
 
+		// Calls from before the circuit opened elsewhere change nothing here.
+		breaker.begin(1_100, 999);
+		breaker.succeed(1_100, 999);
+		expect(breaker.standing(2000)).toBe("open");
+
 		breaker.learn({ openedAt: 900, restsUntil: 900 + 5_000, workedAt: 1700 });
 		expect(breaker.standing(2000)).toBe("closed");
 	});

@@ -87,4 +87,11 @@ describe("Windows", () => {
 		windows.forget(61_000);
 		expect(windows.used(KEY, 2_000)).toBe(0);
 	});
+
+	it("keeps a window with one request of the last minute", () => {
+		const windows = new Windows();
+		windows.count([KEY], 1_000);
+		windows.forget(60_999);
+		expect(windows.used(KEY, 60_999)).toBe(1);
+	});
 });

@@ -333,17 +333,21 @@ describe("several choices of llama.cpp, which counts one", () => {
 			finish_reason: "stop",
 			...more,
 		});
-		const counted = async (other: object) => {
+		const counted = async (other: object, input: object = {}) => {
 			const reply = {
 				...JSON.parse(twoChoicesJson),
 				choices: [said("one two three four"), other],
 				usage: { prompt_tokens: 43, completion_tokens: 8, total_tokens: 51 },
 			};
-			return (await outputOf(ask("text-generation", { ...HI, n: 2 }, () => json(reply)))).usage
+			return (await outputOf(ask("text-generation", { ...HI, n: 2, ...input }, () => json(reply)))).usage
 				?.completion_tokens;
 		};
 		expect(await counted(said("one two", { logprobs: { content: [{}, {}, {}] } }))).toBe(8 + 3);
 		expect(await counted(said("one two"))).toBe(8 + 4);
+		// The bound is the count of a choice that reached it only.
+		expect(await counted(said("one two"), { max_tokens: 8 })).toBe(8 + 4);
+		expect(await counted(said("one two", { finish_reason: "length" }))).toBe(8 + 4);
+		expect(await counted(said("one two", { finish_reason: "length" }), { max_tokens: 6 })).toBe(8 + 6);
 	});
 
 	it("are added up in a stream, as they end", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { shares } from "../../../src/backends/openai/prompted.ts";
 import type { TaskInput, TaskName } from "../../../src/tasks/task.ts";
 import answered from "../../fixtures/openai/llama-cpp/json-schema.json?raw";
 import { failureOf, json } from "../upstream.ts";
@@ -178,5 +179,19 @@ describe("text classification", () => {
 describe("turn detection", () => {
 	it("is not offered", () => {
 		expect(() => ask("turn-detection", { audio: { bytes: new Uint8Array() } }, () => says(""))).toThrow();
+	});
+});
+
+describe("shares", () => {
+	it.each([
+		[[1], [1]],
+		[
+			[1, 3],
+			[0.25, 0.75],
+		],
+		[[0, 0], undefined],
+		[[], undefined],
+	])("of %j are %j", (percents, expected) => {
+		expect(shares(percents)).toEqual(expected);
 	});
 });
