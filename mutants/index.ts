@@ -25,15 +25,8 @@ const USAGE = `npm run mutants -- [options]
   --sample N        mutants of each area, chosen at random (${DEFAULTS.sample}); 0 for all
   --seed N          of the choice (${DEFAULTS.seed})
   --at-least N      per cent of each area that must be killed, or the exit code is 1 (${DEFAULTS["at-least"]})
-  --related         where the mirrored tests pass, run all worker tests that import the file
   --resume          skip what an earlier run killed; .mutants.jsonl has its verdicts
   --list            print the mutants and run nothing`;
-
-/** A run of tests without a mutant. */
-interface CleanRun {
-	verdict: Verdict;
-	milliseconds: number;
-}
 
 const text = (byDefault: string) => ({ type: "string", default: byDefault }) as const;
 const options = readOptions(
@@ -42,7 +35,6 @@ const options = readOptions(
 		sample: text(DEFAULTS.sample),
 		seed: text(DEFAULTS.seed),
 		"at-least": text(DEFAULTS["at-least"]),
-		related: { type: "boolean" },
 		resume: { type: "boolean" },
 		list: { type: "boolean" },
 	},
@@ -77,7 +69,8 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 	process.once("SIGTERM", () => process.exit(143));
 	process.once("exit", () => sandbox.remove());
 	const journal = new Journal(join(ROOT, ".mutants.jsonl"), { resume: options.resume === true });
-	const cleanRuns = new Map<string, CleanRun>();
+	const pending = samples.flatMap(({ mutants }) => mutants).filter((mutant) => !journal.killed(mutant));
+	const durations = await cleanDurations(sandbox, pending);
 	const summary: string[] = [];
 	let enough = true;
 	for (const { area, mutants, total } of samples) {
@@ -87,9 +80,9 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 		const progress = progressTo(process.stdout);
 		for (const [index, mutant] of mutants.entries()) {
 			progress(index, mutants.length, `${mutant.file}:${mutant.line}`);
-			const known = journal.killed(mutant.file, mutant.source, mutant);
-			const verdict = known ?? (await judge(sandbox, mutant, cleanRuns));
-			if (!known) journal.record(mutant.file, mutant.source, { mutant, verdict });
+			const known = journal.killed(mutant);
+			const verdict = known ?? (await judge(sandbox, mutant, durations));
+			if (!known) journal.record(mutant, verdict);
 			if (verdict === "timeout") timeouts++;
 			if (verdict !== "survived") continue;
 			survivors.push(mutant);
@@ -107,39 +100,34 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 	return enough ? 0 : 1;
 }
 
-async function judge(
+function judge(
 	sandbox: Sandbox,
 	mutant: Candidate,
-	cleanRuns: Map<string, CleanRun>,
+	durations: Readonly<Record<string, number>>,
 ): Promise<Verdict> {
-	for (const tests of [mutant.tests, options.related ? ["related", mutant.file] : []]) {
-		if (tests.length === 0) continue;
-		const clean = await runClean(sandbox, tests, cleanRuns);
-		// For an endless loop; the first clean run includes the start of vitest.
-		const timeoutMs = 15_000 + 3 * clean.milliseconds;
-		const verdict = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs });
-		if (verdict !== "survived") return verdict;
-	}
-	return "survived";
+	const cleanMs = mutant.tests.reduce((sum, test) => sum + (durations[test] ?? 0), 0);
+	// For an endless loop. The start of the Worker is not in the durations.
+	return sandbox.judge(mutant.file, mutant, { tests: mutant.tests, timeoutMs: 30_000 + 4 * cleanMs });
 }
 
-/** Tests that fail without a mutant would kill every mutant. They run twice, because a busy machine may fail them once. */
-async function runClean(
+/**
+ * Runs the tests of these mutants once without a mutant: tests that fail would kill every mutant. Tests that fail in this
+ * run get a second one of their own, because a busy machine may fail them once.
+ */
+async function cleanDurations(
 	sandbox: Sandbox,
-	tests: readonly string[],
-	cleanRuns: Map<string, CleanRun>,
-): Promise<CleanRun> {
-	const key = tests.join(" ");
-	const earlier = cleanRuns.get(key);
-	if (earlier) return earlier;
-	for (let attempt = 1; ; attempt++) {
-		const startedAt = Date.now();
-		const verdict = await sandbox.run(tests);
-		const clean = { verdict, milliseconds: Date.now() - startedAt };
-		cleanRuns.set(key, clean);
-		if (verdict === "survived") return clean;
-		if (attempt === 2) stopWith(`\nThe tests fail without a mutant: vitest ${key}`);
-	}
+	mutants: readonly Candidate[],
+): Promise<Readonly<Record<string, number>>> {
+	const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))];
+	if (tests.length === 0) return {};
+	console.log(`${tests.length} test files without a mutant`);
+	const first = await sandbox.run(tests);
+	if (first === "timeout") stopWith("The tests without a mutant do not end");
+	const failed = tests.filter((test) => first.milliseconds[test] === undefined);
+	if (failed.length === 0) return first.milliseconds;
+	const second = await sandbox.run(failed);
+	if (second === "timeout" || !second.passed) stopWith(`Tests fail without a mutant: ${failed.join(" ")}`);
+	return { ...first.milliseconds, ...second.milliseconds };
 }
 
 function describe({ file, line, original, replacement }: Candidate): string {

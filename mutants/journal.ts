@@ -1,8 +1,10 @@
 /** The verdicts of earlier runs, so that a run can be resumed: one JSON object a line. */
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Mutant } from "./operators.ts";
+import type { Candidate } from "./candidates.ts";
 import type { Verdict } from "./sandbox.ts";
+
+type Judged = Pick<Candidate, "file" | "source" | "start" | "end" | "replacement">;
 
 interface JournalLine {
 	key: string;
@@ -23,18 +25,18 @@ export class Journal {
 	}
 
 	/** A verdict on the same mutant of the same text. A survivor is judged again: the tests may have changed. */
-	killed(file: string, source: string, mutant: Mutant): Verdict | undefined {
-		const verdict = this.#verdicts.get(keyOf(file, source, mutant));
+	killed(mutant: Judged): Verdict | undefined {
+		const verdict = this.#verdicts.get(keyOf(mutant));
 		return verdict === "survived" ? undefined : verdict;
 	}
 
-	record(file: string, source: string, { mutant, verdict }: { mutant: Mutant; verdict: Verdict }): void {
-		const line: JournalLine = { key: keyOf(file, source, mutant), verdict };
+	record(mutant: Judged, verdict: Verdict): void {
+		const line: JournalLine = { key: keyOf(mutant), verdict };
 		appendFileSync(this.#path, `${JSON.stringify(line)}\n`);
 	}
 }
 
-function keyOf(file: string, source: string, { start, end, replacement }: Mutant): string {
+function keyOf({ file, source, start, end, replacement }: Judged): string {
 	return createHash("sha256")
 		.update(JSON.stringify([file, source, start, end, replacement]))
 		.digest("base64url");

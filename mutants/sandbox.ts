@@ -2,17 +2,17 @@
  * A copy of the project in which one file at a time is wrong. It lies in the project's folder, so that the copy finds the
  * installed packages, and is removed at the end.
  */
-import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Mutant } from "./operators.ts";
-import type { Job } from "./runner.ts";
+import type { Job, TestRun } from "./runner.ts";
 
-/** `killed`: a test failed. `survived`: all passed. `timeout`: the tests did not end, which a person would notice, too. */
+/** `killed`: a test failed. `survived`: all passed. `timeout`: the tests did not end, which counts as killed. */
 export type Verdict = "killed" | "survived" | "timeout";
 
-/** Longer than any set of tests takes on a busy machine. */
-const TIMEOUT_MS = 300_000;
+/** Longer than the tests of all areas take on a busy machine. */
+const TIMEOUT_MS = 600_000;
 
 export class Sandbox {
 	readonly #root: string;
@@ -33,28 +33,28 @@ export class Sandbox {
 			cpSync(join(root, "dist"), join(this.#folder, "dist"), { recursive: true });
 	}
 
-	/** The tests' verdict on the file with this bug. The file is restored. */
+	/** The tests' verdict on the file with this mutant. The file is restored. */
 	async judge(
 		file: string,
 		{ start, end, replacement }: Mutant,
-		{ tests, timeoutMs }: { tests: readonly string[]; timeoutMs?: number },
+		{ tests, timeoutMs }: { tests: readonly string[]; timeoutMs: number },
 	): Promise<Verdict> {
 		const path = join(this.#folder, file);
 		const source = readFileSync(path, "utf8");
 		writeFileSync(path, source.slice(0, start) + replacement + source.slice(end));
 		try {
-			return await this.run(tests, { file: path, ...(timeoutMs !== undefined && { timeoutMs }) });
+			const run = await this.run(tests, { file: path, timeoutMs });
+			return run === "timeout" ? run : run.passed ? "survived" : "killed";
 		} finally {
 			writeFileSync(path, source);
 		}
 	}
 
-	/** @param tests test files; or `related` and sources. @param file the source that has a bug. */
+	/** @param file the source that has a mutant, absolute. */
 	run(
 		tests: readonly string[],
 		{ file, timeoutMs = TIMEOUT_MS }: { file?: string; timeoutMs?: number } = {},
-	): Promise<Verdict> {
-		if (tests[0] === "related") return this.#runRelated(tests);
+	): Promise<TestRun | "timeout"> {
 		const runner =
 			this.#runner ??
 			fork(join(this.#root, "mutants/runner.ts"), [], {
@@ -65,10 +65,10 @@ export class Sandbox {
 		this.#runner = runner;
 		const job: Job = { root: this.#folder, tests, ...(file !== undefined && { file }) };
 		return new Promise((resolve) => {
-			const end = (verdict: Verdict): void => {
+			const end = (run: TestRun | "timeout"): void => {
 				clearTimeout(timer);
 				runner.removeAllListeners();
-				resolve(verdict);
+				resolve(run);
 			};
 			const timer = setTimeout(() => {
 				this.#stopRunner();
@@ -78,30 +78,9 @@ export class Sandbox {
 			// It ends by itself only where the tests cannot even start.
 			runner.once("exit", () => {
 				this.#runner = undefined;
-				end("killed");
+				end({ passed: false, milliseconds: {} });
 			});
 			runner.send(job);
-		});
-	}
-
-	#runRelated(args: readonly string[]): Promise<Verdict> {
-		const vitest = join(this.#root, "node_modules/vitest/vitest.mjs");
-		const command = [vitest, ...args, "--run", "--project", "worker", "--bail", "1"];
-		const child = spawn(process.execPath, command, {
-			cwd: this.#folder,
-			stdio: "ignore",
-			// Its workers are ended with it.
-			detached: true,
-		});
-		return new Promise((resolve) => {
-			const timer = setTimeout(() => {
-				resolve("timeout");
-				endGroup(child);
-			}, TIMEOUT_MS);
-			child.once("exit", (code) => {
-				clearTimeout(timer);
-				resolve(code === 0 ? "survived" : "killed");
-			});
 		});
 	}
 

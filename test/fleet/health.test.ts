@@ -151,6 +151,45 @@ describe("IsolateHealth", () => {
 		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
 	});
 
+	it("reports the calls, the failures and the waiting of each engine", () => {
+		const { clock, isolate } = world();
+		const health = isolate();
+		const first = health.ask(TARGET);
+		clock.now += 250;
+		first.begin();
+		clock.now += 100;
+		first.succeed();
+		const second = health.ask(TARGET);
+		clock.now += 50;
+		second.succeed();
+		health.ask(TARGET).fail();
+		health.ask(TARGET).leave();
+		const named = { backend: "b", url: "https://b.example:8443/v1", model: "n", anyModel: true } as const;
+		for (let i = 0; i < 5; i++) health.ask(named).fail();
+		expect(health.engines()).toEqual([
+			{
+				backend: "a",
+				replica: "a",
+				model: "m",
+				circuit: "closed",
+				requests: 4,
+				failures: 1,
+				begun: 2,
+				waitedMs: 300,
+			},
+			{
+				backend: "b",
+				replica: "b.example:8443",
+				model: "*",
+				circuit: "open",
+				requests: 5,
+				failures: 5,
+				begun: 0,
+				waitedMs: 0,
+			},
+		]);
+	});
+
 	it("counts a trial's end once", () => {
 		const health = world().isolate();
 		for (let i = 0; i < 4; i++) {

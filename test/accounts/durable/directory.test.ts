@@ -22,4 +22,7 @@ it("lists the accounts by their ids, page by page, each once", async () => {
 	const second = await directory.list({ after: "b", limit: 2 });
 	expect(second.accounts.map(({ id }) => id)).toEqual(["c"]);
 	expect(second.next).toBeUndefined();
+	const full = await directory.list({ after: "a", limit: 2 });
+	expect(full.accounts.map(({ id }) => id)).toEqual(["b", "c"]);
+	expect(full.next).toBeUndefined();
 });

@@ -131,6 +131,24 @@ describe("SingleFlight", () => {
 		expect((await Promise.all(others)).map(({ value }) => value)).toEqual(["v", "v"]);
 	});
 
+	it("goes on when a request that waits leaves", async () => {
+		const flights = new Flights<string>();
+		const [{ calls, start }, time] = [work(), world()];
+		const leaving = new AbortController();
+		const first = flights.join("k", never, time, start);
+		const second = flights.join("k", leaving.signal, time, start).catch((error) => error);
+		const third = flights.join("k", never, time, start);
+		leaving.abort();
+		expect(await second).toMatchObject({ key: "aborted" });
+		await time.pass(60_000);
+		expect(calls).toHaveLength(1);
+		calls[0]?.end("v");
+		expect(await Promise.all([first, third])).toEqual([
+			{ value: "v", owner: true },
+			{ value: "v", owner: false },
+		]);
+	});
+
 	it("refuses who has left already", async () => {
 		const { calls, start } = work();
 		await expect(new SingleFlight().join("k", AbortSignal.abort(), world(), start)).rejects.toMatchObject({
