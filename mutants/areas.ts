@@ -1,24 +1,51 @@
-/** The parts of the sources where a bug costs most: paths below the project, which may be patterns. */
-export const AREAS: Readonly<Record<string, readonly string[]>> = {
-	accounts: ["src/objects/**/*.ts"],
-	dispatch: ["src/pipeline/dispatch.ts", "src/pipeline/dispatch/**/*.ts"],
-	backends: ["src/backends/**/*.ts"],
-	streams: [
-		"src/sse.ts",
-		"src/media/pulled-stream.ts",
-		"src/backends/*stream*.ts",
-		"src/backends/*/*stream*.ts",
-		"src/pipeline/meter.ts",
-		"src/pipeline/usage-frames.ts",
-	],
-	authentication: [
-		"src/surfaces/authenticate.ts",
-		"src/surfaces/permissions.ts",
-		"src/surfaces/verified-tokens.ts",
-		"src/objects/tokens.ts",
-		"src/objects/token-*.ts",
-		"src/objects/bearer.ts",
-	],
+/** Parts of the sources where a bug costs most. */
+export interface Area {
+	/** Paths below the project, which may be patterns. */
+	sources: readonly string[];
+	/** Tests that run where those that mirror a source notice nothing. */
+	tests: readonly string[];
+}
+
+export const AREAS: Readonly<Record<string, Area>> = {
+	accounts: {
+		sources: ["src/accounts/**/*.ts", "src/fleet/*.ts"],
+		tests: ["test/accounts/**/*.test.ts", "test/fleet/*.test.ts", "test/surfaces/accounts/*.test.ts"],
+	},
+	dispatch: {
+		sources: ["src/pipeline/dispatch.ts", "src/pipeline/dispatch/**/*.ts"],
+		tests: ["test/pipeline/**/*.test.ts"],
+	},
+	backends: {
+		sources: ["src/backends/**/*.ts"],
+		tests: ["test/backends/*.test.ts", "test/backends/transport/*.test.ts", "test/loop*.test.ts"],
+	},
+	streams: {
+		sources: [
+			"src/streams/*.ts",
+			"src/backends/**/stream.ts",
+			"src/backends/**/*-stream.ts",
+			"src/pipeline/meter.ts",
+			"src/pipeline/usage-frames.ts",
+		],
+		tests: [
+			"test/streams/*.test.ts",
+			"test/backends/transport/*.test.ts",
+			"test/pipeline/*.test.ts",
+			"test/loop*.test.ts",
+		],
+	},
+	authentication: {
+		sources: [
+			"src/http/authenticate.ts",
+			"src/http/permissions.ts",
+			"src/http/verified-tokens.ts",
+			"src/accounts/token-*.ts",
+			"src/accounts/durable/bearer.ts",
+			"src/accounts/durable/token-table.ts",
+			"src/accounts/durable/tokens.ts",
+		],
+		tests: ["test/http/*.test.ts", "test/accounts/durable/*.test.ts", "test/surfaces/accounts/*.test.ts"],
+	},
 };
 
 /** What the simulator generates is not specified. */

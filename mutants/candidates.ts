@@ -11,8 +11,8 @@ export interface Candidate extends Mutant {
 	file: string;
 	/** The text of the file. */
 	source: string;
-	/** The test files that mirror it. */
-	tests: readonly string[];
+	/** The test files that mirror it, and others, which run where the former notice nothing. */
+	tests: readonly (readonly string[])[];
 }
 
 /** A mutant that behaves as the source does. It is found by its text, so that edits elsewhere in the file do not matter. */
@@ -27,11 +27,13 @@ export interface Equivalent {
 
 /** @param area the name of an area, a file, a folder, or a pattern. */
 export function candidatesIn(area: string): Candidate[] {
-	const paths = AREAS[area] ?? [area.endsWith(".ts") ? area : `${area}/**/*.ts`];
+	const paths = AREAS[area]?.sources ?? [area.endsWith(".ts") ? area : `${area}/**/*.ts`];
+	const wider = testFiles(AREAS[area]?.tests ?? []);
 	const files = globSync([...paths], { cwd: ROOT, exclude: [...EXCLUDED, "**/*.d.ts"] }).sort();
 	return [...new Set(files)].flatMap((file) => {
 		const source = readFileSync(join(ROOT, file), "utf8");
-		const tests = mirroredTests(file);
+		const mirrored = mirroredTests(file);
+		const tests = [mirrored, wider.filter((test) => !mirrored.includes(test))];
 		return mutantsOf(file, source).map((mutant) => ({ ...mutant, file, source, tests }));
 	});
 }
@@ -69,8 +71,10 @@ function mirroredTests(file: string): readonly string[] {
 	const listed = TESTS_OF[file];
 	if (listed) return listed;
 	const place = file.replace(/^src\//, "test/").replace(/\.ts$/, "");
-	const own = globSync([`${place}.test.ts`, `${place}-*.test.ts`, `${place}/*.test.ts`], { cwd: ROOT });
+	const own = testFiles([`${place}.test.ts`, `${place}-*.test.ts`, `${place}/*.test.ts`]);
 	if (own.length > 0) return own;
 	const folder = dirname(place);
-	return globSync([`${folder}/*.test.ts`, `${folder}.test.ts`], { cwd: ROOT });
+	return testFiles([`${folder}/*.test.ts`, `${folder}.test.ts`]);
 }
+
+const testFiles = (patterns: readonly string[]): string[] => globSync([...patterns], { cwd: ROOT }).sort();

@@ -1,6 +1,6 @@
 /**
  * `npm run mutants`: how many small bugs the tests notice. Each bug (mutant) is put into a copy of the project, one at a
- * time, and the tests that mirror the file are run: a few seconds for each mutant.
+ * time, and the tests that mirror the file are run, then those of its area: a few seconds for each mutant.
  *
  *     npm run mutants -- --only accounts --sample 50 --seed 7
  *
@@ -70,7 +70,10 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 	process.once("exit", () => sandbox.remove());
 	const journal = new Journal(join(ROOT, ".mutants.jsonl"), { resume: options.resume === true });
 	const pending = samples.flatMap(({ mutants }) => mutants).filter((mutant) => !journal.killed(mutant));
-	const durations = await cleanDurations(sandbox, pending);
+	const durations = new Map<string, number>();
+	const mirrored = [...new Set(pending.flatMap(({ tests: [first = []] }) => first))];
+	console.log(`${mirrored.length} test files without a mutant`);
+	await runClean(sandbox, mirrored, durations);
 	const summary: string[] = [];
 	let enough = true;
 	for (const { area, mutants, total } of samples) {
@@ -100,34 +103,36 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 	return enough ? 0 : 1;
 }
 
-function judge(
-	sandbox: Sandbox,
-	mutant: Candidate,
-	durations: Readonly<Record<string, number>>,
-): Promise<Verdict> {
-	const cleanMs = mutant.tests.reduce((sum, test) => sum + (durations[test] ?? 0), 0);
-	// For an endless loop. The start of the Worker is not in the durations.
-	return sandbox.judge(mutant.file, mutant, { tests: mutant.tests, timeoutMs: 30_000 + 4 * cleanMs });
+async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string, number>): Promise<Verdict> {
+	for (const tests of mutant.tests) {
+		if (tests.length === 0) continue;
+		await runClean(sandbox, tests, durations);
+		const cleanMs = tests.reduce((sum, test) => sum + (durations.get(test) ?? 0), 0);
+		// For an endless loop. The start of the Worker is not in the durations.
+		const timeoutMs = 30_000 + 4 * cleanMs;
+		const verdict = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs });
+		if (verdict !== "survived") return verdict;
+	}
+	return "survived";
 }
 
 /**
- * Runs the tests of these mutants once without a mutant: tests that fail would kill every mutant. Tests that fail in this
- * run get a second one of their own, because a busy machine may fail them once.
+ * Runs each test file once without a mutant and notes how long it takes: tests that fail would kill every mutant. Tests
+ * that fail get a second run of their own, because a busy machine may fail them once.
  */
-async function cleanDurations(
+async function runClean(
 	sandbox: Sandbox,
-	mutants: readonly Candidate[],
-): Promise<Readonly<Record<string, number>>> {
-	const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))];
-	if (tests.length === 0) return {};
-	console.log(`${tests.length} test files without a mutant`);
-	const first = await sandbox.run(tests);
-	if (first === "timeout") stopWith("The tests without a mutant do not end");
-	const failed = tests.filter((test) => first.milliseconds[test] === undefined);
-	if (failed.length === 0) return first.milliseconds;
-	const second = await sandbox.run(failed);
-	if (second === "timeout" || !second.passed) stopWith(`Tests fail without a mutant: ${failed.join(" ")}`);
-	return { ...first.milliseconds, ...second.milliseconds };
+	tests: readonly string[],
+	durations: Map<string, number>,
+): Promise<void> {
+	for (let attempt = 1; ; attempt++) {
+		const missing = tests.filter((test) => !durations.has(test));
+		if (missing.length === 0) return;
+		if (attempt > 2) stopWith(`\nTests fail without a mutant: ${missing.join(" ")}`);
+		const run = await sandbox.run(missing);
+		if (run === "timeout") stopWith(`\nTests without a mutant do not end: ${missing.join(" ")}`);
+		for (const [test, milliseconds] of Object.entries(run.milliseconds)) durations.set(test, milliseconds);
+	}
 }
 
 function describe({ file, line, original, replacement }: Candidate): string {

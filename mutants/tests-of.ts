@@ -9,6 +9,11 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/durable/ledger.test.ts",
 		"test/accounts/durable/refusals.test.ts",
 	],
+	"src/accounts/durable/judged-refusal.ts": [
+		"test/accounts/client/accounts.test.ts",
+		"test/accounts/durable/refusals.test.ts",
+	],
+	"src/accounts/client/never-served.ts": ["test/accounts/client/accounts.test.ts"],
 	"src/accounts/durable/request-rows.ts": [
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",

@@ -132,7 +132,7 @@ describe("SingleFlight", () => {
 	});
 
 	it("goes on when a request that waits leaves", async () => {
-		const flights = new Flights<string>();
+		const flights = new SingleFlight<string>();
 		const [{ calls, start }, time] = [work(), world()];
 		const leaving = new AbortController();
 		const first = flights.join("k", never, time, start);
