@@ -1,7 +1,7 @@
 /**
- * Routes of OpenAI that this gateway does not have, and why: docs/choices.md. Without a reason of their own they would be
- * taken for a wrong base address.
+ * Routes of OpenAI that this gateway does not have, and why: docs/choices.md. For a wrong base address, the right one.
  */
+import { OPENAI_PATHS } from "../../http/permissions.ts";
 
 const STORE = "nothing is stored: send the whole input to /responses";
 const FILES = "files are not stored: send their content with the request";
@@ -29,9 +29,21 @@ const REASONS: Readonly<Record<string, string>> = {
 
 const BELOW_V1 = /^(?:\/client\/v4\/accounts\/[^/]+\/ai)?\/v1\/([a-z_]+)(?:\/|$)/;
 
-/** The sentence for a path that no route has, where it is one of OpenAI's. */
+/** A base address that lacks `/ai` or `/v1`, or repeats one, and the rest of the path. */
+const WRONG_BASE = /^(\/client\/v4\/accounts\/[^/]+)?(?:\/(?:ai|api|openai|v1))*(\/[a-z_/]+?)\/?$/;
+
+/** The address of the OpenAI-compatible route that a path without a route ends with. */
+function rightAddress(path: string): string | undefined {
+	const [, account, route = ""] = WRONG_BASE.exec(path) ?? [];
+	if (!OPENAI_PATHS.includes(route)) return undefined;
+	return `${account === undefined ? "" : `${account}/ai`}/v1${route}`;
+}
+
+/** The sentence for a path that no route has, where it is one of OpenAI's, or ends with one that exists. */
 export function absentRoute(path: string): string | undefined {
 	const [, segment = ""] = BELOW_V1.exec(path) ?? [];
 	const reason = Object.hasOwn(REASONS, segment) ? REASONS[segment] : undefined;
-	return reason && `No route for that URI: ${reason}`;
+	if (reason) return `No route for that URI: ${reason}`;
+	const address = rightAddress(path);
+	return address && `No route for that URI: the address is ${address}`;
 }

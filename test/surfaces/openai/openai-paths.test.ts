@@ -189,6 +189,37 @@ describe("/v1 without an account", () => {
 	});
 });
 
+describe("a wrong base address", () => {
+	const LOCAL = "/client/v4/accounts/local";
+	it.each([
+		["POST", `${LOCAL}/v1/chat/completions`, `${LOCAL}/ai/v1/chat/completions`],
+		["POST", `${LOCAL}/ai/chat/completions`, `${LOCAL}/ai/v1/chat/completions`],
+		["POST", `${LOCAL}/responses/`, `${LOCAL}/ai/v1/responses`],
+		["POST", `${LOCAL}/ai/v1/v1/embeddings`, `${LOCAL}/ai/v1/embeddings`],
+		["GET", `${LOCAL}/v1/models`, `${LOCAL}/ai/v1/models`],
+		["POST", `${LOCAL}/v1/messages`, `${LOCAL}/ai/v1/messages`],
+		["POST", "/chat/completions", "/v1/chat/completions"],
+		["POST", "/api/v1/chat/completions", "/v1/chat/completions"],
+	])("%s %s is refused with the right one", async (method, path, address) => {
+		const { app } = testGateway();
+		const response = await app.request(
+			`http://gateway${path}`,
+			json(method, method === "GET" ? undefined : CHAT),
+		);
+		const message = `No route for that URI: the address is ${address}`;
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({ errors: [{ code: 7000, message }], error: { message } });
+	});
+
+	it("gets no address where no route fits; a missing token is refused first", async () => {
+		const { app } = testGateway();
+		const other = await app.request(`http://gateway${LOCAL}/v1/chat/completionz`, json("POST", CHAT));
+		expect(await other.json()).toMatchObject({ errors: [{ message: "No route for that URI" }] });
+		const { ask } = closedGateway();
+		expect((await ask(`http://gateway${LOCAL}/v1/chat/completions`)).status).toBe(401);
+	});
+});
+
 describe("what clients send to find a server", () => {
 	it.each(["/", "/v1", "/v1/", "/client/v4/accounts/local/ai", "/client/v4/accounts/local/ai/v1"])(
 		"HEAD %s is 204, also without a token",
