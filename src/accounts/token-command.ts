@@ -7,6 +7,8 @@ import { permissionsOf, type TokenPolicy } from "./token-policy.ts";
 export interface TokenLimits {
 	/** A UTC day, spent and reserved together. */
 	dailyMicroNeurons?: number;
+	/** A UTC month, likewise. */
+	monthlyMicroNeurons?: number;
 	requestsPerMinute?: number;
 }
 
@@ -78,8 +80,11 @@ export function statusOf({ disabled, expiresOn }: TokenFields, now: number): Tok
 	return expiresOn !== undefined && expiresOn <= now ? "expired" : "active";
 }
 
-const isLimited = ({ dailyMicroNeurons, requestsPerMinute }: TokenLimits): boolean =>
-	dailyMicroNeurons !== undefined || requestsPerMinute !== undefined;
+export const hasBudget = ({ dailyMicroNeurons, monthlyMicroNeurons }: TokenLimits): boolean =>
+	dailyMicroNeurons !== undefined || monthlyMicroNeurons !== undefined;
+
+const isLimited = (limits: TokenLimits): boolean =>
+	hasBudget(limits) || limits.requestsPerMinute !== undefined;
 
 /** Limits that every token made would have anew are none: a token that has some gives nobody else models to run. */
 export function permissionsToGive({ policies, limits }: TokenFields): ReadonlySet<Permission> {

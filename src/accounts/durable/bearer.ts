@@ -1,5 +1,5 @@
 /** Whose token it is, to the ledger, and what the token itself allows. */
-import type { Budget, RateLimit } from "../admission.ts";
+import type { Budget, BudgetPeriod, RateLimit } from "../admission.ts";
 import type { TokenLimits } from "../token-command.ts";
 
 /** A token that holds, and its own limits. */
@@ -16,10 +16,13 @@ export function withOwnLimits(
 	if (!bearer) return { budgets, rates };
 	const { id, limits } = bearer;
 	const key = `token:${id}`;
-	const { dailyMicroNeurons: microNeurons, requestsPerMinute: perMinute } = limits;
+	const { dailyMicroNeurons, monthlyMicroNeurons, requestsPerMinute: perMinute } = limits;
+	const own = (microNeurons: number | undefined, period?: BudgetPeriod): Budget[] =>
+		microNeurons === undefined
+			? []
+			: [{ key, microNeurons, failure: "budgetExceeded", ...(period && { period }) }];
 	return {
-		budgets:
-			microNeurons === undefined ? budgets : [...budgets, { key, microNeurons, failure: "budgetExceeded" }],
+		budgets: [...budgets, ...own(dailyMicroNeurons), ...own(monthlyMicroNeurons, "month")],
 		rates: perMinute === undefined ? rates : [...rates, { key, perMinute }],
 	};
 }

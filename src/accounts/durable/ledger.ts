@@ -15,6 +15,7 @@ import {
 	nextMonth,
 	utcDay,
 } from "../clock.ts";
+import { hasBudget } from "../token-command.ts";
 import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
 import { type Refusal, refuse } from "./judged-refusal.ts";
@@ -243,10 +244,11 @@ export class Ledger {
 		const { model, unpriced, worth } = asked;
 		const { now } = instant;
 		const { budgets, rates } = withOwnLimits(asked, bearer);
+		const limited = bearer !== undefined && hasBudget(bearer.limits);
 		const opens = this.#windows.opensAt(rates, now);
 		const grant = this.#budgets.grant(worth, budgets);
 		const refusals: Refusal[] = [];
-		if (unpriced && bearer?.limits.dailyMicroNeurons !== undefined)
+		if (unpriced && limited)
 			refusals.push({
 				failure: "missingProviderKey",
 				description: describeUnpriced(model, "token"),
@@ -270,7 +272,7 @@ export class Ledger {
 		const answer: Admitted = {
 			ok: true,
 			...(outputTokens !== undefined && { outputTokens }),
-			...(bearer?.limits.dailyMicroNeurons !== undefined && { limited: true }),
+			...(limited && { limited }),
 		};
 		return { answer, rates, reserved };
 	}

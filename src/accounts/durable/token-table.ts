@@ -13,6 +13,7 @@ CREATE TABLE IF NOT EXISTS tokens (
 	not_before INTEGER,
 	expires_on INTEGER,
 	daily_micro_neurons INTEGER,
+	monthly_micro_neurons INTEGER,
 	requests_per_minute INTEGER,
 	issued_on INTEGER NOT NULL,
 	modified_on INTEGER NOT NULL,
@@ -28,6 +29,7 @@ type Row = {
 	not_before: number | null;
 	expires_on: number | null;
 	daily_micro_neurons: number | null;
+	monthly_micro_neurons: number | null;
 	requests_per_minute: number | null;
 	issued_on: number;
 	modified_on: number;
@@ -40,6 +42,9 @@ export class TokenTable {
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		sql.exec(SCHEMA);
+		// Tables of earlier versions lack it.
+		if (!sql.exec("SELECT * FROM tokens LIMIT 0").columnNames.includes("monthly_micro_neurons"))
+			sql.exec("ALTER TABLE tokens ADD COLUMN monthly_micro_neurons INTEGER");
 	}
 
 	/** With the hash of its text, in the order of issue. */
@@ -60,11 +65,12 @@ export class TokenTable {
 		const { limits } = token;
 		this.#sql.exec(
 			`INSERT INTO tokens (id, hash, name, policies, disabled, not_before, expires_on, daily_micro_neurons,
-				requests_per_minute, issued_on, modified_on, last_used_on)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				monthly_micro_neurons, requests_per_minute, issued_on, modified_on, last_used_on)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, name = excluded.name, policies = excluded.policies,
 				disabled = excluded.disabled, not_before = excluded.not_before, expires_on = excluded.expires_on,
 				daily_micro_neurons = excluded.daily_micro_neurons,
+				monthly_micro_neurons = excluded.monthly_micro_neurons,
 				requests_per_minute = excluded.requests_per_minute, modified_on = excluded.modified_on,
 				last_used_on = excluded.last_used_on`,
 			token.id,
@@ -75,6 +81,7 @@ export class TokenTable {
 			token.notBefore ?? null,
 			token.expiresOn ?? null,
 			limits.dailyMicroNeurons ?? null,
+			limits.monthlyMicroNeurons ?? null,
 			limits.requestsPerMinute ?? null,
 			token.issuedOn,
 			token.modifiedOn,
@@ -93,6 +100,7 @@ function read(row: Row): Token {
 		...(row.expires_on !== null && { expiresOn: row.expires_on }),
 		limits: {
 			...(row.daily_micro_neurons !== null && { dailyMicroNeurons: row.daily_micro_neurons }),
+			...(row.monthly_micro_neurons !== null && { monthlyMicroNeurons: row.monthly_micro_neurons }),
 			...(row.requests_per_minute !== null && { requestsPerMinute: row.requests_per_minute }),
 		},
 		issuedOn: row.issued_on,

@@ -240,6 +240,8 @@ function excessOver(maker: Entry | undefined, token: Token): Refusal | undefined
 	const { expiresOn, limits } = maker.token;
 	if (isLooser(token.limits.dailyMicroNeurons, limits.dailyMicroNeurons))
 		return refuse("forbidden", "a token cannot give a higher limits.daily_neurons than its own");
+	if (isLooser(token.limits.monthlyMicroNeurons, limits.monthlyMicroNeurons))
+		return refuse("forbidden", "a token cannot give a higher limits.monthly_neurons than its own");
 	if (isLooser(token.limits.requestsPerMinute, limits.requestsPerMinute))
 		return refuse("forbidden", "a token cannot give a higher limits.requests_per_minute than its own");
 	if (isLooser(token.expiresOn, expiresOn))

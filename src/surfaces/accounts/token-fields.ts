@@ -7,7 +7,7 @@ import { groupById, PERMISSION_GROUPS, type TokenPolicy } from "../../accounts/t
 const MAX_NAME_CHARACTERS = 120;
 const MAX_POLICIES = 20;
 const MAX_GROUPS = 50;
-const MAX_DAILY_NEURONS = 1e9;
+const MAX_NEURONS = 1e9;
 const MAX_REQUESTS_PER_MINUTE = 1e6;
 
 const RESOURCE = "com.cloudflare.api.account.";
@@ -46,17 +46,20 @@ const policyOf = (account: string) =>
 		}),
 	});
 
+const Neurons = z.number().min(0).max(MAX_NEURONS);
+const microNeurons = (neurons: number): number => Math.round(neurons * MICRO_NEURONS);
+
 /** Ours. An empty object is no limits. */
 const LimitsSchema = z
 	.strictObject({
-		daily_neurons: z.number().min(0).max(MAX_DAILY_NEURONS).nullish(),
+		daily_neurons: Neurons.nullish(),
+		monthly_neurons: Neurons.nullish(),
 		requests_per_minute: z.int().min(1).max(MAX_REQUESTS_PER_MINUTE).nullish(),
 	})
 	.transform(
-		({ daily_neurons, requests_per_minute }): TokenLimits => ({
-			...(typeof daily_neurons === "number" && {
-				dailyMicroNeurons: Math.round(daily_neurons * MICRO_NEURONS),
-			}),
+		({ daily_neurons, monthly_neurons, requests_per_minute }): TokenLimits => ({
+			...(typeof daily_neurons === "number" && { dailyMicroNeurons: microNeurons(daily_neurons) }),
+			...(typeof monthly_neurons === "number" && { monthlyMicroNeurons: microNeurons(monthly_neurons) }),
 			...(typeof requests_per_minute === "number" && { requestsPerMinute: requests_per_minute }),
 		}),
 	);
@@ -169,9 +172,10 @@ export const verifiedToken = (token: Token, now: number): object => ({
 });
 
 export function tokenJson(token: Token, now: number): object {
-	const { dailyMicroNeurons, requestsPerMinute } = token.limits;
+	const { dailyMicroNeurons, monthlyMicroNeurons, requestsPerMinute } = token.limits;
 	const limits = {
 		...(dailyMicroNeurons !== undefined && { daily_neurons: dailyMicroNeurons / MICRO_NEURONS }),
+		...(monthlyMicroNeurons !== undefined && { monthly_neurons: monthlyMicroNeurons / MICRO_NEURONS }),
 		...(requestsPerMinute !== undefined && { requests_per_minute: requestsPerMinute }),
 	};
 	return {

@@ -5,7 +5,7 @@
  * The text of a token is told once, by `create` and by `roll`, and kept nowhere.
  *
  * Differences from the product: `verify` answers 401 for a token that has expired or is disabled, and so does every
- * other route; `condition.request_ip` is refused. Beyond it: `limits: {daily_neurons, requests_per_minute}` of a token.
+ * other route; `condition.request_ip` is refused. Beyond it: `limits: {daily_neurons, monthly_neurons, requests_per_minute}` of a token.
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";

@@ -170,6 +170,10 @@ describe("budgets", () => {
 		onBench(({ ledger }) => {
 			const limited = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
 			const unlimited = { id: "b", limits: { requestsPerMinute: 5 } };
+			const monthly = { id: "c", limits: { monthlyMicroNeurons: 1_000_000 } };
+			expect(ledger.admit(admission({ unpriced: true }), monthly)).toMatchObject({
+				failure: "missingProviderKey",
+			});
 			const unpriced = () => admission({ model: "openai/gpt-next", unpriced: true });
 			expect(ledger.admit(unpriced(), limited)).toEqual({
 				ok: false,
@@ -289,6 +293,26 @@ describe("a monthly budget", () => {
 			bench.time += SECOND;
 			expect(month(bench)).toEqual([0, 0, 1_000]);
 			expect(bench.ledger.admit(asked())).toEqual({ ok: true });
+		}));
+
+	it("is a token's own too, also after a restart", () =>
+		onBench((bench) => {
+			const bearer = { id: "a", limits: { dailyMicroNeurons: 900, monthlyMicroNeurons: 1_000 } };
+			const ask = (neurons: number, id = "a") =>
+				bench.ledger.admit(admission({ worth: worth(neurons) }), { ...bearer, id });
+			expect(ask(600)).toEqual({ ok: true, limited: true });
+			bench.ledger.expire();
+			bench.time = MIDNIGHT + 1_000;
+			bench.restart();
+			bench.ledger.expire();
+			expect(ask(401)).toMatchObject({
+				ok: false,
+				failure: "budgetExceeded",
+				description:
+					"This request may cost 0.000401 neurons; the monthly budget of this token is 0.001, of which 0.0004 are left",
+			});
+			expect(ask(401, "b").ok).toBe(true);
+			expect(ask(400).ok).toBe(true);
 		}));
 
 	it("says when the month ends, not the day", () =>

@@ -136,6 +136,24 @@ describe("check", () => {
 			expect(tokens.check("t", "run")).toEqual({ ok: true, id: "t", limits });
 		}));
 
+	it("keeps a monthly budget, also in a table of an earlier version", () =>
+		within(({ again, make, sql }) => {
+			const before = { limits: { dailyMicroNeurons: 7 } };
+			make("old", before, "Workers AI Read");
+			sql.exec("ALTER TABLE tokens DROP COLUMN monthly_micro_neurons");
+			const limits = { monthlyMicroNeurons: 9, requestsPerMinute: 3 };
+			const tokens = again();
+			tokens.run({
+				kind: "create",
+				maker: OPERATOR,
+				id: "new",
+				hash: "new",
+				fields: { ...fields("Workers AI Read"), limits },
+			});
+			expect(again().check("new", "run")).toEqual({ ok: true, id: "new", limits });
+			expect(again().check("old", "run")).toEqual({ ok: true, id: "old", ...before });
+		}));
+
 	it("does not know a hash that nobody made", () =>
 		within(({ tokens }) => {
 			expect(tokens.check("t", "run")).toEqual(refusedAs("authentication"));
@@ -418,6 +436,7 @@ describe("a token that makes others", () => {
 
 	it.each<[string, Partial<TokenFields>, Partial<TokenFields>]>([
 		["neurons", { limits: { dailyMicroNeurons: 100 } }, { limits: { dailyMicroNeurons: 101 } }],
+		["neurons a month", { limits: { monthlyMicroNeurons: 100 } }, { limits: { monthlyMicroNeurons: 101 } }],
 		["requests", { limits: { requestsPerMinute: 10 } }, { limits: { requestsPerMinute: 11 } }],
 		["time", { expiresOn: NOW + DAY }, { expiresOn: NOW + DAY + 1 }],
 	])("gives no more %s than it has", (_, own, more) =>
@@ -429,7 +448,7 @@ describe("a token that makes others", () => {
 		}),
 	);
 
-	it.each([{ dailyMicroNeurons: 10 }, { requestsPerMinute: 10 }])(
+	it.each([{ dailyMicroNeurons: 10 }, { monthlyMicroNeurons: 10 }, { requestsPerMinute: 10 }])(
 		"with limits of its own does not multiply them: %j",
 		(limits) =>
 			within(({ tokens, make }) => {

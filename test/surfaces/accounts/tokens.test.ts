@@ -187,7 +187,7 @@ describe("the token routes", () => {
 	it("keep a token's own limits, which clients that do not know them do not lift", async () => {
 		const { ask, account } = closedGateway();
 		const body = tokenBody(account, [RUN_NAME]);
-		const limits = { daily_neurons: 0.1, requests_per_minute: 5 };
+		const limits = { daily_neurons: 0.1, monthly_neurons: 2.5, requests_per_minute: 5 };
 		const { result } = await (await ask("/tokens", ADMIN, json("POST", { ...body, limits }))).json<{
 			result: { id: string; limits: object };
 		}>();
