@@ -14,10 +14,6 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/durable/refusals.test.ts",
 	],
 	"src/accounts/client/never-served.ts": ["test/accounts/client/accounts.test.ts"],
-	"src/accounts/durable/request-rows.ts": [
-		"test/accounts/durable/ledger.test.ts",
-		"test/surfaces/accounts/usage.test.ts",
-	],
 	"src/accounts/durable/requests.ts": [
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",
