@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { AiError, type FailureKey } from "../../../src/core/errors.ts";
+import { isHealthy, pauseMs, verdictOf } from "../../../src/pipeline/dispatch/retry-policy.ts";
+
+const failure = (key: FailureKey, status?: number) =>
+	new AiError(key, undefined, { upstream: { backend: "engine", ...(status !== undefined && { status }) } });
+
+describe("the verdict on a failure", () => {
+	it.each([
+		["invalidInput", 400, "stop"],
+		["outOfCapacity", 429, "again"],
+		["timeout", undefined, "next"],
+		["modelTimeout", undefined, "next"],
+		["upstreamUnavailable", undefined, "again"],
+		["executionFailed", undefined, "again"],
+		["executionFailed", 299, "again"],
+		["executionFailed", 300, "next"],
+		["executionFailed", 499, "next"],
+		["executionFailed", 500, "again"],
+		["executionFailed", 501, "next"],
+		["executionFailed", 502, "again"],
+	] as const)("%s with status %s is '%s'", (key, status, verdict) => {
+		expect(verdictOf(failure(key, status))).toBe(verdict);
+	});
+
+	it("is 'stop' for a failure that is marked as final", () => {
+		expect(verdictOf(new AiError("executionFailed", undefined, { retryable: false }))).toBe("stop");
+	});
+
+	it("is 'again' for a failure without an upstream", () => {
+		expect(verdictOf(new AiError("executionFailed"))).toBe("again");
+	});
+});
+
+describe("the health that a failure shows", () => {
+	it.each([
+		["executionFailed", undefined, false],
+		["executionFailed", 399, false],
+		["executionFailed", 400, undefined],
+		["executionFailed", 499, undefined],
+		["executionFailed", 500, false],
+		["executionFailed", 501, undefined],
+		["outOfCapacity", 429, false],
+		["outOfCapacity", 501, undefined],
+		["timeout", undefined, false],
+		["upstreamUnavailable", 502, false],
+		["modelTimeout", 200, undefined],
+		["invalidInput", 400, true],
+		["invalidInput", undefined, undefined],
+	] as const)("of %s with status %s is %s", (key, status, healthy) => {
+		expect(isHealthy(failure(key, status))).toBe(healthy);
+	});
+
+	it("is unknown where no engine failed", () => {
+		expect(isHealthy(new AiError("executionFailed"))).toBeUndefined();
+	});
+});
+
+describe("the pause before the next call", () => {
+	const retries = { attempts: 9, baseMs: 100, maxMs: 1_000 };
+
+	it.each([
+		[1, undefined, 1, 100],
+		[1, undefined, 0.5, 50],
+		[2, undefined, 1, 200],
+		[4, undefined, 1, 800],
+		[5, undefined, 1, 1_000],
+		[1, 0.5, 1, 600],
+		[1, 1, 0, 1_000],
+		[1, 1.001, 0, undefined],
+	] as const)("after %i calls, Retry-After %s and random number %d is %s ms", (...row) => {
+		const [calls, retryAfter, random, expected] = row;
+		expect(pauseMs(retries, calls, retryAfter, () => random)).toBe(expected);
+	});
+});
