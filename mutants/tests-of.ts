@@ -5,10 +5,6 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/durable/ledger.test.ts",
 		"test/accounts/durable/account.test.ts",
 	],
-	"src/accounts/durable/daily.ts": [
-		"test/accounts/durable/ledger.test.ts",
-		"test/accounts/durable/refusals.test.ts",
-	],
 	"src/accounts/durable/judged-refusal.ts": [
 		"test/accounts/client/accounts.test.ts",
 		"test/accounts/durable/refusals.test.ts",
