@@ -50,8 +50,8 @@ describe("Leeway", () => {
 		expect(atOnce(leeway, asked(), 9_999)).toBe(0);
 		leeway.learn(TEAM, asked(), yes(80), 10_003);
 		expect(atOnce(leeway, asked(), 10_003)).toBe(4);
-		leeway.learn(TEAM, asked(), yes(80), 10_009);
-		expect(atOnce(leeway, asked(), 10_009)).toBe(10);
+		leeway.learn(TEAM, asked(), yes(80), 20_003);
+		expect(atOnce(leeway, asked(), 20_003)).toBe(10);
 	});
 
 	it("counts a dearer request for as many as it costs, and a cheaper one for one", () => {
