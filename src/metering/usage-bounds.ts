@@ -4,34 +4,27 @@
  *
  * Not bounded: input that the engine fetches by itself (web searches, files by their ids, Anthropic's own tools).
  */
+
+import { MOST_OUTPUT_TOKENS } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
-import type { TaskCall, TaskInput } from "../tasks/task.ts";
-import { estimate, MOST_OUTPUT_TOKENS } from "./estimate.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import { choicesOf, definitionOf } from "../tasks/traits.ts";
+import { estimate } from "./estimate.ts";
 
 /** Tokens that a chat template may add (a default system prompt), or that the gateway adds around a prompt. */
 const TEMPLATE_TOKENS = 2_048;
 
 /** All choices together. */
 function mostOutput(call: TaskCall, { contextWindow = MOST_OUTPUT_TOKENS }: Model): number {
-	if (call.task !== "text-generation") return contextWindow;
-	const { max_tokens = contextWindow, n = 1 } = call.input;
-	return Math.min(max_tokens, contextWindow) * n;
+	const limit = definitionOf(call.task).outputLimit?.(call.input) ?? contextWindow;
+	return Math.min(limit, contextWindow) * choicesOf(call);
 }
 
 function mostInput(call: TaskCall, model: Model): number {
-	if (call.task === "text-generation" && fetchesInput(call.input)) return Number.POSITIVE_INFINITY;
+	if (definitionOf(call.task).fetchesInput?.(call.input)) return Number.POSITIVE_INFINITY;
 	const most = estimate(call, model);
 	return most instanceof Promise ? Number.POSITIVE_INFINITY : (most.fixed.inputTokens ?? 0) + TEMPLATE_TOKENS;
 }
-
-/** Whether the engine may fetch input that the request does not contain. */
-const fetchesInput = ({ messages, passthrough, verbatim }: TaskInput<"text-generation">): boolean =>
-	verbatim?.unread !== undefined ||
-	passthrough?.web_search_options !== undefined ||
-	messages.some(
-		({ content }) =>
-			Array.isArray(content) && content.some(({ file }) => file !== undefined && !file.file_data),
-	);
 
 /** Token counts of any task. */
 interface Counts {

@@ -4,42 +4,15 @@
  */
 import type { AiError } from "../core/errors.ts";
 import type { Usage } from "../core/usage.ts";
-import type { Media } from "../media/media.ts";
-import type { DecisionInput, DecisionOutput } from "./decision/types.ts";
-import type { ClassifyImageInput } from "./image-classification/types.ts";
-import type { DescribeImageInput, DescribeImageOutput } from "./image-to-text/types.ts";
-import type { LiveTranscription, LiveTranscriptionInput } from "./live-transcription/types.ts";
-import type { DetectObjectsInput, DetectObjectsOutput } from "./object-detection/types.ts";
-import type { RerankingInput, RerankingOutput } from "./reranking/types.ts";
-import type { Transcript, TranscriptionInput } from "./speech-recognition/types.ts";
-import type { SummarizationInput, SummarizationOutput } from "./summarization/types.ts";
-import type { ClassifyTextInput, LabelsOutput } from "./text-classification/types.ts";
-import type { EmbeddingsInput, EmbeddingsOutput } from "./text-embeddings/types.ts";
-import type { ChatCompletion, ChatInput } from "./text-generation/types.ts";
-import type { ImageInput } from "./text-to-image/types.ts";
-import type { SpeechInput } from "./text-to-speech/types.ts";
-import type { TranslationInput, TranslationOutput } from "./translation/types.ts";
-import type { TurnInput, TurnOutput } from "./turn-detection/types.ts";
+import type { TaskDefinition } from "./definition.ts";
+import type { TASKS } from "./index.ts";
 
-/** Input and output of each task. */
-export interface Tasks {
-	"text-generation": { input: ChatInput; output: ChatCompletion };
-	decision: { input: DecisionInput; output: DecisionOutput };
-	"text-embeddings": { input: EmbeddingsInput; output: EmbeddingsOutput };
-	reranking: { input: RerankingInput; output: RerankingOutput };
-	"text-classification": { input: ClassifyTextInput; output: LabelsOutput };
-	translation: { input: TranslationInput; output: TranslationOutput };
-	summarization: { input: SummarizationInput; output: SummarizationOutput };
-	"speech-recognition": { input: TranscriptionInput; output: Transcript };
-	/** The output is a session. Its owner must end it. */
-	"live-transcription": { input: LiveTranscriptionInput; output: LiveTranscription };
-	"text-to-speech": { input: SpeechInput; output: Media };
-	"text-to-image": { input: ImageInput; output: Media };
-	"image-to-text": { input: DescribeImageInput; output: DescribeImageOutput };
-	"image-classification": { input: ClassifyImageInput; output: LabelsOutput };
-	"object-detection": { input: DetectObjectsInput; output: DetectObjectsOutput };
-	"turn-detection": { input: TurnInput; output: TurnOutput };
-}
+/** Input and output of each task, as its definition has them. */
+export type Tasks = {
+	[Name in keyof typeof TASKS]: (typeof TASKS)[Name] extends TaskDefinition<infer Input, infer Output>
+		? { input: Input; output: Output }
+		: never;
+};
 
 export type TaskName = keyof Tasks;
 export type TaskInput<Name extends TaskName> = Tasks[Name]["input"];

@@ -3,8 +3,9 @@
  * beginning of a prompt that is longer. Each size is a load of the model of its own, so sizes are few: powers of two, or
  * the one that the backend's `num_ctx` names.
  */
-import { promptTokens } from "../../metering/measure.ts";
+
 import type { Model } from "../../models/model.ts";
+import { promptTokens } from "../../tasks/text-generation/tally.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Target } from "../backend.ts";
 

@@ -1,5 +1,5 @@
 /** Decisions (the Clef models): undecided, whatever the state. Every option of a question is as likely as the others. */
-import { decisionTokens } from "../../metering/measure.ts";
+import { decisionTokens } from "../../tasks/decision/tally.ts";
 import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 

@@ -1,8 +1,8 @@
 /** One reply, as an engine would generate it: reasoning, then text or a call, cut where the caller's limits are. */
 
 import type { Usage } from "../../core/usage.ts";
-import { promptTokens } from "../../metering/measure.ts";
 import { can, type Model } from "../../models/model.ts";
+import { promptTokens } from "../../tasks/text-generation/tally.ts";
 import type { ChatInput, ToolCall } from "../../tasks/text-generation/types.ts";
 import { verdict } from "./guard.ts";
 import { jsonFor } from "./json.ts";

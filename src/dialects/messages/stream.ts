@@ -9,8 +9,8 @@
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
-import { promptTokens } from "../../metering/measure.ts";
 import { mapEvents, namedFrame } from "../../streams/sse.ts";
+import { promptTokens } from "../../tasks/text-generation/tally.ts";
 import type {
 	ChatChunk,
 	ChatDelta,

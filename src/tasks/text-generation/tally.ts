@@ -1,7 +1,7 @@
 /** Adds the parts of a prompt or a reply to a token tally. */
 
 import { bytesOfBase64, sizeOfUrl } from "../../counting/images.ts";
-import type { Tally } from "../../counting/tally.ts";
+import { Approximation, type Tally } from "../../counting/tally.ts";
 import type { AssistantMessage, ChatCompletion, ChatInput, ContentPart } from "./types.ts";
 
 /** Formats of `input_audio` that are not compressed. */
@@ -28,6 +28,13 @@ export function tallyPrompt(input: ChatInput, tally: Tally): void {
 	if (!tools?.length) return;
 	tally.marks(TOOLS_INTRODUCTION_PARTS);
 	for (const tool of tools) tally.json(tool);
+}
+
+/** Tokens of the prompt by our own count. */
+export function promptTokens(input: ChatInput): number {
+	const tally = new Approximation();
+	tallyPrompt(input, tally);
+	return tally.tokens;
 }
 
 function tallyContent(content: string | ContentPart[] | null, tally: Tally): void {

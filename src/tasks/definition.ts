@@ -1,0 +1,69 @@
+/**
+ * What a task is for the gateway: what its calls cost, and the properties that the pipeline decides by. No file outside
+ * this folder, the dialects and the backends knows a task by its name.
+ */
+
+import type { Usage } from "../core/usage.ts";
+import type { Estimate, Measured } from "../counting/quantities.ts";
+import type { Model } from "../models/model.ts";
+
+export interface TaskDefinition<Input, Output> {
+	/**
+	 * The most that a call can cost: the amount to reserve. Synchronous, except for audio files that a library has to read.
+	 *
+	 * Text has at most one token per byte, audio has the duration of its metadata, and images have the requested number and
+	 * size. These have no bound before the call, so the estimate may be too low: output without a limit (`outputUnbounded`; a
+	 * limit can be sent to the engine), the answers of a decision, an audio file with wrong metadata, a session of live
+	 * transcription, and input that Anthropic adds itself (files by id, results of server tools).
+	 */
+	estimate: (input: Input, model: Model) => Estimate | Promise<Estimate>;
+	/**
+	 * What a complete answer used: the engine's counts, or ours, which never exceed the requested output limit. Synchronous,
+	 * except for audio without a duration from the engine whose file a library has to read.
+	 */
+	measure: (input: Input, output: Output, model: Model) => Measured | Promise<Measured>;
+	/** What a stream used of which `outputTokens` were sent, if the engine sends no counts. Absent: input is not counted. */
+	measureStream?: (input: Input, outputTokens: number) => Measured;
+	/** Tokens of the input by our own count, for the routes that only count. Absent: they do not serve the task. */
+	countInput?: (input: Input) => number;
+	/** Writes our own count into an output without counts, for dialects that show it. */
+	completeUsage?: (output: Output, measured: Measured) => void;
+	/** The engine's counts of an output that is discarded, and paid. Absent: a discarded output costs nothing. */
+	discardedUsage?: (output: Output) => Usage | undefined;
+
+	/** The answer is a session with its own end, not a value: it waits for admission, and is bounded and billed while it runs. */
+	session?: true;
+	/** `false`: a second engine must not be called beside a slow one. */
+	hedgeable?: false;
+	/** Whether identical calls may share one answer. Absent: always. */
+	shareable?: (input: Input) => boolean;
+	/** Another engine can continue a stream that broke. Its input and output are those of a chat. */
+	resumable?: true;
+
+	/** The alternatives that a call asks for; each has the output limit for itself. Absent: one. */
+	choices?: (input: Input) => number;
+	/** Tokens of one choice, at most. `undefined`, or absent: the model's context window is the limit. */
+	outputLimit?: (input: Input) => number | undefined;
+	/** Lowers the output limit, so that all choices together have at most `tokens`. Absent: the output has no limit to set. */
+	boundOutput?: (input: Input, tokens: number) => Input;
+	/** Whether the engine may fetch input that the call does not contain. */
+	fetchesInput?: (input: Input) => boolean;
+	/**
+	 * Throws the model's `AiError` for input that cannot fit its context window.
+	 * @param exact the engine counts tokens as the gateway does. Otherwise only what is surely too long is refused.
+	 */
+	checkContext?: (input: Input, model: Model, exact: boolean) => void;
+
+	/** Why backends of this kind cannot answer this call, although they have the task. */
+	unsupportedBy?: (input: Input, kind: string) => Unsupported | undefined;
+	/** Parts of the request that the answer does without. */
+	dropped?: (input: Input) => readonly string[] | undefined;
+}
+
+export interface Unsupported {
+	failure: "noSuchModel" | "invalidInput";
+	/** The input's field, for `invalidInput`. */
+	field?: string;
+	/** Completes a sentence that begins with the backend's name. */
+	reason: string;
+}

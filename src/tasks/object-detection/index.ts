@@ -1,0 +1,42 @@
+import { inputImage } from "../../counting/images.ts";
+import {
+	atMost,
+	estimatedTokens,
+	known,
+	MOST_OUTPUT_TOKENS,
+	tokensAtMost,
+} from "../../counting/quantities.ts";
+import { Approximation, OBJECT_TOKENS, type Tally, UpperBound } from "../../counting/tally.ts";
+import { imageSizeOf } from "../../media/image-size.ts";
+import type { Model } from "../../models/model.ts";
+import type { TaskDefinition } from "../definition.ts";
+import type { DetectObjectsInput, DetectObjectsOutput } from "./types.ts";
+
+/** Default limit of a detection in Moondream's schema. */
+const DEFAULT_MAX_OBJECTS = 150;
+
+export const objectDetection: TaskDefinition<DetectObjectsInput, DetectObjectsOutput> = {
+	estimate(input, model) {
+		const { image, max_objects = DEFAULT_MAX_OBJECTS } = input;
+		if (!isBilledByTokens(model)) return atMost(inputImage(image));
+		const outputTokens = Math.min(max_objects * OBJECT_TOKENS, MOST_OUTPUT_TOKENS);
+		return tokensAtMost(promptTokens(input, new UpperBound()), outputTokens, inputImage(image));
+	},
+	measure(input, { objects }, model) {
+		const images = inputImage(input.image);
+		if (!isBilledByTokens(model)) return known(images);
+		return estimatedTokens(promptTokens(input, new Approximation()), objects.length * OBJECT_TOKENS, images);
+	},
+};
+
+/** Moondream is. */
+const isBilledByTokens = ({ prices }: Model): boolean =>
+	prices.some(({ unit }) => unit === "per M input tokens");
+
+function promptTokens({ image, target = "" }: DetectObjectsInput, tally: Tally): number {
+	tally.opening();
+	tally.marks(1);
+	tally.text(target);
+	tally.image(imageSizeOf(image.bytes));
+	return tally.tokens;
+}

@@ -1,0 +1,21 @@
+import { isCounted } from "../../core/usage.ts";
+import {
+	byUsage,
+	estimatedTokens,
+	MOST_OUTPUT_TOKENS,
+	mostTokens,
+	tokensAtMost,
+	truncatedTokens,
+} from "../../counting/quantities.ts";
+import { approximateTokens } from "../../counting/token-estimate.ts";
+import type { TaskDefinition } from "../definition.ts";
+import type { SummarizationInput, SummarizationOutput } from "./types.ts";
+
+export const summarization: TaskDefinition<SummarizationInput, SummarizationOutput> = {
+	estimate: ({ text, max_length }) =>
+		tokensAtMost(mostTokens([text]), Math.min(max_length, MOST_OUTPUT_TOKENS)),
+	measure: ({ text, max_length }, { summary, usage }, model) =>
+		isCounted(usage)
+			? byUsage(usage)
+			: estimatedTokens(truncatedTokens([text], model), Math.min(approximateTokens([summary]), max_length)),
+};

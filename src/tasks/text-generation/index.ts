@@ -1,0 +1,87 @@
+import { isCounted } from "../../core/usage.ts";
+import {
+	byUsage,
+	estimatedTokens,
+	type Measured,
+	MOST_OUTPUT_TOKENS,
+	tokensAtMost,
+	toUsage,
+} from "../../counting/quantities.ts";
+import { Approximation, UpperBound } from "../../counting/tally.ts";
+import type { TaskDefinition, Unsupported } from "../definition.ts";
+import { checkContext } from "./context-window.ts";
+import { promptTokens, tallyPrompt, tallyReply } from "./tally.ts";
+import { asksForAudio, type ChatCompletion, type ChatInput } from "./types.ts";
+
+/** Output without a limit of the caller. */
+const USUAL_OUTPUT_LIMIT = 4_096;
+
+export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
+	estimate(input, { contextWindow = MOST_OUTPUT_TOKENS, defaults }) {
+		const tally = new UpperBound();
+		tallyPrompt(input, tally);
+		// Some engines add these to the prompt: schemas, template arguments, functions of the older API.
+		for (const added of [input.response_format, input.chat_template_kwargs, input.passthrough])
+			if (added) tally.json(added);
+		if (input.verbatim?.unread !== undefined) tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
+		const { max_tokens, n = 1 } = input;
+		const outputTokens = Math.min(max_tokens ?? USUAL_OUTPUT_LIMIT, contextWindow) * n;
+		// A limit that equals the model's default was not set by the caller.
+		const outputUnbounded = max_tokens === undefined || max_tokens === defaults.max_tokens;
+		return { ...tokensAtMost(tally.tokens, outputTokens), outputUnbounded };
+	},
+	measure(input, output) {
+		if (isCounted(output.usage)) return byUsage(output.usage);
+		const reply = new Approximation();
+		tallyReply(output, reply);
+		return measuredUpTo(input, reply.tokens);
+	},
+	measureStream: measuredUpTo,
+	countInput: promptTokens,
+	completeUsage(output, measured) {
+		if (!isCounted(output.usage)) output.usage = toUsage(measured);
+	},
+	discardedUsage: ({ usage }) => usage ?? undefined,
+
+	shareable: ({ stream }) => !stream,
+	resumable: true,
+
+	choices: ({ n = 1 }) => n,
+	outputLimit: ({ max_tokens }) => max_tokens,
+	boundOutput(input, tokens) {
+		const { n = 1 } = input;
+		const each = Math.max(1, Math.floor(tokens / n));
+		return { ...input, max_tokens: Math.min(input.max_tokens ?? each, each) };
+	},
+	fetchesInput: ({ messages, passthrough, verbatim }) =>
+		verbatim?.unread !== undefined ||
+		passthrough?.web_search_options !== undefined ||
+		messages.some(
+			({ content }) =>
+				Array.isArray(content) && content.some(({ file }) => file !== undefined && !file.file_data),
+		),
+	checkContext,
+
+	unsupportedBy,
+	dropped: ({ dropped }) => (dropped?.length ? dropped : undefined),
+};
+
+/** JSON replacer that omits embedded files: they are counted with the converted messages. */
+const withoutFiles = (_: string, value: unknown): unknown =>
+	typeof value === "object" && value !== null && "type" in value && value.type === "base64" ? null : value;
+
+/** Engines keep to the output limit of all choices, so a larger count of ours is wrong. */
+function measuredUpTo(input: ChatInput, outputTokens: number): Measured {
+	const { max_tokens = Number.POSITIVE_INFINITY, n = 1 } = input;
+	return estimatedTokens(promptTokens(input), Math.min(outputTokens, max_tokens * n));
+}
+
+function unsupportedBy(input: ChatInput, kind: string): Unsupported | undefined {
+	const { unread, dialect } = input.verbatim ?? {};
+	if (unread !== undefined && kind !== dialect)
+		return { failure: "noSuchModel", reason: `does not know all of it (${unread})` };
+	// Audio in a chat's answer is a field of OpenAI: only engines of that kind receive it, and decide.
+	if (kind !== "openai" && asksForAudio(input))
+		return { failure: "invalidInput", field: "modalities", reason: "gives no audio" };
+	return undefined;
+}

@@ -1,0 +1,24 @@
+import { isCounted } from "../../core/usage.ts";
+import {
+	byUsage,
+	estimatedTokens,
+	mostTokens,
+	tokensAtMost,
+	truncatedTokens,
+} from "../../counting/quantities.ts";
+import type { TaskDefinition } from "../definition.ts";
+import type { TranslationInput, TranslationOutput } from "./types.ts";
+
+/** Allowance for longer translations of short texts, and for language markers. */
+const EXTRA_TOKENS = 32;
+
+export const translation: TaskDefinition<TranslationInput, TranslationOutput> = {
+	estimate({ texts }) {
+		const tokens = mostTokens(texts);
+		return tokensAtMost(tokens, tokens + texts.length * EXTRA_TOKENS);
+	},
+	measure: ({ texts }, { texts: translated, usage }, model) =>
+		isCounted(usage)
+			? byUsage(usage)
+			: estimatedTokens(truncatedTokens(texts, model), truncatedTokens(translated, model)),
+};

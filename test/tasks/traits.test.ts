@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import type { Measured } from "../../src/counting/quantities.ts";
+import type { TaskCall } from "../../src/tasks/task.ts";
+import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
+import {
+	boundOutput,
+	checkContext,
+	choicesOf,
+	completeUsage,
+	countInput,
+	discardedUsage,
+	droppedOf,
+	isHedgeable,
+	isResumable,
+	isSession,
+	isShareable,
+	unsupportedBy,
+} from "../../src/tasks/traits.ts";
+import { modelOf } from "../metering/parts.ts";
+
+const LLAMA = modelOf("@cf/meta/llama-3.1-8b-instruct-fp8");
+const M3 = modelOf("@cf/baai/bge-m3");
+
+const chat = (input: Partial<ChatInput> = {}): TaskCall => ({
+	task: "text-generation",
+	input: { messages: [{ role: "user", content: "Hi" }], stream: false, ...input },
+});
+const embed = (texts: string[], truncate?: boolean): TaskCall => ({
+	task: "text-embeddings",
+	input: { texts, ...(truncate !== undefined && { truncate }) },
+});
+const live: TaskCall = {
+	task: "live-transcription",
+	input: { division: { kind: "segments", interim_results: false, vad_events: false } },
+};
+const rank: TaskCall = { task: "reranking", input: { query: "q", contexts: ["a", "b"] } };
+
+const reply = (usage?: ChatCompletion["usage"]): ChatCompletion => ({
+	id: "1",
+	object: "chat.completion",
+	created: 0,
+	model: "m",
+	choices: [],
+	...(usage !== undefined && { usage }),
+});
+const OUR_COUNT: Measured = { quantities: { inputTokens: 3, outputTokens: 4 }, estimated: true };
+const OWN_USAGE = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+
+describe("what may be done with a call", () => {
+	it.each([
+		["a chat", chat(), { session: false, hedged: true, shared: true, resumed: true }],
+		[
+			"a streamed chat",
+			chat({ stream: true }),
+			{ session: false, hedged: true, shared: false, resumed: true },
+		],
+		["a live session", live, { session: true, hedged: false, shared: false, resumed: false }],
+		["a ranking", rank, { session: false, hedged: true, shared: true, resumed: false }],
+	])("%s", (_, call, expected) => {
+		expect({
+			session: isSession(call),
+			hedged: isHedgeable(call),
+			shared: isShareable(call),
+			resumed: isResumable(call),
+		}).toEqual(expected);
+	});
+
+	it("shows the parts that the answer does without", () => {
+		expect(droppedOf(chat({ dropped: ["tools.web_search"] }))).toEqual(["tools.web_search"]);
+		expect(droppedOf(chat({ dropped: [] }))).toBeUndefined();
+		expect(droppedOf(rank)).toBeUndefined();
+	});
+
+	it("is refused by backends of other kinds than its own", () => {
+		const verbatim = { dialect: "anthropic" as const, body: {}, messages: 1, unread: "tools.0.type" };
+		expect(unsupportedBy(chat({ verbatim }), "openai")).toEqual({
+			failure: "noSuchModel",
+			reason: "does not know all of it (tools.0.type)",
+		});
+		expect(unsupportedBy(chat({ verbatim }), "anthropic")).toBeUndefined();
+		const passthrough = { modalities: ["text", "audio"] };
+		expect(unsupportedBy(chat({ passthrough }), "ollama")).toEqual({
+			failure: "invalidInput",
+			field: "modalities",
+			reason: "gives no audio",
+		});
+		expect(unsupportedBy(chat({ passthrough }), "openai")).toBeUndefined();
+		expect(unsupportedBy(rank, "ollama")).toBeUndefined();
+	});
+});
+
+describe("the limit of the output", () => {
+	it.each([
+		["no limit", {}, 100],
+		["a higher limit", { max_tokens: 200 }, 100],
+		["a lower limit", { max_tokens: 50 }, 50],
+		["three choices", { n: 3 }, 33],
+		["more choices than tokens", { n: 128 }, 1],
+	])("with %s", (_, input, max_tokens) => {
+		expect(boundOutput(chat(input), 100)).toEqual(chat({ ...input, max_tokens }));
+	});
+
+	it("is not set where a task has none", () => {
+		expect(boundOutput(rank, 100)).toBe(rank);
+		expect([choicesOf(chat({ n: 3 })), choicesOf(chat()), choicesOf(rank)]).toEqual([3, 1, 1]);
+	});
+});
+
+describe("the context window", () => {
+	it("refuses a prompt that is surely too long", () => {
+		const model = { ...LLAMA, contextWindow: 100 };
+		const words = Array.from({ length: 200 }, () => "word").join(" ");
+		expect(() => checkContext(chat({ messages: [{ role: "user", content: words }] }), model, false)).toThrow(
+			"exceeded this model context window limit (100)",
+		);
+		expect(() => checkContext(chat({ max_tokens: 80 }), model, false)).not.toThrow();
+	});
+
+	it("counts exactly where the engine counts as the gateway does", () => {
+		// Eight tokens: the opening (3), one message (4), `Hi`.
+		const model = { ...LLAMA, contextWindow: 20 };
+		expect(() => checkContext(chat({ max_tokens: 12 }), model, true)).not.toThrow();
+		expect(() => checkContext(chat({ max_tokens: 13 }), model, true)).toThrow("(21)");
+	});
+
+	it("refuses texts that BGE-M3 must not truncate", () => {
+		const model = { ...M3, maxInputTokens: 4, contextWindow: 6 };
+		expect(() => checkContext(embed(["a b c d e f g h"]), model, false)).toThrow("Sequence too long: ");
+		expect(() => checkContext(embed(["a b c", "d e f", "g h i"]), model, false)).toThrow(
+			"Max context reached",
+		);
+		expect(() => checkContext(embed(["a b c d e f g h"], true), model, false)).not.toThrow();
+		const other = { ...modelOf("@cf/baai/bge-base-en-v1.5"), maxInputTokens: 4 };
+		expect(() => checkContext(embed(["a b c d e f g h"]), other, false)).not.toThrow();
+	});
+});
+
+describe("counts", () => {
+	it("fills in the usage that the engine did not count", () => {
+		const ours = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+		const [without, zeros, counted] = [
+			reply(),
+			reply({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }),
+			reply(OWN_USAGE),
+		];
+		for (const output of [without, zeros, counted]) completeUsage(chat(), output, OUR_COUNT);
+		expect([without.usage, zeros.usage, counted.usage]).toEqual([ours, ours, OWN_USAGE]);
+		const ranks = { ranks: [] };
+		completeUsage(rank, ranks, OUR_COUNT);
+		expect(ranks).toEqual({ ranks: [] });
+	});
+
+	it("has the usage of a reply that is discarded", () => {
+		expect(discardedUsage(chat(), reply(OWN_USAGE))).toEqual(OWN_USAGE);
+		expect(discardedUsage(chat(), reply(null))).toBeUndefined();
+		expect(discardedUsage(embed(["a"]), { vectors: [[1]], usage: OWN_USAGE })).toBeUndefined();
+	});
+
+	it("counts the input of a chat only", () => {
+		expect(countInput(chat())).toBe(8);
+		expect(countInput(rank)).toBeUndefined();
+	});
+});
