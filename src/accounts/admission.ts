@@ -25,6 +25,13 @@ export interface RateLimit {
 	perMinute: number;
 }
 
+/** A request that runs no model: it counts against rates, and is never billed. */
+export interface CountedRequest {
+	/** Names it among the refusals. */
+	task: string;
+	rates: RateLimit[];
+}
+
 export type BudgetPeriod = "day" | "month";
 
 /** At most so many neurons in a UTC day or month, spent and reserved together, of all requests that name the same key. */
@@ -133,8 +140,11 @@ export interface AccountLedger {
 	ahead(admission: Admission): Ahead | undefined;
 	/** Takes note; the object learns of it soon, together with others. Never throws. */
 	settle(settlement: Settlement): void;
-	/** Whether the credential holds and has the permission. Throws `AiError` where it does not. */
-	verify(credential: Credential, permission: Permission): Promise<void>;
+	/**
+	 * Whether the credential holds and has the permission; then counts the request, where there is one. Throws `AiError`
+	 * where the account refuses either.
+	 */
+	verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void>;
 }
 
 /** Every account's ledger, by the account's id. */

@@ -1,7 +1,7 @@
 /** `LIMITS`: what one request may be, and what one account may ask for. */
 import * as z from "zod";
 import { TASK_TITLES, type TaskTitle } from "../models/model.ts";
-import { TASK_RATES } from "../models/rates.ts";
+import { COUNTED_RATES, COUNTED_TITLES, TASK_RATES } from "../models/rates.ts";
 import type { AccountLimits, Limits, ModelLimits } from "../pipeline/limits.ts";
 import { kindOf } from "./problems.ts";
 
@@ -24,8 +24,13 @@ const ModelEntry = z.strictObject({
 	monthly_neurons: neurons.optional(),
 });
 
-/** `product`: as Cloudflare has them. Or some tasks' own, the others without a limit. */
-const Rates = z.union([z.enum(["product", "none"]), z.partialRecord(z.enum(TASK_TITLES), count)], {
+const RATE_TITLES = [...TASK_TITLES, ...COUNTED_TITLES] as const;
+
+/**
+ * `product`: as Cloudflare has them. Or some tasks' own, the others without a limit. Requests that run no model keep their
+ * default unless they are named.
+ */
+const Rates = z.union([z.enum(["product", "none"]), z.partialRecord(z.enum(RATE_TITLES), count)], {
 	error: ({ input }) =>
 		`expected "product", "none" or requests a minute by the name of a task, found ${kindOf(input)}`,
 });
@@ -94,8 +99,8 @@ function accountLimits({
 }
 
 function rates(chosen: z.output<typeof Rates>): Partial<Record<TaskTitle, number>> {
-	if (chosen === "product") return TASK_RATES;
-	return chosen === "none" ? {} : chosen;
+	if (chosen === "none") return {};
+	return { ...COUNTED_RATES, ...(chosen === "product" ? TASK_RATES : chosen) };
 }
 
 const modelLimits = ({

@@ -3,8 +3,13 @@ import { type AiError, toAiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
 
-/** What the account itself said, or that it cannot be asked. */
-const ABOUT_THE_CALLER: ReadonlySet<string> = new Set(["authentication", "forbidden", "ledgerUnavailable"]);
+/** What the account answers about a caller, or that it cannot be reached. It refuses for a rate after it has verified the token. */
+const ABOUT_THE_CALLER: ReadonlySet<string> = new Set([
+	"authentication",
+	"forbidden",
+	"ledgerUnavailable",
+	"rateLimited",
+]);
 
 /**
  * Admission asks the account about the credential, after the request has been read. A request that fails before that

@@ -25,8 +25,7 @@ const OPENAI: Readonly<Record<string, Row>> = {
 	"/completions": INFERS,
 	// GET: a websocket, which is refused.
 	"/responses": { POST: "deferred", GET: "run" },
-	// Asks no engine.
-	"/responses/input_tokens": { POST: "run" },
+	"/responses/input_tokens": INFERS,
 	"/embeddings": INFERS,
 	"/rerank": INFERS,
 	"/images/generations": INFERS,
@@ -37,9 +36,8 @@ const OPENAI: Readonly<Record<string, Row>> = {
 	"/messages": INFERS,
 	// Where an Anthropic SDK arrives that was given `…/v1` as its base.
 	"/v1/messages": INFERS,
-	// Asks no engine.
-	"/messages/count_tokens": { POST: "run" },
-	"/v1/messages/count_tokens": { POST: "run" },
+	"/messages/count_tokens": INFERS,
+	"/v1/messages/count_tokens": INFERS,
 	// Named as not available.
 	"/messages/batches": BATCHES,
 	"/messages/batches/:path{.+}": BATCHES,
@@ -101,7 +99,7 @@ export const ROUTE_PERMISSIONS: Readonly<Record<string, Row>> = {
 	[`${AI}/aliases`]: READS,
 	[`${AI}/aliases/:alias{.+}`]: { GET: "read", PUT: "write", DELETE: "write" },
 	[`${AI}/explain/:model{.+}`]: { POST: "read" },
-	[`${AI}/tomarkdown`]: { POST: "run" },
+	[`${AI}/tomarkdown`]: INFERS,
 	[`${AI}/tomarkdown/supported`]: READS,
 	[`${AI}/finetunes`]: { GET: "read", POST: "write" },
 	[`${AI}/finetunes/public`]: READS,

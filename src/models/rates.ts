@@ -17,6 +17,16 @@ export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = {
 	Translation: 720,
 };
 
+/** Requests that run no model and are never billed, but cost CPU: `toMarkdown`, and the routes that count tokens. */
+export const COUNTED_TITLES = ["Markdown Conversion", "Token Count"] as const;
+export type CountedTitle = (typeof COUNTED_TITLES)[number];
+
+/** The product documents no limit for them. Coding agents count tokens several times a turn. */
+export const COUNTED_RATES: Readonly<Record<CountedTitle, number>> = {
+	"Markdown Conversion": 600,
+	"Token Count": 3000,
+};
+
 /** Limits of single models. A `Map`, because an id comes from the caller and may be `__proto__`. */
 const MODEL_RATES: ReadonlyMap<string, number> = new Map([
 	["@cf/baai/bge-large-en-v1.5", 1500],

@@ -18,12 +18,17 @@ import { crossing } from "../http/rpc-error.ts";
 import { convertFiles, type SourceFile } from "../markdown/convert.ts";
 import { SUPPORTED, type SupportedFormat } from "../markdown/formats.ts";
 import { ConversionOptions } from "../markdown/options.ts";
+import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
+import { countRequest } from "./counted.ts";
+import type { WireBindings } from "./gateway/gateway-wire.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (
 	| { format: "markdown" | "text"; tokens: number; data: string }
 	| { format: "error"; error: string }
 );
+
+type RestEnv = { Variables: { caller: Caller } };
 
 const Options = z.object({ conversionOptions: ConversionOptions.nullish() }).nullish();
 
@@ -51,10 +56,11 @@ async function transform(
 }
 
 /** `/to-everything/markdown` of the binding's wire. */
-export function wireMarkdown(services: Services): Hono {
-	const app = new Hono();
+export function wireMarkdown(services: Services): Hono<{ Bindings: WireBindings }> {
+	const app = new Hono<{ Bindings: WireBindings }>();
 	const { limits } = services;
 	app.post("/transformer", async (c) => {
+		await countRequest("Markdown Conversion", c.env.caller, services);
 		// As large as the same files may be in a form.
 		const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
 		const { files, options } = validate(WireBody, body);
@@ -68,10 +74,11 @@ export function wireMarkdown(services: Services): Hono {
 }
 
 /** `/ai/tomarkdown` over REST. */
-export function restMarkdown(services: Services): Hono {
-	const app = new Hono();
+export function restMarkdown(services: Services): Hono<RestEnv> {
+	const app = new Hono<RestEnv>();
 	const { limits } = services;
 	app.post("/", async (c) => {
+		await countRequest("Markdown Conversion", c.get("caller"), services);
 		const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
 		const form = await parseMultipart(bytes, c.req.header("content-type") ?? "");
 		const files = form.parts.flatMap((part): SourceFile[] =>
@@ -105,10 +112,12 @@ export interface MarkdownDocument {
 
 /** What `toMarkdown()` gives over RPC. */
 export class ToMarkdownService extends RpcTarget {
+	readonly #caller: Caller;
 	readonly #services: Services;
 
-	constructor(services: Services) {
+	constructor(caller: Caller, services: Services) {
 		super();
+		this.#caller = caller;
 		this.#services = services;
 	}
 
@@ -124,6 +133,7 @@ export class ToMarkdownService extends RpcTarget {
 		options?: unknown,
 	): Promise<ConversionResponse | ConversionResponse[]> {
 		try {
+			await countRequest("Markdown Conversion", this.#caller, this.#services);
 			const documents = [files].flat();
 			refuseLarge(documents, this.#services.limits.uploadBytes);
 			const sources = await Promise.all(documents.map(readDocument));

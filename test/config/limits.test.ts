@@ -55,7 +55,7 @@ describe("LIMITS of accounts", () => {
 		expect(accounts.get("team-a")).toEqual({
 			plan: "free",
 			dailyNeurons: 500,
-			requestsPerMinute: { "Text Generation": 10 },
+			requestsPerMinute: { "Text Generation": 10, "Markdown Conversion": 600, "Token Count": 3000 },
 			productRates: false,
 			models: new Map([
 				["@cf/a/b", { dailyNeurons: 7 }],
@@ -63,6 +63,22 @@ describe("LIMITS of accounts", () => {
 			]),
 		});
 		expect(accounts.get("team-b")).toMatchObject({ plan: "paid", dailyNeurons: 9, requestsPerMinute: {} });
+	});
+
+	it("bound requests that run no model, unless they are named or there are no rates", () => {
+		const { everyone, accounts } = limitsOf({
+			accounts: {
+				"team-a": { requests_per_minute: { "Text Generation": 10, "Token Count": 5 } },
+				"team-b": { requests_per_minute: "none" },
+			},
+		});
+		expect(everyone.requestsPerMinute).toMatchObject({ "Markdown Conversion": 600, "Token Count": 3000 });
+		expect(accounts.get("team-a")?.requestsPerMinute).toEqual({
+			"Text Generation": 10,
+			"Markdown Conversion": 600,
+			"Token Count": 5,
+		});
+		expect(accounts.get("team-b")?.requestsPerMinute).toEqual({});
 	});
 
 	it("bound a month of an account and of a model", () => {

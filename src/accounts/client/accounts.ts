@@ -11,6 +11,7 @@ import type {
 	Admission,
 	Admitted,
 	Ahead,
+	CountedRequest,
 	Credential,
 	Granted,
 	Ledgers,
@@ -158,10 +159,10 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 		this.#outbox().add(settlement);
 	}
 
-	async verify(credential: Credential, permission: Permission): Promise<void> {
-		if (credential.kind === "operator") return;
+	async verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void> {
+		if (credential.kind === "operator" && !request) return;
 		await this.#identify(credential);
-		const verified = await this.#call(async (stub) => stub.verify(credential, permission));
+		const verified = await this.#call(async (stub) => stub.verify(credential, permission, request));
 		if (!verified.ok) throw refusal(verified);
 	}
 

@@ -5,7 +5,14 @@
  * Methods trust their caller, which is the Worker itself: who may read usage was asked with `verify`.
  */
 import { DurableObject } from "cloudflare:workers";
-import type { Admission, Admitted, Credential, Permission, Settlement } from "../admission.ts";
+import type {
+	Admission,
+	Admitted,
+	CountedRequest,
+	Credential,
+	Permission,
+	Settlement,
+} from "../admission.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
 import type { Bearer } from "./bearer.ts";
@@ -17,7 +24,7 @@ import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
 
-export type Verified = { ok: true } | Refusal;
+export type Verified = { ok: true } | Refusal | Extract<Admitted, { ok: false }>;
 interface Parts {
 	ledger: Ledger;
 	tokens: Tokens;
@@ -68,9 +75,11 @@ export class Account extends DurableObject {
 		ledger?.settle(settled);
 	}
 
-	verify(credential: Credential, permission: Permission): Verified {
+	/** Counts `request` where the credential holds. */
+	verify(credential: Credential, permission: Permission, request?: CountedRequest): Verified {
 		const checked = this.#check(credential, permission);
-		return checked.ok ? { ok: true } : checked;
+		if (!checked.ok) return checked;
+		return request ? this.#count(request, checked.bearer) : { ok: true };
 	}
 
 	tokens(command: TokenCommand): TokenResult {
@@ -131,6 +140,18 @@ export class Account extends DurableObject {
 			});
 		} catch (error) {
 			// What was not written has not been: the tables tell.
+			this.#parts = undefined;
+			throw error;
+		}
+	}
+
+	#count(request: CountedRequest, bearer: Bearer | undefined): Verified {
+		const { ledger } = this.#open();
+		try {
+			const counted = ledger.count(request, bearer);
+			if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS, ledger);
+			return counted;
+		} catch (error) {
 			this.#parts = undefined;
 			throw error;
 		}

@@ -1,6 +1,6 @@
 /** Why a limit refuses a request, and until when. */
 import type { FailureKey } from "../../core/errors.ts";
-import type { Admitted } from "../admission.ts";
+import type { Admitted, RateLimit } from "../admission.ts";
 import type { Instant } from "../clock.ts";
 
 export interface Refusal {
@@ -10,8 +10,16 @@ export interface Refusal {
 	until: number;
 }
 
+export interface Judgement {
+	answer: Admitted;
+	/** The token's own among them. */
+	rates: readonly RateLimit[];
+	/** Micro-neurons. */
+	reserved: number;
+}
+
 /** Of several reasons the one that lasts longest: after it, the request passes. */
-export function refuse(refusals: readonly Refusal[], { clock }: Instant): Admitted {
+export function refuse(refusals: readonly Refusal[], { clock }: Instant): Extract<Admitted, { ok: false }> {
 	const { failure, description, until } = refusals.reduce((a, b) => (b.until > a.until ? b : a));
 	return {
 		ok: false,

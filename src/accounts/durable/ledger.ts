@@ -5,7 +5,7 @@
  * exact, and rebuilt from the tables at the start. An admission writes one row. A settlement updates it and adds to the
  * day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
  */
-import type { Admission, Admitted, RateLimit, Settlement } from "../admission.ts";
+import type { Admission, Admitted, CountedRequest, Settlement } from "../admission.ts";
 import {
 	ForwardClock,
 	type Instant,
@@ -18,8 +18,9 @@ import {
 import { hasBudget } from "../token-command.ts";
 import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
-import { type Refusal, refuse } from "./judged-refusal.ts";
-import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
+import { type Counted, CountedRequests } from "./counted-requests.ts";
+import { type Judgement, type Refusal, refuse } from "./judged-refusal.ts";
+import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
 import type { OpenRequest } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
@@ -38,14 +39,6 @@ const MAX_ROOM = 1_000_000;
 
 type Asked = Pick<Admission, "model" | "unpriced" | "worth"> & Pick<LimitStatusQuery, "budgets" | "rates">;
 
-interface Judgement {
-	answer: Admitted;
-	/** The token's own among them. */
-	rates: readonly RateLimit[];
-	/** Micro-neurons. */
-	reserved: number;
-}
-
 export class Ledger {
 	readonly refusals: Refusals;
 	readonly #storage: Pick<DurableObjectStorage, "sql" | "transactionSync">;
@@ -53,6 +46,7 @@ export class Ledger {
 	readonly #requests: Requests;
 	readonly #usage: Usage;
 	readonly #windows = new Windows();
+	readonly #counted: CountedRequests;
 	#budgets: Budgets;
 	/** By ticket. */
 	readonly #open = new Map<string, OpenRequest>();
@@ -66,6 +60,7 @@ export class Ledger {
 		this.#requests = new Requests(storage.sql);
 		this.#usage = new Usage(storage.sql);
 		this.refusals = new Refusals(storage.sql);
+		this.#counted = new CountedRequests(storage.sql, this.#windows);
 		this.#clock = new ForwardClock(clock, Math.max(this.#requests.latest(), this.#usage.latest()));
 		this.#budgets = new Budgets(utcDay(clock()));
 		const instant = this.#clock.read();
@@ -78,6 +73,7 @@ export class Ledger {
 		this.#windows.clear();
 		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
 			this.#windows.count(rateKeys, admittedAt);
+		this.#counted.restore(now);
 		this.#budgets = new Budgets(utcDay(now));
 		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#budgets.day)))
 			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
@@ -107,6 +103,16 @@ export class Ledger {
 		const answers = asking.map(({ admission, bearer }) => this.#letIn(admission, bearer, opened));
 		if (opened.length > 0) this.#requests.insert(opened);
 		return answers;
+	}
+
+	/** Counts a request that is never billed, or refuses it. A ledger that throws here is to be thrown away, too. */
+	count(request: CountedRequest, bearer?: Bearer): Counted {
+		const instant = this.#read();
+		const { now } = instant;
+		const until = this.#counted.count(request, now);
+		if (until <= now) return { ok: true };
+		this.refusals.count("rateLimited", { task: request.task, token: bearer?.id ?? "" }, now);
+		return refuse([{ failure: "rateLimited", until }], instant);
 	}
 
 	/** How many more requests like this one there is room for, at most {@link MAX_ROOM}. */
@@ -154,6 +160,7 @@ export class Ledger {
 	sweep(): number | undefined {
 		const { now } = this.#read();
 		this.#windows.forget(now);
+		this.#counted.forget(now);
 		this.#usage.forget(now);
 		this.refusals.write();
 		this.refusals.forget(now);
@@ -193,19 +200,7 @@ export class Ledger {
 		return {
 			day: this.#budgets.day,
 			open: this.#open.size,
-			budgets: budgets.map((budget) => {
-				const { spent, reserved } = this.#budgets.balance(budget);
-				return {
-					...budget,
-					spentMicroNeurons: spent,
-					reservedMicroNeurons: reserved,
-					roomMicroNeurons: this.#budgets.room(budget),
-				};
-			}),
-			rates: rates.map((rate) => {
-				const used = this.#windows.used(rate.key, instant.now);
-				return { ...rate, used, room: Math.max(0, rate.perMinute - used) };
-			}),
+			...usedOf({ budgets, rates }, { budgets: this.#budgets, windows: this.#windows, now: instant.now }),
 			...(asked && { would: this.#judge({ ...query, ...asked }, bearer, instant).answer }),
 		};
 	}

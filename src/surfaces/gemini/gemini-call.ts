@@ -15,6 +15,7 @@ import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { mapEvents } from "../../streams/sse.ts";
+import { countRequest } from "../counted.ts";
 import { onlyFor } from "../openai/openai.ts";
 import { countPrompt } from "../prompt-count.ts";
 
@@ -86,8 +87,7 @@ async function generate(call: GeminiCall, stream: boolean, services: Services): 
 
 async function count(call: GeminiCall, services: Services): Promise<Response> {
 	const { id, caller } = call;
-	// There is no admission, which would verify the credential.
-	await services.ledgers.of(caller.account).verify(caller.credential, "run");
+	await countRequest("Token Count", caller, services);
 	const fields = countedRequest(call.fields);
 	const model = await resolveModel(call.model, caller, services);
 	const { reader } = onlyFor(GEMINI_ROUTE)(model);

@@ -42,6 +42,7 @@ import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { countRequest } from "../counted.ts";
 import { mountModels } from "../model-list.ts";
 import { countPrompt } from "../prompt-count.ts";
 import { runEach } from "./image-batch.ts";
@@ -178,6 +179,7 @@ export function openai(services: Services): Hono<{ Variables: Variables }> {
 		route: OpenaiRoute,
 		defaults: object = {},
 	): Promise<number> {
+		await countRequest("Token Count", c.get("caller"), services);
 		const fields = namesModel(await readJson(c.req.raw, limits));
 		const model = await resolveModel(fields.model, c.get("caller"), services);
 		const { reader } = onlyFor(route)(model);

@@ -117,8 +117,8 @@ export function entrypoint(current: () => EntrypointWorld) {
 			files?: MarkdownDocument | MarkdownDocument[],
 			options?: unknown,
 		): ToMarkdownService | Promise<ConversionResponse | ConversionResponse[]> {
-			return this.#guarded(() => {
-				const service = new ToMarkdownService(current().services);
+			return this.#guarded((caller) => {
+				const service = new ToMarkdownService(caller, current().services);
 				return files === undefined ? service : service.transform(files, options);
 			});
 		}

@@ -1,0 +1,60 @@
+/**
+ * Requests that count against a rate and are never billed: conversions to Markdown, counts of tokens. They have no row in
+ * `requests`, so their times of the last minute are kept here.
+ */
+import type { Admitted, CountedRequest } from "../admission.ts";
+import { WINDOW_MS, type Windows } from "./windows.ts";
+
+/** A row is written by each count, for its key and millisecond. It dies with the first count or alarm a minute later. */
+const COUNTED = `CREATE TABLE IF NOT EXISTS counted (
+	counted_at INTEGER NOT NULL,
+	key TEXT NOT NULL,
+	requests INTEGER NOT NULL,
+	PRIMARY KEY (counted_at, key)
+) WITHOUT ROWID`;
+
+/** Whether such a request may pass. */
+export type Counted = { ok: true } | Extract<Admitted, { ok: false }>;
+
+export class CountedRequests {
+	readonly #sql: SqlStorage;
+	readonly #windows: Windows;
+
+	constructor(sql: SqlStorage, windows: Windows) {
+		this.#sql = sql;
+		this.#windows = windows;
+		sql.exec(COUNTED);
+	}
+
+	/** Counts the last minute anew, into empty windows. */
+	restore(now: number): void {
+		const rows = this.#sql.exec<{ counted_at: number; key: string; requests: number }>(
+			"SELECT * FROM counted WHERE counted_at > ? AND counted_at <= ? ORDER BY counted_at",
+			now - WINDOW_MS,
+			now,
+		);
+		for (const { counted_at, key, requests } of rows)
+			for (let i = 0; i < requests; i++) this.#windows.count([key], counted_at);
+	}
+
+	/** When the request may pass: not after `now` where it passes and is counted. */
+	count({ rates }: CountedRequest, now: number): number {
+		const opens = this.#windows.opensAt(rates, now);
+		if (opens > now) return opens;
+		this.forget(now);
+		const keys = rates.map(({ key }) => key);
+		for (const key of keys)
+			this.#sql.exec(
+				"INSERT INTO counted VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET requests = requests + 1",
+				now,
+				key,
+			);
+		this.#windows.count(keys, now);
+		return now;
+	}
+
+	/** Deletes rows that have died. */
+	forget(now: number): void {
+		this.#sql.exec("DELETE FROM counted WHERE counted_at <= ?", now - WINDOW_MS);
+	}
+}

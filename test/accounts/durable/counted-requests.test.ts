@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { admission, type Bench, onBench, SECOND, TASK } from "../ask.ts";
+
+const RATES = [{ key: "task:Token Count", perMinute: 3 }];
+const count = ({ ledger }: Bench, rates = RATES) => ledger.count({ task: "Token Count", rates });
+const refusedFor = (retryAfter: number) => ({ ok: false, failure: "rateLimited", retryAfter });
+
+describe("requests that are never billed", () => {
+	it("pass as often as the rate says in any minute, to the request", () =>
+		onBench((bench) => {
+			for (const gap of [0, 10 * SECOND, 10 * SECOND]) {
+				bench.time += gap;
+				expect(count(bench)).toEqual({ ok: true });
+			}
+			expect(count(bench)).toEqual(refusedFor(40));
+			bench.time += 40 * SECOND - 1;
+			expect(count(bench)).toEqual(refusedFor(1));
+			bench.time += 1;
+			expect(count(bench)).toEqual({ ok: true });
+			expect(count(bench)).toEqual(refusedFor(10));
+		}));
+
+	it("are counted across a restart, also of one millisecond", () =>
+		onBench((bench) => {
+			for (let i = 0; i < 3; i++) expect(count(bench)).toEqual({ ok: true });
+			bench.restart();
+			expect(count(bench)).toEqual(refusedFor(60));
+			bench.time += 60 * SECOND;
+			bench.restart();
+			expect(count(bench)).toEqual({ ok: true });
+		}));
+
+	it("count apart from other rates and from requests that run a model", () =>
+		onBench((bench) => {
+			const rates = [{ key: `task:${TASK}`, perMinute: 1 }];
+			for (let i = 0; i < 3; i++) expect(count(bench)).toEqual({ ok: true });
+			expect(bench.ledger.admit(admission({ rates }))).toEqual({ ok: true });
+			expect(count(bench, [{ key: "task:Markdown Conversion", perMinute: 1 }])).toEqual({ ok: true });
+			expect(bench.ledger.requests({}).requests).toHaveLength(1);
+			expect(bench.ledger.usage({ by: [] }).rows).toMatchObject([{ requests: 0 }]);
+		}));
+
+	it("are among the refusals where they are refused, and then write nothing", () =>
+		onBench((bench) => {
+			for (let i = 0; i < 3; i++) count(bench);
+			const before = bench.storage.sql.exec("SELECT total_changes() AS n").one();
+			for (let i = 0; i < 5; i++) expect(count(bench)).toEqual(refusedFor(60));
+			expect(bench.storage.sql.exec("SELECT total_changes() AS n").one()).toEqual(before);
+			expect(bench.ledger.refusals.report({ by: ["code", "task"] }).rows).toEqual([
+				{ code: 3021, task: "Token Count", requests: 5 },
+			]);
+		}));
+
+	it("leave no row behind after a minute", () =>
+		onBench((bench) => {
+			const rows = () => bench.storage.sql.exec("SELECT key, requests FROM counted").toArray();
+			count(bench);
+			count(bench);
+			expect(rows()).toEqual([{ key: "task:Token Count", requests: 2 }]);
+			bench.time += 60 * SECOND;
+			count(bench, [{ key: "task:Markdown Conversion", perMinute: 1 }]);
+			expect(rows()).toEqual([{ key: "task:Markdown Conversion", requests: 1 }]);
+			bench.time += 60 * SECOND;
+			bench.ledger.sweep();
+			expect(rows()).toEqual([]);
+		}));
+});

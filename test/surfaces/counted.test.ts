@@ -1,0 +1,130 @@
+/** The rates of `toMarkdown` and of the routes that count tokens, at every entry point. */
+import { describe, expect, it } from "vitest";
+import { newTokenText } from "../../src/accounts/token-text.ts";
+import { binding } from "../../src/surfaces/binding/binding.ts";
+import { ToMarkdownService } from "../../src/surfaces/markdown.ts";
+import { ADMIN, type ClosedGateway, closedGateway, failureOf, json } from "../http/access.ts";
+
+const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const LIMITED = { requests_per_minute: { "Markdown Conversion": 2, "Token Count": 2 } };
+const MESSAGES = [{ role: "user", content: "hi" }];
+const COUNT = json("POST", { model: LLAMA, messages: MESSAGES });
+
+const form = (): RequestInit => {
+	const body = new FormData();
+	body.append("files", new File(["a,b"], "a.csv", { type: "text/csv" }));
+	return { method: "POST", body };
+};
+
+const gateway = (LIMITS: object = LIMITED): ClosedGateway =>
+	closedGateway({ vars: { DEFAULT_BACKEND: "simulator", LIMITS } });
+
+const wire = ({ services, account }: ClosedGateway): Promise<Response> =>
+	Promise.resolve(
+		binding(services).fetch(
+			new Request("https://workers-binding.ai/to-everything/markdown/transformer", {
+				...json("POST", { files: [{ name: "a.csv", mimeType: "text/csv", data: btoa("a,b") }] }),
+			}),
+			{ caller: { account, credential: { kind: "operator" }, known: true } },
+		),
+	);
+
+describe.each<[string, string, (closed: ClosedGateway, token: string) => Promise<Response>]>([
+	["/ai/tomarkdown", "Markdown Conversion", ({ ask }, token) => ask("/ai/tomarkdown", token, form())],
+	["the binding's toMarkdown", "Markdown Conversion", wire],
+	[
+		"messages/count_tokens",
+		"Token Count",
+		({ ask }, token) => ask("/ai/v1/messages/count_tokens", token, COUNT),
+	],
+	[
+		"v1/messages/count_tokens",
+		"Token Count",
+		({ ask }, token) => ask("/ai/v1/v1/messages/count_tokens", token, COUNT),
+	],
+	[
+		"responses/input_tokens",
+		"Token Count",
+		({ ask }, token) =>
+			ask("/ai/v1/responses/input_tokens", token, json("POST", { model: LLAMA, input: "hi" })),
+	],
+	[
+		"countTokens",
+		"Token Count",
+		({ ask }, token) =>
+			ask(
+				`/ai/v1beta/models/${LLAMA}:countTokens`,
+				token,
+				json("POST", { contents: [{ role: "user", parts: [{ text: "hi" }] }] }),
+			),
+	],
+])("%s", (_, task, send) => {
+	it("passes as often in a minute as the limit says", async () => {
+		const closed = gateway();
+		const token = await closed.give(["Workers AI Read"]);
+		const answers = await Promise.all(Array.from({ length: 5 }, () => send(closed, token)));
+		expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429]);
+		const refused = answers.find(({ status }) => status === 429);
+		expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(50);
+		const report = await closed.services.ledgers.of(closed.account).refusals({ by: ["code", "task"] });
+		expect(report.rows).toEqual([{ code: 3021, task, requests: 3 }]);
+	});
+
+	it("counts the operator, too", async () => {
+		const closed = gateway();
+		for (const status of [200, 200, 429]) expect((await send(closed, ADMIN)).status).toBe(status);
+	});
+
+	it("has no limit where there are no rates", async () => {
+		const closed = gateway({ requests_per_minute: "none" });
+		for (let i = 0; i < 4; i++) expect((await send(closed, ADMIN)).status).toBe(200);
+	});
+});
+
+describe("the rates of requests that run no model", () => {
+	it("are refused like other rates", async () => {
+		const { ask } = gateway({ requests_per_minute: { "Token Count": 1, "Markdown Conversion": 1 } });
+		const refused = async (path: string, init: () => RequestInit): Promise<string> => {
+			await ask(path, ADMIN, init());
+			return failureOf(await ask(path, ADMIN, init()));
+		};
+		const sentence = "rate limiting: inference request per min rate reached";
+		expect(await refused("/ai/v1/messages/count_tokens", () => COUNT)).toBe(
+			`429 rate_limit_error: ${sentence}`,
+		);
+		expect(await refused("/ai/tomarkdown", form)).toMatch(
+			new RegExp(`^429 3021: AiError: AiError: ${sentence} \\([0-9a-f-]{36}\\)$`),
+		);
+	});
+
+	it("are one account's own where it has some", async () => {
+		const closed = closedGateway(
+			{ vars: { DEFAULT_BACKEND: "simulator", LIMITS: { ...LIMITED, accounts: { [ACCOUNT]: OWN } } } },
+			ACCOUNT,
+		);
+		for (const status of [200, 429])
+			expect((await closed.ask("/ai/v1/messages/count_tokens", ADMIN, COUNT)).status).toBe(status);
+	});
+
+	it("count nothing of a token that does not hold, or may not run", async () => {
+		const { account, ask, give } = gateway();
+		const count = async (token: string) => (await ask("/ai/v1/messages/count_tokens", token, COUNT)).status;
+		const keeper = await give(["Account API Tokens Read"]);
+		for (let i = 0; i < 3; i++)
+			expect([await count(newTokenText(account)), await count(keeper)]).toEqual([401, 403]);
+		expect([await count(ADMIN), await count(ADMIN), await count(ADMIN)]).toEqual([200, 200, 429]);
+	});
+
+	it("hold over RPC", async () => {
+		const { services, account } = gateway();
+		const caller = { account, credential: { kind: "operator" }, known: true } as const;
+		const convert = () =>
+			new ToMarkdownService(caller, services).transform({ name: "a.csv", blob: new Blob(["a,b"]) });
+		await convert();
+		await convert();
+		await expect(convert()).rejects.toThrow("3021");
+	});
+});
+
+const ACCOUNT = `counted-${crypto.randomUUID().slice(0, 8)}`;
+const OWN = { requests_per_minute: { "Token Count": 1 } };
