@@ -34,6 +34,7 @@ export interface AskOptions {
 	signal?: AbortSignal;
 	headers?: Record<string, string>;
 	content?: string;
+	maxTokens?: number;
 }
 
 export interface Billed {
@@ -83,7 +84,7 @@ export async function startGateway(): Promise<FaultGateway> {
 	/** An account for each configuration: what is billed is one request's. */
 	let account = 0;
 
-	const open = ({ stream = true, signal, headers = {}, content = "Count" }: AskOptions = {}) =>
+	const open = ({ stream = true, signal, headers = {}, content = "Count", maxTokens }: AskOptions = {}) =>
 		fetch(new URL(`/client/v4/accounts/fault-${account}/ai/v1/chat/completions`, base), {
 			method: "POST",
 			headers: { "content-type": "application/json", ...headers },
@@ -93,6 +94,7 @@ export async function startGateway(): Promise<FaultGateway> {
 				stream,
 				...(stream && { stream_options: { include_usage: true } }),
 				seed: 7,
+				...(maxTokens !== undefined && { max_tokens: maxTokens }),
 			}),
 			...(signal && { signal }),
 		});

@@ -124,11 +124,19 @@ async function say(call: ProviderCall, words: readonly string[]): Promise<void> 
 	}
 }
 
-const finish = (call: ProviderCall, end = "data: [DONE]\n\n", usage = usageOf(call.tokens)): void => {
+const finish = (call: ProviderCall, end = "data: [DONE]\n\n", usage: object = usageOf(call.tokens)): void => {
 	call.response.write(chunk(call, [{ index: 0, delta: {}, finish_reason: "stop" }]));
 	call.response.write(chunk(call, [], { usage }));
 	call.response.end(end);
 };
+
+/** A reply of so many MiB. */
+export const replyOfMiB =
+	(count: number): Script =>
+	({ response }) => {
+		response.writeHead(200, { "content-type": "application/json" });
+		response.end(Buffer.alloc(count * 1024 * 1024, " "));
+	};
 
 /** Accepts and never answers. */
 export const hang: Script = () => {};
@@ -142,9 +150,9 @@ export const status =
 		response.end(JSON.stringify({ error: { message: `status ${code}`, ...error } }));
 	};
 
-/** A whole answer, streamed where it is asked for so. */
+/** A complete answer, streamed where a stream is asked for. `usage`: what it counts, instead of its words. */
 export const answer =
-	(words: readonly string[] = WORDS): Script =>
+	(words: readonly string[] = WORDS, usage?: object): Script =>
 	async (call) => {
 		if (call.body.stream !== true) {
 			call.tokens = words.length;
@@ -157,14 +165,14 @@ export const answer =
 					created: 1,
 					model: call.body.model,
 					choices: [{ index: 0, message, finish_reason: "stop" }],
-					usage: usageOf(words.length),
+					usage: usage ?? usageOf(words.length),
 				}),
 			);
 			return;
 		}
 		header(call);
 		await say(call, words);
-		finish(call);
+		finish(call, undefined, usage);
 	};
 
 /** The rest of the answer, for whoever hands it the beginning, which counts as its prompt. */

@@ -4,8 +4,8 @@ import { AiError } from "../../core/errors.ts";
 import { postJson } from "../transport/http.ts";
 import {
 	type Call,
+	failureOfContent,
 	failureOfShape,
-	failureOfTarget,
 	type Refusal,
 	sentenceFor,
 } from "../transport/upstream-failure.ts";
@@ -36,7 +36,8 @@ export function succeeded(prediction: Prediction, call: Call): Prediction {
 		throw new AiError("refusedByModel", sentenceFor(call.target, error), {
 			upstream: { backend: call.target.backend },
 		});
-	throw failureOfTarget(call.target, "executionFailed", `ended its prediction as ${status}`);
+	// The model raised an exception, which most often is about its input.
+	throw failureOfContent(call, `ended its prediction as ${status}`);
 }
 
 /** What models say that will not show what they made. */

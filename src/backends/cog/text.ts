@@ -9,7 +9,7 @@ import {
 	textOf as messageText,
 } from "../../tasks/text-generation/types.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { fileUrl, Inputs, unable } from "./inputs.ts";
 import { type CogModel, readModel } from "./model.ts";
 import { textOf, usageOf } from "./outputs.ts";
@@ -125,7 +125,7 @@ export async function describeImage(
 	for (const [name, value] of Object.entries(sampling)) inputs.set(name as keyof typeof sampling, value);
 	const prediction = await predict(call, inputs.values);
 	const description = textOf(prediction.output, call).trim();
-	if (!description) throw failureOfShape(call, "a text");
+	if (!description) throw failureOfContent(call, "answered with no text");
 	const usage = usageOf(prediction);
 	return { kind: "value", output: { description, ...(usage && { usage }) } };
 }

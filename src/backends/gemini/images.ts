@@ -11,7 +11,7 @@ import { mediaTypeOf, typeOf } from "../../media/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ImageInput } from "../../tasks/text-to-image/types.ts";
 import { postJson } from "../transport/http.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { seedOf } from "./generation.ts";
 import { finishReason, GenerateReply, refuseBlocked } from "./reply.ts";
 import { pathOf } from "./service.ts";
@@ -25,7 +25,8 @@ export async function paint(input: ImageInput, call: Call): Promise<Answer<"text
 	const data = IMAGEN.test(call.target.model) ? await predict(input, call) : await generate(input, call);
 	const bytes = data === undefined ? undefined : decodeBase64(data);
 	const contentType = bytes && mediaTypeOf(bytes);
-	if (!bytes || !contentType?.startsWith("image/")) throw failureOfShape(call, "an image");
+	if (!bytes || !contentType?.startsWith("image/"))
+		throw failureOfContent(call, "answered with something that is not an image");
 	return { kind: "value", output: { bytes, contentType } };
 }
 

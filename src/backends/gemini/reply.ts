@@ -4,7 +4,7 @@ import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
 import type { ChatChoice, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
-import { type Call, failureOfTarget } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 
 const count = z.int().nonnegative().nullish();
 
@@ -140,8 +140,8 @@ const FAILED = new Set([
 	"MALFORMED_RESPONSE",
 ]);
 
-export function finishReason(reason: string, hasCalled: boolean, { target }: Call): string {
-	if (FAILED.has(reason)) throw failureOfTarget(target, "executionFailed", `gave no answer (${reason})`);
+export function finishReason(reason: string, hasCalled: boolean, call: Call): string {
+	if (FAILED.has(reason)) throw failureOfContent(call, `gave no answer (${reason})`);
 	const known = FINISH_REASONS[reason] ?? "stop";
 	return known === "stop" && hasCalled ? "tool_calls" : known;
 }

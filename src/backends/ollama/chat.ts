@@ -6,7 +6,7 @@ import type { Answer } from "../../tasks/task.ts";
 import type { ChatInput, ContentPart } from "../../tasks/text-generation/types.ts";
 import { postJson } from "../transport/http.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { completionOf, LineTranslator, Reply } from "./reply.ts";
 import { chatBody, generateBody } from "./request.ts";
 
@@ -39,6 +39,6 @@ export async function describeImage(
 		call,
 	);
 	const description = choices[0]?.message.content?.trim();
-	if (!description) throw failureOfShape(call, "a text");
+	if (!description) throw failureOfContent(call, "answered with no text");
 	return { kind: "value", output: { description, ...(usage && { usage }) } };
 }

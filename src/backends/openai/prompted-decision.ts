@@ -10,7 +10,7 @@ import { knownType } from "../../media/types.ts";
 import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { askJson, Percent, shares } from "./prompted.ts";
 
 const INSTRUCTION =
@@ -92,7 +92,7 @@ function answered({ question, outcomes }: Asked, reply: unknown, call: Call): De
 	if (question.type === "noul") return { type: "noul", noul: Number(reply) / 100 };
 	const percents = reply as Record<string, number>;
 	const parts = shares(outcomes.map(({ name }) => percents[name] ?? 0));
-	if (!parts) throw failureOfShape(call, "a decision");
+	if (!parts) throw failureOfContent(call, "answered with something that is not a decision");
 	const confidence = Math.max(...parts);
 	if (question.type === "choice") {
 		const options = Object.keys(question.criteria);

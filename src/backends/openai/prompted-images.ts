@@ -10,7 +10,7 @@ import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
 import type { DetectObjectsInput } from "../../tasks/object-detection/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { askJson, askText, Percent, shares } from "./prompted.ts";
 
 const USUAL_PROMPT = "Generate a caption for this image";
@@ -54,7 +54,7 @@ export async function classifyImage(
 		call,
 	);
 	const scores = shares(value.labels.map(({ percent }) => percent));
-	if (!scores) throw failureOfShape(call, "a classification");
+	if (!scores) throw failureOfContent(call, "answered with something that is not a classification");
 	const labels = value.labels.map(({ label }, place) => ({ label, score: scores[place] ?? 0 }));
 	return { kind: "value", output: { labels: labels.sort((a, b) => b.score - a.score) } };
 }

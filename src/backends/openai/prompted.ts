@@ -17,7 +17,7 @@ import type { Answer } from "../../tasks/task.ts";
 import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { TranslationInput } from "../../tasks/translation/types.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
 import { isOpenAiService } from "./service.ts";
 
@@ -44,7 +44,7 @@ export async function askText(question: Question, call: Call): Promise<Asked<str
 		call,
 	);
 	const text = reply.choices[0]?.message.content?.trim();
-	if (!text) throw failureOfShape(call, "a text");
+	if (!text) throw failureOfContent(call, "answered with no text");
 	return { value: text, usage: reply.usage ?? undefined };
 }
 
@@ -70,7 +70,7 @@ export async function askJson<Schema extends z.ZodObject>(
 		call,
 	);
 	const parsed = schema.safeParse(jsonIn(text));
-	if (!parsed.success) throw failureOfShape(call, "the JSON asked for");
+	if (!parsed.success) throw failureOfContent(call, "answered with something that is not the JSON asked for");
 	return { value: parsed.data, usage };
 }
 

@@ -14,8 +14,10 @@ import { isShort, readShort, readUpTo } from "./reply-body.ts";
 import {
 	type Call,
 	failureOfBody,
+	failureOfContent,
 	failureOfFetch,
 	failureOfShape,
+	failureOfSize,
 	failureOfStatus,
 } from "./upstream-failure.ts";
 
@@ -77,7 +79,8 @@ async function readFile(exchange: Exchange): Promise<Media> {
 		const value = parseJson(UTF8.decode(bytes));
 		throw isError(value) ? failureOfBody(call, value) : failureOfShape(call, "a file");
 	}
-	if (bytes.length === 0) throw failureOfShape(call, "a file");
+	// Speech of a text without words.
+	if (bytes.length === 0) throw failureOfContent(call, "answered with an empty file");
 	const contentType = response.headers.get("content-type") ?? undefined;
 	return contentType === undefined ? { bytes } : { bytes, contentType };
 }
@@ -185,7 +188,7 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 			}),
 		);
 		deadline.rest();
-		if (!response.ok) throw await failureOfResponse(call, response, deadline);
+		if (!response.ok) throw await failureOfResponse({ call, path, response, deadline }, answers === "stream");
 		return { call, path, response, deadline };
 	} catch (error) {
 		deadline.close();
@@ -193,13 +196,14 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 	}
 }
 
-async function failureOfResponse(call: Call, response: Response, deadline: Deadline): Promise<AiError> {
+async function failureOfResponse({ call, response, deadline }: Exchange, streams: boolean): Promise<AiError> {
 	// What went wrong while reading about the failure is not the failure, unless time is up or the caller has left.
 	const { bytes } = await readUpTo(MAX_ERROR_BYTES, call, response, deadline).catch((error: unknown) => {
 		if (deadline.signal.aborted) throw error;
 		return { bytes: new Uint8Array() };
 	});
-	return failureOfStatus(call, response, UTF8.decode(bytes));
+	const { status, headers } = response;
+	return failureOfStatus(call, { status, headers, text: UTF8.decode(bytes), streams });
 }
 
 async function readValue<Schema extends z.ZodType>(
@@ -241,6 +245,6 @@ async function readText(exchange: Exchange): Promise<string> {
 
 async function readWhole({ call, response, deadline }: Exchange): Promise<Uint8Array<ArrayBuffer>> {
 	const { bytes, more } = await readUpTo(MAX_VALUE_BYTES, call, response, deadline);
-	if (more) throw failureOfShape(call, `a reply below ${MAX_VALUE_BYTES} bytes`);
+	if (more) throw failureOfSize(call, "a reply", MAX_VALUE_BYTES);
 	return bytes;
 }

@@ -23,7 +23,7 @@ import {
 	MAX_EVENT_BYTES,
 	type Relayed,
 } from "./relay.ts";
-import { type Call, failureOfCut, failureOfShape } from "./upstream-failure.ts";
+import { type Call, failureOfCut, failureOfSize } from "./upstream-failure.ts";
 
 const LOOK_EVERY_MS = 100;
 /** Each open stream holds so much for the look that waits. */
@@ -215,7 +215,7 @@ class Onlooker {
 		if (ends.length > 1 && this.#watch.seeTogether?.(bytes, ends.length)) this.#begun = true;
 		else this.#seeEach(bytes, ends);
 		if (this.#splitter.heldBytes > MAX_EVENT_BYTES)
-			this.#failure ??= failureOfShape(this.#call, `made of events below ${MAX_EVENT_BYTES} bytes`);
+			this.#failure ??= failureOfSize(this.#call, "an event", MAX_EVENT_BYTES);
 	}
 
 	/** Up to one that is not good, or the last. */

@@ -90,9 +90,16 @@ const REFUSAL_MESSAGES: readonly RegExp[] = [
 	/\bjson\.exception\./,
 	// Chat templates that refuse the order of the roles: llama.cpp, vLLM, Ollama
 	/\bjinja exception\b|\braise_exception\b|\broles must alternate\b|\bsystem message must be\b/i,
-	// Ollama: an image that is none
+	// Ollama: a schema that is not valid
+	/\binvalid (?:JSON schema in )?format\b/i,
+	// Ollama: an image that is not valid
 	/\binvalid image\b|\bimage: unknown format\b|\bmissing data required for image input\b/i,
 ];
+
+/** OpenAI sends 429 for a single request above the limit of tokens per minute. Waiting does not help. */
+const TOO_LARGE_MESSAGE = /^Request too large\b/i;
+/** OpenRouter sends 403 for an input that a provider's moderation flags. The key is good. */
+const MODERATION_MESSAGE = /\bmoderation\b.*\bflagged\b|\binput was flagged\b/i;
 
 /** Types of errors that come without a status, inside a stream. */
 const STATUS_OF_TYPE = new Map<string | undefined, number>([
@@ -127,6 +134,8 @@ export function keyOfRefusal(status: number, sent: SentError): FailureKey | unde
 	if (byCode) return byCode;
 	if (isQuota(sent)) return "upstreamUnavailable";
 	if (MAY_BE_CONTEXT.has(status) && matches(CONTEXT_MESSAGES, message)) return "contextWindowExceeded";
+	if (status === 429 && TOO_LARGE_MESSAGE.test(message)) return "requestTooLarge";
+	if (status === 403 && MODERATION_MESSAGE.test(message)) return "refusedByModel";
 	if (status === NOT_IMPLEMENTED && message !== "") return "engineRefused";
 	if (status !== 500) return undefined;
 	return REFUSAL_TYPES.has(type) || matches(REFUSAL_MESSAGES, message) ? "engineRefused" : undefined;

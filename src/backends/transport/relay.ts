@@ -12,7 +12,7 @@ import { type EventFormat, EventSplitter } from "../../streams/event-splitter.ts
 import { type EventPiece, EventStream, type StreamEvent } from "../../streams/sse.ts";
 import type { Deadline } from "./deadline.ts";
 import type { StreamProgress } from "./progress.ts";
-import { type Call, failureOfCut, failureOfShape } from "./upstream-failure.ts";
+import { type Call, failureOfCut, failureOfShape, failureOfSize } from "./upstream-failure.ts";
 
 /** Room for one event. The largest are images in base64. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
@@ -105,8 +105,7 @@ export async function relay(
 			good = end;
 			if (watch.done) break;
 		}
-		if (splitter.heldBytes > MAX_EVENT_BYTES)
-			failure ??= failureOfShape(call, `made of events below ${MAX_EVENT_BYTES} bytes`);
+		if (splitter.heldBytes > MAX_EVENT_BYTES) failure ??= failureOfSize(call, "an event", MAX_EVENT_BYTES);
 		return watch.pass(part(bytes, 0, good), said);
 	};
 	/** A last event without its blank line still counts, as every client treats it. */

@@ -53,15 +53,25 @@ const KEY_OF_STATUS: Partial<Record<number, FailureKey>> = {
 	530: "upstreamUnavailable",
 };
 
-/** An answer whose status is not 2xx; `text` is the beginning of its body. */
-export function failureOfStatus(
-	call: Call,
-	{ status, headers }: { status: number; headers: Headers },
-	text: string,
-): AiError {
+/** What an upstream answered with a status that is not 2xx. */
+export interface ErrorReply {
+	status: number;
+	headers: Headers;
+	/** The beginning of the body. */
+	text: string;
+	/** The request asked for a stream, so the header was due before the answer was made. */
+	streams: boolean;
+}
+
+export function failureOfStatus(call: Call, { status, headers, text, streams }: ErrorReply): AiError {
 	const body = parseJson(text);
 	const retryAfter = retryAfterSeconds(headers, call.world.now());
-	return call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, readError(body), retryAfter);
+	const failure =
+		call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, readError(body), retryAfter);
+	if (failure.key !== "timeout" || streams) return failure;
+	// A proxy's time for a complete answer is up. The caller decides how long an answer is (see `startDeadline`).
+	const { description, upstream } = failure;
+	return new AiError("modelTimeout", description, { retryAfter, ...(upstream && { upstream }) });
 }
 
 /** An error told inside an answer that had begun well: an event of a stream, or a 200 with nothing but an error. */
@@ -84,6 +94,22 @@ export function failureOfShape(call: Call, expected: string): AiError {
 	const what = `answered with something that is not ${expected}`;
 	return failureOfTarget(call.target, "executionFailed", what);
 }
+
+/**
+ * An answer above a bound of the gateway. How much an engine answers is the caller's choice (texts to embed, the size of
+ * an image), so the key is one that no circuit counts; another engine may answer in less.
+ */
+export function failureOfSize(call: Call, what: string, maxBytes: number): AiError {
+	const problem = `answered with ${what} above ${maxBytes} bytes: ask for less in one request`;
+	return failureOfTarget(call.target, "requestTooLarge", problem, { retryable: true });
+}
+
+/**
+ * A well-formed answer whose content is not what the task needs: no text, not the JSON that the prompt describes. The
+ * caller's input can cause it, so it names no upstream, and no circuit counts it.
+ */
+export const failureOfContent = ({ target }: Call, what: string): AiError =>
+	new AiError("executionFailed", `The backend '${target.backend}' ${what}`);
 
 /** An answer that stopped before its end, with what the runtime said of it in `cause`. */
 export function failureOfCut(call: Call, error?: unknown): AiError {
@@ -134,7 +160,8 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		case "timeout":
 			return fail(`${name} ran out of time`);
 		case "requestTooLarge":
-			return fail(message);
+			// 429: the limit is one of the operator's account at this service.
+			return fail(message, status === 429);
 		case "outOfCapacity":
 			return fail();
 		default:

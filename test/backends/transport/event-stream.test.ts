@@ -126,7 +126,7 @@ describe("an event", () => {
 		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
 		const { text, error } = await drain(events);
 		expect(text).toBe(delta("a"));
-		expect(error).toMatchObject({ key: "executionFailed" });
+		expect(error).toMatchObject({ key: "requestTooLarge" });
 		expect(upstream.cancelled).toBe(true);
 	});
 });
@@ -256,7 +256,7 @@ describe("a stream that begins", () => {
 	it("with too large an event is a call that failed", async () => {
 		const { upstream, events } = begin();
 		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
-		expect(await failureOf(events)).toMatchObject({ key: "executionFailed" });
+		expect(await failureOf(events)).toMatchObject({ key: "requestTooLarge" });
 		expect(upstream.cancelled).toBe(true);
 	});
 

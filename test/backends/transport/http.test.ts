@@ -150,8 +150,9 @@ describe("a value", () => {
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
 		for (let sent = 0; sent <= 24; sent++) upstream.push(new Uint8Array(MiB).fill(32));
 		expect(await failure).toMatchObject({
-			key: "executionFailed",
-			description: `The backend 'lab' answered with something that is not a reply below ${24 * MiB} bytes`,
+			key: "requestTooLarge",
+			description:
+				"The backend 'lab' answered with a reply above 25165824 bytes: ask for less in one request",
 		});
 		expect(upstream.cancelled).toBe(true);
 	});

@@ -241,7 +241,7 @@ describe("an event", () => {
 		upstream.push(sse({ say: "a" }));
 		const { events } = await open(callOf(() => eventStream(upstream.body)));
 		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
-		expect(await drain(events)).toMatchObject({ text: frames(said("a")), error: { key: "executionFailed" } });
+		expect(await drain(events)).toMatchObject({ text: frames(said("a")), error: { key: "requestTooLarge" } });
 		expect(upstream.cancelled).toBe(true);
 	});
 });
