@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { PRODUCT_MODELS } from "../src/models/catalog.ts";
-import type { InputShape, Model } from "../src/models/model.ts";
-import { can } from "../src/models/model.ts";
+import type { InputShape } from "../src/models/family.ts";
+import { can, type Model } from "../src/models/model.ts";
 import { base64, png, wav } from "./dialects/samples.ts";
 import { type BodyOf, BY_BINDING, BY_REST, both, sameFrames, sameJson } from "./loop.ts";
 

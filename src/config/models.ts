@@ -3,17 +3,14 @@ import * as z from "zod";
 import { quote } from "../core/did-you-mean.ts";
 import { adHocModel, type Catalog } from "../models/catalog.ts";
 import {
-	CAPABILITIES,
 	INPUT_SHAPES,
 	type InputShape,
-	type Model,
+	inputsOf,
 	OUTPUT_SHAPES,
 	type OutputShape,
-	PRICE_UNITS,
-	TASK_TITLES,
-	type TaskTitle,
-} from "../models/model.ts";
-import { INPUTS_OF, OUTPUTS_OF } from "../models/shapes.ts";
+	outputsOf,
+} from "../models/family.ts";
+import { CAPABILITIES, type Model, PRICE_UNITS, TASK_TITLES, type TaskTitle } from "../models/model.ts";
 import { list, type Path, type Problems } from "./problems.ts";
 
 const USD_PER_NEURON = 0.011 / 1000;
@@ -101,12 +98,12 @@ function readShapes(
 	path: Path,
 	problems: Problems,
 ): { input: InputShape; output: OutputShape } {
-	const input = named.input ?? fitting(known?.input, INPUTS_OF[task]);
-	if (!INPUTS_OF[task].includes(input))
-		problems.add([...path, "input"], unfit(INPUTS_OF[task], `for ${task}`, input));
-	const output = named.output ?? fitting(known?.output, OUTPUTS_OF[input]);
-	if (!OUTPUTS_OF[input].includes(output))
-		problems.add([...path, "output"], unfit(OUTPUTS_OF[input], `for input ${quote(input)}`, output));
+	const input = named.input ?? fitting(known?.input, inputsOf(task));
+	if (!inputsOf(task).includes(input))
+		problems.add([...path, "input"], unfit(inputsOf(task), `for ${task}`, input));
+	const output = named.output ?? fitting(known?.output, outputsOf(input));
+	if (!outputsOf(input).includes(output))
+		problems.add([...path, "output"], unfit(outputsOf(input), `for input ${quote(input)}`, output));
 	return { input, output };
 }
 

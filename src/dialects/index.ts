@@ -1,6 +1,7 @@
 /** Every model's own dialect: the tables that name its reader and its writer. A shape without one does not compile. */
 import { AiError } from "../core/errors.ts";
-import type { InputShape, Model, OutputShape } from "../models/model.ts";
+import type { InputShape, OutputShape } from "../models/family.ts";
+import type { Model } from "../models/model.ts";
 import { chatReaders, chatWriters } from "./chat/native.ts";
 import type { Dialect, Reader, Writer } from "./dialect.ts";
 import { fluxLive } from "./media/flux.ts";

@@ -3,7 +3,8 @@
  * read it (openrouter.ai/docs/api-reference/list-available-models). Which of these fields the product sends is unknown.
  */
 import { type Catalog, isListed } from "./catalog.ts";
-import { can, type InputShape, type Model, type PriceUnit } from "./model.ts";
+import { inputFamily } from "./family.ts";
+import { can, type Model, type PriceUnit } from "./model.ts";
 
 export interface OpenRouterModel {
 	id: string;
@@ -74,45 +75,8 @@ function usdPerToken({ prices }: Model, unit: PriceUnit): string | undefined {
 	return price && (price.usd / 1e6).toFixed(12).replace(/\.?0+$/, "");
 }
 
-const NATIVE = [
-	"max_tokens",
-	"temperature",
-	"top_p",
-	"top_k",
-	"seed",
-	"repetition_penalty",
-	"frequency_penalty",
-	"presence_penalty",
-];
-const OPENAI = [
-	"max_tokens",
-	"temperature",
-	"top_p",
-	"seed",
-	"frequency_penalty",
-	"presence_penalty",
-	"stop",
-	"logprobs",
-	"top_logprobs",
-	"logit_bias",
-];
-
-/** Sampling fields by input shape. Shapes without a row are not for chat. */
-const SAMPLING: Partial<Record<InputShape, readonly string[]>> = {
-	chat: NATIVE,
-	"chat-legacy": NATIVE,
-	"chat-batch": NATIVE,
-	"chat-batch-2000": NATIVE,
-	"chat-guided": NATIVE,
-	"chat-guided-batch": NATIVE,
-	"chat-image": NATIVE,
-	"chat-guard": ["max_tokens", "temperature"],
-	"chat-gpt-oss": NATIVE,
-	"chat-openai": OPENAI,
-};
-
 function parametersOf(model: Model): string[] {
-	const sampling = SAMPLING[model.input];
+	const { sampling } = inputFamily(model);
 	if (!sampling) return [];
 	const { inputFields } = model;
 	return [

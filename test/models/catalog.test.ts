@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import rows from "../../src/models/catalog.json" with { type: "json" };
 import { adHocModel, authorOf, Catalog, isListed, PRODUCT_MODELS } from "../../src/models/catalog.ts";
+import { inputsOf, outputsOf } from "../../src/models/family.ts";
 import { Model } from "../../src/models/model.ts";
-import { INPUTS_OF, OUTPUTS_OF } from "../../src/models/shapes.ts";
 import { nameUuid } from "../../src/models/uuid.ts";
 
 const product = new Catalog();
@@ -80,8 +80,8 @@ describe("catalog.json", () => {
 
 	it("writes no answer that its model's input does not ask for", () => {
 		for (const { id, task, input, output } of PRODUCT_MODELS) {
-			expect(INPUTS_OF[task], id).toContain(input);
-			expect(OUTPUTS_OF[input], id).toContain(output);
+			expect(inputsOf(task), id).toContain(input);
+			expect(outputsOf(input), id).toContain(output);
 		}
 	});
 

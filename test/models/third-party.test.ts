@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { adHocModel, authorOf, Catalog, PRODUCT_MODELS } from "../../src/models/catalog.ts";
+import { inputsOf, outputsOf } from "../../src/models/family.ts";
 import { Model } from "../../src/models/model.ts";
 import { search } from "../../src/models/search.ts";
-import { INPUTS_OF, OUTPUTS_OF } from "../../src/models/shapes.ts";
 import rows from "../../src/models/third-party.json" with { type: "json" };
 import {
 	chatShapesOf,
@@ -36,8 +36,8 @@ describe("third-party.json", () => {
 				author: authorOf(model.id),
 				source: THIRD_PARTY_SOURCE,
 			});
-			expect(INPUTS_OF[model.task], model.id).toContain(model.input);
-			expect(OUTPUTS_OF[model.input], model.id).toContain(model.output);
+			expect(inputsOf(model.task), model.id).toContain(model.input);
+			expect(outputsOf(model.input), model.id).toContain(model.output);
 			if (model.task === "Text Generation") expect(model).toMatchObject(chatShapesOf(model.id));
 		}
 	});

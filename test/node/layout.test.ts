@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { INPUT_SHAPES, OUTPUT_SHAPES } from "../../src/models/family.ts";
+import { TASKS } from "../../src/tasks/index.ts";
 
 /** Folders and files, outermost first. A file imports from its own folder, or from one further down this list. */
 const ROOMS: readonly (readonly string[])[] = [
@@ -99,6 +101,61 @@ describe("layout", () => {
 		const text = readFileSync(join("src", file), "utf8");
 		const lines = text.split("\n").length;
 		if (lines > MAX_LINES) expect(text.slice(0, 1500), `${lines} lines`).toMatch(/One file because/);
+	});
+});
+
+describe("tables", () => {
+	const sources = files.filter((file) => !generated(file));
+	const textOf = (file: string): string => readFileSync(join("src", file), "utf8");
+	/** Still compare names. The list only shrinks. */
+	const pending = [
+		"pipeline/admit.ts",
+		"pipeline/context-window.ts",
+		"pipeline/dispatch.ts",
+		"pipeline/dispatch/dispatch-state.ts",
+		"pipeline/dispatch/first-response.ts",
+		"pipeline/dispatch/request-key.ts",
+		"pipeline/dispatch/stream-failover.ts",
+		"pipeline/meter.ts",
+		"pipeline/run.ts",
+	];
+
+	const namesIn = (text: string, names: readonly string[]): string[] =>
+		names.filter((name) => text.includes(`"${name}"`));
+
+	it.each(
+		sources.filter((file) => !/^(tasks|dialects|backends|models)\//.test(file) && !pending.includes(file)),
+	)("%s names no task", (file) => {
+		expect(namesIn(textOf(file), Object.keys(TASKS))).toEqual([]);
+	});
+
+	/** `=== "chat"`, `"chat" ===` and `case "chat"`, for names that are used for nothing else. */
+	const comparedIn = (text: string): string[] => {
+		const others = [
+			...Object.keys(TASKS),
+			"messages",
+			"embeddings",
+			"chat",
+			"transcription",
+			"description",
+			"summary",
+			"turn",
+		];
+		return [...new Set<string>([...INPUT_SHAPES, ...OUTPUT_SHAPES])]
+			.filter((name) => !others.includes(name))
+			.filter((name) => new RegExp(`(===|!==|case) "${name}"|"${name}" (===|!==)`).test(text));
+	};
+
+	it.each(sources.filter((file) => !pending.includes(file)))("%s compares no name of a family", (file) => {
+		const text = textOf(file);
+		expect(comparedIn(text)).toEqual([]);
+		expect(text).not.toMatch(/\b(model\.(in|out)put|upstreamModel\(\w+\)\.(in|out)put) (===|!==) "/);
+	});
+
+	it("finds comparisons", () => {
+		expect(comparedIn('if (shape === "chat-guided") {}')).toEqual(["chat-guided"]);
+		expect(comparedIn('case "embeddings-bge":')).toEqual(["embeddings-bge"]);
+		expect(namesIn('call.task === "reranking"', Object.keys(TASKS))).toEqual(["reranking"]);
 	});
 });
 

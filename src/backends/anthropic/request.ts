@@ -1,5 +1,7 @@
 /** A chat input to the body of `POST /v1/messages`. */
+
 import { AiError } from "../../core/errors.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { type AnswerTool, formatOf } from "./format.ts";
@@ -23,7 +25,7 @@ export function requestOf(input: ChatInput, call: Call): Request {
 	const { verbatim } = input;
 	const { target, model } = call;
 	// Whoever names a model of Anthropic's own knows how to ask it.
-	if (verbatim && model.input === "messages")
+	if (verbatim && inputFamily(model).isAnthropic)
 		return { body: verbatimBody(input, verbatim, call), verbatim: true };
 	const traits = traitsOf(target.model);
 	const conversation = verbatim

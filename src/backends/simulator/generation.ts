@@ -1,6 +1,7 @@
 /** One reply, as an engine would generate it: reasoning, then text or a call, cut where the caller's limits are. */
 
 import type { Usage } from "../../core/usage.ts";
+import { inputFamily } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import { promptTokens } from "../../tasks/text-generation/tally.ts";
 import type { ChatInput, ToolCall } from "../../tasks/text-generation/types.ts";
@@ -29,7 +30,7 @@ export interface Scene {
 }
 
 export function generate(input: ChatInput, { model, uuid }: Scene): Generated {
-	if (model.input === "chat-guard")
+	if (inputFamily(model).isGuard)
 		return cut(input, { reasoning: undefined, content: verdict(input), calls: [] });
 	const user = lastUserText(input);
 	const call = callFor(input, user);

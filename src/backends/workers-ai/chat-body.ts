@@ -1,20 +1,19 @@
 /** The body of a chat for Workers AI in OpenAI's format, shared by the OpenAI route and the route `run`. */
-import type { InputShape } from "../../models/model.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { upstreamModel } from "./run.ts";
 
-/** Models whose own inputs have OpenAI's format. */
-const SPEAKS_OPENAI: ReadonlySet<InputShape> = new Set(["chat-openai", "chat-gpt-oss"]);
-
-export const speaksOpenAi = (call: Call): boolean => SPEAKS_OPENAI.has(upstreamModel(call).input);
+/** Whether the model takes the role `developer` and OpenAI's `response_format`. */
+export const takesOpenAiMessages = (call: Call): boolean =>
+	inputFamily(upstreamModel(call)).takesOpenAiMessages ?? false;
 
 /** OpenAI's body, including the additional fields of the product's own models. */
 export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
 	const { messages, passthrough, reasoning_effort, stream, ...others } = input;
 	// `prompt` and `suffix` have a request of their own, `verbatim` is for Anthropic, and `dropped` is for the caller.
 	const { prompt: _p, suffix: _s, verbatim: _v, dropped: _d, ...fields } = others;
-	const speaks = speaksOpenAi(call);
+	const speaks = takesOpenAiMessages(call);
 	return {
 		...passthrough,
 		...fields,

@@ -1,12 +1,14 @@
 /** Text generation by Workers AI: on the OpenAI route if possible, otherwise on the route `run`. */
+
 import type * as z from "zod";
+import { inputFamily } from "../../models/family.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { chatBody, speaksOpenAi } from "./chat-body.ts";
+import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
 import { askMoondream } from "./moondream.ts";
 import { runChat } from "./native-chat.ts";
 import { pricelessUsage } from "./native-reply.ts";
@@ -15,15 +17,15 @@ import { upstreamModel, value } from "./run.ts";
 const PATH = "/v1/chat/completions";
 
 export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
-	const { input: shape } = upstreamModel(call);
-	if (shape === "moondream") return askMoondream(input, call);
+	const { hasImageTasks, isOpenAiChat } = inputFamily(upstreamModel(call));
+	if (hasImageTasks) return askMoondream(input, call);
 	if (call.target.binding) return runChat(input, call);
 	const { prompt } = input;
 	// Models with OpenAI's inputs have no raw prompt in `run`. Unverified: that the hosted service has this route.
-	if (prompt !== undefined && shape === "chat-openai")
+	if (prompt !== undefined && isOpenAiChat)
 		return completeRawPrompt(input, prompt, { ...call, target: openAiTarget(call) });
 	const inJson = input.response_format !== undefined && input.response_format.type !== "text";
-	if (prompt !== undefined || (inJson && !speaksOpenAi(call))) return runChat(input, call);
+	if (prompt !== undefined || (inJson && !takesOpenAiMessages(call))) return runChat(input, call);
 	return chat(input, call);
 }
 

@@ -1,7 +1,9 @@
 /** Images in: description, classification, object detection. */
+
 import * as z from "zod";
 import type { Media } from "../../media/media.ts";
 import { typeOf } from "../../media/types.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { ClassifyImageInput } from "../../tasks/image-classification/types.ts";
 import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
 import type { DetectObjectsInput } from "../../tasks/object-detection/types.ts";
@@ -42,7 +44,7 @@ export async function detectObjects(
 	input: DetectObjectsInput,
 	call: Call,
 ): Promise<Answer<"object-detection">> {
-	if (upstreamModel(call).input === "moondream") return detectWithMoondream(input, call);
+	if (inputFamily(upstreamModel(call)).hasImageTasks) return detectWithMoondream(input, call);
 	const { image, target, max_objects } = input;
 	const { width, height } = readableSizeOf(image);
 	const found = await runJson(call, imageInputs(image, call), DetectionsReply);

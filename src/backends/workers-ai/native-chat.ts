@@ -1,17 +1,15 @@
 /** A chat by `run`, in the model's own input shape. */
+
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { InputShape } from "../../models/model.ts";
+import { inputFamily, type NativeChat } from "../../models/family.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation/types.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { chatBody, speaksOpenAi } from "./chat-body.ts";
+import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
 import { NativeReply, NativeTranslator, nativeCompletion } from "./native-reply.ts";
 import { requestOf, resultOf, runJson, upstreamModel } from "./run.ts";
-
-/** Content is a text, and nothing else. */
-const TEXT_ONLY: ReadonlySet<InputShape> = new Set(["chat-legacy", "chat-guard"]);
 
 export async function runChat(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
 	const inputs = nativeInputs(input, call);
@@ -32,8 +30,8 @@ export async function runChat(input: ChatInput, call: Call): Promise<Answer<"tex
 
 /** What the model takes by `run`. */
 function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
-	const { input: shape } = upstreamModel(call);
-	if (shape === "chat-openai") {
+	const { isOpenAiChat, native } = inputFamily(upstreamModel(call));
+	if (isOpenAiChat) {
 		if (input.prompt !== undefined) throw unable(call, "takes no raw prompts by its binding");
 		const { model: _, ...body } = chatBody(input, call);
 		return body;
@@ -42,7 +40,7 @@ function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 	if (input.suffix !== undefined) throw unable(call, "takes no suffix");
 	return {
 		...(input.prompt === undefined
-			? { messages: input.messages.map((message) => messageOf(message, TEXT_ONLY.has(shape))) }
+			? { messages: input.messages.map((message) => messageOf(message, native?.content === "text")) }
 			: { prompt: input.prompt, raw: true }),
 		stream: input.stream,
 		max_tokens: input.max_tokens,
@@ -56,7 +54,7 @@ function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 		lora: input.lora,
 		tools: input.tools,
 		tool_choice: input.tool_choice,
-		...formatOf(input, shape, speaksOpenAi(call)),
+		...formatOf(input, native, takesOpenAiMessages(call)),
 	};
 }
 
@@ -67,11 +65,15 @@ const unable = ({ target: { backend } }: Call, limitation: string): AiError =>
 	});
 
 /** The older models take the schema itself, the oldest of them under its older name. */
-function formatOf({ response_format: format }: ChatInput, shape: InputShape, speaks: boolean): object {
+function formatOf(
+	{ response_format: format }: ChatInput,
+	native: NativeChat | undefined,
+	takesOpenAiFormat: boolean,
+): object {
 	if (format === undefined || format.type === "text") return {};
-	if (format.type === "json_object" || speaks) return { response_format: format };
+	if (format.type === "json_object" || takesOpenAiFormat) return { response_format: format };
 	const schema = format.json_schema.schema ?? {};
-	return shape === "chat-guided"
+	return native?.guidedJson && !native.responseFormat
 		? { guided_json: schema }
 		: { response_format: { type: "json_schema", json_schema: schema } };
 }

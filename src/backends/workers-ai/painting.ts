@@ -1,7 +1,11 @@
 /** Text to image: the inputs of each model, and the two ways in which an image comes back. */
+
 import * as z from "zod";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
+import type { Media } from "../../media/media.ts";
 import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
+import { INPUT_FAMILIES } from "../../models/families.ts";
+import { type ImageTraits, inputFamily, outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ImageInput } from "../../tasks/text-to-image/types.ts";
@@ -13,7 +17,7 @@ const ImageReply = z.looseObject({ image: z.string().min(1) });
 export async function paint(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
 	const model = upstreamModel(call);
 	const inputs = inputsOf(input, model);
-	if (model.output === "image-png" || model.output === "image-jpeg") {
+	if (outputFamily(model).imageFile) {
 		const { bytes, contentType } = await runBytes(call, inputs);
 		return value({ bytes, contentType: mediaTypeOf(bytes) ?? contentType ?? "image/png" });
 	}
@@ -23,43 +27,29 @@ export async function paint(input: ImageInput, call: Call): Promise<Answer<"text
 	return value({ bytes, contentType });
 }
 
+/** The older diffusion models, for a model whose own fields are not known. */
+const USUAL: ImageTraits = INPUT_FAMILIES["tti-sd"].image;
+
 function inputsOf(input: ImageInput, model: Model): Inputs {
-	const { prompt, negative_prompt, width, height, steps, guidance, seed } = input;
-	switch (model.input) {
-		// Its schema allows nothing else; the seed is in none, and reported to work.
-		case "tti-flux1":
-			return { prompt, steps, seed };
-		case "tti-lucid":
-			return { prompt, width, height, num_steps: steps, guidance, seed };
-		case "tti-phoenix":
-			return { prompt, negative_prompt, width, height, num_steps: steps, guidance, seed };
-		case "tti-multipart":
-			return formOf(input, model);
-		default:
-			return {
-				prompt,
-				negative_prompt,
-				width,
-				height,
-				num_steps: steps,
-				guidance,
-				seed,
-				...(input.images[0] && {
-					image_b64: encodeBase64(input.images[0].bytes),
-					strength: input.strength,
-					mask: input.mask && byteList(input.mask),
-				}),
-			};
-	}
+	const { prompt, negative_prompt, width, height, steps, guidance, seed, strength, mask } = input;
+	const known: Record<string, unknown> = {
+		...{ prompt, negative_prompt, width, height },
+		...{ steps, num_steps: steps, guidance, seed },
+	};
+	const { fields, isForm, takesStartImage } = inputFamily(model).image ?? USUAL;
+	const named = Object.fromEntries(fields.map((name) => [name, known[name]]));
+	if (isForm) return formOf(named, input.images, model);
+	const [first] = input.images;
+	if (!takesStartImage || !first) return named;
+	return { ...named, image_b64: encodeBase64(first.bytes), strength, mask: mask && byteList(mask) };
 }
 
 /** FLUX.2's form. The distilled ones have no `steps`. */
-function formOf(input: ImageInput, { inputFields }: Model): FormData {
-	const { prompt, width, height, steps, guidance, seed } = input;
+function formOf(named: Record<string, unknown>, images: readonly Media[], { inputFields }: Model): FormData {
 	const form = new FormData();
-	for (const [name, field] of Object.entries({ prompt, width, height, steps, guidance, seed }))
+	for (const [name, field] of Object.entries(named))
 		if (field !== undefined && (inputFields?.includes(name) ?? true)) form.append(name, String(field));
-	for (const [place, image] of input.images.entries()) {
+	for (const [place, image] of images.entries()) {
 		const type = typeOf(image) ?? "image/png";
 		const name = `input_image_${place}`;
 		form.append(name, new File([image.bytes], `${name}.${extensionOf(type) ?? "png"}`, { type }));

@@ -1,7 +1,9 @@
 /** Text to speech: MeloTTS, which answers in JSON, and Aura, which answers with the sound itself; and Smart Turn. */
+
 import * as z from "zod";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
 import { soundTypeOf } from "../../media/types.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import type { TurnInput } from "../../tasks/turn-detection/types.ts";
@@ -13,7 +15,7 @@ const AudioReply = z.looseObject({ audio: z.string().min(1) });
 /** The models have one speed. */
 export async function speak(input: SpeechInput, call: Call): Promise<Answer<"text-to-speech">> {
 	const { text, voice, language, encoding, container, sample_rate, bit_rate } = input;
-	if (upstreamModel(call).input === "tts-melotts") {
+	if (inputFamily(upstreamModel(call)).speaksInJson) {
 		const { audio } = await runJson(call, { prompt: text, lang: language }, AudioReply);
 		const bytes = decodeBase64(audio);
 		if (!bytes) throw failureOfShape(call, "sound");

@@ -1,6 +1,8 @@
 /** Tasks with text on both sides, each in the words of the model's shape. */
+
 import * as z from "zod";
 import { SentUsage, usageOf } from "../../core/usage.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { RerankingInput } from "../../tasks/reranking/types.ts";
 import type { SummarizationInput } from "../../tasks/summarization/types.ts";
 import type { Answer } from "../../tasks/task.ts";
@@ -37,18 +39,15 @@ function embeddingsInputs(
 	{ texts, pooling, truncate }: EmbeddingsInput,
 	call: Call,
 ): Record<string, unknown> {
-	switch (upstreamModel(call).input) {
-		case "embeddings-bge":
-			return { text: texts, pooling };
-		case "embeddings-m3":
-			return {
-				...(texts.length > MAX_TEXTS ? { contexts: texts.map((text) => ({ text })) } : { text: texts }),
-				truncate_inputs: truncate,
-			};
-		default:
-			// qwen3's instruction is in its texts by now: what it calls text, it takes as it is.
-			return { text: texts };
-	}
+	const traits = inputFamily(upstreamModel(call)).embeddings;
+	if (traits?.pooling === "chosen") return { text: texts, pooling };
+	if (traits?.truncation === "chosen")
+		return {
+			...(texts.length > MAX_TEXTS ? { contexts: texts.map((text) => ({ text })) } : { text: texts }),
+			truncate_inputs: truncate,
+		};
+	// The texts for qwen3 already contain its instruction; it takes `text` unchanged.
+	return { text: texts };
 }
 
 const RanksReply = z.looseObject({
@@ -98,7 +97,7 @@ export async function translate(
 	{ texts, source_lang, target_lang }: TranslationInput,
 	call: Call,
 ): Promise<Answer<"translation">> {
-	if (upstreamModel(call).input === "translation-indic") {
+	if (inputFamily(upstreamModel(call)).translatesLists) {
 		const inputs = { text: texts, target_language: target_lang };
 		const { translations } = await runJson(call, inputs, TranslationsReply);
 		if (translations.length !== texts.length) throw failureOfShape(call, `${texts.length} translations`);

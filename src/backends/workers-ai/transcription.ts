@@ -1,8 +1,10 @@
 /** Speech recognition: the two Whispers and Nova, each with its own way in and out. */
+
 import * as z from "zod";
 import { encodeBase64 } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
 import { soundTypeOf } from "../../media/types.ts";
+import { inputFamily } from "../../models/family.ts";
 import type {
 	Transcript,
 	TranscriptionInput,
@@ -64,10 +66,10 @@ export async function transcribe(
 	input: TranscriptionInput,
 	call: Call,
 ): Promise<Answer<"speech-recognition">> {
-	switch (upstreamModel(call).input) {
-		case "whisper-binary":
+	switch (inputFamily(upstreamModel(call)).transcription?.audio) {
+		case "bytes":
 			return value(readWhisper(await runJson(call, whisperInputs(input, call), TranscriptionReply)));
-		case "asr-nova":
+		case "file":
 			return value(readDeepgram(await runJson(call, novaInputs(input), DeepgramReply)));
 		default:
 			return value(readWhisperV3(await runJson(call, whisperV3Inputs(input), TranscriptionV3Reply)));

@@ -5,6 +5,7 @@
  */
 
 import { isRecord, parseJson } from "../../core/json.ts";
+import { outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { DONE, frame, mapEvents } from "../../streams/sse.ts";
 import type { Answer } from "../../tasks/task.ts";
@@ -38,8 +39,8 @@ export function mendForcedCall(
 export const mayMendCall = (input: ChatInput, model: Model): boolean =>
 	toolToMend(input, model) !== undefined;
 
-const toolToMend = (input: ChatInput, { output }: Pick<Model, "output">): string | undefined =>
-	output === "gpt-oss" ? forcedTool(input) : undefined;
+const toolToMend = (input: ChatInput, model: Pick<Model, "output">): string | undefined =>
+	outputFamily(model).mayWriteCallsAsText ? forcedTool(input) : undefined;
 
 type CallIn = (text: string) => ToolCall | undefined;
 

@@ -9,7 +9,8 @@
  * native schema names it, because the product's clients send it.
  */
 import * as z from "zod";
-import type { InputShape, Model } from "../../models/model.ts";
+import type { NativeChat } from "../../models/family.ts";
+import type { Model } from "../../models/model.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
 import { ByteArray, type SentBytes } from "../media/media.ts";
@@ -19,34 +20,6 @@ import { NativeTool } from "./tool-schemas.ts";
 /** Characters of one text in the schemas of models that ended in 2025. */
 const LEGACY_TEXT_CHARACTERS = 131_072;
 const LARGEST_SEED = 9_999_999_999;
-
-export interface NativeShape {
-	/** `parts`: text parts beside strings; `media`: any parts, images among them, and every field may be absent. */
-	content: "text" | "parts" | "media";
-	ranges: "current" | "older";
-	responseFormat?: boolean;
-	guidedJson?: boolean;
-	image?: boolean;
-}
-
-const textParts: NativeShape = { content: "parts", ranges: "current", responseFormat: true };
-
-export const NATIVE_SHAPES = {
-	chat: textParts,
-	"chat-legacy": { content: "text", ranges: "older" },
-	"chat-batch": textParts,
-	// Its other default for `max_tokens` is the catalogue's.
-	"chat-batch-2000": textParts,
-	"chat-gpt-oss": textParts,
-	"chat-guard": { content: "text", ranges: "current" },
-	"chat-guided": { content: "media", ranges: "older", guidedJson: true },
-	"chat-guided-batch": { content: "media", ranges: "older", guidedJson: true, responseFormat: true },
-	"chat-image": { content: "media", ranges: "older", image: true },
-} as const satisfies Partial<Record<InputShape, NativeShape>>;
-
-/** `undefined` for a model whose own form is not a native one. */
-export const nativeShape = ({ input }: Pick<Model, "input">): NativeShape | undefined =>
-	input in NATIVE_SHAPES ? NATIVE_SHAPES[input as keyof typeof NATIVE_SHAPES] : undefined;
 
 /** What the schemas give, any of them. */
 export interface NativeInputs {
@@ -70,7 +43,7 @@ export interface NativeInputs {
 	tool_choice?: unknown;
 }
 
-export function nativeSchema(model: Model, shape: NativeShape, strict: boolean): z.ZodType<NativeInputs> {
+export function nativeSchema(model: Model, shape: NativeChat, strict: boolean): z.ZodType<NativeInputs> {
 	const common = { ...samplingFields(model, shape.ranges), ...extraFields(model, shape) };
 	const text = z.string().min(1);
 	const prompt = shape.content === "text" ? text.max(LEGACY_TEXT_CHARACTERS) : text;
@@ -81,7 +54,7 @@ export function nativeSchema(model: Model, shape: NativeShape, strict: boolean):
 }
 
 /** What `/ai/v1/chat/completions` takes from a model's own schema where it is strict. */
-export const nativeChatFields = (model: Model, shape: NativeShape) => ({
+export const nativeChatFields = (model: Model, shape: NativeChat) => ({
 	...samplingFields(model, shape.ranges),
 	...toolInputs(model, true),
 	...(shape.responseFormat && { response_format: NativeFormat.optional() }),
@@ -100,7 +73,7 @@ const ToolCallId = z.string().regex(/[a-zA-Z0-9]{9}/);
  * Schemas with media require no field of a message, so content of any kind passes the product's validator: an unmet
  * alternative below the root counts as absent (github.com/cloudflare/cabidela).
  */
-export function messageFields({ content }: NativeShape, strict: boolean) {
+export function messageFields({ content }: NativeChat, strict: boolean) {
 	const sent = CONTENT[content];
 	const isRequired = strict && content !== "media";
 	const role = z.string();
@@ -112,7 +85,7 @@ export function messageFields({ content }: NativeShape, strict: boolean) {
 	};
 }
 
-function samplingFields(model: Model, ranges: NativeShape["ranges"]) {
+function samplingFields(model: Model, ranges: NativeChat["ranges"]) {
 	const topP = ranges === "current" ? z.number().min(0.001).max(1) : z.number().min(0).max(2);
 	const penalty = z
 		.number()
@@ -136,7 +109,7 @@ const NativeFormat = z.object({
 	json_schema: z.unknown().optional(),
 });
 
-function extraFields(model: Model, { responseFormat, guidedJson, image }: NativeShape) {
+function extraFields(model: Model, { responseFormat, guidedJson, image }: NativeChat) {
 	const fields = fieldsOf(
 		model,
 		{

@@ -1,5 +1,7 @@
 /** Native chat inputs (`{prompt}` or `{messages}`) to a chat input. */
+
 import { AiError } from "../../core/errors.ts";
+import { inputFamily, type NativeChat } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";
@@ -10,20 +12,26 @@ import { invalidInput } from "./errors.ts";
 import { imagePart, withImage } from "./images.ts";
 import { jsonSchemaFormat, readResponseFormat } from "./json-mode.ts";
 import { readMessages } from "./messages.ts";
-import { type NativeInputs, type NativeShape, nativeSchema } from "./native-fields.ts";
+import { type NativeInputs, nativeSchema } from "./native-fields.ts";
 import { chooseTools, readTools } from "./tools.ts";
 
-export const nativeReader = (shape: NativeShape): Reader => ({
-	schema: perModel((model, strict) => nativeSchema(model, shape, strict)),
-	read: (inputs: NativeInputs, model: Model) => chatCall(readNative(inputs, model, shape)),
-});
+export const nativeReader: Reader = {
+	schema: perModel((model, strict) => nativeSchema(model, nativeChatOf(model), strict)),
+	read: (inputs: NativeInputs, model: Model) => chatCall(readNative(inputs, model)),
+};
 
-function readNative(inputs: NativeInputs, model: Model, shape: NativeShape): ChatInput {
+function nativeChatOf(model: Model): NativeChat {
+	const { native } = inputFamily(model);
+	if (!native) throw new TypeError(`${model.input} has no native chat`);
+	return native;
+}
+
+function readNative(inputs: NativeInputs, model: Model): ChatInput {
 	checkLora(inputs, model);
 	const { max_tokens, temperature, top_p, top_k, seed, lora } = inputs;
 	const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
 	return {
-		...readConversation(inputs, model, shape),
+		...readConversation(inputs, model),
 		stream: inputs.stream ?? false,
 		...present({ max_tokens, temperature, top_p, top_k, seed }),
 		...present({ repetition_penalty, frequency_penalty, presence_penalty, lora }),
@@ -42,13 +50,12 @@ export function checkLora({ lora }: { lora?: string | null | undefined }, model:
 function readConversation(
 	{ prompt, messages, raw, image }: NativeInputs,
 	model: Model,
-	{ content }: NativeShape,
 ): Pick<ChatInput, "messages" | "prompt"> {
 	if (prompt !== undefined && raw) {
 		if (image !== undefined) throw invalidInput("image cannot be combined with raw");
 		return { messages: [], prompt };
 	}
-	const rules = { contentOptional: content === "media", ...contentRules(model) };
+	const rules = { contentOptional: nativeChatOf(model).content === "media", ...contentRules(model) };
 	const said: ChatMessage[] =
 		prompt === undefined ? readMessages(messages ?? [], rules) : [{ role: "user", content: prompt }];
 	return { messages: image === undefined ? said : withImage(said, imagePart(image)) };

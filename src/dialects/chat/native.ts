@@ -1,21 +1,20 @@
 /** The chat models' own dialects: which shape is read and written how. */
-import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { guardReader, guardWriter } from "./guard.ts";
-import { NATIVE_SHAPES } from "./native-fields.ts";
 import { nativeReader } from "./native-read.ts";
 import { textResponseWriter } from "./native-write.ts";
 import { openAiReader } from "./openai-read.ts";
 import { openAiWriter, vllmWriter } from "./openai-write.ts";
 
 export const chatReaders = {
-	chat: nativeReader(NATIVE_SHAPES.chat),
-	"chat-legacy": nativeReader(NATIVE_SHAPES["chat-legacy"]),
-	"chat-batch": nativeReader(NATIVE_SHAPES["chat-batch"]),
-	"chat-batch-2000": nativeReader(NATIVE_SHAPES["chat-batch-2000"]),
-	"chat-guided": nativeReader(NATIVE_SHAPES["chat-guided"]),
-	"chat-guided-batch": nativeReader(NATIVE_SHAPES["chat-guided-batch"]),
-	"chat-image": nativeReader(NATIVE_SHAPES["chat-image"]),
+	chat: nativeReader,
+	"chat-legacy": nativeReader,
+	"chat-batch": nativeReader,
+	"chat-batch-2000": nativeReader,
+	"chat-guided": nativeReader,
+	"chat-guided-batch": nativeReader,
+	"chat-image": nativeReader,
 	"chat-guard": guardReader,
 	"chat-openai": openAiReader,
 } satisfies Partial<Record<InputShape, Reader>>;

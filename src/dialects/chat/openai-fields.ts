@@ -6,8 +6,10 @@
  * OpenAI does; tools are looked at after the schema, as the product does. `top_k` and `repetition_penalty` are extensions
  * that most engines have. Read leniently, `reasoning_effort` also takes the names that OpenAI added since.
  */
+
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
@@ -149,7 +151,7 @@ export function openAiFields(model: Model, strict: boolean) {
 		defaulted(model, field, z.number().min(min).max(max).nullable());
 	const mayThink = z.boolean().optional();
 	const mustThink = z.literal(true).optional();
-	const isNative = model.input !== "chat-openai";
+	const isNative = !inputFamily(model).isOpenAiChat;
 	// A native model's own schema knows none of these, so the product ignores them there.
 	const known = strict && !isNative ? DECLARED : OPEN;
 	const user = strict && !isNative ? text.optional() : text.nullish();

@@ -6,7 +6,9 @@
  *
  * Choice where the product is silent: usage comes as OpenAI's usage chunk when asked for and in no other form.
  */
+
 import * as z from "zod";
+import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { Dialect } from "../dialect.ts";
@@ -17,7 +19,7 @@ import { errorFrame } from "./errors.ts";
 import { mayMendCall } from "./forced-call.ts";
 import { functionCallEvents, hasFunctions, withFunctionCall, withTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
-import { messageFields, nativeChatFields, nativeShape } from "./native-fields.ts";
+import { messageFields, nativeChatFields } from "./native-fields.ts";
 import { checkLora } from "./native-read.ts";
 import {
 	AnyResponseFormat,
@@ -49,17 +51,20 @@ function schema(model: Model, strict: boolean) {
 	// The product's word for "do not think" is a null.
 	if (!strict)
 		return nullAsAbsent(skipAbsent(z.object({ messages, ...common })), { meant: ["reasoning_effort"] });
-	const shape = nativeShape(model);
-	if (!shape) return skipAbsent(z.object({ messages, ...common }));
-	const ownMessages = z.array(z.object({ ...SharedMessage, ...messageFields(shape, strict) }));
-	return skipAbsent(z.object({ ...common, ...nativeChatFields(model, shape), messages: ownMessages }));
+	const { native } = inputFamily(model);
+	if (!native) return skipAbsent(z.object({ messages, ...common }));
+	const ownMessages = z.array(z.object({ ...SharedMessage, ...messageFields(native, strict) }));
+	return skipAbsent(z.object({ ...common, ...nativeChatFields(model, native), messages: ownMessages }));
 }
 
 export const openaiChat: Dialect = {
 	reader: {
 		schema: perModel(schema),
 		read(inputs: z.output<ReturnType<typeof schema>>, model) {
-			const rules = { contentOptional: nativeShape(model)?.content === "media", ...contentRules(model) };
+			const rules = {
+				contentOptional: inputFamily(model).native?.content === "media",
+				...contentRules(model),
+			};
 			checkLora(inputs, model);
 			const { guided_json, verbosity, prompt_cache_key, safety_identifier } = inputs;
 			// vLLM's name for it.

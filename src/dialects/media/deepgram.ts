@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Word } from "../../tasks/speech-recognition/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel } from "../fields.ts";

@@ -1,27 +1,19 @@
 /** What every dialect that asks for an image fills in: sizes, defaults, the format of the answer. */
+
 import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
-import type { InputShape, Model } from "../../models/model.ts";
+import { type ImageTraits, inputFamily, outputFamily } from "../../models/family.ts";
+import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { ImageInput } from "../../tasks/text-to-image/types.ts";
 import { present } from "../fields.ts";
 
-interface SizeRange {
-	/** Pixels of a side. */
-	min: number;
-	max: number;
-}
+type SizeRange = NonNullable<ImageTraits["sides"]>;
 
 const FULL_RANGE: SizeRange = { min: 256, max: 2048 };
 
-/** Of the shapes' own schemas, but for the zero that Leonardo's allow: there is no such image. */
-const SIZES: Partial<Record<InputShape, SizeRange>> = {
-	"tti-lucid": { min: 1, max: 2500 },
-	"tti-phoenix": { min: 1, max: 2048 },
-	"tti-multipart": { min: 256, max: 1920 },
-};
-
-export const sizeRange = ({ input }: Pick<Model, "input">): SizeRange => SIZES[input] ?? FULL_RANGE;
+export const sizeRange = (model: Pick<Model, "input">): SizeRange =>
+	inputFamily(model).image?.sides ?? FULL_RANGE;
 
 /** Where neither caller nor catalogue names a size. */
 const USUAL_SIDE = 1024;
@@ -49,7 +41,7 @@ export function paint(asked: ImageFields, model: Model): TaskCall<"text-to-image
 				...present(rest),
 			}),
 			// The answers in JSON hold JPEG data (observed); the raw ones say what they are.
-			format: format ?? (model.output === "image-png" ? "png" : "jpeg"),
+			format: format ?? outputFamily(model).imageFile ?? "jpeg",
 		},
 	};
 }

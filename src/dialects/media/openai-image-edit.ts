@@ -5,8 +5,10 @@
  * Known difference from OpenAI: there is no `mask`. OpenAI's marks by transparency what is to be painted, the models'
  * own by brightness.
  */
+
 import * as z from "zod";
 import type { Media } from "../../media/media.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader } from "../dialect.ts";
 import { present } from "../fields.ts";
@@ -58,12 +60,11 @@ function imagesOf(form: MultipartForm, model: Model): Media[] {
 	return files.map((bytes, place) => imageOf(bytes, `image[${place}]`));
 }
 
-function mostImages({ input, inputFields, status }: Model): number {
-	if (status === "adhoc") return MAX_IMAGES;
-	if (input === "tti-multipart") return 4;
-	const takesOne =
-		input === "tti-sd" && (inputFields?.some((field) => /^image(?:_b64)?$/.test(field)) ?? true);
-	return takesOne ? 1 : 0;
+function mostImages(model: Model): number {
+	if (model.status === "adhoc") return MAX_IMAGES;
+	const { maxImages = 0, imageFields } = inputFamily(model).image ?? {};
+	const accepts = !imageFields || (model.inputFields?.some((field) => imageFields.includes(field)) ?? true);
+	return accepts ? maxImages : 0;
 }
 
 const reader: Reader = {

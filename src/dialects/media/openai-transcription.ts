@@ -1,6 +1,8 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
+
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { present } from "../fields.ts";
@@ -44,7 +46,7 @@ const readerOf = (task: TranscriptionInput["task"]): Reader => ({
 	schema: () => Form,
 	body: { field: "multipart", as: "wrapped" },
 	read({ multipart: { body: form } }: { multipart: WrappedForm }, model) {
-		if (task === "translate" && model.input === "asr-nova")
+		if (task === "translate" && inputFamily(model).transcription?.translates === false)
 			throw new AiError("invalidInput", `Invalid input: model: ${model.id} does not translate`);
 		const { language, prompt, temperature, stream } = fieldsOf(form);
 		if (stream === "true")

@@ -1,5 +1,5 @@
 /** Speech recognition: the tables of its input and output shapes. */
-import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { deepgramReaders, deepgramWriters } from "./deepgram.ts";
 import { whisperReaders, whisperWriters } from "./whisper.ts";

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { mediaTypeOf } from "../../media/types.ts";
-import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outcomeOf } from "../outcome.ts";

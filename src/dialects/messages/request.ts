@@ -8,8 +8,10 @@
  * Known differences, for models of other makers: Anthropic's own tools are dropped (tools.ts); nothing is stored, so
  * `container` and files by id are not known; what only Anthropic knows is accepted and does nothing where another answers.
  */
+
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
+import { inputFamily } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
@@ -82,7 +84,7 @@ export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 	const leave = (refusal: AiError): void => {
 		unread ??= refusal.description.replace(/^Invalid input: /, "");
 	};
-	const rules = { ...contentRules(model), ...(model.input === "messages" && { leave }) };
+	const rules = { ...contentRules(model), ...(inputFamily(model).isAnthropic && { leave }) };
 	if (request.mcp_servers?.length) {
 		const refusal = invalidInput("mcp_servers: not supported, no servers are called");
 		if (!rules.leave) throw refusal;

@@ -4,7 +4,9 @@
  * Known differences: nothing is stored, so what refers to something stored is refused; tools that OpenAI hosts are left
  * out (`tools.ts`); `truncation` is accepted and does nothing; thoughts are returned as they are, never as a `summary`.
  */
+
 import * as z from "zod";
+import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
@@ -82,7 +84,7 @@ export type ResponsesRequest = z.output<typeof ResponsesRequest>;
  * answer of a model that thinks before it answers.
  */
 export const responsesSchema = perModel((model): z.ZodType<ResponsesRequest> => {
-	if (model.input === "chat-gpt-oss") return nullAsAbsent(ResponsesRequest);
+	if (inputFamily(model).withoutResponsesDefaults) return nullAsAbsent(ResponsesRequest);
 	const { stream, max_output_tokens, temperature, top_p, parallel_tool_calls } = ResponsesRequest.shape;
 	return nullAsAbsent(
 		ResponsesRequest.extend({
@@ -138,8 +140,8 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 }
 
 /** Models of OpenAI's form have the fields that they name; on OpenAI's routes any other model has them all. */
-const takes = ({ input, inputFields }: Model, field: string): boolean =>
-	input !== "chat-openai" || (inputFields?.includes(field) ?? true);
+const takes = (model: Model, field: string): boolean =>
+	!inputFamily(model).isOpenAiChat || (model.inputFields?.includes(field) ?? true);
 
 function logprobFields({
 	include,

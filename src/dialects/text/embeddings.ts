@@ -2,9 +2,12 @@
  * Text embeddings on the native routes. Known differences from the product: the async form (`{requests: […]}`) is not
  * read here; bge-m3's `response: null` and `meta` beside its vectors (observed) are not written.
  */
+
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { InputShape, OutputShape } from "../../models/family.ts";
+import { inputFamily } from "../../models/family.ts";
+import type { Model } from "../../models/model.ts";
 import type { EmbeddingsOutput } from "../../tasks/text-embeddings/types.ts";
 import type { Reader, Rendered, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
@@ -12,9 +15,10 @@ import { stringifyWith } from "../json.ts";
 import { outcomeOf } from "../outcome.ts";
 
 /** Of one request (developers.cloudflare.com/workers-ai/platform/limits). */
-export const MAX_TEXTS = 100;
-/** Of each list of a qwen3 request. */
-export const MAX_QWEN3_TEXTS = 32;
+const MAX_TEXTS = 100;
+
+export const mostTexts = (model: Pick<Model, "input">): number =>
+	inputFamily(model).embeddings?.maxTexts ?? MAX_TEXTS;
 
 // A text may be empty: the published schemas say `minLength: 1`, the product embeds it all the same (observed).
 const textOrTexts = (most: number) => z.union([z.string(), z.array(z.string()).min(1).max(most)]);
@@ -75,7 +79,7 @@ const plain: Reader = {
 
 const DEFAULT_INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query";
 const qwen3Inputs = perModel((model) => {
-	const texts = textOrTexts(MAX_QWEN3_TEXTS).optional();
+	const texts = textOrTexts(mostTexts(model)).optional();
 	return z.object({
 		queries: texts,
 		instruction: defaulted(model, "instruction", z.string()),

@@ -4,15 +4,17 @@
  * Known difference from OpenAI: arrays of tokens are refused, because no two models here share a vocabulary; a request
  * holds as many texts as the model's native route allows, not 2048.
  */
+
 import * as z from "zod";
 import { approximateTokens } from "../../counting/token-estimate.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { Dialect } from "../dialect.ts";
-import { nullAsAbsent } from "../fields.ts";
+import { nullAsAbsent, perModel } from "../fields.ts";
 import { encodeBase64 } from "../media/media.ts";
 import { outcomeOf } from "../outcome.ts";
-import { MAX_QWEN3_TEXTS, MAX_TEXTS, withVectors } from "./embeddings.ts";
+import { mostTexts, withVectors } from "./embeddings.ts";
 
 const notTokens = (input: unknown): boolean =>
 	!Array.isArray(input) || !(typeof input[0] === "number" || Array.isArray(input[0]));
@@ -21,21 +23,21 @@ const notTokens = (input: unknown): boolean =>
 const NO_TOKENS =
 	"must be text, not tokens: the vocabularies of models differ (LangChain: check_embedding_ctx_length: false)";
 
-const inputs = (mostTexts: number) =>
+const inputs = perModel((model) =>
 	nullAsAbsent(
 		z.object({
 			model: z.string(),
 			input: z
 				.unknown()
 				.refine(notTokens, NO_TOKENS)
-				.pipe(z.union([z.string(), z.array(z.string()).min(1).max(mostTexts)])),
+				.pipe(z.union([z.string(), z.array(z.string()).min(1).max(mostTexts(model))])),
 			encoding_format: z.enum(["float", "base64"]).default("float"),
 			dimensions: z.int().min(1).optional(),
 			user: z.string().optional(),
 		}),
-	);
-const Inputs = inputs(MAX_TEXTS);
-const Qwen3Inputs = inputs(MAX_QWEN3_TEXTS);
+	),
+);
+type Inputs = z.output<ReturnType<typeof inputs>>;
 
 const Reply = z.object({
 	object: z.literal("list"),
@@ -53,8 +55,8 @@ const Reply = z.object({
 
 export const openaiEmbeddings: Dialect = {
 	reader: {
-		schema: (model) => (model.input === "embeddings-qwen3" ? Qwen3Inputs : Inputs),
-		read({ input, dimensions, encoding_format }: z.output<typeof Inputs>, model) {
+		schema: inputs,
+		read({ input, dimensions, encoding_format }: Inputs, model) {
 			const texts = typeof input === "string" ? [input] : input;
 			const encoding = encoding_format === "base64" ? { encoding: encoding_format } : {};
 			return {
@@ -93,10 +95,12 @@ function estimated(call: TaskCall): { prompt_tokens: number; total_tokens: numbe
 }
 
 /** What the model's native route does when it is told nothing, so that both routes give the same vectors. */
-function nativeDefaults({ input, defaults }: Model): { pooling?: "mean" | "cls"; truncate?: boolean } {
-	if (input === "embeddings-bge")
-		return { pooling: defaults.pooling === "cls" ? "cls" : "mean", truncate: true };
-	return input === "embeddings-m3" ? { pooling: "cls", truncate: false } : {};
+function nativeDefaults(model: Model): { pooling?: "mean" | "cls"; truncate?: boolean } {
+	const { pooling, truncation } = inputFamily(model).embeddings ?? {};
+	return {
+		...(pooling && { pooling: pooling === "cls" || model.defaults.pooling === "cls" ? "cls" : "mean" }),
+		...(truncation && { truncate: truncation === "always" }),
+	};
 }
 
 /** As every machine here has them: little-endian. */

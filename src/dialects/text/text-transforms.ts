@@ -3,7 +3,7 @@
  * async form (`{requests: […]}`) is not read here.
  */
 import * as z from "zod";
-import type { InputShape, OutputShape } from "../../models/model.ts";
+import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { LabelsOutput } from "../../tasks/text-classification/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";

@@ -8,6 +8,7 @@
  * `messages/count_tokens`, `responses/input_tokens`, `rerank`, images and audio. Routes of OpenAI that this gateway lacks
  * are refused with a reason (`openai-absent.ts`).
  */
+
 import { type Context, Hono } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { openaiCompletions } from "../../dialects/chat/completions.ts";
@@ -37,6 +38,7 @@ import { namesModel } from "../../http/model-body.ts";
 import { OPENAI_PATHS } from "../../http/permissions.ts";
 import { preferencesOf } from "../../http/request-options.ts";
 import { isUpgrade } from "../../http/socket.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { Model, TaskTitle } from "../../models/model.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
@@ -75,7 +77,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/rerank": {
 		dialect: rerankRoute,
 		task: "Text Classification",
-		accepts: ({ input }) => input === "rerank",
+		accepts: (model) => inputFamily(model).reranks ?? false,
 	},
 	"/images/generations": { dialect: openaiImages, task: "Text-to-Image", run: runEach },
 	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
@@ -223,7 +225,7 @@ const optionsIn = ({ fields }: Inputs): unknown =>
 export const onlyFor =
 	({ dialect, task, accepts }: OpenaiRoute) =>
 	(model: Model): Dialect => {
-		const decides = model.input === "decision-clef";
+		const { decides } = inputFamily(model);
 		const fits = model.task === task && !decides && (accepts?.(model) ?? true);
 		if (fits || model.status === "adhoc") return dialect;
 		const why = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;

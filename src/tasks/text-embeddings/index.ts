@@ -7,6 +7,7 @@ import {
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
+import { inputFamily } from "../../models/family.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "./types.ts";
 
@@ -16,8 +17,9 @@ export const textEmbeddings: TaskDefinition<EmbeddingsInput, EmbeddingsOutput> =
 		const tokens = usage?.prompt_tokens || usage?.total_tokens;
 		return tokens ? known({ inputTokens: tokens }) : estimatedTokens(truncatedTokens(texts, model));
 	},
-	checkContext({ texts, truncate }, { input, maxInputTokens, contextWindow }) {
-		if (input !== "embeddings-m3" || truncate) return;
+	checkContext({ texts, truncate }, model) {
+		const { maxInputTokens, contextWindow } = model;
+		if (truncate || inputFamily(model).embeddings?.truncation !== "chosen") return;
 		const longest = texts.reduce((most, text) => Math.max(most, approximateTokens([text])), 0);
 		if (maxInputTokens !== undefined && longest > maxInputTokens)
 			throw new AiError("refusedByModel", `Sequence too long: ${longest} > ${maxInputTokens}`);

@@ -16,7 +16,8 @@ import { textToSpeechReaders, textToSpeechWriters } from "../../../src/dialects/
 import { turnReader, turnWriter } from "../../../src/dialects/media/turn-detection.ts";
 import { visionReaders, visionWriters } from "../../../src/dialects/media/vision.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
-import type { InputShape, Model, OutputShape, TaskTitle } from "../../../src/models/model.ts";
+import type { InputShape, OutputShape } from "../../../src/models/family.ts";
+import type { Model, TaskTitle } from "../../../src/models/model.ts";
 import { read } from "../exchange.ts";
 import { base64, binaryString, jpeg, png, wav } from "../samples.ts";
 

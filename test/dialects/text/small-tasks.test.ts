@@ -9,7 +9,8 @@ import { openaiEmbeddings } from "../../../src/dialects/text/openai-embeddings.t
 import { rerankReader } from "../../../src/dialects/text/reranking.ts";
 import { textTransformReaders } from "../../../src/dialects/text/text-transforms.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
-import type { InputShape, Model } from "../../../src/models/model.ts";
+import type { InputShape } from "../../../src/models/family.ts";
+import type { Model } from "../../../src/models/model.ts";
 import { read } from "../exchange.ts";
 
 const READERS: Partial<Record<InputShape, Reader>> = {
