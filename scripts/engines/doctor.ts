@@ -197,13 +197,19 @@ function prices({ catalog, routing }: Checked): Finding[] {
 	});
 }
 
-/** Such as ECONNREFUSED: fetch's own message says only that it failed. */
+const CAUSES: Readonly<Record<string, string>> = {
+	ECONNREFUSED: "nothing listens there (ECONNREFUSED)",
+	ENOTFOUND: "the name of the host is unknown (ENOTFOUND)",
+};
+
+/** Fetch's own message says only that it failed. */
 function causeOf(error: unknown): string {
 	if (!(error instanceof Error)) return "unknown";
 	if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS} ms`;
 	const { cause } = error;
 	if (!(cause instanceof Error)) return error.name;
-	return "code" in cause ? String(cause.code) : cause.message;
+	const code = "code" in cause ? String(cause.code) : cause.message;
+	return CAUSES[code] ?? code;
 }
 
 const keyAdvice = ({ key, backend }: ConfiguredBackend, status: number): string =>

@@ -51,7 +51,7 @@ const aiBinding = (env: Env) =>
 	z.unknown().transform((name, context): AiBinding => {
 		const bound = typeof name === "string" ? env[name] : undefined;
 		if (isAiBinding(bound)) return bound;
-		const found = typeof name === "string" ? "the name of none" : kindOf(name);
+		const found = typeof name === "string" ? "text that names no binding" : kindOf(name);
 		context.addIssue(`expected the name of an Ai binding of this Worker, found ${found}`);
 		return z.NEVER;
 	});

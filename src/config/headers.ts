@@ -45,8 +45,8 @@ function readSecret(name: unknown, env: Env): { text: string } | { mistake: stri
 			Object.keys(env).filter((other) => textOf(env[other]) !== ""),
 		);
 		const isName = VARIABLE_NAME.test(name) && name.length <= MAX_NAME_CHARACTERS;
-		const found = isName ? `${name}, which is not set` : "the name of none";
-		const advice = isName ? "; set it in .dev.vars, in the environment or with `wrangler secret put`" : "";
+		const found = isName ? `${name}, which is not set` : "text that names no secret";
+		const advice = "; set it in .dev.vars, in the environment or with `wrangler secret put`";
 		return { mistake: `expected the name of a secret that is set, found ${found}${guess || advice}` };
 	}
 	if (!VALUE.test(text))

@@ -36,8 +36,8 @@ describe("Workers AI by a binding", () => {
 	const expected = "BACKENDS.cf.binding: expected the name of an Ai binding of this Worker";
 
 	it.each([
-		["AJ", "the name of none"],
-		["KEY", "the name of none"],
+		["AJ", "text that names no binding"],
+		["KEY", "text that names no binding"],
 		[7, "a number"],
 	])("named %j is told what it is", (binding, found) => {
 		expect(mistakes({ kind: "workers-ai", binding }, { AI, KEY: "sk-secret" })).toEqual([

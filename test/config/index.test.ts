@@ -303,7 +303,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ ...OLLAMA, key: "EMPTY" },
-			"BACKENDS.a.key: expected the name of a secret that is set, found the name of none",
+			"BACKENDS.a.key: expected the name of a secret that is set, found text that names no secret; set it in .dev.vars, in the environment or with `wrangler secret put`",
 		],
 		[{ ...OLLAMA, key: 5 }, "BACKENDS.a.key: expected the name of a secret, found a number"],
 		[
@@ -333,7 +333,7 @@ describe("ConfigError", () => {
 		],
 		[
 			{ ...OLLAMA, headers: { x: { secret: "NOPE" } } },
-			"BACKENDS.a.headers.x: expected the name of a secret that is set, found the name of none",
+			"BACKENDS.a.headers.x: expected the name of a secret that is set, found text that names no secret; set it in .dev.vars, in the environment or with `wrangler secret put`",
 		],
 		[
 			{ ...OLLAMA, key: "OPENAI_KEY", headers: { Authorization: "Basic x" } },

@@ -105,8 +105,8 @@ describe("PROVIDER_KEYS", () => {
 			),
 		).toEqual([
 			'PROVIDER_KEYS.opnai: expected one of 16 names, found "opnai"; did you mean "openai"?',
-			"PROVIDER_KEYS.anthropic: expected the name of a secret that is set, found the name of none",
-			"PROVIDER_KEYS.google: expected the name of a secret that is set, found the name of none",
+			"PROVIDER_KEYS.anthropic: expected the name of a secret that is set, found text that names no secret; set it in .dev.vars, in the environment or with `wrangler secret put`",
+			"PROVIDER_KEYS.google: expected the name of a secret that is set, found text that names no secret; set it in .dev.vars, in the environment or with `wrangler secret put`",
 			"PROVIDER_KEYS.groq: expected the name of a secret, found a number",
 			"PROVIDER_KEYS.openai: expected an author whose name no backend has, found one that BACKENDS has too",
 		]);

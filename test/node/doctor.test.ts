@@ -92,7 +92,7 @@ describe("npm run doctor", () => {
 			{ OTHER_KEY: "sk-other" },
 		);
 		expect(rows.filter((row) => !row.includes(" reachable: HTTP"))).toEqual([
-			"failed gone reachable: no answer: ECONNREFUSED",
+			"failed gone reachable: no answer: nothing listens there (ECONNREFUSED)",
 			"failed nokey key: HTTP 401: the engine wants a key, and BACKENDS.nokey.key names none",
 			"failed badkey key: HTTP 401: the key of BACKENDS.badkey.key is not accepted",
 			`failed nov1 address: ${origin}/models has no list of models, ${origin}/v1/models has: add /v1 to the address`,

@@ -79,7 +79,7 @@ describe("options of a gateway in the session", () => {
 		);
 		expect(readOptions({}, env)).not.toHaveProperty("variables.PROVIDER_KEYS");
 		expect(mistakes({ PROVIDER_KEYS: { anthropic: "NONE", antropic: "OTHER_KEY" } }, env)).toEqual([
-			"dev.options.PROVIDER_KEYS.anthropic: expected the name of a secret that is set, found the name of none",
+			"dev.options.PROVIDER_KEYS.anthropic: expected the name of a secret that is set, found text that names no secret; set it in .dev.vars, in the environment or with `wrangler secret put`",
 			expect.stringContaining('did you mean "anthropic"?'),
 		]);
 	});
@@ -143,7 +143,7 @@ describe("options of a gateway that already runs", () => {
 	it("take no settings: the gateway has its own", () => {
 		expect(mistakes({ url: 1, ROUTES: {}, token: "TOKN" }, { TOKEN: "t" })).toEqual([
 			"dev.options.url: expected text, found a number",
-			'dev.options.token: expected the name of a secret that is set, found the name of none; did you mean "TOKEN"?',
+			'dev.options.token: expected the name of a secret that is set, found text that names no secret; did you mean "TOKEN"?',
 			"dev.options.ROUTES: expected no such field, only account, url and token",
 		]);
 	});
