@@ -201,7 +201,7 @@ async function ganglion(
 const FAMILIES: Partial<Record<How, string>> = { passthrough: "passed", "two engines": "paired" };
 const ROUTES: Partial<Record<How, string>> = { responses: "responses", messages: "messages" };
 
-async function createToken(account: string, admin: string): Promise<string> {
+export async function createToken(account: string, admin: string): Promise<string> {
 	const response = await fetch(`${account}/tokens`, {
 		method: "POST",
 		headers: { authorization: `Bearer ${admin}`, "content-type": "application/json" },

@@ -1,4 +1,5 @@
 /** The scenarios of the bench. Each starts the contenders that it needs and stops them. */
+import { attack } from "./attack.ts";
 import { bundleSize } from "./bundle.ts";
 import type { Contender, ContenderName, How, Mode } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
@@ -33,6 +34,7 @@ export type ScenarioName =
 	| "start"
 	| "dev"
 	| "features"
+	| "attack"
 	| "bundle";
 
 type Scenario = (context: Context) => Promise<Row[]>;
@@ -110,6 +112,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	start: coldStart,
 	dev: devStart,
 	features,
+	attack,
 	bundle: async () => bundleSize(),
 };
 
