@@ -52,9 +52,9 @@ export interface Accounts extends Ledgers {
 
 /** What an isolate keeps, of all accounts. */
 interface Isolate extends LedgersWorld {
-	/** Only of accounts that have something to send. */
+	/** Only of accounts that exist and have something to send. */
 	outboxes: Map<string, Outbox>;
-	/** Only of accounts that are being asked. */
+	/** Only of accounts that exist and are being asked. A queue holds requests under way, each for ten seconds at most. */
 	queues: Map<string, AdmissionQueue>;
 	leeway: Leeway;
 	aliases: AliasCache;

@@ -14,8 +14,8 @@ import { LOST_AFTER_MS } from "./admission-queue.ts";
 const LEEWAY_MS = 1000;
 /** At most this part of the room is used at once without an answer: other isolates use it too. */
 const SHARE = 1 / 8;
-/** Of more, those are forgotten that were not asked for the longest. */
-const MAX_KNOWN = 1000;
+/** Answers, and accounts with calls under way. Beyond it the oldest is dropped. */
+const MAX_ENTRIES = 1000;
 
 interface Known {
 	/** Whether the account bounds what may be said. */
@@ -30,8 +30,13 @@ interface Known {
 
 export class Leeway {
 	readonly #known = new Map<string, Known>();
-	/** When those went ahead, by account, that were not answered yet. */
+	/** When those went ahead, by account, that were not answered yet. Lost calls would remain, so it has a bound. */
 	readonly #unanswered = new Map<string, number[]>();
+	readonly #max: number;
+
+	constructor(max = MAX_ENTRIES) {
+		this.#max = max;
+	}
 
 	/** An account's answer to a call that was made then. */
 	learn(account: string, admission: Admission, admitted: Admitted, askedAt: number): void {
@@ -46,11 +51,7 @@ export class Leeway {
 			price: priceOf(admission.worth),
 			until: askedAt + LEEWAY_MS,
 		});
-		if (this.#known.size <= MAX_KNOWN) return;
-		for (const oldest of this.#known.keys()) {
-			this.#known.delete(oldest);
-			break;
-		}
+		dropOldest(this.#known, this.#max);
 	}
 
 	/** What the request will be granted. It then counts as unanswered until {@link release}. */
@@ -64,6 +65,7 @@ export class Leeway {
 		if (unanswered.length + 1 > (room / dearer) * SHARE) return undefined;
 		unanswered.push(now);
 		this.#unanswered.set(account, unanswered);
+		dropOldest(this.#unanswered, this.#max);
 		const { outputTokens } = admission.worth;
 		return { ...(bounded && { outputTokens }), ...(limited && { limited }) };
 	}
@@ -74,12 +76,22 @@ export class Leeway {
 		if (unanswered?.length === 0) this.#unanswered.delete(account);
 	}
 
+	/** Calls under way, lost ones among them. */
+	get unansweredAccounts(): number {
+		return this.#unanswered.size;
+	}
+
 	/** A request whose context has ended never hears its answer, and nobody else may. */
 	#stillUnanswered(account: string, now: number): number[] {
 		const all = this.#unanswered.get(account) ?? [];
 		const lost = all.findIndex((since) => now - since < LOST_AFTER_MS);
 		return lost === 0 ? all : all.slice(lost < 0 ? all.length : lost);
 	}
+}
+
+function dropOldest(entries: Map<string, unknown>, max: number): void {
+	const [oldest] = entries.keys();
+	if (entries.size > max && oldest !== undefined) entries.delete(oldest);
 }
 
 const keyOf = (account: string, { credential, model }: Pick<Admission, "credential" | "model">): string =>

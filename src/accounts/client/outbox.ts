@@ -13,6 +13,11 @@ import type { Settlement } from "../admission.ts";
 
 const FLUSH_AFTER_MS = 100;
 const MAX_PENDING = 100;
+/**
+ * While its object cannot be reached, each refused request of the account adds a failure. Beyond so many they are dropped:
+ * all other settlements are of requests that the object admitted, so they are bounded.
+ */
+const MAX_ENTRIES = 10_000;
 /** Failures in a row after which a flush leaves the rest to the next admission or settlement. */
 const MAX_TRIES = 4;
 /** Each wait after a failure is this much longer: 0.4, 1.6 and 6.4 seconds. */
@@ -60,15 +65,18 @@ export class Outbox {
 	/** As many have come. */
 	#count = 0;
 	#flush: Flush | undefined;
+	readonly #maxEntries: number;
 
-	constructor(world: OutboxWorld, owner: OutboxOwner) {
+	constructor(world: OutboxWorld, owner: OutboxOwner, maxEntries = MAX_ENTRIES) {
 		this.#world = world;
 		this.#owner = owner;
+		this.#maxEntries = maxEntries;
 	}
 
 	/** Takes a settlement, of a ticket's the first. Never throws. */
 	add(settlement: Settlement): void {
-		if (!this.#entries.has(settlement.ticket))
+		const isDropped = settlement.outcome === "failed" && this.#entries.size >= this.#maxEntries;
+		if (!isDropped && !this.#entries.has(settlement.ticket))
 			this.#entries.set(settlement.ticket, { settlement, nth: ++this.#count, addedAt: this.#world.now() });
 		this.#ensureFlush();
 	}

@@ -48,7 +48,7 @@ export class Ledger {
 	readonly #windows = new Windows();
 	readonly #counted: CountedRequests;
 	#budgets: Budgets;
-	/** By ticket. */
+	/** By ticket. Requests under way: each leaves when it is settled or expires. */
 	readonly #open = new Map<string, OpenRequest>();
 
 	/** `clock`: milliseconds since the epoch. */

@@ -69,7 +69,7 @@ interface Count {
 
 export class Refusals {
 	readonly #sql: SqlStorage;
-	/** Not written yet. */
+	/** Of the last `WRITE_MS`. Its keys are codes, tasks and existing tokens, so callers cannot add to them. */
 	readonly #counts = new Map<string, Count>();
 
 	/** The table must be there. */

@@ -17,6 +17,7 @@ interface Window {
 }
 
 export class Windows {
+	/** By rate: tasks, models with a rate and tokens, so the settings bound it. The alarm forgets idle ones. */
 	readonly #windows = new Map<string, Window>();
 
 	/** When one more request of these keys may pass, were no other let in; not after `now` if it may pass at once. */

@@ -93,4 +93,17 @@ describe("Leeway", () => {
 			limited: true,
 		});
 	});
+
+	it("has a bound on accounts whose calls are lost, and on answers", () => {
+		const leeway = new Leeway(2);
+		for (const account of ["a", "b", "c"]) {
+			leeway.learn(account, asked(), yes(8), 0);
+			expect(leeway.take(account, asked(), 0)).toBeDefined();
+		}
+		expect(leeway.unansweredAccounts).toBe(2);
+		expect(leeway.take("a", asked(), 0)).toBeUndefined();
+		for (const account of ["a", "b", "c"]) leeway.release(account);
+		expect(leeway.unansweredAccounts).toBe(0);
+		expect(leeway.take("b", asked(), 0)).toBeDefined();
+	});
 });

@@ -3,7 +3,7 @@ import { Outbox } from "../../../src/accounts/client/outbox.ts";
 import { settlement } from "../ask.ts";
 
 /** An outbox whose flushes wait until the test wakes them, and how often it had nothing left to do. */
-function outbox() {
+function outbox(maxEntries?: number) {
 	const world = {
 		time: 0,
 		wake: [] as (() => void)[],
@@ -30,6 +30,7 @@ function outbox() {
 				world.idle++;
 			},
 		},
+		maxEntries,
 	);
 	const flush = async () => {
 		for (const wake of world.wake.splice(0)) wake();
@@ -131,4 +132,16 @@ it("sends at once when it is full, though the clock has gone back", async () => 
 	await wakeUp();
 	expect(world.sent.map((batch) => batch.length)).toEqual([100]);
 	expect(world.waits).toEqual([100]);
+});
+
+it("drops failures when it is full, and no other settlement", async () => {
+	const { box, flush, world } = outbox(2);
+	box.add(settlement("a", { outcome: "failed" }));
+	box.add(settlement("b", { outcome: "failed" }));
+	box.add(settlement("c", { outcome: "failed" }));
+	box.add(settlement("d", { outcome: "ok" }));
+	await flush();
+	expect(world.sent).toEqual([["a", "b", "d"]]);
+	box.add(settlement("e", { outcome: "failed" }));
+	expect(box.take().map(({ ticket }) => ticket)).toEqual(["e"]);
 });
