@@ -1,8 +1,8 @@
 /** The mutants of an area, which of them are equivalent to the source, and the tests that mirror a source. */
+import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "../scripts/worker.ts";
-import type { Random } from "../soak/random.ts";
 import { AREAS, EXCLUDED } from "./areas.ts";
 import { type Mutant, mutantsOf } from "./operators.ts";
 import { TESTS_OF } from "./tests-of.ts";
@@ -38,12 +38,29 @@ export function candidatesIn(area: string): Candidate[] {
 	});
 }
 
-/** As many as `count` of them, each with the same probability; all where `count` is 0. */
-export function choose(all: readonly Candidate[], count: number, random: Random): Candidate[] {
+/**
+ * As many as `count` of them, each with the same probability; all where `count` is 0. A mutant's rank depends on the seed
+ * and on its own line only, so that edits elsewhere leave the sample as it is.
+ */
+export function choose(all: readonly Candidate[], count: number, seed: number): Candidate[] {
 	if (count === 0 || count >= all.length) return [...all];
-	const pool = [...all];
-	return Array.from({ length: count }, () => pool.splice(random.int(0, pool.length - 1), 1)).flat();
+	const ranked = all.map((mutant) => ({ mutant, rank: rankOf(mutant, seed) }));
+	ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0));
+	return ranked.slice(0, count).map(({ mutant }) => mutant);
 }
+
+function rankOf({ file, source, line, original, replacement }: Candidate, seed: number): string {
+	const key = [seed, file, linesUpTo(source, line, 1), original, replacement];
+	return createHash("sha256").update(JSON.stringify(key)).digest("hex");
+}
+
+/** As many lines as `count`, of which the last one has this number, without their indentation. */
+const linesUpTo = (source: string, line: number, count: number): string =>
+	source
+		.split("\n")
+		.slice(Math.max(0, line - count), line)
+		.map((text) => text.trim())
+		.join("\n");
 
 export const EQUIVALENTS: readonly Equivalent[] = JSON.parse(
 	readFileSync(join(ROOT, "mutants/equivalent.json"), "utf8"),
@@ -56,13 +73,12 @@ export function describes(
 	equivalent: Equivalent,
 	{ file, source, line, original, replacement }: Omit<Candidate, "tests">,
 ) {
-	const count = equivalent.line.split("\n").length;
-	const lines = source.split("\n").slice(line - count, line);
+	const lines = linesUpTo(source, line, equivalent.line.split("\n").length);
 	return (
 		equivalent.file === file &&
 		equivalent.original === original &&
 		equivalent.replacement === replacement &&
-		equivalent.line === lines.map((text) => text.trim()).join("\n")
+		equivalent.line === lines
 	);
 }
 

@@ -11,7 +11,6 @@ import { readOptions } from "../scripts/options.ts";
 import { stopWith } from "../scripts/settings.ts";
 import { ROOT } from "../scripts/worker.ts";
 import { progressTo } from "../soak/progress.ts";
-import { Random } from "../soak/random.ts";
 import { AREAS } from "./areas.ts";
 import { type Candidate, candidatesIn, choose, isEquivalent } from "./candidates.ts";
 import { Journal } from "./journal.ts";
@@ -54,7 +53,7 @@ const samples = (options.only ?? Object.keys(AREAS)).map((area) => {
 	const mutants = choose(
 		candidates.filter((candidate) => !isEquivalent(candidate)),
 		sample,
-		new Random(seed),
+		seed,
 	);
 	return { area, mutants, total: candidates.length };
 });

@@ -7,7 +7,6 @@ import { candidatesIn, choose, describes, EQUIVALENTS } from "../../mutants/cand
 import { Journal } from "../../mutants/journal.ts";
 import { mutantsOf } from "../../mutants/operators.ts";
 import { TESTS_OF } from "../../mutants/tests-of.ts";
-import { Random } from "../../soak/random.ts";
 
 /** Each mutant as the whole text with the bug in it. */
 const mutated = (source: string): string[] =>
@@ -60,12 +59,21 @@ describe("areas", () => {
 		expect(candidatesIn("backends").filter(({ file }) => file.includes("simulator"))).toEqual([]);
 	});
 
-	it("give the same sample for the same seed, without repetition", () => {
+	it("give a sample for each seed, without repetition", () => {
 		const all = candidatesIn("dispatch");
-		const sample = choose(all, 50, new Random(3));
-		expect(choose(all, 50, new Random(3))).toEqual(sample);
+		const sample = choose(all, 50, 3);
+		expect(choose(all, 50, 3)).toEqual(sample);
+		expect(choose(all, 50, 4)).not.toEqual(sample);
 		expect(new Set(sample).size).toBe(50);
-		expect(choose(all, 0, new Random(3))).toEqual(all);
+		expect(choose(all, 0, 3)).toEqual(all);
+	});
+
+	it("keep their sample where another line changes", () => {
+		const mutants = (source: string) =>
+			mutantsOf("a.ts", source).map((mutant) => ({ ...mutant, file: "a.ts", source, tests: [] }));
+		const lines = Array.from({ length: 50 }, (_, i) => `export const a${i} = b > ${i};`).join("\n");
+		const names = (source: string) => choose(mutants(source), 10, 3).map((mutant) => mutant.original);
+		expect(names(`// A comment.\n\n${lines}`)).toEqual(names(lines));
 	});
 });
 
