@@ -20,6 +20,9 @@ describe("identityOf", () => {
 		expect(await identityOf("a", "m", streamed())).toBeUndefined();
 		const audio = { bytes: new Uint8Array(1) };
 		expect(await identityOf("a", "m", { task: "turn-detection", input: { audio } })).toBeUndefined();
+		const passthrough = { sound: new ArrayBuffer(1) };
+		const withBuffer = { ...CHAT, input: { ...CHAT.input, passthrough } } as typeof CHAT;
+		expect(await identityOf("a", "m", withBuffer)).toBeUndefined();
 	});
 });
 
