@@ -196,6 +196,20 @@ describe("a stream that is cut", () => {
 		]);
 	});
 
+	it("errors with the wait that the engine asked for", async () => {
+		const text = { candidates: [{ content: { role: "model", parts: [{ text: "w0 " }] } }] };
+		const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "7s" }];
+		const error = { code: 429, message: "quota", status: "RESOURCE_EXHAUSTED", details };
+		const full: Reply = () =>
+			events(`data: ${JSON.stringify(text)}\n\n`, `data: ${JSON.stringify({ error })}\n\n`);
+		const seen = await ask({
+			replies: { a: full, b: status(503) },
+			targets: { a: { kind: "gemini" } },
+		});
+		expect(seen.text).toBe("w0 ");
+		expect(seen.error).toMatchObject({ code: 3040, retryAfter: 7 });
+	});
+
 	it("takes a whole reply for the rest", async () => {
 		const value: Reply = () =>
 			Response.json({
