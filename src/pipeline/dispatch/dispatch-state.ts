@@ -47,6 +47,8 @@ export class Journey {
 	readonly served: Served;
 	readonly #backends: Backends;
 	readonly #waiting: PlannedTarget[];
+	/** Taken, and neither failed nor the one that answers: a hedge that lost, until it is put back. */
+	readonly #underWay = new Set<PlannedTarget>();
 	readonly #calls = new Map<PlannedTarget, number>();
 	readonly #endsAt: number;
 	readonly #turns = new Map<PlannedTarget, Turn>();
@@ -88,9 +90,9 @@ export class Journey {
 		return this.#endsAt - this.services.now();
 	}
 
-	/** Whether somebody is left to ask. */
+	/** Whether another target is left, or will be when a hedge that lost has stopped. */
 	get goesOn(): boolean {
-		return this.#waiting.length > 0;
+		return this.#waiting.length > 0 || this.#underWay.size > 0;
 	}
 
 	callsOf(target: PlannedTarget): number {
@@ -103,16 +105,17 @@ export class Journey {
 	 */
 	take(spare = false): PlannedTarget | undefined {
 		const { health } = this.services;
-		// The last one is taken as it is, unless nobody needs it.
-		if (!spare && this.#waiting.length === 1) return this.#waiting.pop();
 		const ready = this.#waiting.find((target) => health.standing(target) !== "open");
 		const taken = ready ?? (spare ? undefined : this.#waiting[0]);
-		if (taken) this.#waiting.splice(this.#waiting.indexOf(taken), 1);
+		if (!taken) return undefined;
+		this.#waiting.splice(this.#waiting.indexOf(taken), 1);
+		this.#underWay.add(taken);
 		return taken;
 	}
 
 	/** It was asked, but not to the end: it may be asked again. */
 	putBack(target: PlannedTarget): void {
+		this.#underWay.delete(target);
 		this.#waiting.unshift(target);
 	}
 
@@ -177,6 +180,7 @@ export class Journey {
 	/** Keeps the failure for the caller, unless it says less than an earlier one: that one engine lacks the model. */
 	note(target: PlannedTarget, failure: AiError): void {
 		this.tell();
+		this.#underWay.delete(target);
 		this.#turns.set(target, { failure, calls: this.callsOf(target) });
 		// That a target cannot do the task is a matter of configuration; it was not asked.
 		this.#unlogged = failure.upstream ? failure : undefined;
@@ -190,10 +194,11 @@ export class Journey {
 	}
 
 	/** This one answers. */
-	settleOn({ backend, model }: Target): void {
+	settleOn(target: PlannedTarget): void {
 		this.tell();
-		this.served.backend = backend;
-		this.served.model = model;
+		this.#underWay.delete(target);
+		this.served.backend = target.backend;
+		this.served.model = target.model;
 	}
 
 	/** Nobody reads this answer. */

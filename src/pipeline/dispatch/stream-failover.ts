@@ -8,6 +8,7 @@
 import { failureOfTarget } from "../../backends/transport/upstream-failure.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
+import { Approximation } from "../../counting/tally.ts";
 import { completionToChunks, parseChunk } from "../../dialects/chat/chunks.ts";
 import type { Source } from "../../streams/pulled-stream.ts";
 import {
@@ -20,6 +21,7 @@ import {
 	ownComment,
 } from "../../streams/sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
+import { tallyReply } from "../../tasks/text-generation/tally.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
 import { isJoinable, type Question, questionsFor } from "./continuation.ts";
@@ -257,7 +259,11 @@ class Splice implements Progress, Source<EventPiece> {
 const told = ({ key, description, retryAfter }: AiError): AiError =>
 	new AiError(key, description, retryAfter === undefined ? {} : { retryAfter });
 
-const wholeProgress = ({ usage }: ChatCompletion): Progress => ({
-	usage: usage ?? undefined,
-	outputTokens: usage?.completion_tokens ?? 0,
-});
+/** By our own count where the engine sends none. */
+function wholeProgress(reply: ChatCompletion): Progress {
+	const usage = reply.usage ?? undefined;
+	if (usage) return { usage, outputTokens: usage.completion_tokens };
+	const tally = new Approximation();
+	tallyReply(reply, tally);
+	return { usage, outputTokens: tally.tokens };
+}

@@ -165,6 +165,11 @@ describe("a stream that is cut", () => {
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "c", "d"] });
 	});
 
+	it("goes on with the target that a hedge stopped", async () => {
+		const seen = await ask({ replies: { a: [silent, whole], b: cutAfter(20) }, plan: { hedgeMs: 200 } });
+		expect(seen).toMatchObject({ text: WORDS.join(""), done: true, engines: ["a", "b", "a"] });
+	});
+
 	it("goes on when the one that goes on is cut, too", async () => {
 		const seen = await ask({ replies: { a: cutAfter(20), b: cutAfter(40), c: whole } });
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
@@ -219,6 +224,16 @@ describe("a stream that is cut", () => {
 		const seen = await ask({ replies: { a: cutAfter(40), b: value } });
 		expect(seen).toMatchObject({ text: WORDS.join(""), done: true });
 		expect(seen.progress.usage).toMatchObject({ completion_tokens: 60 });
+	});
+
+	it("counts a whole reply without usage itself", async () => {
+		const value: Reply = () =>
+			Response.json({ choices: [{ message: { content: "and more" }, finish_reason: "stop" }] });
+		const targets = { b: { continues: "vllm" } } as const;
+		const seen = await ask({ replies: { a: cutAfter(3), b: value }, targets });
+		expect(seen).toMatchObject({ text: "w0 w1 w2 and more", done: true });
+		expect(seen.progress.usage).toBeUndefined();
+		expect(seen.progress.outputTokens).toBe(5);
 	});
 
 	it.each([
