@@ -6,6 +6,8 @@ import { PNG } from "image-size/types/png";
 import { WEBP } from "image-size/types/webp";
 import { AiError } from "../../../core/errors.ts";
 import { undecodableImage } from "../../../core/undecodable-image.ts";
+import { imageSizeOf } from "../../../media/image-size.ts";
+import { mediaTypeOf } from "../../../media/types.ts";
 
 /** Larger images are refused. */
 const MAX_MEGAPIXELS = 50;
@@ -27,7 +29,7 @@ export function measureImage(bytes: Uint8Array, name?: string): ImageSize {
 	let size: ImageSize | undefined;
 	try {
 		size =
-			bytes[0] === 0xff && bytes[1] === 0xd8 ? jpegSize(bytes) : headerSize(bytes.subarray(0, HEADER_BYTES));
+			mediaTypeOf(bytes) === "image/jpeg" ? jpegSize(bytes) : headerSize(bytes.subarray(0, HEADER_BYTES));
 	} catch (error) {
 		throw undecodableImage(name, error);
 	}
@@ -41,28 +43,16 @@ export function measureImage(bytes: Uint8Array, name?: string): ImageSize {
 	return size;
 }
 
+function jpegSize(bytes: Uint8Array): ImageSize | undefined {
+	const size = imageSizeOf(bytes);
+	return size && { format: "JPEG", ...size };
+}
+
 function headerSize(header: Uint8Array): ImageSize | undefined {
 	for (const [format, reader] of Object.entries(READERS)) {
 		if (!reader.validate(header)) continue;
 		const { width, height, type } = reader.calculate(header);
 		return { format: format === "HEIF" ? (type ?? format).toUpperCase() : format, width, height };
-	}
-	return undefined;
-}
-
-/** Start of frame: baseline, extended, progressive (ITU-T T.81, annex B). */
-const FRAMES = new Set([0xc0, 0xc1, 0xc2]);
-
-/** Marker by marker, since a camera's preview and profiles come before the size. */
-function jpegSize(bytes: Uint8Array): ImageSize | undefined {
-	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	let offset = 2;
-	while (offset + 8 < bytes.length && view.getUint8(offset) === 0xff) {
-		const marker = view.getUint8(offset + 1);
-		if (FRAMES.has(marker))
-			return { format: "JPEG", height: view.getUint16(offset + 5), width: view.getUint16(offset + 7) };
-		// Fill bytes have no length.
-		offset += marker === 0xff ? 1 : 2 + Math.max(2, view.getUint16(offset + 2));
 	}
 	return undefined;
 }
