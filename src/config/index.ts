@@ -211,10 +211,11 @@ export function describeRouting({ routing, adHoc }: Config): string[] {
 		return [pattern, notes.length > 0 ? `${served} (${notes.join("; ")})` : served];
 	});
 	const { defaultBackend } = routing;
-	rows.push([
-		rows.length > 0 ? "everything else" : "every model",
-		defaultBackend ? describeTarget({ backend: defaultBackend, headers: {} }) : "nothing",
-	]);
+	if (!routing.routes.some(({ pattern }) => pattern === "*"))
+		rows.push([
+			rows.length > 0 ? "everything else" : "every model",
+			defaultBackend ? describeTarget({ backend: defaultBackend, headers: {} }) : "nothing",
+		]);
 	const width = Math.max(...rows.map(([pattern]) => pattern.length));
 	return rows.map(([pattern, served]) => `${pattern.padEnd(width)}  ->  ${served}`);
 }

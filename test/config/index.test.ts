@@ -583,6 +583,8 @@ describe("describeRouting", () => {
 			"everything else         ->  simulator",
 		]);
 		expect(describeRouting(configure({}))).toEqual(["every model  ->  nothing"]);
+		const ROUTES = { "*": [{ backend: "simulator" }] };
+		expect(describeRouting(configure({ ROUTES }))).toEqual(["*  ->  simulator"]);
 	});
 
 	it("says which routes let streams pass", () => {
