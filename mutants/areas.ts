@@ -6,19 +6,8 @@ export interface Area {
 	tests: readonly string[];
 }
 
+/** The first that names a file has it. */
 export const AREAS: Readonly<Record<string, Area>> = {
-	accounts: {
-		sources: ["src/accounts/**/*.ts", "src/fleet/*.ts"],
-		tests: ["test/accounts/**/*.test.ts", "test/fleet/*.test.ts", "test/surfaces/accounts/*.test.ts"],
-	},
-	dispatch: {
-		sources: ["src/pipeline/dispatch.ts", "src/pipeline/dispatch/**/*.ts"],
-		tests: ["test/pipeline/**/*.test.ts"],
-	},
-	backends: {
-		sources: ["src/backends/**/*.ts"],
-		tests: ["test/backends/*.test.ts", "test/backends/transport/*.test.ts", "test/loop*.test.ts"],
-	},
 	streams: {
 		sources: [
 			"src/streams/*.ts",
@@ -45,6 +34,18 @@ export const AREAS: Readonly<Record<string, Area>> = {
 			"src/accounts/durable/tokens.ts",
 		],
 		tests: ["test/http/*.test.ts", "test/accounts/durable/*.test.ts", "test/surfaces/accounts/*.test.ts"],
+	},
+	dispatch: {
+		sources: ["src/pipeline/dispatch.ts", "src/pipeline/dispatch/**/*.ts"],
+		tests: ["test/pipeline/**/*.test.ts"],
+	},
+	accounts: {
+		sources: ["src/accounts/**/*.ts", "src/fleet/*.ts"],
+		tests: ["test/accounts/**/*.test.ts", "test/fleet/*.test.ts", "test/surfaces/accounts/*.test.ts"],
+	},
+	backends: {
+		sources: ["src/backends/**/*.ts"],
+		tests: ["test/backends/*.test.ts", "test/backends/transport/*.test.ts", "test/loop*.test.ts"],
 	},
 };
 

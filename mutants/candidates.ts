@@ -27,10 +27,8 @@ export interface Equivalent {
 
 /** @param area the name of an area, a file, a folder, or a pattern. */
 export function candidatesIn(area: string): Candidate[] {
-	const paths = AREAS[area]?.sources ?? [area.endsWith(".ts") ? area : `${area}/**/*.ts`];
 	const wider = testFiles(AREAS[area]?.tests ?? []);
-	const files = globSync([...paths], { cwd: ROOT, exclude: [...EXCLUDED, "**/*.d.ts"] }).sort();
-	return [...new Set(files)].flatMap((file) => {
+	return sourcesOf(area).flatMap((file) => {
 		const source = readFileSync(join(ROOT, file), "utf8");
 		const mirrored = mirroredTests(file);
 		const tests = [mirrored, wider.filter((test) => !mirrored.includes(test))];
@@ -38,20 +36,42 @@ export function candidatesIn(area: string): Candidate[] {
 	});
 }
 
+/** A file that several areas name belongs to the first of them. */
+function sourcesOf(area: string): string[] {
+	if (!AREAS[area]) return filesIn([area.endsWith(".ts") ? area : `${area}/**/*.ts`]);
+	const taken = new Set<string>();
+	for (const [name, { sources }] of Object.entries(AREAS)) {
+		const files = filesIn(sources).filter((file) => !taken.has(file));
+		if (name === area) return files;
+		for (const file of files) taken.add(file);
+	}
+	return [];
+}
+
+const filesIn = (patterns: readonly string[]): string[] =>
+	[...new Set(globSync([...patterns], { cwd: ROOT, exclude: [...EXCLUDED, "**/*.d.ts"] }))].sort();
+
 /**
  * As many as `count` of them, each with the same probability; all where `count` is 0. A mutant's rank depends on the seed
  * and on its own line only, so that edits elsewhere leave the sample as it is.
  */
 export function choose(all: readonly Candidate[], count: number, seed: number): Candidate[] {
 	if (count === 0 || count >= all.length) return [...all];
-	const ranked = all.map((mutant) => ({ mutant, rank: rankOf(mutant, seed) }));
-	ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0));
+	const alike = new Map<string, number>();
+	const ranked = all.map((mutant) => {
+		const { file, source, line, original, replacement } = mutant;
+		const key = JSON.stringify([seed, file, linesUpTo(source, line, 1), original, replacement]);
+		const number = alike.get(key) ?? 0;
+		alike.set(key, number + 1);
+		return {
+			mutant,
+			rank: createHash("sha256")
+				.update(`${key}${number || ""}`)
+				.digest("hex"),
+		};
+	});
+	ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1));
 	return ranked.slice(0, count).map(({ mutant }) => mutant);
-}
-
-function rankOf({ file, source, line, original, replacement }: Candidate, seed: number): string {
-	const key = [seed, file, linesUpTo(source, line, 1), original, replacement];
-	return createHash("sha256").update(JSON.stringify(key)).digest("hex");
 }
 
 /** As many lines as `count`, of which the last one has this number, without their indentation. */

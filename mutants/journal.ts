@@ -32,6 +32,7 @@ export class Journal {
 
 	record(mutant: Judged, verdict: Verdict): void {
 		const line: JournalLine = { key: keyOf(mutant), verdict };
+		this.#verdicts.set(line.key, verdict);
 		appendFileSync(this.#path, `${JSON.stringify(line)}\n`);
 	}
 }
