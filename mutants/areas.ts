@@ -16,12 +16,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
 			"src/pipeline/meter.ts",
 			"src/pipeline/usage-frames.ts",
 		],
-		tests: [
-			"test/streams/*.test.ts",
-			"test/backends/transport/*.test.ts",
-			"test/pipeline/*.test.ts",
-			"test/loop*.test.ts",
-		],
+		tests: ["test/streams/*.test.ts", "test/backends/transport/*.test.ts", "test/pipeline/run.test.ts"],
 	},
 	authentication: {
 		sources: [
@@ -45,7 +40,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
 	},
 	backends: {
 		sources: ["src/backends/**/*.ts"],
-		tests: ["test/backends/*.test.ts", "test/backends/transport/*.test.ts", "test/loop*.test.ts"],
+		tests: ["test/backends/*.test.ts", "test/backends/transport/*.test.ts"],
 	},
 };
 

@@ -288,6 +288,21 @@ describe("a stream's ticket", () => {
 		expect(bills).toEqual([489_614, 489_614, 979_228, 979_228]);
 	});
 
+	it("bills nothing for an answer that another request pays for", async () => {
+		const bills: number[] = [];
+		const ticket = ticketOf(({ microNeurons }) => bills.push(microNeurons));
+		const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [], shared: true };
+		const output = { ...completion("Hi"), usage: counts } as ChatCompletion;
+		const { neurons } = await meter(
+			{ task: "text-generation", answer: { kind: "value", output } },
+			call,
+			{ model: model as Model, ticket, served, requestId: "t" },
+			{ log: () => {}, wait: async () => {} },
+		);
+		expect(neurons).toBe(0);
+		expect(bills).toEqual([0]);
+	});
+
 	it("says that the caller left, where a signal said it", async () => {
 		expect(await outcomeOf(failing(new AiError("aborted")))).toEqual(["left"]);
 	});
