@@ -6,7 +6,7 @@ const TOO_MANY = "5006: Error: '/' holds more than 100000 values";
 
 describe("values before the text is parsed", () => {
 	it.each([
-		["keys", (n: number) => `{${Array.from({ length: n - 1 }, (_, i) => `"${i}":1`).join(",")}}`],
+		["keys", (n: number) => `[${'{"a":1},'.repeat((n - 1) >> 1)}${n % 2 ? 1 : "[]"}]`],
 		["strings", (n: number) => `[${Array.from({ length: n - 1 }, () => '"a"').join(",")}]`],
 		["escaped strings", (n: number) => `[${Array.from({ length: n - 1 }, () => '"\\\\\\""').join(",")}]`],
 		["lists", (n: number) => `[${Array.from({ length: n - 1 }, () => "[]").join(",")}]`],
@@ -14,6 +14,15 @@ describe("values before the text is parsed", () => {
 	])("are at most 100,000: %s", (_, text) => {
 		expect(() => check(text(100_000))).not.toThrow();
 		expect(() => check(text(100_001))).toThrow(TOO_MANY);
+	});
+
+	it("are at most 5,000 keys of one object, at any depth", () => {
+		const object = (n: number): string => `{${Array.from({ length: n }, (_, i) => `"${i}":1`).join(",")}}`;
+		const tooMany = "5006: Error: an object holds more than 5000 keys";
+		expect(() => check(`[${object(5_000)},${object(5_000)}]`)).not.toThrow();
+		expect(() => check(`{"a":${object(5_000)},"b":[1,2]}`)).not.toThrow();
+		expect(() => check(object(5_001))).toThrow(tooMany);
+		expect(() => check(`{"a":[${object(5_001)}]}`)).toThrow(tooMany);
 	});
 
 	it("are not what a string holds, whatever its escapes", () => {
