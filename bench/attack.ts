@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { modulesIn } from "../miniflare/modules.ts";
 import { runtimeSettings } from "../scripts/settings.ts";
 import { serve } from "../scripts/workerd.ts";
@@ -12,7 +13,7 @@ import { BUILT, CONTENDERS_CPU, createToken, freePort } from "./contenders.ts";
 import type { Context } from "./context.ts";
 import { agentOf } from "./load.ts";
 import { quantile, spread } from "./statistics.ts";
-import type { Row } from "./table.ts";
+import { type Row, rowLine } from "./table.ts";
 
 const CPU_BAR_MS = 20;
 const DELAY_BAR_MS = 50;
@@ -20,6 +21,8 @@ const DELAY_BAR_MS = 50;
 const WARM_UPS = 3;
 const TIMES = 7;
 const ADMIN = "the-admin-token-of-a-bench-on-loopback";
+/** How long the neighbour asks alone: the noise of the machine. */
+const QUIET_MS = 100;
 const MB = 1_000_000;
 
 interface Hostile {
@@ -31,7 +34,9 @@ interface Hostile {
 	body: Buffer;
 	/** Sent without a `content-length`. */
 	chunked?: boolean;
-	/** Bytes that a legitimate request of this size also costs: no bar. */
+	/** A valid request of this size: what is above its cost is measured. */
+	plain?: Buffer;
+	/** A valid request itself. */
 	noBar?: boolean;
 }
 
@@ -54,6 +59,7 @@ const atom = (bytes: number): Buffer => {
 	return head;
 };
 const ftyp = Buffer.from("\0\0\0\x18ftypmp42\0\0\0\0mp42isom", "latin1");
+const plainMp4 = Buffer.concat([ftyp, atom(25 * MB), Buffer.alloc(25 * MB - 8)]);
 const mp4 = Buffer.concat([ftyp, repeated(atom(8), 25 * MB)]);
 const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8]), repeated(Buffer.from([0xff, 0xe1, 0, 2]), 24 * MB)]);
 const form = repeated('--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n', 26 * MB);
@@ -116,7 +122,13 @@ function hostileRequests(): Hostile[] {
 			noBar: true,
 		},
 		{ label: "26 MB form of empty parts", path: "/ai/v1/audio/transcriptions", type: FORM_TYPE, body: form },
-		{ label: "MP4 of empty boxes, 25 MB", path: WHISPER, type: "application/octet-stream", body: mp4 },
+		{
+			label: "MP4 of empty boxes, 25 MB",
+			path: WHISPER,
+			type: "application/octet-stream",
+			body: mp4,
+			plain: plainMp4,
+		},
 		{ label: "JPEG of empty segments, 24 MB", path: VISION, type: "application/octet-stream", body: jpeg },
 		{
 			label: "JPEG of empty segments in JSON, 7 MB",
@@ -202,54 +214,67 @@ export async function attack({ field, say }: Context): Promise<Row[]> {
 		const other = { method: "GET", headers: { authorization: `Bearer ${valid}` } };
 		const neighbour = () => send(`${account}/ai/usage`, other);
 		const rows: Row[] = [];
-		for (const { label, path, token, type, body, chunked, noBar } of hostileRequests()) {
+		for (const { label, path, token, type, body, chunked, plain, noBar } of hostileRequests()) {
 			const text = tokens[token];
 			const headers = {
 				"content-type": type,
 				...(text !== undefined && { authorization: `Bearer ${text}` }),
 			};
-			const attack = () => send(account + path, { headers, body, ...(chunked && { chunked }) });
-			const costs: number[] = [];
-			const delays: number[] = [];
-			let status = 0;
-			for (let i = -WARM_UPS; i < TIMES; i++) {
-				const before = cpuMs(served.pid);
-				({ status } = await attack());
-				if (i >= 0) costs.push(cpuMs(served.pid) - before);
-			}
-			for (let i = 0; i < TIMES; i++) {
-				const state = { over: false };
-				const hostile = attack().then(() => {
-					state.over = true;
-				});
-				let longest = 0;
-				while (!state.over) longest = Math.max(longest, (await neighbour()).milliseconds);
-				await hostile;
-				delays.push(longest);
-			}
+			const ask = (sent: Buffer) => () =>
+				send(account + path, { headers, body: sent, ...(chunked && { chunked }) });
+			const { costs, status } = await costsOf(served.pid, ask(body));
+			const usual = plain ? quantile((await costsOf(served.pid, ask(plain))).costs, 0.5) : 0;
+			const alone = await waits(neighbour, () => wait(QUIET_MS));
+			const beside = await waits(neighbour, ask(body));
 			const what = `${token === "none" ? "no" : token === "valid" ? "a valid" : "an invented"} token, ${label}`;
-			const note = `HTTP ${status}`;
-			rows.push(
-				{
-					label: `${what}: CPU`,
-					measured: spread(costs),
-					unit: "ms",
-					...(!noBar && { bar: CPU_BAR_MS }),
-					note,
-				},
-				{
-					label: `${what}: another's wait`,
-					measured: spread(delays),
-					unit: "ms",
-					...(!noBar && { bar: DELAY_BAR_MS }),
-				},
-			);
-			say(
-				`  ${what}: ${note}, CPU ${quantile(costs, 0.5).toFixed(1)} ms, wait ${quantile(delays, 0.5).toFixed(1)} ms`,
-			);
+			const cpu: Row = {
+				label: `${what}: CPU${plain ? " above that of a valid file" : ""}`,
+				measured: spread(costs.map((cost) => cost - usual)),
+				unit: "ms",
+				...(!noBar && { bar: CPU_BAR_MS }),
+				note: `HTTP ${status}${plain ? `, a valid file ${usual.toFixed(1)} ms` : ""}`,
+			};
+			const delay: Row = {
+				label: `${what}: another's longest wait`,
+				measured: spread(beside),
+				unit: "ms",
+				error: spread(alone),
+				...(!noBar && { bar: DELAY_BAR_MS }),
+				note: `alone ${quantile(alone, 0.5).toFixed(1)} ms`,
+			};
+			rows.push(cpu, delay);
+			say(`  ${rowLine(cpu)}\n  ${rowLine(delay)}`);
 		}
 		return rows;
 	} finally {
 		await served.stop();
 	}
+}
+
+/** Milliseconds of CPU of each of some requests, after the first ones. */
+async function costsOf(pid: number, ask: () => Promise<Sent>): Promise<{ costs: number[]; status: number }> {
+	const costs: number[] = [];
+	let status = 0;
+	for (let i = -WARM_UPS; i < TIMES; i++) {
+		const before = cpuMs(pid);
+		({ status } = await ask());
+		if (i >= 0) costs.push(cpuMs(pid) - before);
+	}
+	return { costs, status };
+}
+
+/** The neighbour's longest wait during each of some pieces of work. */
+async function waits(neighbour: () => Promise<Sent>, work: () => Promise<unknown>): Promise<number[]> {
+	const longest: number[] = [];
+	for (let i = 0; i < TIMES; i++) {
+		const state = { over: false };
+		const done = work().then(() => {
+			state.over = true;
+		});
+		let most = 0;
+		while (!state.over) most = Math.max(most, (await neighbour()).milliseconds);
+		await done;
+		longest.push(most);
+	}
+	return longest;
 }
