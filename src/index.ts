@@ -3,9 +3,9 @@ import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError, configure } from "./config/index.ts";
-import { HEALTH_PATH } from "./http/authenticate.ts";
 import { createPersistent, servicesOf } from "./services.ts";
 import { busy, closing, drain } from "./surfaces/operations/drain.ts";
+import { HEALTH_PATH } from "./surfaces/operations/health.ts";
 import { reload } from "./surfaces/operations/reload.ts";
 import { entrypoint } from "./surfaces/rpc/entrypoint.ts";
 

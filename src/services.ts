@@ -32,10 +32,6 @@ type Configured = Pick<Services, "aliases" | "catalog" | "limits" | "publicUrl" 
 /** The part that stays: ledgers, the health of the engines, what is under way. */
 export type Persistent = Omit<Services, keyof Configured> & { background: Background };
 
-/** Throws a `ConfigError` where a binding is missing. */
-export const createServices = (config: Config, bindings: Bindings): Services & { background: Background } =>
-	servicesOf(config, createPersistent(bindings, config));
-
 export const servicesOf = (
 	{ aliases, catalog, routing, limits, publicUrl }: Config,
 	persistent: Persistent,

@@ -3,10 +3,10 @@ import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../src/app.ts";
 import { configure } from "../src/config/index.ts";
-import type { Access } from "../src/http/authenticate.ts";
+import type { Access } from "../src/http/credentials.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import type { Services } from "../src/pipeline/services.ts";
-import { createServices } from "../src/services.ts";
+import { createPersistent, servicesOf } from "../src/services.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
@@ -37,10 +37,8 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 	let ids = 0;
 	// The ids repeat from test to test, and an account knows each once.
 	const own = crypto.randomUUID().slice(0, 8);
-	const services = createServices(
-		configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } }),
-		env,
-	);
+	const config = configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } });
+	const services = servicesOf(config, createPersistent(env, config));
 	return {
 		...services,
 		ledgers: { of: (account) => services.ledgers.of(`${account}-${own}`) },

@@ -5,7 +5,7 @@
  * `Host` must be a loopback name, an address, or a name of `ALLOWED_HOSTS`. `Origin`, which browsers send, must be the same host,
  * a page of this machine, or an origin of `CORS`. A gateway with tokens needs none of this: a foreign page has no token.
  */
-import type { MiddlewareHandler } from "hono";
+import type { Context } from "hono";
 import { AiError } from "../core/errors.ts";
 import type { CorsSetting } from "./cross-origin.ts";
 
@@ -24,11 +24,16 @@ export interface LocalAccess {
 	cors?: CorsSetting;
 }
 
-export function localOnly({ allowAnonymous, allowedHosts = [], cors }: LocalAccess): MiddlewareHandler {
+/** A guard of all routes; throws 403. `undefined` for a gateway that needs credentials. */
+export function localOnly({
+	allowAnonymous,
+	allowedHosts = [],
+	cors,
+}: LocalAccess): ((c: Context) => void) | undefined {
+	if (!allowAnonymous) return undefined;
 	const names = new Set(allowedHosts.map((host) => host.toLowerCase()));
 	const origins = new Set(cors?.origins);
-	return async (c, next) => {
-		if (!allowAnonymous) return next();
+	return (c) => {
 		const { hostname } = new URL(c.req.url);
 		if (!LOOPBACK.test(hostname) && !ADDRESS.test(hostname) && !names.has(hostname))
 			throw new AiError(
@@ -38,7 +43,7 @@ export function localOnly({ allowAnonymous, allowedHosts = [], cors }: LocalAcce
 		const origin = c.req.header("origin");
 		// "null", the origin of sandboxed pages and of files, is no address.
 		const page = origin === undefined ? hostname : URL.parse(origin)?.hostname;
-		if (page === hostname) return next();
+		if (page === hostname) return;
 		if (!origins.has("*") && !origins.has(origin ?? "") && !(page !== undefined && LOOPBACK.test(page)))
 			throw new AiError(
 				"forbidden",
@@ -46,6 +51,5 @@ export function localOnly({ allowAnonymous, allowedHosts = [], cors }: LocalAcce
 			);
 		if (c.req.raw.body && UNCHECKED_TYPE.test(c.req.header("content-type")?.trim() ?? ""))
 			throw new AiError("forbidden", "JSON of a web page needs the content type application/json");
-		return next();
 	};
 }

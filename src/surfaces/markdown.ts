@@ -6,29 +6,28 @@
  * no model is asked.
  */
 import { RpcTarget } from "cloudflare:workers";
-import { Hono } from "hono";
+import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../core/errors.ts";
 import { decodeBase64, parseMultipart } from "../dialects/media/media.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import { boundDepth, parseText, readBody, readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
-import { methodNotAllowed } from "../http/method-not-allowed.ts";
+import { v4Failure } from "../http/failure-formats.ts";
+import { type Call, defineRoutes, type Route } from "../http/route.ts";
 import { crossing } from "../http/rpc-error.ts";
 import { convertFiles, type SourceFile } from "../markdown/convert.ts";
 import { SUPPORTED, type SupportedFormat } from "../markdown/formats.ts";
 import { ConversionOptions } from "../markdown/options.ts";
 import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
+import { AI, below } from "./bases.ts";
 import { countRequest } from "./counted.ts";
-import type { WireBindings } from "./gateway/gateway-wire.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (
 	| { format: "markdown" | "text"; tokens: number; data: string }
 	| { format: "error"; error: string }
 );
-
-type RestEnv = { Variables: { caller: Caller } };
 
 const Options = z.object({ conversionOptions: ConversionOptions.nullish() }).nullish();
 
@@ -56,44 +55,73 @@ async function transform(
 }
 
 /** `/to-everything/markdown` of the binding's wire. */
-export function wireMarkdown(services: Services): Hono<{ Bindings: WireBindings }> {
-	const app = new Hono<{ Bindings: WireBindings }>();
-	const { limits } = services;
-	app.post("/transformer", async (c) => {
-		await countRequest("Markdown Conversion", c.env.caller, services);
-		// As large as the same files may be in a form.
-		const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
-		const { files, options } = validate(WireBody, body);
-		const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
-		const result = await transform(sources, options?.conversionOptions ?? {}, services);
-		return Response.json({ success: true, result });
-	});
-	app.get("/supported", () => Response.json({ success: true, result: SUPPORTED }));
-	methodNotAllowed(app, ["/transformer", "/supported"]);
-	return app;
-}
+export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
+	{ bases: [{ path: "/to-everything/markdown" }], tag: "Binding", failure: v4Failure },
+	[
+		{
+			method: "POST",
+			path: "/transformer",
+			summary: "Converts files to Markdown",
+			permission: "run",
+			input: { type: "application/json", schema: WireBody },
+			handler: async (c, { caller, services }) => {
+				await countRequest("Markdown Conversion", caller, services);
+				const { limits } = services;
+				// As large as the same files may be in a form.
+				const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
+				const { files, options } = validate(WireBody, body);
+				const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
+				const result = await transform(sources, options?.conversionOptions ?? {}, services);
+				return Response.json({ success: true, result });
+			},
+		},
+		{
+			method: "GET",
+			path: "/supported",
+			summary: "Lists the formats that are converted",
+			permission: "read",
+			handler: () => Response.json({ success: true, result: SUPPORTED }),
+		},
+	],
+);
 
 /** `/ai/tomarkdown` over REST. */
-export function restMarkdown(services: Services): Hono<RestEnv> {
-	const app = new Hono<RestEnv>();
+export const markdownRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(AI, "/tomarkdown")], tag: "Markdown", failure: v4Failure },
+	[
+		{
+			method: "POST",
+			path: "",
+			summary: "Converts files to Markdown",
+			permission: "run",
+			lazy: true,
+			input: { type: "multipart/form-data" },
+			handler: convertForm,
+		},
+		{
+			method: "GET",
+			path: "/supported",
+			summary: "Lists the formats that are converted",
+			permission: "read",
+			handler: () => envelope(SUPPORTED),
+		},
+	],
+);
+
+async function convertForm(c: Context, { caller, services }: Call): Promise<Response> {
+	await countRequest("Markdown Conversion", caller, services);
 	const { limits } = services;
-	app.post("/", async (c) => {
-		await countRequest("Markdown Conversion", c.get("caller"), services);
-		const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
-		const form = await parseMultipart(bytes, c.req.header("content-type") ?? "");
-		const files = form.parts.flatMap((part): SourceFile[] =>
-			FILES.has(part.name) && "bytes" in part
-				? [{ name: part.filename, mimeType: part.contentType, bytes: part.bytes }]
-				: [],
-		);
-		if (files.length === 0) throw new AiError("badInput", "Error: required properties at '/' are 'files'");
-		const text = form.text("conversionOptions");
-		const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
-		return envelope(await transform(files, validate(ConversionOptions, options), services));
-	});
-	app.get("/supported", () => envelope(SUPPORTED));
-	methodNotAllowed(app, ["/", "/supported"]);
-	return app;
+	const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
+	const form = await parseMultipart(bytes, c.req.header("content-type") ?? "");
+	const files = form.parts.flatMap((part): SourceFile[] =>
+		FILES.has(part.name) && "bytes" in part
+			? [{ name: part.filename, mimeType: part.contentType, bytes: part.bytes }]
+			: [],
+	);
+	if (files.length === 0) throw new AiError("badInput", "Error: required properties at '/' are 'files'");
+	const text = form.text("conversionOptions");
+	const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
+	return envelope(await transform(files, validate(ConversionOptions, options), services));
 }
 
 function fromBase64(data: string): Uint8Array | undefined {

@@ -4,7 +4,7 @@ import type { Hono } from "hono";
 import { createApp } from "../../src/app.ts";
 import { configure } from "../../src/config/index.ts";
 import type { Services } from "../../src/pipeline/services.ts";
-import { createServices } from "../../src/services.ts";
+import { createPersistent } from "../../src/services.ts";
 import { newAccount } from "../accounts/ask.ts";
 import { type TestOptions, testServices } from "../gateway.ts";
 
@@ -26,7 +26,7 @@ export function closedGateway(options: TestOptions = {}, account = newAccount())
 	const services = {
 		...testServices(options),
 		// The account's own object, time and ids, which tests ask behind the gateway's back.
-		ledgers: createServices(configure({}), env).ledgers,
+		ledgers: createPersistent(env, configure({})).ledgers,
 		uuid: () => crypto.randomUUID(),
 		now: () => Date.now(),
 	};

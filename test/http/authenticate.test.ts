@@ -5,13 +5,14 @@ import type { Credential, Permission } from "../../src/accounts/admission.ts";
 import { PERMISSION_GROUPS } from "../../src/accounts/token-policy.ts";
 import { digest, hexadecimal, newTokenText } from "../../src/accounts/token-text.ts";
 import { createApp } from "../../src/app.ts";
-import { AiError, toAiError } from "../../src/core/errors.ts";
-import { type Access, authenticate, callerOf, OPEN_PATHS } from "../../src/http/authenticate.ts";
-import { failureEnvelope } from "../../src/http/envelope.ts";
-import { isMessagesPath } from "../../src/http/messages.ts";
-import { permissionTable, ROUTE_PERMISSIONS } from "../../src/http/permissions.ts";
+import { AiError } from "../../src/core/errors.ts";
+import { Authenticator } from "../../src/http/authenticate.ts";
+import type { Access } from "../../src/http/credentials.ts";
+import { openAiFailure, v4Failure } from "../../src/http/failure-formats.ts";
+import { mountRoutes } from "../../src/http/mount-routes.ts";
+import { defineRoutes } from "../../src/http/route.ts";
 import type { Services } from "../../src/pipeline/services.ts";
-import { isOpenAiPath } from "../../src/surfaces/openai/openai.ts";
+import { ROUTES } from "../../src/surfaces/routes.ts";
 import { testServices } from "../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json, tokenBody, V4 } from "./access.ts";
 
@@ -30,8 +31,21 @@ interface Asked {
 	permission: Permission;
 }
 
-/** The middleware before routes that tell who called. `knows`: hashes of tokens that may do everything. */
-function door(access: Access, knows: readonly string[] = []) {
+const echo = {
+	summary: "Shows the caller",
+	handler: (_: unknown, { caller }: { caller: object }) => Response.json(caller),
+};
+const AI_ROUTES = defineRoutes(
+	{ bases: [{ path: "/client/v4/accounts/:account/ai" }], tag: "Test", failure: v4Failure },
+	[
+		{ ...echo, method: "GET", path: "/models/search", permission: "read" },
+		{ ...echo, method: "POST", path: "/v1/chat/completions", permission: "run", lazy: true },
+		{ ...echo, method: "GET", path: "/v1/chat/completions", permission: "run" },
+	],
+);
+
+/** A gateway whose routes show their caller. `knows`: hashes of tokens with every permission. */
+function echoGateway(access: Access, knows: readonly string[] = []) {
 	const asked: Asked[] = [];
 	const ledgers = {
 		of: (account: string) => ({
@@ -44,9 +58,18 @@ function door(access: Access, knows: readonly string[] = []) {
 	};
 	const app = new Hono({ strict: false });
 	const directory = { list: async () => ({ accounts: [] }) };
-	app.use(authenticate(access, { ledgers, directory, now: () => 0 } as unknown as Services));
-	app.all("/client/v4/accounts/:account/*", (c) => c.json(callerOf(c)));
-	app.onError((error) => failureEnvelope(toAiError(error), ""));
+	const services = {
+		ledgers,
+		directory,
+		now: () => 0,
+		uuid: () => "",
+		log: () => {},
+	} as unknown as Services;
+	mountRoutes(
+		app,
+		{ routes: AI_ROUTES, unknown: [] },
+		{ services, authentication: new Authenticator(access, services) },
+	);
 	const ask = async (url: string, authorization?: string, method = "GET") =>
 		app.request(url, { method, headers: authorization === undefined ? {} : { authorization } });
 	return { ask, asked };
@@ -57,13 +80,13 @@ const hashOf = async (text: string) => hexadecimal(await digest(text));
 describe("a deployment that nobody can be let into yet", () => {
 	it("says so in its log, once, and only where no ADMIN_TOKEN is set", async () => {
 		const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-		const fresh = door({ allowAnonymous: false });
+		const fresh = echoGateway({ allowAnonymous: false });
 		for (const header of [undefined, "Bearer x", "Bearer y"])
 			expect((await fresh.ask(SEARCH, header)).status).toBe(401);
 		expect(warn.mock.calls).toEqual([
 			[expect.stringMatching(/No ADMIN_TOKEN is set.*: set that secret \(docs\/accounts\.md\)$/)],
 		]);
-		await door({ allowAnonymous: false, adminToken: ADMIN }).ask(SEARCH);
+		await echoGateway({ allowAnonymous: false, adminToken: ADMIN }).ask(SEARCH);
 		expect(warn).toHaveBeenCalledTimes(1);
 		warn.mockRestore();
 	});
@@ -83,7 +106,7 @@ describe("a credential", () => {
 		["almost the operator's", `Bearer ${ADMIN}x`],
 		["the operator's, shorter", `Bearer ${ADMIN.slice(0, -1)}`],
 	])("is refused without asking anybody: %s", async (_, authorization) => {
-		const { ask, asked } = door({ allowAnonymous: false, adminToken: ADMIN });
+		const { ask, asked } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
 		for (const url of [SEARCH, CHAT]) {
 			const response = await ask(url, authorization);
 			expect(response.status).toBe(401);
@@ -103,7 +126,7 @@ describe("a credential", () => {
 	});
 
 	it("is the operator's, for every account, without asking anybody", async () => {
-		const { ask, asked } = door({ allowAnonymous: false, adminToken: ADMIN });
+		const { ask, asked } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
 		for (const account of ["local", "other"]) {
 			const response = await ask(SEARCH.replace("local", account), `bearer  ${ADMIN}`);
 			expect(await response.json()).toEqual({
@@ -117,7 +140,7 @@ describe("a credential", () => {
 
 	it("is asked about once, by its hash", async () => {
 		const hash = await hashOf(token);
-		const { ask, asked } = door({ allowAnonymous: false }, [hash]);
+		const { ask, asked } = echoGateway({ allowAnonymous: false }, [hash]);
 		const credential = { kind: "token", hash };
 		expect(await (await ask(SEARCH, `Bearer ${token}`)).json()).toEqual({
 			account: "local",
@@ -128,7 +151,7 @@ describe("a credential", () => {
 	});
 
 	it("is not asked about where the route's own call does", async () => {
-		const { ask, asked } = door({ allowAnonymous: false });
+		const { ask, asked } = echoGateway({ allowAnonymous: false });
 		const response = await ask(CHAT, `Bearer ${token}`, "POST");
 		expect(await response.json()).toEqual({
 			account: "local",
@@ -138,7 +161,7 @@ describe("a credential", () => {
 	});
 
 	it("opens no account but its own, and nobody is asked", async () => {
-		const { ask, asked } = door({ allowAnonymous: false });
+		const { ask, asked } = echoGateway({ allowAnonymous: false });
 		for (const url of [SEARCH, CHAT])
 			expect(await failureOf(await ask(url.replace("local", "other"), `Bearer ${token}`))).toBe(
 				"403 10000: Authentication error: the token is for another account",
@@ -147,7 +170,7 @@ describe("a credential", () => {
 	});
 
 	it("of an account with underscores is not one of a shorter name", async () => {
-		const { ask } = door({ allowAnonymous: false });
+		const { ask } = echoGateway({ allowAnonymous: false });
 		const sly = newTokenText("local_x");
 		expect((await ask(CHAT, `Bearer ${sly}`, "POST")).status).toBe(403);
 	});
@@ -155,7 +178,7 @@ describe("a credential", () => {
 	it.each([undefined, "Bearer sk-placeholder", `Bearer ${newTokenText("other")}`, "nonsense"])(
 		"of any kind will do with ALLOW_ANONYMOUS: %s",
 		async (authorization) => {
-			const { ask, asked } = door({ allowAnonymous: true });
+			const { ask, asked } = echoGateway({ allowAnonymous: true });
 			expect(await (await ask(SEARCH, authorization)).json()).toMatchObject({
 				credential: { kind: "operator" },
 			});
@@ -166,7 +189,7 @@ describe("a credential", () => {
 	it.each(["a%20b", "!!", "%20", "a".repeat(65)])(
 		"is not for an account that cannot be one: %s",
 		async (id) => {
-			const { ask } = door({ allowAnonymous: true });
+			const { ask } = echoGateway({ allowAnonymous: true });
 			expect(await failureOf(await ask(SEARCH.replace("local", id)))).toMatch(
 				/^404 7003: Could not route to \/accounts\/.*, perhaps your object identifier is invalid\?; 7000: No route for that URI$/,
 			);
@@ -178,7 +201,7 @@ describe("the cache of tokens", () => {
 	/** Each header that is not in the cache is hashed, and its hash is compared with the operator's. */
 	async function hashesOf(test: (send: (header: string) => Promise<number>) => Promise<void>): Promise<void> {
 		const compare = vi.spyOn(crypto.subtle, "timingSafeEqual");
-		const { ask } = door({ allowAnonymous: false, adminToken: ADMIN });
+		const { ask } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
 		try {
 			await test(async (header) => {
 				compare.mockClear();
@@ -209,63 +232,18 @@ describe("the cache of tokens", () => {
 		}));
 });
 
-describe("the table of permissions", () => {
-	const match = permissionTable();
-	const ai = "/client/v4/accounts/local/ai";
-
-	it.each([
-		["POST", `${ai}/run/@cf/meta/llama-3.1-8b-instruct`, "deferred"],
-		["POST", `${ai}/run/@cf%2Fmeta%2Fllama-3.1-8b-instruct`, "deferred"],
-		["POST", `${ai}/run/proxy`, "deferred"],
-		["POST", `${ai}/v1/chat/completions`, "deferred"],
-		["POST", `${ai}/v1/messages`, "deferred"],
-		["POST", `${ai}/v1/messages/count_tokens`, "deferred"],
-		["POST", `${ai}/v1/v1/messages/count_tokens`, "deferred"],
-		["POST", `${ai}/explain/@cf/meta/llama-3.1-8b-instruct`, "read"],
-		["POST", `${ai}/tomarkdown`, "deferred"],
-		["HEAD", `${ai}/models/search`, "read"],
-		["GET", `${ai}/v1/models/@cf/meta/llama-3.1-8b-instruct`, "read"],
-		["GET", `${ai}/finetunes`, "read"],
-		["POST", `${ai}/finetunes`, "write"],
-		["GET", `${ai}/usage`, "read"],
-		["DELETE", "/client/v4/accounts/local/tokens/abc", "tokens-write"],
-		["GET", "/client/v4/accounts/local/tokens/verify", "deferred"],
-		["DELETE", "/client/v4/accounts/local/tokens/verify", undefined],
-		["PATCH", `${ai}/models/search`, undefined],
-	])("%s %s", (method, path, requirement) => {
-		expect(match(method, path)).toEqual({ account: "local", ...(requirement && { requirement }) });
-	});
-
-	it.each([
-		["POST", "/v1/chat/completions", "deferred"],
-		["POST", "/v1/v1/messages", "deferred"],
-		["GET", "/v1/models", "read"],
-		["GET", "/v1/models/@cf/meta/llama-3.1-8b-instruct", "read"],
-		["GET", "/v1/chat/completions", undefined],
-	])("%s %s, which names no account", (method, path, requirement) => {
-		expect(match(method, path)).toEqual(requirement ? { requirement } : {});
-	});
-
-	it("denies what it does not name", () => {
-		for (const path of ["/nothing", `${ai}/nothing`, "/client/v4/accounts/local", `${ai}/v1/nothing`])
-			expect(match("GET", path)).toBeUndefined();
-	});
-});
-
 const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
-/** Every method and path of the app, and those that only middleware has. */
-function routesOf(app: Hono, account: string): [method: string, path: string][] {
-	const walked = app.routes.flatMap(({ method, path }): [string, string][] => {
-		const concrete = path
+/** Every method of the paths of all routes that need a credential. */
+function requestsTo(account: string): [method: string, path: string][] {
+	const paths = ROUTES.filter(({ permission }) => permission !== "none").map(({ path }) =>
+		path
 			.replace(":account", account)
 			.replace(/:model(\{[^}]+\})?/, MODEL)
-			.replace(/:\w+(\{[^}]+\})?/g, "x")
-			.replaceAll("*", "x");
-		const methods = method === "ALL" ? ["GET", "POST", "PUT", "PATCH", "DELETE"] : [method];
-		return methods.map((each) => [each, concrete]);
-	});
-	const unique = new Map(walked.map((route) => [route.join(" "), route]));
-	return [...unique.values()].filter(([, path]) => !OPEN_PATHS.has(path));
+			.replace(/:\w+(\{[^}]+\})?/g, "x"),
+	);
+	return [...new Set(paths)].flatMap((path): [string, string][] =>
+		["GET", "POST", "PUT", "PATCH", "DELETE"].map((method) => [method, path]),
+	);
 }
 
 /** Nothing was told, and nothing done: not known, not allowed, or no such route. */
@@ -295,41 +273,8 @@ async function expectRefusal(response: Response, route: string): Promise<void> {
 describe("every route of the app", () => {
 	const gateway = closedGateway();
 	const { account, app, ask } = gateway;
-	const routes = routesOf(app, account);
+	const routes = requestsTo(account);
 	const url = (path: string) => `http://gateway${path}`;
-
-	it("has a row in the table", () => {
-		const match = permissionTable();
-		const named = app.routes.filter(({ method, path }) => method !== "ALL" && !OPEN_PATHS.has(path));
-		expect(named.length).toBeGreaterThan(25);
-		for (const { method, path } of named) {
-			const concrete = routesOf({ routes: [{ method, path }] } as Hono, account)[0]?.[1] ?? "";
-			expect(match(method, concrete)?.requirement, `${method} ${path}`).toBeDefined();
-		}
-	});
-
-	it("refuses who sends no credential, in the same words", async () => {
-		for (const [method, path] of [...routes, ["GET", "/nothing"], ["GET", "/client/v4"]] as const) {
-			const response = await ask(url(path), undefined, { method });
-			expect(response.status, `${method} ${path}`).toBe(401);
-			if (path.includes("/v1beta/")) {
-				expect(await response.json()).toEqual({
-					error: { code: 401, message: "Authentication error", status: "UNAUTHENTICATED" },
-				});
-				continue;
-			}
-			if (isMessagesPath(path)) {
-				expect(await response.json()).toEqual({
-					type: "error",
-					error: { type: "authentication_error", message: "Authentication error" },
-					request_id: response.headers.get("request-id"),
-				});
-				continue;
-			}
-			expect(response.headers.has("cf-ai-req-id")).toBe(false);
-			expect(await response.text()).toBe(isOpenAiPath(path) ? REFUSED_OPENAI : REFUSED);
-		}
-	});
 
 	it("refuses whatever credential is not good for it", async () => {
 		const dead = async (change: object) => {
@@ -402,7 +347,66 @@ describe("the open path", () => {
 	it("says what this is", async () => {
 		const { app } = closedGateway();
 		expect(await (await app.request("http://gateway/")).text()).toContain("Ganglion");
-		expect([...OPEN_PATHS]).toEqual(["/", "/health", "/ready"]);
-		expect(Object.keys(ROUTE_PERMISSIONS)).not.toContain("/");
+	});
+});
+
+describe("an error before the credential is verified", () => {
+	const token = newTokenText("local");
+	const failing = (valid: boolean, known?: true) => {
+		const verified: Permission[] = [];
+		const services = {
+			ledgers: {
+				of: () => ({
+					verify: async (_: Credential, permission: Permission) => {
+						verified.push(permission);
+						if (!valid) throw new AiError("authentication");
+					},
+				}),
+			},
+			uuid: () => "an-id",
+			log: () => {},
+		} as unknown as Services;
+		const app = new Hono();
+		const routes = defineRoutes({ bases: [{ path: "/:account" }], tag: "Test", failure: openAiFailure }, [
+			{
+				method: "POST",
+				path: "/lazy",
+				summary: "Fails",
+				permission: "run",
+				lazy: true,
+				handler: (_, { caller }) => {
+					// As admission does.
+					if (known) caller.known = known;
+					throw new AiError("badInput", "a secret");
+				},
+			},
+		]);
+		const authentication = new Authenticator({ allowAnonymous: false }, services);
+		mountRoutes(app, { routes, unknown: [] }, { services, authentication });
+		const ask = async () =>
+			app.request("http://gateway/local/lazy", {
+				method: "POST",
+				headers: { authorization: `Bearer ${token}` },
+			});
+		return { ask, verified };
+	};
+
+	it("is not disclosed without a valid token", async () => {
+		const { ask, verified } = failing(false);
+		const response = await ask();
+		expect(response.status).toBe(401);
+		expect(await response.text()).toBe(REFUSED_OPENAI);
+		expect(verified).toEqual(["run"]);
+	});
+
+	it("is disclosed with one, which admission may have verified", async () => {
+		const { ask, verified } = failing(true);
+		const response = await ask();
+		expect(await response.json()).toMatchObject({ error: { message: "AiError: Bad input: a secret" } });
+		expect(response.headers.get("x-request-id")).toBe("an-id");
+		expect(verified).toEqual(["run"]);
+		const admitted = failing(false, true);
+		expect((await admitted.ask()).status).toBe(400);
+		expect(admitted.verified).toEqual([]);
 	});
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
 import type { SocketFrames } from "../../src/dialects/dialect.ts";
 import { socketResponse } from "../../src/http/socket.ts";
-import { binding } from "../../src/surfaces/binding/binding.ts";
+import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import { joined, silence, tone } from "../backends/simulator/live/sound.ts";
 import { BASE, CALLER, ENGINE_VARS, testGateway, testServices } from "../gateway.ts";
 
@@ -28,7 +28,7 @@ function upgrade(model: string, inputs: object, path = "/run"): Request {
 }
 
 const wire = (options: Parameters<typeof testServices>[0] = {}) => {
-	const app = binding(testServices(options));
+	const app = wireOf(testServices(options));
 	return async (request: Request): Promise<Response> => app.fetch(request, { caller: CALLER });
 };
 

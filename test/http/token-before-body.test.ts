@@ -2,16 +2,18 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import type { Credential, Permission } from "../../src/accounts/admission.ts";
 import { newTokenText } from "../../src/accounts/token-text.ts";
-import { AiError, toAiError } from "../../src/core/errors.ts";
-import { authenticate } from "../../src/http/authenticate.ts";
-import { failureEnvelope } from "../../src/http/envelope.ts";
+import { AiError } from "../../src/core/errors.ts";
+import { Authenticator } from "../../src/http/authenticate.ts";
+import { v4Failure } from "../../src/http/failure-formats.ts";
+import { mountRoutes } from "../../src/http/mount-routes.ts";
+import { defineRoutes } from "../../src/http/route.ts";
 import type { Services } from "../../src/pipeline/services.ts";
 
 const RUN = "http://gateway/client/v4/accounts/local/ai/run/@cf/openai/whisper";
 const TOKEN = newTokenText("local");
 const JSON_TYPE = "application/json";
 
-/** The middleware in front of a route that only notes that it was reached. */
+/** A lazy route that only records that it was reached. */
 function gateway({ valid = true } = {}) {
 	const verified: Permission[] = [];
 	const state = { time: 1_000_000, reached: 0, bodyUsed: false };
@@ -23,14 +25,26 @@ function gateway({ valid = true } = {}) {
 			},
 		}),
 	} as unknown as Services["ledgers"];
-	const directory = { list: async () => ({ accounts: [] }) };
 	const app = new Hono();
-	app.use(authenticate({ allowAnonymous: false }, { ledgers, directory, now: () => state.time }));
-	app.all("*", (c) => {
-		state.reached++;
-		return c.text("");
-	});
-	app.onError((error) => failureEnvelope(toAiError(error), ""));
+	const services = { ledgers, now: () => state.time, uuid: () => "", log: () => {} } as unknown as Services;
+	const routes = defineRoutes(
+		{ bases: [{ path: "/client/v4/accounts/:account/ai" }], tag: "Test", failure: v4Failure },
+		[
+			{
+				method: "POST",
+				path: "/run/:model{.+}",
+				summary: "Records the request",
+				permission: "run",
+				lazy: true,
+				handler: (c) => {
+					state.reached++;
+					return c.text("");
+				},
+			},
+		],
+	);
+	const authentication = new Authenticator({ allowAnonymous: false }, services);
+	mountRoutes(app, { routes, unknown: [] }, { services, authentication });
 	const post = async (headers: Record<string, string>, body: BodyInit = "{}"): Promise<number> => {
 		const all = { authorization: `Bearer ${TOKEN}`, ...headers };
 		const request = new Request(RUN, { method: "POST", headers: all, body });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { binding } from "../../src/surfaces/binding/binding.ts";
+import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import { BASE, CALLER, testGateway, testServices } from "../gateway.ts";
 
 const SUPPORTED = [
@@ -11,7 +11,7 @@ const SUPPORTED = [
 const UUID = /^[0-9a-f-]{36}$/;
 
 const { app, get } = testGateway();
-const wire = binding(testServices());
+const wire = wireOf(testServices());
 
 const form = (path: string, fields: [string, string | File][]): Promise<Response> => {
 	const body = new FormData();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
 import { crossing } from "../../src/http/rpc-error.ts";
-import { binding } from "../../src/surfaces/binding/binding.ts";
+import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import chatJson from "../fixtures/gemini/chat.json?raw";
 import chatSse from "../fixtures/gemini/chat.sse?raw";
 import { CALLER, completion, testGateway, testServices, upstream } from "../gateway.ts";
@@ -114,7 +114,7 @@ describe("a model of Google's", () => {
 	});
 
 	it("streams to the binding", async () => {
-		const app = binding(testServices({ vars: VARS, fetch: google().fetch }));
+		const app = wireOf(testServices({ vars: VARS, fetch: google().fetch }));
 		const request = new Request("https://workers-binding.ai/run?version=3", {
 			method: "POST",
 			headers: { "content-type": "application/json", "cf-consn-model-id": "google/gemini-3-flash" },
@@ -257,7 +257,7 @@ describe("a failure about a third party's model", () => {
 	});
 
 	it.each(cases)("of %s is AI Gateway's on the binding", async (model, status, code, message) => {
-		const app = binding(testServices({ vars: VARS }));
+		const app = wireOf(testServices({ vars: VARS }));
 		const response = await app.fetch(
 			new Request("https://workers-binding.ai/run?version=3", {
 				method: "POST",

@@ -7,19 +7,20 @@
  * Differences from the product: `verify` answers 401 for a token that has expired or is disabled, and so does every
  * other route; `condition.request_ip` is refused. Beyond it: `limits: {daily_neurons, monthly_neurons, requests_per_minute}` of a token.
  */
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
 import * as z from "zod";
 import { permissionsToGive, type TokenCommand, type TokenKeeper } from "../../accounts/token-command.ts";
 import { PERMISSION_GROUPS, type PermissionGroup } from "../../accounts/token-policy.ts";
 import { digest, hexadecimal, newTokenText } from "../../accounts/token-text.ts";
 import { AiError } from "../../core/errors.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
-import { type Bearer, bearerOf, callerOf } from "../../http/authenticate.ts";
 import { envelope } from "../../http/envelope.ts";
-import { methodNotAllowed } from "../../http/method-not-allowed.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { v4Failure } from "../../http/failure-formats.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { ACCOUNT, below, V4 } from "../bases.ts";
 import { creationOf, tokenJson, updateOf, verifiedToken } from "./token-fields.ts";
 
+const TAG = "Tokens";
 const DEFAULT_PER_PAGE = 20;
 const MAX_PER_PAGE = 50;
 
@@ -36,132 +37,167 @@ const ListQuery = z.object({
 });
 
 const VALID = { code: 10000, message: "This API Token is valid and active", type: null };
-/** Of who has no token and needs none. */
+/** The operator has no token and needs none. */
 const OPERATOR_TOKEN = { id: "operator", status: "active" };
 
-export function tokens(services: Services): Hono {
-	const app = new Hono({ strict: false });
-	const { ledgers, limits, now, uuid } = services;
-	const newId = (): string => uuid().replaceAll("-", "");
-
-	app.use(async (c, next) => {
-		await next();
-		c.res.headers.set("cache-control", "no-store");
-	});
-
-	app.get("/", async (c) => {
-		const query = parseFields(ListQuery, c.req.query(), "query");
-		const { page, per_page, direction } = query;
-		const includeExpired = query.include_expired === "true";
-		const { tokens, total } = await run(c, (maker) => ({
-			kind: "list",
-			maker,
-			page,
-			perPage: per_page,
-			direction,
-			includeExpired,
-		}));
-		return envelope(
-			tokens.map((token) => tokenJson(token, now())),
-			{
-				result_info: {
-					page,
-					per_page,
-					count: tokens.length,
-					total_count: total,
-					total_pages: Math.ceil(total / per_page),
-				},
+/** The routes of an account's tokens, and the one of a user's: a token itself says which account it is for. */
+export const tokenRoutes: readonly Route[] = [
+	...defineRoutes({ bases: [below(ACCOUNT, "/tokens")], tag: TAG, failure: v4Failure, noStore: true }, [
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the account's tokens",
+			permission: "tokens-read",
+			query: ListQuery,
+			handler: list,
+		},
+		{
+			method: "POST",
+			path: "",
+			summary: "Makes a token; the reply alone contains its text",
+			permission: "tokens-write",
+			input: { type: "application/json" },
+			handler: create,
+		},
+		{
+			method: "GET",
+			path: "/verify",
+			summary: "Tells whether the token is valid",
+			permission: "token",
+			handler: (_, call) => verify(call.caller.account, call),
+		},
+		{
+			method: "GET",
+			path: "/permission_groups",
+			summary: "Lists the permission groups of tokens",
+			permission: "tokens-read",
+			handler: groups,
+		},
+		{
+			method: "GET",
+			path: "/:token",
+			summary: "Shows a token",
+			permission: "tokens-read",
+			handler: async (c, call) => {
+				const token = await one(call, { kind: "get", id: pathParameter(c, "token") });
+				return envelope(tokenJson(token, call.services.now()));
 			},
-		);
+		},
+		{
+			method: "PUT",
+			path: "/:token",
+			summary: "Replaces the fields of a token",
+			permission: "tokens-write",
+			input: { type: "application/json" },
+			handler: update,
+		},
+		{
+			method: "DELETE",
+			path: "/:token",
+			summary: "Deletes a token",
+			permission: "tokens-write",
+			handler: async (c, call) => {
+				const { id } = await one(call, { kind: "delete", id: pathParameter(c, "token") });
+				return envelope({ id });
+			},
+		},
+		{
+			method: "PUT",
+			path: "/:token/value",
+			summary: "Gives a token a new text; the reply alone contains it",
+			permission: "tokens-write",
+			handler: roll,
+		},
+	]),
+	...defineRoutes({ bases: [below(V4, "/user/tokens")], tag: TAG, failure: v4Failure }, [
+		{
+			method: "GET",
+			path: "/verify",
+			summary: "Tells whether the token is valid",
+			permission: "token",
+			handler: (_, call) => verify(call.bearer.account ?? "", call),
+		},
+	]),
+];
+
+async function list(c: Context, call: Call): Promise<Response> {
+	const { page, per_page, direction, include_expired } = parseFields(ListQuery, c.req.query(), "query");
+	const { tokens, total } = await run(call, {
+		kind: "list",
+		page,
+		perPage: per_page,
+		direction,
+		includeExpired: include_expired === "true",
 	});
-
-	app.post("/", async (c) => {
-		const { account } = callerOf(c);
-		const body = await readFields(c.req.raw, limits);
-		const fields = parseFields(creationOf({ account, now: now(), newId }), body, "body");
-		const value = newTokenText(account);
-		const hash = hexadecimal(digest(value));
-		const token = await one(c, (maker) => ({ kind: "create", maker, id: newId(), hash, fields }));
-		return envelope({ ...tokenJson(token, now()), value });
-	});
-
-	app.get("/verify", (c) => verify(callerOf(c).account, bearerOf(c), services));
-
-	app.get("/permission_groups", async (c) => {
-		const { name, scope } = c.req.query();
-		const selectable = await selectableBy(callerOf(c).account, bearerOf(c), ledgers);
-		const groups = PERMISSION_GROUPS.filter((group) => name === undefined || group.name === name)
-			.map((group) => groupJson(group, selectable))
-			.filter(({ scopes }) => scope === undefined || scopes.includes(scope));
-		return envelope(groups);
-	});
-
-	app.get("/:token", async (c) =>
-		envelope(tokenJson(await one(c, (maker) => ({ kind: "get", maker, id: c.req.param("token") })), now())),
+	const now = call.services.now();
+	return envelope(
+		tokens.map((token) => tokenJson(token, now)),
+		{
+			result_info: {
+				page,
+				per_page,
+				count: tokens.length,
+				total_count: total,
+				total_pages: Math.ceil(total / per_page),
+			},
+		},
 	);
-
-	app.put("/:token", async (c) => {
-		const { account } = callerOf(c);
-		const id = c.req.param("token");
-		const body = await readFields(c.req.raw, limits);
-		const fields = parseFields(updateOf({ account, now: now(), newId }), body, "body");
-		return envelope(tokenJson(await one(c, (maker) => ({ kind: "update", maker, id, fields })), now()));
-	});
-
-	app.delete("/:token", async (c) => {
-		const { id } = await one(c, (maker) => ({ kind: "delete", maker, id: c.req.param("token") }));
-		return envelope({ id });
-	});
-
-	app.put("/:token/value", async (c) => {
-		const value = newTokenText(callerOf(c).account);
-		const hash = hexadecimal(digest(value));
-		await one(c, (maker) => ({ kind: "roll", maker, id: c.req.param("token"), hash }));
-		return envelope(value);
-	});
-
-	methodNotAllowed(app, ["/", "/verify", "/permission_groups", "/:token", "/:token/value"]);
-	return app;
-
-	async function run(c: Context, command: (maker: Bearer["credential"]) => TokenCommand) {
-		const { account, credential } = callerOf(c);
-		return answerOf(ledgers.of(account), command(credential));
-	}
-
-	async function one(c: Context, command: (maker: Bearer["credential"]) => TokenCommand) {
-		return first(await run(c, command));
-	}
 }
 
-/** The one route of a user's tokens that is here: a token says itself which account it is for. */
-export function userTokens(services: Services): Hono {
-	const app = new Hono({ strict: false });
-	app.get("/verify", (c) => {
-		const bearer = bearerOf(c);
-		return verify(bearer.account ?? "", bearer, services);
-	});
-	methodNotAllowed(app, ["/verify"]);
-	return app;
+async function create(c: Context, call: Call): Promise<Response> {
+	const { services } = call;
+	const { account } = call.caller;
+	const newId = (): string => services.uuid().replaceAll("-", "");
+	const body = await readFields(c.req.raw, services.limits);
+	const fields = parseFields(creationOf({ account, now: services.now(), newId }), body, "body");
+	const value = newTokenText(account);
+	const hash = hexadecimal(digest(value));
+	const token = await one(call, { kind: "create", id: newId(), hash, fields });
+	return envelope({ ...tokenJson(token, services.now()), value });
 }
 
-async function verify(
-	account: string,
-	{ credential }: Bearer,
-	{ ledgers, now }: Services,
-): Promise<Response> {
+async function groups(c: Context, call: Call): Promise<Response> {
+	const { name, scope } = c.req.query();
+	const selectable = await selectableBy(call);
+	const listed = PERMISSION_GROUPS.filter((group) => name === undefined || group.name === name)
+		.map((group) => groupJson(group, selectable))
+		.filter(({ scopes }) => scope === undefined || scopes.includes(scope));
+	return envelope(listed);
+}
+
+async function update(c: Context, call: Call): Promise<Response> {
+	const { services } = call;
+	const { account } = call.caller;
+	const newId = (): string => services.uuid().replaceAll("-", "");
+	const body = await readFields(c.req.raw, services.limits);
+	const fields = parseFields(updateOf({ account, now: services.now(), newId }), body, "body");
+	const token = await one(call, { kind: "update", id: pathParameter(c, "token"), fields });
+	return envelope(tokenJson(token, services.now()));
+}
+
+async function roll(c: Context, call: Call): Promise<Response> {
+	const value = newTokenText(call.caller.account);
+	const hash = hexadecimal(digest(value));
+	await one(call, { kind: "roll", id: pathParameter(c, "token"), hash });
+	return envelope(value);
+}
+
+async function verify(account: string, { bearer, services }: Call): Promise<Response> {
+	const { credential } = bearer;
 	if (credential.kind === "operator") return envelope(OPERATOR_TOKEN, { messages: [VALID] });
+	const { ledgers, now } = services;
 	const token = first(await answerOf(ledgers.of(account), { kind: "verify", hash: credential.hash }));
 	return envelope(verifiedToken(token, now()), { messages: [VALID] });
 }
 
 /** Whether a caller may give a group to a token. */
-async function selectableBy(
-	account: string,
-	{ credential }: Bearer,
-	ledgers: Services["ledgers"],
-): Promise<(group: PermissionGroup) => boolean> {
+async function selectableBy({
+	caller: { account, credential },
+	services,
+}: Call): Promise<(group: PermissionGroup) => boolean> {
 	if (credential.kind === "operator") return () => true;
-	const token = first(await answerOf(ledgers.of(account), { kind: "verify", hash: credential.hash }));
+	const keeper = services.ledgers.of(account);
+	const token = first(await answerOf(keeper, { kind: "verify", hash: credential.hash }));
 	const givable = permissionsToGive(token);
 	return ({ grants }) => grants.every((permission) => givable.has(permission));
 }
@@ -173,6 +209,18 @@ const groupJson = (group: PermissionGroup, selectable: (group: PermissionGroup) 
 	is_selectable: selectable(group),
 	scopes: ["com.cloudflare.api.account"],
 });
+
+/** A command without the one who gives it: the caller. */
+type Ordered = TokenCommand extends infer Each
+	? Each extends { maker: unknown }
+		? Omit<Each, "maker">
+		: never
+	: never;
+
+const run = ({ caller, services }: Call, command: Ordered) =>
+	answerOf(services.ledgers.of(caller.account), { ...command, maker: caller.credential });
+
+const one = async (call: Call, command: Ordered) => first(await run(call, command));
 
 async function answerOf(keeper: TokenKeeper, command: TokenCommand) {
 	const result = await keeper.tokens(command);

@@ -3,7 +3,7 @@
  * `GET …/ai/usage/refused`, what its limits refused, by day, code, task or token, likewise; and
  * `GET …/ai/usage/requests`, the recent requests one by one. Ours: the product has no such routes. Neurons are exact.
  */
-import { Hono } from "hono";
+import type { Context } from "hono";
 import * as z from "zod";
 import { MICRO_NEURONS, OUTCOMES } from "../../accounts/admission.ts";
 import { DAY_MS, utcDay } from "../../accounts/clock.ts";
@@ -11,11 +11,11 @@ import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refu
 import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
 import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../../accounts/durable/usage.ts";
 import { parseFields } from "../../http/account-request.ts";
-import { callerOf } from "../../http/authenticate.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
-import { methodNotAllowed } from "../../http/method-not-allowed.ts";
-import type { Services } from "../../pipeline/services.ts";
+import { v4Failure } from "../../http/failure-formats.ts";
+import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import { AI, below } from "../bases.ts";
 
 /** Days of a report without `from`, today included. */
 const DEFAULT_DAYS = 30;
@@ -88,48 +88,67 @@ const RequestsQuery = z.strictObject({
 	outcome: z.enum([...OUTCOMES, "open"]).optional(),
 });
 
-export function usage({ ledgers, now }: Services): Hono {
-	const app = new Hono({ strict: false });
+export const usageRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(AI, "/usage")], tag: "Usage", failure: v4Failure },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Reports what the account used and what it cost",
+			permission: "read",
+			query: usageQuery,
+			handler: reportUsage,
+		},
+		{
+			method: "GET",
+			path: "/refused",
+			summary: "Reports what the account's limits refused",
+			permission: "read",
+			query: refusedQuery,
+			handler: reportRefused,
+		},
+		{
+			method: "GET",
+			path: "/requests",
+			summary: "Lists recent requests",
+			permission: "read",
+			query: RequestsQuery,
+			handler: async (c, { caller, services }) => {
+				const query = parseFields(RequestsQuery, c.req.query(), "query");
+				const { requests, cursor } = await services.ledgers.of(caller.account).requests(defined(query));
+				return envelope(requests.map(requestJson), {
+					result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
+				});
+			},
+		},
+	],
+);
 
-	app.get("/", async (c) => {
-		const { account } = callerOf(c);
-		const query = parseFields(usageQuery(utcDay(now())), c.req.query(), "query");
-		const { from, to, group_by, format, ...only } = query;
-		const report = await ledgers.of(account).usage({ from, to, by: group_by, ...defined(only) });
-		const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
-		const rows = report.rows.map((row) => rowJson(row, columns));
-		if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
-		const totals = countsJson(report.total);
-		const { truncated } = report;
-		return envelope(rows, {
-			result_info: { from, to, group_by: columns, count: rows.length, truncated, totals },
-		});
+async function reportUsage(c: Context, { caller: { account }, services }: Call): Promise<Response> {
+	const query = parseFields(usageQuery(utcDay(services.now())), c.req.query(), "query");
+	const { from, to, group_by, format, ...only } = query;
+	const report = await services.ledgers.of(account).usage({ from, to, by: group_by, ...defined(only) });
+	const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+	const rows = report.rows.map((row) => rowJson(row, columns));
+	if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
+	const totals = countsJson(report.total);
+	const { truncated } = report;
+	return envelope(rows, {
+		result_info: { from, to, group_by: columns, count: rows.length, truncated, totals },
 	});
+}
 
-	app.get("/refused", async (c) => {
-		const { account } = callerOf(c);
-		const query = parseFields(refusedQuery(utcDay(now())), c.req.query(), "query");
-		const { from, to, group_by, format, ...only } = query;
-		const report = await ledgers.of(account).refusals({ from, to, by: group_by, ...defined(only) });
-		const columns = REFUSAL_DIMENSIONS.filter((dimension) => group_by.includes(dimension));
-		const rows = report.rows.map(refusedJson);
-		if (format === "csv") return csv(rows, [...columns, "requests"], `refused-${account}-${from}-${to}.csv`);
-		const { requests, truncated } = report;
-		return envelope(rows, {
-			result_info: { from, to, group_by: columns, count: rows.length, truncated, totals: { requests } },
-		});
+async function reportRefused(c: Context, { caller: { account }, services }: Call): Promise<Response> {
+	const query = parseFields(refusedQuery(utcDay(services.now())), c.req.query(), "query");
+	const { from, to, group_by, format, ...only } = query;
+	const report = await services.ledgers.of(account).refusals({ from, to, by: group_by, ...defined(only) });
+	const columns = REFUSAL_DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+	const rows = report.rows.map(refusedJson);
+	if (format === "csv") return csv(rows, [...columns, "requests"], `refused-${account}-${from}-${to}.csv`);
+	const { requests, truncated } = report;
+	return envelope(rows, {
+		result_info: { from, to, group_by: columns, count: rows.length, truncated, totals: { requests } },
 	});
-
-	app.get("/requests", async (c) => {
-		const query = parseFields(RequestsQuery, c.req.query(), "query");
-		const { requests, cursor } = await ledgers.of(callerOf(c).account).requests(defined(query));
-		return envelope(requests.map(requestJson), {
-			result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
-		});
-	});
-
-	methodNotAllowed(app, ["/", "/refused", "/requests"]);
-	return app;
 }
 
 export const countsJson = (counts: UsageCounts) => ({

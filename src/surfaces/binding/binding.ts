@@ -11,24 +11,34 @@ import { AiError } from "../../core/errors.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { verifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
-import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { tellable } from "../../http/error-disclosure.ts";
-import { methodNotAllowed } from "../../http/method-not-allowed.ts";
+import { RememberingRouter } from "../../http/caching-router.ts";
+import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
+import type { FailureFormat } from "../../http/failure-formats.ts";
+import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
 import { preferencesOf } from "../../http/request-options.ts";
+import {
+	type Call,
+	defineRoutes,
+	defineUnknown,
+	type Entrance,
+	type Identity,
+	type Route,
+	type UnknownPaths,
+} from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Model } from "../../models/model.ts";
 import { search } from "../../models/search.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { gatewayFailure } from "../gateway/gateway.ts";
-import { gatewayWire, type WireBindings } from "../gateway/gateway-wire.ts";
-import { wireMarkdown } from "../markdown.ts";
+import { gatewayPlaneFailure, gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
+import { wireMarkdownRoutes } from "../markdown.ts";
 import { refuseQueue } from "../queue.ts";
 import { checkTags } from "../tags.ts";
 
-type BindingEnv = { Bindings: WireBindings; Variables: { requestId: string } };
+const TAG = "Binding";
 
 const RunBody = z.object({
 	inputs: z.unknown(),
@@ -43,89 +53,131 @@ interface WireInputs extends Inputs {
 /** Supported wire versions. Older classes sent a different request. */
 const WIRE_VERSIONS: ReadonlySet<string | undefined> = new Set(["2", "3"]);
 
-export function binding(services: Services): Hono<BindingEnv> {
-	const app = new Hono<BindingEnv>();
-	const { catalog, limits, now, uuid } = services;
+const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
 
-	app.use(async (c, next) => {
-		c.set("requestId", uuid());
-		await next();
-	});
-	app.onError(async (thrown, c) => {
-		const error = await tellable(thrown, c.env.caller, services);
-		const id = c.get("requestId");
-		services.log(error, id);
-		const { plane } = error.failure;
-		if (plane === "gateway") return gatewayFailure(error, id);
-		const isRun = c.req.path.endsWith("/run") && plane === "inference";
-		return isRun ? wireFailure(error, id) : failureEnvelope(error, id);
-	});
+/** The failure of a `run` is in the body that the runtime's class reads, others in the v4 envelope. */
+const runFailure: FailureFormat = (error, requestId, request) =>
+	error.failure.plane === "inference"
+		? wireFailure(error, requestId)
+		: gatewayPlaneFailure(error, requestId, request);
 
-	for (const path of ["/run", "/ai-gateway/run"]) {
-		app.post(path, (c) => infer(c, nativeDialect, () => readRun(c.req.raw, c.req.query())));
-		app.get(path, (c) => infer(c, liveDialect, () => readUpgrade(c.req.raw, c.req.query("body"))));
-	}
-	app.get("/ai-api/models/search", (c) => {
-		const { result } = search(catalog, c.req.query(), now());
-		return Response.json({ success: true, result });
-	});
-
-	app.route("/to-everything/markdown", wireMarkdown(services));
-	app.route("/", gatewayWire(services));
-
-	methodNotAllowed(app, ["/run", "/ai-gateway/run", "/ai-api/models/search"]);
-	app.notFound(() => failureEnvelope(new AiError("noRoute"), ""));
-	return app;
-
-	async function infer(
-		c: Context<BindingEnv>,
-		dialect: (model: Model) => Dialect,
-		read: () => Promise<WireInputs> | WireInputs,
-	): Promise<Response> {
-		if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
-		const id = c.get("requestId");
-		const model = modelOf(c.req.header("cf-consn-model-id"));
-		const { options, ...inputs } = await read();
-		const reply = await run(
-			{
-				id,
-				caller: c.env.caller,
-				model,
-				dialect,
-				inputs,
-				signal: c.req.raw.signal,
-				...preferencesOf({ headers: c.req.raw.headers, account: c.env.caller.account, options }),
+export const wireRoutes: readonly Route[] = [
+	...defineRoutes({ bases: [{ path: "" }, { path: "/ai-gateway" }], tag: TAG, failure: runFailure }, [
+		{
+			method: "POST",
+			path: "/run",
+			summary: "Runs a model",
+			permission: "run",
+			input: BY_MODEL,
+			output: BY_MODEL,
+			handler: (c, call) => infer(c, call, nativeDialect, () => readRun(c, call)),
+		},
+		{
+			method: "GET",
+			path: "/run",
+			summary: "Runs a model over a websocket",
+			permission: "run",
+			handler: (c, call) => infer(c, call, liveDialect, () => readUpgrade(c, call)),
+		},
+	]),
+	...defineRoutes({ bases: [{ path: "" }], tag: TAG, failure: gatewayPlaneFailure }, [
+		{
+			method: "GET",
+			path: "/ai-api/models/search",
+			summary: "Searches the catalogue",
+			permission: "read",
+			handler: (c, { services }) => {
+				const { result } = search(services.catalog, c.req.query(), services.now());
+				return Response.json({ success: true, result });
 			},
-			services,
-		);
-		return replyResponse(reply, id, WRAPS.bare);
+		},
+	]),
+	...wireMarkdownRoutes,
+	...gatewayWireRoutes,
+];
+
+const wireUnknown: readonly UnknownPaths[] = defineUnknown(
+	{ bases: [{ path: "" }], tag: TAG, failure: gatewayPlaneFailure },
+	[{ path: "*" }],
+);
+
+type Wire = Hono<{ Bindings: WireBindings }>;
+
+/** One for each configuration. */
+const wires = new WeakMap<Services, Wire>();
+
+/** The app that answers requests of the wire: `wireOf(services).fetch(request, {caller})`. */
+export function wireOf(services: Services): Wire {
+	const known = wires.get(services);
+	if (known) return known;
+	const app: Wire = new Hono({ strict: false, router: new RememberingRouter() });
+	mountRoutes(
+		app,
+		{ routes: wireRoutes, unknown: wireUnknown },
+		{ services, authentication: new WireCaller(services) },
+	);
+	wires.set(services, app);
+	return app;
+}
+
+/** The caller is the one of the binding, or the one whose request carried the wire. Every path verifies it first. */
+class WireCaller implements Authentication {
+	readonly #services: Services;
+
+	constructor(services: Services) {
+		this.#services = services;
 	}
 
-	/** A websocket's request has no body: `{inputs, options}` is in the query. */
-	function readUpgrade(request: Request, body = ""): Inputs {
-		if (!isUpgrade(request))
-			throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
-		const { inputs } = validate(RunBody, boundDepth(parseText(body, "body"), limits.jsonDepth));
-		return { fields: inputs };
+	async identify(c: Context<{ Bindings: WireBindings }>, { permission }: Entrance): Promise<Identity> {
+		return { caller: await verifyCaller(c.env.caller, permission, this.#services.ledgers) };
 	}
 
-	/** `{inputs, options}` as JSON; or one input as the body, with the others and the options in the query. */
-	async function readRun(request: Request, query: Record<string, string>): Promise<WireInputs> {
-		const contentType = request.headers.get("content-type") ?? "";
-		const { userInputs, queueRequest } = query;
-		if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
-			const { inputs, options } = validate(RunBody, await readJson(request, limits));
-			if (options?.queueRequest) refuseQueue();
-			checkTags(options);
-			return { fields: inputs, options };
-		}
-		if (queueRequest === "true") refuseQueue();
-		const fields = boundDepth(parseText(userInputs ?? "{}", "userInputs"), limits.jsonDepth);
-		return {
-			fields,
-			body: { bytes: await readBody(request, limits.uploadBytes, limits.bodyMs), contentType },
-		};
+	async verify(_request: Request, _route: Route, identity: Identity): Promise<Identity> {
+		return identity;
 	}
+}
+
+async function infer(
+	c: Context,
+	{ id, caller, services }: Call,
+	dialect: (model: Model) => Dialect,
+	read: () => Promise<WireInputs> | WireInputs,
+): Promise<Response> {
+	if (!WIRE_VERSIONS.has(c.req.query("version"))) throw new AiError("deprecatedSdk");
+	const model = modelOf(c.req.header("cf-consn-model-id"));
+	const { options, ...inputs } = await read();
+	const { headers, signal } = c.req.raw;
+	const preferences = preferencesOf({ headers, account: caller.account, options });
+	const reply = await run({ id, caller, model, dialect, inputs, signal, ...preferences }, services);
+	return replyResponse(reply, id, WRAPS.bare);
+}
+
+/** A websocket's request has no body: `{inputs, options}` is in the query. */
+function readUpgrade(c: Context, { services }: Call): Inputs {
+	if (!isUpgrade(c.req.raw))
+		throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
+	const body = parseText(c.req.query("body") ?? "", "body");
+	const { inputs } = validate(RunBody, boundDepth(body, services.limits.jsonDepth));
+	return { fields: inputs };
+}
+
+/** `{inputs, options}` as JSON; or one input as the body, with the others and the options in the query. */
+async function readRun(c: Context, { services: { limits } }: Call): Promise<WireInputs> {
+	const { raw } = c.req;
+	const contentType = raw.headers.get("content-type") ?? "";
+	const { userInputs, queueRequest } = c.req.query();
+	if (userInputs === undefined && /^application\/json\b/i.test(contentType)) {
+		const { inputs, options } = validate(RunBody, await readJson(raw, limits));
+		if (options?.queueRequest) refuseQueue();
+		checkTags(options);
+		return { fields: inputs, options };
+	}
+	if (queueRequest === "true") refuseQueue();
+	const fields = boundDepth(parseText(userInputs ?? "{}", "userInputs"), limits.jsonDepth);
+	return {
+		fields,
+		body: { bytes: await readBody(raw, limits.uploadBytes, limits.bodyMs), contentType },
+	};
 }
 
 /** The header is `prefix:model` where the caller passed a prefix. A model id has no `:@`. */

@@ -8,15 +8,24 @@
  * a client that is not given `env.AI.fetch` as its `fetch` sends no prompt and no key to a stranger.
  */
 import { RpcTarget } from "cloudflare:workers";
-import { type Context, type Env, Hono } from "hono";
+import type { Context } from "hono";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { boundDepth, readInputs, readJson } from "../../http/body.ts";
+import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
-import { methodNotAllowed } from "../../http/method-not-allowed.ts";
+import { type FailureFormat, geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
+import {
+	type Call,
+	defineRoutes,
+	pathParameter,
+	type Route,
+	type RouteDeclaration,
+} from "../../http/route.ts";
 import { crossing } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { gatewayFailure, readSteps, runSteps, type Step, type StepsContext } from "./gateway.ts";
+import { V1 } from "../bases.ts";
+import { gatewayFailure, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
@@ -24,74 +33,134 @@ const EVENT_ID = "cf-aig-event-id";
 
 /** `origin`: of the request that carried the wire over HTTP. Absent on a binding. */
 export type WireBindings = { caller: Caller; origin?: string };
-type WireEnv = { Bindings: WireBindings };
 
-export function gatewayWire(services: Services): Hono<WireEnv> {
-	const app = new Hono<WireEnv>();
-	const { limits } = services;
-	const callerOf = (c: Context<WireEnv>): Caller => c.env.caller;
+/** The v4 envelope, and AI Gateway's own body for its own failures. */
+export const gatewayPlaneFailure: FailureFormat = (error, requestId) =>
+	error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : failureEnvelope(error, requestId);
 
-	app.post("/ai-gateway/universal/run/:gateway", (c) =>
-		answerSteps(c, callerOf(c), services, async () => readSteps(await readJson(c.req.raw, limits))),
-	);
-	app.get("/ai-gateway/gateways/:gateway/url/:provider", (c) => {
-		const { gateway, provider } = c.req.param();
-		return Response.json({
-			success: true,
-			result: { url: gatewayUrl(c.env.origin ?? services.publicUrl, c.env.caller, gateway, provider) },
-		});
-	});
-	// No log is kept, so none is found; the same for runs to resume.
-	app.on(["GET", "PATCH"], "/ai-gateway/gateways/:gateway/logs/:log", () => notFound("Log Not Found"));
-	app.get("/ai-gateway/gateways/:gateway/run/:run/resume", () =>
-		Response.json({ error: "Request not found" }, { status: 404 }),
-	);
+const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
 
-	app.route("/v1", gatewayPaths(services, callerOf));
+/** From `/v1` on: the universal address, which ends in a slash that apps drop, and one for each provider. */
+const ADDRESSES: readonly RouteDeclaration[] = [
+	{
+		method: "POST",
+		path: "/:account/:gateway",
+		summary: "Runs steps in order until one succeeds",
+		permission: "run",
+		input: { type: "application/json", schema: Steps },
+		output: BY_MODEL,
+		handler: (c, call) => answerSteps(ownPath(c, call), call, () => stepsIn(c, call)),
+	},
+	// SDKs of these providers send their key in a header of their own.
+	providerAddress("/:provider{anthropic}", {
+		failure: messagesFailure,
+		credentials: [AUTHORIZATION, ANTHROPIC_KEY],
+	}),
+	providerAddress("/:provider{google-ai-studio}", {
+		failure: geminiFailure,
+		credentials: [AUTHORIZATION, ...GEMINI_KEYS],
+	}),
+	providerAddress("/:provider"),
+];
 
-	app.get("/autorag/rags", () => Response.json({ success: true, result: [] }));
-	app.post("/autorag/rags/:name/:search{search|ai-search}", () => notFound("AutoRAG not found"));
-
-	methodNotAllowed(app, [
-		"/ai-gateway/universal/run/:gateway",
-		"/ai-gateway/gateways/:gateway/url/:provider",
-		"/ai-gateway/gateways/:gateway/logs/:log",
-	]);
-	return app;
-}
-
-/** AI Gateway's own addresses, below `/v1`: the universal one, and one for each provider. */
-export function gatewayPaths<E extends Env>(
-	services: Services,
-	callerOf: (c: Context<E>) => Caller,
-): Hono<E> {
-	const app = new Hono<E>({ strict: false });
-	const { limits } = services;
-	const ownCaller = (c: Context<E>): Caller => {
-		const caller = callerOf(c);
-		if (c.req.param("account") !== caller.account) throw new AiError("unroutableAccount");
-		return caller;
+function providerAddress(
+	provider: string,
+	sdk: Pick<RouteDeclaration, "failure" | "credentials"> = {},
+): RouteDeclaration {
+	return {
+		method: "POST",
+		path: `/:account/:gateway${provider}/:endpoint{.+}`,
+		summary: "Runs a model at a provider's address",
+		permission: "run",
+		input: BY_MODEL,
+		output: BY_MODEL,
+		...sdk,
+		handler: (c, call) =>
+			answerSteps(ownPath(c, call), call, async () => {
+				const { raw } = c.req;
+				const { search } = new URL(raw.url);
+				const inputs = await readInputs(raw, call.services.limits);
+				const endpoint = pathParameter(c, "endpoint") + search;
+				return [{ provider: pathParameter(c, "provider"), endpoint, headers: raw.headers, inputs }];
+			}),
 	};
-	// The universal address ends in a slash; the binding's wire keeps it.
-	app.on("POST", ["/:account/:gateway", "/:account/:gateway/"], (c) =>
-		answerSteps(c, ownCaller(c), services, async () => readSteps(await readJson(c.req.raw, limits))),
-	);
-	app.post("/:account/:gateway/:provider/:endpoint{.+}", (c) =>
-		answerSteps(c, ownCaller(c), services, async () => {
-			const { provider, endpoint } = c.req.param();
-			const { raw } = c.req;
-			const { search } = new URL(raw.url);
-			const inputs = await readInputs(raw, limits);
-			return [{ provider, endpoint: endpoint + search, headers: raw.headers, inputs }];
-		}),
-	);
-	return app;
 }
 
-async function answerSteps<E extends Env>(
-	c: Context<E>,
-	caller: Caller,
-	services: Services,
+const GATEWAY = { tag: "AI Gateway", failure: gatewayPlaneFailure };
+
+/** AI Gateway's own addresses over HTTP. */
+export const gatewayRoutes: readonly Route[] = defineRoutes({ ...GATEWAY, bases: [V1] }, ADDRESSES);
+
+/** What `env.AI.gateway(id)` and `env.AI.autorag()` send. */
+export const gatewayWireRoutes: readonly Route[] = [
+	...defineRoutes({ ...GATEWAY, bases: [{ path: "/ai-gateway" }] }, [
+		{
+			method: "POST",
+			path: "/universal/run/:gateway",
+			summary: "Runs steps in order until one succeeds",
+			permission: "run",
+			input: { type: "application/json", schema: Steps },
+			output: BY_MODEL,
+			handler: (c, call) => answerSteps(c, call, () => stepsIn(c, call)),
+		},
+		{
+			method: "GET",
+			path: "/gateways/:gateway/url/:provider",
+			summary: "Shows the address of a provider",
+			permission: "run",
+			handler: (c: Context<{ Bindings: WireBindings }>, { caller, services }) => {
+				const origin = c.env.origin ?? services.publicUrl;
+				const [gateway, provider] = [pathParameter(c, "gateway"), pathParameter(c, "provider")];
+				const url = gatewayUrl(origin, caller, gateway, provider);
+				return Response.json({ success: true, result: { url } });
+			},
+		},
+		{
+			method: ["GET", "PATCH"],
+			path: "/gateways/:gateway/logs/:log",
+			summary: "Finds no log: none is kept",
+			permission: "run",
+			handler: () => notFound("Log Not Found"),
+		},
+		{
+			method: "GET",
+			path: "/gateways/:gateway/run/:run/resume",
+			summary: "Finds no run: none is kept",
+			permission: "run",
+			handler: () => Response.json({ error: "Request not found" }, { status: 404 }),
+		},
+	]),
+	...defineRoutes({ ...GATEWAY, bases: [{ path: V1.path }] }, ADDRESSES),
+	...defineRoutes({ ...GATEWAY, bases: [{ path: "/autorag/rags" }] }, [
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists no RAG: AutoRAG is not available",
+			permission: "run",
+			handler: () => Response.json({ success: true, result: [] }),
+		},
+		{
+			method: "POST",
+			path: "/:name/:search{search|ai-search}",
+			summary: "Finds no RAG: AutoRAG is not available",
+			permission: "run",
+			handler: () => notFound("AutoRAG not found"),
+		},
+	]),
+];
+
+/** Throws where the path names another account: on a binding the caller's account is not the path's. */
+function ownPath(c: Context, { caller }: Call): Context {
+	if (c.req.param("account") !== caller.account) throw new AiError("unroutableAccount");
+	return c;
+}
+
+const stepsIn = async (c: Context, { services }: Call): Promise<Step[]> =>
+	readSteps(await readJson(c.req.raw, services.limits));
+
+async function answerSteps(
+	c: Context,
+	{ caller, services }: Call,
 	read: () => Promise<Step[]>,
 ): Promise<Response> {
 	let steps: Step[];
@@ -100,10 +169,9 @@ async function answerSteps<E extends Env>(
 	} catch (error) {
 		return gatewayFailure(toAiError(error));
 	}
-	const { gateway = "" } = c.req.param() as Record<string, string>;
 	return runSteps(steps, {
 		caller,
-		gateway,
+		gateway: c.req.param("gateway") ?? "",
 		eventId: c.req.header(EVENT_ID),
 		signal: c.req.raw.signal,
 		services,

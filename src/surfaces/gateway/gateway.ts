@@ -16,7 +16,7 @@ import type { Dialect } from "../../dialects/dialect.ts";
 import { nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { messagesFailure } from "../../http/messages.ts";
+import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { namesModel } from "../../http/model-body.ts";
 import { headersIn, preferencesOf } from "../../http/request-options.ts";
 import type { Model } from "../../models/model.ts";
@@ -24,7 +24,7 @@ import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
-import { callGemini, type GeminiCall, geminiFailure, splitMethod } from "../gemini/gemini-call.ts";
+import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "../openai/openai.ts";
 
 const GATEWAY_ID = /^[\w-]{1,64}$/;
@@ -63,7 +63,7 @@ const StepSchema = z
 /** The product documents no limit. Without one, a single request could contain any number of runs. */
 const MAX_STEPS = 32;
 
-const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
+export const Steps = z.array(StepSchema).min(1).max(MAX_STEPS);
 
 /** The body of a universal request. Throws 5006. */
 export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArray(body) ? body : [body]);

@@ -4,11 +4,9 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
-import { clientStatus } from "../../dialects/client-failure.ts";
-import { geminiError } from "../../dialects/gemini/errors.ts";
 import { geminiContent } from "../../dialects/gemini/gemini.ts";
 import { countedRequest } from "../../dialects/gemini/request.ts";
-import { failureHeaders, REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { preferencesOf } from "../../http/request-options.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
@@ -20,12 +18,6 @@ import { onlyFor } from "../openai/openai.ts";
 import { countPrompt } from "../prompt-count.ts";
 
 export const GEMINI_ROUTE = { dialect: geminiContent, task: "Text Generation" } as const;
-
-export const geminiFailure = (error: AiError, requestId: string): Response =>
-	Response.json(geminiError(error), {
-		status: clientStatus(error),
-		headers: failureHeaders(error, requestId),
-	});
 
 export interface GeminiCall {
 	id: string;

@@ -5,71 +5,27 @@
  *
  * A model's id may have its `@` and `/` percent-encoded or not. What follows the last `:` is the method.
  */
-import { Hono } from "hono";
+import type { Context } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { parseFields } from "../../http/account-request.ts";
-import { callerOf } from "../../http/authenticate.ts";
 import { readJson } from "../../http/body.ts";
-import { tellable } from "../../http/error-disclosure.ts";
-import { methodNotAllowed } from "../../http/method-not-allowed.ts";
-import type { Caller } from "../../pipeline/request.ts";
-import type { Services } from "../../pipeline/services.ts";
-import { type ListedModel, listModels } from "../model-list.ts";
-import { callGemini, GEMINI_ROUTE, geminiFailure, splitMethod } from "./gemini-call.ts";
+import { AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
+import { geminiFailure } from "../../http/failure-formats.ts";
+import {
+	type Call,
+	defineRoutes,
+	defineUnknown,
+	pathParameter,
+	type Route,
+	type RouteGroup,
+	type UnknownPaths,
+} from "../../http/route.ts";
+import { AI, below, V1BETA } from "../bases.ts";
+import { type ListedModel, listModels } from "../openai/model-routes.ts";
+import { callGemini, GEMINI_ROUTE, splitMethod } from "./gemini-call.ts";
 
 const METHODS = ["generateContent", "countTokens"];
-
-type Variables = { requestId: string; caller: Caller };
-
-export function gemini(services: Services): Hono<{ Variables: Variables }> {
-	const app = new Hono<{ Variables: Variables }>({ strict: false });
-	const { limits, uuid } = services;
-
-	app.use((c, next) => {
-		c.set("requestId", uuid());
-		c.set("caller", callerOf(c));
-		return next();
-	});
-	app.onError(async (thrown, c) => {
-		const error = await tellable(thrown, c.get("caller"), services);
-		services.log(error, c.get("requestId"));
-		return geminiFailure(error, c.get("requestId"));
-	});
-
-	app.get("/models", async (c) => {
-		const { pageSize, pageToken } = parseFields(PageQuery, c.req.query(), "query");
-		const listed = (await listModels(c.get("caller"), services)).filter(
-			({ model }) => model.task === GEMINI_ROUTE.task,
-		);
-		const end = pageToken + pageSize;
-		const next = end < listed.length ? { nextPageToken: String(end) } : {};
-		return Response.json({ models: listed.slice(pageToken, end).map(shown), ...next });
-	});
-	app.get("/models/:model{.+}", async (c) => {
-		const id = c.req.param("model").replace(/\/$/, "");
-		const found = (await listModels(c.get("caller"), services)).find((listed) => listed.id === id);
-		if (!found) throw new AiError("notFound", `models/${id} is not found`);
-		return Response.json(shown(found));
-	});
-	app.post("/models/:call{.+}", async (c) => {
-		const { raw } = c.req;
-		return callGemini(
-			{
-				...splitMethod(c.req.param("call")),
-				id: c.get("requestId"),
-				caller: c.get("caller"),
-				fields: await readJson(raw, limits),
-				headers: raw.headers,
-				sse: c.req.query("alt") === "sse",
-				signal: raw.signal,
-			},
-			services,
-		);
-	});
-	methodNotAllowed(app, ["/models", "/models/*"]);
-	return app;
-}
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
@@ -81,6 +37,72 @@ const PageQuery = z.object({
 	pageSize: count.optional().transform((size) => Math.min(size || DEFAULT_PAGE, MAX_PAGE)),
 	pageToken: count.optional().transform((start) => start ?? 0),
 });
+
+const GEMINI: RouteGroup = {
+	bases: [below(AI, V1BETA.path), V1BETA],
+	tag: "Gemini",
+	failure: geminiFailure,
+	credentials: [AUTHORIZATION, ...GEMINI_KEYS],
+};
+
+export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
+	{
+		method: "GET",
+		path: "/models",
+		summary: "Lists chat models as Gemini's API does",
+		permission: "read",
+		query: PageQuery,
+		handler: list,
+	},
+	{
+		method: "GET",
+		path: "/models/:model{.+}",
+		summary: "Shows a model as Gemini's API does",
+		permission: "read",
+		handler: async (c, { caller, services }) => {
+			const id = pathParameter(c, "model");
+			const found = (await listModels(caller, services)).find((listed) => listed.id === id);
+			if (!found) throw new AiError("notFound", `models/${id} is not found`);
+			return Response.json(shown(found));
+		},
+	},
+	{
+		method: "POST",
+		path: "/models/:model{.+}",
+		summary: "Calls generateContent, streamGenerateContent or countTokens of {model}:{method}",
+		permission: "run",
+		lazy: true,
+		input: { type: "application/json", schema: "by-model" },
+		output: { type: "application/json", schema: "by-model" },
+		handler: callMethod,
+	},
+]);
+
+export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);
+
+async function list(c: Context, { caller, services }: Call): Promise<Response> {
+	const { pageSize, pageToken } = parseFields(PageQuery, c.req.query(), "query");
+	const listed = (await listModels(caller, services)).filter(({ model }) => model.task === GEMINI_ROUTE.task);
+	const end = pageToken + pageSize;
+	const next = end < listed.length ? { nextPageToken: String(end) } : {};
+	return Response.json({ models: listed.slice(pageToken, end).map(shown), ...next });
+}
+
+async function callMethod(c: Context, { caller, id, services }: Call): Promise<Response> {
+	const { raw } = c.req;
+	return callGemini(
+		{
+			...splitMethod(pathParameter(c, "model")),
+			id,
+			caller,
+			fields: await readJson(raw, services.limits),
+			headers: raw.headers,
+			sse: c.req.query("alt") === "sse",
+			signal: raw.signal,
+		},
+		services,
+	);
+}
 
 const shown = ({ id, model }: ListedModel): object => ({
 	name: `models/${id}`,

@@ -1,7 +1,11 @@
 /**
  * Routes of OpenAI that this gateway does not have, and why: docs/choices.md. For a wrong base address, the right one.
  */
-import { OPENAI_PATHS } from "../../http/permissions.ts";
+import { FAILURES } from "../../core/errors.ts";
+import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
+import { defineUnknown, type UnknownPaths } from "../../http/route.ts";
+import { V1 } from "../bases.ts";
+import { OPENAI, OPENAI_PATHS } from "./openai.ts";
 
 const STORE = "nothing is stored: send the whole input to /responses";
 const FILES = "files are not stored: send their content with the request";
@@ -27,23 +31,33 @@ const REASONS: Readonly<Record<string, string>> = {
 	realtime: "live sound is available at /ai/run/{model} over a websocket, for models that take it",
 };
 
-const BELOW_V1 = /^(?:\/client\/v4\/accounts\/[^/]+\/ai)?\/v1\/([a-z_]+)(?:\/|$)/;
-
 /** A base address that lacks `/ai` or `/v1`, or repeats one, and the rest of the path. */
 const WRONG_BASE = /^(\/client\/v4\/accounts\/[^/]+)?(?:\/(?:ai|api|openai|v1))*(\/[a-z_/]+?)\/?$/;
 
-/** The address of the OpenAI-compatible route that a path without a route ends with. */
+const NO_ROUTE = FAILURES.noRoute.description;
+
+/** Names the address of the OpenAI-compatible route that a path without a route ends with. */
 function rightAddress(path: string): string | undefined {
 	const [, account, route = ""] = WRONG_BASE.exec(path) ?? [];
-	if (!OPENAI_PATHS.includes(route)) return undefined;
-	return `${account === undefined ? "" : `${account}/ai`}/v1${route}`;
+	if (!OPENAI_PATHS.has(route)) return undefined;
+	return `${NO_ROUTE}: the address is ${account === undefined ? "" : `${account}/ai`}/v1${route}`;
 }
 
-/** The sentence for a path that no route has, where it is one of OpenAI's, or ends with one that exists. */
-export function absentRoute(path: string): string | undefined {
-	const [, segment = ""] = BELOW_V1.exec(path) ?? [];
-	const reason = Object.hasOwn(REASONS, segment) ? REASONS[segment] : undefined;
-	if (reason) return `No route for that URI: ${reason}`;
-	const address = rightAddress(path);
-	return address && `No route for that URI: the address is ${address}`;
-}
+const absent = [
+	...Object.entries(REASONS).map(([segment, reason]) => ({
+		path: `/${segment}/*`,
+		explain: () => `${NO_ROUTE}: ${reason}`,
+	})),
+	{ path: "/*", explain: rightAddress },
+].map((paths) => ({ ...paths, explained: openAiFailure }));
+
+/** AI Gateway has its addresses below `/v1`, too: a refusal there without a reason is in the v4 envelope. */
+export const openAiUnknown: readonly UnknownPaths[] = OPENAI.bases.flatMap((base) =>
+	defineUnknown({ ...OPENAI, bases: [base], failure: base === V1 ? v4Failure : openAiFailure }, absent),
+);
+
+/** Every path that no other surface refuses. */
+export const anyUnknown: readonly UnknownPaths[] = defineUnknown(
+	{ bases: [{ path: "" }], tag: "", failure: v4Failure },
+	[{ path: "*", explain: rightAddress, explained: openAiFailure }],
+);

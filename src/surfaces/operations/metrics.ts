@@ -5,11 +5,13 @@
  * Counters are sums over the days that the account's usage is kept; when the oldest day dies they step back, which
  * Prometheus takes for a restart.
  */
-import { Hono } from "hono";
+import type { Context } from "hono";
 import { type Budget, MICRO_NEURONS } from "../../accounts/admission.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
-import { ACCOUNT_ID, type Bearer, bearerOf } from "../../http/authenticate.ts";
-import { methodNotAllowed } from "../../http/method-not-allowed.ts";
+import { ACCOUNT_ID } from "../../http/authenticate.ts";
+import type { Bearer } from "../../http/credentials.ts";
+import { v4Failure } from "../../http/failure-formats.ts";
+import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { limitsOf } from "../../pipeline/admit.ts";
 import type { AccountLimits, NeuronLimits } from "../../pipeline/limits.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -18,47 +20,58 @@ import { type AccountFacts, metricsText } from "./metrics-text.ts";
 /** Each is three subrequests, and one more where a token has to be verified, whose account is the only one. */
 const MAX_ACCOUNTS = 100;
 
-export function metrics({ directory, health, ledgers, limits, log, uuid }: Services): Hono {
-	const app = new Hono({ strict: false });
-	const factsOf = async (account: string, { credential }: Bearer): Promise<AccountFacts> => {
-		const ledger = ledgers.of(account);
-		const [usage, refused, standing] = await Promise.all([
-			ledger.usage({ by: ["model", "task", "backend"] }),
-			ledger.refusals({ by: ["code", "task"] }),
-			ledger.standing({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) }),
-		]);
-		return { account, usage, refused, standing };
-	};
-	app.get("/", async (c) => {
-		const bearer = bearerOf(c);
-		const named = c.req.queries("account") ?? [];
-		const isOperator = bearer.account === undefined;
-		const accounts =
-			isOperator && named.length === 0
-				? (await directory.list({ limit: MAX_ACCOUNTS })).accounts.map(({ id }) => id)
-				: accountsFor(bearer, named);
-		// Who is not known to be allowed is told nothing, not even that his account is down.
-		if (bearer.account !== undefined) await ledgers.of(bearer.account).verify(bearer.credential, "read");
-		const id = uuid();
-		const down: string[] = [];
-		const asked = accounts.map((account) =>
-			factsOf(account, bearer).catch((thrown: unknown) => {
-				const error = toAiError(thrown);
-				if (error.key !== "ledgerUnavailable") throw error;
-				log(error, id);
-				down.push(account);
-				return [];
-			}),
-		);
-		const facts = (await Promise.all(asked)).flat();
-		// Of all accounts together, so only for the operator.
-		const engines = isOperator ? (health.engines?.() ?? []) : [];
-		return new Response(metricsText(facts, down, engines), {
-			headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
-		});
+export const metricsRoutes: readonly Route[] = defineRoutes(
+	{ bases: [{ path: "" }], tag: "Operations", failure: v4Failure },
+	[
+		{
+			method: "GET",
+			path: "/metrics",
+			summary: "Counters for Prometheus",
+			permission: "read",
+			output: { type: "text/plain" },
+			handler: metrics,
+		},
+	],
+);
+
+async function metrics(c: Context, { bearer, id, services }: Call): Promise<Response> {
+	const { directory, health, log } = services;
+	const named = c.req.queries("account") ?? [];
+	const isOperator = bearer.account === undefined;
+	const accounts =
+		isOperator && named.length === 0
+			? (await directory.list({ limit: MAX_ACCOUNTS })).accounts.map(({ id }) => id)
+			: accountsFor(bearer, named);
+	const down: string[] = [];
+	const reports = accounts.map((account) =>
+		factsOf(account, bearer, services).catch((thrown: unknown) => {
+			const error = toAiError(thrown);
+			if (error.key !== "ledgerUnavailable") throw error;
+			log(error, id);
+			down.push(account);
+			return [];
+		}),
+	);
+	const facts = (await Promise.all(reports)).flat();
+	// Of all accounts together, so only for the operator.
+	const engines = isOperator ? (health.engines?.() ?? []) : [];
+	return new Response(metricsText(facts, down, engines), {
+		headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 	});
-	methodNotAllowed(app, ["/"]);
-	return app;
+}
+
+async function factsOf(
+	account: string,
+	{ credential }: Bearer,
+	{ ledgers, limits }: Services,
+): Promise<AccountFacts> {
+	const ledger = ledgers.of(account);
+	const [usage, refused, standing] = await Promise.all([
+		ledger.usage({ by: ["model", "task", "backend"] }),
+		ledger.refusals({ by: ["code", "task"] }),
+		ledger.standing({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) }),
+	]);
+	return { account, usage, refused, standing };
 }
 
 /** The accounts that the query names; of a token, its own. */

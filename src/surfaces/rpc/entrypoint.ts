@@ -23,7 +23,7 @@ import type { Limits } from "../../pipeline/limits.ts";
 import type { Caller, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { binding, wireFailure } from "../binding/binding.ts";
+import { wireFailure, wireOf } from "../binding/binding.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown.ts";
 import { refuseQueue } from "../queue.ts";
@@ -53,14 +53,6 @@ export interface EntrypointWorld {
 }
 
 export function entrypoint(current: () => EntrypointWorld) {
-	/** One for each configuration. */
-	const wires = new WeakMap<Services, ReturnType<typeof binding>>();
-	const wireOf = (services: Services): ReturnType<typeof binding> => {
-		const known = wires.get(services) ?? binding(services);
-		wires.set(services, known);
-		return known;
-	};
-
 	return class extends WorkerEntrypoint<unknown, EntrypointProps> {
 		/**
 		 * Runs a model: an object for JSON answers, a `ReadableStream` for streams, images and audio, a `Response` with

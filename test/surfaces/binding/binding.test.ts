@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { binding } from "../../../src/surfaces/binding/binding.ts";
+import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import {
 	CALLER,
 	completion,
@@ -24,7 +24,7 @@ const headersFor = (model: string): Record<string, string> => ({
 });
 
 function wire(options: Parameters<typeof testServices>[0] = {}) {
-	const app = binding(testServices(options));
+	const app = wireOf(testServices(options));
 	return {
 		run: async (model: string, inputs: unknown, path = "/run?version=3") =>
 			app.fetch(

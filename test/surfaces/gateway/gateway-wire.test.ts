@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { binding } from "../../../src/surfaces/binding/binding.ts";
+import { wireOf } from "../../../src/surfaces/binding/binding.ts";
 import {
 	CALLER,
 	completion,
@@ -21,7 +21,7 @@ const ORIGIN = "https://workers-binding.ai";
 const UUID = /^[0-9a-f-]{36}$/;
 
 function gateway(options: TestOptions = {}) {
-	const app = binding(testServices(options));
+	const app = wireOf(testServices(options));
 	const send = async (path: string, init?: RequestInit): Promise<Response> =>
 		app.fetch(new Request(`${ORIGIN}${path}`, init), { caller: { ...CALLER, account: "team a" } });
 	return {

@@ -3,17 +3,18 @@
  * In OpenAI's shape; in Anthropic's (https://docs.anthropic.com/en/api/models-list) for a request with
  * `anthropic-version`. Beyond both: `context_window`, and `alias_of` of an alias.
  */
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import * as z from "zod";
-import { AiError } from "../core/errors.ts";
-import { parseFields } from "../http/account-request.ts";
-import { callerOf } from "../http/authenticate.ts";
-import { isAnthropicRequest } from "../http/messages.ts";
-import type { Model } from "../models/model.ts";
-import { aliasesOf } from "../pipeline/aliases.ts";
-import { isServed } from "../pipeline/authorize.ts";
-import type { Caller } from "../pipeline/request.ts";
-import type { Services } from "../pipeline/services.ts";
+import { AiError } from "../../core/errors.ts";
+import { parseFields } from "../../http/account-request.ts";
+import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
+import { ANTHROPIC_VERSION, modelsFailure } from "../../http/failure-formats.ts";
+import { type Call, pathParameter, type RouteDeclaration, type RouteGroup } from "../../http/route.ts";
+import type { Model } from "../../models/model.ts";
+import { aliasesOf } from "../../pipeline/aliases.ts";
+import { isServed } from "../../pipeline/authorize.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
 
 export interface ListedModel {
 	/** The model's own, or an alias. */
@@ -94,31 +95,48 @@ function anthropicPage(listed: readonly ListedModel[], sent: Record<string, stri
 	};
 }
 
-/** Mounted on the OpenAI surface; below `/v1` once more for Anthropic's SDKs, which add that to their base. */
-export function mountModels<E extends { Variables: { caller: Caller } }>(
-	app: Hono<E>,
-	services: Services,
-): void {
-	const list = async (c: Context): Promise<Response> => {
-		const listed = await listModels(callerOf(c), services);
-		if (isAnthropicRequest(c.req)) return Response.json(anthropicPage(listed, c.req.query()));
-		return Response.json({ object: "list", data: listed.map(openAiModel) });
-	};
-	const one = async (c: Context): Promise<Response> => {
-		const id = (c.req.param("model") ?? "").replace(/\/$/, "");
-		const found = (await listModels(callerOf(c), services)).find((listed) => listed.id === id);
-		if (isAnthropicRequest(c.req)) {
-			if (!found) throw new AiError("notFound", `model: ${id}`);
-			return Response.json(anthropicModel(found));
-		}
-		if (found) return Response.json(openAiModel(found));
-		// OpenAI's own shape: the product has no such route, and clients ask it whether a model exists.
-		const message = `The model '${id}' does not exist`;
-		const error = { message, type: "invalid_request_error", param: "model", code: "model_not_found" };
-		return Response.json({ error }, { status: 404 });
-	};
-	for (const base of ["", "/v1"]) {
-		app.get(`${base}/models`, list);
-		app.get(`${base}/models/:model{.+}`, one);
+export const MODELS = {
+	tag: "Models",
+	failure: modelsFailure,
+	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }],
+} satisfies Omit<RouteGroup, "bases">;
+
+/** Below `/v1` once more for Anthropic's SDKs, which add that to their base address. */
+export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((base): RouteDeclaration[] => [
+	{
+		method: "GET",
+		path: `${base}/models`,
+		summary: "Lists the models that are served here and the account's aliases",
+		permission: "read",
+		handler: list,
+	},
+	{
+		method: "GET",
+		path: `${base}/models/:model{.+}`,
+		summary: "Shows a model",
+		permission: "read",
+		handler: one,
+	},
+]);
+
+const isAnthropic = (c: Context): boolean => c.req.header(ANTHROPIC_VERSION) !== undefined;
+
+async function list(c: Context, { caller, services }: Call): Promise<Response> {
+	const listed = await listModels(caller, services);
+	if (isAnthropic(c)) return Response.json(anthropicPage(listed, c.req.query()));
+	return Response.json({ object: "list", data: listed.map(openAiModel) });
+}
+
+async function one(c: Context, { caller, services }: Call): Promise<Response> {
+	const id = pathParameter(c, "model");
+	const found = (await listModels(caller, services)).find((listed) => listed.id === id);
+	if (isAnthropic(c)) {
+		if (!found) throw new AiError("notFound", `model: ${id}`);
+		return Response.json(anthropicModel(found));
 	}
+	if (found) return Response.json(openAiModel(found));
+	// OpenAI's own shape: the product has no such route, and clients ask it whether a model exists.
+	const message = `The model '${id}' does not exist`;
+	const error = { message, type: "invalid_request_error", param: "model", code: "model_not_found" };
+	return Response.json({ error }, { status: 404 });
 }

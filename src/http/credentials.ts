@@ -1,0 +1,109 @@
+/**
+ * Credentials of requests: where a route takes them, and what their text is. A credential is `Authorization: Bearer` with
+ * a token of the account, or with the operator's `ADMIN_TOKEN`, which is valid for every account; or the same text where
+ * the SDKs of Anthropic, Google and AI Gateway send it.
+ *
+ * Differences from the product: there are no global API keys, so `X-Auth-Key` and `X-Auth-Email` are no credentials. A
+ * missing or malformed header is 10000 like a wrong one, not 9106 or 6003.
+ */
+import type { HonoRequest } from "hono";
+import type { Credential } from "../accounts/admission.ts";
+import { accountOfToken, digest, hexadecimal } from "../accounts/token-text.ts";
+import { AiError } from "../core/errors.ts";
+
+/** Where a route takes a credential. */
+export interface CredentialLocation {
+	in: "header" | "query";
+	name: string;
+	/** The text is `Bearer {token}`. Elsewhere it is the token alone. */
+	scheme?: "bearer";
+	/** The location counts only in a request with this header. */
+	requires?: string;
+}
+
+export const AUTHORIZATION: CredentialLocation = { in: "header", name: "authorization", scheme: "bearer" };
+/** AI Gateway takes its token here beside the provider's key, which `Authorization` may hold. */
+export const GATEWAY_AUTHORIZATION: CredentialLocation = {
+	in: "header",
+	name: "cf-aig-authorization",
+	scheme: "bearer",
+};
+/** Anthropic's SDKs. */
+export const ANTHROPIC_KEY: CredentialLocation = { in: "header", name: "x-api-key" };
+/** Google's SDKs. */
+export const GEMINI_KEYS: readonly CredentialLocation[] = [
+	{ in: "header", name: "x-goog-api-key" },
+	{ in: "query", name: "key" },
+];
+
+export interface Access {
+	/**
+	 * Every caller is the operator, whatever credential the request has: clients on a developer's machine send a
+	 * placeholder, or the token of another deployment.
+	 */
+	allowAnonymous: boolean;
+	/** Names of hosts by which a gateway without credentials may be reached: local-only.ts. */
+	allowedHosts?: readonly string[];
+	/** At least 32 characters. */
+	adminToken?: string;
+}
+
+/** A credential, not verified yet unless it is the operator's. */
+export interface Bearer {
+	credential: Credential;
+	/** The account that a token is for. The operator's is for all. */
+	account?: string;
+}
+
+const BEARER = /^Bearer +([!-~]+)$/i;
+/** For each isolate. Hashing is half of the cost of reading a header. */
+const MAX_CACHED_TOKENS = 1_000;
+/** A header may be longer than any token. */
+const MAX_CACHED_CHARACTERS = 256;
+const OPERATOR: Bearer = { credential: { kind: "operator" } };
+
+const NO_ADMIN_TOKEN =
+	"A request was refused (401). No ADMIN_TOKEN is set, and tokens cannot be made without it: set that secret (docs/accounts.md)";
+
+export type CredentialReader = (request: HonoRequest, locations: readonly CredentialLocation[]) => Bearer;
+
+/** The first location that the request has counts. The reader throws 401 where its text cannot be a token. */
+export function credentialReader({ allowAnonymous, adminToken }: Access): CredentialReader {
+	const admin = adminToken === undefined ? undefined : digest(adminToken);
+	// By the text of the header. Caches the hash only: the account's object verifies the token at every request.
+	const cache = new Map<string, Bearer>();
+	let warned = false;
+	const refuse = (): never => {
+		// Once, for the operator of a new deployment.
+		if (adminToken === undefined && !warned) console.warn(NO_ADMIN_TOKEN);
+		warned = true;
+		throw new AiError("authentication");
+	};
+	return (request, locations) => {
+		if (allowAnonymous) return OPERATOR;
+		const header = textIn(request, locations);
+		if (header === undefined) return refuse();
+		const cached = cache.get(header);
+		if (cached) return cached;
+		const text = BEARER.exec(header)?.[1];
+		if (text === undefined) return refuse();
+		const hash = digest(text);
+		if (admin && crypto.subtle.timingSafeEqual(hash, admin)) return OPERATOR;
+		const account = accountOfToken(text);
+		if (account === undefined) return refuse();
+		const bearer: Bearer = { credential: { kind: "token", hash: hexadecimal(hash) }, account };
+		if (cache.size >= MAX_CACHED_TOKENS) cache.clear();
+		if (header.length <= MAX_CACHED_CHARACTERS) cache.set(header, bearer);
+		return bearer;
+	};
+}
+
+/** With its scheme, also where the location has none. */
+function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
+	for (const { in: place, name, scheme, requires } of locations) {
+		if (requires !== undefined && request.header(requires) === undefined) continue;
+		const text = place === "header" ? request.header(name) : request.query(name);
+		if (text !== undefined) return scheme ? text : `Bearer ${text}`;
+	}
+	return undefined;
+}

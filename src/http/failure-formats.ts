@@ -1,0 +1,56 @@
+/** Failures as the callers of each surface expect them. Each route names its format. */
+import type { HonoRequest } from "hono";
+import type { AiError } from "../core/errors.ts";
+import { clientStatus } from "../dialects/client-failure.ts";
+import { geminiError } from "../dialects/gemini/errors.ts";
+import { messagesError } from "../dialects/messages/errors.ts";
+import { openAiError } from "../dialects/openai-error.ts";
+import { responsesError, responsesStatus } from "../dialects/responses/errors.ts";
+import { failureEnvelope, failureHeaders } from "./envelope.ts";
+
+/** A header of Anthropic's SDKs. */
+export const ANTHROPIC_VERSION = "anthropic-version";
+
+export type FailureFormat = (error: AiError, requestId: string, request: HonoRequest) => Response;
+
+/** Cloudflare's v4 envelope. */
+export const v4Failure: FailureFormat = (error, requestId) => failureEnvelope(error, requestId);
+
+/** The v4 envelope, and in it OpenAI's `error`. OpenAI's SDKs read the id from `x-request-id`. */
+export function openAiFailure(error: AiError, requestId: string): Response {
+	const response = failureEnvelope(error, requestId, { error: openAiError(error, requestId) });
+	if (error.failure.plane === "inference") response.headers.set("x-request-id", requestId);
+	return response;
+}
+
+/** OpenAI's Responses: bare, as the product has it, with all fields of OpenAI's `error`. */
+export function responsesFailure(error: AiError, requestId: string): Response {
+	if (error.failure.plane !== "inference") return openAiFailure(error, requestId);
+	const { type, param } = openAiError(error, requestId);
+	const headers = failureHeaders(error, requestId);
+	headers.set("x-request-id", requestId);
+	return Response.json(
+		{ error: { ...responsesError(error, requestId), type, param } },
+		{ status: responsesStatus(error), headers },
+	);
+}
+
+/** Anthropic's Messages. */
+export function messagesFailure(error: AiError, requestId: string): Response {
+	const headers = failureHeaders(error, requestId);
+	headers.set("request-id", requestId);
+	return Response.json(messagesError(error, requestId), { status: clientStatus(error), headers });
+}
+
+/** OpenAI's, or Anthropic's for a client that sends `anthropic-version`. */
+export const modelsFailure: FailureFormat = (error, requestId, request) =>
+	request.header(ANTHROPIC_VERSION) === undefined
+		? openAiFailure(error, requestId)
+		: messagesFailure(error, requestId);
+
+/** Google's Gemini API. */
+export const geminiFailure = (error: AiError, requestId: string): Response =>
+	Response.json(geminiError(error), {
+		status: clientStatus(error),
+		headers: failureHeaders(error, requestId),
+	});

@@ -1,0 +1,18 @@
+/** The paths below which the surfaces have their routes. */
+
+import { GATEWAY_AUTHORIZATION } from "../http/credentials.ts";
+import type { Base } from "../http/route.ts";
+
+export const V4: Base = { path: "/client/v4" };
+export const ACCOUNT: Base = { path: `${V4.path}/accounts/:account` };
+export const AI: Base = { path: `${ACCOUNT.path}/ai` };
+
+/** For clients whose base address is `http://host/v1`. The account is the token's. */
+export const V1: Base = { path: "/v1", account: "token", credentials: [GATEWAY_AUTHORIZATION] };
+
+export const V1BETA: Base = { path: "/v1beta", account: "token" };
+
+export const below = (base: Base, path: string): Base => ({ ...base, path: `${base.path}${path}` });
+
+/** Base addresses that clients ask with HEAD, without a credential, to find out whether a server is there. */
+export const BASE_ADDRESSES: readonly string[] = ["/", V1.path, AI.path, below(AI, V1.path).path];

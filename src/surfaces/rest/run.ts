@@ -1,0 +1,174 @@
+/**
+ * REST: `/client/v4/accounts/{account}/ai/run/…`, as curl, the official `cloudflare` SDK and the REST modes of the AI SDK
+ * and TanStack providers use it. Results and failures travel in the v4 envelope; bytes and event streams do not.
+ *
+ * Differences from the product: the universal `POST /ai/run` takes `@cf/` models without a gateway header; the async
+ * queue (`queueRequest`) is refused.
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { AiError, toAiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import type { Dialect } from "../../dialects/dialect.ts";
+import { liveDialect, nativeDialect } from "../../dialects/index.ts";
+import { validate } from "../../dialects/validation/validation.ts";
+import { readInputs, readJson } from "../../http/body.ts";
+import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import { v4Failure } from "../../http/failure-formats.ts";
+import { preferencesOf } from "../../http/request-options.ts";
+import { type Call, defineRoutes, methodNotAllowed, pathParameter, type Route } from "../../http/route.ts";
+import { isUpgrade } from "../../http/socket.ts";
+import type { Model } from "../../models/model.ts";
+import { isThirdPartyId } from "../../models/third-party.ts";
+import { modelOf } from "../../pipeline/aliases.ts";
+import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
+import { run } from "../../pipeline/run.ts";
+import { AI, below } from "../bases.ts";
+import { wireOf } from "../binding/binding.ts";
+import { refuseQueue } from "../queue.ts";
+import { checkTags } from "../tags.ts";
+
+/** The product answers "no route" for an unknown model id, except in these namespaces. */
+const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
+
+/** The host of the runtime's `Ai` class. */
+const WIRE_HOST = "workers-binding.ai";
+
+const UniversalBody = z.object({
+	model: z.string().min(1),
+	input: z.record(z.string(), z.unknown()),
+});
+
+const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
+
+export const runRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(AI, "/run")], tag: "Run", failure: v4Failure },
+	[
+		{
+			method: "POST",
+			path: "",
+			summary: "Runs the model that the body names",
+			permission: "run",
+			lazy: true,
+			input: { type: "application/json", schema: UniversalBody },
+			output: BY_MODEL,
+			handler: async (c, call) => {
+				const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services.limits));
+				return infer(c, call, { model, inputs: { fields: input } });
+			},
+		},
+		{
+			method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+			path: "/proxy",
+			summary: "Carries a request of the runtime's Ai class; its operation may need another permission",
+			permission: "run",
+			// The operation's own route verifies the credential.
+			lazy: true,
+			handler: carryWire,
+		},
+		{
+			method: "POST",
+			path: "/:model{.+}",
+			summary: "Runs a model",
+			permission: "run",
+			lazy: true,
+			input: BY_MODEL,
+			output: BY_MODEL,
+			handler: runModel,
+		},
+		{
+			method: "GET",
+			path: "/:model{.+}",
+			summary: "Runs a model over a websocket; the inputs are parameters of the address",
+			permission: "run",
+			lazy: true,
+			handler: (c, call) => {
+				if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
+				const model = pathParameter(c, "model");
+				return infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
+			},
+		},
+	],
+);
+
+async function runModel(c: Context, call: Call): Promise<Response> {
+	const model = pathParameter(c, "model");
+	if (!INFERENCE_NAMESPACE.test(model) && !(await isNamed(model, call))) throw new AiError("noRoute");
+	if (c.req.query("queueRequest") === "true") refuseQueue();
+	const inputs = await readInputs(c.req.raw, call.services.limits);
+	return infer(c, call, { model, inputs: { ...inputs, query: queryOf(c) } });
+}
+
+/** Whether a model of the catalogue, a route of the configuration or an alias has this name. */
+export async function isNamed(name: string, { caller, services }: Call): Promise<boolean> {
+	const model = await modelOf(name, caller, services);
+	return services.catalog.find(model) !== undefined || services.routing.find(model)?.named === true;
+}
+
+/** The binding's wire over HTTP: any method, headers and body. `X-Forwarded` names the address that was requested. */
+async function carryWire(c: Context, { caller, services }: Call): Promise<Response> {
+	const url = forwardedFrom(c.req.header("x-forwarded"));
+	const origin = services.publicUrl ?? new URL(c.req.url).origin;
+	return wireOf(services).fetch(new Request(url, c.req.raw), { caller, origin });
+}
+
+async function infer(c: Context, call: Call, inputs: RunInputs): Promise<Response> {
+	try {
+		const reply = await run(requestOf(c, call, inputs), call.services);
+		return replyResponse(reply, call.id, WRAPS.envelope);
+	} catch (thrown) {
+		throw isThirdPartyId(inputs.model) ? asProviderFailure(toAiError(thrown)) : thrown;
+	}
+}
+
+/** A provider that refuses the operator's key is AI Gateway's 2009 on this route (changelog, 2026-10-06). */
+function asProviderFailure(error: AiError): AiError {
+	const { status } = error.upstream ?? {};
+	const isRefusedKey = error.key === "upstreamUnavailable" && (status === 401 || status === 403);
+	if (!isRefusedKey || !error.upstream) return error;
+	return new AiError("providerKeyRefused", undefined, { cause: error.cause, upstream: error.upstream });
+}
+
+/** `dialect`: the model's own where absent. */
+export interface RunInputs {
+	model: string;
+	inputs: Inputs;
+	dialect?: (model: Model) => Dialect;
+}
+
+/** `options` beside the inputs are the gateway's (`rejectIfBusy`), not the model's. */
+export function requestOf(
+	c: Context,
+	{ id, caller }: Call,
+	{ model, inputs, dialect = nativeDialect }: RunInputs,
+): InferenceRequest {
+	const { signal, headers } = c.req.raw;
+	const { options, ...fields } = isRecord(inputs.fields) ? inputs.fields : {};
+	checkTags(options);
+	return {
+		id,
+		caller,
+		model,
+		inputs: options === undefined ? inputs : { ...inputs, fields },
+		dialect,
+		signal,
+		...preferencesOf({ headers, account: caller.account, options }),
+	};
+}
+
+/** Parameters of the address; a repeated one is a list. */
+const queryOf = (c: Context): Record<string, string | string[]> =>
+	Object.fromEntries(
+		Object.entries(c.req.queries()).map(([name, values]) => [
+			name,
+			values.length > 1 ? values : (values[0] ?? ""),
+		]),
+	);
+
+/** The address that the runtime's class requested. Only its path and query are used. */
+function forwardedFrom(header: string | undefined): string {
+	if (!header) throw new AiError("incompleteRequest", "Request is missing headers or body: x-forwarded");
+	const url = URL.parse(header);
+	if (url?.hostname !== WIRE_HOST) throw new AiError("noRoute");
+	return url.href;
+}

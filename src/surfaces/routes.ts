@@ -1,0 +1,57 @@
+/** All routes over HTTP. A path matches the first pattern that it fits. */
+import { v4Failure } from "../http/failure-formats.ts";
+import { defineRoutes, type Route, type UnknownPaths } from "../http/route.ts";
+import { aliasRoutes } from "./accounts/aliases.ts";
+import { operatorRoutes } from "./accounts/all-accounts.ts";
+import { tokenRoutes } from "./accounts/tokens.ts";
+import { usageRoutes } from "./accounts/usage.ts";
+import { gatewayRoutes } from "./gateway/gateway-wire.ts";
+import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
+import { markdownRoutes } from "./markdown.ts";
+import { openAiRoutes } from "./openai/openai.ts";
+import { anyUnknown, openAiUnknown } from "./openai/openai-absent.ts";
+import { healthRoutes } from "./operations/health.ts";
+import { metricsRoutes } from "./operations/metrics.ts";
+import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
+import { explainRoutes } from "./rest/explain.ts";
+import { runRoutes } from "./rest/run.ts";
+
+const WELCOME = `Ganglion: Workers AI that anyone can run.
+
+POST /client/v4/accounts/{account}/ai/run/{model}             native inputs and outputs
+POST /client/v4/accounts/{account}/ai/v1/chat/completions     OpenAI-compatible
+POST /v1/chat/completions                                     the same, for the token's account
+GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
+`;
+
+const welcomeRoutes = defineRoutes({ bases: [{ path: "" }], tag: "Operations", failure: v4Failure }, [
+	{
+		method: "GET",
+		path: "/",
+		summary: "Names the most important routes",
+		permission: "none",
+		output: { type: "text/plain" },
+		handler: (c) => c.text(WELCOME),
+	},
+]);
+
+export const ROUTES: readonly Route[] = [
+	...welcomeRoutes,
+	...healthRoutes,
+	...metricsRoutes,
+	...tokenRoutes,
+	...operatorRoutes,
+	...aliasRoutes,
+	...usageRoutes,
+	...openAiRoutes,
+	...geminiRoutes,
+	...runRoutes,
+	...explainRoutes,
+	...catalogRoutes,
+	...fineTuneRoutes,
+	...markdownRoutes,
+	// Below `/v1`, behind OpenAI's.
+	...gatewayRoutes,
+];
+
+export const UNKNOWN_PATHS: readonly UnknownPaths[] = [...geminiUnknown, ...openAiUnknown, ...anyUnknown];

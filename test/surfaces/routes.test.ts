@@ -1,0 +1,344 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { newTokenText } from "../../src/accounts/token-text.ts";
+import { wireOf, wireRoutes } from "../../src/surfaces/binding/binding.ts";
+import { ROUTES, UNKNOWN_PATHS } from "../../src/surfaces/routes.ts";
+import { ADMIN, closedGateway, json } from "../http/access.ts";
+
+/** `token`: any valid token of the account. */
+type Needed = "none" | "read" | "run" | "write" | "tokens-read" | "tokens-write" | "token" | "operator";
+type Format = "v4" | "openai" | "anthropic" | "gemini";
+type Row = [needed: Needed, route: string, format?: Format];
+
+/** Below `/ai/v1` of an account, and below `/v1`. */
+const OPENAI: readonly Row[] = [
+	...["", "/v1"].flatMap((base): Row[] => [
+		["run", `POST ${base}/messages`, "anthropic"],
+		["run", `POST ${base}/messages/count_tokens`, "anthropic"],
+		...["GET", "POST", "DELETE"].flatMap((method): Row[] => [
+			["run", `${method} ${base}/messages/batches`, "anthropic"],
+			["run", `${method} ${base}/messages/batches/:path{.+}`, "anthropic"],
+		]),
+		["read", `GET ${base}/models`, "openai"],
+		["read", `GET ${base}/models/:model{.+}`, "openai"],
+	]),
+	["run", "POST /chat/completions", "openai"],
+	["run", "POST /completions", "openai"],
+	["run", "POST /responses", "openai"],
+	["run", "GET /responses", "openai"],
+	["run", "POST /responses/input_tokens", "openai"],
+	["run", "POST /embeddings", "openai"],
+	["run", "POST /rerank", "openai"],
+	["run", "POST /images/generations", "openai"],
+	["run", "POST /images/edits", "openai"],
+	["run", "POST /audio/speech", "openai"],
+	["run", "POST /audio/transcriptions", "openai"],
+	["run", "POST /audio/translations", "openai"],
+];
+
+/** Below `/ai/v1beta` of an account, and below `/v1beta`. */
+const GEMINI: readonly Row[] = [
+	["read", "GET /models", "gemini"],
+	["read", "GET /models/:model{.+}", "gemini"],
+	["run", "POST /models/:model{.+}", "gemini"],
+];
+
+/** Below `/client/v4/accounts/:account`. */
+const ACCOUNT: readonly Row[] = [
+	["run", "POST /ai/run"],
+	["run", "POST /ai/run/:model{.+}"],
+	["run", "GET /ai/run/:model{.+}"],
+	["run", "GET /ai/run/proxy"],
+	["run", "POST /ai/run/proxy"],
+	["run", "PUT /ai/run/proxy"],
+	["run", "PATCH /ai/run/proxy"],
+	["run", "DELETE /ai/run/proxy"],
+	["read", "POST /ai/explain/v1/chat/completions"],
+	["read", "POST /ai/explain/v1/completions"],
+	["read", "POST /ai/explain/v1/responses"],
+	["read", "POST /ai/explain/v1/messages"],
+	["read", "POST /ai/explain/v1/v1/messages"],
+	["read", "POST /ai/explain/v1/embeddings"],
+	["read", "POST /ai/explain/v1/rerank"],
+	["read", "POST /ai/explain/v1/audio/speech"],
+	["read", "POST /ai/explain/:model{.+}"],
+	["read", "GET /ai/models/search"],
+	["read", "GET /ai/models/schema"],
+	["read", "GET /ai/tasks/search"],
+	["read", "GET /ai/authors/search"],
+	["read", "GET /ai/aliases"],
+	["read", "GET /ai/aliases/:alias{.+}"],
+	["write", "PUT /ai/aliases/:alias{.+}"],
+	["write", "DELETE /ai/aliases/:alias{.+}"],
+	["read", "GET /ai/finetunes"],
+	["write", "POST /ai/finetunes"],
+	["read", "GET /ai/finetunes/public"],
+	["write", "POST /ai/finetunes/:finetune/finetune-assets"],
+	["run", "POST /ai/tomarkdown"],
+	["read", "GET /ai/tomarkdown/supported"],
+	["read", "GET /ai/usage"],
+	["read", "GET /ai/usage/refused"],
+	["read", "GET /ai/usage/requests"],
+	["tokens-read", "GET /tokens"],
+	["tokens-write", "POST /tokens"],
+	["token", "GET /tokens/verify"],
+	["tokens-read", "GET /tokens/permission_groups"],
+	["tokens-read", "GET /tokens/:token"],
+	["tokens-write", "PUT /tokens/:token"],
+	["tokens-write", "DELETE /tokens/:token"],
+	["tokens-write", "PUT /tokens/:token/value"],
+];
+
+const below = (base: string, rows: readonly Row[]): Row[] =>
+	rows.map(([needed, route, format]) => [needed, route.replace(" ", ` ${base}`), format ?? "v4"]);
+
+const ROWS: readonly Row[] = [
+	["none", "GET /"],
+	["none", "GET /health"],
+	["none", "GET /ready"],
+	["read", "GET /metrics"],
+	["operator", "GET /client/v4/accounts"],
+	["operator", "GET /client/v4/usage"],
+	["token", "GET /client/v4/user/tokens/verify"],
+	["run", "POST /v1/:account/:gateway"],
+	["run", "POST /v1/:account/:gateway/:provider/:endpoint{.+}"],
+	["run", "POST /v1/:account/:gateway/:provider{anthropic}/:endpoint{.+}", "anthropic"],
+	["run", "POST /v1/:account/:gateway/:provider{google-ai-studio}/:endpoint{.+}", "gemini"],
+	...below("/client/v4/accounts/:account", ACCOUNT),
+	...below("/client/v4/accounts/:account/ai/v1", OPENAI),
+	...below("/v1", OPENAI),
+	...below("/client/v4/accounts/:account/ai/v1beta", GEMINI),
+	...below("/v1beta", GEMINI),
+];
+
+/** The binding's wire, which POST …/ai/run/proxy carries. */
+const WIRE: readonly Row[] = [
+	["run", "POST /run"],
+	["run", "GET /run"],
+	["run", "POST /ai-gateway/run"],
+	["run", "GET /ai-gateway/run"],
+	["read", "GET /ai-api/models/search"],
+	["run", "POST /to-everything/markdown/transformer"],
+	["read", "GET /to-everything/markdown/supported"],
+	["run", "POST /ai-gateway/universal/run/:gateway"],
+	["run", "GET /ai-gateway/gateways/:gateway/url/:provider"],
+	["run", "GET /ai-gateway/gateways/:gateway/logs/:log"],
+	["run", "PATCH /ai-gateway/gateways/:gateway/logs/:log"],
+	["run", "GET /ai-gateway/gateways/:gateway/run/:run/resume"],
+	["run", "POST /v1/:account/:gateway"],
+	["run", "POST /v1/:account/:gateway/:provider{anthropic}/:endpoint{.+}"],
+	["run", "POST /v1/:account/:gateway/:provider{google-ai-studio}/:endpoint{.+}"],
+	["run", "POST /v1/:account/:gateway/:provider/:endpoint{.+}"],
+	["run", "GET /autorag/rags"],
+	["run", "POST /autorag/rags/:name/:search{search|ai-search}"],
+];
+
+/** The fewest groups that give the permission. */
+const ENOUGH: Readonly<Record<Exclude<Needed, "none" | "operator">, string>> = {
+	read: "Workers AI Metadata Read",
+	run: "Workers AI Run",
+	write: "Workers AI Write",
+	"tokens-read": "Account API Tokens Read",
+	"tokens-write": "Account API Tokens Write",
+	token: "Workers AI Run",
+};
+
+/** All groups but those that give the permission. */
+const WEAK: Readonly<Record<Exclude<Needed, "none" | "token">, readonly string[]>> = {
+	read: ["Workers AI Run", "Account API Tokens Read", "Account API Tokens Write"],
+	run: ["Workers AI Metadata Read", "Account API Tokens Read", "Account API Tokens Write"],
+	write: [
+		"Workers AI Read",
+		"Workers AI Run",
+		"Workers AI Metadata Read",
+		"Account API Tokens Read",
+		"Account API Tokens Write",
+	],
+	"tokens-read": ["Workers AI Read", "Workers AI Write", "Workers AI Run", "Workers AI Metadata Read"],
+	"tokens-write": [
+		"Workers AI Read",
+		"Workers AI Write",
+		"Workers AI Run",
+		"Workers AI Metadata Read",
+		"Account API Tokens Read",
+	],
+	operator: ["Workers AI Write", "Account API Tokens Write"],
+};
+
+const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
+
+const REFUSAL: Readonly<Record<Format, (status: number, message: string) => object>> = {
+	v4: (_, message) => ({ result: null, success: false, errors: [{ code: 10000, message }], messages: [] }),
+	openai: (status, message) => ({
+		result: null,
+		success: false,
+		errors: [{ code: 10000, message }],
+		messages: [],
+		error: {
+			message,
+			type: status === 401 ? "authentication_error" : "permission_error",
+			param: null,
+			code: status === 401 ? "invalid_api_key" : null,
+		},
+	}),
+	anthropic: (status, message) => ({
+		type: "error",
+		error: { type: status === 401 ? "authentication_error" : "permission_error", message },
+		request_id: expect.stringMatching(/^[\w-]{36}$/),
+	}),
+	gemini: (code, message) => ({
+		error: { code, message, status: code === 401 ? "UNAUTHENTICATED" : "PERMISSION_DENIED" },
+	}),
+};
+
+const NO_PERMISSION = expect.stringMatching(/^Authentication error: the token needs the permission group /);
+
+describe("every route", () => {
+	const { account, app, ask, give } = closedGateway();
+	const weak = new Map<Needed, string>();
+	const enough = new Map<Needed, string>([["operator", ADMIN]]);
+	beforeAll(async () => {
+		for (const [needed, groups] of Object.entries(WEAK)) weak.set(needed as Needed, await give(groups));
+		for (const [needed, group] of Object.entries(ENOUGH)) enough.set(needed as Needed, await give([group]));
+	});
+
+	/** The path of a route's pattern. */
+	const concrete = (path: string, model = MODEL): string =>
+		path
+			.replace(":account", account)
+			.replace(":model{.+}", model)
+			.replace(/:\w+\{(?:\.\+)?\}/g, "x")
+			.replace(/:\w+\{([\w-]+)[^}]*\}/g, "$1")
+			.replace(/:\w+(?:\{[^}]+\})?/g, "x");
+
+	const send = (
+		route: string,
+		token: string | undefined,
+		{ body = {}, account: other }: { body?: RequestInit; account?: string } = {},
+	): Promise<Response> => {
+		const [method = "", path = ""] = route.split(" ");
+		const isSocket = route.startsWith("GET /client") && path.endsWith("/run/:model{.+}");
+		const gemini = path.includes("/v1beta/") && method === "POST";
+		const model = isSocket ? "@cf/deepgram/flux" : gemini ? `${MODEL}:generateContent` : MODEL;
+		const init = method === "GET" ? {} : body;
+		const headers = { ...init.headers, ...(isSocket && !other && { upgrade: "websocket" }) };
+		const url = concrete(path, model).replace(account, other ?? account);
+		return ask(`http://gateway${url}`, token, { ...init, method, headers });
+	};
+
+	const expectRefusal = async (response: Response, format: Format, status: number, message: unknown) => {
+		expect(await response.json()).toEqual(REFUSAL[format](status, message as string));
+		expect(response.status).toBe(status);
+	};
+
+	const described = (routes: readonly { method: string; path: string; permission: string }[]): string[] =>
+		routes.map(({ method, path, permission }) => `${permission}: ${method} ${path}`).sort();
+	const expected = (rows: readonly Row[]): string[] =>
+		rows.map(([needed, route]) => `${needed}: ${route}`).sort();
+
+	it("is listed here with its permission", () => {
+		expect(described(ROUTES)).toEqual(expected(ROWS));
+		expect(described(wireRoutes)).toEqual(expected(WIRE));
+	});
+
+	it("has a summary and a tag, and only a route that runs a model is verified by admission", () => {
+		for (const { method, path, summary, tag, lazy, permission } of [...ROUTES, ...wireRoutes]) {
+			expect(summary, `${method} ${path}`).toMatch(/^[A-Z]/);
+			expect(tag, `${method} ${path}`).toMatch(/^[A-Z]/);
+			if (lazy) expect(permission, `${method} ${path}`).toBe("run");
+		}
+	});
+
+	it("is declared: no other handler is mounted", () => {
+		const { services } = closedGateway();
+		const mounted = (routes: { method: string; path: string }[]): string[] =>
+			[...new Set(routes.map(({ method, path }) => `${method} ${path}`))].sort();
+		const declared = (routes: typeof ROUTES): string[] =>
+			routes.flatMap(({ method, path }) => [`${method} ${path}`, `ALL ${path}`]);
+		// HEAD, which Hono routes as GET.
+		const heads = ["/", "/v1", "/client/v4/accounts/:account/ai", "/client/v4/accounts/:account/ai/v1"];
+		const unknown = UNKNOWN_PATHS.map(({ path }) => `ALL ${path.replace(/^\*$/, "/*")}`);
+		expect(mounted(app.routes)).toEqual(
+			[...new Set([...heads.map((path) => `GET ${path}`), ...declared(ROUTES), ...unknown])].sort(),
+		);
+		expect(mounted(wireOf(services).routes)).toEqual(
+			[...new Set([...declared(wireRoutes), "ALL /*"])].sort(),
+		);
+	});
+
+	it.each(ROWS)("needs the permission %s: %s", async (needed, route, format = "v4") => {
+		if (needed === "none") {
+			expect((await send(route, undefined)).status).toBe(200);
+			return;
+		}
+		for (const body of [{}, { body: "{" }, json("", { model: MODEL }), json("", [])]) {
+			const unauthorized = "Authentication error";
+			await expectRefusal(await send(route, undefined, { body }), format, 401, unauthorized);
+			await expectRefusal(await send(route, "sk-no-token", { body }), format, 401, unauthorized);
+			const invented = await send(route, newTokenText(account), { body });
+			if (needed === "operator") {
+				const message = "Authentication error: only the operator's token sees all accounts";
+				await expectRefusal(invented, format, 403, message);
+				await expectRefusal(await send(route, weak.get(needed), { body }), format, 403, message);
+				continue;
+			}
+			await expectRefusal(invented, format, 401, unauthorized);
+			if (route.includes(":account"))
+				await expectRefusal(
+					await send(route, newTokenText("other"), { body }),
+					format,
+					403,
+					"Authentication error: the token is for another account",
+				);
+			if (needed === "token") continue;
+			await expectRefusal(await send(route, weak.get(needed), { body }), format, 403, NO_PERMISSION);
+		}
+	});
+
+	it.each(ROWS.filter(([needed]) => needed !== "none"))("is open with %s: %s", async (needed, route) => {
+		const [method = "", path = ""] = route.split(" ");
+		// Not a websocket, which a route for one refuses with 405.
+		const url = `http://gateway${concrete(path)}`;
+		const body = method === "GET" ? { method } : json(method, {});
+		const { status } = await ask(url, enough.get(needed), body);
+		expect([200, 400, 404, 405, 426]).toContain(status);
+	});
+
+	it.each(WIRE)("of the binding's wire needs the permission %s: %s", async (needed, route) => {
+		const [method = "", path = ""] = route.split(" ");
+		const carry = (token: string | undefined): Promise<Response> => {
+			const headers = { "x-forwarded": `https://workers-binding.ai${concrete(path)}?version=3` };
+			return ask("/ai/run/proxy", token, { method, headers, ...(method !== "GET" && { body: "{}" }) });
+		};
+		expect((await carry(undefined)).status).toBe(401);
+		expect((await carry(newTokenText(account))).status).toBe(401);
+		expect((await carry(weak.get(needed))).status).toBe(403);
+		expect([200, 400, 404, 405]).toContain((await carry(enough.get(needed))).status);
+	});
+});
+
+describe("a path without a route", () => {
+	const { account, ask } = closedGateway();
+	const ai = `/client/v4/accounts/${account}/ai`;
+
+	it.each([
+		["/nothing", "v4"],
+		["/client/v4", "v4"],
+		[`${ai}/nothing`, "v4"],
+		[`/v1/nothing`, "v4"],
+		[`${ai}/v1`, "openai"],
+		[`${ai}/v1/nothing`, "openai"],
+		["/v1beta/nothing", "gemini"],
+		[`${ai}/v1beta`, "gemini"],
+	] as const)("%s is refused as %s", async (path, format) => {
+		const refused = await ask(`http://gateway${path}`);
+		expect(refused.status).toBe(401);
+		expect(await refused.json()).toEqual(REFUSAL[format](401, "Authentication error"));
+		for (const method of ["GET", "PATCH"]) {
+			const response = await ask(`http://gateway${path}`, ADMIN, { method });
+			expect(response.status).toBe(format === "gemini" ? 404 : 400);
+			const { errors, error } = await response.json<{ errors?: unknown; error?: { message: string } }>();
+			if (format !== "gemini") expect(errors).toEqual([{ code: 7000, message: "No route for that URI" }]);
+			expect(error?.message).toBe(format === "v4" ? undefined : "No route for that URI");
+		}
+	});
+});
