@@ -1,7 +1,7 @@
 /** The rates of `toMarkdown` and of the routes that count tokens, at every entry point. */
 import { describe, expect, it } from "vitest";
 import { newTokenText } from "../../src/accounts/token-text.ts";
-import { binding } from "../../src/surfaces/binding/binding.ts";
+import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import { ToMarkdownService } from "../../src/surfaces/markdown.ts";
 import { ADMIN, type ClosedGateway, closedGateway, failureOf, json } from "../http/access.ts";
 
@@ -21,7 +21,7 @@ const gateway = (LIMITS: object = LIMITED): ClosedGateway =>
 
 const wire = ({ services, account }: ClosedGateway): Promise<Response> =>
 	Promise.resolve(
-		binding(services).fetch(
+		wireOf(services).fetch(
 			new Request("https://workers-binding.ai/to-everything/markdown/transformer", {
 				...json("POST", { files: [{ name: "a.csv", mimeType: "text/csv", data: btoa("a,b") }] }),
 			}),

@@ -240,7 +240,7 @@ describe("every route", () => {
 		expect(described(wireRoutes)).toEqual(expected(WIRE));
 	});
 
-	it("has a summary and a tag, and only a route that runs a model is verified by admission", () => {
+	it("has a summary and a tag, and is lazy only where it needs the permission to run", () => {
 		for (const { method, path, summary, tag, lazy, permission } of [...ROUTES, ...wireRoutes]) {
 			expect(summary, `${method} ${path}`).toMatch(/^[A-Z]/);
 			expect(tag, `${method} ${path}`).toMatch(/^[A-Z]/);
@@ -314,6 +314,54 @@ describe("every route", () => {
 		expect((await carry(weak.get(needed))).status).toBe(403);
 		expect([200, 400, 404, 405]).toContain((await carry(enough.get(needed))).status);
 	});
+});
+
+describe("a path", () => {
+	const { account, ask } = closedGateway();
+	const ai = `/client/v4/accounts/${account}/ai`;
+	const tokens = `/client/v4/accounts/${account}/tokens`;
+
+	it.each([
+		// The pattern `/tokens/:token` fits, too, and comes later.
+		["DELETE", `${tokens}/verify`, "v4"],
+		["PATCH", `${ai}/models/search`, "v4"],
+		["HEAD", `${ai}/tomarkdown`, undefined],
+		["POST", "/health", "v4"],
+		["POST", "/client/v4/accounts", "v4"],
+		["GET", "/v1/chat/completions", "openai"],
+		["GET", `${ai}/v1/chat/completions`, "openai"],
+		["PUT", "/v1/v1/messages", "anthropic"],
+		["DELETE", "/v1beta/models", "gemini"],
+		["GET", `${ai}/run`, "v4"],
+		["GET", `/v1/${account}/mine`, "v4"],
+	])(
+		"has not the method %s: %s, which is refused before the token is verified",
+		async (method, path, format) => {
+			const response = await ask(`http://gateway${path}`, newTokenText(account), { method });
+			expect(response.status).toBe(405);
+			const text = await response.text();
+			if (format === undefined) return expect(text).toBe("");
+			const body: { errors?: unknown; error?: { message: string }; type?: string } = JSON.parse(text);
+			const message = `${method} not supported for requested URI.`;
+			if (format === "v4" || format === "openai") expect(body.errors).toEqual([{ code: 7001, message }]);
+			expect(body.error?.message).toBe(format === "v4" ? undefined : message);
+			expect(body.type).toBe(format === "anthropic" ? "error" : undefined);
+		},
+	);
+
+	it("answers HEAD as GET without the body", async () => {
+		const response = await ask(`http://gateway${ai}/models/search`, ADMIN, { method: "HEAD" });
+		expect(response.status).toBe(200);
+		expect(await response.text()).toBe("");
+	});
+
+	it.each(["@cf/meta/llama-3.1-8b-instruct-fp8", "@cf%2Fmeta%2Fllama-3.1-8b-instruct-fp8"])(
+		"may have the model's id encoded: %s",
+		async (model) => {
+			const response = await ask(`http://gateway${ai}/v1/models/${model}`, ADMIN);
+			expect(await response.json()).toMatchObject({ id: MODEL });
+		},
+	);
 });
 
 describe("a path without a route", () => {
