@@ -21,14 +21,20 @@ export const AREAS: Readonly<Record<string, Area>> = {
 	authentication: {
 		sources: [
 			"src/http/authenticate.ts",
-			"src/http/permissions.ts",
+			"src/http/credentials.ts",
+			"src/http/mount-routes.ts",
 			"src/http/verified-tokens.ts",
 			"src/accounts/token-*.ts",
 			"src/accounts/durable/bearer.ts",
 			"src/accounts/durable/token-table.ts",
 			"src/accounts/durable/tokens.ts",
 		],
-		tests: ["test/http/*.test.ts", "test/accounts/durable/*.test.ts", "test/surfaces/accounts/*.test.ts"],
+		tests: [
+			"test/http/*.test.ts",
+			"test/accounts/durable/*.test.ts",
+			"test/surfaces/accounts/*.test.ts",
+			"test/surfaces/routes.test.ts",
+		],
 	},
 	dispatch: {
 		sources: ["src/pipeline/dispatch.ts", "src/pipeline/dispatch/**/*.ts"],

@@ -34,5 +34,5 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 	],
 	"src/pipeline/aliases.ts": ["test/surfaces/accounts/aliases.test.ts"],
 	"src/pipeline/weighted-choice.ts": ["test/pipeline/route.test.ts"],
-	"src/pipeline/parse.ts": ["test/surfaces/rest.test.ts"],
+	"src/pipeline/parse.ts": ["test/surfaces/rest/run.test.ts"],
 };

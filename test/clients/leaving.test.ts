@@ -1,7 +1,7 @@
 /**
  * Callers who leave, over real sockets: the engine's connection must close with theirs. Before the first byte of an
  * answer workerd by itself does not notice that a caller has left (its `request.signal` does not fire then); what the
- * signal stops is tested in test/surfaces/rest.test.ts.
+ * signal stops is tested in test/surfaces/rest/run.test.ts.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../../src/app.ts";
 import {
 	BASE,
 	completion,
@@ -12,8 +12,8 @@ import {
 	testGateway,
 	upstream,
 	usage,
-} from "../gateway.ts";
-import { closedGateway } from "../http/access.ts";
+} from "../../gateway.ts";
+import { closedGateway } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const KIMI = "@cf/moonshotai/kimi-k2.6";

@@ -1,8 +1,8 @@
 /** The routes of Anthropic's Messages: who may come in, what is refused, and how tokens are counted. */
 import { describe, expect, it } from "vitest";
-import { newTokenText } from "../../src/accounts/token-text.ts";
-import { testGateway } from "../gateway.ts";
-import { ADMIN, closedGateway, failureOf, json } from "./access.ts";
+import { newTokenText } from "../../../src/accounts/token-text.ts";
+import { testGateway } from "../../gateway.ts";
+import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MESSAGES = [{ role: "user", content: "Reply with exactly: Your name is Alice." }];
