@@ -10,7 +10,7 @@ export interface Times {
 }
 
 /** An engine that is silent for so long is given up. */
-const SILENCE_MS = 1_500;
+export const SILENCE_MS = 1_500;
 /** Of `hold_ms`: all calls of a request together. What takes longer than `hold_ms` is billed as reserved. */
 const TOTAL_SHARE = 0.7;
 const RETRIES = { attempts: 2, base_ms: 20, max_ms: 100 };

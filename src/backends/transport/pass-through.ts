@@ -23,11 +23,16 @@ import {
 	MAX_EVENT_BYTES,
 	type Relayed,
 } from "./relay.ts";
-import { type Call, failureOfCut, failureOfSize } from "./upstream-failure.ts";
+import { type Call, failureOfCut, failureOfShape, failureOfSize } from "./upstream-failure.ts";
 
 const LOOK_EVERY_MS = 100;
 /** Each open stream holds so much for the look that waits. */
 const SHORT_LOOK_BYTES = 4 * 1024;
+/**
+ * Most bytes of comments before the first event. The branch to the caller keeps them until the stream begins, and the
+ * runtime cannot drop them: an engine that sends more has failed.
+ */
+const MAX_EARLY_BYTES = 1024 * 1024;
 /** Where more than that has gathered: some hundred events. */
 const LONG_LOOK_BYTES = 64 * 1024;
 const NOTHING = new Uint8Array();
@@ -112,6 +117,7 @@ class Onlooker {
 	readonly #watch: EventReader;
 	readonly #splitter: EventSplitter;
 	#begun = false;
+	#earlyBytes = 0;
 	#mayHaveMore = false;
 	/** Nothing more comes, because the connection broke where there is a `cut`. */
 	#over: { cut?: unknown } | undefined;
@@ -214,6 +220,8 @@ class Onlooker {
 		const { bytes, ends } = this.#splitter.push(chunk);
 		if (ends.length > 1 && this.#watch.seeTogether?.(bytes, ends.length)) this.#begun = true;
 		else this.#seeEach(bytes, ends);
+		if (!this.#begun && this.#earlyBytes > MAX_EARLY_BYTES)
+			this.#failure ??= failureOfShape(this.#call, "a chat stream: it sent comments alone");
 		if (this.#splitter.heldBytes > MAX_EVENT_BYTES)
 			this.#failure ??= failureOfSize(this.#call, "an event", MAX_EVENT_BYTES);
 	}
@@ -226,6 +234,7 @@ class Onlooker {
 			if (this.#failure) return;
 			// A comment is no beginning.
 			this.#begun ||= this.#watch.sawEvent;
+			if (!this.#begun) this.#earlyBytes += end - from;
 			from = end;
 			if (this.#watch.done) return;
 		}

@@ -15,7 +15,7 @@ export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
 	return { task: "text-generation", input };
 }
 
-type ChatReply =
+export type ChatReply =
 	| { kind: "value"; input: ChatInput; completion: ChatCompletion }
 	/** `asIs`: it has its last words already. */
 	| { kind: "stream"; input: ChatInput; events: ReadableStream<Uint8Array>; asIs?: true };

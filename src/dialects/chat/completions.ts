@@ -84,6 +84,7 @@ function onlyPrompt(prompt: Inputs["prompt"]): string {
 	if (typeof prompt === "string") return prompt;
 	const [first, ...more] = prompt;
 	if (typeof first === "string" && more.length === 0) return first;
+	if (prompt.length === 0) throw invalidInput("prompt must be text: the array is empty");
 	throw invalidInput(
 		typeof first === "string"
 			? "prompt: several prompts in one request are not supported"

@@ -5,6 +5,7 @@ import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-g
 import { present } from "../fields.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
 import { invalidInput } from "./errors.ts";
+import { SentToolCall } from "./tool-schemas.ts";
 import { type ToolTurns, toolTurns } from "./tool-turns.ts";
 
 /** A part of any kind, as OpenAI merges them; which fields must be there depends on its type. */
@@ -37,7 +38,7 @@ export const ThinkingBlocks = z.array(
 /** Fields of a message that concern tools. Not in the native schemas, which allow further fields. */
 export const toolFields = {
 	name: z.string().nullish(),
-	tool_calls: z.array(z.unknown()).nullish(),
+	tool_calls: z.array(SentToolCall).nullish(),
 	tool_call_id: z.string().nullish(),
 };
 

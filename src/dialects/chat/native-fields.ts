@@ -36,7 +36,9 @@ export interface NativeInputs {
 	repetition_penalty?: number | undefined;
 	frequency_penalty?: number | undefined;
 	presence_penalty?: number | undefined;
-	response_format?: { type: "json_object" | "json_schema"; json_schema?: unknown } | undefined;
+	response_format?:
+		| { type: "json_object" | "json_schema"; json_schema?: unknown; schema?: unknown }
+		| undefined;
 	guided_json?: Record<string, unknown> | undefined;
 	image?: string | SentBytes | undefined;
 	tools?: unknown[] | undefined;
@@ -44,7 +46,7 @@ export interface NativeInputs {
 }
 
 export function nativeSchema(model: Model, shape: NativeChat, strict: boolean): z.ZodType<NativeInputs> {
-	const common = { ...samplingFields(model, shape.ranges), ...extraFields(model, shape) };
+	const common = { ...samplingFields(model, shape.ranges), ...extraFields(model, shape, strict) };
 	const text = z.string().min(1);
 	const prompt = shape.content === "text" ? text.max(LEGACY_TEXT_CHARACTERS) : text;
 	const messages = z.array(z.object(messageFields(shape, strict)));
@@ -108,13 +110,15 @@ const NativeFormat = z.object({
 	type: z.enum(["json_object", "json_schema"]),
 	json_schema: z.unknown().optional(),
 });
+/** llama.cpp takes a schema beside `json_object`. The product ignores it. */
+const LenientNativeFormat = NativeFormat.extend({ schema: z.looseObject({}).nullish() });
 
-function extraFields(model: Model, { responseFormat, guidedJson, image }: NativeChat) {
+function extraFields(model: Model, { responseFormat, guidedJson, image }: NativeChat, strict: boolean) {
 	const fields = fieldsOf(
 		model,
 		{
 			raw: defaulted(model, "raw", z.boolean()),
-			response_format: NativeFormat,
+			response_format: strict ? NativeFormat : LenientNativeFormat,
 			guided_json: z.record(z.string(), z.unknown()),
 			image: z.union([z.string(), ByteArray]),
 		},

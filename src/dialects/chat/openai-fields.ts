@@ -52,14 +52,19 @@ export const PlainMessage = skipAbsent(
 const named = (sent: unknown): unknown =>
 	isRecord(sent) && !("name" in sent) && !("schema" in sent) ? { name: SCHEMA_NAME, schema: sent } : sent;
 
-const ResponseFormat = z.discriminatedUnion("type", [
-	z.object({ type: z.literal("text") }),
-	z.object({ type: z.literal("json_object") }),
-	z.object({
-		type: z.literal("json_schema"),
-		json_schema: z.preprocess(named, z.looseObject({ name: z.string() })),
-	}),
-]);
+const responseFormat = <JsonObject extends z.core.$ZodTypeDiscriminable>(jsonObject: JsonObject) =>
+	z.discriminatedUnion("type", [
+		z.object({ type: z.literal("text") }),
+		jsonObject,
+		z.object({
+			type: z.literal("json_schema"),
+			json_schema: z.preprocess(named, z.looseObject({ name: z.string() })),
+		}),
+	]);
+const JsonObject = z.object({ type: z.literal("json_object") });
+const ResponseFormat = responseFormat(JsonObject);
+/** llama.cpp takes a schema here. The product's schema does not have it. */
+const LenientResponseFormat = responseFormat(JsonObject.extend({ schema: z.looseObject({}).nullish() }));
 
 /** On the OpenAI routes callers of native models send a bare schema, as those models' own schemas have it. */
 export const AnyResponseFormat = z.object({
@@ -203,7 +208,8 @@ const prompt = text.min(1);
 
 /** On a model's own route. */
 export const openAiSchema = (model: Model, strict: boolean) => {
-	const fields = { ...openAiFields(model, strict), response_format: ResponseFormat.nullish() };
+	const response_format = (strict ? ResponseFormat : LenientResponseFormat).nullish();
+	const fields = { ...openAiFields(model, strict), response_format };
 	return z.xor([
 		skipAbsent(z.object({ prompt, ...fields })),
 		skipAbsent(z.object({ messages: z.array(OpenAiMessage), ...fields })),

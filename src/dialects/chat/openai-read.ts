@@ -6,6 +6,7 @@ import { perModel, present } from "../fields.ts";
 import { chatCall } from "./call.ts";
 import { invalidInput } from "./errors.ts";
 import { readResponseFormat } from "./json-mode.ts";
+import { withTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
 import { checkLora } from "./native-read.ts";
 import { type Effort, type openAiFields, openAiSchema, PASSED_ON } from "./openai-fields.ts";
@@ -19,7 +20,7 @@ export const openAiReader: Reader = {
 			"prompt" in inputs
 				? [{ role: "user", content: inputs.prompt }]
 				: readMessages(inputs.messages, { contentOptional: false, embeddedImages: false });
-		return chatCall(readOpenAi(inputs, messages));
+		return chatCall(readOpenAi(withTools(inputs), messages));
 	},
 };
 

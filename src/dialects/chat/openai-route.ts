@@ -17,7 +17,7 @@ import { chatCall, chatReply } from "./call.ts";
 import { contentRules } from "./content-rules.ts";
 import { errorFrame } from "./errors.ts";
 import { mayMendCall } from "./forced-call.ts";
-import { functionCallEvents, hasFunctions, withFunctionCall, withTools } from "./legacy-functions.ts";
+import { withTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
 import { messageFields, nativeChatFields } from "./native-fields.ts";
 import { checkLora } from "./native-read.ts";
@@ -29,8 +29,7 @@ import {
 	SharedMessage,
 } from "./openai-fields.ts";
 import { readOpenAi } from "./openai-read.ts";
-import { openAiEvents } from "./openai-stream.ts";
-import { OpenAiCompletion, openAiCompletion } from "./openai-write.ts";
+import { OpenAiCompletion, writeOpenAi } from "./openai-write.ts";
 
 /** Known to this route, not to a model's own. All but `guided_json` go to the engine as they are. */
 const ROUTE_FIELDS = {
@@ -80,15 +79,8 @@ export const openaiChat: Dialect = {
 	writer: {
 		schema: OpenAiCompletion,
 		write(answer, context) {
-			const reply = chatReply(answer, context);
-			const isOlder = hasFunctions(context.inputs);
-			if (reply.kind === "stream") {
-				const ending = asksForUsage(context.inputs) ? "chunk" : "none";
-				const events = reply.asIs ? reply.events : openAiEvents(reply.events, context, ending);
-				return { kind: "events", events: isOlder ? functionCallEvents(events) : events };
-			}
-			const completion = openAiCompletion(reply.completion, context);
-			return { kind: "json", value: isOlder ? withFunctionCall(completion) : completion };
+			const ending = asksForUsage(context.inputs) ? "chunk" : "none";
+			return writeOpenAi(chatReply(answer, context), context, ending);
 		},
 		passesOn: (call, model) =>
 			call.task === "text-generation" && call.input.stream && !mayMendCall(call.input, model)

@@ -3,8 +3,9 @@ import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
-import type { WriteContext, Writer } from "../dialect.ts";
-import { chatReply } from "./call.ts";
+import type { Rendered, WriteContext, Writer } from "../dialect.ts";
+import { type ChatReply, chatReply } from "./call.ts";
+import { functionCallEvents, hasFunctions, withFunctionCall } from "./legacy-functions.ts";
 import { openAiEvents, type UsageEnding } from "./openai-stream.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 import { NativeUsage } from "./usage.ts";
@@ -48,12 +49,20 @@ const endingOf = ({ id }: Model): UsageEnding => (isThirdPartyId(id) ? "chunk" :
 export const openAiWriter: Writer = {
 	schema: OpenAiCompletion,
 	write(answer, context) {
-		const reply = chatReply(answer, context);
-		if (reply.kind === "stream")
-			return { kind: "events", events: openAiEvents(reply.events, context, endingOf(context.model)) };
-		return { kind: "json", value: openAiCompletion(reply.completion, context) };
+		return writeOpenAi(chatReply(answer, context), context, endingOf(context.model));
 	},
 };
+
+/** A call is in the older form where the caller sent `functions`. */
+export function writeOpenAi(reply: ChatReply, context: WriteContext, ending: UsageEnding): Rendered {
+	const isOlder = hasFunctions(context.inputs);
+	if (reply.kind === "stream") {
+		const events = reply.asIs ? reply.events : openAiEvents(reply.events, context, ending);
+		return { kind: "events", events: isOlder ? functionCallEvents(events) : events };
+	}
+	const completion = openAiCompletion(reply.completion, context);
+	return { kind: "json", value: isOlder ? withFunctionCall(completion) : completion };
+}
 
 const VllmCompletion = OpenAiCompletion.extend({ prompt_logprobs: z.unknown() });
 

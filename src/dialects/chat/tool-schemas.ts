@@ -1,5 +1,5 @@
 /**
- * The tools that a model's schema declares, for `models/schema`. They describe, and refuse nothing: the product's
+ * The tools that a model's schema declares, and the calls in a conversation, for `models/schema`. They describe, and refuse nothing: the product's
  * validator does not fail on an unmet alternative below the root of the inputs (github.com/cloudflare/cabidela,
  * `parseSubSchema`), and tools are alternatives. `readTools` refuses what no engine takes (8001), as the product does.
  */
@@ -58,3 +58,19 @@ export const OpenAiTool = z.unknown().meta(
 		["type", "function"],
 	),
 );
+
+const calledFunction = object(
+	{ name: text, arguments: { anyOf: [text, { type: "object" }], description: "JSON text, or an object" } },
+	["name"],
+);
+
+/** A call in an assistant's message: as OpenAI has it, or flat. `tool-turns.ts` refuses any other (8001). */
+export const SentToolCall = z.unknown().meta({
+	type: "object",
+	anyOf: [
+		object({ id: text, type: { type: "string", enum: ["function"] }, function: calledFunction }, [
+			"function",
+		]),
+		calledFunction,
+	],
+});

@@ -125,6 +125,29 @@ describe("a stream that is passed on as it is", () => {
 		expect(engine.deadline.signal.aborted).toBe(false);
 	});
 
+	it("that sends comments alone is let go after 1 MiB of them, and passes on what came before its first event until then", async () => {
+		const endless = upstream();
+		const call = failureOf(endless.begin());
+		const comment = `: ${"x".repeat(4_093)}\n\n`;
+		for (let sent = 0; sent < 300 && endless.isOpen(); sent++) {
+			endless.write(comment);
+			if (sent % 20 === 0) await scheduler.wait(1);
+		}
+		expect(await call).toMatchObject({
+			key: "executionFailed",
+			description:
+				"The backend 'lab' answered with something that is not a chat stream: it sent comments alone",
+		});
+		expect(endless.isOpen()).toBe(false);
+
+		const patient = upstream();
+		for (let sent = 0; sent < 20; sent++) patient.write(comment);
+		patient.write(FINISH + DONE);
+		patient.end();
+		const { events } = await patient.begin();
+		expect(await drain(events)).toEqual({ text: comment.repeat(20) + FINISH + DONE });
+	});
+
 	it("that fails before its first event fails the call, and lets the engine go", async () => {
 		const engine = upstream();
 		engine.write(": comment\n\n");

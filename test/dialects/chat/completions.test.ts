@@ -50,7 +50,7 @@ describe("a completion's request", () => {
 		[{ prompt: ["a", "b"] }, "8001: Invalid input: prompt: several prompts in one request are not supported"],
 		[{ prompt: [1, 2] }, "8001: Invalid input: prompt must be text: tokens are not supported"],
 		[{ prompt: [[1, 2]] }, "8001: Invalid input: prompt must be text: tokens are not supported"],
-		[{ prompt: [] }, "8001: Invalid input: prompt must be text"],
+		[{ prompt: [] }, "8001: Invalid input: prompt must be text: the array is empty"],
 		[{ prompt: "a", best_of: 2 }, "8001: Invalid input: best_of above n is not supported"],
 		[{ prompt: "a", max_tokens: 0 }, "8001: Invalid input: max_tokens must be at least 1"],
 		[{}, "5006: Error: required properties at '/' are 'prompt'"],

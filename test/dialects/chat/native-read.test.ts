@@ -133,6 +133,14 @@ describe("a native chat input", () => {
 		);
 	});
 
+	it("has no pattern for the id of a call where the model's schema does not name the field", () => {
+		const messages = [...hello, { role: "tool", content: "noon", tool_call_id: "a b!" }];
+		for (const asked of [LLAMA, LLAMA_70B])
+			expect(read(asked, { messages }, nativeDialect(asked), true).input.messages[1]).toMatchObject({
+				tool_call_id: "a b!",
+			});
+	});
+
 	it("needs no content strictly either, where the model's schema requires no field of a message", () => {
 		const tool_calls = [toolCall("now", "{}", "call00000")];
 		const messages = [...hello, { role: "assistant", content: null, tool_calls }];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nativeDialect } from "../../../src/dialects/index.ts";
 import { modelSchema } from "../../../src/dialects/schema.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
-import { KIMI, KIMI_CODE, model, read } from "./chat.ts";
+import { KIMI, KIMI_CODE, LLAMA, LLAMA_70B, model, read } from "./chat.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
 const tool = { type: "function", function: { name: "now" } };
@@ -86,11 +86,34 @@ describe("an OpenAI chat input", () => {
 		expect(input.response_format).toEqual({ type: "json_schema", json_schema: { name: "response", schema } });
 	});
 
+	it("takes a schema beside json_object as llama.cpp does, where it is read leniently", () => {
+		const schema = { type: "object", properties: { yes: { type: "boolean" } } };
+		const sent = { messages, response_format: { type: "json_object", schema } };
+		const asSchema = { type: "json_schema", json_schema: { name: "response", schema } };
+		for (const asked of [adHocModel("llama3.2"), KIMI, LLAMA, LLAMA_70B])
+			expect(read(asked, sent).input.response_format).toEqual(asSchema);
+		// The product's schemas have no such field.
+		for (const asked of [KIMI, LLAMA, LLAMA_70B])
+			expect(read(asked, sent, nativeDialect(asked), true).input.response_format).toEqual({
+				type: "json_object",
+			});
+	});
+
+	it("has tools where it sends the older functions", () => {
+		const sent = { messages, functions: [{ name: "now" }], function_call: { name: "now" } };
+		const { passthrough, tools, tool_choice } = read(KIMI, sent).input;
+		expect(tools).toEqual([tool]);
+		expect(tool_choice).toEqual(tool);
+		expect(passthrough).toBeUndefined();
+		expect(() => read(KIMI, { ...sent, tools: [tool] })).toThrowError(
+			"8001: Invalid input: functions: send either functions or tools",
+		);
+	});
+
 	it("has fields that are only passed on", () => {
 		const passthrough = {
 			audio: { voice: "alloy", format: "wav" },
-			function_call: "auto",
-			functions: [{ name: "f" }],
+			functions: [{ name: "f", code: "return 1" }],
 			metadata: { a: "b" },
 			modalities: ["text"],
 			prediction: { type: "content", content: "x" },
@@ -227,12 +250,7 @@ describe("an OpenAI chat input, read strictly", () => {
 	});
 
 	it("is open where it is read leniently", () => {
-		for (const more of [
-			{ reasoning_effort: "xhigh" },
-			{ modalities: ["video"] },
-			{ audio: {} },
-			{ functions: [{}] },
-		])
+		for (const more of [{ reasoning_effort: "xhigh" }, { modalities: ["video"] }, { audio: {} }])
 			expect(read(KIMI, { messages, user: null, ...more }).input.messages).toEqual(messages);
 	});
 
@@ -243,12 +261,13 @@ describe("an OpenAI chat input, read strictly", () => {
 			audio: { voice: { id: "v" }, format: "pcm16" },
 			prediction: { type: "content", content: [{ type: "text", text: "a" }] },
 			web_search_options: { user_location: { type: "approximate", approximate: { city: "Rome" } } },
-			functions: [{ name: "f" }],
 		};
 		const { reasoning_effort, ...passthrough } = declared;
-		expect(read(KIMI, { messages, ...declared }, nativeDialect(KIMI), true).input).toMatchObject({
+		const sent = { messages, ...declared, functions: [{ name: "now" }] };
+		expect(read(KIMI, sent, nativeDialect(KIMI), true).input).toMatchObject({
 			reasoning_effort,
 			passthrough,
+			tools: [tool],
 		});
 	});
 });
@@ -261,6 +280,18 @@ describe("the schema of an OpenAI chat model", () => {
 		const fields = input.oneOf[1]?.properties ?? {};
 		expect(fields).toHaveProperty("temperature.default", 1);
 		expect(fields).not.toHaveProperty("reasoning_effort");
+		expect(fields).toHaveProperty("messages.items.properties.tool_calls.anyOf.0.items.anyOf", [
+			{
+				type: "object",
+				properties: {
+					id: { type: "string" },
+					type: { type: "string", enum: ["function"] },
+					function: expect.objectContaining({ required: ["name"] }),
+				},
+				required: ["function"],
+			},
+			expect.objectContaining({ required: ["name"] }),
+		]);
 		expect(Object.keys(fields)).toEqual(
 			expect.arrayContaining(["messages", "tools", "stream_options", "response_format"]),
 		);

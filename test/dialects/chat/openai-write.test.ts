@@ -39,6 +39,21 @@ describe("a chat completion", () => {
 		);
 	});
 
+	it("has its call in the older form for a caller who sent functions", () => {
+		const called = completion({ content: null, tool_calls: [toolCall("now", "{}")] });
+		const said = {
+			...called,
+			choices: called.choices.map((choice) => ({ ...choice, finish_reason: "tool_calls" })),
+		};
+		const sent = { messages, functions: [{ name: "now" }], function_call: { name: "now" } };
+		const { choices } = value(said, KIMI, sent) as { choices: { message: object }[] };
+		expect(choices[0]).toMatchObject({
+			message: { content: null, function_call: { name: "now", arguments: "{}" } },
+			finish_reason: "function_call",
+		});
+		expect(choices[0]?.message).not.toHaveProperty("tool_calls");
+	});
+
 	it("has what it must have, whatever the engine left out", () => {
 		const bare = {
 			choices: [{ message: { tool_calls: [toolCall("now", "{}")] } }],
