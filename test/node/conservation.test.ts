@@ -105,7 +105,7 @@ describe("an audit", () => {
 
 	it("finds a failure whose engine had answered, unless the gateway had waited for its time", () => {
 		const failed = { outcome: "failed", code: 3007, neurons: 0, input_tokens: 0, output_tokens: 0 };
-		const after =
+		const endedAfter =
 			(ms: number) =>
 			({ heard, ...evidence }: Evidence): Evidence => ({
 				...evidence,
@@ -114,8 +114,8 @@ describe("an audit", () => {
 		const alone = ({ attempts, estimated, outcome, cached_tokens }: Row) =>
 			outcome === "ok" && !estimated && attempts === 1 && cached_tokens === 0;
 		const what = "it was booked as failed, but the engine had answered";
-		expect(found(changed(failed), alone, { change: after(1_400) })).toContain(what);
-		expect(found(changed(failed), alone, { change: after(1_500) })).not.toContain(what);
+		expect(found(changed(failed), alone, { change: endedAfter(1_400) })).toContain(what);
+		expect(found(changed(failed), alone, { change: endedAfter(1_500) })).not.toContain(what);
 	});
 
 	it("finds a request that expired long before the kill", () => {
