@@ -1,4 +1,4 @@
-/** Configuration and the world, as the pipeline takes them. */
+/** Creates the services of the pipeline from the configuration and the bindings. */
 import { waitUntil as keepAlive } from "cloudflare:workers";
 import { createLedgers } from "./accounts/client/accounts.ts";
 import { KnownAccounts } from "./accounts/client/known-accounts.ts";
@@ -12,12 +12,18 @@ import { IsolateHealth } from "./fleet/health.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services } from "./pipeline/services.ts";
+import {
+	analyticsObserver,
+	type ExchangeObserver,
+	ledgerObserver,
+	logObserver,
+} from "./telemetry/exchange-observer.ts";
 import { logFailure } from "./telemetry/log.ts";
 
-/** What a deployment binds, beside its variables. */
+/** Bindings of a deployment, besides its variables. */
 export interface Bindings {
 	ACCOUNT: DurableObjectNamespace<Account>;
-	/** Which accounts exist. */
+	/** The accounts that exist. */
 	DIRECTORY: DurableObjectNamespace<Directory>;
 	/** A dataset of Analytics Engine: src/telemetry/analytics.ts. */
 	ANALYTICS?: AnalyticsEngineDataset;
@@ -27,9 +33,9 @@ export interface Bindings {
 
 const CLASSES: Readonly<Record<string, string>> = { ACCOUNT: "Account", DIRECTORY: "Directory" };
 
-/** The part of the services that the variables decide: what a reload replaces. */
+/** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<Services, "aliases" | "catalog" | "limits" | "publicUrl" | "routing">;
-/** The part that stays: ledgers, the health of the engines, what is under way. */
+/** The services that a reload keeps. */
 export type Persistent = Omit<Services, keyof Configured> & { background: Background };
 
 export const servicesOf = (
@@ -44,7 +50,7 @@ export const servicesOf = (
 	...(publicUrl !== undefined && { publicUrl }),
 });
 
-/** Throws a `ConfigError` where a binding is missing. */
+/** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config, "openFiles">): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
@@ -52,7 +58,7 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
 	const { ACCOUNT, DIRECTORY, FLEET } = bindings;
-	// Deployments whose configuration is older than these classes.
+	// A deployment may have a configuration from before these classes.
 	const missing = Object.entries({ ACCOUNT, DIRECTORY }).filter(([, namespace]) => !namespace);
 	if (missing.length > 0)
 		throw new ConfigError(
@@ -62,25 +68,26 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 			),
 		);
 	const directory = new KnownAccounts({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
+	const ledgers = createLedgers({
+		namespace: ACCOUNT,
+		known: directory,
+		open: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
+		now,
+		waitUntil,
+		wait,
+		log: logFailure,
+	});
 	return {
 		// Called through a closure: workerd's fetch insists on its own `this`.
 		fetch: (input, init) => fetch(input, init),
 		now,
 		uuid: () => crypto.randomUUID(),
 		random: () => Math.random(),
-		log: logFailure,
-		ledgers: createLedgers({
-			namespace: ACCOUNT,
-			known: directory,
-			open: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
-			now,
-			waitUntil,
-			wait,
-			log: logFailure,
-		}),
+		log: logUnreported(logFailure),
+		ledgers,
 		directory,
 		flights: new SingleFlight(),
-		...(bindings.ANALYTICS && { analytics: bindings.ANALYTICS }),
+		observers: observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }),
 		health: new IsolateHealth({
 			now,
 			waitUntil,
@@ -91,3 +98,23 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 		wait,
 	};
 }
+
+/** The log of the surfaces. A failure of an exchange is skipped, because its observers have logged it. */
+export const logUnreported =
+	(log: Services["log"]): Services["log"] =>
+	(error, requestId) => {
+		if (!error.exchange) log(error, requestId);
+	};
+
+/** Every exchange reports to these. */
+export const observersOf = ({
+	ledgers,
+	log,
+	analytics,
+}: Pick<Services, "ledgers" | "log"> & {
+	analytics?: AnalyticsEngineDataset | undefined;
+}): ExchangeObserver[] => [
+	ledgerObserver(ledgers),
+	...(analytics ? [analyticsObserver(analytics)] : []),
+	logObserver(log),
+];

@@ -6,7 +6,7 @@ import { configure } from "../src/config/index.ts";
 import type { Access } from "../src/http/credentials.ts";
 import type { Caller } from "../src/pipeline/request.ts";
 import type { Services } from "../src/pipeline/services.ts";
-import { createPersistent, servicesOf } from "../src/services.ts";
+import { createPersistent, logUnreported, observersOf, servicesOf } from "../src/services.ts";
 
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
@@ -18,7 +18,7 @@ const UNLIMITED = { requests_per_minute: "none" };
 export const OPEN_ACCESS: Access = { allowAnonymous: true, allowedHosts: ["gateway"] };
 
 /** Somebody whom nobody need ask about, at the doors that are told who calls. */
-export const CALLER: Caller = { account: "local", credential: { kind: "operator" }, known: true };
+export const CALLER: Caller = { account: "local", credential: { kind: "operator" }, verified: true };
 
 export interface TestGateway {
 	app: Hono;
@@ -39,14 +39,17 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 	const own = crypto.randomUUID().slice(0, 8);
 	const config = configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } });
 	const services = servicesOf(config, createPersistent(env, config));
+	const ledgers: Services["ledgers"] = { of: (account) => services.ledgers.of(`${account}-${own}`) };
+	// Failures are provoked here; what the log shows is tested in test/telemetry/log.test.ts.
+	const log = () => {};
 	return {
 		...services,
-		ledgers: { of: (account) => services.ledgers.of(`${account}-${own}`) },
+		ledgers,
+		observers: observersOf({ ledgers, log }),
 		now: () => NOW,
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 		random: () => 0,
-		// Failures are provoked here; what the log says of them is test/telemetry/log.test.ts's.
-		log: () => {},
+		log,
 		// A test is no request that could end before its promises.
 		waitUntil: (promise) => void promise.catch(() => {}),
 		...(fetch && { fetch }),
@@ -143,3 +146,12 @@ export function liveEvents(): {
 		cancelled,
 	};
 }
+
+/** The services with some replaced, which the observers then use too. */
+export const replaceServices = (
+	services: Services,
+	replaced: Partial<Pick<Services, "ledgers" | "log">>,
+): Services => {
+	const all = { ...services, ...replaced };
+	return { ...all, log: logUnreported(all.log), observers: observersOf(all) };
+};

@@ -164,6 +164,14 @@ export interface FailedCall {
 	attempt: number;
 }
 
+/** State of the exchange when its request failed. */
+export interface FailedExchange {
+	/** Calls of engines. */
+	attempts: number;
+	/** The account has verified the credential, so the failure may be disclosed to the caller. */
+	credentialVerified: boolean;
+}
+
 /** The Durable Object that failed. For the operator's log: `object` is the name of its SQLite file. */
 export interface FailedObject {
 	account: string;
@@ -178,8 +186,8 @@ export class AiError extends Error {
 	readonly retryAfter: number | undefined;
 	readonly retryable: boolean;
 	readonly upstream: Upstream | undefined;
-	/** Calls of engines before the request failed. Set by the pipeline, which alone counts them. */
-	attempts: number | undefined;
+	/** The request that failed, for the surface that renders the failure. Set when the exchange ends. */
+	exchange: FailedExchange | undefined;
 	/** The call of an engine or of an object that failed, for the log. Set by the code that made the call. */
 	place: FailedCall | FailedObject | undefined;
 

@@ -1,97 +1,98 @@
 /**
- * A circuit breaker: leaves an engine that keeps failing in peace, and finds out soon that it is back.
+ * A circuit breaker: stops calls to an engine that keeps failing, and detects soon that it works again.
  *
- * *closed*: calls go through. *open*: it rests; each rest in a row is twice as long. *probe*: the rest is over, and one
- * call at a time may try; when it begins to answer the circuit is closed again, on trial until an answer was whole.
- * With the longest rest and the longest probe, an engine that is back is asked again within 30 seconds.
+ * *closed*: calls go through. *open*: no calls during a cooldown; each cooldown in a row is twice as long. *half-open*: the
+ * cooldown is over, and one probe at a time is allowed. When the probe starts to answer, the circuit closes; the next failure
+ * opens it again until an answer has been complete. With the longest cooldown and the longest probe, a working engine is
+ * called again within 30 seconds.
  *
- * Pure: time comes in as epoch milliseconds. Evidence from before the circuit changed changes nothing.
+ * Pure: time is an argument, in epoch milliseconds. Results of calls that started before the last change are ignored.
  */
 
-/** Failures in a row that open a closed circuit. */
+/** Consecutive failures that open a closed circuit. */
 const FAILURES_TO_OPEN = 5;
-const FIRST_REST_MS = 5_000;
-const LONGEST_REST_MS = 20_000;
-/** A probe that has not begun to answer for so long no longer keeps others from trying. */
+const FIRST_COOLDOWN_MS = 5_000;
+const LONGEST_COOLDOWN_MS = 20_000;
+/** A probe that has not started to answer within this time no longer blocks the next one. */
 const PROBE_MS = 10_000;
 
-export type CircuitState = "closed" | "probe" | "open";
+export type CircuitState = "closed" | "half-open" | "open";
 
-/** A circuit as others learn of it. */
+/** A circuit in the form in which isolates exchange it. */
 export interface Circuit {
-	/** Epoch milliseconds; 0: never. */
+	/** Epoch milliseconds; 0 if it never opened. */
 	openedAt: number;
-	/** End of the rest. */
-	restsUntil: number;
-	/** Of the latest evidence that it works. */
+	/** End of the cooldown. */
+	cooldownUntil: number;
+	/** Time of the latest successful call. */
 	workedAt: number;
 }
 
 export class Breaker {
 	#failures = 0;
 	#open = false;
-	/** In a row, without a whole answer between them. */
-	#rests = 0;
+	/** Consecutive cooldowns, without a complete answer between them. */
+	#cooldowns = 0;
 	#openedAt = 0;
-	#restsUntil = 0;
+	#cooldownUntil = 0;
 	#workedAt = 0;
 	#probedAt: number | undefined;
 
 	get circuit(): Circuit {
-		return { openedAt: this.#openedAt, restsUntil: this.#restsUntil, workedAt: this.#workedAt };
+		return { openedAt: this.#openedAt, cooldownUntil: this.#cooldownUntil, workedAt: this.#workedAt };
 	}
 
-	standing(now: number): CircuitState {
+	state(now: number): CircuitState {
 		if (!this.#open) return "closed";
-		const probed = this.#probedAt !== undefined && now < this.#probedAt + PROBE_MS;
-		return probed || now < this.#restsUntil ? "open" : "probe";
+		const isProbing = this.#probedAt !== undefined && now < this.#probedAt + PROBE_MS;
+		return isProbing || now < this.#cooldownUntil ? "open" : "half-open";
 	}
 
 	/** A call starts. */
-	ask(now: number): void {
-		if (this.standing(now) === "probe") this.#probedAt = now;
+	start(now: number): void {
+		if (this.state(now) === "half-open") this.#probedAt = now;
 	}
 
-	/** The call that started at `since` has begun to answer. */
+	/** The call that started at `since` has started to answer. */
 	begin(now: number, since: number): void {
 		if (!this.#open || since < this.#openedAt) return;
 		this.#close(now);
 		this.#failures = FAILURES_TO_OPEN - 1;
 	}
 
-	/** It has answered to the end. */
+	/** The answer is complete. */
 	succeed(now: number, since: number): void {
 		if (since < this.#openedAt) return;
 		this.#close(now);
 		this.#failures = 0;
-		this.#rests = 0;
+		this.#cooldowns = 0;
 	}
 
-	/** It has failed; `restMs`: it asked to be left alone for so long. */
-	fail(now: number, since: number, restMs?: number): void {
+	/** The call has failed. `cooldownMs`: the engine's `Retry-After`. */
+	fail(now: number, since: number, cooldownMs?: number): void {
 		if (this.#open) {
-			// A call that was made in spite of the rest says nothing new.
-			const probe = since >= this.#restsUntil;
-			if (probe) this.#rest(now, restMs);
+			// A call that was made during the cooldown shows nothing new.
+			const isProbe = since >= this.#cooldownUntil;
+			if (isProbe) this.#openFor(now, cooldownMs);
 			return;
 		}
 		if (since < this.#openedAt) return;
 		this.#failures++;
-		if (restMs !== undefined || this.#failures >= FAILURES_TO_OPEN) this.#rest(now, restMs);
+		if (cooldownMs !== undefined || this.#failures >= FAILURES_TO_OPEN) this.#openFor(now, cooldownMs);
 	}
 
-	/** It ended without telling anything: its caller left. */
-	leave(since: number): void {
+	/** The caller has cancelled the call: it shows nothing. */
+	cancel(since: number): void {
 		if (this.#probedAt === since) this.#probedAt = undefined;
 	}
 
-	/** What others have seen, where it is newer than what was seen here. */
-	learn({ openedAt, restsUntil, workedAt }: Circuit): void {
+	/** Takes over what other isolates have seen, if it is newer. */
+	learn({ openedAt, cooldownUntil, workedAt }: Circuit): void {
 		if (openedAt > Math.max(this.#workedAt, this.#openedAt, workedAt)) {
 			this.#open = true;
 			this.#openedAt = openedAt;
-			this.#restsUntil = restsUntil;
-			this.#rests = Math.max(this.#rests, 1);
+			this.#cooldownUntil = cooldownUntil;
+			this.#cooldowns = Math.max(this.#cooldowns, 1);
 			this.#probedAt = undefined;
 		} else if (this.#open && workedAt > this.#openedAt) {
 			this.#close(workedAt);
@@ -105,12 +106,12 @@ export class Breaker {
 		this.#workedAt = Math.max(this.#workedAt, now);
 	}
 
-	#rest(now: number, restMs = FIRST_REST_MS * 2 ** this.#rests): void {
+	#openFor(now: number, cooldownMs = FIRST_COOLDOWN_MS * 2 ** this.#cooldowns): void {
 		this.#open = true;
-		this.#rests++;
+		this.#cooldowns++;
 		this.#failures = 0;
 		this.#openedAt = now;
-		this.#restsUntil = now + Math.min(restMs, LONGEST_REST_MS);
+		this.#cooldownUntil = now + Math.min(cooldownMs, LONGEST_COOLDOWN_MS);
 		this.#probedAt = undefined;
 	}
 }

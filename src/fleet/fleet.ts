@@ -1,19 +1,19 @@
 /**
- * The `Fleet` object: what all isolates together know of the engines. One for the deployment.
+ * The `Fleet` object: combines what all isolates know about the engines. One object for the deployment.
  *
- * It keeps nothing on disk: a circuit rests for seconds, and every isolate has its own view, which goes on without this
- * object. No request waits for it (see `health.ts`).
+ * It stores nothing on disk: a cooldown lasts seconds, and every isolate keeps its own view, which works without this object.
+ * No request waits for it (see `health.ts`).
  */
 import { DurableObject } from "cloudflare:workers";
 import { Breaker, type Circuit } from "./breaker.ts";
 
 export const FLEET_NAME = "fleet";
 
-/** What an isolate has seen of one target since it last told. */
-export interface News {
-	/** Names backend, address and model. Holds no secret. */
+/** What an isolate has seen of one target since its last report. */
+export interface HealthReport {
+	/** Backend, address and model. Contains no secret. */
 	key: string;
-	/** In a row, the latest at `failedAt`. */
+	/** Consecutive failures, the latest at `failedAt`. */
 	failures: number;
 	failedAt: number;
 	circuit: Circuit;
@@ -21,20 +21,20 @@ export interface News {
 
 export type View = Record<string, Circuit>;
 
-/** Longer ago than any rest: nothing is told of such a circuit any more. */
+/** Longer than any cooldown: older circuits are forgotten. */
 const FORGET_MS = 5 * 60_000;
 const MAX_TARGETS = 2_000;
 
-/** Pure: the object's memory. */
+/** The object's memory. Pure. */
 export class FleetView {
-	readonly #breakers = new Map<string, { breaker: Breaker; heardAt: number }>();
+	readonly #breakers = new Map<string, { breaker: Breaker; reportedAt: number }>();
 
-	exchange(news: readonly News[], now: number): View {
-		for (const { key, circuit, failures, failedAt } of news.slice(0, MAX_TARGETS)) {
+	exchange(reports: readonly HealthReport[], now: number): View {
+		for (const { key, circuit, failures, failedAt } of reports.slice(0, MAX_TARGETS)) {
 			const breaker = this.#breakers.get(key)?.breaker ?? new Breaker();
-			// Last in the order of the map: the first are those not heard of for longest.
+			// The map is ordered by the time of the last report.
 			this.#breakers.delete(key);
-			this.#breakers.set(key, { breaker, heardAt: now });
+			this.#breakers.set(key, { breaker, reportedAt: now });
 			if (circuit.workedAt > breaker.circuit.openedAt) breaker.succeed(circuit.workedAt, circuit.workedAt);
 			breaker.learn(circuit);
 			if (failedAt > circuit.workedAt) for (let i = 0; i < failures; i++) breaker.fail(failedAt, failedAt);
@@ -44,16 +44,16 @@ export class FleetView {
 	}
 
 	#forget(now: number): void {
-		for (const [key, { heardAt }] of this.#breakers)
-			if (heardAt + FORGET_MS < now || this.#breakers.size > MAX_TARGETS) this.#breakers.delete(key);
+		for (const [key, { reportedAt }] of this.#breakers)
+			if (reportedAt + FORGET_MS < now || this.#breakers.size > MAX_TARGETS) this.#breakers.delete(key);
 	}
 }
 
 export class Fleet extends DurableObject {
 	readonly #view = new FleetView();
 
-	/** Takes an isolate's news, tells it everybody's. */
-	exchange(news: News[]): View {
-		return this.#view.exchange(news, Date.now());
+	/** Takes the reports of one isolate, and returns the view of all. */
+	exchange(reports: HealthReport[]): View {
+		return this.#view.exchange(reports, Date.now());
 	}
 }

@@ -1,83 +1,83 @@
 /**
- * What this isolate knows of the engines: a breaker for each target, fed by its own calls and, seconds late, by those of
- * other isolates through the `Fleet` object.
+ * What this isolate knows about the engines: a circuit breaker for each target, fed by its own calls and, seconds later, by
+ * those of other isolates through the `Fleet` object.
  *
- * The object is told and asked in one call, in the background of some request, at most every `EXCHANGE_MS`. When it
- * cannot be reached the isolate goes on with its own view; what it had heard ends by itself, since every rest has an end.
+ * One call to the object reports and reads, in the background of a request. If the object cannot be reached, the isolate uses
+ * its own view; what it learned before expires, because every cooldown ends.
  */
 import { Breaker, type CircuitState } from "./breaker.ts";
-import type { News, View } from "./fleet.ts";
+import type { HealthReport, View } from "./fleet.ts";
 
-/** The parts of a target that fail together. */
+/** Identifies what fails together. */
 export interface Addressed {
 	backend: string;
 	url: string;
 	model: string;
-	/** The caller made up the model's name: all such names share one circuit, so that nobody can fill the memory. */
+	/** The caller chose the model's name: all such names share one circuit, so that callers cannot fill the memory. */
 	anyModel?: true;
 }
 
 export interface Health {
-	standing(target: Addressed): CircuitState;
-	/** A call of a target starts. Whoever makes it says how it ends, once. */
-	ask(target: Addressed): Trial;
-	/** What this isolate has seen of each replica since its start, for metrics. */
+	/** State of the target's circuit breaker. */
+	circuit(target: Addressed): CircuitState;
+	/** A call of a target starts. Its owner records the outcome, once. */
+	start(target: Addressed): CallOutcome;
+	/** What this isolate has seen of each replica since its start. For metrics. */
 	engines?(): EngineReport[];
 }
 
 export interface EngineReport {
 	backend: string;
-	/** Host of the engine's address; empty of the simulator. */
+	/** Host of the engine's address; empty for the simulator. */
 	replica: string;
-	/** The engine's name of the model; `*` where callers choose it. */
+	/** The engine's name of the model; `*` if callers choose it. */
 	model: string;
 	circuit: CircuitState;
 	requests: number;
 	failures: number;
-	/** Calls that began to answer, and how long that took, together. */
+	/** Calls that started to answer, and the sum of their waiting times. */
 	begun: number;
 	waitedMs: number;
 }
 
-/** Of an address of the configuration, which holds no credentials. */
+/** Host of a configured address. Contains no credentials. */
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? "";
 
-/** One call of a target. What is said after its end is ignored. */
-export interface Trial {
-	/** The answer has begun. */
+/** The outcome of one call. Only the first of `succeed`, `fail` and `cancel` counts. */
+export interface CallOutcome {
+	/** The answer has started. */
 	begin(): void;
-	/** It ended well. */
 	succeed(): void;
-	/** `restMs`: the engine asked to be left alone for so long. */
-	fail(restMs?: number): void;
-	/** Its caller left: nothing was learned. */
-	leave(): void;
+	/** `cooldownMs`: the engine's `Retry-After`. */
+	fail(cooldownMs?: number): void;
+	/** The caller has disconnected: the call shows nothing about the engine's health. */
+	cancel(): void;
 }
 
-/** News wait so long, that more can go with them. */
-const NEWS_MS = 500;
-/** A view older than this is asked for again: well within the first rest of a circuit. */
+/** Delay before a report, so that one call carries several. */
+const REPORT_DELAY_MS = 500;
+/** A view older than this is read again: well within the first cooldown. */
 const VIEW_MS = 2_000;
-/** An exchange that has taken so long belongs to a request that is gone. */
+/** An exchange that takes longer belongs to a request that has ended. */
 const EXCHANGE_MS = 10_000;
 const MAX_TARGETS = 2_000;
 
 export interface HealthWorld {
 	now(): number;
 	waitUntil(promise: Promise<unknown>): void;
-	/** Of the `Fleet` object; absent where there is none. */
-	exchange?(news: News[]): Promise<View>;
+	/** Calls the `Fleet` object. Absent if there is none. */
+	exchange?(reports: HealthReport[]): Promise<View>;
 }
 
 interface Watched {
 	target: Addressed;
 	requests: number;
-	/** All, also those that were told. */
+	/** All failures, including reported ones. */
 	failed: number;
 	begun: number;
 	waitedMs: number;
 	breaker: Breaker;
-	/** Not told yet. */
+	/** Failures that are not reported yet. */
 	failures: number;
 	failedAt: number;
 	changed: boolean;
@@ -88,17 +88,17 @@ export class IsolateHealth implements Health {
 	readonly #watched = new Map<string, Watched>();
 	#exchangedAt = Number.NEGATIVE_INFINITY;
 	#exchangingSince = Number.NEGATIVE_INFINITY;
-	#news = false;
+	#hasNews = false;
 
 	constructor(world: HealthWorld) {
 		this.#world = world;
 	}
 
-	standing(target: Addressed): CircuitState {
-		return this.#watched.get(keyOf(target))?.breaker.standing(this.#world.now()) ?? "closed";
+	circuit(target: Addressed): CircuitState {
+		return this.#watched.get(keyOf(target))?.breaker.state(this.#world.now()) ?? "closed";
 	}
 
-	ask(target: Addressed): Trial {
+	start(target: Addressed): CallOutcome {
 		const { now } = this.#world;
 		const watched = this.#watch(keyOf(target), target);
 		const { breaker } = watched;
@@ -111,7 +111,7 @@ export class IsolateHealth implements Health {
 			watched.begun++;
 			watched.waitedMs += Math.max(0, now() - since);
 		};
-		breaker.ask(since);
+		breaker.start(since);
 		this.#exchange();
 
 		let ended = false;
@@ -132,19 +132,19 @@ export class IsolateHealth implements Health {
 					breaker.succeed(now(), since);
 					watched.failures = 0;
 				}),
-			fail: (restMs) =>
+			fail: (cooldownMs) =>
 				end(() => {
-					breaker.fail(now(), since, restMs);
+					breaker.fail(now(), since, cooldownMs);
 					watched.failures++;
 					watched.failed++;
 					watched.failedAt = now();
 					watched.changed = true;
 				}),
-			leave: () => end(() => breaker.leave(since)),
+			cancel: () => end(() => breaker.cancel(since)),
 		};
 	}
 
-	/** Good news are told only of a circuit that had been open: all others are healthy in everybody's eyes. */
+	/** Recovery is reported only for a circuit that had been open: all others are healthy in every view. */
 	#note(watched: Watched, learn: () => void): void {
 		const { breaker } = watched;
 		const before = breaker.circuit;
@@ -154,7 +154,7 @@ export class IsolateHealth implements Health {
 		const closed =
 			before.workedAt <= before.openedAt && after.workedAt > after.openedAt && after.openedAt > 0;
 		watched.changed ||= reopened || closed;
-		this.#news ||= watched.changed;
+		this.#hasNews ||= watched.changed;
 		this.#exchange();
 	}
 
@@ -165,7 +165,7 @@ export class IsolateHealth implements Health {
 				backend: target.backend,
 				replica: hostOf(target.url),
 				model: target.anyModel ? "*" : target.model,
-				circuit: breaker.standing(at),
+				circuit: breaker.state(at),
 				requests,
 				failures: failed,
 				begun,
@@ -176,7 +176,7 @@ export class IsolateHealth implements Health {
 
 	#watch(key: string, target: Addressed = addressedBy(key)): Watched {
 		const known = this.#watched.get(key);
-		// Last in the order of the map: the first are those not used for longest.
+		// The map is ordered by the time of the last use.
 		if (known) this.#watched.delete(key);
 		else if (this.#watched.size >= MAX_TARGETS) this.#forgetOne();
 		const watched = known ?? {
@@ -194,12 +194,12 @@ export class IsolateHealth implements Health {
 		return watched;
 	}
 
-	/** An open circuit is what is worth knowing: it goes only where all are. */
+	/** Prefers closed circuits: an open one is worth remembering. */
 	#forgetOne(): void {
 		const at = this.#world.now();
 		let [forgotten] = this.#watched.keys();
 		for (const [key, { breaker }] of this.#watched)
-			if (breaker.standing(at) === "closed") {
+			if (breaker.state(at) === "closed") {
 				forgotten = key;
 				break;
 			}
@@ -210,30 +210,30 @@ export class IsolateHealth implements Health {
 		const { exchange, now, waitUntil } = this.#world;
 		const at = now();
 		const age = at - this.#exchangedAt;
-		const due = this.#news ? age >= NEWS_MS : age >= VIEW_MS;
+		const due = this.#hasNews ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
 		if (!exchange || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
 		this.#exchangingSince = at;
-		const news = [...this.#watched]
+		const reports = [...this.#watched]
 			.filter(([, { changed }]) => changed)
 			.map(
-				([key, { breaker, failures, failedAt }]): News => ({
+				([key, { breaker, failures, failedAt }]): HealthReport => ({
 					key,
 					failures,
 					failedAt,
 					circuit: breaker.circuit,
 				}),
 			);
-		this.#news = false;
+		this.#hasNews = false;
 		for (const watched of this.#watched.values()) {
 			watched.changed = false;
 			watched.failures = 0;
 		}
-		// Whatever goes wrong with the object, be it at once, is no concern of the request's.
-		const exchanged = (async () => exchange(news))();
+		// A failure of the object, even a synchronous one, must not fail the request.
+		const exchanged = (async () => exchange(reports))();
 		waitUntil(
 			exchanged.then(
 				(view) => this.#learn(view),
-				// The next exchange has news of its own; this one's are a few failures that nobody else hears of.
+				// These reports are lost for the other isolates; the next exchange has new ones.
 				() => this.#over(),
 			),
 		);
@@ -256,7 +256,7 @@ export class IsolateHealth implements Health {
 const keyOf = ({ backend, url, model, anyModel }: Addressed): string =>
 	anyModel ? `${backend} ${url}` : `${backend} ${url} ${model}`;
 
-/** Of a key that another isolate told. */
+/** Parses a key that another isolate reported. */
 function addressedBy(key: string): Addressed {
 	const [backend = "", url = "", ...model] = key.split(" ");
 	return model.length > 0

@@ -55,11 +55,11 @@ export class Authenticator implements Authentication {
 		const { bearer, caller } = identity;
 		if (permission === "operator" && bearer?.credential.kind !== "operator")
 			throw new AiError("forbidden", "Authentication error: only the operator's token sees all accounts");
-		if (!caller || caller.known || !isOfTokens(permission)) return identity;
+		if (!caller || caller.verified || !isOfTokens(permission)) return identity;
 		if (!lazy) return { ...identity, caller: await verifyCaller(caller, permission, this.#world.ledgers) };
 		if (isSmallJson(request)) return identity;
 		await this.#verified.verify(caller.account, caller.credential);
-		return { ...identity, caller: { ...caller, known: true } };
+		return { ...identity, caller: { ...caller, verified: true } };
 	}
 
 	/** The account for a path that names none: the token's; for the operator the only one, if there is one. */
@@ -82,9 +82,9 @@ export async function verifyCaller(
 	permission: RoutePermission,
 	ledgers: Ledgers,
 ): Promise<Caller> {
-	if (caller.known || !isOfTokens(permission)) return caller;
+	if (caller.verified || !isOfTokens(permission)) return caller;
 	await ledgers.of(caller.account).verify(caller.credential, permission);
-	return { ...caller, known: true };
+	return { ...caller, verified: true };
 }
 
 /** A permission that the account's object verifies before the handler runs. */
@@ -99,5 +99,5 @@ function callerFrom({ account: own, credential }: Bearer, account: string, path:
 		);
 	if (own !== undefined && own !== account)
 		throw new AiError("forbidden", "Authentication error: the token is for another account");
-	return { account, credential, ...(credential.kind === "operator" && { known: true }) };
+	return { account, credential, ...(credential.kind === "operator" && { verified: true }) };
 }

@@ -47,10 +47,10 @@ export function failureEnvelope(error: AiError, requestId: string, extra: object
 	);
 }
 
-export function failureHeaders({ retryAfter, upstream, attempts }: AiError, requestId: string): Headers {
+export function failureHeaders({ retryAfter, upstream, exchange }: AiError, requestId: string): Headers {
 	const headers = new Headers({ [REQUEST_ID]: requestId });
 	if (upstream) headers.set("x-ganglion-backend", upstream.backend);
-	if (attempts) headers.set("x-ganglion-attempts", String(attempts));
+	if (exchange?.attempts) headers.set("x-ganglion-attempts", String(exchange.attempts));
 	if (retryAfter !== undefined) headers.set("retry-after", String(Math.ceil(retryAfter)));
 	return headers;
 }

@@ -98,7 +98,8 @@ async function refuse(c: Context, entrance: Route | UnknownPaths, world: RouteWo
  */
 async function disclosable(thrown: unknown, caller: Caller | undefined, ledgers: Ledgers): Promise<AiError> {
 	const error = toAiError(thrown);
-	if (!caller || caller.known || ABOUT_THE_CREDENTIAL.has(error.key)) return error;
+	if (!caller || caller.verified || error.exchange?.credentialVerified || ABOUT_THE_CREDENTIAL.has(error.key))
+		return error;
 	try {
 		await ledgers.of(caller.account).verify(caller.credential, "run");
 		return error;

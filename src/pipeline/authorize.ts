@@ -1,4 +1,4 @@
-/** The model a caller named, or the reason why not. */
+/** Finds the model with an id, or the reason why it cannot be used. */
 
 import { AiError } from "../core/errors.ts";
 import { authorOf } from "../models/catalog.ts";
@@ -10,23 +10,26 @@ import {
 	unservedTask,
 } from "../models/third-party.ts";
 import { PROVIDERS } from "../providers/providers.ts";
+import type { Routed } from "./plan.ts";
 import type { Services } from "./services.ts";
 
 export type AuthorizeServices = Pick<Services, "catalog" | "routing" | "now">;
 
-/** A model that has ended runs where a route names it: the operator serves it, whatever the product does. */
-export function authorize(id: string, services: AuthorizeServices): Model {
+/** A deprecated model runs if a route names it: the operator serves it, whatever the product does. */
+export function authorize(
+	id: string,
+	routed: Routed | undefined,
+	{ catalog, now }: Pick<AuthorizeServices, "catalog" | "now">,
+): Model {
 	// Half of a surrogate pair cannot be sent to an engine, nor back in a header.
 	if (!id.isWellFormed()) throw new AiError("noSuchModel", `No such model ${id.toWellFormed()} or task`);
-	const { catalog, routing } = services;
-	const served = routing.find(id);
 	const model = catalog.find(id);
 	if (!model) {
-		if (served?.named && unservedTask(id) === undefined) return catalog.adHoc(id);
-		throw unknown(id, served !== undefined);
+		if (routed?.named && unservedTask(id) === undefined) return catalog.adHoc(id);
+		throw unknown(id, routed !== undefined);
 	}
-	if (!served && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);
-	if (hasEnded(model, services))
+	if (!routed && model.source === THIRD_PARTY_SOURCE) throw missingKey(id);
+	if (hasEnded(model, routed, now()))
 		throw new AiError(
 			"deprecatedModel",
 			`${id} was ${model.deprecated ? `deprecated on ${model.deprecated}` : "removed"}. See the model catalog for alternatives, or serve it here by a route that names it (ROUTES)`,
@@ -34,7 +37,7 @@ export function authorize(id: string, services: AuthorizeServices): Model {
 	return model;
 }
 
-/** Whose id it is decides the words: the product's own model, or AI Gateway's of a third party. */
+/** The error of an unknown id: Workers AI's for its own models, AI Gateway's for those of third parties. */
 function unknown(id: string, isServed: boolean): AiError {
 	if (!isThirdPartyId(id)) return new AiError("noSuchModel", `No such model ${id} or task`);
 	const task = unservedTask(id);
@@ -42,7 +45,7 @@ function unknown(id: string, isServed: boolean): AiError {
 		return new AiError("unknownThirdPartyModel", `Model not found: ${id} (${task} is not available here)`);
 	const author = authorOf(id);
 	const isKnown = THIRD_PARTY_AUTHORS.has(author) || Object.hasOwn(PROVIDERS, author);
-	// Without the author's key nobody can say whether the author has the model.
+	// Without the author's key the gateway cannot know whether the author has the model.
 	if (isKnown && !isServed) return missingKey(id);
 	return new AiError("unknownThirdPartyModel", `Model not found: ${id}`);
 }
@@ -56,11 +59,13 @@ function missingKey(id: string): AiError {
 	);
 }
 
-/** Whether a model of the catalogue answers here, as far as can be told without asking it anything. */
-export const isServed = (model: Model, services: AuthorizeServices): boolean =>
-	services.routing.find(model.id) !== undefined && !hasEnded(model, services);
+/** Whether a model of the catalogue can be used here. Calls no engine. */
+export function isServed(model: Model, { routing, now }: AuthorizeServices): boolean {
+	const routed = routing.find(model.id);
+	return routed !== undefined && !hasEnded(model, routed, now());
+}
 
-function hasEnded({ id, status, deprecated }: Model, { routing, now }: AuthorizeServices): boolean {
-	if (routing.find(id)?.named) return false;
-	return status === "removed" || (deprecated !== undefined && Date.parse(deprecated) <= now());
+function hasEnded({ status, deprecated }: Model, routed: Routed | undefined, now: number): boolean {
+	if (routed?.named) return false;
+	return status === "removed" || (deprecated !== undefined && Date.parse(deprecated) <= now);
 }

@@ -1,6 +1,6 @@
 /**
- * Ends a session of live transcription before it passes what was reserved for it, or outlives its reservation. How long
- * a session will be nobody knows at its start: without an end it would pass its budget, or be billed as if it had died.
+ * Ends a session of live transcription before it uses more than its reservation, or outlives it. The length of a session is
+ * unknown at its start: without a bound it could exceed its budget, or be charged as if the gateway had crashed.
  */
 import { AiError } from "../core/errors.ts";
 import type {
@@ -10,11 +10,11 @@ import type {
 	TranscriptionEvent,
 } from "../tasks/live-transcription/types.ts";
 
-/** Of each sample; where it is not known, only the engine can say how much it heard. */
+/** Bytes of a sample. For other encodings only the engine knows the duration of the audio. */
 const SAMPLE_BYTES: Partial<Record<string, number>> = { linear16: 2, mulaw: 1 };
 
 export interface SessionBounds {
-	/** Seconds of sound, of all channels together. Absent: no budget limits it. */
+	/** Seconds of audio, summed over all channels. Absent: no budget limits the session. */
 	seconds?: number;
 	/** Milliseconds from now. */
 	ms: number;
@@ -22,15 +22,15 @@ export interface SessionBounds {
 }
 
 export interface BoundedSession extends LiveTranscription {
-	/** Seconds of sound, of all channels together, where a bound has ended it. */
-	heardUntilEnd(): number | undefined;
+	/** Seconds of audio, summed over all channels, if a bound has ended the session. */
+	secondsAtBound(): number | undefined;
 }
 
 /** Takes over the session. At its bound both of its streams error with an `AiError`. */
 export function boundSession(
 	{ readable, writable }: LiveTranscription,
 	{ samples }: LiveTranscriptionInput,
-	{ seconds: most = Number.POSITIVE_INFINITY, ms, wait }: SessionBounds,
+	{ seconds: limit = Number.POSITIVE_INFINITY, ms, wait }: SessionBounds,
 ): BoundedSession {
 	const reader = readable.getReader();
 	const writer = writable.getWriter();
@@ -38,7 +38,7 @@ export function boundSession(
 	const channels = samples?.channels ?? 1;
 	const bytesPerSecond = (samples?.sample_rate ?? 0) * (SAMPLE_BYTES[samples?.encoding ?? ""] ?? 0);
 	let output: ReadableStreamDefaultController<TranscriptionEvent> | undefined;
-	let heard = 0;
+	let transcribed = 0;
 	let ending: AiError | undefined;
 
 	const end = (error: AiError): AiError => {
@@ -50,10 +50,10 @@ export function boundSession(
 		output?.error(error);
 		return error;
 	};
-	const usedUp = (): AiError =>
+	const limitReached = (): AiError =>
 		new AiError(
 			"budgetExceeded",
-			`This session has heard the ${most} seconds that were reserved of a daily budget of neurons`,
+			`This session has heard the ${limit} seconds that were reserved of a daily budget of neurons`,
 		);
 	wait(ms, timer.signal).then(
 		() => end(new AiError("timeout", "This session has lasted as long as any may: LIMITS.hold_ms")),
@@ -74,9 +74,9 @@ export function boundSession(
 						return controller.close();
 					}
 					controller.enqueue(value);
-					if ("end" in value) heard = Math.max(heard, value.end * channels);
-					// The last event of a session comes when it is over.
-					if (value.kind !== "ended" && heard >= most) end(usedUp());
+					if ("end" in value) transcribed = Math.max(transcribed, value.end * channels);
+					// The last event reports the whole session, which is over then.
+					if (value.kind !== "ended" && transcribed >= limit) end(limitReached());
 				} catch (error) {
 					if (ending) return;
 					timer.abort();
@@ -96,7 +96,7 @@ export function boundSession(
 			if (ending) throw ending;
 			if (command.kind === "audio" && bytesPerSecond > 0) {
 				const after = sent + command.bytes.length / bytesPerSecond;
-				if (after > most) throw end(usedUp());
+				if (after > limit) throw end(limitReached());
 				sent = after;
 			}
 			await writer.write(command);
@@ -107,6 +107,6 @@ export function boundSession(
 	return {
 		readable: events,
 		writable: commands,
-		heardUntilEnd: () => (ending ? Math.max(heard, sent) : undefined),
+		secondsAtBound: () => (ending ? Math.max(transcribed, sent) : undefined),
 	};
 }

@@ -1,4 +1,4 @@
-/** Whether a call can fit the context window of its model (5021), before anything is spent on it. */
+/** Checks that a call can fit the context window of its model (5021), before it is reserved. */
 import { AiError } from "../core/errors.ts";
 import { approximateTokens } from "../counting/token-estimate.ts";
 import { promptTokens } from "../metering/measure.ts";
@@ -7,13 +7,13 @@ import type { TaskCall } from "../tasks/task.ts";
 import { type ChatInput, textOf } from "../tasks/text-generation/types.ts";
 import type { Routed } from "./plan.ts";
 
-/** An estimate refuses only what is surely too long: some tokenizers make this share of the usual count (docs/token-counts.md). */
-const SURE_SHARE = 0.8;
+/** An estimate must refuse only prompts that are certainly too long: some tokenizers need only this share of the usual count (docs/token-counts.md). */
+const MIN_TOKEN_SHARE = 0.8;
 /** UTF-8 bytes of a UTF-16 code unit, at most; a token has at least one. */
 const MOST_BYTES_OF_A_CHARACTER = 3;
 
 /** Exact for the simulator, which counts prompts as the gateway does. For every other engine the prompt is estimated. */
-export function fitContext(call: TaskCall, model: Model, routed?: Pick<Routed, "targets">): void {
+export function fitContext(call: TaskCall, model: Model, routed?: Pick<Routed, "targets">): undefined {
 	if (call.task === "text-generation" && model.contextWindow !== undefined) {
 		const { input } = call;
 		const isSimulated = routed?.targets.every(({ kind }) => kind === "simulator");
@@ -48,5 +48,5 @@ function estimatedPrompt(input: ChatInput, contextWindow: number): number {
 	if (tools) texts.push(JSON.stringify(tools));
 	const characters = texts.reduce((sum, { length }) => sum + length, 0);
 	if (characters * MOST_BYTES_OF_A_CHARACTER + max_tokens <= contextWindow) return 0;
-	return Math.floor(approximateTokens(texts) * SURE_SHARE);
+	return Math.floor(approximateTokens(texts) * MIN_TOKEN_SHARE);
 }

@@ -1,28 +1,22 @@
 /**
- * Walks a plan to the first target that answers, and goes on with the next where a stream is cut (`dispatch/`). What
- * fails for good ends the walk; what another may do better goes on.
+ * Dispatches a call: tries the targets of a plan until one answers, and continues an interrupted stream with the next one
+ * (`dispatch/`). A failure that every target would repeat ends the request.
  */
-
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
 import {
-	type DispatchContext as AskContext,
-	concludeStream,
+	type DispatchContext,
 	type DispatchServices,
-	Journey,
+	DispatchState,
+	recordStreamEnd,
 } from "./dispatch/dispatch-state.ts";
-import { begin } from "./dispatch/first-response.ts";
-import { identityOf } from "./dispatch/request-key.ts";
-import { splice } from "./dispatch/stream-failover.ts";
+import { firstResponse } from "./dispatch/first-response.ts";
+import { withFailover } from "./dispatch/stream-failover.ts";
 import type { Plan } from "./plan.ts";
 import type { Served } from "./request.ts";
-import type { Services } from "./services.ts";
-
-export interface DispatchContext extends AskContext {
-	/** The account within which an identical request may share this one's answer. */
-	shareWithin?: string;
-}
 
 export interface Dispatched {
+	/** The call that was answered. */
+	call: TaskCall;
 	answer: TaskAnswer;
 	/** Changes while a stream is read. */
 	served: Served;
@@ -32,35 +26,18 @@ export async function dispatch(
 	plan: Plan,
 	call: TaskCall,
 	context: DispatchContext,
-	services: DispatchServices & Pick<Services, "flights" | "waitUntil">,
-): Promise<Dispatched> {
-	const { model, shareWithin, signal } = context;
-	const identity = shareWithin === undefined ? undefined : await identityOf(shareWithin, model.id, call);
-	if (identity === undefined) return ask(plan, call, context, services);
-	const { owner, value } = await services.flights.join(identity, signal, services, (signal) =>
-		ask(plan, call, { ...context, signal }, services),
-	);
-	if (owner) return value;
-	const { answer, served } = value;
-	return { answer: structuredClone(answer), served: { ...served, wasted: [], shared: true } };
-}
-
-async function ask(
-	plan: Plan,
-	call: TaskCall,
-	context: AskContext,
 	services: DispatchServices,
 ): Promise<Dispatched> {
-	const journey = await Journey.through(plan, call, context, services);
-	const begun = await begin(journey);
-	const { answer } = begun;
-	const { served } = journey;
-	journey.settleOn(begun.target);
-	// A lone target's stream passes as it is: nobody could go on.
-	const passes = answer.kind === "value" || call.task !== "text-generation" || !journey.goesOn;
+	const state = await DispatchState.create(plan, call, context, services);
+	const started = await firstResponse(state);
+	const { answer, outcome } = started;
+	const { served } = state;
+	state.answeredBy(started.target);
+	// Without another target there is no failover, so the stream is passed as it is.
+	const isFinal = answer.kind === "value" || call.task !== "text-generation" || !state.hasTargets;
 	const ended = answer.kind === "stream" ? answer.ended : undefined;
-	if (passes) begun.trial.succeed();
-	else if (ended) void ended.then((failure) => concludeStream(begun.trial, failure));
-	const given = passes || ended ? answer : splice(begun, answer, call.input, journey);
-	return { answer: { task: call.task, answer: given } as TaskAnswer, served };
+	if (isFinal) outcome.succeed();
+	else if (ended) void ended.then((failure) => recordStreamEnd(outcome, failure));
+	const passed = isFinal || ended ? answer : withFailover(started, answer, call.input, state);
+	return { call, answer: { task: call.task, answer: passed } as TaskAnswer, served };
 }

@@ -1,58 +1,56 @@
 /**
- * The plan of a request: the steps of `run.ts` up to the first call of an engine, in the same order, with the result of
- * each. Reads the state of the account and changes nothing.
+ * Explains what would happen to a request: runs the same preparation as `run.ts` and describes the result of each step, the
+ * state of the account's limits, and the plan. Changes nothing and calls no engine.
  */
 
-import { type Admission, type BudgetPeriod, MICRO_NEURONS, type Worth } from "../accounts/admission.ts";
+import { type Admission, type BudgetPeriod, MICRO_NEURONS } from "../accounts/admission.ts";
 import { refusal } from "../accounts/client/accounts.ts";
 import type { LimitStatus } from "../accounts/durable/limit-status.ts";
 import type { Timeouts } from "../backends/backend.ts";
 import { backendsOf } from "../backends/index.ts";
-import { type AiError, toAiError } from "../core/errors.ts";
+import { toAiError } from "../core/errors.ts";
 import { hostOf } from "../fleet/health.ts";
-import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
 import { shownNeurons } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";
-import { admission, checkPlan, limitsOf, onRoute } from "./admit.ts";
+import { admissionOf } from "./admit.ts";
 import { modelOf } from "./aliases.ts";
-import { authorize } from "./authorize.ts";
-import { fitContext } from "./context-window.ts";
-import { identityOf } from "./dispatch/request-key.ts";
-import { parse } from "./parse.ts";
-import type { Plan, PlannedTarget } from "./plan.ts";
+import type { CostEstimate } from "./cost-estimate.ts";
+import { requestKey } from "./dispatch/request-key.ts";
+import type { Plan, PlannedTarget, Routed } from "./plan.ts";
+import { type PreparationSteps, prepare, type StepRunner } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
 import { route } from "./route.ts";
 import type { Services } from "./services.ts";
 
 export interface Explanation {
-	/** The name that the caller has used, where that is an alias. */
+	/** The name that the caller used, if it is an alias. */
 	alias?: string;
 	model: string;
 	task?: string;
-	/** Whether inputs are validated as Workers AI does: setting `strict` of the route. Absent where nothing serves the model. */
+	/** Whether inputs are validated as Workers AI does (setting `strict` of the route). Absent if no route serves the model. */
 	strict?: boolean;
-	/** Engines in the order to ask them. */
+	/** Engines in the order in which they are tried. */
 	targets?: ExplainedTarget[];
 	retries?: { attempts: number; base_ms: number; max_ms: number };
 	hedge_ms?: number;
 	total_ms?: number;
-	/** Of a route with `passthrough`: whether this request's answer would be the engine's own stream. */
+	/** For a route with `passthrough`: whether the caller would receive the engine's own stream for this request. */
 	passthrough?: boolean;
-	/** What the model costs. `model`: from the catalogue or `MODELS`. `none`: it costs nothing. */
+	/** `source`: `model` is the catalogue or `MODELS`; `none` means that the model costs nothing. */
 	price?: {
 		source: "model" | "backend" | "default" | "none";
 		rows: { unit: string; neurons: number }[];
-		/** What to set, where a price is missing or assumed. */
+		/** The setting to add, if a price is missing or assumed. */
 		note?: string;
 	};
-	/** At most: what would be reserved. */
+	/** The maximum cost, which would be reserved. */
 	estimate?: {
 		neurons: number;
-		/** Of a model that is not paid by tokens, 0. */
+		/** 0 for a model that is not priced by tokens. */
 		input_tokens: number;
 		output_tokens: number;
-		/** Whether the caller left the output open, so that a budget may grant less of it. */
+		/** Whether the caller set no output limit, so that a budget may grant less output. */
 		output_open: boolean;
 	};
 	limits?: {
@@ -66,80 +64,98 @@ export interface Explanation {
 			room: number;
 		}[];
 	};
-	/** Of identical requests; absent where an answer depends on chance or cannot be shared. */
+	/** The same for identical requests. Absent if the answer cannot be shared. */
 	cache_key?: string;
-	/** What would be refused, in the order of the steps; the first is what a caller would be told. */
+	/** The failures of the steps, in order. A caller would receive the first. */
 	refused: { step: string; code: number; status: number; message: string }[];
 }
 
 export interface ExplainedTarget {
 	backend: string;
 	kind: string;
-	/** Which of the backend's addresses, in the order of the configuration; the operator sees its host. */
+	/** Number of the address in the backend's configuration. Only the operator sees the host. */
 	replica?: { number: number; of: number; host?: string };
 	/** The engine's name of the model. */
 	model: string;
-	/** Of its circuit breaker. */
+	/** State of its circuit breaker. */
 	circuit: string;
 	why: string;
 	timeouts: { header_ms: number; first_token_ms: number; idle_ms: number; total_ms: number };
 }
 
-export async function explain(request: InferenceRequest, services: Services): Promise<Explanation> {
-	const explanation: Explanation = { model: request.model, refused: [] };
-	/** A step that fails says so, and those after it that do not need it go on. */
-	const step = async <T>(name: string, work: () => T | Promise<T>): Promise<T | undefined> => {
+/** Thrown when a step has failed whose result the following steps need. */
+class Stopped extends Error {}
+
+/** Runs the steps of a preparation, keeps their results, and records their failures. */
+class StepRecorder {
+	readonly results: { [Name in keyof PreparationSteps]?: PreparationSteps[Name] } = {};
+	readonly refused: Explanation["refused"] = [];
+
+	readonly run: StepRunner = async (name, work) => {
 		try {
-			return await work();
+			const result = await work();
+			this.results[name] = result;
+			return result;
 		} catch (thrown) {
-			explanation.refused.push({ step: name, ...shownFailure(toAiError(thrown)) });
-			return undefined;
+			this.record(name, thrown);
+			// A check has no result that a later step could miss.
+			if (name === "plan" || name === "fit") return undefined as never;
+			throw new Stopped();
 		}
 	};
-	const model = await step("authorize", async () => {
-		explanation.model = await modelOf(request.model, request.caller, services);
-		if (explanation.model !== request.model) explanation.alias = request.model;
-		return authorize(explanation.model, services);
+
+	record(step: string, thrown: unknown): void {
+		const { code, status, description } = toAiError(thrown);
+		this.refused.push({ step, code, status, message: description });
+	}
+}
+
+export async function explain(request: InferenceRequest, services: Services): Promise<Explanation> {
+	const recorder = new StepRecorder();
+	const { refused, results } = recorder;
+	const prepared = await prepare(request, services, recorder.run).catch((error: unknown) => {
+		if (!(error instanceof Stopped)) throw error;
 	});
-	if (!model) return explanation;
-	const limits = limitsOf(services.limits, request.caller.account);
+	const { authorize: resolved, parse: parsed } = results;
+	const id = resolved?.model.id ?? (await modelOf(request.model, request.caller, services));
+	const explanation: Explanation = {
+		...(id !== request.model && { alias: request.model }),
+		model: id,
+		refused,
+	};
+	if (!resolved) return explanation;
+	const { model, routed } = resolved;
 	explanation.task = model.task;
-	explanation.price = priceShown(model);
-	const routed = services.routing.find(model.id);
+	explanation.price = describePrice(model);
 	if (routed) explanation.strict = routed.strict;
-	await step("plan", () => checkPlan(model, limits, services.routing));
-	const { call, writer } =
-		(await step("parse", async () => {
-			const { reader, writer } = request.dialect(model);
-			return {
-				writer,
-				call: (await parse(request.inputs, reader, { model, strict: routed?.strict ?? false })).call,
-			};
-		})) ?? {};
-	if (call) {
-		await step("fit", () => fitContext(call, model, routed));
-		const wanted = await admission(request.id, request.caller.credential, model, call, limits);
-		const asked = onRoute(wanted, model, services.routing);
-		const { inputTokens = 0 } = (await estimate(call, model)).fixed;
-		explanation.estimate = estimateShown(asked.worth, inputTokens);
-		Object.assign(explanation, await standing(asked, request, services, step));
-		const key = await identityOf(request.caller.account, model.id, call);
+	if (prepared) {
+		const { estimated } = prepared;
+		explanation.estimate = describeEstimate(estimated);
+		const admission = admissionOf(request, prepared, services.limits);
+		const limits = await limitStatus(request.caller.account, admission, services, recorder);
+		if (limits) explanation.limits = limits;
+		const key = await requestKey(request.caller.account, model.id, prepared.call);
 		if (key !== undefined) explanation.cache_key = key;
 	}
-	const plan = await step("route", () => route(model.id, services, request.session));
-	if (!plan) return explanation;
-	const passthrough = call !== undefined && writer?.passesOn?.(call, model) !== undefined;
+	let plan: Plan;
+	try {
+		plan = route(model.id, routed, services, request.session);
+	} catch (thrown) {
+		recorder.record("route", thrown);
+		return explanation;
+	}
+	const passthrough = parsed !== undefined && parsed.writer.passesOn?.(parsed.call, model) !== undefined;
 	return {
 		...explanation,
-		...(await explainPlan(plan, model, call, {
+		...(await describePlan(plan, routed, parsed?.call, {
 			services,
-			operator: request.caller.credential.kind === "operator",
+			isOperator: request.caller.credential.kind === "operator",
 		})),
 		...(plan.passthrough && { passthrough }),
 	};
 }
 
-function priceShown({ id, prices, priceSource }: Model): NonNullable<Explanation["price"]> {
+function describePrice({ id, prices, priceSource }: Model): NonNullable<Explanation["price"]> {
 	const rows = prices.map(({ unit, neurons }) => ({ unit, neurons }));
 	if (rows.length > 0 && priceSource !== "default") return { source: priceSource ?? "model", rows };
 	const where = `set BACKENDS.{name}.price or MODELS["${id}"].prices`;
@@ -148,39 +164,34 @@ function priceShown({ id, prices, priceSource }: Model): NonNullable<Explanation
 		: { source: "none", rows, note: `No price is set, and no budget counts it: ${where}` };
 }
 
-const shownFailure = ({ code, status, description }: AiError) => ({ code, status, message: description });
-
-type Step = <T>(name: string, work: () => T | Promise<T>) => Promise<T | undefined>;
-
-const costOf = ({ fixedMicroNeurons, microNeuronsPerOutputToken }: Worth, outputTokens: number): number =>
-	Math.ceil(fixedMicroNeurons + microNeuronsPerOutputToken * outputTokens);
-
-const estimateShown = (worth: Worth, inputTokens: number): NonNullable<Explanation["estimate"]> => ({
-	neurons: shownNeurons(costOf(worth, worth.outputTokens)),
+const describeEstimate = ({ worth, inputTokens }: CostEstimate): NonNullable<Explanation["estimate"]> => ({
+	neurons: shownNeurons(
+		Math.ceil(worth.fixedMicroNeurons + worth.microNeuronsPerOutputToken * worth.outputTokens),
+	),
 	input_tokens: inputTokens,
 	output_tokens: worth.outputTokens,
 	output_open: worth.open,
 });
 
-async function standing(
-	{ budgets, credential, model, rates, worth, unpriced }: Omit<Admission, "holdMs">,
-	{ caller: { account } }: InferenceRequest,
-	{ ledgers }: Services,
-	step: Step,
-): Promise<Pick<Explanation, "limits">> {
+/** The state of the account's limits. Records the refusal that the request would receive. */
+async function limitStatus(
+	account: string,
+	{ budgets, credential, model, rates, worth, unpriced }: Admission,
+	{ ledgers }: Pick<Services, "ledgers">,
+	recorder: StepRecorder,
+): Promise<Explanation["limits"]> {
 	const asked = { model, worth, ...(unpriced && { unpriced }) };
-	const query = { credential, rates, budgets, asked };
-	const now = await step("admit", () => ledgers.of(account).standing(query));
-	if (!now) return {};
-	const { would } = now;
-	if (would && !would.ok)
-		await step("admit", () => {
-			throw refusal(would);
-		});
-	return { limits: limitsShown(now) };
+	try {
+		const status = await ledgers.of(account).standing({ credential, rates, budgets, asked });
+		if (status.would && !status.would.ok) recorder.record("admit", refusal(status.would));
+		return describeLimits(status);
+	} catch (thrown) {
+		recorder.record("admit", thrown);
+		return undefined;
+	}
 }
 
-const limitsShown = ({ rates, budgets }: LimitStatus): NonNullable<Explanation["limits"]> => ({
+const describeLimits = ({ rates, budgets }: LimitStatus): NonNullable<Explanation["limits"]> => ({
 	rates: rates.map(({ key, perMinute, used, room }) => ({ key, per_minute: perMinute, used, room })),
 	budgets: budgets.map((budget) => ({
 		key: budget.key,
@@ -192,46 +203,46 @@ const limitsShown = ({ rates, budgets }: LimitStatus): NonNullable<Explanation["
 	})),
 });
 
-async function explainPlan(
+async function describePlan(
 	plan: Plan,
-	{ id }: Model,
+	routed: Routed | undefined,
 	call: TaskCall | undefined,
-	{ services, operator }: { services: Services; operator: boolean },
+	{ services, isOperator }: { services: Services; isOperator: boolean },
 ): Promise<Pick<Explanation, "targets" | "retries" | "hedge_ms" | "total_ms">> {
-	const { targets: routed = [], named } = services.routing.find(id) ?? {};
-	const total = routed.reduce((sum, { weight = 0 }) => sum + weight, 0);
+	const { targets: weighted = [], named } = routed ?? {};
+	const total = weighted.reduce((sum, { weight = 0 }) => sum + weight, 0);
 	const backends = await backendsOf(plan.targets);
 	const whyOf = (target: PlannedTarget): string => {
-		const { backend, model, kind, standing } = target;
+		const { backend, model, kind, circuit } = target;
 		const tasks = backends.get(kind)?.(target, services) ?? {};
 		if (call && !(call.task in tasks)) return `passed over: a ${kind} backend has no ${call.task}`;
-		if (standing === "open") return "asked last: it failed again and again a short while ago";
-		const { weight, urls } = routed.find((one) => one.backend === backend && one.model === model) ?? {};
-		const standsIn = total > 0 ? "stands in, in the order of the route" : "in the order of the route";
-		const share = weight === undefined ? standsIn : `weight ${weight} of ${total}`;
+		if (circuit === "open") return "asked last: it failed again and again a short while ago";
+		const { weight, urls } = weighted.find((one) => one.backend === backend && one.model === model) ?? {};
+		const withoutWeight = total > 0 ? "stands in, in the order of the route" : "in the order of the route";
+		const share = weight === undefined ? withoutWeight : `weight ${weight} of ${total}`;
 		const replicas = urls && urls.length > 1 ? `, one of ${urls.length} replicas` : "";
 		return (named ? share : "the default backend: no route names the model") + replicas;
 	};
 	const replicaOf = ({ backend, model, url }: PlannedTarget): ExplainedTarget["replica"] => {
 		const urls: readonly string[] =
-			routed.find((one) => one.backend === backend && one.model === model)?.urls ?? [];
+			weighted.find((one) => one.backend === backend && one.model === model)?.urls ?? [];
 		if (urls.length < 2) return undefined;
-		const host = operator ? { host: hostOf(url) } : {};
+		const host = isOperator ? { host: hostOf(url) } : {};
 		return { number: urls.indexOf(url) + 1, of: urls.length, ...host };
 	};
 	const { retries, hedgeMs, totalMs } = plan;
 	return {
 		targets: plan.targets.map((target) => {
-			const { backend, kind, model, standing, timeouts } = target;
+			const { backend, kind, model, circuit, timeouts } = target;
 			const replica = replicaOf(target);
 			return {
 				backend,
 				kind,
 				...(replica && { replica }),
 				model,
-				circuit: standing,
+				circuit,
 				why: whyOf(target),
-				timeouts: timeoutsShown(timeouts),
+				timeouts: describeTimeouts(timeouts),
 			};
 		}),
 		retries: { attempts: retries.attempts, base_ms: retries.baseMs, max_ms: retries.maxMs },
@@ -240,7 +251,7 @@ async function explainPlan(
 	};
 }
 
-const timeoutsShown = ({
+const describeTimeouts = ({
 	headerMs,
 	firstTokenMs,
 	idleMs,

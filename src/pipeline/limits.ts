@@ -1,7 +1,9 @@
-/** Limits of a request and of an account. Types only. */
-import type { TaskTitle } from "../models/model.ts";
+/** Limits of a request and of an account. */
+import { type Budget, MICRO_NEURONS, type RateLimit } from "../accounts/admission.ts";
+import type { Model, TaskTitle } from "../models/model.ts";
+import { modelRate } from "../models/rates.ts";
 
-/** Of one request. */
+/** Limits of one request. */
 export interface SizeLimits {
 	/** Largest JSON body. */
 	jsonBytes: number;
@@ -9,25 +11,25 @@ export interface SizeLimits {
 	uploadBytes: number;
 	/** Deepest nesting of a JSON body. */
 	jsonDepth: number;
-	/** Longest time in which a body arrives. */
+	/** Longest time for a body to arrive, in milliseconds. */
 	bodyMs: number;
 }
 
 export interface Limits extends SizeLimits {
-	/** Milliseconds after which nobody will settle a request any more, and its reservation becomes its bill. */
+	/** Milliseconds after which a request can no longer be settled: its reservation is charged. */
 	holdMs: number;
-	/** Of every account that is not in `accounts`. */
+	/** For every account that is not in `accounts`. */
 	everyone: AccountLimits;
 	accounts: ReadonlyMap<string, AccountLimits>;
 }
 
-/** What one account may ask for. */
+/** Limits of one account. */
 export interface AccountLimits extends NeuronLimits {
-	/** `free`: has no models that need the paid plan. */
+	/** `free`: models that need the paid plan are refused. */
 	plan: "free" | "paid";
-	/** By task; a task that is not here has no limit. */
+	/** By task. A task that is absent has no limit. */
 	requestsPerMinute: Partial<Record<TaskTitle, number>>;
-	/** Whether the models that have a rate of their own in the product have it here. */
+	/** Whether models with a rate of their own in the product have the same rate here. */
 	productRates: boolean;
 	/** By model: instead of the task's rate, and within the account's budget. */
 	models: ReadonlyMap<string, ModelLimits>;
@@ -43,4 +45,35 @@ export interface NeuronLimits {
 	dailyNeurons?: number;
 	/** In a UTC month. */
 	monthlyNeurons?: number;
+}
+
+export const limitsOf = ({ accounts, everyone }: Limits, account: string): AccountLimits =>
+	accounts.get(account) ?? everyone;
+
+/** A model with a rate of its own does not count against its task's. */
+export function ratesOf(
+	model: Model,
+	{ requestsPerMinute, productRates, models }: AccountLimits,
+): RateLimit[] {
+	const own = models.get(model.id)?.requestsPerMinute ?? (productRates ? modelRate(model) : undefined);
+	if (own !== undefined) return [{ key: `model:${model.id}`, perMinute: own }];
+	const shared = requestsPerMinute[model.task];
+	return shared === undefined ? [] : [{ key: `task:${model.task}`, perMinute: shared }];
+}
+
+export function budgetsOf(
+	{ id }: Model,
+	{ plan, dailyNeurons, monthlyNeurons, models }: AccountLimits,
+): Budget[] {
+	const budgets: Budget[] = [];
+	const add = (neurons: number | undefined, budget: Omit<Budget, "microNeurons">) => {
+		if (neurons !== undefined) budgets.push({ ...budget, microNeurons: Math.floor(neurons * MICRO_NEURONS) });
+	};
+	const failure = "budgetExceeded";
+	const own = models.get(id);
+	add(dailyNeurons, { key: "account", failure: plan === "free" ? "freeAllocationUsed" : failure });
+	add(monthlyNeurons, { key: "account", period: "month", failure });
+	add(own?.dailyNeurons, { key: `model:${id}`, failure });
+	add(own?.monthlyNeurons, { key: `model:${id}`, period: "month", failure });
+	return budgets;
 }

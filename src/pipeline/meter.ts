@@ -1,6 +1,6 @@
 /**
- * Reads what an answer used while it passes, and settles its ticket when it has. What cuts an answer that has begun is
- * told to the log here: no surface sees it any more, and the caller's last frame is its dialect's.
+ * Measures what an answer used while it passes to the caller, and ends the exchange with it. An interruption of an answer that
+ * has started ends the exchange here, because no surface sees it: the caller receives it as the last frame of the dialect.
  */
 import { AiError, toAiError } from "../core/errors.ts";
 import { isCounted, type Usage } from "../core/usage.ts";
@@ -15,76 +15,71 @@ import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transc
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import type { ChatCompletion } from "../tasks/text-generation/types.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
+import type { Dispatched } from "./dispatch.ts";
+import type { AnswerOutcome, Exchange } from "./exchange.ts";
 import type { Served } from "./request.ts";
 import type { Services } from "./services.ts";
-import type { Ticket } from "./ticket.ts";
 import { withUsage } from "./usage-frames.ts";
 
 export interface Metered {
 	answer: TaskAnswer;
-	/** What it cost, two decimals. Absent of what has only begun. */
+	/** Neurons, two decimals. Absent for a stream or a session, which has only started. */
 	neurons?: number;
-	/**
-	 * Counts of a chat together with what the request costs, of a stream as far as that is known. Models without a price
-	 * say nothing of one.
-	 */
+	/** Adds the cost to the counts of a chat; for a stream, as far as it is known. Unchanged for a model without a price. */
 	priced(usage: Usage): Usage & { neurons?: number };
-	/** Nobody will read it: lets go of the engine. Nothing where the answer is whole. */
+	/** Cancels the engine's stream, if the answer will not be read. */
 	abandon(): void;
 }
 
-interface Metering {
-	model: Model;
-	ticket: Ticket;
-	served: Served;
-	requestId: string;
-}
+/** Ends the exchange. */
+type End = (outcome: AnswerOutcome, measured: Measured, failure?: AiError) => number;
 
-type Passing = "ok" | "cut" | "left";
-
-/** Takes over `answered` and the ticket. */
+/** Takes over the answer. The exchange ends with it. */
 export async function meter(
-	answered: TaskAnswer,
-	call: TaskCall,
-	{ model, ticket, served, requestId }: Metering,
-	{ log, wait }: Pick<Services, "log" | "wait">,
+	exchange: Exchange,
+	{ call, answer: answered, served }: Dispatched,
+	model: Model,
+	{ wait }: Pick<Services, "wait">,
 ): Promise<Metered> {
-	const passed = { ticket, tell: (error: unknown) => log(toAiError(error), requestId) };
-	const settle = (how: Passing, measured: Measured): number => {
-		// Whoever asked first pays for an answer that is shared.
-		if (served.shared) return ticket.settle(how, NOTHING, served);
-		return ticket.settle(how, measured, served, hedged(call, model, served));
-	};
+	const end: End = (outcome, measured, failure) =>
+		exchange.complete(outcome, {
+			served,
+			// The request that owns a shared answer pays for it.
+			...(served.shared
+				? { measured: NOTHING }
+				: { measured, hedgedMicroNeurons: hedgedCost(call, model, served) }),
+			...(failure && { failure }),
+		});
 	const { task } = call;
 	if (answered.answer.kind === "stream") {
 		const { events, progress, ended } = answered.answer;
-		const settleStream = (how: Passing) => settle(how, measureStream(call, progress, model));
-		const cost = (usage: Usage) => costOf(usage, model) + hedged(call, model, served);
+		const endStream = (outcome: AnswerOutcome, failure?: AiError) =>
+			end(outcome, measureStream(call, progress, model), failure);
+		const cost = (usage: Usage) => costOf(usage, model) + hedgedCost(call, model, served);
 		if (ended) {
-			const abandon = heedEnd(events, ended, passed, settleStream);
+			const abandon = followPassThrough(events, ended, exchange, endStream);
 			return { answer: answered, priced: priced(model, cost), abandon };
 		}
 		const chunks = withUsage(EventStream.eventsOf(events), call, model, progress);
-		const { source, abandon } = watched(chunks, passed, settleStream);
+		const { source, abandon } = observe(chunks, exchange, endStream);
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
 		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
 	}
 	if (task === "live-transcription" && answered.answer.kind === "value") {
-		const seconds = ticket.limited ? { seconds: LIVE_SESSION_SECONDS } : {};
 		const session = boundSession(answered.answer.output as LiveTranscription, call.input, {
-			ms: ticket.leftMs,
+			ms: exchange.settlementMs,
 			wait,
-			...seconds,
+			...(exchange.isLimited && { seconds: LIVE_SESSION_SECONDS }),
 		});
-		const { abandon, ...output } = heard(session, passed, settle);
+		const { abandon, ...output } = meterSession(session, exchange, end);
 		const answer = { kind: "value", output } as const;
 		return { answer: { task, answer }, priced: (usage) => usage, abandon };
 	}
 	const { output } = answered.answer;
 	if ("usage" in output && output.usage) output.usage = boundUsage(output.usage, call, model);
 	const measured = await measure(call, output, model);
-	if (task === "text-generation") countWhole(output as ChatCompletion, measured);
-	const cost = settle("ok", measured);
+	if (task === "text-generation") addCounts(output as ChatCompletion, measured);
+	const cost = end("ok", measured);
 	return {
 		answer: answered,
 		neurons: shownNeurons(cost),
@@ -93,15 +88,15 @@ export async function meter(
 	};
 }
 
-/** Our own count, where the engine gave none. */
-function countWhole(completion: ChatCompletion, measured: Measured): void {
+/** Our own counts, if the engine sent none. */
+function addCounts(completion: ChatCompletion, measured: Measured): void {
 	if (!isCounted(completion.usage)) completion.usage = toUsage(measured);
 }
 
 const NOTHING: Measured = { quantities: {}, estimated: false };
 
-/** What engines did that were asked beside another to be sooner, in micro-neurons. */
-const hedged = (call: TaskCall, model: Model, { wasted }: Served): number =>
+/** Cost of the engines that were asked in parallel by a hedge, in micro-neurons. */
+const hedgedCost = (call: TaskCall, model: Model, { wasted }: Served): number =>
 	wasted
 		.filter(({ why }) => why === "hedge")
 		.map(({ progress }) => measureStream(call, progress, model).quantities)
@@ -119,106 +114,103 @@ const priced =
 	(usage) =>
 		prices.length === 0 ? usage : { ...usage, neurons: shownNeurons(cost(usage)) };
 
-interface Passed {
-	ticket: Ticket;
-	/** Of what cut it. */
-	tell(error: unknown): void;
-}
-
-interface Watched<T> {
+interface Observed<T> {
 	source: Source<T>;
-	/** Lets go of the engine, whoever pulls. Says nothing of an end. */
+	/** Cancels the source. The exchange ends otherwise. */
 	abandon(): void;
 }
 
-/** Of a stream that is the caller's to the last byte: not a byte of it is read. Gives how to let go of it. */
-function heedEnd(
+/** Follows a pass-through stream, whose bytes no stage reads. Returns a function that cancels it. */
+function followPassThrough(
 	events: ReadableStream<Uint8Array>,
 	ended: Promise<AiError | undefined>,
-	{ ticket, tell }: Passed,
-	settle: (how: Passing) => void,
+	exchange: Exchange,
+	end: (outcome: AnswerOutcome, failure?: AiError) => void,
 ): () => void {
-	ticket.begin();
+	exchange.begin();
 	void ended.then((failure) => {
-		settle(!failure ? "ok" : failure.key === "aborted" ? "left" : "cut");
-		if (failure) tell(failure);
+		if (failure) end(outcomeOf(failure), failure);
+		else end("ok");
 	});
 	return () => void events.cancel().catch(() => {});
 }
 
-/** For a pull that nobody waits for. */
-const neverAgain = (): Promise<never> => new Promise(() => {});
+/** The outcome of a stream that errors. */
+const outcomeOf = (failure: AiError): AnswerOutcome => (failure.key === "aborted" ? "left" : "cut");
 
-/** Passes everything on as it is asked for. `ended` is called once, with how it ended. */
-function watched<T>(
+/** For a pull after the reader has cancelled. */
+const never = (): Promise<never> => new Promise(() => {});
+
+/** Passes every piece on, and calls `end` once when the source ends, errors, or is cancelled. */
+function observe<T>(
 	from: Source<T>,
-	{ ticket, tell }: Passed,
-	ended: (how: Passing) => void,
-	see: (piece: T) => void = () => {},
-): Watched<T> {
-	/** Nobody reads it any more: a pull that is under way then ends, which is no end of the answer. */
-	let left = false;
+	exchange: Exchange,
+	end: (outcome: AnswerOutcome, failure?: AiError) => void,
+	onPiece: (piece: T) => void = () => {},
+): Observed<T> {
+	/** The reader has cancelled. A pull that is still under way says nothing about the answer. */
+	let cancelled = false;
 	let over = false;
-	const cut = async (error: unknown): Promise<never> => {
-		if (left) return neverAgain();
+	const interrupt = async (error: unknown): Promise<never> => {
+		if (cancelled) return never();
 		over = true;
-		ended(toAiError(error).key === "aborted" ? "left" : "cut");
-		tell(error);
+		const failure = toAiError(error);
+		end(outcomeOf(failure), failure);
 		throw error;
 	};
 	const pass = (piece: T | undefined): T | undefined | Promise<never> => {
-		if (left) return neverAgain();
+		if (cancelled) return never();
 		try {
 			if (piece === undefined) {
 				over = true;
-				ended("ok");
+				end("ok");
 			} else {
-				ticket.begin();
-				see(piece);
+				exchange.begin();
+				onPiece(piece);
 			}
 			return piece;
 		} catch (error) {
-			return cut(error);
+			return interrupt(error);
 		}
 	};
 	const source: Source<T> = {
-		pull: () => from.pull().then(pass, cut),
+		pull: () => from.pull().then(pass, interrupt),
 		cancel(reason) {
-			left = true;
-			// A later stage that fails cancels with its failure; the caller's leaving has another reason, or none.
-			const failed = reason instanceof AiError && reason.key !== "aborted";
-			if (!over) ended(failed ? "cut" : "left");
-			if (failed && !over) tell(reason);
+			cancelled = true;
+			// A later stage that fails cancels with its failure. A caller who disconnects has another reason, or none.
+			const failure = reason instanceof AiError && reason.key !== "aborted" ? reason : undefined;
+			if (!over) end(failure ? "cut" : "left", failure);
 			return from.cancel(reason);
 		},
 	};
 	const abandon = () => {
-		left = true;
+		cancelled = true;
 		from.cancel(undefined).catch(() => {});
 	};
 	return { source, abandon };
 }
 
 /**
- * A session is paid by the sound that it heard, which its last event tells; one that is left, by the last word; one that
- * a bound has ended, by all that was sent.
+ * Meters a live session. It is charged for the audio that its last event reports; without that event, for the audio up to the
+ * last transcript; and if a bound ended it, for all audio that was sent.
  */
-function heard(
-	{ readable, writable, heardUntilEnd }: BoundedSession,
-	passed: Passed,
-	ended: (how: Passing, measured: Measured) => void,
+function meterSession(
+	{ readable, writable, secondsAtBound }: BoundedSession,
+	exchange: Exchange,
+	end: End,
 ): LiveTranscription & Pick<Metered, "abandon"> {
-	let said: Pick<Extract<TranscriptionEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
-	let heardSeconds = 0;
-	const see = (event: TranscriptionEvent) => {
-		if (event.kind === "ended") said = event;
-		else if ("end" in event) heardSeconds = Math.max(heardSeconds, event.end);
+	let summary: Pick<Extract<TranscriptionEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
+	let transcribedSeconds = 0;
+	const onEvent = (event: TranscriptionEvent) => {
+		if (event.kind === "ended") summary = event;
+		else if ("end" in event) transcribedSeconds = Math.max(transcribedSeconds, event.end);
 	};
-	const finish = (how: Passing) =>
-		ended(how, {
-			...measureLive(said ?? { duration: heardUntilEnd() ?? heardSeconds, channels: 1 }),
-			estimated: said === undefined,
-		});
-	const { source, abandon } = watched(PulledStream.sourceOf(readable), passed, finish, see);
+	const endSession = (outcome: AnswerOutcome, failure?: AiError) => {
+		const { quantities } = measureLive(
+			summary ?? { duration: secondsAtBound() ?? transcribedSeconds, channels: 1 },
+		);
+		end(outcome, { quantities, estimated: summary === undefined }, failure);
+	};
+	const { source, abandon } = observe(PulledStream.sourceOf(readable), exchange, endSession, onEvent);
 	return { writable, readable: new PulledStream(source), abandon };
 }

@@ -1,24 +1,32 @@
-/** What the caller sent, as a task's input: a body that is not JSON goes to the input it stands for. */
-
+/** Converts what the caller sent to a task's input. A body that is not JSON becomes the input that it stands for. */
 import { AiError } from "../core/errors.ts";
-import type { Reader } from "../dialects/dialect.ts";
+import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
 import { parseMultipart } from "../dialects/media/media.ts";
 import { validate } from "../dialects/validation/validation.ts";
-import type { Model } from "../models/model.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import type { Inputs } from "./request.ts";
+import type { ResolvedModel } from "./resolve-model.ts";
 
-export async function parse(
-	sent: Inputs,
-	reader: Reader,
-	{ model, strict = false }: { model: Model; strict?: boolean },
-): Promise<{ inputs: unknown; call: TaskCall }> {
-	refuseQueued(sent.fields);
-	const inputs = validate(reader.schema(model, strict), await joinBody(sent, reader));
-	return { inputs, call: reader.read(inputs as never, model, strict) };
+export interface Parsed {
+	/** As the caller sent them, validated by the reader's schema. */
+	inputs: unknown;
+	call: TaskCall;
+	writer: Writer;
 }
 
-/** What belongs to the product's asynchronous queue would otherwise end in a puzzling 5006. */
+/** Validates as Workers AI does if the route is `strict`; without a route, leniently. */
+export async function parse(
+	sent: Inputs,
+	{ reader, writer }: Dialect,
+	{ model, routed }: Pick<ResolvedModel, "model" | "routed">,
+): Promise<Parsed> {
+	const strict = routed?.strict ?? false;
+	refuseQueued(sent.fields);
+	const inputs = validate(reader.schema(model, strict), await joinBody(sent, reader));
+	return { inputs, call: reader.read(inputs as never, model, strict), writer };
+}
+
+/** Fields of the product's asynchronous queue. Without this check the error would be a 5006 that names another field. */
 function refuseQueued(fields: unknown): void {
 	const queued = ["requests", "request_id"].find((name) => name in asRecord(fields));
 	if (queued)

@@ -19,8 +19,8 @@ export interface PlannedTarget extends Target {
 	continues?: Continuation;
 	/** `model` is a name of the caller's choice, which nobody here knows. */
 	anyModel?: true;
-	/** Of its circuit breaker, when the plan was made. */
-	standing: CircuitState;
+	/** State of its circuit breaker when the plan was made. */
+	circuit: CircuitState;
 }
 
 /**

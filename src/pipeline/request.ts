@@ -7,11 +7,8 @@ import type { Progress } from "../tasks/task.ts";
 export interface Caller {
 	account: string;
 	credential: Credential;
-	/**
-	 * Set once the account has been asked about the credential, or nobody need ask. Before that nothing is told of what
-	 * else is wrong with a request.
-	 */
-	known?: boolean;
+	/** The credential is verified. Absent: admission verifies it. Until then no failure is disclosed to the caller. */
+	readonly verified?: boolean;
 }
 
 export interface InferenceRequest {

@@ -1,47 +1,54 @@
 /**
- * Which targets may answer for a model, in the order to ask them. Pure: chance, the session and what is known of the
- * engines come in.
+ * Plans the targets of a request: which may answer, in the order to try them. Pure: randomness, the session and the health
+ * of the engines are arguments.
  *
- * An engine whose circuit is open comes after all others, but is not left out: where nobody else is there, asking it is
- * better than not to ask.
+ * A target whose circuit is open comes last, but is not left out: trying it is better than failing without a try.
  */
 
 import { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
-import type { Plan, PlannedTarget, RouteSettings, Routing, WeightedTarget } from "./plan.ts";
-import { DEFAULT_RETRIES } from "./plan.ts";
+import {
+	DEFAULT_RETRIES,
+	type Plan,
+	type PlannedTarget,
+	type Routed,
+	type RouteSettings,
+	type WeightedTarget,
+} from "./plan.ts";
 import type { Services } from "./services.ts";
 import { drawAt, rankFor } from "./weighted-choice.ts";
 
 export interface RouteServices {
-	routing: Routing;
 	catalog: Pick<Services["catalog"], "find">;
-	health: Pick<Health, "standing">;
+	health: Pick<Health, "circuit">;
 	/** 0 to 1. */
 	random(): number;
 }
 
-export function route(modelId: string, services: RouteServices, session?: string): Plan {
-	const { routing, catalog, health, random } = services;
-	const served = routing.find(modelId);
-	if (!served)
+export function route(
+	modelId: string,
+	routed: Routed | undefined,
+	{ catalog, health, random }: RouteServices,
+	session?: string,
+): Plan {
+	if (!routed)
 		throw new AiError("noSuchModel", `No such model ${modelId} or task: nothing serves it here (see ROUTES)`);
-	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = served.settings ?? {};
+	const { sticky, retries = DEFAULT_RETRIES, ...settings }: RouteSettings = routed.settings ?? {};
 	const isKnown = catalog.find(modelId) !== undefined;
-	const well: PlannedTarget[] = [];
-	const resting: PlannedTarget[] = [];
-	for (const { urls, weight: _, anyModel, ...shared } of drawFirst(served.targets, random, sticky && session))
+	const available: PlannedTarget[] = [];
+	const open: PlannedTarget[] = [];
+	for (const { urls, weight: _, anyModel, ...shared } of drawFirst(routed.targets, random, sticky && session))
 		for (const url of replicas(urls, random, session)) {
 			const target = { ...shared, url, ...(anyModel && !isKnown && { anyModel }) };
-			const standing = health.standing(target);
-			(standing === "open" ? resting : well).push({ ...target, standing });
+			const circuit = health.circuit(target);
+			(circuit === "open" ? open : available).push({ ...target, circuit });
 		}
-	const [first, ...rest] = resting.length === 0 ? well : [...well, ...resting];
+	const [first, ...others] = open.length === 0 ? available : [...available, ...open];
 	if (!first) throw new AiError("noSuchModel", `No such model ${modelId} or task: its route is empty`);
-	return { targets: [first, ...rest], retries, ...settings };
+	return { targets: [first, ...others], retries, ...settings };
 }
 
-/** Weighted targets share the first place by their weights; those without a weight only stand in, in order. */
+/** Weighted targets share the first place by their weights. Targets without a weight are fallbacks, in order. */
 function drawFirst(targets: WeightedTarget[], random: () => number, session?: string): WeightedTarget[] {
 	if (targets.length < 2) return targets;
 	const shares = targets.flatMap((target) => {
@@ -53,7 +60,7 @@ function drawFirst(targets: WeightedTarget[], random: () => number, session?: st
 	return [drawn.target, ...targets.filter((target) => target !== drawn.target)];
 }
 
-/** The replicas of an engine: from a random one on, or in the session's own order. */
+/** The replicas of an engine: starting with a random one, or in the order of the session. */
 function replicas(urls: readonly string[], random: () => number, session?: string): readonly string[] {
 	if (urls.length < 2) return urls;
 	if (session !== undefined) {

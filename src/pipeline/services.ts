@@ -5,41 +5,41 @@ import type { World } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
 import type { Catalog } from "../models/catalog.ts";
-import type { TaskAnswer } from "../tasks/task.ts";
+import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
+import type { Dispatched } from "./dispatch.ts";
 import type { Limits } from "./limits.ts";
 import type { Routing } from "./plan.ts";
-import type { Served } from "./request.ts";
 
-/** What the pipeline is given: configuration parsed once, and the world it runs in. */
+/** The services of the pipeline: the configuration, parsed once, and the runtime. */
 export interface Services extends World {
 	catalog: Catalog;
-	/** Of the configuration. Accounts may set others: src/pipeline/aliases.ts. */
+	/** Aliases of the configuration. Accounts may set others: src/pipeline/aliases.ts. */
 	aliases: Aliases;
 	routing: Routing;
 	limits: Limits;
 	/** `PUBLIC_URL`: the origin where callers reach this gateway. */
 	publicUrl?: string;
-	/** What is known of the engines: which are left alone for a while. */
+	/** Circuit breakers of the engines. */
 	health: Health;
-	/** Identical requests under way, by a hash of what they ask. */
-	flights: SingleFlight<{ answer: TaskAnswer; served: Served }>;
+	/** Identical requests under way, by their request key. */
+	flights: SingleFlight<Dispatched>;
 	/** 0 to 1. */
 	random(): number;
-	/** Tells the operator of a failure, without a word of what was asked. */
+	/** Logs a failure for the operator, without any content of the request. */
 	log(error: AiError, requestId: string): void;
 	ledgers: Accounts;
-	/** Which accounts exist. */
+	/** The accounts that exist. */
 	directory: Pick<KnownAccounts, "list">;
-	/** A point for every request that ends: the binding `ANALYTICS`, where there is one. */
-	analytics?: Pick<AnalyticsEngineDataset, "writeDataPoint">;
-	/** Resolves after so many milliseconds; rejects with the signal's reason when it fires first. */
+	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */
+	observers: readonly ExchangeObserver[];
+	/** Resolves after the time; rejects with the signal's reason if it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Names for models, each with the id of its model. */
+/** Model ids by alias. */
 export interface Aliases {
 	everyone: ReadonlyMap<string, string>;
-	/** By account; these come first. */
+	/** By account. These have precedence. */
 	accounts: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }

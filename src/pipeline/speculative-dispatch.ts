@@ -1,41 +1,54 @@
 /**
- * Asks an engine ahead of the account's word, and gives nobody its answer before. Where the account says no after all,
- * or grants less output, the engine is let go; in the latter case it is asked again.
+ * Speculative dispatch: the engine is asked in parallel with admission, and its answer is held until admission succeeds. If
+ * the account refuses the request, or grants less output, the engine's call is cancelled; in the latter case the engine is
+ * asked again.
  */
 import type { TaskCall } from "../tasks/task.ts";
-import type { Entry } from "./admit.ts";
 import type { Dispatched } from "./dispatch.ts";
 
-export type Ask = (call: TaskCall, signal: AbortSignal) => Promise<Dispatched>;
-
-/** Gives the answer, and the call that it answers. Throws as `ask` does, or what the account said. `signal` is the caller's. */
-export async function askAhead(
-	{ call, ahead }: Pick<Entry, "ahead" | "call">,
-	signal: AbortSignal,
-	ask: Ask,
-): Promise<Dispatched & { call: TaskCall }> {
-	if (!ahead) return { ...(await ask(call, signal)), call };
-	const early = new AbortController();
-	const leave = () => early.abort(signal.reason);
-	if (signal.aborted) leave();
-	else signal.addEventListener("abort", leave);
-	const answering = ask(call, early.signal);
-	answering.then(ahead.needed, ahead.needed);
-	let granted: TaskCall;
-	try {
-		granted = await ahead.word;
-		if (granted === call) return { ...(await answering), call };
-	} catch (error) {
-		signal.removeEventListener("abort", leave);
-		letGo(answering, early);
-		throw error;
-	}
-	signal.removeEventListener("abort", leave);
-	letGo(answering, early);
-	return { ...(await ask(granted, signal)), call: granted };
+/** A call that is admitted, or may be dispatched before it is. */
+export interface AdmittedCall {
+	/** With less output than requested if a budget has no room for more. */
+	call: TaskCall;
+	/** Absent for a call that is admitted. */
+	speculation?: {
+		/** The admitted call; `call` itself unless the account grants less than expected. Rejects with the refusal. */
+		decision: Promise<TaskCall>;
+		/** The request cannot go on without the decision. */
+		requireDecision(): void;
+	};
 }
 
-function letGo(answering: Promise<Dispatched>, early: AbortController): void {
+export type Dispatch = (call: TaskCall, signal: AbortSignal) => Promise<Dispatched>;
+
+/** Rejects as `dispatch` does, or with the refusal. `signal` fires when the caller disconnects. */
+export async function dispatchSpeculatively(
+	{ call, speculation }: AdmittedCall,
+	signal: AbortSignal,
+	dispatch: Dispatch,
+): Promise<Dispatched> {
+	if (!speculation) return dispatch(call, signal);
+	const early = new AbortController();
+	const forwardAbort = () => early.abort(signal.reason);
+	if (signal.aborted) forwardAbort();
+	else signal.addEventListener("abort", forwardAbort);
+	const answering = dispatch(call, early.signal);
+	answering.then(speculation.requireDecision, speculation.requireDecision);
+	let admitted: TaskCall;
+	try {
+		admitted = await speculation.decision;
+		if (admitted === call) return await answering;
+	} catch (error) {
+		signal.removeEventListener("abort", forwardAbort);
+		cancel(answering, early);
+		throw error;
+	}
+	signal.removeEventListener("abort", forwardAbort);
+	cancel(answering, early);
+	return dispatch(admitted, signal);
+}
+
+function cancel(answering: Promise<Dispatched>, early: AbortController): void {
 	early.abort();
 	answering.then(
 		({ answer: { answer } }) => {

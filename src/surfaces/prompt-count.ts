@@ -1,16 +1,16 @@
-/** Tokens of a chat request without an answer, by the gateway's own count: for the routes that only count. */
-import type { Reader } from "../dialects/dialect.ts";
-import type { Model } from "../models/model.ts";
+/** Counts the prompt of a chat request by the gateway's own count, for the routes that only count tokens. */
+import type { Dialect } from "../dialects/dialect.ts";
 import { parse } from "../pipeline/parse.ts";
+import type { ResolvedModel } from "../pipeline/resolve-model.ts";
 import { countInput } from "../tasks/traits.ts";
 
-/** `fields`: the body of the request whose prompt is counted. */
+/** `fields`: the body of the request whose prompt is counted. Without `routed` the fields are validated leniently. */
 export async function countPrompt(
 	fields: unknown,
-	reader: Reader,
-	{ model, strict = false }: { model: Model; strict?: boolean },
+	dialect: Dialect,
+	resolved: ResolvedModel,
 ): Promise<number> {
-	const { call } = await parse({ fields }, reader, { model, strict });
+	const { call } = await parse({ fields }, dialect, resolved);
 	const tokens = countInput(call);
 	if (tokens === undefined) throw new TypeError(`The request was read as ${call.task}`);
 	return tokens;

@@ -14,71 +14,71 @@ describe("Breaker", () => {
 	it("opens after so many failures in a row, and not after fewer or with an answer between them", () => {
 		const breaker = new Breaker();
 		for (let i = 1; i < 5; i++) breaker.fail(i, i);
-		expect(breaker.standing(10)).toBe("closed");
+		expect(breaker.state(10)).toBe("closed");
 		breaker.succeed(11, 10);
 		for (let i = 1; i < 5; i++) breaker.fail(20 + i, 20 + i);
-		expect(breaker.standing(30)).toBe("closed");
+		expect(breaker.state(30)).toBe("closed");
 		breaker.fail(31, 30);
-		expect(breaker.standing(31)).toBe("open");
+		expect(breaker.state(31)).toBe("open");
 	});
 
 	it("lets one call at a time try when the rest is over, and another when that one does not begin", () => {
 		const breaker = opened();
-		expect(breaker.standing(RESTED - 1)).toBe("open");
-		expect(breaker.standing(RESTED)).toBe("probe");
-		breaker.ask(RESTED);
-		expect(breaker.standing(RESTED)).toBe("open");
-		expect(breaker.standing(RESTED + 10_000 - 1)).toBe("open");
-		expect(breaker.standing(RESTED + 10_000)).toBe("probe");
+		expect(breaker.state(RESTED - 1)).toBe("open");
+		expect(breaker.state(RESTED)).toBe("half-open");
+		breaker.start(RESTED);
+		expect(breaker.state(RESTED)).toBe("open");
+		expect(breaker.state(RESTED + 10_000 - 1)).toBe("open");
+		expect(breaker.state(RESTED + 10_000)).toBe("half-open");
 	});
 
 	it("closes when a probe begins to answer, on trial until it was whole", () => {
 		const breaker = opened();
-		breaker.ask(RESTED);
+		breaker.start(RESTED);
 		breaker.begin(RESTED + 10, RESTED);
-		expect(breaker.standing(RESTED + 10)).toBe("closed");
+		expect(breaker.state(RESTED + 10)).toBe("closed");
 		breaker.fail(RESTED + 20, RESTED);
-		expect(breaker.standing(RESTED + 20)).toBe("open");
-		expect(breaker.standing(RESTED + 20 + 5_000)).toBe("open");
-		expect(breaker.standing(RESTED + 20 + 10_000)).toBe("probe");
+		expect(breaker.state(RESTED + 20)).toBe("open");
+		expect(breaker.state(RESTED + 20 + 5_000)).toBe("open");
+		expect(breaker.state(RESTED + 20 + 10_000)).toBe("half-open");
 	});
 
 	it("begins anew after a whole answer", () => {
 		const breaker = opened();
-		breaker.ask(RESTED);
+		breaker.start(RESTED);
 		breaker.begin(RESTED + 10, RESTED);
 		breaker.succeed(RESTED + 20, RESTED);
 		for (let i = 1; i < 5; i++) breaker.fail(RESTED + 30, RESTED + 30);
-		expect(breaker.standing(RESTED + 30)).toBe("closed");
+		expect(breaker.state(RESTED + 30)).toBe("closed");
 		breaker.fail(RESTED + 31, RESTED + 31);
-		expect(breaker.standing(RESTED + 31 + 5_000)).toBe("probe");
+		expect(breaker.state(RESTED + 31 + 5_000)).toBe("half-open");
 	});
 
 	it("frees the probe of a caller who left", () => {
 		const breaker = opened();
-		breaker.ask(RESTED);
-		breaker.leave(RESTED);
-		expect(breaker.standing(RESTED)).toBe("probe");
+		breaker.start(RESTED);
+		breaker.cancel(RESTED);
+		expect(breaker.state(RESTED)).toBe("half-open");
 	});
 
 	it("learns nothing from calls that started before it changed", () => {
 		const breaker = opened();
 		breaker.begin(1500, 900);
 		breaker.succeed(1600, 900);
-		expect(breaker.standing(1600)).toBe("open");
-		breaker.ask(RESTED);
+		expect(breaker.state(1600)).toBe("open");
+		breaker.start(RESTED);
 		breaker.begin(RESTED + 1, RESTED);
 		// Asked before the circuit opened, gives up only now.
 		breaker.fail(RESTED + 2, 999);
-		expect(breaker.standing(RESTED + 2)).toBe("closed");
+		expect(breaker.state(RESTED + 2)).toBe("closed");
 	});
 
 	it("closes for whoever was asked in spite of its rest and answers; another failure makes the rest no longer", () => {
 		const breaker = opened();
 		breaker.fail(2000, 1900);
-		expect(breaker.circuit.restsUntil).toBe(RESTED);
+		expect(breaker.circuit.cooldownUntil).toBe(RESTED);
 		breaker.succeed(2100, 2000);
-		expect(breaker.standing(2100)).toBe("closed");
+		expect(breaker.state(2100)).toBe("closed");
 	});
 
 	it("rests at once for as long as it asked for, but no longer than the longest rest", () => {
@@ -88,8 +88,8 @@ describe("Breaker", () => {
 		] as const) {
 			const breaker = new Breaker();
 			breaker.fail(1000, 1000, asked);
-			expect(breaker.standing(1000 + rests - 1)).toBe("open");
-			expect(breaker.standing(1000 + rests)).toBe("probe");
+			expect(breaker.state(1000 + rests - 1)).toBe("open");
+			expect(breaker.state(1000 + rests)).toBe("half-open");
 		}
 	});
 
@@ -100,12 +100,12 @@ describe("Breaker", () => {
 				let now = 1;
 				for (const pause of pauses) {
 					now += pause;
-					const standing = breaker.standing(now);
-					breaker.ask(now);
+					const standing = breaker.state(now);
+					breaker.start(now);
 					// Some hang for ever, some fail at once.
 					if (pause % 2 === 0 && standing !== "open") breaker.fail(now, now);
 				}
-				expect(breaker.standing(now + 30_000)).not.toBe("open");
+				expect(breaker.state(now + 30_000)).not.toBe("open");
 			}),
 		);
 	});
@@ -114,20 +114,20 @@ describe("Breaker", () => {
 		const other = opened().circuit;
 		const breaker = new Breaker();
 		breaker.learn(other);
-		expect(breaker.standing(2000)).toBe("open");
-		expect(breaker.standing(RESTED)).toBe("probe");
+		expect(breaker.state(2000)).toBe("open");
+		expect(breaker.state(RESTED)).toBe("half-open");
 
 		const worked = new Breaker();
 		worked.succeed(1500, 1400);
 		worked.learn(other);
-		expect(worked.standing(2000)).toBe("closed");
+		expect(worked.state(2000)).toBe("closed");
 
 		// Calls from before the circuit opened elsewhere change nothing here.
 		breaker.begin(1_100, 999);
 		breaker.succeed(1_100, 999);
-		expect(breaker.standing(2000)).toBe("open");
+		expect(breaker.state(2000)).toBe("open");
 
-		breaker.learn({ openedAt: 900, restsUntil: 900 + 5_000, workedAt: 1700 });
-		expect(breaker.standing(2000)).toBe("closed");
+		breaker.learn({ openedAt: 900, cooldownUntil: 900 + 5_000, workedAt: 1700 });
+		expect(breaker.state(2000)).toBe("closed");
 	});
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 it("gathers what isolates tell, in one object", async () => {
 	const fleet = env.FLEET.getByName(`test ${crypto.randomUUID()}`);
-	const circuit = { openedAt: 10, restsUntil: 20, workedAt: 0 };
+	const circuit = { openedAt: 10, cooldownUntil: 20, workedAt: 0 };
 	await fleet.exchange([{ key: "a", failures: 5, failedAt: 10, circuit }]);
 	expect(await fleet.exchange([])).toEqual({ a: circuit });
 }, 30_000);

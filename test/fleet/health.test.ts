@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { FleetView, type News, type View } from "../../src/fleet/fleet.ts";
+import { FleetView, type HealthReport, type View } from "../../src/fleet/fleet.ts";
 import { IsolateHealth } from "../../src/fleet/health.ts";
 
 const TARGET = { backend: "a", url: "http://a/v1", model: "m" };
 const OTHER = { ...TARGET, backend: "b" };
 
 /** Isolates around one fleet, with one clock. */
-function world(exchange?: (news: News[]) => Promise<View>) {
+function world(exchange?: (news: HealthReport[]) => Promise<View>) {
 	const clock = { now: 1_000_000 };
 	const fleet = new FleetView();
-	const told: News[][] = [];
+	const told: HealthReport[][] = [];
 	const background: Promise<unknown>[] = [];
 	const isolate = () =>
 		new IsolateHealth({
@@ -29,16 +29,16 @@ function world(exchange?: (news: News[]) => Promise<View>) {
 }
 
 const fail = (health: IsolateHealth, times: number) => {
-	for (let i = 0; i < times; i++) health.ask(TARGET).fail();
+	for (let i = 0; i < times; i++) health.start(TARGET).fail();
 };
 
 describe("IsolateHealth", () => {
 	it("holds each target's circuit apart", () => {
 		const health = world().isolate();
 		fail(health, 5);
-		expect(health.standing(TARGET)).toBe("open");
-		expect(health.standing(OTHER)).toBe("closed");
-		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
+		expect(health.circuit(TARGET)).toBe("open");
+		expect(health.circuit(OTHER)).toBe("closed");
+		expect(health.circuit({ ...TARGET, model: "n" })).toBe("closed");
 	});
 
 	it("tells the others of an open circuit, and that it closed", async () => {
@@ -46,7 +46,7 @@ describe("IsolateHealth", () => {
 		const [first, second] = [isolate(), isolate()];
 		const later = async (ms: number, health: IsolateHealth) => {
 			clock.now += ms;
-			health.ask(OTHER).succeed();
+			health.start(OTHER).succeed();
 			await settle();
 		};
 		await later(0, second);
@@ -54,17 +54,17 @@ describe("IsolateHealth", () => {
 		await settle();
 		await later(500, first);
 		await later(1000, second);
-		expect(second.standing(TARGET)).toBe("closed");
+		expect(second.circuit(TARGET)).toBe("closed");
 		await later(500, second);
-		expect(second.standing(TARGET)).toBe("open");
+		expect(second.circuit(TARGET)).toBe("open");
 		clock.now += 3_000;
-		expect(second.standing(TARGET)).toBe("probe");
+		expect(second.circuit(TARGET)).toBe("half-open");
 
-		first.ask(TARGET).begin();
+		first.start(TARGET).begin();
 		await settle();
 		await later(500, first);
 		await later(2000, second);
-		expect(second.standing(TARGET)).toBe("closed");
+		expect(second.circuit(TARGET)).toBe("closed");
 	});
 
 	it("adds up the failures that no isolate alone would open its circuit for", async () => {
@@ -74,19 +74,19 @@ describe("IsolateHealth", () => {
 			fail(health, 1);
 			await settle();
 			clock.now += 100;
-			health.ask(OTHER).succeed();
+			health.start(OTHER).succeed();
 			clock.now += 500;
-			health.ask(OTHER).succeed();
+			health.start(OTHER).succeed();
 			await settle();
 		}
-		expect(isolates.at(-1)?.standing(TARGET)).toBe("open");
+		expect(isolates.at(-1)?.circuit(TARGET)).toBe("open");
 	});
 
 	it("says nothing of engines that are well, and asks no more than every two seconds", async () => {
 		const { clock, told, isolate, settle } = world();
 		const health = isolate();
 		for (let i = 0; i < 100; i++) {
-			health.ask(TARGET).succeed();
+			health.start(TARGET).succeed();
 			clock.now += 100;
 			await settle();
 		}
@@ -104,14 +104,14 @@ describe("IsolateHealth", () => {
 			const health = isolate();
 			fail(health, 5);
 			await Promise.race([Promise.all(background), Promise.resolve()]);
-			expect(health.standing(TARGET)).toBe("open");
+			expect(health.circuit(TARGET)).toBe("open");
 			clock.now += 5_000;
-			expect(health.standing(TARGET)).toBe("probe");
+			expect(health.circuit(TARGET)).toBe("half-open");
 			const before = background.length;
 			clock.now += 20_000;
-			health.ask(TARGET).succeed();
+			health.start(TARGET).succeed();
 			expect(background.length).toBeGreaterThan(before);
-			expect(health.standing(TARGET)).toBe("closed");
+			expect(health.circuit(TARGET)).toBe("closed");
 		}
 	});
 
@@ -120,35 +120,35 @@ describe("IsolateHealth", () => {
 		const [first, second] = [isolate(), isolate()];
 		fail(first, 5);
 		clock.now += 600;
-		first.ask(OTHER).succeed();
+		first.start(OTHER).succeed();
 		await settle();
 		clock.now += 600;
-		second.ask(TARGET).succeed();
+		second.start(TARGET).succeed();
 		await settle();
-		expect(second.standing(TARGET)).toBe("closed");
+		expect(second.circuit(TARGET)).toBe("closed");
 	});
 
 	it("forgets the closed circuit that was not used for longest, an open one only where all are", () => {
 		const health = world().isolate();
 		const used = { ...TARGET, backend: "used" };
-		for (let i = 0; i < 4; i++) health.ask(used).fail();
+		for (let i = 0; i < 4; i++) health.start(used).fail();
 		fail(health, 5);
 		for (let i = 0; i < 5000; i++) {
-			health.ask({ ...OTHER, model: `m${i}` }).succeed();
+			health.start({ ...OTHER, model: `m${i}` }).succeed();
 			// In use, so not the first to be forgotten.
-			if (i % 1000 === 0) health.ask(used).leave();
+			if (i % 1000 === 0) health.start(used).cancel();
 		}
-		expect(health.standing(TARGET)).toBe("open");
-		health.ask(used).fail();
-		expect(health.standing(used)).toBe("open");
+		expect(health.circuit(TARGET)).toBe("open");
+		health.start(used).fail();
+		expect(health.circuit(used)).toBe("open");
 	});
 
 	it("has one circuit for all models whose names callers make up", () => {
 		const health = world().isolate();
 		const named = (model: string) => ({ ...TARGET, model, anyModel: true as const });
-		for (let i = 0; i < 5; i++) health.ask(named(`m${i}`)).fail();
-		expect(health.standing(named("n"))).toBe("open");
-		expect(health.standing({ ...TARGET, model: "n" })).toBe("closed");
+		for (let i = 0; i < 5; i++) health.start(named(`m${i}`)).fail();
+		expect(health.circuit(named("n"))).toBe("open");
+		expect(health.circuit({ ...TARGET, model: "n" })).toBe("closed");
 	});
 
 	it("reports the calls, the failures and the waiting of each engine", () => {
@@ -193,19 +193,19 @@ describe("IsolateHealth", () => {
 	it("counts a trial's end once", () => {
 		const health = world().isolate();
 		for (let i = 0; i < 4; i++) {
-			const trial = health.ask(TARGET);
+			const trial = health.start(TARGET);
 			trial.fail();
 			trial.fail();
 		}
-		expect(health.standing(TARGET)).toBe("closed");
+		expect(health.circuit(TARGET)).toBe("closed");
 	});
 });
 
 describe("FleetView", () => {
 	it("forgets whom nobody has told of for five minutes, and holds a bounded number", () => {
 		const fleet = new FleetView();
-		const circuit = { openedAt: 1, restsUntil: 2, workedAt: 0 };
-		const news = (key: string): News => ({ key, failures: 1, failedAt: 1, circuit });
+		const circuit = { openedAt: 1, cooldownUntil: 2, workedAt: 0 };
+		const news = (key: string): HealthReport => ({ key, failures: 1, failedAt: 1, circuit });
 		fleet.exchange([news("old")], 0);
 		expect(Object.keys(fleet.exchange([news("new")], 5 * 60_000))).toEqual(["old", "new"]);
 		expect(Object.keys(fleet.exchange([], 5 * 60_000 + 1))).toEqual(["new"]);

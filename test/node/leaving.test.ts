@@ -5,7 +5,9 @@ import { adHocModel } from "../../src/models/catalog.ts";
 import { SingleFlight } from "../../src/pipeline/dispatch/single-flight.ts";
 import { type Dispatched, dispatch } from "../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../src/pipeline/plan.ts";
+import type { TaskCall } from "../../src/tasks/task.ts";
 import { answer, hang, Provider, reset, type Script, status, words } from "../faults/provider.ts";
+import { dispatchShared, observedExchange } from "../pipeline/exchanges.ts";
 
 const a = new Provider("a");
 const b = new Provider("b");
@@ -27,7 +29,7 @@ const targetOf = ({ name, url }: Provider, timeouts: Partial<PlannedTarget["time
 	model: "m",
 	headers: {},
 	timeouts: { headerMs: 60_000, idleMs: 60_000, totalMs: 60_000, ...timeouts },
-	standing: "closed",
+	circuit: "closed",
 });
 
 interface Asking {
@@ -46,29 +48,35 @@ function ask(
 		retries: { attempts: 2, baseMs: 1, maxMs: 60_000 },
 		...plan,
 	};
-	const answered = dispatch(
-		whole,
-		{ task: "text-generation", input: { messages: [{ role: "user", content: "Hi" }], stream } },
-		{ model: adHocModel("m"), signal: caller.signal, requestId: "id", ...(!stream && { shareWithin: "x" }) },
-		{
-			fetch,
-			now: Date.now,
-			uuid: () => crypto.randomUUID(),
-			random: () => 0,
-			log: () => {},
-			health: new IsolateHealth({ now: Date.now, waitUntil: () => {} }),
-			flights: shared,
-			waitUntil: (promise) => void promise,
-			wait: (ms, signal) =>
-				new Promise((resolve, reject) => {
-					const timer = setTimeout(resolve, ms);
-					signal?.addEventListener("abort", () => {
-						clearTimeout(timer);
-						reject(signal.reason);
-					});
-				}),
-		},
-	);
+	const services = {
+		fetch,
+		now: Date.now,
+		uuid: () => crypto.randomUUID(),
+		random: () => 0,
+		health: new IsolateHealth({ now: Date.now, waitUntil: () => {} }),
+		flights: shared,
+		waitUntil: (promise: Promise<unknown>) => void promise,
+		wait: (ms: number, signal?: AbortSignal) =>
+			new Promise<void>((resolve, reject) => {
+				const timer = setTimeout(resolve, ms);
+				signal?.addEventListener("abort", () => {
+					clearTimeout(timer);
+					reject(signal.reason);
+				});
+			}),
+	};
+	const { signal } = caller;
+	const call: TaskCall = {
+		task: "text-generation",
+		input: { messages: [{ role: "user", content: "Hi" }], stream },
+	};
+	const dispatchCall = (call: TaskCall, signal: AbortSignal) => {
+		const { exchange } = observedExchange({ now: Date.now, admission: {} });
+		return dispatch(whole, call, { exchange, model: adHocModel("m"), signal }, services);
+	};
+	const answered = stream
+		? dispatchCall(call, signal)
+		: dispatchShared("x", call, { services, signal, dispatch: dispatchCall });
 	answered.catch(() => {});
 	return { answered, leave: () => caller.abort() };
 }

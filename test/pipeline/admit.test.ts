@@ -5,9 +5,12 @@ import { configure } from "../../src/config/index.ts";
 import { AiError, type FailureKey } from "../../src/core/errors.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import { admission, admit, checkPlan, limitsOf, onRoute } from "../../src/pipeline/admit.ts";
-import type { Caller } from "../../src/pipeline/request.ts";
+import { refuseByPlan } from "../../src/pipeline/account-plan.ts";
+import { admissionOf, admit } from "../../src/pipeline/admit.ts";
+import { estimateCost } from "../../src/pipeline/cost-estimate.ts";
+import { limitsOf } from "../../src/pipeline/limits.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
+import { observedExchange } from "./exchanges.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const KIMI = "@cf/moonshotai/kimi-k2.6";
@@ -23,8 +26,19 @@ function model(id: string): Model {
 	return found;
 }
 
-const asked = async (id: string, LIMITS: object = {}, call: TaskCall = CHAT) =>
-	admission("ticket", OPERATOR, model(id), call, limitsOf(configure({ LIMITS }).limits, "team-a"));
+const REQUEST = { id: "ticket", caller: { account: "team-a", credential: OPERATOR } };
+
+/** A call as the steps before admission leave it. */
+async function prepared(id: string, call: TaskCall, { catalog, routing }: ReturnType<typeof configure>) {
+	const routed = routing.find(id);
+	const found = catalog.find(id) ?? catalog.adHoc(id);
+	return { call, model: found, routed, estimated: await estimateCost(call, found, routed) };
+}
+
+const asked = async (id: string, LIMITS: object = {}, call: TaskCall = CHAT) => {
+	const config = configure({ LIMITS });
+	return admissionOf(REQUEST, await prepared(id, call, config), config.limits);
+};
 
 describe("admission", () => {
 	it("counts a request against its task's rate, or against its model's own", async () => {
@@ -76,13 +90,12 @@ describe("admission", () => {
 	});
 
 	it("keeps models of the paid plan from the free one", () => {
-		const { routing } = configure({});
 		const limits = (plan: string) => limitsOf(configure({ LIMITS: { plan } }).limits, "a");
-		expect(() => checkPlan(model(KIMI), limits("free"), routing)).toThrow(
+		expect(() => refuseByPlan(model(KIMI), limits("free"), undefined)).toThrow(
 			`5035: Model ${KIMI} is not available on the Workers Free plan`,
 		);
-		expect(() => checkPlan(model(KIMI), limits("paid"), routing)).not.toThrow();
-		expect(() => checkPlan(model(LLAMA), limits("free"), routing)).not.toThrow();
+		expect(() => refuseByPlan(model(KIMI), limits("paid"), undefined)).not.toThrow();
+		expect(() => refuseByPlan(model(LLAMA), limits("free"), undefined)).not.toThrow();
 	});
 
 	describe("of a model without a price", () => {
@@ -116,7 +129,7 @@ describe("admission", () => {
 		};
 		const check = (id: string, LIMITS: object) => {
 			const { catalog, limits, routing } = configure({ ...VARS, LIMITS });
-			checkPlan(catalog.find(id) ?? catalog.adHoc(id), limitsOf(limits, "a"), routing);
+			refuseByPlan(catalog.find(id) ?? catalog.adHoc(id), limitsOf(limits, "a"), routing.find(id));
 		};
 		const UNPRICED = "alibaba/qwen3-max";
 
@@ -161,22 +174,34 @@ describe("admission", () => {
 			expect(() => check(id, { daily_neurons: 5 })).not.toThrow();
 		});
 
-		it("is told to the account, which knows the token's own budget", () => {
-			const { catalog, routing } = configure(VARS);
-			const worth = { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, open: false };
-			const unpricedFor = (id: string, credential: Admission["credential"]) =>
-				onRoute({ credential, worth }, catalog.find(id) ?? catalog.adHoc(id), routing);
+		it("is reported to the account's object, which knows the token's own budget", async () => {
+			const config = configure(VARS);
+			const unpricedFor = async (id: string, credential: Admission["credential"]) => {
+				const request = { id: "ticket", caller: { account: "a", credential } };
+				return admissionOf(request, await prepared(id, CHAT, config), config.limits).unpriced;
+			};
 			const token = { kind: "token", hash: "00" } as const;
-			expect(unpricedFor("fast", token)).toEqual({ credential: token, worth, unpriced: true });
-			// An engine of the operator's own: what it costs is not known either, and a token's budget must not count 0.
-			expect(unpricedFor("llama", token)).toEqual({ credential: token, worth, unpriced: true });
-			expect(unpricedFor("fast", OPERATOR)).toEqual({ credential: OPERATOR, worth });
+			expect(await unpricedFor("fast", token)).toBe(true);
+			// An engine of the operator: its cost is unknown too, and a token's budget must not count 0.
+			expect(await unpricedFor("llama", token)).toBe(true);
+			expect(await unpricedFor("fast", OPERATOR)).toBeUndefined();
 		});
 	});
 });
 
 describe("admit", () => {
-	const admissionOf = async (variables: Record<string, unknown>): Promise<Admission> => {
+	/** Admits a request with an account's object of the test. */
+	const admitWith = async (
+		ledger: object,
+		{ variables = {}, call = CHAT }: { variables?: object; call?: TaskCall } = {},
+	) => {
+		const config = configure({ ...variables });
+		const { exchange } = observedExchange();
+		const services = { ledgers: { of: () => ledger } as unknown as Accounts, limits: config.limits };
+		const admitted = admit(exchange, REQUEST, await prepared(LLAMA, call, config), services);
+		return { exchange, admitted };
+	};
+	const admissionFor = async (variables: Record<string, unknown>): Promise<Admission> => {
 		const seen: Admission[] = [];
 		const ledger = {
 			ahead: () => undefined,
@@ -185,62 +210,39 @@ describe("admit", () => {
 				return {};
 			},
 		};
-		const { limits, routing } = configure(variables);
-		const services = {
-			ledgers: { of: () => ledger } as unknown as Accounts,
-			limits,
-			routing,
-			now: () => 0,
-			waitUntil: () => {},
-		};
-		const caller = { account: "team-a", credential: OPERATOR };
-		await admit({ id: "ticket", caller }, model(LLAMA), CHAT, services);
+		await (await admitWith(ledger, { variables })).admitted;
 		const [only, ...others] = seen;
 		if (!only || others.length > 0) throw new Error(`${seen.length} admissions`);
 		return only;
 	};
 
 	it("says how long to hold what nobody settles", async () => {
-		expect(await admissionOf({ LIMITS: { hold_ms: 1_234 } })).toMatchObject({
+		expect(await admissionFor({ LIMITS: { hold_ms: 1_234 } })).toMatchObject({
 			ticket: "ticket",
 			holdMs: 1_234,
 		});
 	});
 
-	it.each<[FailureKey, boolean | undefined]>([
+	it.each<[FailureKey, boolean]>([
 		["rateLimited", true],
 		["authentication", true],
-		["ledgerUnavailable", undefined],
-	])("takes a caller for known whom the account has looked at: %s", async (failure, known) => {
-		const ledger = { ahead: () => undefined, admit: () => Promise.reject(new AiError(failure)) };
-		const { limits, routing } = configure({});
-		const services = {
-			ledgers: { of: () => ledger } as unknown as Accounts,
-			limits,
-			routing,
-			now: () => 0,
-			waitUntil: () => {},
-		};
-		const caller: Caller = { account: "team-a", credential: OPERATOR };
-		await expect(admit({ id: "ticket", caller }, model(LLAMA), CHAT, services)).rejects.toThrow();
-		expect(caller.known).toBe(known);
+		["ledgerUnavailable", false],
+	])("takes a credential as verified if the account has answered: %s", async (key, credentialVerified) => {
+		const refusal = new AiError(key);
+		const { admitted, exchange } = await admitWith({
+			ahead: () => undefined,
+			admit: () => Promise.reject(refusal),
+		});
+		await expect(admitted).rejects.toBe(refusal);
+		expect(exchange.fail(refusal).exchange).toEqual({ attempts: 0, credentialVerified });
 	});
 
 	describe("of a speculative request", () => {
 		/** The account's answer may differ from what was expected of it. */
 		const speculate = async (expected: Granted, granted: Granted, call: TaskCall = CHAT) => {
 			const ledger = { ahead: () => ({ expected, word: Promise.resolve(granted), needed: () => {} }) };
-			const { limits, routing } = configure({});
-			const services = {
-				ledgers: { of: () => ledger } as unknown as Accounts,
-				limits,
-				routing,
-				now: () => 0,
-				waitUntil: () => {},
-			};
-			const caller = { account: "team-a", credential: OPERATOR };
-			const entry = await admit({ id: "ticket", caller }, model(LLAMA), call, services);
-			return { first: entry.call, second: await entry.ahead?.word };
+			const { call: first, speculation } = await (await admitWith(ledger, { call })).admitted;
+			return { first, second: await speculation?.decision };
 		};
 		const maxTokens = (call: TaskCall | undefined) =>
 			call?.task === "text-generation" ? call.input.max_tokens : undefined;
@@ -283,7 +285,7 @@ describe("admit", () => {
 		const BACKENDS = { a: engine(1), b: engine(2), replicas: engine(3, 4) };
 		const worthAt = async (settings: object, ...backends: string[]) => {
 			const targets = backends.map((backend) => ({ backend }));
-			return (await admissionOf({ BACKENDS, ROUTES: { [LLAMA]: { targets, ...settings } } })).worth;
+			return (await admissionFor({ BACKENDS, ROUTES: { [LLAMA]: { targets, ...settings } } })).worth;
 		};
 		const once = await worthAt({}, "a", "b");
 		const twice = {

@@ -1,11 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { Catalog } from "../../src/models/catalog.ts";
-import { authorize, isServed } from "../../src/pipeline/authorize.ts";
+import {
+	type AuthorizeServices,
+	authorize as authorizeRouted,
+	isServed,
+} from "../../src/pipeline/authorize.ts";
 import type { Routing } from "../../src/pipeline/plan.ts";
 
 const NOW = Date.parse("2026-11-21");
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const ENDED = "@cf/meta/llama-2-7b-chat-int8";
+
+const authorize = (id: string, services: AuthorizeServices) =>
+	authorizeRouted(id, services.routing.find(id), services);
 
 const services = (routing: Routing["find"], now = NOW) => ({
 	catalog: new Catalog(),

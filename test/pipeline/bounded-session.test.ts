@@ -48,13 +48,13 @@ describe("a session that a budget limits", () => {
 		const all = read(bounded.readable);
 		const writer = bounded.writable.getWriter();
 		for (let i = 0; i < 3; i++) await writer.write(audio(second));
-		expect(bounded.heardUntilEnd() ?? 3).toBe(3);
+		expect(bounded.secondsAtBound() ?? 3).toBe(3);
 		await writer.write(audio(second)).catch(() => {});
 		expect((await all).error).toMatchObject({
 			key: "budgetExceeded",
 			description: "This session has heard the 3 seconds that were reserved of a daily budget of neurons",
 		});
-		expect(bounded.heardUntilEnd()).toBe(3);
+		expect(bounded.secondsAtBound()).toBe(3);
 	});
 
 	it("goes by the engine's word where the sound does not say how long it is, each channel for itself", async () => {
@@ -82,7 +82,7 @@ describe("a session that a budget limits", () => {
 		const { kinds, error } = await read(bounded.readable);
 		expect(kinds).toHaveLength(2);
 		expect(error).toMatchObject({ key: "budgetExceeded" });
-		expect(bounded.heardUntilEnd()).toBe(4);
+		expect(bounded.secondsAtBound()).toBe(4);
 		expect(cancelled).toBe(true);
 	});
 });
@@ -98,7 +98,7 @@ describe("any session", () => {
 		const { kinds, error } = await all;
 		expect(error).toBeUndefined();
 		expect(kinds.at(-1)).toBe("ended");
-		expect(bounded.heardUntilEnd()).toBeUndefined();
+		expect(bounded.secondsAtBound()).toBeUndefined();
 		expect(waits.map(({ ms, signal }) => [ms, signal.aborted])).toEqual([[1000, true]]);
 	});
 
@@ -109,6 +109,6 @@ describe("any session", () => {
 		await bounded.writable.getWriter().write(audio(silence(2)));
 		waits[0]?.pass();
 		expect((await all).error).toMatchObject({ key: "timeout" });
-		expect(bounded.heardUntilEnd()).toBe(2);
+		expect(bounded.secondsAtBound()).toBe(2);
 	});
 });

@@ -35,7 +35,10 @@ describe("dispatch", () => {
 	it("ends with the last failure when nobody answers", async () => {
 		const { logged, failure } = world({ replies: { a: status(500), b: status(429) } });
 		expect(await failure()).toMatchObject({ code: 3040 });
-		expect(logged).toEqual([["id", 5001]]);
+		expect(logged).toEqual([
+			["id", 5001],
+			["id", 3040],
+		]);
 	});
 
 	it("says why each of them did not, in their order, and keeps the last one's code", async () => {
@@ -264,7 +267,7 @@ describe("circuits", () => {
 
 	it("let a second caller pass by while one probes", async () => {
 		const { clock, run, services } = world({ replies: { a: ok, b: ok } });
-		for (let i = 0; i < 5; i++) services.health.ask(target("a")).fail();
+		for (let i = 0; i < 5; i++) services.health.start(target("a")).fail();
 		clock.now += 5_000;
 		const [first, second] = await Promise.all([run(), run()]);
 		expect([first.served.backend, second.served.backend]).toEqual(["a", "b"]);
@@ -275,7 +278,7 @@ describe("circuits", () => {
 			replies: { a: status(500) },
 			plan: { retries: RETRIES },
 		});
-		for (let i = 0; i < 5; i++) services.health.ask(target("a")).fail();
+		for (let i = 0; i < 5; i++) services.health.start(target("a")).fail();
 		expect(await failure()).toMatchObject({ code: 5001 });
 		expect(engines()).toEqual(["a"]);
 	});
@@ -283,7 +286,7 @@ describe("circuits", () => {
 	it("learn nothing bad from a refusal", async () => {
 		const { failure, services } = world({ replies: { a: status(400) } });
 		for (let i = 0; i < 10; i++) await failure();
-		expect(services.health.standing(target("a"))).toBe("closed");
+		expect(services.health.circuit(target("a"))).toBe("closed");
 	});
 
 	it("S15: an engine that was away for a minute is asked again within 30 seconds of its return", async () => {
@@ -394,7 +397,7 @@ describe("hedging", () => {
 			},
 		]);
 		expect(asked.map(({ signal }) => signal.aborted)).toEqual([false, true]);
-		expect(services.health.standing(target("b"))).toBe("closed");
+		expect(services.health.circuit(target("b"))).toBe("closed");
 		if (answer.answer.kind !== "stream") throw new Error("no stream");
 		await answer.answer.events.cancel();
 		await a.cancelled;
@@ -424,7 +427,7 @@ describe("hedging", () => {
 			attempts: 2,
 			wasted: [{ why: "hedge", backend: "b", model: "b-model", progress: { usage, outputTokens: 0 } }],
 		});
-		expect(services.health.standing(target("b"))).toBe("closed");
+		expect(services.health.circuit(target("b"))).toBe("closed");
 	});
 
 	it("ends with a refusal, and stops the other", async () => {
@@ -445,7 +448,7 @@ describe("hedging", () => {
 	it("hedges with none whose circuit is open", async () => {
 		const a = held();
 		const { engines, run, services } = world({ replies: { a: a.reply, b: ok }, plan: HEDGED });
-		for (let i = 0; i < 5; i++) services.health.ask(target("b")).fail();
+		for (let i = 0; i < 5; i++) services.health.start(target("b")).fail();
 		const answered = run();
 		await settle();
 		a.answer();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../src/fleet/breaker.ts";
-import type { RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
+import type { Routed, RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
 import { type RouteServices, route } from "../../src/pipeline/route.ts";
 import { drawAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
 import { MODEL } from "../backends/upstream.ts";
@@ -19,19 +19,26 @@ const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTa
 interface World {
 	random?: number;
 	settings?: RouteSettings;
-	standing?: Record<string, CircuitState>;
+	circuit?: Record<string, CircuitState>;
 }
 
-const services = (targets: WeightedTarget[], { random = 0, settings = {}, standing = {} }: World) =>
+const routedTo = (targets: WeightedTarget[], { settings = {} }: World = {}): Routed => ({
+	targets,
+	billed: false,
+	named: true,
+	strict: false,
+	settings,
+});
+
+const services = ({ random = 0, circuit = {} }: World = {}) =>
 	({
-		routing: { find: () => ({ targets, billed: false, named: true, strict: false, settings }) },
 		random: () => random,
 		catalog: { find: (id) => (id === MODEL.id ? MODEL : undefined) },
-		health: { standing: ({ backend }) => standing[backend] ?? "closed" },
+		health: { circuit: ({ backend }) => circuit[backend] ?? "closed" },
 	}) satisfies RouteServices;
 
 const plan = (targets: WeightedTarget[], world: World = {}, session?: string) =>
-	route("id", services(targets, world), session).targets.map(({ url }) => url);
+	route("id", routedTo(targets, world), services(world), session).targets.map(({ url }) => url);
 
 describe("route", () => {
 	it("keeps the order of targets without weights", () => {
@@ -43,9 +50,9 @@ describe("route", () => {
 	});
 
 	it("tells names that a caller made up from models of the catalogue", () => {
-		const targets = services([target("a", { anyModel: true })], {});
-		expect(route("made-up", targets).targets[0].anyModel).toBe(true);
-		expect(route(MODEL.id, targets).targets[0]).not.toHaveProperty("anyModel");
+		const routed = routedTo([target("a", { anyModel: true })]);
+		expect(route("made-up", routed, services()).targets[0].anyModel).toBe(true);
+		expect(route(MODEL.id, routed, services()).targets[0]).not.toHaveProperty("anyModel");
 	});
 
 	it("draws the first by weight; the others stand in, in order", () => {
@@ -88,14 +95,14 @@ describe("route", () => {
 
 	it("asks whose circuit is open after all others, and a probe in its place", () => {
 		const targets = [target("a"), target("b"), target("c")];
-		expect(plan(targets, { standing: { a: "open" } })).toEqual(["http://b/v1", "http://c/v1", "http://a/v1"]);
-		expect(plan(targets, { standing: { a: "probe" } })[0]).toBe("http://a/v1");
-		expect(plan(targets, { standing: { a: "open", b: "open", c: "open" } })).toHaveLength(3);
+		expect(plan(targets, { circuit: { a: "open" } })).toEqual(["http://b/v1", "http://c/v1", "http://a/v1"]);
+		expect(plan(targets, { circuit: { a: "half-open" } })[0]).toBe("http://a/v1");
+		expect(plan(targets, { circuit: { a: "open", b: "open", c: "open" } })).toHaveLength(3);
 	});
 
 	it("passes the route's settings on, with retries where it says nothing", () => {
 		const settings: RouteSettings = { totalMs: 1000, hedgeMs: 50, sticky: "session" };
-		expect(route("id", services([target("a")], { settings }))).toEqual({
+		expect(route("id", routedTo([target("a")], { settings }), services())).toEqual({
 			targets: [
 				{
 					backend: "a",
@@ -104,7 +111,7 @@ describe("route", () => {
 					model: "m",
 					headers: {},
 					timeouts: { headerMs: 1, idleMs: 1, totalMs: 1 },
-					standing: "closed",
+					circuit: "closed",
 				},
 			],
 			retries: { attempts: 2, baseMs: 250, maxMs: 5_000 },
@@ -114,8 +121,7 @@ describe("route", () => {
 	});
 
 	it("says so when nothing serves the model", () => {
-		const nowhere = { ...services([], {}), routing: { find: () => undefined } };
-		expect(() => route("@cf/a/b", nowhere)).toThrow(
+		expect(() => route("@cf/a/b", undefined, services())).toThrow(
 			"5007: No such model @cf/a/b or task: nothing serves it here (see ROUTES)",
 		);
 	});

@@ -15,6 +15,7 @@ import {
 	finish,
 	liveEvents,
 	OPEN_ACCESS,
+	replaceServices,
 	testServices,
 	usage,
 } from "../gateway.ts";
@@ -104,7 +105,7 @@ describe("a request that goes ahead", () => {
 			},
 		};
 		return {
-			services: { ...services, ledgers },
+			services: replaceServices(services, { ledgers }),
 			settled,
 			limits,
 			seen: () => ({ engineCalls, wentAhead }),
@@ -141,7 +142,7 @@ describe("a request that goes ahead", () => {
 		expect(answered.limits).toEqual([256, 40]);
 		expect(answered.settled).toMatchObject([{ outcome: "ok", attempts: 2 }]);
 		const refused = gateway(grant, 400);
-		await expect(asked(refused.services)).rejects.toMatchObject({ attempts: 2 });
+		await expect(asked(refused.services)).rejects.toMatchObject({ exchange: { attempts: 2 } });
 		expect(refused.settled).toMatchObject([{ outcome: "failed", attempts: 2 }]);
 	});
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
 import type { Dispatched } from "../../src/pipeline/dispatch.ts";
-import { askAhead } from "../../src/pipeline/speculative-dispatch.ts";
+import { dispatchSpeculatively } from "../../src/pipeline/speculative-dispatch.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 
 const CHAT: TaskCall<"text-generation"> = {
@@ -10,26 +10,26 @@ const CHAT: TaskCall<"text-generation"> = {
 };
 const SHORTER: TaskCall = { ...CHAT, input: { ...CHAT.input, max_tokens: 10 } };
 
-/** An engine that answers when the test says so, and an account that does. */
+/** An engine and an account that answer when the test resolves them. */
 function bench() {
-	const word = Promise.withResolvers<TaskCall>();
-	word.promise.catch(() => {});
+	const decision = Promise.withResolvers<TaskCall>();
+	decision.promise.catch(() => {});
 	const caller = new AbortController();
 	const calls: { call: TaskCall; signal: AbortSignal; reply: PromiseWithResolvers<Dispatched> }[] = [];
-	let needed = 0;
+	let required = 0;
 	let cancelled = 0;
-	const asked = askAhead(
+	const asked = dispatchSpeculatively(
 		{
 			call: CHAT,
-			ahead: {
-				word: word.promise,
-				needed: () => {
-					needed++;
+			speculation: {
+				decision: decision.promise,
+				requireDecision: () => {
+					required++;
 				},
 			},
 		},
 		caller.signal,
-		(call, signal) => {
+		(call: TaskCall, signal: AbortSignal) => {
 			const reply = Promise.withResolvers<Dispatched>();
 			calls.push({ call, signal, reply });
 			signal.addEventListener("abort", () => reply.reject(new AiError("aborted")));
@@ -50,7 +50,8 @@ function bench() {
 				cancelled++;
 			},
 		});
-	const dispatched = (): Dispatched => ({
+	const dispatched = (call: TaskCall = CHAT): Dispatched => ({
+		call,
 		answer: {
 			task: "text-generation",
 			answer: { kind: "stream", events: events(), progress: { usage: undefined, outputTokens: 0 } },
@@ -61,10 +62,10 @@ function bench() {
 		asked,
 		calls,
 		caller,
-		word,
+		decision,
 		dispatched,
 		get seen() {
-			return { needed, cancelled, answered };
+			return { required, cancelled, answered };
 		},
 	};
 }
@@ -73,46 +74,46 @@ const turns = async () => {
 	for (let i = 0; i < 20; i++) await Promise.resolve();
 };
 
-describe("a request that goes ahead", () => {
-	it("is asked at once, and gives its answer only with the account's word", async () => {
+describe("speculative dispatch", () => {
+	it("calls the engine at once, and holds its answer until admission", async () => {
 		const one = bench();
-		const { asked, calls, word, dispatched } = one;
+		const { asked, calls, decision, dispatched } = one;
 		expect(calls.map(({ call }) => call)).toEqual([CHAT]);
 		const given = dispatched();
 		calls[0]?.reply.resolve(given);
 		await turns();
 		expect(one.seen.answered).toBe(false);
-		word.resolve(CHAT);
-		expect(await asked).toEqual({ ...given, call: CHAT });
+		decision.resolve(CHAT);
+		expect(await asked).toEqual(given);
 	});
 
-	it("says that it needs the word when the engine has answered or failed, and not before", async () => {
+	it("requires the decision when the engine has answered or failed, and not before", async () => {
 		for (const fails of [false, true]) {
 			const one = bench();
 			await turns();
-			expect(one.seen).toEqual({ needed: 0, cancelled: 0, answered: false });
+			expect(one.seen).toEqual({ required: 0, cancelled: 0, answered: false });
 			if (fails) one.calls[0]?.reply.reject(new AiError("executionFailed"));
 			else one.calls[0]?.reply.resolve(one.dispatched());
 			await turns();
-			expect(one.seen).toEqual({ needed: 1, cancelled: 0, answered: false });
-			one.word.resolve(CHAT);
+			expect(one.seen).toEqual({ required: 1, cancelled: 0, answered: false });
+			one.decision.resolve(CHAT);
 			if (fails) await expect(one.asked).rejects.toMatchObject({ key: "executionFailed" });
 			else await one.asked;
 		}
 	});
 
-	it("waits for its engine when the word comes first", async () => {
-		const { asked, calls, word, dispatched } = bench();
-		word.resolve(CHAT);
+	it("waits for the engine after admission", async () => {
+		const { asked, calls, decision, dispatched } = bench();
+		decision.resolve(CHAT);
 		await turns();
 		const given = dispatched();
 		calls[0]?.reply.resolve(given);
 		expect(await asked).toMatchObject({ call: CHAT });
 	});
 
-	it("is refused at once by the account, and its engine let go", async () => {
+	it("rejects at once with the account's refusal, and cancels the engine's call", async () => {
 		const one = bench();
-		one.word.reject(new AiError("rateLimited"));
+		one.decision.reject(new AiError("rateLimited"));
 		await expect(one.asked).rejects.toMatchObject({ key: "rateLimited" });
 		expect(one.calls).toHaveLength(1);
 		expect(one.calls[0]?.signal.aborted).toBe(true);
@@ -122,39 +123,39 @@ describe("a request that goes ahead", () => {
 		const one = bench();
 		one.calls[0]?.reply.resolve(one.dispatched());
 		await turns();
-		one.word.reject(new AiError("authentication"));
+		one.decision.reject(new AiError("authentication"));
 		await expect(one.asked).rejects.toMatchObject({ key: "authentication" });
 		await turns();
 		expect(one.seen.cancelled).toBe(1);
 	});
 
-	it("tells of the account's refusal, not of the engine's failure", async () => {
+	it("rejects with the refusal, not with the failure of the engine", async () => {
 		const one = bench();
 		one.calls[0]?.reply.reject(new AiError("executionFailed"));
 		await turns();
-		one.word.reject(new AiError("rateLimited"));
+		one.decision.reject(new AiError("rateLimited"));
 		await expect(one.asked).rejects.toMatchObject({ key: "rateLimited" });
 	});
 
-	it("is asked again with what the account grants, where that is less", async () => {
+	it("calls the engine again if the account grants less output", async () => {
 		const one = bench();
 		one.calls[0]?.reply.resolve(one.dispatched());
 		await turns();
-		one.word.resolve(SHORTER);
+		one.decision.resolve(SHORTER);
 		await turns();
 		expect(one.calls.map(({ call }) => call)).toEqual([CHAT, SHORTER]);
 		expect(one.seen.cancelled).toBe(1);
 		expect(one.calls.map(({ signal }) => signal.aborted)).toEqual([true, false]);
-		one.calls[1]?.reply.resolve(one.dispatched());
+		one.calls[1]?.reply.resolve(one.dispatched(SHORTER));
 		expect(await one.asked).toMatchObject({ call: SHORTER });
 	});
 
-	it("lets its engine go when the caller leaves", async () => {
+	it("cancels the engine's call when the caller disconnects", async () => {
 		const one = bench();
 		one.caller.abort();
 		await turns();
 		expect(one.calls[0]?.signal.aborted).toBe(true);
-		one.word.resolve(CHAT);
+		one.decision.resolve(CHAT);
 		await expect(one.asked).rejects.toMatchObject({ key: "aborted" });
 	});
 });

@@ -1,16 +1,15 @@
 /** What a caller is told that a chat used, and what the account's ledger has of it: the same numbers. */
 import { describe, expect, it } from "vitest";
-import type { Admission, Settlement } from "../../src/accounts/admission.ts";
 import { StreamProgress } from "../../src/backends/transport/progress.ts";
 import { usageOf } from "../../src/core/usage.ts";
 import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { meter } from "../../src/pipeline/meter.ts";
-import { Ticket } from "../../src/pipeline/ticket.ts";
 import { EventStream } from "../../src/streams/sse.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../src/tasks/text-generation/types.ts";
 import { completion, DONE, delta, finish } from "../gateway.ts";
+import { observedExchange } from "./exchanges.ts";
 
 const model = new Catalog().find("@cf/meta/llama-3.3-70b-instruct-fp8-fast") as Model;
 const ASKED: ChatInput = { messages: [{ role: "user", content: "Hi" }], stream: true, max_tokens: 50 };
@@ -18,28 +17,11 @@ const ASKED: ChatInput = { messages: [{ role: "user", content: "Hi" }], stream: 
 const PROMPT_TOKENS = 8;
 
 async function metered(answer: Answer<"text-generation">, input: ChatInput) {
-	const settled: Settlement[] = [];
-	const ticket = new Ticket({
-		asked: { ticket: "t", budgets: [] as Admission["budgets"] } as Admission,
-		account: "team-a",
-		model,
-		startedAt: 0,
-		ledger: {
-			ahead: () => undefined,
-			admit: async () => ({}),
-			settle: (settlement) => void settled.push(settlement),
-			verify: async () => {},
-		},
-		services: { now: () => 0, waitUntil: () => {} },
-	});
+	const { exchange, settled } = observedExchange({ model, admission: {} });
 	const call: TaskCall = { task: "text-generation", input };
 	const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
-	const { answer: read } = await meter(
-		{ task: "text-generation", answer },
-		call,
-		{ model, ticket, served, requestId: "t" },
-		{ log: () => {}, wait: async () => {} },
-	);
+	const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
+	const { answer: read } = await meter(exchange, dispatched, model, { wait: async () => {} });
 	return { read: read.answer, settled };
 }
 

@@ -1,28 +1,28 @@
 /**
- * Why each of several engines did not answer, for a failure that would name only one of them: the backend's name, the
- * code, and our own words for it or the status; not what the engine said.
+ * Summarizes the failures of several targets in one error message: for each target its backend, the code, and our own
+ * description or the HTTP status; never the engine's own text.
  */
 import { AiError } from "../../core/errors.ts";
 import type { PlannedTarget } from "../plan.ts";
 
-/** Of one target: how it failed last, and how often it was called. */
-export interface Turn {
+export interface FailedTarget {
+	/** The latest one. */
 	failure: AiError;
 	calls: number;
 }
 
-const MAX_TURNS = 8;
-const MAX_WHY_CHARS = 100;
-/** As some sentences name it behind the backend. */
+const MAX_TARGETS = 8;
+const MAX_REASON_CHARS = 100;
+/** The backend's kind, which some descriptions have after its name. */
 const KIND = /^\([\w-]+\) /;
 
-/** The same failure, whose sentence goes on with `(asked in turn: …)` where others failed, too. */
-export function inTurn(error: AiError, turns: ReadonlyMap<PlannedTarget, Turn>): AiError {
-	if ([...turns.values()].every(({ failure }) => failure === error)) return error;
-	const told = [...turns].slice(0, MAX_TURNS).map(describe);
-	const more = turns.size > MAX_TURNS ? `; and ${turns.size - MAX_TURNS} more` : "";
+/** The same failure. If other targets failed too, its description ends with `(asked in turn: …)`. */
+export function summarizeAttempts(error: AiError, failed: ReadonlyMap<PlannedTarget, FailedTarget>): AiError {
+	if ([...failed.values()].every(({ failure }) => failure === error)) return error;
+	const shown = [...failed].slice(0, MAX_TARGETS).map(describe);
+	const others = failed.size > MAX_TARGETS ? `; and ${failed.size - MAX_TARGETS} more` : "";
 	const { key, description, cause, retryAfter, retryable, upstream } = error;
-	const combined = new AiError(key, `${description} (asked in turn: ${told.join("; ")}${more})`, {
+	const combined = new AiError(key, `${description} (asked in turn: ${shown.join("; ")}${others})`, {
 		cause,
 		retryable,
 		...(retryAfter !== undefined && { retryAfter }),
@@ -32,10 +32,12 @@ export function inTurn(error: AiError, turns: ReadonlyMap<PlannedTarget, Turn>):
 	return combined;
 }
 
-function describe([{ backend }, { failure, calls }]: [PlannedTarget, Turn]): string {
+function describe([{ backend }, { failure, calls }]: [PlannedTarget, FailedTarget]): string {
 	const { code, description, upstream } = failure;
 	const [, own] = description.split(`backend '${backend}' `);
 	const status = upstream?.status === undefined ? undefined : `HTTP ${upstream.status}`;
-	const why = own?.replace(KIND, "").slice(0, MAX_WHY_CHARS) ?? status;
-	return [`${backend}: ${code}`, ...(why ? [why] : []), ...(calls > 1 ? [`${calls} calls`] : [])].join(", ");
+	const reason = own?.replace(KIND, "").slice(0, MAX_REASON_CHARS) ?? status;
+	return [`${backend}: ${code}`, ...(reason ? [reason] : []), ...(calls > 1 ? [`${calls} calls`] : [])].join(
+		", ",
+	);
 }

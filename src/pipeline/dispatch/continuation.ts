@@ -1,60 +1,60 @@
-/** How a second engine is asked for the rest of an answer. Pure. */
+/** Builds the request that asks a second engine for the rest of an answer. Pure. */
 
 import { asksForAudio, type ChatInput } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
-import type { Said, Segment } from "./transcript.ts";
+import type { Segment, Transcript } from "./transcript.ts";
 
-export interface Question {
+export interface ContinuationRequest {
 	input: ChatInput;
-	/** What its answer will repeat of what was said. */
+	/** The part of the transcript that the answer will repeat. */
 	expected: readonly Segment[];
-	/** It is told what was said, and goes on from there. */
+	/** The engine receives the text so far and continues it. Otherwise it answers the original request again. */
 	continues: boolean;
 }
 
 /**
- * Whether what was cut can be joined to another answer. Not of several answers at once, nor of what belongs to single
- * tokens or is no text: chunks of those cannot be cut where the first answer was.
+ * Whether an interrupted answer can be joined to another one. Not several choices at once, nor data of single tokens, nor
+ * audio: such chunks cannot be cut where the first answer was.
  */
 export function isJoinable(input: ChatInput): boolean {
 	const { n = 1, logprobs } = input;
 	return n === 1 && !logprobs && !asksForAudio(input);
 }
 
-/** In the order to try. The same sampling and seed, so that the same engine would say the same again. */
-export function questionsFor(
+/** In the order to try. Sampling and seed are the same, so that the same engine would repeat the same text. */
+export function continuationRequests(
 	target: PlannedTarget,
 	input: ChatInput,
-	said: Said,
-	saidTokens: number,
-): Question[] {
-	const again: Question = { input, expected: said.segments, continues: false };
-	const continued = continuation(target, input, said, saidTokens);
-	return continued ? [continued, again] : [again];
+	transcript: Transcript,
+	earlierTokens: number,
+): ContinuationRequest[] {
+	const repeat: ContinuationRequest = { input, expected: transcript.segments, continues: false };
+	const continued = continuation(target, input, transcript, earlierTokens);
+	return continued ? [continued, repeat] : [repeat];
 }
 
 function continuation(
 	{ continues }: PlannedTarget,
 	input: ChatInput,
-	said: Said,
-	saidTokens: number,
-): Question | undefined {
-	const text = said.text("content");
-	// Thoughts and calls have no place in a message that is not finished, and a grammar would begin anew.
-	const plain = said.segments.every(({ channel }) => channel === "content");
-	const constrained = input.response_format !== undefined && input.response_format.type !== "text";
-	if (!continues || text === "" || !plain || constrained || input.suffix !== undefined) return undefined;
+	transcript: Transcript,
+	earlierTokens: number,
+): ContinuationRequest | undefined {
+	const text = transcript.text("content");
+	// An unfinished message cannot hold reasoning or tool calls, and a grammar would start again.
+	const isPlain = transcript.segments.every(({ channel }) => channel === "content");
+	const isConstrained = input.response_format !== undefined && input.response_format.type !== "text";
+	if (!continues || text === "" || !isPlain || isConstrained || input.suffix !== undefined) return undefined;
 
-	const left =
-		input.max_tokens === undefined ? {} : { max_tokens: Math.max(1, input.max_tokens - saidTokens) };
+	const limit =
+		input.max_tokens === undefined ? {} : { max_tokens: Math.max(1, input.max_tokens - earlierTokens) };
 	if (input.prompt !== undefined)
-		return { input: { ...input, ...left, prompt: input.prompt + text }, expected: [], continues: true };
-	// Anthropic refuses a message that ends in white space; what is kept from it, it must say first.
+		return { input: { ...input, ...limit, prompt: input.prompt + text }, expected: [], continues: true };
+	// Anthropic refuses a message that ends in white space. The engine must then write that white space first.
 	const content = continues === "prefill" ? text.trimEnd() : text;
-	const kept = text.slice(content.length);
+	const cutOff = text.slice(content.length);
 	if (content === "") return undefined;
 	const messages: ChatInput["messages"] = [...input.messages, { role: "assistant", content }];
-	const asVllm =
+	const vllmFields =
 		continues === "vllm"
 			? {
 					passthrough: {
@@ -65,8 +65,8 @@ function continuation(
 				}
 			: {};
 	return {
-		input: { ...input, ...left, ...asVllm, messages },
-		expected: kept === "" ? [] : [{ channel: "content", text: kept }],
+		input: { ...input, ...limit, ...vllmFields, messages },
+		expected: cutOff === "" ? [] : [{ channel: "content", text: cutOff }],
 		continues: true,
 	};
 }

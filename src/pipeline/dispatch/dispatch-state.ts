@@ -1,98 +1,102 @@
 /**
- * One request on its way through its plan: who has been asked, what came of it, what time is left. The lanes of a hedge
- * and whoever goes on after a cut share one journey, so no two of them ask the same target at once.
+ * State of one dispatch: the targets that are left, the calls so far, their failures, and the remaining time. The two
+ * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
 import type { BackendTasks, CallContext, Target, World } from "../../backends/backend.ts";
 import { type Backends, backendsOf } from "../../backends/index.ts";
-import { AiError, type FailedCall, toAiError } from "../../core/errors.ts";
-import { hostOf, type Trial } from "../../fleet/health.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
+import type { CallOutcome } from "../../fleet/health.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
-import { asksForAudio, type ChatCompletion } from "../../tasks/text-generation/types.ts";
+import { asksForAudio, type ChatCompletion } from "../../tasks/text-generation.ts";
+import type { Exchange } from "../exchange.ts";
 import type { Plan, PlannedTarget } from "../plan.ts";
 import type { Served } from "../request.ts";
 import type { Services } from "../services.ts";
-import { inTurn, type Turn } from "./attempt-summary.ts";
+import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
 import { isHealthy } from "./retry-policy.ts";
 
-export type DispatchServices = World & Pick<Services, "health" | "log" | "random" | "wait">;
+export type DispatchServices = World & Pick<Services, "health" | "random" | "wait">;
+
 export interface DispatchContext extends CallContext {
-	requestId: string;
-	/** For the log. */
-	account?: string;
-	/** Filled here, for whoever must know of the calls although they fail. */
-	served?: Served;
+	exchange: Exchange;
 }
 
-/** An answer that has begun. Whoever holds it ends its trial, and reads or cancels its stream. */
-export interface Begun {
+/** An answer that has started. Its owner records the outcome of the call, and reads the stream or cancels it. */
+export interface StartedAnswer {
 	target: PlannedTarget;
 	answer: Answer;
-	trial: Trial;
+	outcome: CallOutcome;
 }
 
 type Handler = (input: TaskInput<TaskName>, context: CallContext) => Promise<Answer>;
 
-interface Asked {
+interface Dispatch {
 	plan: Plan;
 	call: TaskCall;
 	context: DispatchContext;
 	backends: Backends;
 }
 
-export class Journey {
+export class DispatchState {
 	readonly plan: Plan;
 	readonly call: TaskCall;
 	readonly context: DispatchContext;
 	readonly services: DispatchServices;
 	readonly served: Served;
 	readonly #backends: Backends;
-	readonly #waiting: PlannedTarget[];
-	/** Taken, and neither failed nor the one that answers: a hedge that lost, until it is put back. */
-	readonly #underWay = new Set<PlannedTarget>();
+	readonly #targets: PlannedTarget[];
+	/** Targets that were taken, and have neither failed nor answered. The loser of a hedge stays here until it is put back. */
+	readonly #pending = new Set<PlannedTarget>();
 	readonly #calls = new Map<PlannedTarget, number>();
 	readonly #endsAt: number;
-	readonly #turns = new Map<PlannedTarget, Turn>();
+	#leftMs: number;
+	readonly #failed = new Map<PlannedTarget, FailedTarget>();
 	#failure: AiError | undefined;
-	#unlogged: AiError | undefined;
 
-	/** All that may be asked is loaded: between the choice of an engine and its trial nobody else may choose. */
-	static async through(
+	/**
+	 * Loads the modules of all backends first: no other request may run between the choice of a target and the start of its
+	 * call.
+	 */
+	static async create(
 		plan: Plan,
 		call: TaskCall,
 		context: DispatchContext,
 		services: DispatchServices,
-	): Promise<Journey> {
-		return new Journey({ plan, call, context, backends: await backendsOf(plan.targets) }, services);
+	): Promise<DispatchState> {
+		return new DispatchState({ plan, call, context, backends: await backendsOf(plan.targets) }, services);
 	}
 
-	private constructor({ plan, call, context, backends }: Asked, services: DispatchServices) {
+	private constructor({ plan, call, context, backends }: Dispatch, services: DispatchServices) {
 		this.#backends = backends;
 		this.plan = plan;
 		this.call = call;
 		this.context = context;
 		this.services = services;
-		this.served = context.served ?? { backend: "", model: "", attempts: 0, wasted: [] };
-		this.#waiting = [...plan.targets];
-		this.#endsAt = services.now() + (plan.totalMs ?? Number.POSITIVE_INFINITY);
+		this.served = { backend: "", model: "", attempts: context.exchange.attempts.length, wasted: [] };
+		this.#targets = [...plan.targets];
+		this.#leftMs = plan.totalMs ?? Number.POSITIVE_INFINITY;
+		this.#endsAt = services.now() + this.#leftMs;
 	}
 
-	/** For the caller, where nobody answers. */
+	/** The failure of the request, if no target answers. */
 	get failure(): AiError {
-		return this.inTurn(this.#failure ?? new AiError("executionFailed"));
+		return this.summarize(this.#failure ?? new AiError("executionFailed"));
 	}
 
-	/** A failure that ends the request, with those of all who were asked. */
-	inTurn(failure: AiError): AiError {
-		return inTurn(failure, this.#turns);
+	/** The failure, with the failures of all other targets in its message. Observers have received it already. */
+	summarize(failure: AiError): AiError {
+		return this.context.exchange.markReported(summarizeAttempts(failure, this.#failed));
 	}
 
+	/** Milliseconds. Never grows, so that a clock that is set back cannot extend the request. */
 	get leftMs(): number {
-		return this.#endsAt - this.services.now();
+		this.#leftMs = Math.min(this.#leftMs, this.#endsAt - this.services.now());
+		return this.#leftMs;
 	}
 
-	/** Whether another target is left, or will be when a hedge that lost has stopped. */
-	get goesOn(): boolean {
-		return this.#waiting.length > 0 || this.#underWay.size > 0;
+	/** Whether another target is left, or will be when the loser of a hedge has stopped. */
+	get hasTargets(): boolean {
+		return this.#targets.length > 0 || this.#pending.size > 0;
 	}
 
 	callsOf(target: PlannedTarget): number {
@@ -100,54 +104,55 @@ export class Journey {
 	}
 
 	/**
-	 * The next target to ask: one whose circuit is open only after all others. `spare`: nobody needs to be asked, so
-	 * none with an open circuit.
+	 * Takes the next target. Targets with an open circuit come last. `optional`: the request can do without it, so no target
+	 * with an open circuit is taken.
 	 */
-	take(spare = false): PlannedTarget | undefined {
+	nextTarget(optional = false): PlannedTarget | undefined {
 		const { health } = this.services;
-		const ready = this.#waiting.find((target) => health.standing(target) !== "open");
-		const taken = ready ?? (spare ? undefined : this.#waiting[0]);
-		if (!taken) return undefined;
-		this.#waiting.splice(this.#waiting.indexOf(taken), 1);
-		this.#underWay.add(taken);
-		return taken;
+		const ready = this.#targets.find((target) => health.circuit(target) !== "open");
+		const next = ready ?? (optional ? undefined : this.#targets[0]);
+		if (!next) return undefined;
+		this.#targets.splice(this.#targets.indexOf(next), 1);
+		this.#pending.add(next);
+		return next;
 	}
 
-	/** It was asked, but not to the end: it may be asked again. */
+	/** The call of the target was cancelled: the target may be called again. */
 	putBack(target: PlannedTarget): void {
-		this.#underWay.delete(target);
-		this.#waiting.unshift(target);
+		this.#pending.delete(target);
+		this.#targets.unshift(target);
 	}
 
-	/** One call. Throws its failure, of which the target's health has learned. */
-	async ask(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<Begun> {
+	/** Makes one call. Throws its failure, after health and observers have received it. */
+	async attempt(target: PlannedTarget, call: TaskCall, signal: AbortSignal): Promise<StartedAnswer> {
 		signal.throwIfAborted();
 		const { context, leftMs, services } = this;
 		if (leftMs <= 0)
-			throw this.inTurn(
+			throw this.summarize(
 				new AiError("modelTimeout", `No engine answered within ${this.plan.totalMs} ms`, {
 					retryable: false,
 				}),
 			);
 		const { timeouts } = target;
-		const within =
+		const limited =
 			timeouts.totalMs <= leftMs ? target : { ...target, timeouts: { ...timeouts, totalMs: leftMs } };
-		const handler = handlerOf(this.#backends.get(target.kind)?.(within, services), call);
-		const lack = handler ? notUnderstood(target, call) : `has no ${call.task}`;
-		if (!handler || lack !== undefined)
+		const handler = handlerOf(this.#backends.get(target.kind)?.(limited, services), call);
+		const problem = handler ? unsupportedBy(target, call) : `has no ${call.task}`;
+		if (!handler || problem !== undefined)
 			throw new AiError(
 				"noSuchModel",
-				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) ${lack}`,
+				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) ${problem}`,
 				{ retryable: true },
 			);
-		if (givesTextOnly(target, call))
+		if (lacksAudio(target, call))
 			throw new AiError(
 				"invalidInput",
 				`Invalid input: modalities: backend '${target.backend}' (${target.kind}) gives no audio`,
 				{ retryable: true },
 			);
-		const trial = services.health.ask(target);
-		this.served.attempts++;
+		const outcome = services.health.start(target);
+		const attempt = context.exchange.attempt(target);
+		this.served.attempts = attempt.number;
 		this.#calls.set(target, this.callsOf(target) + 1);
 		try {
 			const { model, formatStreamError } = context;
@@ -156,54 +161,39 @@ export class Journey {
 				signal,
 				...(formatStreamError && { formatStreamError }),
 			});
-			trial.begin();
-			return { target, answer, trial };
+			outcome.begin();
+			return { target, answer, outcome };
 		} catch (error) {
 			const failure = toAiError(error);
-			failure.place = this.#place(target);
-			conclude(trial, signal.aborted ? undefined : failure);
+			recordFailure(outcome, signal.aborted ? undefined : failure);
+			if (!signal.aborted) context.exchange.attemptFailed(attempt, failure);
 			throw failure;
 		}
 	}
 
-	#place({ backend, url }: PlannedTarget): FailedCall {
-		const { account, model } = this.context;
-		return {
-			...(account !== undefined && { account }),
-			model: model.id,
-			backend,
-			replica: hostOf(url),
-			attempt: this.served.attempts,
-		};
-	}
-
-	/** Keeps the failure for the caller, unless it says less than an earlier one: that one engine lacks the model. */
-	note(target: PlannedTarget, failure: AiError): void {
-		this.tell();
-		this.#underWay.delete(target);
-		this.#turns.set(target, { failure, calls: this.callsOf(target) });
-		// That a target cannot do the task is a matter of configuration; it was not asked.
-		this.#unlogged = failure.upstream ? failure : undefined;
+	/** Keeps the failure for the caller, unless an earlier one is more useful than "this engine lacks the model". */
+	recordFailure(target: PlannedTarget, failure: AiError): void {
+		this.#pending.delete(target);
+		this.#failed.set(target, { failure, calls: this.callsOf(target) });
 		if (!this.#failure || failure.key !== "noSuchModel") this.#failure = failure;
 	}
 
-	/** The log has every failure that no surface tells of: all but the one that a request ends with. */
-	tell(): void {
-		if (this.#unlogged) this.services.log(this.#unlogged, this.context.requestId);
-		this.#unlogged = undefined;
+	/** A stream of this target was interrupted, after it had started to answer. */
+	recordInterruption(target: PlannedTarget, failure: AiError): void {
+		const attempt = this.context.exchange.attempts.findLast((one) => one.target === target);
+		if (attempt) this.context.exchange.attemptFailed(attempt, failure);
+		this.recordFailure(target, failure);
 	}
 
-	/** This one answers. */
-	settleOn(target: PlannedTarget): void {
-		this.tell();
-		this.#underWay.delete(target);
+	answeredBy(target: PlannedTarget): void {
+		this.#pending.delete(target);
 		this.served.backend = target.backend;
 		this.served.model = target.model;
 	}
 
-	/** Nobody reads this answer. */
-	discard({ answer, target: { backend, model }, trial }: Begun): void {
-		trial.leave();
+	/** Cancels an answer that is not needed. Its cost is that of the hedge. */
+	discard({ answer, target: { backend, model }, outcome }: StartedAnswer): void {
+		outcome.cancel();
 		if (answer.kind === "stream") {
 			this.served.wasted.push({ why: "hedge", backend, model, progress: answer.progress });
 			answer.events.cancel().catch(() => {});
@@ -215,28 +205,28 @@ export class Journey {
 	}
 }
 
-/** `undefined`: the caller has left. */
-export function conclude(trial: Trial, failure: AiError | undefined): void {
+/** `failure` is absent if the caller has cancelled the call. */
+export function recordFailure(outcome: CallOutcome, failure: AiError | undefined): void {
 	const healthy = failure && isHealthy(failure);
-	if (healthy === undefined) trial.leave();
-	else if (healthy) trial.succeed();
-	else trial.fail(failure?.retryAfter === undefined ? undefined : failure.retryAfter * 1000);
+	if (healthy === undefined) outcome.cancel();
+	else if (healthy) outcome.succeed();
+	else outcome.fail(failure?.retryAfter === undefined ? undefined : failure.retryAfter * 1000);
 }
 
-/** Of a stream that is over. */
-export const concludeStream = (trial: Trial, failure: AiError | undefined): void =>
-	failure ? conclude(trial, failure.key === "aborted" ? undefined : failure) : trial.succeed();
+/** Records how a stream ended. */
+export const recordStreamEnd = (outcome: CallOutcome, failure: AiError | undefined): void =>
+	failure ? recordFailure(outcome, failure.key === "aborted" ? undefined : failure) : outcome.succeed();
 
-/** What was said in the dialect of one upstream's own may be more than another kind can be told. */
-function notUnderstood({ kind }: Target, call: TaskCall): string | undefined {
+/** Some fields of an upstream's own dialect cannot be sent to another kind of backend. */
+function unsupportedBy({ kind }: Target, call: TaskCall): string | undefined {
 	const { unread, dialect } = (call.task === "text-generation" && call.input.verbatim) || {};
 	return unread === undefined || kind === dialect ? undefined : `does not know all of it (${unread})`;
 }
 
-/** Sound in a chat's answer is OpenAI's own field: only engines of that kind get it, and decide. */
-const givesTextOnly = ({ kind }: Target, call: TaskCall): boolean =>
+/** Audio in a chat's answer is a field of OpenAI's API: only backends of that kind receive the request. */
+const lacksAudio = ({ kind }: Target, call: TaskCall): boolean =>
 	kind !== "openai" && call.task === "text-generation" && asksForAudio(call.input);
 
-/** The compiler cannot see that a task's handler takes that task's input: the table's type says it. */
+/** The table's type ensures that a task's handler takes that task's input; the compiler cannot infer it here. */
 const handlerOf = (tasks: BackendTasks | undefined, { task }: TaskCall): Handler | undefined =>
 	tasks?.[task] as Handler | undefined;

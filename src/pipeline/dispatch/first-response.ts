@@ -1,60 +1,64 @@
 /**
- * Until an answer has begun: target after target, each as often as the route's retries allow, and where the route hedges
- * a second lane beside the first. Whoever begins first wins; all else is stopped at once.
+ * Waits for the first target that answers: one target after the other, each as often as the route's retries allow. A route
+ * with `hedge_ms` starts a second attempt in parallel. The first answer wins, and the other attempt is cancelled.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
-import type { Begun, Journey } from "./dispatch-state.ts";
-import { pauseMs, verdictOf } from "./retry-policy.ts";
+import type { DispatchState, StartedAnswer } from "./dispatch-state.ts";
+import { decide, pauseMs } from "./retry-policy.ts";
 
-/** Throws `AiError`: the refusal that everybody would repeat, or what was the matter when nobody is left to ask. */
-export async function begin(journey: Journey): Promise<Begun> {
-	const { signal } = journey.context;
+/** Throws `AiError`: a refusal that every target would repeat, or the failure when no target is left. */
+export async function firstResponse(state: DispatchState): Promise<StartedAnswer> {
+	const { signal } = state.context;
 	if (signal.aborted) throw new AiError("aborted");
-	const { hedgeMs } = journey.plan;
-	// A session is no answer that could be thrown away.
-	if (hedgeMs !== undefined && journey.call.task !== "live-transcription") return race(journey, hedgeMs);
-	const begun = await walk(journey, signal);
-	if (begun) return begun;
-	throw journey.failure;
+	const { hedgeMs } = state.plan;
+	// A live session cannot be discarded like an answer.
+	if (hedgeMs !== undefined && state.call.task !== "live-transcription") return hedge(state, hedgeMs);
+	const started = await tryTargets(state, signal);
+	if (started) return started;
+	throw state.failure;
 }
 
-/** `undefined`: nobody was left who might answer. `spare`: asks only engines that are well. */
-async function walk(journey: Journey, signal: AbortSignal, spare = false): Promise<Begun | undefined> {
-	const { plan, services } = journey;
-	for (let target = journey.take(spare); target; target = journey.take(spare)) {
-		// One whose circuit is open is asked for want of another, and not insistently.
-		const attempts = services.health.standing(target) === "open" ? 1 : plan.retries.attempts;
+/** Returns nothing if no target is left. `optional`: tries only targets whose circuit is not open. */
+async function tryTargets(
+	state: DispatchState,
+	signal: AbortSignal,
+	optional = false,
+): Promise<StartedAnswer | undefined> {
+	const { plan, services } = state;
+	for (let target = state.nextTarget(optional); target; target = state.nextTarget(optional)) {
+		// A target with an open circuit is the last resort, and is not retried.
+		const attempts = services.health.circuit(target) === "open" ? 1 : plan.retries.attempts;
 		for (let calls = 1; ; calls++) {
 			try {
-				return await journey.ask(target, journey.call, signal);
+				return await state.attempt(target, state.call, signal);
 			} catch (error) {
 				if (signal.aborted) {
-					journey.putBack(target);
+					state.putBack(target);
 					throw new AiError("aborted", undefined, { cause: error });
 				}
 				const failure = toAiError(error);
-				const verdict = verdictOf(failure);
-				if (verdict === "stop") throw failure;
-				journey.note(target, failure);
-				if (verdict === "next" || calls >= attempts) break;
+				const decision = decide(failure);
+				if (decision === "fail") throw failure;
+				state.recordFailure(target, failure);
+				if (decision === "nextTarget" || calls >= attempts) break;
 				const pause = pauseMs(plan.retries, calls, failure.retryAfter, services.random);
-				if (pause === undefined || pause >= journey.leftMs) break;
+				if (pause === undefined || pause >= state.leftMs) break;
 				await services.wait(pause, signal).catch((cause: unknown) => {
-					journey.putBack(target);
+					state.putBack(target);
 					throw new AiError("aborted", undefined, { cause });
 				});
-				// Its circuit may have opened meanwhile; not because it named a time, which has come.
-				const rests = services.health.standing(target) === "open";
-				if (rests && failure.retryAfter === undefined) break;
+				// Other requests may have opened the circuit meanwhile. An engine that named a time is asked at that time.
+				const isOpen = services.health.circuit(target) === "open";
+				if (isOpen && failure.retryAfter === undefined) break;
 			}
 		}
 	}
 	return undefined;
 }
 
-function race(journey: Journey, hedgeMs: number): Promise<Begun> {
-	const { signal } = journey.context;
-	const lanes = new Set<AbortController>();
+function hedge(state: DispatchState, hedgeMs: number): Promise<StartedAnswer> {
+	const { signal } = state.context;
+	const attempts = new Set<AbortController>();
 	const timer = new AbortController();
 	let over = false;
 	return new Promise((resolve, reject) => {
@@ -62,27 +66,27 @@ function race(journey: Journey, hedgeMs: number): Promise<Begun> {
 			if (over) return;
 			over = true;
 			timer.abort();
-			for (const lane of lanes) lane.abort();
+			for (const attempt of attempts) attempt.abort();
 			settle();
 		};
-		const start = (spare: boolean) => {
-			const lane = new AbortController();
-			lanes.add(lane);
-			walk(journey, AbortSignal.any([signal, lane.signal]), spare).then(
-				(begun) => {
-					lanes.delete(lane);
-					if (begun && over) journey.discard(begun);
-					else if (begun) finish(() => resolve(begun));
-					else if (lanes.size === 0) finish(() => reject(journey.failure));
+		const start = (optional: boolean) => {
+			const attempt = new AbortController();
+			attempts.add(attempt);
+			tryTargets(state, AbortSignal.any([signal, attempt.signal]), optional).then(
+				(started) => {
+					attempts.delete(attempt);
+					if (started && over) state.discard(started);
+					else if (started) finish(() => resolve(started));
+					else if (attempts.size === 0) finish(() => reject(state.failure));
 				},
 				(error: unknown) => {
-					lanes.delete(lane);
+					attempts.delete(attempt);
 					finish(() => reject(error));
 				},
 			);
 		};
 		start(false);
-		journey.services.wait(hedgeMs, timer.signal).then(
+		state.services.wait(hedgeMs, timer.signal).then(
 			() => {
 				if (!over) start(true);
 			},

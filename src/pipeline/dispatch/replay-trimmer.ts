@@ -1,86 +1,86 @@
 /**
- * Joins a second answer to what was said of a first: what it repeats is dropped, what is new is passed on as the first
- * one's. It must repeat what is expected to the byte, in the same order, before it may say anything else.
+ * Joins a second answer to the transcript of a first one: drops the part that it repeats, and passes on the rest. The second
+ * answer must repeat the expected part to the byte, in the same order, before it may add anything.
  */
-import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
-import { type Piece, readPieces, type Said, type Segment } from "./transcript.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
+import { type Piece, pieceReader, type Segment, type Transcript } from "./transcript.ts";
 
-/** The second answer is another one. */
-export class Mismatch extends Error {
-	override readonly name = "Mismatch";
+/** The second answer differs from the first one. */
+export class DivergedError extends Error {
+	override readonly name = "DivergedError";
 }
 
-export class Rejoin {
-	readonly #said: Said;
-	/** Which the second answer will say again. */
+export class ReplayTrimmer {
+	readonly #transcript: Transcript;
+	/** The part that the second answer repeats. */
 	readonly #expected: readonly Segment[];
 	readonly #read: (delta: ChatDelta) => Piece[];
-	/** The segment that is being repeated, and how much of it has been. */
+	/** Index of the segment that is being repeated, and the length of its repeated part. */
 	#at = -1;
 	#offset = 0;
 
-	constructor(said: Said, expected: readonly Segment[], newId: () => string) {
-		this.#said = said;
+	constructor(transcript: Transcript, expected: readonly Segment[], newId: () => string) {
+		this.#transcript = transcript;
 		this.#expected = expected.map((segment) => ({ ...segment }));
-		this.#read = readPieces(newId);
+		this.#read = pieceReader(newId);
 	}
 
-	/** What of `chunk` the caller has not had; `undefined`: nothing. Throws `Mismatch`. */
-	take(chunk: ChatChunk): ChatChunk | undefined {
-		const { head } = this.#said;
+	/** The part of `chunk` that is new to the caller; `undefined` if nothing is. Throws `DivergedError`. */
+	trim(chunk: ChatChunk): ChatChunk | undefined {
+		const { head } = this.#transcript;
 		const own = head ? { ...chunk, ...head } : chunk;
 		const choice = chunk.choices.find(({ index }) => index === 0);
 		if (!choice) return chunk.usage ? { ...own, choices: [] } : undefined;
-		const delta = this.#newOf(choice.delta);
+		const delta = this.#newPartOf(choice.delta);
 		const ends = Boolean(choice.finish_reason);
-		if (ends && !this.caughtUp) throw new Mismatch();
+		if (ends && !this.caughtUp) throw new DivergedError();
 		if (Object.keys(delta).length === 0 && !ends && !chunk.usage) return undefined;
 		return { ...own, choices: [{ ...choice, delta }] };
 	}
 
-	/** All that was expected has been repeated. */
+	/** Everything that was expected has been repeated. */
 	get caughtUp(): boolean {
 		const last = this.#expected.length - 1;
 		if (this.#at !== last) return this.#at > last;
 		return this.#offset >= (this.#expected[last]?.text.length ?? 0);
 	}
 
-	#newOf(delta: ChatDelta): ChatDelta {
+	#newPartOf(delta: ChatDelta): ChatDelta {
 		const fresh: ChatDelta = {};
-		if (!this.#said.begun && delta.role) fresh.role = delta.role;
+		if (!this.#transcript.hasRole && delta.role) fresh.role = delta.role;
 		for (const { channel, field, text, call } of this.#read(delta)) {
-			const repeats = this.#repeats(channel, text);
-			const rest = text.slice(repeats.characters);
+			const repeated = this.#matchRepeated(channel, text);
+			const added = text.slice(repeated.characters);
 			if (call) {
-				const begins = call.start && !repeats.begun;
-				if (!rest && !begins) continue;
+				const begins = call.start && !repeated.begun;
+				if (!added && !begins) continue;
 				fresh.tool_calls ??= [];
 				fresh.tool_calls.push({
-					index: repeats.begun ? this.#said.indexOf(call.index) : call.index,
+					index: repeated.begun ? this.#transcript.indexOf(call.index) : call.index,
 					...(begins && { id: call.start?.id, type: "function" }),
-					function: { ...(begins && { name: call.start?.name }), arguments: rest },
+					function: { ...(begins && { name: call.start?.name }), arguments: added },
 				});
-			} else if (rest && field !== "tool_calls") fresh[field] = rest;
+			} else if (added && field !== "tool_calls") fresh[field] = added;
 		}
 		return fresh;
 	}
 
-	/** How much of the text is a repetition, and whether its segment is. */
-	#repeats(channel: string, text: string): { characters: number; begun: boolean } {
+	/** How many characters of the text repeat the transcript, and whether its segment had begun there. */
+	#matchRepeated(channel: string, text: string): { characters: number; begun: boolean } {
 		let current = this.#expected[this.#at];
 		if (current?.channel !== channel) {
-			if (current && this.#offset < current.text.length) throw new Mismatch();
+			if (current && this.#offset < current.text.length) throw new DivergedError();
 			this.#at++;
 			this.#offset = 0;
 			current = this.#expected[this.#at];
-			if (current && current.channel !== channel) throw new Mismatch();
+			if (current && current.channel !== channel) throw new DivergedError();
 		}
 		if (!current) return { characters: 0, begun: false };
 		const characters = Math.min(text.length, current.text.length - this.#offset);
 		if (text.slice(0, characters) !== current.text.slice(this.#offset, this.#offset + characters))
-			throw new Mismatch();
+			throw new DivergedError();
 		this.#offset += characters;
-		if (characters < text.length && this.#at < this.#expected.length - 1) throw new Mismatch();
+		if (characters < text.length && this.#at < this.#expected.length - 1) throw new DivergedError();
 		return { characters, begun: true };
 	}
 }

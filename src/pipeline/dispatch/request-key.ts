@@ -1,23 +1,23 @@
-/** What makes two questions the same. */
+/** The key under which identical requests share an answer. */
 import { digest, hexadecimal } from "../../accounts/token-text.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 
 /**
- * A hash of who asks and what. `undefined`: the answer cannot be shared, because it is a stream or a session, or the
- * question has sound or pictures in it, which are dearer to compare than worth it.
+ * A hash of account, model and call. `undefined`: the answer cannot be shared, because it is a stream or a session, or the
+ * input contains media, which cost more to compare than sharing saves.
  */
-export async function identityOf(
+export async function requestKey(
 	account: string,
 	model: string,
 	call: TaskCall,
 ): Promise<string | undefined> {
 	if (call.task === "live-transcription" || ("stream" in call.input && call.input.stream)) return undefined;
-	let plain = true;
+	let isText = true;
 	const text = JSON.stringify([account, model, call], (_, value: unknown) => {
 		if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return value;
-		plain = false;
+		isText = false;
 		return null;
 	});
-	if (!plain) return undefined;
+	if (!isText) return undefined;
 	return hexadecimal(await digest(text));
 }

@@ -1,9 +1,12 @@
-/** What a failure means for the request, and for the engine. Pure. */
+/** Decides what a failure means for the request, and for the health of the engine. Pure. */
 import type { AiError, FailureKey } from "../../core/errors.ts";
 import type { Retries } from "../plan.ts";
 
-/** `stop`: any engine would say the same. `next`: this one would, another may not. `again`: it may pass. */
-export type Verdict = "stop" | "next" | "again";
+/**
+ * `fail`: every engine would answer the same. `nextTarget`: this engine would fail again, another may not. `retry`: the
+ * failure may be temporary.
+ */
+export type RetryDecision = "fail" | "nextTarget" | "retry";
 
 /** Failures of the engine, not of the request: the only ones that count against its health. */
 const ENGINE_FAILURES: ReadonlySet<FailureKey> = new Set([
@@ -12,33 +15,33 @@ const ENGINE_FAILURES: ReadonlySet<FailureKey> = new Set([
 	"timeout",
 	"upstreamUnavailable",
 ]);
-/** Of these, the ones that may pass when the same engine is asked again. */
-const MAY_PASS: ReadonlySet<FailureKey> = new Set([
+/** Of these, the failures that may be temporary. */
+const TEMPORARY: ReadonlySet<FailureKey> = new Set([
 	"executionFailed",
 	"outOfCapacity",
 	"upstreamUnavailable",
 ]);
 const NOT_IMPLEMENTED = 501;
 
-export function verdictOf({ key, retryable, upstream }: AiError): Verdict {
-	if (!retryable) return "stop";
-	if (key === "outOfCapacity") return "again";
-	if (!MAY_PASS.has(key)) return "next";
+export function decide({ key, retryable, upstream }: AiError): RetryDecision {
+	if (!retryable) return "fail";
+	if (key === "outOfCapacity") return "retry";
+	if (!TEMPORARY.has(key)) return "nextTarget";
 	const status = upstream?.status ?? 0;
-	// Credentials, redirects, routes that an engine does not have.
-	return (status >= 300 && status < 500) || status === NOT_IMPLEMENTED ? "next" : "again";
+	// Wrong credentials, redirects, routes that the engine does not have.
+	return (status >= 300 && status < 500) || status === NOT_IMPLEMENTED ? "nextTarget" : "retry";
 }
 
 /**
- * What the failure says of the engine's health: `undefined` where it says nothing. A refusal says that the engine works.
- * A caller can provoke a 4xx or a 501 at will, so one that is no known refusal says nothing.
+ * Whether the failure shows a healthy engine; `undefined` if it shows nothing. A refusal shows that the engine works. A
+ * caller can provoke a 4xx or a 501 at will, so an unknown one shows nothing.
  */
 export function isHealthy({ key, upstream }: AiError): boolean | undefined {
-	// Not an engine's failure at all: the gateway refused, or failed.
+	// Not a failure of the engine: the gateway refused the request, or failed.
 	if (!upstream) return undefined;
 	const { status } = upstream;
 	if (status === NOT_IMPLEMENTED) return undefined;
-	// The time of the whole call is up. How long an answer is, is the caller's choice; silence is a `timeout`.
+	// The total time is up. The caller decides how long an answer is; a silent engine is a `timeout`.
 	if (key === "modelTimeout") return undefined;
 	if (!ENGINE_FAILURES.has(key)) return status === undefined ? undefined : true;
 	const isProvoked = status !== undefined && status >= 400 && status < 500;
@@ -46,8 +49,8 @@ export function isHealthy({ key, upstream }: AiError): boolean | undefined {
 }
 
 /**
- * Milliseconds before the next call: anything up to the bound of its turn ("full jitter"), and not before the engine
- * wants to be asked again. `undefined`: it wants to be left alone for longer than anybody waits.
+ * Milliseconds before the next call: a random part of an exponentially growing bound ("full jitter"), and at least the
+ * engine's `Retry-After`. `undefined`: `Retry-After` exceeds the longest pause.
  *
  * @param calls so far, of this target.
  */
@@ -57,7 +60,7 @@ export function pauseMs(
 	retryAfter: number | undefined,
 	random: () => number,
 ): number | undefined {
-	const askedMs = (retryAfter ?? 0) * 1000;
-	if (askedMs > maxMs) return undefined;
-	return askedMs + random() * Math.min(maxMs, baseMs * 2 ** (calls - 1));
+	const retryAfterMs = (retryAfter ?? 0) * 1000;
+	if (retryAfterMs > maxMs) return undefined;
+	return retryAfterMs + random() * Math.min(maxMs, baseMs * 2 ** (calls - 1));
 }

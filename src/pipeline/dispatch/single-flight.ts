@@ -1,42 +1,43 @@
 /**
- * Work that identical requests of one isolate share: the first to ask has it done, the others wait for its result, each
- * may leave by itself, and when all have left the work is stopped. Results are plain values; streams are not shared.
+ * Single-flight: identical requests of one isolate share one piece of work. The first request does the work, and the others
+ * wait for its result. Each may leave at any time; when all have left, the work is stopped. Results are plain values; streams
+ * are not shared.
  *
- * A request's timers, fetches and streams may be touched only while that request runs. So nobody waits for another's
- * promise: each waits for its own, which the one that works settles, and that one is asked to stop in the same way. A
- * request that waits needs something of its own under way, too, or the runtime takes it for one that hangs: a timer.
+ * A request's timers, fetches and streams may be used only while that request runs. Therefore no request waits for a promise
+ * of another: each waits for its own, which the working request settles. A waiting request also needs a timer of its own,
+ * because the runtime ends requests that have nothing under way.
  *
- * Known limit: a request whose caller has left goes on working for the others, but the runtime gives it half a minute.
- * Whoever still waits then does the work itself.
+ * Known limit: the runtime stops a request half a minute after its caller has disconnected, even if others wait for its work.
+ * They then do the work themselves.
  */
 import { AiError } from "../../core/errors.ts";
 
-/** Below the time that the runtime gives to a request whose caller has left. */
+/** Less than the runtime gives a request whose caller has disconnected. */
 const ORPHANED_MS = 20_000;
-/** How often those who wait look whether they still may. */
-const LOOK_MS = 1_000;
+/** Interval at which waiting requests check the working one. */
+const CHECK_MS = 1_000;
 
-export interface FlightWorld {
+export interface FlightServices {
 	now(): number;
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 	waitUntil(promise: Promise<unknown>): void;
 }
 
-export interface Landed<T> {
+export interface SharedResult<T> {
 	value: T;
-	/** Of all who were given this value, exactly one is its owner. */
+	/** True for exactly one of the requests that receive this value. */
 	owner: boolean;
 }
 
 interface Waiter<T> {
-	land(landed: Landed<T>): void;
-	fail(error: unknown): void;
+	resolve(result: SharedResult<T>): void;
+	reject(error: unknown): void;
 }
 
 interface Flight<T> {
-	/** In the order of their coming. */
+	/** In the order of arrival. */
 	waiters: Set<Waiter<T>>;
-	/** When the caller of the request that works has left. */
+	/** When the caller of the working request disconnected. */
 	orphanedAt?: number;
 	/** Called by the last one to leave. */
 	stop(): void;
@@ -45,45 +46,46 @@ interface Flight<T> {
 export class SingleFlight<T> {
 	readonly #flights = new Map<string, Flight<T>>();
 
-	/** How many are under way. */
+	/** The number of flights under way. */
 	get size(): number {
 		return this.#flights.size;
 	}
 
 	/**
-	 * The result of `work`, or of the same work that is under way. `work` is called at once or not at all; its signal
-	 * fires when everybody has left. Rejects with 3008 when `signal` fires.
+	 * The result of `work`, or of the same work that is under way. `work` is called at once or not at all; its signal fires
+	 * when all requests have left. Rejects with 3008 when `signal` fires.
 	 */
 	async join(
 		key: string,
 		signal: AbortSignal,
-		world: FlightWorld,
+		services: FlightServices,
 		work: (signal: AbortSignal) => Promise<T>,
-	): Promise<Landed<T>> {
+	): Promise<SharedResult<T>> {
 		if (signal.aborted) throw new AiError("aborted");
 		const known = this.#flights.get(key);
-		const flight = known ?? this.#start(key, world, work);
-		const own = Promise.withResolvers<Landed<T> | "left" | "orphaned">();
-		const waiter: Waiter<T> = { land: own.resolve, fail: own.reject };
+		const flight = known ?? this.#start(key, services, work);
+		const own = Promise.withResolvers<SharedResult<T> | "left" | "orphaned">();
+		const waiter: Waiter<T> = { resolve: own.resolve, reject: own.reject };
 		flight.waiters.add(waiter);
 
 		const leave = () => own.resolve("left");
 		signal.addEventListener("abort", leave);
-		const watch = new AbortController();
-		const look = async () => {
-			while (!watch.signal.aborted) {
-				await world.wait(LOOK_MS, watch.signal);
-				if (known && world.now() - (known.orphanedAt ?? world.now()) >= ORPHANED_MS) own.resolve("orphaned");
+		const check = new AbortController();
+		const checkOrphan = async () => {
+			while (!check.signal.aborted) {
+				await services.wait(CHECK_MS, check.signal);
+				if (known && services.now() - (known.orphanedAt ?? services.now()) >= ORPHANED_MS)
+					own.resolve("orphaned");
 			}
 		};
-		look().catch(() => {});
+		checkOrphan().catch(() => {});
 		try {
-			const landed = await own.promise;
-			if (typeof landed === "object") return landed;
-			if (!known) flight.orphanedAt = world.now();
-			if (landed === "left") throw new AiError("aborted");
+			const result = await own.promise;
+			if (typeof result === "object") return result;
+			if (!known) flight.orphanedAt = services.now();
+			if (result === "left") throw new AiError("aborted");
 		} finally {
-			watch.abort();
+			check.abort();
 			signal.removeEventListener("abort", leave);
 			flight.waiters.delete(waiter);
 			if (flight.waiters.size === 0) {
@@ -92,33 +94,33 @@ export class SingleFlight<T> {
 			}
 		}
 		this.#close(key, flight);
-		return this.join(key, signal, world, work);
+		return this.join(key, signal, services, work);
 	}
 
-	#start(key: string, world: FlightWorld, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
+	#start(key: string, services: FlightServices, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
 		const stopped = new AbortController();
 		const stop = Promise.withResolvers<void>();
 		stop.promise.then(() => stopped.abort());
 		const flight: Flight<T> = { waiters: new Set(), stop: stop.resolve };
 		this.#flights.set(key, flight);
-		const over = () => {
+		const close = () => {
 			this.#close(key, flight);
 			return [...flight.waiters];
 		};
-		world.waitUntil(
+		services.waitUntil(
 			work(stopped.signal).then(
 				(value) => {
-					for (const [place, waiter] of over().entries()) waiter.land({ value, owner: place === 0 });
+					for (const [place, waiter] of close().entries()) waiter.resolve({ value, owner: place === 0 });
 				},
 				(error: unknown) => {
-					for (const waiter of over()) waiter.fail(error);
+					for (const waiter of close()) waiter.reject(error);
 				},
 			),
 		);
 		return flight;
 	}
 
-	/** Nobody may join any more. */
+	/** No more requests may join. */
 	#close(key: string, flight: Flight<T>): void {
 		if (this.#flights.get(key) === flight) this.#flights.delete(key);
 	}

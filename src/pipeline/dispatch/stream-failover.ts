@@ -1,9 +1,9 @@
 /**
- * A stream that goes on when its engine does not: cut, silent or broken after its first event, the rest comes from the
- * next target, joined to the byte (`continuation.ts` asks, `rejoin.ts` joins).
+ * Mid-stream failover: if an engine breaks off, stays silent or fails after its first event, the next target continues the
+ * answer, joined to the byte (`continuation.ts` builds its request, `replay-trimmer.ts` drops what it repeats).
  *
- * While all is well the events pass untouched, and their data is kept unread: only a failure makes texts of it. Where
- * nobody can go on, the stream errors with the failure that cut it. `: ganglion backend=… attempts=…` before the end tells of a change.
+ * Without a failure the events pass unchanged, and their data is kept unparsed. If no target can continue, the stream errors
+ * with the failure that interrupted it. A comment before the end, `: ganglion backend=… attempts=…`, reports a failover.
  */
 import { failureOfTarget } from "../../backends/transport/upstream-failure.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
@@ -21,56 +21,66 @@ import {
 	ownComment,
 } from "../../streams/sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
-import { tallyReply } from "../../tasks/text-generation/tally.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
-import { isJoinable, type Question, questionsFor } from "./continuation.ts";
-import { type Begun, conclude, type Journey } from "./dispatch-state.ts";
-import { Mismatch, Rejoin } from "./replay-trimmer.ts";
-import { verdictOf } from "./retry-policy.ts";
-import { Said } from "./transcript.ts";
+import { type ContinuationRequest, continuationRequests, isJoinable } from "./continuation.ts";
+import { type DispatchState, recordFailure, type StartedAnswer } from "./dispatch-state.ts";
+import { DivergedError, ReplayTrimmer } from "./replay-trimmer.ts";
+import { decide } from "./retry-policy.ts";
+import { Transcript } from "./transcript.ts";
 
 type StreamAnswer = Extract<Answer, { kind: "stream" }>;
 
-/** Of events that are kept for a failure. A longer answer is not joined to another. */
+/** Characters of events kept for a failover. A longer answer is not continued. */
 const MAX_KEPT_LENGTH = 4 * 1024 * 1024;
 
-/** Takes over `begun`, whose answer is a stream. */
-export function splice(begun: Begun, answer: StreamAnswer, input: ChatInput, journey: Journey): StreamAnswer {
-	const spliced = new Splice(begun, answer, input, journey);
-	const events = new EventStream(spliced);
-	return { kind: "stream", events, progress: spliced };
+/** Takes over `started`, whose answer is a stream. */
+export function withFailover(
+	started: StartedAnswer,
+	answer: StreamAnswer,
+	input: ChatInput,
+	state: DispatchState,
+): StreamAnswer {
+	const stream = new FailoverStream(started, answer, input, state);
+	return { kind: "stream", events: new EventStream(stream), progress: stream };
 }
 
-class Splice implements Progress, Source<EventPiece> {
-	readonly #journey: Journey;
+/** The part of the answer from before the failover. */
+interface EarlierPart {
+	/** Output tokens by our own estimate. */
+	tokens: number;
+	/** Output tokens as the earlier engine counted them, as far as it did. */
+	counted: number;
+	/** The current engine repeats this part, and counts it as output. Otherwise it is part of the engine's prompt. */
+	repeated: boolean;
+}
+
+class FailoverStream implements Progress, Source<EventPiece> {
+	readonly #state: DispatchState;
 	readonly #input: ChatInput;
-	readonly #left = new AbortController();
+	readonly #cancelled = new AbortController();
 	readonly #signal: AbortSignal;
-	#current: Begun;
+	#current: StartedAnswer;
 	#source: Source<EventPiece>;
 	#progress: Progress;
-	/**
-	 * What was said before the current engine's own count begins: it was told it, or repeats it. `tokens` are by our own
-	 * count, `counted` by whoever said it, as far as that one counted.
-	 */
-	#before: { tokens: number; counted: number; repeated: boolean } | undefined;
-	#rejoin: Rejoin | undefined;
+	#earlier: EarlierPart | undefined;
+	#trimmer: ReplayTrimmer | undefined;
+	/** Data of the events so far, until a failover needs a transcript. */
 	#kept: string[] | undefined;
 	#keptLength = 0;
-	#said: Said | undefined;
-	/** What cut the answer first. It is the caller's to see, whatever those say who were asked to go on. */
+	#transcript: Transcript | undefined;
+	/** The first interruption. If no target can continue, the caller receives this failure. */
 	#failure: AiError | undefined;
 	#over = false;
-	/** Whose words reached the caller last. */
-	#heard: PlannedTarget;
+	/** The target whose events reached the caller last. */
+	#lastTarget: PlannedTarget;
 
-	constructor(begun: Begun, answer: StreamAnswer, input: ChatInput, journey: Journey) {
-		this.#journey = journey;
+	constructor(started: StartedAnswer, answer: StreamAnswer, input: ChatInput, state: DispatchState) {
+		this.#state = state;
 		this.#input = input;
-		this.#signal = AbortSignal.any([journey.context.signal, this.#left.signal]);
-		this.#current = begun;
-		this.#heard = begun.target;
+		this.#signal = AbortSignal.any([state.context.signal, this.#cancelled.signal]);
+		this.#current = started;
+		this.#lastTarget = started.target;
 		this.#source = EventStream.eventsOf(answer.events);
 		this.#progress = answer.progress;
 		if (isJoinable(input)) this.#kept = [];
@@ -79,55 +89,53 @@ class Splice implements Progress, Source<EventPiece> {
 	get usage(): Usage | undefined {
 		const { usage } = this.#progress;
 		if (!usage) return undefined;
-		const whole = this.#wholeUsage(usage);
-		if (!this.#before?.repeated || this.#rejoin?.caughtUp) return whole;
-		// One that counts with every event has not yet said again all that the caller has.
-		const completion_tokens = Math.max(whole.completion_tokens, this.#before.counted);
-		return { ...whole, completion_tokens, total_tokens: whole.prompt_tokens + completion_tokens };
+		const total = this.#totalUsage(usage);
+		if (!this.#earlier?.repeated || this.#trimmer?.caughtUp) return total;
+		// An engine that counts with every event has not yet repeated everything that the caller has.
+		const completion_tokens = Math.max(total.completion_tokens, this.#earlier.counted);
+		return { ...total, completion_tokens, total_tokens: total.prompt_tokens + completion_tokens };
 	}
 
 	get outputTokens(): number {
 		const { outputTokens } = this.#progress;
-		if (!this.#before) return outputTokens;
-		const { repeated, tokens } = this.#before;
+		if (!this.#earlier) return outputTokens;
+		const { repeated, tokens } = this.#earlier;
 		return repeated ? Math.max(tokens, outputTokens) : tokens + outputTokens;
 	}
 
 	pull(): Promise<EventPiece | undefined> {
-		return this.#source.pull().then(this.#pass, this.#mend);
+		return this.#source.pull().then(this.#pass, this.#failOver);
 	}
 
 	readonly #pass = (piece: EventPiece | undefined): EventPiece | undefined => {
 		if (this.#over) return undefined;
 		if (piece) {
-			this.#heard = this.#current.target;
+			this.#lastTarget = this.#current.target;
 			this.#keep(piece);
 			return piece;
 		}
 		this.#over = true;
-		this.#current.trial.succeed();
+		this.#current.outcome.succeed();
 		return undefined;
 	};
 
-	readonly #mend = async (error: unknown): Promise<EventPiece | undefined> => {
+	readonly #failOver = async (error: unknown): Promise<EventPiece | undefined> => {
 		if (this.#over) return undefined;
-		const failure = await this.#goOn(error);
+		const failure = await this.#continueElsewhere(error);
 		if (!failure) return this.pull();
 		if (this.#over) return undefined;
 		this.#over = true;
-		// Whoever was asked since has told the caller nothing.
-		const { served } = this.#journey;
-		served.backend = this.#heard.backend;
-		served.model = this.#heard.model;
+		// Targets that were tried since then sent nothing to the caller.
+		this.#state.answeredBy(this.#lastTarget);
 		throw failure;
 	};
 
 	async cancel(reason: unknown): Promise<void> {
 		this.#over = true;
-		this.#current.trial.leave();
-		// The current engine's stream may have failed already, and be replaced only now.
+		this.#current.outcome.cancel();
+		// The stream of the current engine may have failed already, while its replacement is not there yet.
 		const cancelled = this.#source.cancel(reason).catch(() => {});
-		this.#left.abort(reason);
+		this.#cancelled.abort(reason);
 		await cancelled;
 	}
 
@@ -140,127 +148,131 @@ class Splice implements Progress, Source<EventPiece> {
 		}
 	}
 
-	/** Finds somebody to go on. The failure that ends the stream, where there is nobody. */
-	async #goOn(error: unknown): Promise<AiError | undefined> {
-		const journey = this.#journey;
-		const said = this.#signal.aborted ? undefined : this.#readSaid();
-		const otherwise = error instanceof Mismatch;
-		const failure = otherwise ? this.#dropCurrent() : toAiError(error);
-		if (!otherwise) conclude(this.#current.trial, this.#signal.aborted ? undefined : failure);
-		const verdict = verdictOf(failure);
-		if (this.#signal.aborted || verdict === "stop") return failure;
+	/** Returns the failure that ends the stream, or nothing if another target continues it. */
+	async #continueElsewhere(error: unknown): Promise<AiError | undefined> {
+		const state = this.#state;
+		const transcript = this.#signal.aborted ? undefined : this.#readTranscript();
+		const diverged = error instanceof DivergedError;
+		const failure = diverged ? this.#dropCurrent() : toAiError(error);
+		if (!diverged) recordFailure(this.#current.outcome, this.#signal.aborted ? undefined : failure);
+		const decision = decide(failure);
+		if (this.#signal.aborted || decision === "fail") return failure;
 		this.#failure ??= failure;
-		if (!said) return this.#failure;
-		const { target: cut } = this.#current;
-		journey.note(cut, failure);
+		const { target: interrupted } = this.#current;
+		state.recordInterruption(interrupted, failure);
+		if (!transcript) return state.summarize(this.#failure);
 
 		const { outputTokens } = this;
-		for (let target = journey.take(); target; target = journey.take())
-			if (await this.#askToGoOn(target, said, outputTokens)) return undefined;
-		// The one that was cut comes last: who failed once is likelier to fail again.
-		const again = !otherwise && verdict === "again" && journey.callsOf(cut) < journey.plan.retries.attempts;
-		if (again && (await this.#askToGoOn(cut, said, outputTokens))) return undefined;
-		journey.tell();
-		return this.#signal.aborted ? new AiError("aborted") : told(journey.inTurn(this.#failure));
+		for (let target = state.nextTarget(); target; target = state.nextTarget())
+			if (await this.#continueWith(target, transcript, outputTokens)) return undefined;
+		// The interrupted target comes last, because it is the likeliest to fail again.
+		const mayRetry =
+			!diverged && decision === "retry" && state.callsOf(interrupted) < state.plan.retries.attempts;
+		if (mayRetry && (await this.#continueWith(interrupted, transcript, outputTokens))) return undefined;
+		return this.#signal.aborted ? new AiError("aborted") : state.summarize(this.#failure);
 	}
 
-	/** The engine is well, but what it says is no continuation of what was said. */
+	/** The engine is healthy, but its answer does not continue the earlier one. */
 	#dropCurrent(): AiError {
-		const { target, trial } = this.#current;
-		trial.succeed();
-		this.#waste();
-		this.#progress = { usage: undefined, outputTokens: this.#before?.tokens ?? 0 };
-		this.#before = undefined;
+		const { target, outcome } = this.#current;
+		outcome.succeed();
+		this.#recordWaste();
+		this.#progress = { usage: undefined, outputTokens: this.#earlier?.tokens ?? 0 };
+		this.#earlier = undefined;
 		return failureOfTarget(target, "executionFailed", "answered otherwise than the one before it");
 	}
 
-	#waste(): void {
+	#recordWaste(): void {
 		const { backend, model } = this.#current.target;
 		const { usage, outputTokens } = this.#progress;
-		this.#journey.served.wasted.push({ why: "cut", backend, model, progress: { usage, outputTokens } });
+		this.#state.served.wasted.push({ why: "cut", backend, model, progress: { usage, outputTokens } });
 	}
 
-	/** `undefined`: nobody can go on from there. */
-	#readSaid(): Said | undefined {
-		if (this.#said) return this.#said;
+	/** Returns nothing if the answer cannot be continued. */
+	#readTranscript(): Transcript | undefined {
+		if (this.#transcript) return this.#transcript;
 		if (!this.#kept) return undefined;
-		const said = new Said(this.#journey.services.uuid);
+		const transcript = new Transcript(this.#state.services.uuid);
 		try {
-			for (const data of this.#kept) said.addEvent(data);
+			for (const data of this.#kept) transcript.addEvent(data);
 		} catch {
 			return undefined;
 		}
 		this.#kept = undefined;
-		this.#said = said;
-		return said;
+		this.#transcript = transcript;
+		return transcript;
 	}
 
-	async #askToGoOn(target: Begun["target"], said: Said, saidTokens: number): Promise<boolean> {
-		const journey = this.#journey;
-		for (const question of questionsFor(target, this.#input, said, saidTokens)) {
-			const call = { task: "text-generation", input: question.input } as const;
+	async #continueWith(
+		target: PlannedTarget,
+		transcript: Transcript,
+		earlierTokens: number,
+	): Promise<boolean> {
+		const state = this.#state;
+		for (const request of continuationRequests(target, this.#input, transcript, earlierTokens)) {
+			const call = { task: "text-generation", input: request.input } as const;
 			try {
-				const begun = await journey.ask(target, call, this.#signal);
-				if (this.#over) journey.discard(begun);
-				else this.#switchTo(begun, question, said, saidTokens);
+				const started = await state.attempt(target, call, this.#signal);
+				if (this.#over) state.discard(started);
+				else this.#switchTo(started, request, transcript, earlierTokens);
 				return true;
 			} catch (error) {
 				if (this.#signal.aborted) return false;
-				const refused = toAiError(error);
-				journey.note(target, refused);
-				// It refuses what was begun by another: it may still answer the question itself.
-				if (!(question.continues && verdictOf(refused) === "stop")) return false;
+				const failure = toAiError(error);
+				state.recordFailure(target, failure);
+				// A target that refuses to continue another's answer may still answer the original request.
+				if (!(request.continues && decide(failure) === "fail")) return false;
 			}
 		}
 		return false;
 	}
 
-	#switchTo(begun: Begun, question: Question, said: Said, saidTokens: number): void {
-		const { services, served } = this.#journey;
-		const { answer } = begun;
-		// What another says again is paid to that one; what it goes on from is part of the answer.
-		if (!question.continues && saidTokens > 0) this.#waste();
-		const counted = this.usage?.completion_tokens ?? saidTokens;
-		this.#current = begun;
-		this.#before = { tokens: saidTokens, counted, repeated: !question.continues };
-		this.#journey.settleOn(begun.target);
-		const rejoin = new Rejoin(said, question.expected, services.uuid);
-		this.#rejoin = rejoin;
+	#switchTo(
+		started: StartedAnswer,
+		request: ContinuationRequest,
+		transcript: Transcript,
+		earlierTokens: number,
+	): void {
+		const { services, served } = this.#state;
+		const { answer } = started;
+		// A repeated part is paid to the engine that repeats it. A continued part stays in the answer.
+		if (!request.continues && earlierTokens > 0) this.#recordWaste();
+		const counted = this.usage?.completion_tokens ?? earlierTokens;
+		this.#current = started;
+		this.#earlier = { tokens: earlierTokens, counted, repeated: !request.continues };
+		this.#state.answeredBy(started.target);
+		const trimmer = new ReplayTrimmer(transcript, request.expected, services.uuid);
+		this.#trimmer = trimmer;
 		const source =
 			answer.kind === "stream" ? answer.events : completionToChunks(answer.output as ChatCompletion);
-		this.#progress =
-			answer.kind === "stream" ? answer.progress : wholeProgress(answer.output as ChatCompletion);
+		this.#progress = answer.kind === "stream" ? answer.progress : progressOf(answer.output as ChatCompletion);
 		const events = mapEvents(source, {
 			onData: (data, value) => {
 				if (isDone(data)) return ownComment(`backend=${served.backend} attempts=${served.attempts}`) + DONE;
 				const sent = parseChunk(data, value);
-				const fresh = sent === "done" ? undefined : rejoin.take(sent);
+				const fresh = sent === "done" ? undefined : trimmer.trim(sent);
 				if (!fresh) return "";
-				said.add(fresh);
-				return frame(fresh.usage ? { ...fresh, usage: this.#wholeUsage(fresh.usage) } : fresh);
+				transcript.add(fresh);
+				return frame(fresh.usage ? { ...fresh, usage: this.#totalUsage(fresh.usage) } : fresh);
 			},
 		});
 		this.#source = EventStream.eventsOf(events);
 	}
 
-	/** As if the current engine had said everything: one that went on counts what it was told as its prompt. */
-	#wholeUsage(usage: Usage): Usage {
-		if (!this.#before || this.#before.repeated) return usage;
-		const told = Math.min(this.#before.tokens, usage.prompt_tokens);
+	/** Usage of all engines as if the current one had written everything: a continued part counts as output, not as prompt. */
+	#totalUsage(usage: Usage): Usage {
+		if (!this.#earlier || this.#earlier.repeated) return usage;
+		const continued = Math.min(this.#earlier.tokens, usage.prompt_tokens);
 		return {
 			...usage,
-			prompt_tokens: usage.prompt_tokens - told,
-			completion_tokens: usage.completion_tokens + told,
+			prompt_tokens: usage.prompt_tokens - continued,
+			completion_tokens: usage.completion_tokens + continued,
 		};
 	}
 }
 
-/** The same for the caller, and nothing for the log, which has it. */
-const told = ({ key, description, retryAfter }: AiError): AiError =>
-	new AiError(key, description, retryAfter === undefined ? {} : { retryAfter });
-
-/** By our own count where the engine sends none. */
-function wholeProgress(reply: ChatCompletion): Progress {
+/** By our own count if the engine sent none. */
+function progressOf(reply: ChatCompletion): Progress {
 	const usage = reply.usage ?? undefined;
 	if (usage) return { usage, outputTokens: usage.completion_tokens };
 	const tally = new Approximation();

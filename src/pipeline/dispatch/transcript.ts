@@ -1,11 +1,11 @@
 /**
- * What of an answer the caller has been sent, as texts: chunks are cut differently by every engine, what they add up to
- * is what two answers have in common.
+ * The text that the caller has received, by channel. Every engine cuts an answer into different chunks, so two answers are
+ * compared by the text that their chunks add up to.
  */
 import { parseChunk, toolCallPieces } from "../../dialects/chat/chunks.ts";
 import type { ChatChunk, ChatDelta, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 
-/** Text of one kind in a row: `reasoning`, `content`, `refusal`, or the arguments of one call of one tool. */
+/** Consecutive text of one channel: `reasoning`, `content`, `refusal`, or the arguments of one tool call. */
 export interface Segment {
 	channel: string;
 	text: string;
@@ -14,12 +14,12 @@ export interface Segment {
 /** What one delta adds to a segment. */
 export interface Piece extends Segment {
 	field: "reasoning" | "reasoning_content" | "content" | "refusal" | "tool_calls";
-	/** Of a tool call: its number, counted from 0, and what its first piece has. */
+	/** For a tool call: its index, counted from 0, and the id and name of its first piece. */
 	call?: { index: number; start?: { id: string; name: string } };
 }
 
-/** Takes the deltas of one choice of one answer, in order. */
-export function readPieces(newId: () => string): (delta: ChatDelta) => Piece[] {
+/** Reads the deltas of one choice of one answer, in order. */
+export function pieceReader(newId: () => string): (delta: ChatDelta) => Piece[] {
 	const pieceOf = toolCallPieces(newId);
 	const names: string[] = [];
 	return (delta) => {
@@ -27,7 +27,7 @@ export function readPieces(newId: () => string): (delta: ChatDelta) => Piece[] {
 		for (const field of ["reasoning_content", "reasoning", "content", "refusal"] as const) {
 			const text = delta[field];
 			if (!text) continue;
-			// Some engines say the same text under both names.
+			// Some engines send the same text in both fields.
 			if (field === "reasoning" && delta.reasoning_content) continue;
 			pieces.push({ channel: field === "reasoning_content" ? "reasoning" : field, field, text });
 		}
@@ -41,21 +41,21 @@ export function readPieces(newId: () => string): (delta: ChatDelta) => Piece[] {
 	};
 }
 
-export class Said {
+export class Transcript {
 	readonly segments: Segment[] = [];
-	/** Of the first chunk: an answer keeps its name, whoever ends it. */
+	/** From the first chunk: the answer keeps its id, whichever engine ends it. */
 	head: Pick<ChatChunk, "id" | "created"> | undefined;
-	/** The caller has been told who speaks. */
-	begun = false;
+	/** The caller has received the role. */
+	hasRole = false;
 	readonly #read: (delta: ChatDelta) => Piece[];
-	/** The engine's numbers of the calls, which the caller knows them by. */
+	/** The first engine's indexes of the tool calls, which the caller has received. */
 	readonly #indexes: number[] = [];
 
 	constructor(newId: () => string) {
-		this.#read = readPieces(newId);
+		this.#read = pieceReader(newId);
 	}
 
-	/** The data of one event. Throws where it is no chat. */
+	/** Adds the data of one event. Throws if it is not a chat chunk. */
 	addEvent(data: string): void {
 		const chunk = parseChunk(data);
 		if (chunk !== "done") this.add(chunk);
@@ -65,7 +65,7 @@ export class Said {
 		this.head ??= { id: chunk.id, created: chunk.created };
 		for (const { delta, index } of chunk.choices) {
 			if (index !== 0) continue;
-			this.begun = true;
+			this.hasRole = true;
 			this.#addDelta(delta);
 		}
 	}
@@ -74,7 +74,7 @@ export class Said {
 		return this.segments.map((segment) => (segment.channel === channel ? segment.text : "")).join("");
 	}
 
-	/** Which number the caller knows a call by. */
+	/** The index by which the caller knows a tool call. */
 	indexOf(call: number): number {
 		return this.#indexes[call] ?? call;
 	}

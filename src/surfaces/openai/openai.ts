@@ -245,9 +245,8 @@ async function count(
 ): Promise<number> {
 	await countRequest("Token Count", caller, services);
 	const fields = namesModel(await readJson(c.req.raw, services.limits));
-	const model = await resolveModel(fields.model, caller, services);
-	const { reader } = onlyFor(route)(model);
-	return countPrompt({ ...defaults, ...fields }, reader, { model });
+	const { model } = await resolveModel(fields.model, caller, services);
+	return countPrompt({ ...defaults, ...fields }, onlyFor(route)(model), { model, routed: undefined });
 }
 
 async function infer(

@@ -177,7 +177,7 @@ export function metricsText(
 	return all.map(metricText).join("");
 }
 
-const CIRCUITS: Readonly<Record<EngineReport["circuit"], number>> = { closed: 0, probe: 1, open: 2 };
+const CIRCUITS: Readonly<Record<EngineReport["circuit"], number>> = { closed: 0, "half-open": 1, open: 2 };
 
 /** Two addresses of one host have one label: their numbers are added, and the worse circuit is shown. */
 function sumByReplica(engines: readonly EngineReport[]): EngineReport[] {

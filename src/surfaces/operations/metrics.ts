@@ -12,8 +12,7 @@ import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
-import { limitsOf } from "../../pipeline/admit.ts";
-import type { AccountLimits, NeuronLimits } from "../../pipeline/limits.ts";
+import { type AccountLimits, limitsOf, type NeuronLimits } from "../../pipeline/limits.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { type AccountFacts, metricsText } from "./metrics-text.ts";
 

@@ -148,7 +148,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 		#caller(): Caller {
 			const account = (this.ctx.props as EntrypointProps | undefined)?.account;
 			// Only the operator can write the configuration of another Worker.
-			const operator = { credential: { kind: "operator" }, known: true } as const;
+			const operator = { credential: { kind: "operator" }, verified: true } as const;
 			if (account) return { account, ...operator };
 			if (current().allowAnonymous) return { account: ANONYMOUS_ACCOUNT, ...operator };
 			throw new AiError("authentication", "Authentication error: the service binding has no props.account");

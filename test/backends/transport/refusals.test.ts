@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { postJson } from "../../../src/backends/transport/http.ts";
 import { AiError, type FailureKey } from "../../../src/core/errors.ts";
-import { isHealthy, type Verdict, verdictOf } from "../../../src/pipeline/dispatch/retry-policy.ts";
+import { decide, isHealthy, type RetryDecision } from "../../../src/pipeline/dispatch/retry-policy.ts";
 import { callOf, failureOf, json } from "../upstream.ts";
 
 /** What the breaker learns: it works, it failed, nothing. */
@@ -20,23 +20,23 @@ interface Row {
 	key: FailureKey;
 	/** The caller's sentence; absent: the engine's, word for word. */
 	description?: string;
-	verdict: Verdict;
+	verdict: RetryDecision;
 	health: Health;
 }
 
-const refused = { key: "engineRefused", verdict: "stop", health: "works" } as const;
-const tooLong = { key: "contextWindowExceeded", verdict: "stop", health: "works" } as const;
-const lacking = { key: "engineRefused", verdict: "next", health: "nothing" } as const;
+const refused = { key: "engineRefused", verdict: "fail", health: "works" } as const;
+const tooLong = { key: "contextWindowExceeded", verdict: "fail", health: "works" } as const;
+const lacking = { key: "engineRefused", verdict: "nextTarget", health: "nothing" } as const;
 const failing = {
 	key: "executionFailed",
 	description: "The backend 'lab' failed with HTTP 500",
-	verdict: "again",
+	verdict: "retry",
 	health: "fails",
 } as const;
 const unpaid = {
 	key: "upstreamUnavailable",
 	description: "The backend 'lab' has used up its quota or credit",
-	verdict: "next",
+	verdict: "nextTarget",
 	health: "fails",
 } as const;
 
@@ -130,7 +130,7 @@ const ROWS: Row[] = [
 		body: llama(503, "Loading model", "unavailable_error"),
 		key: "outOfCapacity",
 		description: "Capacity temporarily exceeded, please try again.",
-		verdict: "again",
+		verdict: "retry",
 		health: "fails",
 	},
 	// vLLM
@@ -233,7 +233,7 @@ const ROWS: Row[] = [
 		body: '{"error":"model is not a classifier model","error_type":"Backend"}',
 		key: "executionFailed",
 		description: "The backend 'lab' failed with HTTP 424",
-		verdict: "next",
+		verdict: "nextTarget",
 		health: "nothing",
 	},
 	// Ollama
@@ -300,7 +300,7 @@ const ROWS: Row[] = [
 		body: "",
 		key: "executionFailed",
 		description: "The backend 'lab' failed with HTTP 501",
-		verdict: "next",
+		verdict: "nextTarget",
 		health: "nothing",
 	},
 	{
@@ -309,7 +309,7 @@ const ROWS: Row[] = [
 		body: "",
 		key: "executionFailed",
 		description: "The backend 'lab' failed with HTTP 405",
-		verdict: "next",
+		verdict: "nextTarget",
 		health: "nothing",
 	},
 ];
@@ -338,7 +338,7 @@ describe("an engine's error", () => {
 		expect({
 			key: failure.key,
 			description: failure.description,
-			verdict: verdictOf(failure),
+			verdict: decide(failure),
 			health: HEALTH.get(isHealthy(failure)),
 		}).toEqual({ key, description: description ?? sentence(body), verdict, health });
 	});
@@ -349,7 +349,7 @@ describe("a refusal of the gateway's own", () => {
 		const failure = new AiError("engineRefused", "The backend 'lab' gives one answer a request", {
 			retryable: true,
 		});
-		expect([verdictOf(failure), isHealthy(failure)]).toEqual(["next", undefined]);
+		expect([decide(failure), isHealthy(failure)]).toEqual(["nextTarget", undefined]);
 	});
 
 	it("is what an exception in the gateway is to the breaker: nothing", () => {

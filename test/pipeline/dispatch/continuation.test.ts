@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isJoinable, questionsFor } from "../../../src/pipeline/dispatch/continuation.ts";
-import { Said } from "../../../src/pipeline/dispatch/transcript.ts";
+import { continuationRequests, isJoinable } from "../../../src/pipeline/dispatch/continuation.ts";
+import { Transcript } from "../../../src/pipeline/dispatch/transcript.ts";
 import type { Continuation } from "../../../src/pipeline/plan.ts";
 import type { ChatDelta, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { target } from "./world.ts";
@@ -13,7 +13,7 @@ const INPUT: ChatInput = {
 };
 
 function questions(continues: Continuation | undefined, more: Partial<ChatInput>, ...deltas: ChatDelta[]) {
-	const said = new Said(() => "id");
+	const said = new Transcript(() => "id");
 	for (const delta of deltas)
 		said.add({
 			id: "1",
@@ -22,10 +22,10 @@ function questions(continues: Continuation | undefined, more: Partial<ChatInput>
 			model: "m",
 			choices: [{ index: 0, delta }],
 		});
-	return questionsFor(target("b", continues && { continues }), { ...INPUT, ...more }, said, 40);
+	return continuationRequests(target("b", continues && { continues }), { ...INPUT, ...more }, said, 40);
 }
 
-describe("questionsFor", () => {
+describe("continuationRequests", () => {
 	const again = { input: INPUT, expected: [{ channel: "content", text: "One two " }], continues: false };
 	const said: ChatDelta = { content: "One two " };
 

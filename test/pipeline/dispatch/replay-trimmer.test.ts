@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
-import { Mismatch, Rejoin } from "../../../src/pipeline/dispatch/replay-trimmer.ts";
-import { Said } from "../../../src/pipeline/dispatch/transcript.ts";
-import type { ChatChunk, ChatDelta } from "../../../src/tasks/text-generation/types.ts";
+import { DivergedError, ReplayTrimmer } from "../../../src/pipeline/dispatch/replay-trimmer.ts";
+import { Transcript } from "../../../src/pipeline/dispatch/transcript.ts";
+import type { ChatChunk, ChatDelta } from "../../../src/tasks/text-generation.ts";
 
 const newId = () => "new";
 const chunk = (delta: ChatDelta, id = "first", finish_reason: string | null = null): ChatChunk => ({
@@ -13,8 +13,8 @@ const chunk = (delta: ChatDelta, id = "first", finish_reason: string | null = nu
 	model: "m",
 	choices: [{ index: 0, delta, finish_reason }],
 });
-const saidOf = (...deltas: ChatDelta[]): Said => {
-	const said = new Said(newId);
+const saidOf = (...deltas: ChatDelta[]): Transcript => {
+	const said = new Transcript(newId);
 	for (const delta of deltas) said.add(chunk(delta));
 	return said;
 };
@@ -25,14 +25,14 @@ const call = (index: number, name: string | undefined, args: string, id = `call-
 });
 
 /** What the caller has in the end. */
-function joined(first: ChatDelta[], second: ChatDelta[]): Said {
+function joined(first: ChatDelta[], second: ChatDelta[]): Transcript {
 	const said = saidOf(...first);
-	const rejoin = new Rejoin(said, said.segments, newId);
+	const rejoin = new ReplayTrimmer(said, said.segments, newId);
 	for (const delta of second) {
-		const fresh = rejoin.take(chunk(delta, "second"));
+		const fresh = rejoin.trim(chunk(delta, "second"));
 		if (fresh) said.add(fresh);
 	}
-	const end = rejoin.take(chunk({}, "second", "stop"));
+	const end = rejoin.trim(chunk({}, "second", "stop"));
 	expect(end?.choices[0]?.finish_reason).toBe("stop");
 	return said;
 }
@@ -45,7 +45,7 @@ const pieces = (text: string, cuts: number[]): string[] => {
 	return places.slice(1).map((end, i) => text.slice(places[i], end));
 };
 
-describe("Said", () => {
+describe("Transcript", () => {
 	it("adds up texts of one kind in a row, whatever the chunks", () => {
 		const said = saidOf(
 			{ role: "assistant", content: "" },
@@ -68,14 +68,14 @@ describe("Said", () => {
 	});
 
 	it("reads the data of events, of which the last says nothing", () => {
-		const said = new Said(newId);
+		const said = new Transcript(newId);
 		for (const data of [JSON.stringify(chunk({ content: "é" })), "[DONE]"]) said.addEvent(data);
 		expect(said.segments).toEqual([{ channel: "content", text: "é" }]);
 		expect(() => said.addEvent("{no")).toThrow(AiError);
 	});
 });
 
-describe("Rejoin", () => {
+describe("ReplayTrimmer", () => {
 	it("gives the whole text once, wherever the first was cut and however both come in pieces", () => {
 		const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
 		const cuts = fc.array(fc.nat(60), { maxLength: 6 });
@@ -95,11 +95,11 @@ describe("Rejoin", () => {
 			fc.property(text, text, fc.array(fc.nat(40), { maxLength: 4 }), (begun, other, cuts) => {
 				fc.pre(!other.startsWith(begun));
 				const said = saidOf({ content: begun });
-				const rejoin = new Rejoin(said, said.segments, newId);
+				const rejoin = new ReplayTrimmer(said, said.segments, newId);
 				expect(() => {
-					for (const content of pieces(other, cuts)) expect(rejoin.take(chunk({ content }))).toBeUndefined();
-					rejoin.take(chunk({}, "second", "stop"));
-				}).toThrow(Mismatch);
+					for (const content of pieces(other, cuts)) expect(rejoin.trim(chunk({ content }))).toBeUndefined();
+					rejoin.trim(chunk({}, "second", "stop"));
+				}).toThrow(DivergedError);
 			}),
 		);
 	});
@@ -124,13 +124,13 @@ describe("Rejoin", () => {
 
 	it("keeps the first answer's id and the ids of its calls, and says the role once", () => {
 		const said = saidOf({ role: "assistant", content: "" }, call(0, "f", '{"a"', "kept"));
-		const rejoin = new Rejoin(said, said.segments, newId);
-		expect(rejoin.take(chunk({ role: "assistant", content: "" }, "second"))).toBeUndefined();
-		expect(rejoin.take(chunk(call(0, "f", "", "other"), "second"))).toBeUndefined();
-		expect(rejoin.take(chunk(call(0, undefined, '{"a":1}'), "second"))).toEqual(
+		const rejoin = new ReplayTrimmer(said, said.segments, newId);
+		expect(rejoin.trim(chunk({ role: "assistant", content: "" }, "second"))).toBeUndefined();
+		expect(rejoin.trim(chunk(call(0, "f", "", "other"), "second"))).toBeUndefined();
+		expect(rejoin.trim(chunk(call(0, undefined, '{"a":1}'), "second"))).toEqual(
 			chunk({ tool_calls: [{ index: 0, function: { arguments: ":1}" } }] }),
 		);
-		expect(rejoin.take(chunk(call(1, "g", "{}", "its-own"), "second"))).toEqual(
+		expect(rejoin.trim(chunk(call(1, "g", "{}", "its-own"), "second"))).toEqual(
 			chunk({
 				tool_calls: [{ index: 1, id: "its-own", type: "function", function: { name: "g", arguments: "{}" } }],
 			}),
@@ -139,8 +139,8 @@ describe("Rejoin", () => {
 
 	it("goes on under the number that the caller knows a call by", () => {
 		const said = saidOf(call(3, "f", "{"));
-		const rejoin = new Rejoin(said, said.segments, newId);
-		expect(rejoin.take(chunk(call(0, "f", "{}"), "second"))).toEqual(
+		const rejoin = new ReplayTrimmer(said, said.segments, newId);
+		expect(rejoin.trim(chunk(call(0, "f", "{}"), "second"))).toEqual(
 			chunk({ tool_calls: [{ index: 3, function: { arguments: "}" } }] }),
 		);
 	});
@@ -154,32 +154,32 @@ describe("Rejoin", () => {
 		["text before thoughts", [{ reasoning: "Hm" }, { content: "A" }], [{ content: "A" }]],
 		["one call where there were two", [call(0, "f", "{}"), call(1, "f", "{}")], [call(0, "f", "{}")]],
 	])("refuses %s", (_, first, second) => {
-		expect(() => joined(first, second)).toThrow(Mismatch);
+		expect(() => joined(first, second)).toThrow(DivergedError);
 	});
 
 	it("passes nothing on of a chunk that only repeats, and no empty text beside a new one", () => {
 		const said = saidOf({ reasoning_content: "Hm." }, { content: "I " });
-		const rejoin = new Rejoin(said, said.segments, newId);
-		expect(rejoin.take(chunk({ reasoning_content: "Hm." }, "second"))).toBeUndefined();
-		expect(rejoin.take(chunk({ content: "I" }, "second"))).toBeUndefined();
-		expect(rejoin.take(chunk({ content: " " }, "second"))).toBeUndefined();
-		const fresh = rejoin.take(chunk({ content: "see" }, "second"));
+		const rejoin = new ReplayTrimmer(said, said.segments, newId);
+		expect(rejoin.trim(chunk({ reasoning_content: "Hm." }, "second"))).toBeUndefined();
+		expect(rejoin.trim(chunk({ content: "I" }, "second"))).toBeUndefined();
+		expect(rejoin.trim(chunk({ content: " " }, "second"))).toBeUndefined();
+		const fresh = rejoin.trim(chunk({ content: "see" }, "second"));
 		expect(fresh?.choices).toEqual([{ index: 0, delta: { content: "see" }, finish_reason: null }]);
-		const both = new Rejoin(
+		const both = new ReplayTrimmer(
 			saidOf({ reasoning_content: "Hm." }),
 			[{ channel: "reasoning", text: "Hm." }],
 			newId,
 		);
-		const joined = both.take(chunk({ reasoning_content: "Hm.", content: "I" }, "second"));
+		const joined = both.trim(chunk({ reasoning_content: "Hm.", content: "I" }, "second"));
 		expect(joined?.choices[0]?.delta).toEqual({ content: "I" });
 	});
 
 	it("passes usage on, and nothing else of other choices", () => {
 		const said = saidOf({ content: "A" });
-		const rejoin = new Rejoin(said, said.segments, newId);
+		const rejoin = new ReplayTrimmer(said, said.segments, newId);
 		const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 		const empty = { ...chunk({}, "second"), choices: [] };
-		expect(rejoin.take({ ...empty, usage })).toEqual({ ...empty, id: "first", usage });
-		expect(rejoin.take(empty)).toBeUndefined();
+		expect(rejoin.trim({ ...empty, usage })).toEqual({ ...empty, id: "first", usage });
+		expect(rejoin.trim(empty)).toBeUndefined();
 	});
 });

@@ -283,7 +283,7 @@ describe("a stream that is cut", () => {
 		}
 		const { served } = await run(streamed());
 		expect(served.backend).toBe("b");
-		expect(services.health.standing({ backend: "b", url: "http://b/v1", model: "b-model" })).toBe("closed");
+		expect(services.health.circuit({ backend: "b", url: "http://b/v1", model: "b-model" })).toBe("closed");
 	});
 });
 

@@ -2,11 +2,11 @@
 import type { AiError } from "../../../src/core/errors.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
-import { SingleFlight } from "../../../src/pipeline/dispatch/single-flight.ts";
-import { type Dispatched, dispatch } from "../../../src/pipeline/dispatch.ts";
+import { dispatch } from "../../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import { observedExchange } from "../exchanges.ts";
 
 export interface AskedOf {
 	engine: string;
@@ -24,7 +24,7 @@ export const target = (backend: string, more: Partial<PlannedTarget> = {}): Plan
 	model: `${backend}-model`,
 	headers: {},
 	timeouts: { headerMs: 10_000, idleMs: 10_000, totalMs: 60_000 },
-	standing: "closed",
+	circuit: "closed",
 	...more,
 });
 
@@ -73,8 +73,6 @@ export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOpt
 		now: () => clock.now,
 		uuid: () => `id-${++ids}`,
 		random: () => random,
-		log: ({ code }: AiError, id: string) => logged.push([id, code]),
-		flights: new SingleFlight<Dispatched>(),
 		waitUntil: () => {},
 		health: new IsolateHealth({ now: () => clock.now, waitUntil: () => {} }),
 		/** The clock jumps, unless the test rings itself. */
@@ -96,14 +94,15 @@ export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOpt
 		retries: { attempts: 1, baseMs: 100, maxMs: 5_000 },
 		...plan,
 	};
-	const run = (call: TaskCall = CHAT, shareWithin?: string) => {
-		const context = { model: adHocModel("m"), signal: caller.signal, requestId: "id" };
-		return dispatch(whole, call, { ...context, ...(shareWithin && { shareWithin }) }, services);
+	const run = (call: TaskCall = CHAT) => {
+		const { exchange } = observedExchange({ now: () => clock.now, admission: {}, logged });
+		return dispatch(whole, call, { exchange, model: adHocModel("m"), signal: caller.signal }, services);
 	};
 	return {
 		services,
 		clock,
 		asked,
+		/** Failures that the observers have received. */
 		logged,
 		waits,
 		caller,

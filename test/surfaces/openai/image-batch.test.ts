@@ -4,7 +4,7 @@ import { createApp } from "../../../src/app.ts";
 import type { Services } from "../../../src/pipeline/services.ts";
 import { readSteps, runSteps } from "../../../src/surfaces/gateway/gateway.ts";
 import { base64, png } from "../../dialects/samples.ts";
-import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, testServices } from "../../gateway.ts";
+import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, replaceServices, testServices } from "../../gateway.ts";
 
 const MODEL = "@cf/stabilityai/stable-diffusion-xl-base-1.0";
 const SCHNELL = "@cf/black-forest-labs/flux-1-schnell";
@@ -37,14 +37,14 @@ function studio(paint: Painter) {
 			});
 		},
 	};
-	const app = createApp({ ...services, ledgers }, OPEN_ACCESS);
+	const app = createApp(replaceServices(services, { ledgers }), OPEN_ACCESS);
 	const ask = async (body: object, headers: HeadersInit = {}) =>
 		app.request(`${BASE}/v1/images/generations`, {
 			method: "POST",
 			body: JSON.stringify({ model: SCHNELL, prompt: "a fox", ...body }),
 			headers,
 		});
-	return { ask, asked, settled, services: { ...services, ledgers } };
+	return { ask, asked, settled, services: replaceServices(services, { ledgers }) };
 }
 
 describe("several images of one request", () => {

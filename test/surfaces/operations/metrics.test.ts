@@ -345,11 +345,11 @@ describe("metrics of engines", () => {
 		let at = 0;
 		const health = new IsolateHealth({ now: () => at, waitUntil: () => {} });
 		const target = (url: string) => ({ backend: "vllm", url, model: "llama" });
-		const good = health.ask(target("http://gpu-1:8000/v1"));
+		const good = health.start(target("http://gpu-1:8000/v1"));
 		at = 1_500;
 		good.begin();
 		good.succeed();
-		for (let i = 0; i < 5; i++) health.ask(target("http://gpu-2:8000/v1")).fail();
+		for (let i = 0; i < 5; i++) health.start(target("http://gpu-2:8000/v1")).fail();
 		const text = metricsText([], [], health.engines());
 		const labels = (replica: string) => `{backend="vllm",replica="${replica}",model="llama"}`;
 		for (const line of [

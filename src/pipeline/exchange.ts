@@ -1,0 +1,231 @@
+/**
+ * One inference request, from its arrival to the end of its answer. The exchange holds what happens to the request: its
+ * reservation, its calls of engines, its times and its end. The data of the request itself goes forward from step to step.
+ *
+ *     received -> reserved -> admitted -> streaming -> ended
+ *
+ * A request that its account refuses goes from `reserved` to `ended`, and one that fails before admission from `received`.
+ */
+import type { Admission, Outcome, Settlement } from "../accounts/admission.ts";
+import { type AiError, type FailedCall, toAiError } from "../core/errors.ts";
+import { hostOf } from "../fleet/health.ts";
+import type { Measured } from "../metering/measure.ts";
+import type { Model } from "../models/model.ts";
+import { microNeurons } from "../models/neurons.ts";
+import type { ExchangeFacts, ExchangeObserver } from "../telemetry/exchange-observer.ts";
+import type { PlannedTarget } from "./plan.ts";
+import type { Caller, Served } from "./request.ts";
+
+export type ExchangeState = "received" | "reserved" | "admitted" | "streaming" | "ended";
+
+/** How an answer ended: complete, cancelled by the caller, or interrupted by a failure. */
+export type AnswerOutcome = Exclude<Outcome, "failed" | "expired">;
+
+/** One call of an engine. */
+export interface Attempt {
+	/** Counted from 1, over all engines of the request. */
+	number: number;
+	target: PlannedTarget;
+	/** Epoch milliseconds. */
+	startedAt: number;
+	failedAt?: number;
+	failure?: AiError;
+}
+
+export interface ExchangeServices {
+	now(): number;
+	waitUntil(promise: Promise<unknown>): void;
+	observers: readonly ExchangeObserver[];
+}
+
+interface Reservation {
+	admission: Admission;
+	model: Model;
+	/** Lets the runtime end the request's context. */
+	release(): void;
+}
+
+/** A settlement takes this long at most to reach the account's object. */
+const MAX_DELIVERY_MS = 60_000;
+
+export class Exchange implements ExchangeFacts {
+	readonly id: string;
+	readonly account: string;
+	/** Epoch milliseconds. */
+	readonly startedAt: number;
+	readonly attempts: Attempt[] = [];
+	readonly #services: ExchangeServices;
+	#state: ExchangeState = "received";
+	#reservation: Reservation | undefined;
+	#credentialVerified: boolean;
+	#hasTokenBudget = false;
+	#firstByteAt: number | undefined;
+	/** Failures that the observers have received. */
+	readonly #reported = new Set<AiError>();
+
+	constructor({ id, caller }: { id: string; caller: Caller }, services: ExchangeServices) {
+		this.id = id;
+		this.account = caller.account;
+		this.#credentialVerified = caller.verified ?? false;
+		this.startedAt = services.now();
+		this.#services = services;
+	}
+
+	get state(): ExchangeState {
+		return this.#state;
+	}
+
+	/**
+	 * The account is asked to admit the request. From here on the exchange keeps the request's context alive until it ends, so
+	 * that a caller who disconnects cannot prevent the settlement.
+	 */
+	reserve(admission: Admission, model: Model): void {
+		this.#state = "reserved";
+		const { promise, resolve } = Promise.withResolvers<void>();
+		this.#services.waitUntil(promise);
+		this.#reservation = { admission, model, release: resolve };
+	}
+
+	/** The account has admitted the request. `limited`: the token has a budget of its own. */
+	admit({ limited = false }: { limited?: boolean }): void {
+		if (this.#state === "reserved") this.#state = "admitted";
+		this.#credentialVerified = true;
+		this.#hasTokenBudget = limited;
+	}
+
+	/** The account has refused the request, or could not be called: there is nothing to settle. */
+	refuse(failure: AiError): void {
+		// The object verifies the credential before it checks any limit.
+		if (failure.key !== "ledgerUnavailable") this.#credentialVerified = true;
+		this.#end({ failure });
+	}
+
+	/** Whether a budget limits the request: it must not use more than its reservation. */
+	get isLimited(): boolean {
+		return this.#hasTokenBudget || (this.#reservation?.admission.budgets.length ?? 0) > 0;
+	}
+
+	/** Milliseconds within which the request can be settled. After that its reservation is charged. */
+	get settlementMs(): number {
+		if (!this.#reservation) return 0;
+		const { holdMs } = this.#reservation.admission;
+		const deliveryMs = Math.min(MAX_DELIVERY_MS, holdMs / 10);
+		return Math.max(0, this.startedAt + holdMs - deliveryMs - this.#services.now());
+	}
+
+	/** A call of an engine starts. */
+	attempt(target: PlannedTarget): Attempt {
+		const attempt = { number: this.attempts.length + 1, target, startedAt: this.#services.now() };
+		this.attempts.push(attempt);
+		return attempt;
+	}
+
+	/** The call failed, before or during its answer. */
+	attemptFailed(attempt: Attempt, failure: AiError): void {
+		attempt.failure = failure;
+		failure.place = this.#placeOf(attempt);
+		attempt.failedAt = this.#services.now();
+		this.#reported.add(failure);
+		for (const observer of this.#services.observers) observer.attemptFailed?.(this, failure);
+	}
+
+	/** The failure only combines failures that {@link attemptFailed} has reported. */
+	markReported(failure: AiError): AiError {
+		this.#reported.add(failure);
+		return failure;
+	}
+
+	/** The first part of the answer goes to the caller. */
+	begin(): void {
+		this.#firstByteAt ??= this.#services.now();
+		if (this.#state === "admitted") this.#state = "streaming";
+	}
+
+	/**
+	 * The answer has ended. Only the first end counts. `hedgedMicroNeurons`: the cost of other engines that were asked in
+	 * parallel. `failure`: the reason of an interruption.
+	 *
+	 * @returns the cost in micro-neurons.
+	 */
+	complete(outcome: AnswerOutcome, { measured, served, hedgedMicroNeurons = 0, failure }: AnswerEnd): number {
+		if (!this.#reservation) throw new Error("The exchange has no reservation");
+		const { quantities, estimated } = measured;
+		const cost = microNeurons(this.#reservation.model.prices, quantities) + hedgedMicroNeurons;
+		const { inputTokens = 0, cachedTokens = 0, outputTokens = 0 } = quantities;
+		this.#end({
+			...(failure && { failure }),
+			settlement: {
+				outcome,
+				microNeurons: cost,
+				inputTokens,
+				cachedTokens,
+				outputTokens,
+				estimated,
+				backend: served.backend,
+				attempts: served.attempts,
+			},
+		});
+		return cost;
+	}
+
+	/** The request has no answer, and costs nothing. Returns the failure with what the surface needs to render it. */
+	fail(thrown: unknown): AiError {
+		const failure = toAiError(thrown);
+		const attempts = this.attempts.length;
+		failure.exchange = { attempts, credentialVerified: this.#credentialVerified };
+		this.#end({
+			failure,
+			...(this.#reservation && {
+				settlement: {
+					outcome: "failed",
+					microNeurons: 0,
+					inputTokens: 0,
+					cachedTokens: 0,
+					outputTokens: 0,
+					estimated: false,
+					backend: failure.upstream?.backend ?? "",
+					attempts,
+					code: failure.code,
+				},
+			}),
+		});
+		return failure;
+	}
+
+	#placeOf({ number, target: { backend, url } }: Attempt): FailedCall {
+		const model = this.#reservation?.model.id ?? "";
+		return { account: this.account, model, backend, replica: hostOf(url), attempt: number };
+	}
+
+	#end({ failure, settlement }: { failure?: AiError; settlement?: SettlementFacts }): void {
+		if (this.#state === "ended") return;
+		this.#state = "ended";
+		const { now, observers } = this.#services;
+		const endedAt = now();
+		const last = this.attempts.at(-1);
+		if (failure?.upstream && !failure.place && last) failure.place = this.#placeOf(last);
+		const admission = this.#reservation?.admission;
+		const settled = admission &&
+			settlement && {
+				admission,
+				settlement: {
+					ticket: admission.ticket,
+					...settlement,
+					latencyMs: endedAt - this.startedAt,
+					firstTokenMs: (this.#firstByteAt ?? endedAt) - this.startedAt,
+				},
+			};
+		const unreported = failure && !this.#reported.has(failure) && { failure };
+		for (const observer of observers) observer.ended?.(this, { ...(settled && { settled }), ...unreported });
+		this.#reservation?.release();
+	}
+}
+
+export interface AnswerEnd {
+	measured: Measured;
+	served: Served;
+	hedgedMicroNeurons?: number;
+	failure?: AiError;
+}
+
+type SettlementFacts = Omit<Settlement, "ticket" | "latencyMs" | "firstTokenMs">;

@@ -1,0 +1,42 @@
+/** The steps of a request before its account is asked, in order. They read nothing but the configuration and the aliases. */
+import { refuseByPlan } from "./account-plan.ts";
+import { fitContext } from "./context-window.ts";
+import { type CostEstimate, estimateCost } from "./cost-estimate.ts";
+import { limitsOf } from "./limits.ts";
+import { type Parsed, parse } from "./parse.ts";
+import type { InferenceRequest } from "./request.ts";
+import { type ResolvedModel, resolveModel } from "./resolve-model.ts";
+import type { Services } from "./services.ts";
+
+/** The steps, and the result of each. */
+export interface PreparationSteps {
+	authorize: ResolvedModel;
+	plan: undefined;
+	parse: Parsed;
+	fit: undefined;
+	estimate: CostEstimate;
+}
+
+export type Prepared = ResolvedModel & Parsed & { estimated: CostEstimate };
+
+/** Runs one step. `explain.ts` has a runner that records the failures of all steps. */
+export type StepRunner = <Name extends keyof PreparationSteps>(
+	name: Name,
+	work: () => PreparationSteps[Name] | Promise<PreparationSteps[Name]>,
+) => PreparationSteps[Name] | Promise<PreparationSteps[Name]>;
+
+export async function prepare(
+	request: InferenceRequest,
+	services: Services,
+	step: StepRunner = (_, work) => work(),
+): Promise<Prepared> {
+	const { caller, inputs } = request;
+	// First, because the model decides the dialect.
+	const resolved = await step("authorize", () => resolveModel(request.model, caller, services));
+	const { model, routed } = resolved;
+	await step("plan", () => refuseByPlan(model, limitsOf(services.limits, caller.account), routed));
+	const parsed = await step("parse", () => parse(inputs, request.dialect(model), resolved));
+	await step("fit", () => fitContext(parsed.call, model, routed));
+	const estimated = await step("estimate", () => estimateCost(parsed.call, model, routed));
+	return { ...resolved, ...parsed, estimated };
+}

@@ -1,0 +1,31 @@
+/** Writes the answer in the caller's dialect. */
+import type { Writer } from "../dialects/dialect.ts";
+import type { Model } from "../models/model.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import type { Dispatched } from "./dispatch.ts";
+import type { Metered } from "./meter.ts";
+import type { InferenceRequest, Reply } from "./request.ts";
+import type { Services } from "./services.ts";
+
+interface Written extends Omit<Dispatched, "answer"> {
+	model: Model;
+	/** As the caller sent them, validated. */
+	inputs: unknown;
+	writer: Writer;
+	metered: Metered;
+}
+
+export function write(
+	{ id: requestId }: Pick<InferenceRequest, "id">,
+	{ model, inputs, writer, call, served, metered }: Written,
+	{ now, uuid }: Pick<Services, "now" | "uuid">,
+): Reply {
+	const { answer, neurons, priced } = metered;
+	const cost = neurons === undefined ? {} : { neurons };
+	const dropped = droppedOf(call);
+	const context = { model, inputs, call, now: now(), requestId, uuid, priced, ...cost };
+	return { model, served, ...cost, ...(dropped && { dropped }), body: writer.write(answer, context) };
+}
+
+const droppedOf = (call: TaskCall): Reply["dropped"] =>
+	call.task === "text-generation" && call.input.dropped?.length ? call.input.dropped : undefined;

@@ -1,0 +1,50 @@
+/**
+ * Observers of exchanges: the ledger, the log and Analytics Engine. Each receives every failed call of an engine and the end
+ * of every exchange; nothing else reports them.
+ */
+import type { Admission, Ledgers, Settlement } from "../accounts/admission.ts";
+import type { AiError } from "../core/errors.ts";
+import { dataPoint } from "./analytics.ts";
+
+/** What an observer may know about the request. */
+export interface ExchangeFacts {
+	/** `cf-ai-req-id` */
+	readonly id: string;
+	readonly account: string;
+}
+
+export interface ExchangeEnd {
+	/** Absent if the account did not admit the request. */
+	settled?: { admission: Admission; settlement: Settlement };
+	/** The failure of the request or of its stream, unless {@link ExchangeObserver.attemptFailed} has reported it. */
+	failure?: AiError;
+}
+
+export interface ExchangeObserver {
+	/** A call of an engine failed, before or during its answer. */
+	attemptFailed?(exchange: ExchangeFacts, failure: AiError): void;
+	/** Called once for each exchange. Must not throw. */
+	ended?(exchange: ExchangeFacts, end: ExchangeEnd): void;
+}
+
+/** Settles the reservation of every admitted request. */
+export const ledgerObserver = (ledgers: Ledgers): ExchangeObserver => ({
+	ended({ account }, { settled }) {
+		if (settled) ledgers.of(account).settle(settled.settlement);
+	},
+});
+
+export const analyticsObserver = (
+	dataset: Pick<AnalyticsEngineDataset, "writeDataPoint">,
+): ExchangeObserver => ({
+	ended({ account }, { settled }) {
+		if (settled) dataset.writeDataPoint(dataPoint(settled.settlement, settled.admission, account));
+	},
+});
+
+export const logObserver = (log: (error: AiError, requestId: string) => void): ExchangeObserver => ({
+	attemptFailed: ({ id }, failure) => log(failure, id),
+	ended({ id }, { failure }) {
+		if (failure) log(failure, id);
+	},
+});

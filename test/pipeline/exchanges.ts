@@ -1,0 +1,106 @@
+/** Exchanges for tests of single steps, with what their observers receive. */
+import type { Admission, Settlement } from "../../src/accounts/admission.ts";
+import type { AiError } from "../../src/core/errors.ts";
+import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
+import { adHocModel } from "../../src/models/catalog.ts";
+import type { Model } from "../../src/models/model.ts";
+import { singleFlight } from "../../src/pipeline/dispatch/single-flight-step.ts";
+import type { Dispatched } from "../../src/pipeline/dispatch.ts";
+import { Exchange } from "../../src/pipeline/exchange.ts";
+import type { InferenceRequest } from "../../src/pipeline/request.ts";
+import type { Services } from "../../src/pipeline/services.ts";
+import type { TaskCall } from "../../src/tasks/task.ts";
+
+export const ADMISSION: Admission = {
+	ticket: "t-1",
+	credential: { kind: "operator" },
+	model: "m",
+	task: "Text Generation",
+	rates: [],
+	budgets: [],
+	worth: { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, open: false },
+	holdMs: 1,
+};
+
+export interface Observed {
+	exchange: Exchange;
+	settled: Settlement[];
+	/** Codes of the failures that a log receives, with the request's id. */
+	logged: [id: string, code: number][];
+	/** Resolves when the runtime may end the request's context. */
+	released: Promise<unknown>[];
+}
+
+export interface ExchangeOptions {
+	id?: string;
+	model?: Model;
+	now?: () => number;
+	/** The array to add failures to. */
+	logged?: [id: string, code: number][];
+	/** Absent: the request has not asked its account yet. */
+	admission?: Partial<Admission>;
+}
+
+export function observedExchange({
+	id = "id",
+	model = adHocModel("m"),
+	now = () => 0,
+	logged = [],
+	admission,
+}: ExchangeOptions = {}): Observed {
+	const settled: Settlement[] = [];
+	const released: Promise<unknown>[] = [];
+	const log = (failure: AiError) => void logged.push([id, failure.code]);
+	const caller = { account: "team-a", credential: { kind: "operator" } } as const;
+	const exchange = new Exchange(
+		{ id, caller },
+		{
+			now,
+			waitUntil: (promise) => released.push(promise),
+			observers: [
+				{
+					attemptFailed: (_, failure) => log(failure),
+					ended(_, end) {
+						if (end.settled) settled.push(end.settled.settlement);
+						if (end.failure) log(end.failure);
+					},
+				},
+			],
+		},
+	);
+	if (admission) {
+		exchange.reserve({ ...ADMISSION, ...admission }, model);
+		exchange.admit({});
+	}
+	return { exchange, settled, logged, released };
+}
+
+/** Dispatches through the single-flight step, for a caller of the account who has opted in. */
+export function dispatchShared(
+	account: string,
+	call: TaskCall,
+	{
+		services,
+		signal,
+		dispatch,
+	}: {
+		services: Pick<Services, "flights" | "now" | "wait" | "waitUntil">;
+		signal: AbortSignal;
+		dispatch(call: TaskCall, signal: AbortSignal): Promise<Dispatched>;
+	},
+): Promise<Dispatched> {
+	const model = adHocModel("m");
+	const request: InferenceRequest = {
+		id: "id",
+		caller: { account, credential: { kind: "operator" } },
+		model: model.id,
+		dialect: () => openaiChat,
+		inputs: { fields: {} },
+		signal,
+		options: { singleFlight: true },
+	};
+	const { writer } = openaiChat;
+	return singleFlight({ request, model, routed: undefined, writer, call, signal }, services, (next) =>
+		dispatch(next.call, next.signal),
+	);
+}
