@@ -6,7 +6,7 @@ import { configure } from "../../src/config/index.ts";
 import type { Services } from "../../src/pipeline/services.ts";
 import { createPersistent } from "../../src/services.ts";
 import { newAccount } from "../accounts/ask.ts";
-import { type TestOptions, testServices } from "../gateway.ts";
+import { replaceServices, type TestOptions, testServices } from "../gateway.ts";
 
 export const ADMIN = "the-operator-of-the-test-and-nobody-else";
 export const V4 = "http://gateway/client/v4";
@@ -24,9 +24,8 @@ export interface ClosedGateway {
 
 export function closedGateway(options: TestOptions = {}, account = newAccount()): ClosedGateway {
 	const services = {
-		...testServices(options),
-		// The account's own object, time and ids, which tests ask behind the gateway's back.
-		ledgers: createPersistent(env, configure({})).ledgers,
+		// The account's own object, time and ids, which tests read directly.
+		...replaceServices(testServices(options), { ledgers: createPersistent(env, configure({})).ledgers }),
 		uuid: () => crypto.randomUUID(),
 		now: () => Date.now(),
 	};
