@@ -7,8 +7,9 @@
  */
 import type { Admission, Granted } from "../accounts/admission.ts";
 import { toAiError } from "../core/errors.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import { boundOutput, isSession } from "../tasks/traits.ts";
 import { isUnpriced } from "./account-plan.ts";
-import { boundOutput } from "./cost-estimate.ts";
 import type { Exchange } from "./exchange.ts";
 import { budgetsOf, limitsOf, ratesOf } from "./limits.ts";
 import type { Prepared } from "./prepare.ts";
@@ -40,18 +41,21 @@ export async function admit(
 		}
 	};
 	// Live sessions and single-flight leaders wait for admission: neither may start unpaid.
-	const waits = call.task === "live-transcription" || request.options?.singleFlight;
+	const waits = isSession(call) || request.options?.singleFlight;
 	const speculation = waits ? undefined : ledger.ahead(admission);
-	if (!speculation) return { call: boundOutput(call, (await decide(ledger.admit(admission))).outputTokens) };
-	const { outputTokens } = speculation.expected;
-	const expected = boundOutput(call, outputTokens);
+	if (!speculation) return { call: limitOutput(call, await decide(ledger.admit(admission))) };
+	const expected = limitOutput(call, speculation.expected);
 	const decision = decide(speculation.word).then((granted) =>
-		granted.outputTokens === outputTokens ? expected : boundOutput(call, granted.outputTokens),
+		granted.outputTokens === speculation.expected.outputTokens ? expected : limitOutput(call, granted),
 	);
 	// A refusal may come before the dispatch waits for it.
 	decision.catch(() => {});
 	return { call: expected, speculation: { decision, requireDecision: speculation.needed } };
 }
+
+/** An engine that receives the output limit cannot cost more than was reserved. */
+const limitOutput = (call: TaskCall, { outputTokens }: Granted): TaskCall =>
+	outputTokens === undefined ? call : boundOutput(call, outputTokens);
 
 /** The request in the terms of the account's object. */
 export function admissionOf(

@@ -3,6 +3,7 @@
  * (`dispatch/`). A failure that every target would repeat ends the request.
  */
 import type { TaskAnswer, TaskCall } from "../tasks/task.ts";
+import { isResumable } from "../tasks/traits.ts";
 import {
 	type DispatchContext,
 	type DispatchServices,
@@ -34,7 +35,7 @@ export async function dispatch(
 	const { served } = state;
 	state.answeredBy(started.target);
 	// Without another target there is no failover, so the stream is passed as it is.
-	const isFinal = answer.kind === "value" || call.task !== "text-generation" || !state.hasTargets;
+	const isFinal = answer.kind === "value" || !isResumable(call) || !state.hasTargets;
 	const ended = answer.kind === "stream" ? answer.ended : undefined;
 	if (isFinal) outcome.succeed();
 	else if (ended) void ended.then((failure) => recordStreamEnd(outcome, failure));

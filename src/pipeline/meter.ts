@@ -3,9 +3,9 @@
  * has started ends the exchange here, because no surface sees it: the caller receives it as the last frame of the dialect.
  */
 import { AiError, toAiError } from "../core/errors.ts";
-import { isCounted, type Usage } from "../core/usage.ts";
+import type { Usage } from "../core/usage.ts";
 import { LIVE_SESSION_SECONDS } from "../metering/estimate.ts";
-import { type Measured, measure, measureLive, measureStream, toUsage } from "../metering/measure.ts";
+import { type Measured, measure, measureLive, measureStream } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, shownNeurons } from "../models/neurons.ts";
@@ -13,7 +13,7 @@ import { PulledStream, type Source } from "../streams/pulled-stream.ts";
 import { EventStream } from "../streams/sse.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transcription/types.ts";
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
-import type { ChatCompletion } from "../tasks/text-generation/types.ts";
+import { completeUsage, isSession } from "../tasks/traits.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
 import type { Dispatched } from "./dispatch.ts";
 import type { AnswerOutcome, Exchange } from "./exchange.ts";
@@ -65,7 +65,7 @@ export async function meter(
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
 		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
 	}
-	if (task === "live-transcription" && answered.answer.kind === "value") {
+	if (isSession(call) && answered.answer.kind === "value") {
 		const session = boundSession(answered.answer.output as LiveTranscription, call.input, {
 			ms: exchange.settlementMs,
 			wait,
@@ -73,12 +73,12 @@ export async function meter(
 		});
 		const { abandon, ...output } = meterSession(session, exchange, end);
 		const answer = { kind: "value", output } as const;
-		return { answer: { task, answer }, priced: (usage) => usage, abandon };
+		return { answer: { task: call.task, answer }, priced: (usage) => usage, abandon };
 	}
 	const { output } = answered.answer;
 	if ("usage" in output && output.usage) output.usage = boundUsage(output.usage, call, model);
 	const measured = await measure(call, output, model);
-	if (task === "text-generation") addCounts(output as ChatCompletion, measured);
+	completeUsage(call, output, measured);
 	const cost = end("ok", measured);
 	return {
 		answer: answered,
@@ -86,11 +86,6 @@ export async function meter(
 		priced: priced(model, () => cost),
 		abandon: () => {},
 	};
-}
-
-/** Our own counts, if the engine sent none. */
-function addCounts(completion: ChatCompletion, measured: Measured): void {
-	if (!isCounted(completion.usage)) completion.usage = toUsage(measured);
 }
 
 const NOTHING: Measured = { quantities: {}, estimated: false };

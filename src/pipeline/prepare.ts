@@ -1,9 +1,12 @@
 /** The steps of a request before its account is asked, in order. They read nothing but the configuration and the aliases. */
+import type { Model } from "../models/model.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import { checkContext } from "../tasks/traits.ts";
 import { refuseByPlan } from "./account-plan.ts";
-import { fitContext } from "./context-window.ts";
 import { type CostEstimate, estimateCost } from "./cost-estimate.ts";
 import { limitsOf } from "./limits.ts";
 import { type Parsed, parse } from "./parse.ts";
+import type { Routed } from "./plan.ts";
 import type { InferenceRequest } from "./request.ts";
 import { type ResolvedModel, resolveModel } from "./resolve-model.ts";
 import type { Services } from "./services.ts";
@@ -39,4 +42,15 @@ export async function prepare(
 	await step("fit", () => fitContext(parsed.call, model, routed));
 	const estimated = await step("estimate", () => estimateCost(parsed.call, model, routed));
 	return { ...resolved, ...parsed, estimated };
+}
+
+/** Checks that the call can fit the model's context window (5021), before it is reserved. */
+export function fitContext(
+	call: TaskCall,
+	model: Model,
+	routed: Pick<Routed, "targets"> | undefined,
+): undefined {
+	// The simulator counts tokens as the gateway does. For other engines the count is an estimate.
+	const isExact = routed?.targets.every(({ kind }) => kind === "simulator") ?? false;
+	checkContext(call, model, isExact);
 }

@@ -1,7 +1,7 @@
 /** Writes the answer in the caller's dialect. */
 import type { Writer } from "../dialects/dialect.ts";
 import type { Model } from "../models/model.ts";
-import type { TaskCall } from "../tasks/task.ts";
+import { droppedOf } from "../tasks/traits.ts";
 import type { Dispatched } from "./dispatch.ts";
 import type { Metered } from "./meter.ts";
 import type { InferenceRequest, Reply } from "./request.ts";
@@ -26,6 +26,3 @@ export function write(
 	const context = { model, inputs, call, now: now(), requestId, uuid, priced, ...cost };
 	return { model, served, ...cost, ...(dropped && { dropped }), body: writer.write(answer, context) };
 }
-
-const droppedOf = (call: TaskCall): Reply["dropped"] =>
-	call.task === "text-generation" && call.input.dropped?.length ? call.input.dropped : undefined;

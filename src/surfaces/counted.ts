@@ -1,7 +1,7 @@
 /** Requests that run no model: no admission counts them, so the account counts them when it verifies the credential. */
 
 import type { CountedTitle } from "../models/rates.ts";
-import { limitsOf } from "../pipeline/admit.ts";
+import { limitsOf } from "../pipeline/limits.ts";
 import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
 
@@ -18,7 +18,6 @@ export async function countRequest(
 	);
 	const perMinute = requestsPerMinute[task];
 	const rates = perMinute === undefined ? undefined : [{ key: `task:${task}`, perMinute }];
-	if (caller.known && !rates) return;
+	if (caller.verified && !rates) return;
 	await ledgers.of(caller.account).verify(caller.credential, "run", rates && { task, rates });
-	caller.known = true;
 }

@@ -154,18 +154,18 @@ describe("IsolateHealth", () => {
 	it("reports the calls, the failures and the waiting of each engine", () => {
 		const { clock, isolate } = world();
 		const health = isolate();
-		const first = health.ask(TARGET);
+		const first = health.start(TARGET);
 		clock.now += 250;
 		first.begin();
 		clock.now += 100;
 		first.succeed();
-		const second = health.ask(TARGET);
+		const second = health.start(TARGET);
 		clock.now += 50;
 		second.succeed();
-		health.ask(TARGET).fail();
-		health.ask(TARGET).leave();
+		health.start(TARGET).fail();
+		health.start(TARGET).cancel();
 		const named = { backend: "b", url: "https://b.example:8443/v1", model: "n", anyModel: true } as const;
-		for (let i = 0; i < 5; i++) health.ask(named).fail();
+		for (let i = 0; i < 5; i++) health.start(named).fail();
 		expect(health.engines()).toEqual([
 			{
 				backend: "a",

@@ -6,8 +6,9 @@ import type { BackendTasks, CallContext, Target, World } from "../../backends/ba
 import { type Backends, backendsOf } from "../../backends/index.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { CallOutcome } from "../../fleet/health.ts";
+import type { Unsupported } from "../../tasks/definition.ts";
 import type { Answer, TaskCall, TaskInput, TaskName } from "../../tasks/task.ts";
-import { asksForAudio, type ChatCompletion } from "../../tasks/text-generation.ts";
+import { discardedUsage, unsupportedBy } from "../../tasks/traits.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Plan, PlannedTarget } from "../plan.ts";
 import type { Served } from "../request.ts";
@@ -137,19 +138,9 @@ export class DispatchState {
 		const limited =
 			timeouts.totalMs <= leftMs ? target : { ...target, timeouts: { ...timeouts, totalMs: leftMs } };
 		const handler = handlerOf(this.#backends.get(target.kind)?.(limited, services), call);
-		const problem = handler ? unsupportedBy(target, call) : `has no ${call.task}`;
-		if (!handler || problem !== undefined)
-			throw new AiError(
-				"noSuchModel",
-				`No such model ${context.model.id} or task: backend '${target.backend}' (${target.kind}) ${problem}`,
-				{ retryable: true },
-			);
-		if (lacksAudio(target, call))
-			throw new AiError(
-				"invalidInput",
-				`Invalid input: modalities: backend '${target.backend}' (${target.kind}) gives no audio`,
-				{ retryable: true },
-			);
+		if (!handler) throw this.#unsupported(target, { failure: "noSuchModel", reason: `has no ${call.task}` });
+		const problem = unsupportedBy(call, target.kind);
+		if (problem) throw this.#unsupported(target, problem);
 		const outcome = services.health.start(target);
 		const attempt = context.exchange.attempt(target);
 		this.served.attempts = attempt.number;
@@ -169,6 +160,16 @@ export class DispatchState {
 			if (!signal.aborted) context.exchange.attemptFailed(attempt, failure);
 			throw failure;
 		}
+	}
+
+	/** Another target may support the call. */
+	#unsupported({ backend, kind }: PlannedTarget, { failure, field, reason }: Unsupported): AiError {
+		const subject =
+			failure === "invalidInput"
+				? `Invalid input: ${field}`
+				: `No such model ${this.context.model.id} or task`;
+		const description = `${subject}: backend '${backend}' (${kind}) ${reason}`;
+		return new AiError(failure, description, { retryable: true });
 	}
 
 	/** Keeps the failure for the caller, unless an earlier one is more useful than "this engine lacks the model". */
@@ -197,8 +198,8 @@ export class DispatchState {
 		if (answer.kind === "stream") {
 			this.served.wasted.push({ why: "hedge", backend, model, progress: answer.progress });
 			answer.events.cancel().catch(() => {});
-		} else if (this.call.task === "text-generation") {
-			const { usage } = answer.output as ChatCompletion;
+		} else {
+			const usage = discardedUsage(this.call, answer.output);
 			if (usage)
 				this.served.wasted.push({ why: "hedge", backend, model, progress: { usage, outputTokens: 0 } });
 		}
@@ -216,16 +217,6 @@ export function recordFailure(outcome: CallOutcome, failure: AiError | undefined
 /** Records how a stream ended. */
 export const recordStreamEnd = (outcome: CallOutcome, failure: AiError | undefined): void =>
 	failure ? recordFailure(outcome, failure.key === "aborted" ? undefined : failure) : outcome.succeed();
-
-/** Some fields of an upstream's own dialect cannot be sent to another kind of backend. */
-function unsupportedBy({ kind }: Target, call: TaskCall): string | undefined {
-	const { unread, dialect } = (call.task === "text-generation" && call.input.verbatim) || {};
-	return unread === undefined || kind === dialect ? undefined : `does not know all of it (${unread})`;
-}
-
-/** Audio in a chat's answer is a field of OpenAI's API: only backends of that kind receive the request. */
-const lacksAudio = ({ kind }: Target, call: TaskCall): boolean =>
-	kind !== "openai" && call.task === "text-generation" && asksForAudio(call.input);
 
 /** The table's type ensures that a task's handler takes that task's input; the compiler cannot infer it here. */
 const handlerOf = (tasks: BackendTasks | undefined, { task }: TaskCall): Handler | undefined =>

@@ -3,6 +3,7 @@
  * with `hedge_ms` starts a second attempt in parallel. The first answer wins, and the other attempt is cancelled.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { isHedgeable } from "../../tasks/traits.ts";
 import type { DispatchState, StartedAnswer } from "./dispatch-state.ts";
 import { decide, pauseMs } from "./retry-policy.ts";
 
@@ -11,8 +12,7 @@ export async function firstResponse(state: DispatchState): Promise<StartedAnswer
 	const { signal } = state.context;
 	if (signal.aborted) throw new AiError("aborted");
 	const { hedgeMs } = state.plan;
-	// A live session cannot be discarded like an answer.
-	if (hedgeMs !== undefined && state.call.task !== "live-transcription") return hedge(state, hedgeMs);
+	if (hedgeMs !== undefined && isHedgeable(state.call)) return hedge(state, hedgeMs);
 	const started = await tryTargets(state, signal);
 	if (started) return started;
 	throw state.failure;

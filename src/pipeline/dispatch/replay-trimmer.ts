@@ -2,7 +2,7 @@
  * Joins a second answer to the transcript of a first one: drops the part that it repeats, and passes on the rest. The second
  * answer must repeat the expected part to the byte, in the same order, before it may add anything.
  */
-import type { ChatChunk, ChatDelta } from "../../tasks/text-generation.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import { type Piece, pieceReader, type Segment, type Transcript } from "./transcript.ts";
 
 /** The second answer differs from the first one. */

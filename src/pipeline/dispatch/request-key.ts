@@ -1,6 +1,7 @@
 /** The key under which identical requests share an answer. */
 import { digest, hexadecimal } from "../../accounts/token-text.ts";
 import type { TaskCall } from "../../tasks/task.ts";
+import { isShareable } from "../../tasks/traits.ts";
 
 /**
  * A hash of account, model and call. `undefined`: the answer cannot be shared, because it is a stream or a session, or the
@@ -11,7 +12,7 @@ export async function requestKey(
 	model: string,
 	call: TaskCall,
 ): Promise<string | undefined> {
-	if (call.task === "live-transcription" || ("stream" in call.input && call.input.stream)) return undefined;
+	if (!isShareable(call)) return undefined;
 	let isText = true;
 	const text = JSON.stringify([account, model, call], (_, value: unknown) => {
 		if (!ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer)) return value;

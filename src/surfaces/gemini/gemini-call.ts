@@ -81,10 +81,8 @@ async function count(call: GeminiCall, services: Services): Promise<Response> {
 	const { id, caller } = call;
 	await countRequest("Token Count", caller, services);
 	const fields = countedRequest(call.fields);
-	const model = await resolveModel(call.model, caller, services);
-	const { reader } = onlyFor(GEMINI_ROUTE)(model);
-	const strict = services.routing.find(model.id)?.strict ?? false;
-	const totalTokens = await countPrompt(fields, reader, { model, strict });
+	const resolved = await resolveModel(call.model, caller, services);
+	const totalTokens = await countPrompt(fields, onlyFor(GEMINI_ROUTE)(resolved.model), resolved);
 	return Response.json({ totalTokens }, { headers: { [REQUEST_ID]: id } });
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { DivergedError, ReplayTrimmer } from "../../../src/pipeline/dispatch/replay-trimmer.ts";
 import { Transcript } from "../../../src/pipeline/dispatch/transcript.ts";
-import type { ChatChunk, ChatDelta } from "../../../src/tasks/text-generation.ts";
+import type { ChatChunk, ChatDelta } from "../../../src/tasks/text-generation/types.ts";
 
 const newId = () => "new";
 const chunk = (delta: ChatDelta, id = "first", finish_reason: string | null = null): ChatChunk => ({

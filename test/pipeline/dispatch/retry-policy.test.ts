@@ -1,34 +1,34 @@
 import { describe, expect, it } from "vitest";
 import { AiError, type FailureKey } from "../../../src/core/errors.ts";
-import { isHealthy, pauseMs, verdictOf } from "../../../src/pipeline/dispatch/retry-policy.ts";
+import { decide, isHealthy, pauseMs } from "../../../src/pipeline/dispatch/retry-policy.ts";
 
 const failure = (key: FailureKey, status?: number) =>
 	new AiError(key, undefined, { upstream: { backend: "engine", ...(status !== undefined && { status }) } });
 
 describe("the verdict on a failure", () => {
 	it.each([
-		["invalidInput", 400, "stop"],
-		["outOfCapacity", 429, "again"],
-		["timeout", undefined, "next"],
-		["modelTimeout", undefined, "next"],
-		["upstreamUnavailable", undefined, "again"],
-		["executionFailed", undefined, "again"],
-		["executionFailed", 299, "again"],
-		["executionFailed", 300, "next"],
-		["executionFailed", 499, "next"],
-		["executionFailed", 500, "again"],
-		["executionFailed", 501, "next"],
-		["executionFailed", 502, "again"],
-	] as const)("%s with status %s is '%s'", (key, status, verdict) => {
-		expect(verdictOf(failure(key, status))).toBe(verdict);
+		["invalidInput", 400, "fail"],
+		["outOfCapacity", 429, "retry"],
+		["timeout", undefined, "nextTarget"],
+		["modelTimeout", undefined, "nextTarget"],
+		["upstreamUnavailable", undefined, "retry"],
+		["executionFailed", undefined, "retry"],
+		["executionFailed", 299, "retry"],
+		["executionFailed", 300, "nextTarget"],
+		["executionFailed", 499, "nextTarget"],
+		["executionFailed", 500, "retry"],
+		["executionFailed", 501, "nextTarget"],
+		["executionFailed", 502, "retry"],
+	] as const)("%s with status %s is '%s'", (key, status, decision) => {
+		expect(decide(failure(key, status))).toBe(decision);
 	});
 
 	it("is 'stop' for a failure that is marked as final", () => {
-		expect(verdictOf(new AiError("executionFailed", undefined, { retryable: false }))).toBe("stop");
+		expect(decide(new AiError("executionFailed", undefined, { retryable: false }))).toBe("fail");
 	});
 
 	it("is 'again' for a failure without an upstream", () => {
-		expect(verdictOf(new AiError("executionFailed"))).toBe("again");
+		expect(decide(new AiError("executionFailed"))).toBe("retry");
 	});
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readPieces, Said } from "../../../src/pipeline/dispatch/transcript.ts";
+import { pieceReader, Transcript } from "../../../src/pipeline/dispatch/transcript.ts";
 
-const reader = () => readPieces(() => "new-id");
-const transcript = () => new Said(() => "new-id");
+const reader = () => pieceReader(() => "new-id");
+const transcript = () => new Transcript(() => "new-id");
 const event = (delta: object, more: object = {}) =>
 	JSON.stringify({ id: "chat-1", created: 5, choices: [{ index: 0, delta }], ...more });
 
@@ -67,12 +67,12 @@ describe("a transcript", () => {
 
 	it("has begun with the first delta of the first choice, and has no other choice", () => {
 		const answer = transcript();
-		expect(answer.begun).toBe(false);
+		expect(answer.hasRole).toBe(false);
 		answer.addEvent(event({}, { choices: [{ index: 1, delta: { content: "other" } }] }));
 		answer.addEvent("[DONE]");
-		expect(answer.begun).toBe(false);
+		expect(answer.hasRole).toBe(false);
 		answer.addEvent(event({ role: "assistant" }));
-		expect(answer.begun).toBe(true);
+		expect(answer.hasRole).toBe(true);
 		expect(answer.segments).toEqual([]);
 	});
 

@@ -5,7 +5,7 @@ import { adHocModel } from "../../../src/models/catalog.ts";
 import { dispatch } from "../../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../../src/pipeline/plan.ts";
 import type { TaskCall } from "../../../src/tasks/task.ts";
-import type { ChatInput } from "../../../src/tasks/text-generation.ts";
+import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import { observedExchange } from "../exchanges.ts";
 
 export interface AskedOf {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { adHocModel, Catalog } from "../../src/models/catalog.ts";
-import { fitContext } from "../../src/pipeline/context-window.ts";
 import type { WeightedTarget } from "../../src/pipeline/plan.ts";
+import { fitContext } from "../../src/pipeline/prepare.ts";
 import type { ChatInput } from "../../src/tasks/text-generation/types.ts";
 
 const model = { ...adHocModel("m"), contextWindow: 100 };
@@ -14,8 +14,8 @@ const say = (content: string): Partial<ChatInput> => ({ messages: [{ role: "user
 describe("fitContext", () => {
 	it("refuses what is surely too long, and nothing else", () => {
 		const words = (count: number) => say("word ".repeat(count));
-		expect(() => fitContext(chat({ ...words(100), max_tokens: 10 }), model)).not.toThrow();
-		expect(() => fitContext(chat({ ...words(100), max_tokens: 30 }), model)).toThrow(
+		expect(() => fitContext(chat({ ...words(100), max_tokens: 10 }), model, undefined)).not.toThrow();
+		expect(() => fitContext(chat({ ...words(100), max_tokens: 30 }), model, undefined)).toThrow(
 			/^5021: The estimated number of input and maximum output tokens \(1[01]\d\) exceeded this model context window limit \(100\)$/,
 		);
 	});
@@ -36,7 +36,7 @@ describe("fitContext", () => {
 
 	it("takes what has fewer bytes than the window tokens as it is", () => {
 		expect(() => fitContext(chat({ ...say("字".repeat(20)), max_tokens: 40 }), model)).not.toThrow();
-		expect(() => fitContext(chat({ max_tokens: 101 }), model)).toThrow("5021");
+		expect(() => fitContext(chat({ max_tokens: 101 }), model, undefined)).toThrow("5021");
 	});
 
 	it("counts prompts, parts, tools and earlier calls", () => {
@@ -49,7 +49,7 @@ describe("fitContext", () => {
 			chat({ tools: [tool] }),
 			chat({ messages: [{ role: "assistant", content: null, tool_calls: [call] }] }),
 		])
-			expect(() => fitContext(input, model)).toThrow("5021");
+			expect(() => fitContext(input, model, undefined)).toThrow("5021");
 	});
 
 	it("counts scripts without spaces by the character", () => {
@@ -57,14 +57,14 @@ describe("fitContext", () => {
 	});
 
 	it("asks nothing of a model whose window nobody knows", () => {
-		expect(() => fitContext(chat(say("a".repeat(1e6))), adHocModel("m"))).not.toThrow();
+		expect(() => fitContext(chat(say("a".repeat(1e6))), adHocModel("m"), undefined)).not.toThrow();
 	});
 
 	it("has bge-m3's own words, unless it may cut", () => {
 		const m3 = new Catalog().find("@cf/baai/bge-m3");
 		if (!m3) throw new Error("no bge-m3");
 		const embed = (texts: string[], truncate = false) =>
-			fitContext({ task: "text-embeddings", input: { texts, truncate } }, m3);
+			fitContext({ task: "text-embeddings", input: { texts, truncate } }, m3, undefined);
 		const long = "word ".repeat(8000);
 		expect(() => embed([long])).toThrow(/^3030: Sequence too long: \d+ > 8192$/);
 		expect(() => embed([long], true)).not.toThrow();
