@@ -35,7 +35,9 @@ describe("fitContext", () => {
 	});
 
 	it("takes what has fewer bytes than the window tokens as it is", () => {
-		expect(() => fitContext(chat({ ...say("字".repeat(20)), max_tokens: 40 }), model)).not.toThrow();
+		expect(() =>
+			fitContext(chat({ ...say("字".repeat(20)), max_tokens: 40 }), model, undefined),
+		).not.toThrow();
 		expect(() => fitContext(chat({ max_tokens: 101 }), model, undefined)).toThrow("5021");
 	});
 
@@ -53,7 +55,7 @@ describe("fitContext", () => {
 	});
 
 	it("counts scripts without spaces by the character", () => {
-		expect(() => fitContext(chat(say("字".repeat(200))), model)).toThrow("5021");
+		expect(() => fitContext(chat(say("字".repeat(200))), model, undefined)).toThrow("5021");
 	});
 
 	it("asks nothing of a model whose window nobody knows", () => {

@@ -21,6 +21,7 @@ import {
 	ownComment,
 } from "../../streams/sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
+import { tallyReply } from "../../tasks/text-generation/tally.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
 import { type ContinuationRequest, continuationRequests, isJoinable } from "./continuation.ts";

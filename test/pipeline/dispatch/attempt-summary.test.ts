@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
-import { inTurn, type Turn } from "../../../src/pipeline/dispatch/attempt-summary.ts";
+import { type FailedTarget, summarizeAttempts } from "../../../src/pipeline/dispatch/attempt-summary.ts";
 import type { PlannedTarget } from "../../../src/pipeline/plan.ts";
 import { TARGET } from "../../backends/upstream.ts";
 
-const planned = (backend: string): PlannedTarget => ({ ...TARGET, backend, standing: "closed" });
-const turns = (...all: [string, AiError, number?][]): Map<PlannedTarget, Turn> =>
+const planned = (backend: string): PlannedTarget => ({ ...TARGET, backend, circuit: "closed" });
+const turns = (...all: [string, AiError, number?][]): Map<PlannedTarget, FailedTarget> =>
 	new Map(all.map(([backend, failure, calls = 1]) => [planned(backend), { failure, calls }]));
 
 const last = new AiError("outOfCapacity", "The backend 'b' is full", {
@@ -15,15 +15,15 @@ const last = new AiError("outOfCapacity", "The backend 'b' is full", {
 	cause: "why",
 });
 
-describe("inTurn", () => {
+describe("summarizeAttempts", () => {
 	it("is the failure itself where no other target failed", () => {
-		expect(inTurn(last, turns())).toBe(last);
-		expect(inTurn(last, turns(["b", last, 3]))).toBe(last);
+		expect(summarizeAttempts(last, turns())).toBe(last);
+		expect(summarizeAttempts(last, turns(["b", last, 3]))).toBe(last);
 	});
 
 	it("keeps all but the sentence", () => {
 		last.place = { backend: "b", model: "m", replica: "b.example", attempt: 2 };
-		const combined = inTurn(last, turns(["a", new AiError("timeout")], ["b", last]));
+		const combined = summarizeAttempts(last, turns(["a", new AiError("timeout")], ["b", last]));
 		expect(combined).toMatchObject({
 			key: "outOfCapacity",
 			description: "The backend 'b' is full (asked in turn: a: 3007; b: 3040, is full)",
@@ -37,13 +37,13 @@ describe("inTurn", () => {
 
 	it("has no wait and no upstream where the failure has none", () => {
 		const failure = new AiError("executionFailed", "Failed");
-		const combined = inTurn(failure, turns(["a", last]));
+		const combined = summarizeAttempts(failure, turns(["a", last]));
 		expect([combined.retryAfter, combined.upstream]).toEqual([undefined, undefined]);
 	});
 
 	it("says how often a target was called, if more than once", () => {
 		const failure = new AiError("executionFailed", "Failed");
-		expect(inTurn(failure, turns(["a", last, 1], ["b", last, 2])).description).toBe(
+		expect(summarizeAttempts(failure, turns(["a", last, 1], ["b", last, 2])).description).toBe(
 			"Failed (asked in turn: a: 3040, HTTP 429; b: 3040, is full, 2 calls)",
 		);
 	});
@@ -51,7 +51,7 @@ describe("inTurn", () => {
 	it("shortens a reason to 100 characters, and leaves the backend's kind out of it", () => {
 		const failure = new AiError("executionFailed", "Failed");
 		const long = new AiError("noSuchModel", `No model: backend 'a' (openai) ${"x".repeat(101)}`);
-		expect(inTurn(failure, turns(["a", long])).description).toBe(
+		expect(summarizeAttempts(failure, turns(["a", long])).description).toBe(
 			`Failed (asked in turn: a: 5007, ${"x".repeat(100)})`,
 		);
 	});
@@ -61,8 +61,10 @@ describe("inTurn", () => {
 		const names = (count: number) =>
 			Array.from({ length: count }, (_, i): [string, AiError] => [`e${i}`, new AiError("timeout")]);
 		const eight = "e0: 3007; e1: 3007; e2: 3007; e3: 3007; e4: 3007; e5: 3007; e6: 3007; e7: 3007";
-		expect(inTurn(failure, turns(...names(8))).description).toBe(`Failed (asked in turn: ${eight})`);
-		expect(inTurn(failure, turns(...names(10))).description).toBe(
+		expect(summarizeAttempts(failure, turns(...names(8))).description).toBe(
+			`Failed (asked in turn: ${eight})`,
+		);
+		expect(summarizeAttempts(failure, turns(...names(10))).description).toBe(
 			`Failed (asked in turn: ${eight}; and 2 more)`,
 		);
 	});
