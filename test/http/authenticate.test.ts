@@ -132,7 +132,7 @@ describe("a credential", () => {
 			expect(await response.json()).toEqual({
 				account,
 				credential: { kind: "operator" },
-				known: true,
+				verified: true,
 			});
 		}
 		expect(asked).toEqual([]);
@@ -145,7 +145,7 @@ describe("a credential", () => {
 		expect(await (await ask(SEARCH, `Bearer ${token}`)).json()).toEqual({
 			account: "local",
 			credential,
-			known: true,
+			verified: true,
 		});
 		expect(asked).toEqual([{ account: "local", credential, permission: "read" }]);
 	});
@@ -352,7 +352,7 @@ describe("the open path", () => {
 
 describe("an error before the credential is verified", () => {
 	const token = newTokenText("local");
-	const failing = (valid: boolean, known?: true) => {
+	const failing = (valid: boolean, admitted = false) => {
 		const verified: Permission[] = [];
 		const services = {
 			ledgers: {
@@ -374,10 +374,11 @@ describe("an error before the credential is verified", () => {
 				summary: "Fails",
 				permission: "run",
 				lazy: true,
-				handler: (_, { caller }) => {
-					// As admission does.
-					if (known) caller.known = known;
-					throw new AiError("badInput", "a secret");
+				handler: () => {
+					const error = new AiError("badInput", "a secret");
+					// Set by the exchange, after admission.
+					if (admitted) error.exchange = { attempts: 0, credentialVerified: true };
+					throw error;
 				},
 			},
 		]);

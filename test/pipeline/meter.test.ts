@@ -288,18 +288,14 @@ describe("the exchange of a stream", () => {
 	});
 
 	it("bills nothing for an answer that another request pays for", async () => {
-		const bills: number[] = [];
-		const ticket = ticketOf(({ microNeurons }) => bills.push(microNeurons));
+		const { exchange, settled } = observedExchange({ model, admission: {} });
 		const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [], shared: true };
 		const output = { ...completion("Hi"), usage: counts } as ChatCompletion;
-		const { neurons } = await meter(
-			{ task: "text-generation", answer: { kind: "value", output } },
-			call,
-			{ model: model as Model, ticket, served, requestId: "t" },
-			{ log: () => {}, wait: async () => {} },
-		);
+		const answer = { task: "text-generation", answer: { kind: "value", output } } as const;
+		const dispatched = { call, answer, served };
+		const { neurons } = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
 		expect(neurons).toBe(0);
-		expect(bills).toEqual([0]);
+		expect(settled.map(({ microNeurons }) => microNeurons)).toEqual([0]);
 	});
 
 	it("says that the caller left, where a signal said it", async () => {

@@ -25,7 +25,7 @@ const wire = ({ services, account }: ClosedGateway): Promise<Response> =>
 			new Request("https://workers-binding.ai/to-everything/markdown/transformer", {
 				...json("POST", { files: [{ name: "a.csv", mimeType: "text/csv", data: btoa("a,b") }] }),
 			}),
-			{ caller: { account, credential: { kind: "operator" }, known: true } },
+			{ caller: { account, credential: { kind: "operator" }, verified: true } },
 		),
 	);
 
@@ -117,7 +117,7 @@ describe("the rates of requests that run no model", () => {
 
 	it("hold over RPC", async () => {
 		const { services, account } = gateway();
-		const caller = { account, credential: { kind: "operator" }, known: true } as const;
+		const caller = { account, credential: { kind: "operator" }, verified: true } as const;
 		const convert = () =>
 			new ToMarkdownService(caller, services).transform({ name: "a.csv", blob: new Blob(["a,b"]) });
 		await convert();
