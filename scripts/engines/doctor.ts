@@ -3,7 +3,7 @@
  * models have a price and the context window that the catalogue promises. Asks only by GET, one list for each address.
  */
 import * as z from "zod";
-import type { BackendKind } from "../../src/backends/backend.ts";
+import type { BackendKind } from "../../src/backends/kinds.ts";
 import type { ConfiguredBackend } from "../../src/config/backends.ts";
 import type { Config } from "../../src/config/index.ts";
 import { isExact, type Route } from "../../src/config/routes.ts";

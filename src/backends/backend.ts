@@ -6,8 +6,10 @@
  * log, and does not know the caller. It throws `AiError`: retryable when another target may do better. It owns the
  * upstream's connection until it returns; a stream that it returned belongs to whoever reads it (see `Answer`).
  */
+
 import type { Model } from "../models/model.ts";
 import type { Answer, StreamErrorFormatter, TaskInput, TaskName } from "../tasks/task.ts";
+import type { BackendKind } from "./kinds.ts";
 
 export interface Timeouts {
 	/** Milliseconds from the request to the upstream's status line. */
@@ -47,18 +49,6 @@ export interface Target {
 export interface AiBinding {
 	run(model: string, inputs: Record<string, unknown>, options: Record<string, unknown>): Promise<Response>;
 }
-
-export const BACKEND_KINDS = [
-	"simulator",
-	"openai",
-	"anthropic",
-	"gemini",
-	"tei",
-	"ollama",
-	"workers-ai",
-	"cog",
-] as const;
-export type BackendKind = (typeof BACKEND_KINDS)[number];
 
 /** What a backend is given of the world. */
 export interface World {

@@ -1,20 +1,6 @@
-/**
- * Every kind of backend. The one that most deployments have is there from the start; each other is a module that is
- * loaded when the first request asks for it.
- */
-import type { Backend, BackendKind, Target } from "./backend.ts";
-import { openai } from "./openai/index.ts";
-
-const MODULES: Record<BackendKind, () => Promise<Backend>> = {
-	simulator: async () => (await import("./simulator/index.ts")).simulator,
-	openai: async () => openai,
-	anthropic: async () => (await import("./anthropic/index.ts")).anthropic,
-	gemini: async () => (await import("./gemini/index.ts")).gemini,
-	tei: async () => (await import("./tei/index.ts")).tei,
-	ollama: async () => (await import("./ollama/index.ts")).ollama,
-	"workers-ai": async () => (await import("./workers-ai/index.ts")).workersAi,
-	cog: async () => (await import("./cog/index.ts")).cog,
-};
+/** The backends of a request, loaded. */
+import type { Backend, Target } from "./backend.ts";
+import { type BackendKind, KINDS } from "./kinds.ts";
 
 /** To ask the runtime again for a module that it has costs each request. */
 const loaded: Partial<Record<BackendKind, Backend>> = {};
@@ -23,7 +9,7 @@ const loaded: Partial<Record<BackendKind, Backend>> = {};
 async function backendOf(kind: BackendKind): Promise<Backend> {
 	const known = loaded[kind];
 	if (known) return known;
-	const backend = await MODULES[kind]();
+	const backend = await KINDS[kind].load();
 	loaded[kind] = backend;
 	return backend;
 }

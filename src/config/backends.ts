@@ -1,6 +1,7 @@
 /** `BACKENDS`: the engines that routes name. */
 import * as z from "zod";
-import { type AiBinding, BACKEND_KINDS, type BackendKind } from "../backends/backend.ts";
+import type { AiBinding } from "../backends/backend.ts";
+import { BACKEND_KINDS, type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
 import type { WeightedTarget } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { type Env, headers, secret } from "./headers.ts";
@@ -88,12 +89,6 @@ function boundBackend(
 	};
 }
 
-/** Kinds of services that have one address for everybody. */
-const HOSTED: Partial<Record<BackendKind, string>> = {
-	anthropic: "https://api.anthropic.com",
-	gemini: "https://generativelanguage.googleapis.com",
-};
-
 /** Every backend whose description is right, and the simulator. */
 export function readBackends(
 	entries: ReadonlyMap<string, unknown>,
@@ -135,7 +130,7 @@ function readBackend(
 	if (known === "workers-ai" && rest.binding !== undefined) return boundBackend(name, rest, env, problems);
 
 	// Also where the kind is not known: the rest is likelier to be meant for this one than for the simulator.
-	const hosted = known && HOSTED[known];
+	const { url: hosted }: Partial<KindRow> = known ? KINDS[known] : {};
 	const both = rest.url !== undefined && rest.urls !== undefined;
 	if (both || (rest.url === undefined && rest.urls === undefined && !hosted))
 		problems.add(path, `expected either url or urls, found ${both ? "both" : "neither"}`);

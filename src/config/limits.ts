@@ -1,7 +1,7 @@
 /** `LIMITS`: what one request may be, and what one account may ask for. */
 import * as z from "zod";
-import { TASK_TITLES, type TaskTitle } from "../models/model.ts";
 import { COUNTED_RATES, COUNTED_TITLES, TASK_RATES } from "../models/rates.ts";
+import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import type { AccountLimits, Limits, ModelLimits } from "../pipeline/limits.ts";
 import { kindOf } from "./problems.ts";
 

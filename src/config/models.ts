@@ -10,7 +10,8 @@ import {
 	type OutputShape,
 	outputsOf,
 } from "../models/family.ts";
-import { CAPABILITIES, type Model, PRICE_UNITS, TASK_TITLES, type TaskTitle } from "../models/model.ts";
+import { CAPABILITIES, type Model, PRICE_UNITS } from "../models/model.ts";
+import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import { list, type Path, type Problems } from "./problems.ts";
 
 const USD_PER_NEURON = 0.011 / 1000;

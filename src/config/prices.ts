@@ -2,7 +2,8 @@
  * Prices of models that have none of their own: the `price` of the backends that serve them, or, where `LIMITS` has a
  * budget, a default. A budget then never counts a request to an engine of one's own as free by accident.
  */
-import type { Model, Price, PriceUnit, TaskTitle } from "../models/model.ts";
+import type { Model, Price, PriceUnit } from "../models/model.ts";
+import type { TaskTitle } from "../models/tasks.ts";
 import type { AccountLimits, Limits, NeuronLimits } from "../pipeline/limits.ts";
 import type { Routing } from "../pipeline/plan.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";

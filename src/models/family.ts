@@ -4,7 +4,8 @@
  * property of its row, named by what it means: no other file compares the names.
  */
 import { INPUT_FAMILIES, OUTPUT_FAMILIES } from "./families.ts";
-import type { Model, TaskTitle } from "./model.ts";
+import type { Model } from "./model.ts";
+import type { TaskTitle } from "./tasks.ts";
 
 export interface InputFamily {
 	task: TaskTitle;

@@ -1,23 +1,7 @@
 /** The schema of a model in the catalogue. `catalog.json` has the product's; operators add their own with `MODELS`. */
 import * as z from "zod";
 import { INPUT_SHAPES, OUTPUT_SHAPES } from "./family.ts";
-
-/** The product's names of tasks, as `models/search` and `tasks/search` list them. */
-export const TASK_TITLES = [
-	"Text Generation",
-	"Text Embeddings",
-	"Text Classification",
-	"Translation",
-	"Summarization",
-	"Automatic Speech Recognition",
-	"Text-to-Speech",
-	"Text-to-Image",
-	"Image-to-Text",
-	"Image Classification",
-	"Object Detection",
-	"Dumb Pipe",
-] as const;
-export type TaskTitle = (typeof TASK_TITLES)[number];
+import { TASK_TITLES } from "./tasks.ts";
 
 export const CAPABILITIES = [
 	"function_calling",

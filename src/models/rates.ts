@@ -2,20 +2,16 @@
  * The product's rate limits: requests per minute and account (developers.cloudflare.com/workers-ai/platform/limits,
  * 2026-08). Text-to-speech is not listed there, so it has no limit.
  */
-import { can, type Model, type TaskTitle } from "./model.ts";
 
-export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = {
-	"Automatic Speech Recognition": 720,
-	"Image Classification": 3000,
-	"Image-to-Text": 720,
-	"Object Detection": 3000,
-	Summarization: 1500,
-	"Text Classification": 2000,
-	"Text Embeddings": 3000,
-	"Text Generation": 300,
-	"Text-to-Image": 720,
-	Translation: 720,
-};
+import { can, type Model } from "./model.ts";
+import { TASK_ROWS, TASK_TITLES, type TaskTitle, type TitleRow } from "./tasks.ts";
+
+export const TASK_RATES: Readonly<Partial<Record<TaskTitle, number>>> = Object.fromEntries(
+	TASK_TITLES.flatMap((title) => {
+		const { rate }: TitleRow = TASK_ROWS[title];
+		return rate === undefined ? [] : [[title, rate]];
+	}),
+);
 
 /** Requests that run no model and are never billed, but cost CPU: `toMarkdown`, and the routes that count tokens. */
 export const COUNTED_TITLES = ["Markdown Conversion", "Token Count"] as const;

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
-import { TASKS, type TaskEntry } from "./tasks.ts";
+import { TASK_TITLES, type TaskEntry, taskEntry } from "./tasks.ts";
 
 const DEFAULT_PER_PAGE = 100;
 const MAX_PER_PAGE = 1000;
@@ -133,7 +133,7 @@ export function searchModel(model: Model): SearchModel {
 		source: model.source,
 		name: model.id,
 		description: model.description,
-		task: TASKS[model.task],
+		task: taskEntry(model.task),
 		...(model.created && { created_at: `${model.created} 00:00:00.000` }),
 		tags: model.tags,
 		properties: properties(model),
@@ -174,7 +174,7 @@ function properties(model: Model): Property[] {
 	return list;
 }
 
-export const taskList = (): TaskEntry[] => Object.values(TASKS);
+export const taskList = (): TaskEntry[] => TASK_TITLES.map(taskEntry);
 
 /** The authors of all models in the catalogue, in alphabetical order. `name` is a value of the parameter `author`. */
 export function authorList(catalog: Catalog): { name: string }[] {

@@ -1,7 +1,8 @@
 /** Limits of a request and of an account. */
 import { type Budget, MICRO_NEURONS, type RateLimit } from "../accounts/admission.ts";
-import type { Model, TaskTitle } from "../models/model.ts";
+import type { Model } from "../models/model.ts";
 import { modelRate } from "../models/rates.ts";
+import type { TaskTitle } from "../models/tasks.ts";
 
 /** Limits of one request. */
 export interface SizeLimits {

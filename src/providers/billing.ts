@@ -3,7 +3,9 @@
  * model's name: `google/gemma` may run on a self-hosted engine, and `fast` may be a provider's model. A provider behind
  * another address (a proxy) is not recognised.
  */
-import type { BackendKind, Target } from "../backends/backend.ts";
+
+import type { Target } from "../backends/backend.ts";
+import type { BackendKind } from "../backends/kinds.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
 

@@ -2,7 +2,7 @@
  * Providers that have a key setting of their own (`PROVIDER_KEYS`), by the author in a model's id. The addresses are those of
  * the providers' public documentation.
  */
-import type { BackendKind } from "../backends/backend.ts";
+import type { BackendKind } from "../backends/kinds.ts";
 
 export interface Provider {
 	kind: BackendKind;

@@ -1,7 +1,8 @@
 /** One call to an engine of each kind, and what its circuit breaker learns of it. */
 import { vi } from "vitest";
-import type { BackendKind, Target } from "../../src/backends/backend.ts";
+import type { Target } from "../../src/backends/backend.ts";
 import { backendsOf } from "../../src/backends/index.ts";
+import type { BackendKind } from "../../src/backends/kinds.ts";
 import type { AiError } from "../../src/core/errors.ts";
 import { isHealthy } from "../../src/pipeline/dispatch/retry-policy.ts";
 import type { TaskInput, TaskName } from "../../src/tasks/task.ts";

@@ -3,7 +3,7 @@
  * the backend's own list, and no header that the caller chose. Asked of every kind of backend, over every surface.
  */
 import { describe, expect, it } from "vitest";
-import type { BackendKind } from "../../src/backends/backend.ts";
+import type { BackendKind } from "../../src/backends/kinds.ts";
 import { testGateway } from "../gateway.ts";
 import { V4 } from "../http/access.ts";
 

@@ -43,7 +43,8 @@ import {
 } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { inputFamily } from "../../models/family.ts";
-import type { Model, TaskTitle } from "../../models/model.ts";
+import type { Model } from "../../models/model.ts";
+import type { TaskTitle } from "../../models/tasks.ts";
 import type { Inputs } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";

@@ -7,17 +7,15 @@ import type { Reader, Writer } from "../../../src/dialects/dialect.ts";
 import { moondreamReader, moondreamWriter } from "../../../src/dialects/media/moondream.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../../../src/dialects/media/openai-media.ts";
-import {
-	speechRecognitionReaders,
-	speechRecognitionWriters,
-} from "../../../src/dialects/media/speech-recognition.ts";
+import { speechRecognitionReaders, speechRecognitionWriters } from "../../../src/dialects/media/speech-recognition.ts";
 import { textToImageReaders, textToImageWriters } from "../../../src/dialects/media/text-to-image.ts";
 import { textToSpeechReaders, textToSpeechWriters } from "../../../src/dialects/media/text-to-speech.ts";
 import { turnReader, turnWriter } from "../../../src/dialects/media/turn-detection.ts";
 import { visionReaders, visionWriters } from "../../../src/dialects/media/vision.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { InputShape, OutputShape } from "../../../src/models/family.ts";
-import type { Model, TaskTitle } from "../../../src/models/model.ts";
+import type { Model } from "../../../src/models/model.ts";
+import type { TaskTitle } from "../../../src/models/tasks.ts";
 import { read } from "../exchange.ts";
 import { base64, binaryString, jpeg, png, wav } from "../samples.ts";
 

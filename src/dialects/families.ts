@@ -1,0 +1,56 @@
+/** Every model's own dialect: the tables that name its reader and its writer. A shape without one does not compile. */
+import type { InputShape, OutputShape } from "../models/family.ts";
+import { chatReaders, chatWriters } from "./chat/native.ts";
+import type { Dialect, Reader, Writer } from "./dialect.ts";
+import { fluxLive } from "./media/flux.ts";
+import { moondreamReader, moondreamWriter } from "./media/moondream.ts";
+import { novaLive } from "./media/nova-live.ts";
+import { speechRecognitionReaders, speechRecognitionWriters } from "./media/speech-recognition.ts";
+import { textToImageReaders, textToImageWriters } from "./media/text-to-image.ts";
+import { textToSpeechReaders, textToSpeechWriters } from "./media/text-to-speech.ts";
+import { turnReader, turnWriter } from "./media/turn-detection.ts";
+import { visionReaders, visionWriters } from "./media/vision.ts";
+import { anthropicMessages } from "./messages/messages.ts";
+import { gptOssReader, gptOssWriter } from "./responses/gpt-oss.ts";
+import { decisionReader, decisionWriter } from "./text/decision.ts";
+import { embeddingsReaders, embeddingsWriters } from "./text/embeddings.ts";
+import { rerankReader, rerankWriter } from "./text/reranking.ts";
+import { textTransformReaders, textTransformWriters } from "./text/text-transforms.ts";
+
+export const READERS: Record<InputShape, Reader> = {
+	...chatReaders,
+	...embeddingsReaders,
+	...textTransformReaders,
+	...speechRecognitionReaders,
+	...textToSpeechReaders,
+	...textToImageReaders,
+	...visionReaders,
+	"chat-gpt-oss": gptOssReader,
+	messages: anthropicMessages.reader,
+	"decision-clef": decisionReader,
+	rerank: rerankReader,
+	moondream: moondreamReader,
+	"smart-turn": turnReader,
+};
+
+export const WRITERS: Record<OutputShape, Writer> = {
+	...chatWriters,
+	...embeddingsWriters,
+	...textTransformWriters,
+	...speechRecognitionWriters,
+	...textToSpeechWriters,
+	...textToImageWriters,
+	...visionWriters,
+	"gpt-oss": gptOssWriter,
+	messages: anthropicMessages.writer,
+	"decision-answers": decisionWriter,
+	"rerank-scores": rerankWriter,
+	"moondream-result": moondreamWriter,
+	turn: turnWriter,
+};
+
+/** Over a websocket: another dialect of the same model. */
+export const LIVE: Partial<Record<InputShape, Dialect>> = {
+	"asr-flux-ws": fluxLive,
+	"asr-nova": novaLive,
+};
