@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import { KEYS, PORT_VARIABLE, routesOf } from "./test/clients/providers/routes.ts";
@@ -38,6 +38,38 @@ async function freePort(): Promise<number> {
 	return port;
 }
 
+/** Tables of the sources, to those with one more row. */
+const TABLES = new Map(
+	[
+		["src/tasks/index.ts", "tasks.ts"],
+		["src/models/families.ts", "model-families.ts"],
+		["src/dialects/families.ts", "dialect-families.ts"],
+		["src/backends/kinds.ts", "kinds.ts"],
+		["src/providers/providers.ts", "providers.ts"],
+	].map(([table = "", more = ""]) => [resolve(table), resolve("test/extending/tables", more)]),
+);
+
+const moreRows = {
+	name: "more-rows",
+	enforce: "pre" as const,
+	resolveId(source: string, importer: string | undefined) {
+		if (!importer || importer.startsWith(resolve("test/extending/tables"))) return undefined;
+		return TABLES.get(resolve(dirname(importer), source));
+	},
+};
+
+const gateway = () =>
+	cloudflareTest({
+		// The sources, not what is built of them.
+		main: "./src/index.ts",
+		wrangler: { configPath: "./wrangler.jsonc" },
+		miniflare: {
+			// Lets a caller hand an `AbortSignal` over RPC; experimental, so deployments do without.
+			compatibilityFlags: ["enable_abortsignal_rpc", "enable_request_signal"],
+			bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
+		},
+	});
+
 export default defineConfig({
 	test: {
 		// Half of the tests wait: for processes, sockets, timeouts. Two at a time, also where there are two cores.
@@ -45,26 +77,24 @@ export default defineConfig({
 		projects: [
 			{
 				// Everything that runs in a Worker is tested in one.
-				plugins: [
-					cloudflareTest({
-						// The sources, not what is built of them.
-						main: "./src/index.ts",
-						wrangler: { configPath: "./wrangler.jsonc" },
-						miniflare: {
-							// Lets a caller hand an `AbortSignal` over RPC; experimental, so deployments do without.
-							compatibilityFlags: ["enable_abortsignal_rpc", "enable_request_signal"],
-							bindings: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" },
-						},
-					}),
-				],
+				plugins: [gateway()],
 				test: {
 					name: "worker",
 					// One Worker for all files: the code keeps no state between requests, and neither may its tests.
 					isolate: false,
 					setupFiles: ["test/property-sizes.ts"],
 					include: ["test/**/*.test.ts"],
-					exclude: ["test/clients/**", "test/node/**"],
+					exclude: ["test/clients/**", "test/extending/**", "test/node/**"],
 					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
+					testTimeout: 15_000,
+				},
+			},
+			{
+				// With tables that have more rows, so it has a Worker of its own.
+				plugins: [moreRows, gateway()],
+				test: {
+					name: "extending",
+					include: ["test/extending/*.test.ts"],
 					testTimeout: 15_000,
 				},
 			},

@@ -1,0 +1,74 @@
+/**
+ * Adds one of each kind from outside: a row in the table of its kind, and the part itself. `tables/` has the tables with
+ * those rows, which the project `extending` of vitest.config.ts puts in place of the sources' own; no other file changes.
+ * The parts are the examples of CONTRIBUTING.md.
+ */
+import { describe, expect, it } from "vitest";
+import { isHedgeable, isSession, isShareable } from "../../src/tasks/traits.ts";
+import { completion, testGateway, upstream } from "../gateway.ts";
+
+const MODEL = "@own/lingua";
+const VARS = {
+	BACKENDS: { detector: { kind: "lingua", url: "http://detector" } },
+	ROUTES: { [MODEL]: [{ backend: "detector", model: "lingua-1" }] },
+	MODELS: {
+		[MODEL]: {
+			task: "Text Classification",
+			input: "detect-language",
+			output: "language",
+			prices: [{ unit: "per M input tokens", neurons: 1_000_000 }],
+		},
+	},
+};
+
+describe("a task, a family and a kind of backend that were added", () => {
+	const engine = upstream(() => Response.json({ language: "fr", confidence: 0.9 }));
+	const { post, get, services } = testGateway({ vars: VARS, fetch: engine.fetch });
+
+	it("answer a request from the surface to the engine and back", async () => {
+		const response = await post(`/run/${MODEL}`, { text: "Bonjour tout le monde" });
+		expect(await response.json()).toMatchObject({ success: true, result: { language: "fr", score: 0.9 } });
+		expect(response.headers.get("x-ganglion-backend")).toBe("detector");
+		// 1 neuron per token: four words and the two marks of an encoder.
+		expect(response.headers.get("cf-ai-neurons")).toBe("6.00");
+		const [request] = engine.requests;
+		expect(request?.url).toBe("http://detector/detect");
+		expect(await request?.json()).toEqual({ text: "Bonjour tout le monde" });
+	});
+
+	it("validate the inputs by the family's schema", async () => {
+		const response = await post(`/run/${MODEL}`, { text: "" });
+		expect(response.status).toBe(400);
+		const schema = await (await get(`/models/schema?model=${encodeURIComponent(MODEL)}`)).json();
+		expect(schema).toMatchObject({ result: { input: { required: ["text"] } } });
+	});
+
+	it("are refused where the backend does not have the task", async () => {
+		const vars = { ...VARS, ROUTES: { [MODEL]: [{ backend: "simulator" }] } };
+		const response = await testGateway({ vars }).post(`/run/${MODEL}`, { text: "Hi" });
+		expect(await response.json()).toMatchObject({ errors: [{ code: 5007 }] });
+	});
+
+	it("have the traits of a task by default", () => {
+		const call = { task: "language-detection" as never, input: { text: "Hi" } };
+		expect([isHedgeable(call), isShareable(call), isSession(call)]).toEqual([true, true, false]);
+		expect(services.catalog.find(MODEL)?.input).toBe("detect-language");
+	});
+});
+
+describe("a provider that was added", () => {
+	it("needs a key only", async () => {
+		const provider = upstream(() => Response.json(completion("Hello")));
+		const vars = { PROVIDER_KEYS: { acme: "ACME_KEY" }, ACME_KEY: "sk-acme" };
+		const { post } = testGateway({ vars, fetch: provider.fetch });
+		const response = await post("/v1/chat/completions", {
+			model: "acme/rocket-1",
+			messages: [{ role: "user", content: "Hi" }],
+		});
+		expect(await response.json()).toMatchObject({ choices: [{ message: { content: "Hello" } }] });
+		const [request] = provider.requests;
+		expect(request?.url).toBe("https://api.acme.example/v1/chat/completions");
+		expect(request?.headers.get("authorization")).toBe("Bearer sk-acme");
+		expect(await request?.json()).toMatchObject({ model: "rocket-1" });
+	});
+});
