@@ -7,7 +7,10 @@ import type { Reader, Writer } from "../../../src/dialects/dialect.ts";
 import { moondreamReader, moondreamWriter } from "../../../src/dialects/media/moondream.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../../../src/dialects/media/openai-media.ts";
-import { speechRecognitionReaders, speechRecognitionWriters } from "../../../src/dialects/media/speech-recognition.ts";
+import {
+	speechRecognitionReaders,
+	speechRecognitionWriters,
+} from "../../../src/dialects/media/speech-recognition.ts";
 import { textToImageReaders, textToImageWriters } from "../../../src/dialects/media/text-to-image.ts";
 import { textToSpeechReaders, textToSpeechWriters } from "../../../src/dialects/media/text-to-speech.ts";
 import { turnReader, turnWriter } from "../../../src/dialects/media/turn-detection.ts";
