@@ -6,6 +6,7 @@ import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { meter } from "../../src/pipeline/meter.ts";
 import type { Served } from "../../src/pipeline/request.ts";
+import type { TranscriptionEvent } from "../../src/tasks/live-transcription/types.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion } from "../../src/tasks/text-generation/types.ts";
 import {
@@ -300,5 +301,63 @@ describe("the exchange of a stream", () => {
 
 	it("says that the caller left, where a signal said it", async () => {
 		expect(await outcomeOf(failing(new AiError("aborted")))).toEqual(["left"]);
+	});
+});
+
+describe("the exchange of a live session", () => {
+	const model = new Catalog().find("@cf/deepgram/flux");
+	if (!model) throw new Error("no model");
+	const word = (end: number): TranscriptionEvent => ({
+		kind: "segment",
+		is_final: true,
+		speech_final: false,
+		from_finalize: false,
+		start: 0,
+		end,
+		transcript: "word",
+		words: [],
+	});
+
+	/** Micro-neurons of a session with these events, and whether they are an estimate. */
+	async function billOf(events: readonly TranscriptionEvent[], { toTheEnd = false } = {}) {
+		const { exchange, settled } = observedExchange({ model, admission: { holdMs: 60_000 } });
+		const call: TaskCall = {
+			task: "live-transcription",
+			input: { division: { kind: "segments", interim_results: false, vad_events: false } },
+		};
+		const readable = new ReadableStream<TranscriptionEvent>({
+			start: (controller) => {
+				for (const event of events) controller.enqueue(event);
+				controller.close();
+			},
+		});
+		const output = { readable, writable: new WritableStream() };
+		const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+		const dispatched = {
+			call,
+			answer: { task: "live-transcription", answer: { kind: "value", output } },
+			served,
+		} as const;
+		const { answer } = await meter(exchange, dispatched, model as Model, {
+			wait: () => new Promise(() => {}),
+		});
+		if (answer.task !== "live-transcription" || answer.answer.kind !== "value") throw new Error("no session");
+		const reader = answer.answer.output.readable.getReader();
+		for (const _ of events) await reader.read();
+		if (toTheEnd) await reader.read();
+		else await reader.cancel();
+		return settled.map(({ microNeurons, estimated }) => [microNeurons, estimated]);
+	}
+
+	// 700 neurons a minute.
+	it("bills one that is left by the last word that was heard, as an estimate", async () => {
+		expect(await billOf([word(0.5)])).toEqual([[5_833_333, true]]);
+		expect(await billOf([word(6), word(3)])).toEqual([[70_000_000, true]]);
+		expect(await billOf([])).toEqual([[0, true]]);
+	});
+
+	it("bills one that ends by the sound of all channels that the engine heard", async () => {
+		const ended = { kind: "ended", duration: 6, channels: 2 } as const;
+		expect(await billOf([word(0.5), ended], { toTheEnd: true })).toEqual([[140_000_000, false]]);
 	});
 });

@@ -38,6 +38,8 @@ describe("Leeway", () => {
 		expect(atOnce(leeway)).toBe(10);
 		leeway.learn(TEAM, asked(), yes(7), 0);
 		expect(atOnce(leeway)).toBe(0);
+		leeway.learn(TEAM, asked(), { ok: true }, 0);
+		expect(leeway.take(TEAM, asked(), 0)).toBeUndefined();
 	});
 
 	it("does not count for ever who never hears an answer", () => {

@@ -44,6 +44,19 @@ describe("refusals", () => {
 			expect(ledger.usage({ by: [] }).total.requests).toBe(0);
 		}));
 
+	it("are forgotten after 400 days", () =>
+		onBench((bench) => {
+			const { refusals } = bench.ledger;
+			bench.ledger.admit(refused());
+			refusals.write();
+			expect(refusals.nextDeath()).toBe(Date.parse("2027-12-27T00:00:00Z"));
+			refusals.forget(Date.parse("2027-12-26T23:59:59Z"));
+			expect(refusals.report({ by: [] }).requests).toBe(1);
+			refusals.forget(Date.parse("2027-12-27T00:00:00Z"));
+			expect(refusals.report({ by: [] }).requests).toBe(0);
+			expect(refusals.nextDeath()).toBeUndefined();
+		}));
+
 	it("are not what explain asks about", () =>
 		onBench(({ ledger }) => {
 			const { model, worth, budgets, rates, credential } = refused();

@@ -329,6 +329,10 @@ describe("a stream without [DONE]", () => {
 		expect(await stream(finish(0), 2)).toMatchObject({ text: finish(0), error: cut });
 		expect(await stream(finish(0) + finish(0), 2)).toMatchObject({ error: cut });
 		expect(await stream(finish(0) + finish(1), 2)).toEqual({ text: finish(0) + finish(1) + DONE });
+		// A choice without a number is the first.
+		const unnumbered = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+		expect(await stream(finish(0) + unnumbered, 2)).toMatchObject({ error: cut });
+		expect(await stream(unnumbered + finish(1), 2)).toEqual({ text: unnumbered + finish(1) + DONE });
 	});
 
 	it("has not ended well while every finish is empty, as some engines send it until there is one", async () => {
@@ -422,6 +426,25 @@ describe("an event that is malformed", () => {
 	it("may have choices of any shape", async () => {
 		const text = 'data: {"choices":[null,{},{"finish_reason":7}]}\n\ndata: {"choices":"x"}\n\n';
 		expect(await stream(text + DONE)).toEqual({ text: text + DONE });
+	});
+
+	it.each([
+		// Six characters and JSON, as in an event.
+		':12345{"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n',
+		": ping\n\n",
+		'data: {"choices":[]}\n',
+		'data: {"choices":[]}\r\n\r\n',
+		'event: a\ndata: {"choices":[]}\n\n',
+		"data: 1\n\n",
+		"data: {\n\n",
+		'data: {"error":{"message":"a"}}\n\n',
+	])("that is no chunk of one line is not read together with others: %j", (event) => {
+		const watch = new Watch(
+			callOf(() => eventStream("")),
+			1,
+		);
+		expect(watch.seeTogether(encode(event), 1)).toBe(false);
+		expect(watch.progress.outputTokens).toBe(0);
 	});
 
 	it("may be of any shape below that of an object, together with others or by itself", async () => {
