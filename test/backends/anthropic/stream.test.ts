@@ -154,6 +154,17 @@ describe("a stream", () => {
 		expect(chunks[0]?.choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
 	});
 
+	it("ends with its last event, not with its reason", async () => {
+		const body =
+			START +
+			event("message_delta", { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } }) +
+			event("message_delta", { delta: {}, usage: { output_tokens: 9 } }) +
+			event("message_stop");
+		const chunks = await chunksOf(body);
+		expect(deltasOf(chunks)).toEqual([{ role: "assistant", content: "" }]);
+		expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 9 });
+	});
+
 	it("may say nothing", async () => {
 		const chunks = await chunksOf(START + STOP("end_turn"));
 		expect(chunks.map(({ choices }) => choices)).toEqual([
