@@ -105,9 +105,9 @@ export class Exchange implements ExchangeFacts {
 		return this.#hasTokenBudget || (this.#reservation?.admission.budgets.length ?? 0) > 0;
 	}
 
-	/** Milliseconds within which the request can be settled. After that its reservation is charged. */
+	/** Milliseconds within which the request can be settled. After that its reservation is charged. Unlimited before it. */
 	get settlementMs(): number {
-		if (!this.#reservation) return 0;
+		if (!this.#reservation) return Number.POSITIVE_INFINITY;
 		const { holdMs } = this.#reservation.admission;
 		const deliveryMs = Math.min(MAX_DELIVERY_MS, holdMs / 10);
 		return Math.max(0, this.startedAt + holdMs - deliveryMs - this.#services.now());

@@ -11,8 +11,9 @@ export function logFailure(error: AiError, requestId: string, now = Date.now()):
 	const { cause, code, key, place, status, upstream } = error;
 	if (key === "aborted") return;
 	// An engine's failure is logged with the engine and its status; our own (5xx) with its place in the code.
-	const where = upstream
-		? { ...place, upstream, ...(cause instanceof Error && { cause: cause.name }) }
+	const isEngine = upstream !== undefined || (status >= 500 && place !== undefined && "backend" in place);
+	const where = isEngine
+		? { ...place, ...(upstream && { upstream }), ...(cause instanceof Error && { cause: cause.name }) }
 		: cause instanceof Error
 			? { ...place, cause: cause.name, ...(status >= 500 && { at: framesOf(cause) }) }
 			: undefined;

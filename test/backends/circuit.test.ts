@@ -21,9 +21,10 @@ afterEach(() => {
 describe("a status without a known sentence", () => {
 	const STATUSES = {
 		works: [400, 404, 413, 422],
+		// 403: a refused key, or a firewall that the request's content has provoked.
 		// 408, 504, 524: the time of a complete answer is up at a proxy or at the engine. Its caller decides how long it is.
-		nothing: [405, 406, 408, 409, 411, 415, 418, 424, 431, 451, 501, 504, 524],
-		fails: [401, 402, 403, 429, 500, 502, 503, 507, 520, 521, 529],
+		nothing: [403, 405, 406, 408, 409, 411, 415, 418, 424, 431, 451, 501, 504, 524],
+		fails: [401, 402, 429, 500, 502, 503, 507, 520, 521, 529],
 	} as const;
 	const cases = (["works", "nothing", "fails"] as const).flatMap((health) =>
 		STATUSES[health].flatMap((status) =>

@@ -480,3 +480,26 @@ it("counts a call of each engine, not of each target it passes by", async () => 
 	const { run } = world({ replies: { a: status(500), b: ok } });
 	expect((await run(CHAT)).served.attempts).toBe(2);
 });
+
+describe("the remaining time", () => {
+	it("never exceeds the time in which the request can be settled", async () => {
+		const { run } = world({ replies: { a: silent }, admission: { holdMs: 1_000 } });
+		await expect(run()).rejects.toMatchObject({ code: 3046 });
+	});
+
+	it("does not grow when the clock is set back", async () => {
+		const { clock, failure } = world({
+			replies: {
+				a: () => {
+					clock.now -= 3_600_000;
+					return new Response(null, { status: 503 });
+				},
+				b: silent,
+			},
+			plan: { totalMs: 1_000 },
+		});
+		expect(await failure()).toMatchObject({
+			description: expect.stringContaining("took longer than 1000 ms"),
+		});
+	});
+});

@@ -19,7 +19,7 @@ export const ADMISSION: Admission = {
 	rates: [],
 	budgets: [],
 	worth: { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, open: false },
-	holdMs: 1,
+	holdMs: 3_600_000,
 };
 
 export interface Observed {

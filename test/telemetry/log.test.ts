@@ -37,6 +37,20 @@ describe("logFailure", () => {
 		});
 	});
 
+	it("names the engine of an answer that could not be used", () => {
+		const error = new AiError("executionFailed", "no image in the answer");
+		const place = { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 1 };
+		error.place = place;
+		logFailure(error, "id-1", 0);
+		expect(JSON.parse(lines[0] ?? "")).toEqual({
+			time: "1970-01-01T00:00:00.000Z",
+			...place,
+			requestId: "id-1",
+			code: 5001,
+			failure: "executionFailed",
+		});
+	});
+
 	it("names the account and the object that failed", () => {
 		const error = new AiError("ledgerUnavailable", undefined, { cause: new Error("SQLITE_CORRUPT") });
 		error.place = { account: "team-a", object: "0".repeat(64) };

@@ -49,6 +49,7 @@ export class DispatchState {
 	/** Targets that were taken, and have neither failed nor answered. The loser of a hedge stays here until it is put back. */
 	readonly #pending = new Set<PlannedTarget>();
 	readonly #calls = new Map<PlannedTarget, number>();
+	readonly #totalMs: number;
 	readonly #endsAt: number;
 	#leftMs: number;
 	readonly #failed = new Map<PlannedTarget, FailedTarget>();
@@ -75,7 +76,9 @@ export class DispatchState {
 		this.services = services;
 		this.served = { backend: "", model: "", attempts: context.exchange.attempts.length, wasted: [] };
 		this.#targets = [...plan.targets];
-		this.#leftMs = plan.totalMs ?? Number.POSITIVE_INFINITY;
+		// No call may outlive the reservation: its cost could not be settled any more.
+		this.#leftMs = Math.min(plan.totalMs ?? Number.POSITIVE_INFINITY, context.exchange.settlementMs);
+		this.#totalMs = this.#leftMs;
 		this.#endsAt = services.now() + this.#leftMs;
 	}
 
@@ -130,7 +133,7 @@ export class DispatchState {
 		const { context, leftMs, services } = this;
 		if (leftMs <= 0)
 			throw this.summarize(
-				new AiError("modelTimeout", `No engine answered within ${this.plan.totalMs} ms`, {
+				new AiError("modelTimeout", `No engine answered within ${this.#totalMs} ms`, {
 					retryable: false,
 				}),
 			);

@@ -21,6 +21,7 @@ const TEMPORARY: ReadonlySet<FailureKey> = new Set([
 	"outOfCapacity",
 	"upstreamUnavailable",
 ]);
+const FORBIDDEN = 403;
 const NOT_IMPLEMENTED = 501;
 
 export function decide({ key, retryable, upstream }: AiError): RetryDecision {
@@ -44,6 +45,8 @@ export function isHealthy({ key, upstream }: AiError): boolean | undefined {
 	// The total time is up. The caller decides how long an answer is; a silent engine is a `timeout`.
 	if (key === "modelTimeout") return undefined;
 	if (!ENGINE_FAILURES.has(key)) return status === undefined ? undefined : true;
+	// A refused key, or a firewall or moderation that the request's content has provoked.
+	if (status === FORBIDDEN) return undefined;
 	const isProvoked = status !== undefined && status >= 400 && status < 500;
 	return key === "executionFailed" && isProvoked ? undefined : false;
 }

@@ -1,4 +1,5 @@
 import { AiError } from "../../core/errors.ts";
+import { boundedTokens } from "../../counting/bounded-estimate.ts";
 import {
 	estimatedTokens,
 	known,
@@ -6,7 +7,6 @@ import {
 	tokensAtMost,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
-import { approximateTokens } from "../../counting/token-estimate.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "./types.ts";
@@ -20,11 +20,15 @@ export const textEmbeddings: TaskDefinition<EmbeddingsInput, EmbeddingsOutput> =
 	checkContext({ texts, truncate }, model) {
 		const { maxInputTokens, contextWindow } = model;
 		if (truncate || inputFamily(model).embeddings?.truncation !== "chosen") return;
-		const longest = texts.reduce((most, text) => Math.max(most, approximateTokens([text])), 0);
-		if (maxInputTokens !== undefined && longest > maxInputTokens)
-			throw new AiError("refusedByModel", `Sequence too long: ${longest} > ${maxInputTokens}`);
-		const all = approximateTokens(texts);
-		if (contextWindow !== undefined && all > contextWindow)
+		if (maxInputTokens !== undefined)
+			for (const text of texts) {
+				const tokens = boundedTokens([text], maxInputTokens);
+				if (tokens > maxInputTokens)
+					throw new AiError("refusedByModel", `Sequence too long: ${tokens} > ${maxInputTokens}`);
+			}
+		if (contextWindow === undefined) return;
+		const all = boundedTokens(texts, contextWindow);
+		if (all > contextWindow)
 			throw new AiError(
 				"refusedByModel",
 				`Max context reached ${all} tokens but model supports only ${contextWindow}`,

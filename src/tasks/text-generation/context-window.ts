@@ -1,7 +1,7 @@
 /** Whether a prompt can fit the context window of its model (5021). */
 
 import { AiError } from "../../core/errors.ts";
-import { approximateTokens } from "../../counting/token-estimate.ts";
+import { boundedTokens } from "../../counting/bounded-estimate.ts";
 import type { Model } from "../../models/model.ts";
 import { promptTokens } from "./tally.ts";
 import { type ChatInput, textOf } from "./types.ts";
@@ -33,5 +33,5 @@ function estimatedPrompt(input: ChatInput, contextWindow: number): number {
 	if (tools) texts.push(JSON.stringify(tools));
 	const characters = texts.reduce((sum, { length }) => sum + length, 0);
 	if (characters * MOST_BYTES_OF_A_CHARACTER + max_tokens <= contextWindow) return 0;
-	return Math.floor(approximateTokens(texts) * SURE_SHARE);
+	return Math.floor(boundedTokens(texts, contextWindow / SURE_SHARE) * SURE_SHARE);
 }

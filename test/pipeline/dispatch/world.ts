@@ -1,4 +1,6 @@
 /** Engines that a test scripts, call by call, under a clock that moves only when somebody waits. */
+
+import type { Admission } from "../../../src/accounts/admission.ts";
 import type { AiError } from "../../../src/core/errors.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
@@ -43,9 +45,10 @@ export interface WorldOptions {
 	replies: Record<string, Reply | Reply[]>;
 	targets?: Partial<Record<string, Partial<PlannedTarget>>>;
 	random?: number;
+	admission?: Partial<Admission>;
 }
 
-export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOptions) {
+export function world({ plan = {}, replies, targets = {}, random = 0, admission = {} }: WorldOptions) {
 	const START = 1_000_000;
 	const clock = { now: START };
 	const asked: AskedOf[] = [];
@@ -95,7 +98,7 @@ export function world({ plan = {}, replies, targets = {}, random = 0 }: WorldOpt
 		...plan,
 	};
 	const run = (call: TaskCall = CHAT) => {
-		const { exchange } = observedExchange({ now: () => clock.now, admission: {}, logged });
+		const { exchange } = observedExchange({ now: () => clock.now, admission, logged });
 		return dispatch(whole, call, { exchange, model: adHocModel("m"), signal: caller.signal }, services);
 	};
 	return {
