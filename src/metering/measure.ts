@@ -8,11 +8,10 @@ import { isCounted } from "../core/usage.ts";
 import { byUsage, estimatedTokens, known, type Measured, toUsage } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import type { Progress, TaskCall, TaskName, TaskOutput } from "../tasks/task.ts";
-import { promptTokens } from "../tasks/text-generation/tally.ts";
 import { definitionOf } from "../tasks/traits.ts";
 import { boundUsage } from "./usage-bounds.ts";
 
-export { type Measured, promptTokens, toUsage };
+export { type Measured, toUsage };
 
 /**
  * Measures a complete answer; a session has only begun and counts as nothing. Synchronous, except for audio without a

@@ -39,6 +39,6 @@ export async function dispatch(
 	const ended = answer.kind === "stream" ? answer.ended : undefined;
 	if (isFinal) outcome.succeed();
 	else if (ended) void ended.then((failure) => recordStreamEnd(outcome, failure));
-	const passed = isFinal || ended ? answer : withFailover(started, answer, call.input, state);
+	const passed = isFinal || ended ? answer : withFailover(started, answer, call, state);
 	return { call, answer: { task: call.task, answer: passed } as TaskAnswer, served };
 }

@@ -21,8 +21,10 @@ export const isHedgeable = ({ task }: TaskCall): boolean => definitionOf(task).h
 export const isShareable = ({ task, input }: TaskCall): boolean =>
 	definitionOf(task).shareable?.(input) ?? true;
 
+export type ResumableCall = TaskCall<"text-generation">;
+
 /** Another engine can continue a stream that broke. */
-export const isResumable = (call: TaskCall): call is TaskCall<"text-generation"> =>
+export const isResumable = (call: TaskCall): call is ResumableCall =>
 	definitionOf(call.task).resumable === true;
 
 /** The alternatives that a call asks for; each has the output limit for itself. */

@@ -22,7 +22,8 @@ import {
 } from "../../streams/sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
 import { tallyReply } from "../../tasks/text-generation/tally.ts";
-import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
+import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
+import type { ResumableCall } from "../../tasks/traits.ts";
 import type { PlannedTarget } from "../plan.ts";
 import { type ContinuationRequest, continuationRequests, isJoinable } from "./continuation.ts";
 import { type DispatchState, recordFailure, type StartedAnswer } from "./dispatch-state.ts";
@@ -39,10 +40,10 @@ const MAX_KEPT_LENGTH = 4 * 1024 * 1024;
 export function withFailover(
 	started: StartedAnswer,
 	answer: StreamAnswer,
-	input: ChatInput,
+	call: ResumableCall,
 	state: DispatchState,
 ): StreamAnswer {
-	const stream = new FailoverStream(started, answer, input, state);
+	const stream = new FailoverStream(started, answer, call, state);
 	return { kind: "stream", events: new EventStream(stream), progress: stream };
 }
 
@@ -58,7 +59,7 @@ interface EarlierPart {
 
 class FailoverStream implements Progress, Source<EventPiece> {
 	readonly #state: DispatchState;
-	readonly #input: ChatInput;
+	readonly #call: ResumableCall;
 	readonly #cancelled = new AbortController();
 	readonly #signal: AbortSignal;
 	#current: StartedAnswer;
@@ -76,15 +77,15 @@ class FailoverStream implements Progress, Source<EventPiece> {
 	/** The target whose events reached the caller last. */
 	#lastTarget: PlannedTarget;
 
-	constructor(started: StartedAnswer, answer: StreamAnswer, input: ChatInput, state: DispatchState) {
+	constructor(started: StartedAnswer, answer: StreamAnswer, call: ResumableCall, state: DispatchState) {
 		this.#state = state;
-		this.#input = input;
+		this.#call = call;
 		this.#signal = AbortSignal.any([state.context.signal, this.#cancelled.signal]);
 		this.#current = started;
 		this.#lastTarget = started.target;
 		this.#source = EventStream.eventsOf(answer.events);
 		this.#progress = answer.progress;
-		if (isJoinable(input)) this.#kept = [];
+		if (isJoinable(call.input)) this.#kept = [];
 	}
 
 	get usage(): Usage | undefined {
@@ -210,8 +211,8 @@ class FailoverStream implements Progress, Source<EventPiece> {
 		earlierTokens: number,
 	): Promise<boolean> {
 		const state = this.#state;
-		for (const request of continuationRequests(target, this.#input, transcript, earlierTokens)) {
-			const call = { task: "text-generation", input: request.input } as const;
+		for (const request of continuationRequests(target, this.#call.input, transcript, earlierTokens)) {
+			const call = { ...this.#call, input: request.input };
 			try {
 				const started = await state.attempt(target, call, this.#signal);
 				if (this.#over) state.discard(started);
