@@ -51,13 +51,24 @@ export const LimitsSchema = AccountEntry.extend({
 	/** Longer ones are no timers of the runtime. */
 	body_ms: count.max(2 ** 31 - 1).default(DEFAULT_BODY_MS),
 	/**
-	 * Milliseconds after which a request that nobody settled, because its Worker died, is billed what was reserved for
-	 * it. One that is still being answered then is billed so, too: longer than any answer takes.
+	 * Milliseconds after which a request that was not settled, because its Worker crashed, is charged its reservation. The calls
+	 * of engines end before it.
 	 */
 	hold_ms: count.default(DEFAULT_HOLD_MS),
+	/** Whether an engine may be called in parallel with admission while the account is far below its limits. */
+	speculation: z.boolean().default(true),
 	accounts: z.record(z.string(), AccountEntry).optional(),
 }).transform(
-	({ json_bytes, upload_bytes, json_depth, body_ms, hold_ms, accounts = {}, ...everyone }): Limits => {
+	({
+		json_bytes,
+		upload_bytes,
+		json_depth,
+		body_ms,
+		hold_ms,
+		speculation,
+		accounts = {},
+		...everyone
+	}): Limits => {
 		const table = Object.entries(accounts).map(
 			([account, own]) => [account, accountLimits(ownEntry(everyone, own))] as const,
 		);
@@ -67,6 +78,7 @@ export const LimitsSchema = AccountEntry.extend({
 			jsonDepth: json_depth,
 			bodyMs: body_ms,
 			holdMs: hold_ms,
+			speculation,
 			everyone: accountLimits(everyone),
 			accounts: new Map(table),
 		};

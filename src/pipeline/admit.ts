@@ -41,7 +41,7 @@ export async function admit(
 		}
 	};
 	// Live sessions and single-flight leaders wait for admission: neither may start unpaid.
-	const waits = isSession(call) || request.options?.singleFlight;
+	const waits = isSession(call) || request.options?.singleFlight || !limits.speculation;
 	const speculation = waits ? undefined : ledger.ahead(admission);
 	if (!speculation) return { call: limitOutput(call, await decide(ledger.admit(admission))) };
 	const expected = limitOutput(call, speculation.expected);

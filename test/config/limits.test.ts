@@ -15,6 +15,8 @@ describe("LIMITS of accounts", () => {
 
 	it("hold what nobody settles for an hour, or as long as is said", () => {
 		expect(limitsOf({}).holdMs).toBe(3_600_000);
+		expect(limitsOf({}).speculation).toBe(true);
+		expect(limitsOf({ speculation: false }).speculation).toBe(false);
 		expect(limitsOf({ hold_ms: 5_000 }).holdMs).toBe(5_000);
 		expect(() => limitsOf({ hold_ms: 0 })).toThrow(ConfigError);
 	});

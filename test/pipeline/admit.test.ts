@@ -271,6 +271,22 @@ describe("admit", () => {
 			expect(maxTokens(least.second)).toBe(1);
 		});
 
+		it("does not happen if the operator has switched it off", async () => {
+			let speculations = 0;
+			const ledger = {
+				ahead: () => {
+					speculations++;
+					return undefined;
+				},
+				admit: async () => ({}),
+			};
+			const off = await admitWith(ledger, { variables: { LIMITS: { speculation: false } } });
+			expect((await off.admitted).speculation).toBeUndefined();
+			expect(speculations).toBe(0);
+			await (await admitWith(ledger)).admitted;
+			expect(speculations).toBe(1);
+		});
+
 		it("is the same call where the grant is as expected", async () => {
 			const { first, second } = await speculate({ outputTokens: 256 }, { outputTokens: 256 });
 			expect(second).toBe(first);
