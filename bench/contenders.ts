@@ -55,8 +55,18 @@ export interface Field {
 	start(name: ContenderName, options?: GanglionOptions): Promise<Contender | undefined>;
 	close(): Promise<void>;
 }
-/** `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. */
-export type ContenderName = "floor" | "floor again" | "ganglion" | "operator" | "unlimited" | "portkey";
+/**
+ * `operator`: Ganglion with the operator's token. `unlimited`: the same, without any limits. `sequential`: Ganglion that calls
+ * the engine only after admission.
+ */
+export type ContenderName =
+	| "floor"
+	| "floor again"
+	| "ganglion"
+	| "operator"
+	| "unlimited"
+	| "sequential"
+	| "portkey";
 
 /** Variants of Ganglion's configuration. */
 export interface GanglionOptions {
@@ -67,6 +77,8 @@ export interface GanglionOptions {
 	asOperator?: boolean;
 	/** Sets no limits. */
 	unlimited?: boolean;
+	/** `LIMITS.speculation` */
+	speculation?: boolean;
 }
 
 export async function openField(): Promise<Field> {
@@ -97,6 +109,8 @@ export async function openField(): Promise<Field> {
 					return ganglion(name, upstream.url, own, { asOperator: true });
 				case "unlimited":
 					return ganglion(name, upstream.url, own, { asOperator: true, unlimited: true });
+				case "sequential":
+					return ganglion(name, upstream.url, own, { speculation: false });
 				case "portkey":
 					return portkey(upstream.url);
 				default:
@@ -135,7 +149,13 @@ async function ganglion(
 	name: string,
 	upstream: string,
 	folder: string,
-	{ folder: built = BUILT, inspectorPort, asOperator = false, unlimited = false }: GanglionOptions = {},
+	{
+		folder: built = BUILT,
+		inspectorPort,
+		asOperator = false,
+		unlimited = false,
+		speculation = true,
+	}: GanglionOptions = {},
 ): Promise<Contender> {
 	const admin = "the-admin-token-of-a-bench-on-loopback";
 	const backends = MODES.map((mode) => [mode, { kind: "openai", url: `${upstream}/${mode}/v1` }]);
@@ -163,6 +183,7 @@ async function ganglion(
 			// Enforced, but above what a bench can reach.
 			LIMITS: {
 				plan: "paid",
+				speculation,
 				...(unlimited
 					? { requests_per_minute: "none" }
 					: {

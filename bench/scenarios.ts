@@ -34,6 +34,7 @@ export type ScenarioName =
 	| "start"
 	| "dev"
 	| "features"
+	| "speculation"
 	| "attack"
 	| "bundle";
 
@@ -112,6 +113,7 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	start: coldStart,
 	dev: devStart,
 	features,
+	speculation,
 	attack,
 	bundle: async () => bundleSize(),
 };
@@ -230,16 +232,16 @@ async function addedLatency(context: Context): Promise<Row[]> {
 	];
 }
 
+const ADDED = ["floor", "floor again", "ganglion"] as const;
+
+/** Median milliseconds of the last contender over the first; and of the second over the first, the error of the method. */
 async function inTurn(
 	context: Context,
 	mode: Mode,
 	row: Pick<Row, "label" | "bar" | "stretch">,
+	names: readonly [base: ContenderName, again: ContenderName, measured: ContenderName] = ADDED,
 ): Promise<Row> {
-	const contenders = [
-		await start(context, "floor"),
-		await start(context, "floor again"),
-		await start(context, "ganglion"),
-	];
+	const contenders = await Promise.all(names.map((name) => start(context, name)));
 	const agents = contenders.map(() => agentOf(1));
 	const rounds: number[][] = [];
 	try {
@@ -263,8 +265,28 @@ async function inTurn(
 		measured: over(2),
 		unit: "ms",
 		error: over(1),
-		note: `floor ${spread(rounds.map(([floor = 0]) => floor)).median.toFixed(2)} ms`,
+		note: `${names[0]} ${spread(rounds.map(([floor = 0]) => floor)).median.toFixed(2)} ms`,
 	};
+}
+
+/** Calls of the engine in parallel with admission, over calls after it: CPU, and the median time of one connection. */
+async function speculation(context: Context): Promise<Row[]> {
+	const pair = [await start(context, "ganglion"), await start(context, "sequential")] as const;
+	const rows: Row[] = [];
+	try {
+		const ratios = await cpuRatios(context, pair, (contender) => contender.ask("json", CHAT));
+		const measured = spread(ratios.map(({ ratio }) => ratio));
+		rows.push({ label: "speculation, over none: CPU a request", measured, unit: "x", note: noteOf(ratios) });
+	} finally {
+		await Promise.all(pair.map((contender) => contender.stop()));
+	}
+	const names = ["sequential", "sequential", "ganglion"] as const;
+	for (const [mode, engine] of [
+		["json", "an immediate engine"],
+		["late", "an engine that takes 20 ms"],
+	] as const)
+		rows.push(await inTurn(context, mode, { label: `speculation, over none: added time, ${engine}` }, names));
+	return rows;
 }
 
 /** The cost of a feature: Ganglion with it over Ganglion without it, both under load at the same time. */
@@ -334,7 +356,7 @@ async function coldStart(context: Context): Promise<Row[]> {
 			label: "cold start to the first answer, above the floor",
 			measured: spread(times.ganglion.map((time, i) => time - (times.floor[i] ?? 0))),
 			unit: "ms",
-			note: `floor ${spread(times.floor).median.toFixed(0)} ms; with making a token`,
+			note: `${names[0]} ${spread(times.floor).median.toFixed(0)} ms; with making a token`,
 		},
 	];
 }
