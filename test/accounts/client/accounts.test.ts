@@ -577,3 +577,19 @@ describe("ahead of the object's answer", () => {
 		expect((await settledOf(account)).open).toBe(1);
 	});
 });
+
+describe("open objects", () => {
+	it("are at most as many as the process has files for", async () => {
+		const { accounts, calls, pass } = isolate({ maxOpen: 1 });
+		const [first, second] = [newAccount(), newAccount()];
+		for (let i = 0; i < 2; i++) await accounts.of(first).admit(admission());
+		await expect(accounts.of(second).admit(admission())).rejects.toMatchObject({
+			key: "outOfCapacity",
+			retryAfter: 5,
+		});
+		expect(calls).toHaveLength(2);
+		await pass(12_000);
+		await accounts.of(second).admit(admission());
+		expect(calls).toHaveLength(3);
+	});
+});

@@ -434,6 +434,18 @@ describe("settlement", () => {
 });
 
 describe("admission", () => {
+	it.each([1, 2])("of a batch in which %i pass outlives a restart", (count) =>
+		onBench((bench) => {
+			const rates = [{ key: "task:Text Generation", perMinute: count }];
+			const batch = Array.from({ length: 3 }, () => ({ admission: admission({ rates }), bearer: undefined }));
+			const passed = bench.ledger.admitAll(batch).map(({ ok }) => ok);
+			expect(passed).toEqual([true, count === 2, false]);
+			bench.restart();
+			const expiries = batch.map(({ admission: { ticket } }) => bench.ledger.expiryOf(ticket));
+			expect(expiries).toEqual([NOON + 600_000, count === 2 ? NOON + 600_000 : undefined, undefined]);
+		}),
+	);
+
 	it("writes one row", () =>
 		onBench((bench) => {
 			reserve(bench, 1);
