@@ -72,7 +72,7 @@ const JSON_TYPE = "application/json";
 const FORM_TYPE = "multipart/form-data; boundary=b";
 
 function hostileRequests(): Hostile[] {
-	const small = 64_000;
+	const small = 16_000;
 	const messages = (bytes: number) =>
 		json({ model: "m", messages: Array(Math.floor(bytes / 30)).fill({ role: "user", content: "" }) });
 	const tools = Array.from({ length: 120 }, (_, i) => ({
@@ -84,19 +84,19 @@ function hostileRequests(): Hostile[] {
 	}));
 	const stranger: Omit<Hostile, "token">[] = [
 		{ label: "7 MB of JSON keys", path: CHAT, type: JSON_TYPE, body: keys(7 * MB) },
-		{ label: "64 KB of JSON keys", path: CHAT, type: JSON_TYPE, body: keys(small) },
-		{ label: "64 KB of empty messages", path: CHAT, type: JSON_TYPE, body: messages(small) },
+		{ label: "16 KB of JSON keys", path: CHAT, type: JSON_TYPE, body: keys(small) },
+		{ label: "16 KB of empty messages", path: CHAT, type: JSON_TYPE, body: messages(small) },
 		{
-			label: "64 KB of tools with patterns",
+			label: "16 KB of tools with patterns",
 			path: CHAT,
 			type: JSON_TYPE,
-			body: json({ model: "m", messages: [], tools }).subarray(0, 65_000),
+			body: json({ model: "m", messages: [], tools }).subarray(0, 16_000),
 		},
 		{
-			label: "64 KB in one list of numbers",
+			label: "16 KB in one list of numbers",
 			path: WHISPER,
 			type: JSON_TYPE,
-			body: json({ audio: Array(31_000).fill(1) }),
+			body: json({ audio: Array(7_900).fill(1) }),
 		},
 		{ label: "26 MB form of empty parts", path: "/ai/v1/audio/transcriptions", type: FORM_TYPE, body: form },
 		{ label: "26 MB form to Markdown", path: "/ai/tomarkdown", type: FORM_TYPE, body: form },

@@ -12,8 +12,8 @@ const OPENING_BRACE = 0x7b;
 /** White space, and the bytes of a byte order mark. */
 const BEFORE_JSON = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
-/** Reading and parsing so much costs less than a call of the account's object. */
-const SMALL_BODY_BYTES = 64 * 1024;
+/** Up to this size, reading and validating a body costs about as much as a call of the account's object. */
+const SMALL_BODY_BYTES = 16 * 1024;
 
 /** Whether the body, if any, is JSON of a known and small size. Files and forms of any size are expensive to parse. */
 export function isSmallJson(request: Request): boolean {

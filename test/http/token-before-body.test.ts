@@ -56,9 +56,9 @@ function gateway({ valid = true } = {}) {
 }
 
 describe("a body that is read before its token is verified", () => {
-	it("is JSON of at most 64 KiB", async () => {
+	it("is JSON of at most 16 KiB", async () => {
 		const { post, verified } = gateway();
-		await post({ "content-type": JSON_TYPE, "content-length": "65536" });
+		await post({ "content-type": JSON_TYPE, "content-length": "16384" });
 		await post({ "content-type": "application/problem+json; charset=utf-8", "content-length": "2" });
 		expect(verified).toEqual([]);
 	});
@@ -66,7 +66,7 @@ describe("a body that is read before its token is verified", () => {
 
 describe("a token is verified before a body", () => {
 	const bodies: [string, Record<string, string>][] = [
-		["above 64 KiB", { "content-type": JSON_TYPE, "content-length": "65537" }],
+		["above 16 KiB", { "content-type": JSON_TYPE, "content-length": "16385" }],
 		["of unknown length", { "content-type": JSON_TYPE }],
 		["that is compressed", { "content-type": JSON_TYPE, "content-length": "9", "content-encoding": "gzip" }],
 		["that is a form", { "content-type": "multipart/form-data; boundary=b", "content-length": "9" }],
