@@ -3,33 +3,15 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { INPUT_SHAPES, OUTPUT_SHAPES } from "../../src/models/family.ts";
 import { TASKS } from "../../src/tasks/index.ts";
+import { LAYERS } from "./layers.ts";
 
-/** Folders and files, outermost first. A file imports from its own folder, or from one further down this list. */
-const ROOMS: readonly (readonly string[])[] = [
-	["index.ts"],
-	["app.ts", "services.ts"],
-	["config"],
-	["surfaces"],
-	["http"],
-	["pipeline"],
-	["providers", "telemetry"],
-	["backends", "dialects", "markdown"],
-	["accounts", "fleet"],
-	["metering"],
-	["tasks"],
-	["counting"],
-	["models"],
-	["streams", "schemas"],
-	["core"],
-	["media"],
-];
 const MAX_LINES = 300;
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) =>
 	file.endsWith(".ts"),
 );
-const roomOf = (file: string): string => file.split("/")[0] ?? file;
-const depthOf = (room: string): number => ROOMS.findIndex((rooms) => rooms.includes(room));
+const folderOf = (file: string): string => file.split("/")[0] ?? file;
+const depthOf = (folder: string): number => LAYERS.findIndex((folders) => folders.includes(folder));
 const generated = (file: string): boolean => file === "worker-configuration.d.ts";
 
 const importsOf = (file: string): string[] =>
@@ -84,10 +66,10 @@ describe("names", () => {
 
 describe("layout", () => {
 	it.each(files.filter((file) => !generated(file)))("%s imports from further in", (file) => {
-		const from = roomOf(file);
-		expect(depthOf(from), `${from} is no room`).toBeGreaterThanOrEqual(0);
+		const from = folderOf(file);
+		expect(depthOf(from), `${from} is in no layer`).toBeGreaterThanOrEqual(0);
 		for (const path of importsOf(file)) {
-			const to = roomOf(path);
+			const to = folderOf(path);
 			if (from === to) continue;
 			expect(depthOf(to), `${file} imports ${path}`).toBeGreaterThan(depthOf(from));
 		}

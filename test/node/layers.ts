@@ -1,0 +1,22 @@
+/**
+ * Folders and files of `src/`, outermost first. A file imports from its own folder, or from one further down this list.
+ * `docs/architecture.md` has the same list.
+ */
+export const LAYERS: readonly (readonly string[])[] = [
+	["index.ts"],
+	["app.ts", "services.ts"],
+	["config"],
+	["surfaces"],
+	["http"],
+	["pipeline"],
+	["providers", "telemetry"],
+	["backends", "dialects", "markdown"],
+	["accounts", "fleet"],
+	["metering"],
+	["tasks"],
+	["counting"],
+	["models"],
+	["streams", "schemas"],
+	["core"],
+	["media"],
+];
