@@ -1,4 +1,4 @@
-/** The links of the documents that are in the package: what they name is in the package, and so are the headings. */
+/** The documents of the package: their links lead into the package, and the files and scripts that they name exist. */
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, matchesGlob, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -61,5 +61,44 @@ describe("links in documents of the package", () => {
 			return reason ? [`${link} ${reason}`] : [];
 		});
 		expect(broken).toEqual([]);
+	});
+});
+
+describe("names in documents of the package", () => {
+	/** A document of an example may name its own files and scripts. */
+	const rootsOf = (document: string): string[] =>
+		document.startsWith("examples/") ? [".", dirname(document)] : ["."];
+	const scriptsOf = (document: string): string[] =>
+		rootsOf(document).flatMap((root) => {
+			const manifest = readFileSync(join(root, "package.json"), "utf8");
+			const { scripts = {} } = JSON.parse(manifest) as { scripts?: Record<string, string> };
+			return Object.keys(scripts);
+		});
+	const pathsIn = (text: string): string[] =>
+		[
+			...text.matchAll(
+				/(?<![\w./-])(?:src|test|scripts|bench|soak|agents|mutants|miniflare)\/[\w.-]+(?:\/[\w.-]+)*/g,
+			),
+		].map(([path]) => path.replace(/\.$/, ""));
+	const commandsIn = (text: string): string[] =>
+		[...text.matchAll(/\bnpm run ([\w:]+)/g)].map(([, name = ""]) => name);
+
+	it("are found", () => {
+		const texts = DOCUMENTS.map((document) => readFileSync(document, "utf8"));
+		expect(texts.flatMap(pathsIn).length).toBeGreaterThan(50);
+		expect(texts.flatMap(commandsIn).length).toBeGreaterThan(20);
+		expect(pathsIn("see `src/index.ts`, ./src/a and src/none.ts.")).toEqual(["src/index.ts", "src/none.ts"]);
+	});
+
+	// The changelog may name files of older versions.
+	it.each(DOCUMENTS.filter((document) => document !== "CHANGELOG.md"))("%s: files", (document) => {
+		const exists = (path: string): boolean => rootsOf(document).some((root) => existsSync(join(root, path)));
+		expect(pathsIn(readFileSync(document, "utf8")).filter((path) => !exists(path))).toEqual([]);
+	});
+
+	it.each(DOCUMENTS)("%s: scripts of npm", (document) => {
+		const scripts = scriptsOf(document);
+		const commands = commandsIn(readFileSync(document, "utf8"));
+		expect(commands.filter((name) => !scripts.includes(name))).toEqual([]);
 	});
 });
