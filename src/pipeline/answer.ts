@@ -2,32 +2,14 @@
  * Answers an admitted call: by the engines of its plan, or by a step in front of them. Such a step receives the call and the
  * next step; it may answer itself, change the call, or look at the answer. A cache and guardrails are steps of this kind.
  */
-import type { Writer } from "../dialects/dialect.ts";
-import type { Model } from "../models/model.ts";
-import type { TaskCall } from "../tasks/task.ts";
+import type { AnswerRequest, AnswerStep } from "./answer-step.ts";
 import { singleFlight } from "./dispatch/single-flight-step.ts";
-import { type Dispatched, dispatch } from "./dispatch.ts";
+import { dispatch } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Plan, Routed } from "./plan.ts";
-import type { InferenceRequest } from "./request.ts";
+import type { Plan } from "./plan.ts";
+import type { Dispatched } from "./request.ts";
 import { route } from "./route.ts";
 import type { Services } from "./services.ts";
-
-export interface AnswerRequest {
-	request: InferenceRequest;
-	model: Model;
-	routed: Routed | undefined;
-	writer: Writer;
-	call: TaskCall;
-	/** Fires when the answer is no longer needed. */
-	signal: AbortSignal;
-}
-
-export type AnswerStep = (
-	request: AnswerRequest,
-	services: Pick<Services, "flights" | "now" | "wait" | "waitUntil">,
-	next: (request: AnswerRequest) => Promise<Dispatched>,
-) => Promise<Dispatched>;
 
 /** In front of the engines, outermost first. */
 const STEPS: readonly AnswerStep[] = [singleFlight];

@@ -13,15 +13,7 @@ import {
 import { firstResponse } from "./dispatch/first-response.ts";
 import { withFailover } from "./dispatch/stream-failover.ts";
 import type { Plan } from "./plan.ts";
-import type { Served } from "./request.ts";
-
-export interface Dispatched {
-	/** The call that was answered. */
-	call: TaskCall;
-	answer: TaskAnswer;
-	/** Changes while a stream is read. */
-	served: Served;
-}
+import type { Dispatched } from "./request.ts";
 
 export async function dispatch(
 	plan: Plan,

@@ -15,9 +15,8 @@ import type { LiveTranscription, TranscriptionEvent } from "../tasks/live-transc
 import type { Answer, TaskAnswer, TaskCall } from "../tasks/task.ts";
 import { completeUsage, isSession } from "../tasks/traits.ts";
 import { type BoundedSession, boundSession } from "./bounded-session.ts";
-import type { Dispatched } from "./dispatch.ts";
 import type { AnswerOutcome, Exchange } from "./exchange.ts";
-import type { Served } from "./request.ts";
+import type { Dispatched, Served } from "./request.ts";
 import type { Services } from "./services.ts";
 import { withUsage } from "./usage-frames.ts";
 

@@ -2,7 +2,7 @@
 import type { Credential } from "../accounts/admission.ts";
 import type { Dialect, Rendered } from "../dialects/dialect.ts";
 import type { Model } from "../models/model.ts";
-import type { Progress } from "../tasks/task.ts";
+import type { Progress, TaskAnswer, TaskCall } from "../tasks/task.ts";
 
 export interface Caller {
 	account: string;
@@ -76,4 +76,13 @@ export interface Wasted {
 	backend: string;
 	model: string;
 	progress: Progress;
+}
+
+/** An answer of an engine, or of another request. */
+export interface Dispatched {
+	/** The call that was answered. */
+	call: TaskCall;
+	answer: TaskAnswer;
+	/** Changes while a stream is read. */
+	served: Served;
 }

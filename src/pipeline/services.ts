@@ -7,9 +7,9 @@ import type { Health } from "../fleet/health.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
-import type { Dispatched } from "./dispatch.ts";
 import type { Limits } from "./limits.ts";
 import type { Routing } from "./plan.ts";
+import type { Dispatched } from "./request.ts";
 
 /** The services of the pipeline: the configuration, parsed once, and the runtime. */
 export interface Services extends World {

@@ -4,7 +4,7 @@
  * asked again.
  */
 import type { TaskCall } from "../tasks/task.ts";
-import type { Dispatched } from "./dispatch.ts";
+import type { Dispatched } from "./request.ts";
 
 /** A call that is admitted, or may be dispatched before it is. */
 export interface AdmittedCall {

@@ -2,9 +2,8 @@
 import type { Writer } from "../dialects/dialect.ts";
 import type { Model } from "../models/model.ts";
 import { droppedOf } from "../tasks/traits.ts";
-import type { Dispatched } from "./dispatch.ts";
 import type { Metered } from "./meter.ts";
-import type { InferenceRequest, Reply } from "./request.ts";
+import type { Dispatched, InferenceRequest, Reply } from "./request.ts";
 import type { Services } from "./services.ts";
 
 interface Written extends Omit<Dispatched, "answer"> {

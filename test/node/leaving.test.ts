@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { IsolateHealth } from "../../src/fleet/health.ts";
 import { adHocModel } from "../../src/models/catalog.ts";
 import { SingleFlight } from "../../src/pipeline/dispatch/single-flight.ts";
-import { type Dispatched, dispatch } from "../../src/pipeline/dispatch.ts";
+import { dispatch } from "../../src/pipeline/dispatch.ts";
 import type { Plan, PlannedTarget } from "../../src/pipeline/plan.ts";
+import type { Dispatched } from "../../src/pipeline/request.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 import { answer, hang, Provider, reset, type Script, status, words } from "../faults/provider.ts";
 import { dispatchShared, observedExchange } from "../pipeline/exchanges.ts";

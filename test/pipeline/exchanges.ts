@@ -5,9 +5,8 @@ import { openaiChat } from "../../src/dialects/chat/openai-route.ts";
 import { adHocModel } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { singleFlight } from "../../src/pipeline/dispatch/single-flight-step.ts";
-import type { Dispatched } from "../../src/pipeline/dispatch.ts";
 import { Exchange } from "../../src/pipeline/exchange.ts";
-import type { InferenceRequest } from "../../src/pipeline/request.ts";
+import type { Dispatched, InferenceRequest } from "../../src/pipeline/request.ts";
 import type { Services } from "../../src/pipeline/services.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 

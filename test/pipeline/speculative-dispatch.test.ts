@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
-import type { Dispatched } from "../../src/pipeline/dispatch.ts";
+import type { Dispatched } from "../../src/pipeline/request.ts";
 import { dispatchSpeculatively } from "../../src/pipeline/speculative-dispatch.ts";
 import type { TaskCall } from "../../src/tasks/task.ts";
 

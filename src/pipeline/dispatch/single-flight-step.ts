@@ -1,5 +1,5 @@
 /** `x-ganglion-single-flight`: identical requests of one account that are under way share one answer. */
-import type { AnswerStep } from "../answer.ts";
+import type { AnswerStep } from "../answer-step.ts";
 import { requestKey } from "./request-key.ts";
 
 export const singleFlight: AnswerStep = async (request, services, next) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requestKey } from "../../../src/pipeline/dispatch/request-key.ts";
 import { SingleFlight } from "../../../src/pipeline/dispatch/single-flight.ts";
-import type { Dispatched } from "../../../src/pipeline/dispatch.ts";
+import type { Dispatched } from "../../../src/pipeline/request.ts";
 import { completion } from "../../gateway.ts";
 import { dispatchShared } from "../exchanges.ts";
 import { CHAT, streamed, world } from "./world.ts";
