@@ -400,15 +400,15 @@ function claim(evidence: readonly Evidence[], rows: readonly Row[]): Map<Evidenc
 	const unclaimed = evidence.filter(({ heard }) => heard.id === undefined);
 	for (const each of unclaimed) {
 		const { calls, question } = each;
-		const granted = Math.min(grantOf(calls), question.worth.outputTokens);
-		const reserved = new Set([question.reserved, reservedFor(question.worth, granted)]);
+		const granted = Math.min(grantOf(calls), question.cost.outputTokens);
+		const reserved = new Set([question.reserved, reservedFor(question.cost, granted)]);
 		take(
 			each,
 			find(each, (row) => reserved.has(micro(row.reserved_neurons))),
 		);
 	}
 	for (const each of unclaimed)
-		if (each.question.worth.open && each.calls.length === 0)
+		if (each.question.cost.outputUnbounded && each.calls.length === 0)
 			take(
 				each,
 				find(

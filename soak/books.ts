@@ -46,15 +46,15 @@ const USUAL_OUTPUT_TOKENS = 4_096;
 const NATIVE_OUTPUT_TOKENS = 256;
 
 /** What is reserved for a request, in micro-neurons: a token for each byte of its prompt, and all of its output. */
-export interface Worth {
+export interface ReservedCost {
 	fixed: number;
 	perOutputToken: number;
 	outputTokens: number;
-	/** No limit of output was set: a budget may grant less. */
-	open: boolean;
+	/** The request sets no output limit, so a budget may grant less. */
+	outputUnbounded: boolean;
 }
 
-export function worthOf({ door, maxTokens }: Planned, model: string, prompt: string): Worth {
+export function reservedCost({ door, maxTokens }: Planned, model: string, prompt: string): ReservedCost {
 	const price = priceOf(model);
 	const bytes = Buffer.byteLength(prompt);
 	const inputTokens =
@@ -64,12 +64,13 @@ export function worthOf({ door, maxTokens }: Planned, model: string, prompt: str
 		fixed: inputTokens * price.input,
 		perOutputToken: price.output,
 		outputTokens: door === "embed" ? 0 : (maxTokens ?? usual),
-		open: door !== "embed" && (maxTokens === undefined || (door === "native" && maxTokens === usual)),
+		outputUnbounded:
+			door !== "embed" && (maxTokens === undefined || (door === "native" && maxTokens === usual)),
 	};
 }
 
-/** Micro-neurons, where the output is granted as far as that. */
-export const reservedFor = ({ fixed, perOutputToken }: Worth, outputTokens: number): number =>
+/** Micro-neurons, if the account grants so much output. */
+export const reservedFor = ({ fixed, perOutputToken }: ReservedCost, outputTokens: number): number =>
 	fixed + perOutputToken * outputTokens;
 
 /** What of an answer passed; `whole`: all, and its end. */

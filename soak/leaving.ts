@@ -126,7 +126,7 @@ const leavingEarly = (index: number, door: Door): Planned => ({
 	credential: "operator",
 	door,
 	stream: true,
-	// No two are worth the same.
+	// No two cost the same.
 	maxTokens: ENDLESS_EVENTS + index,
 	prompt: `soak-${index}- Go on and on.`,
 	promptTokens: 7,

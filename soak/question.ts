@@ -1,5 +1,5 @@
 /** A planned request as it is asked: its route, its body, and what may be reserved for it. */
-import { PRICES, reservedFor, type Worth, worthOf } from "./books.ts";
+import { PRICES, type ReservedCost, reservedCost, reservedFor } from "./books.ts";
 import type { Door, Planned } from "./plan.ts";
 
 export interface Question {
@@ -9,7 +9,7 @@ export interface Question {
 	/** Id of the model. */
 	model: string;
 	prompt: string;
-	worth: Worth;
+	cost: ReservedCost;
 	/** Micro-neurons, where a budget has room for all. */
 	reserved: number;
 }
@@ -43,7 +43,7 @@ export const MODELS = Object.fromEntries(
 		]),
 );
 
-/** Questions of one run: no two of one account and model may be worth the same, so that a row tells whose it is. */
+/** Questions of one run: no two of one account and model may cost the same, so that a row identifies its question. */
 export class Questions {
 	readonly #taken = new Set<string>();
 
@@ -60,13 +60,13 @@ export class Questions {
 
 function questionOf(planned: Planned, prompt: string): Question {
 	const model = MODEL_OF[planned.door];
-	const worth = worthOf(planned, model, prompt);
+	const cost = reservedCost(planned, model, prompt);
 	return {
 		...asked(planned, prompt),
 		model,
 		prompt,
-		worth,
-		reserved: reservedFor(worth, worth.outputTokens),
+		cost,
+		reserved: reservedFor(cost, cost.outputTokens),
 	};
 }
 

@@ -73,7 +73,7 @@ export function storyOf({ evidence, rows, what }: Violation): string {
 		const { calls, heard, planned, question } = evidence;
 		const since = (time: number) => `${(time - heard.startedAt).toFixed(0)} ms`;
 		lines.push(`  planned: ${JSON.stringify({ ...planned, prompt: undefined })}`);
-		lines.push(`  asked:   ${question.path}, worth ${question.reserved} micro-neurons`);
+		lines.push(`  asked:   ${question.path}, reserves ${question.reserved} micro-neurons`);
 		for (const call of calls) {
 			const { closedAt, openedAt, ...rest } = call;
 			const closed = closedAt === undefined ? "open" : `closed at ${since(closedAt)}`;

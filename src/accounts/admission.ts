@@ -49,14 +49,14 @@ export interface Budget {
  * What a request may cost, at most. `open`: the caller set no limit of output, so the object may grant less output than
  * `outputTokens` where a budget has not room for all; the engine is then told.
  */
-export interface Worth {
+export interface CostEstimate {
 	/** Everything but output tokens. */
 	fixedMicroNeurons: number;
 	microNeuronsPerOutputToken: number;
 	outputTokens: number;
 	/** Fewest that the object may grant an open request: one for each choice of its reply. 1 where absent. */
-	leastOutputTokens?: number;
-	open: boolean;
+	minOutputTokens?: number;
+	outputUnbounded: boolean;
 }
 
 export interface Admission {
@@ -68,7 +68,7 @@ export interface Admission {
 	task: string;
 	rates: RateLimit[];
 	budgets: Budget[];
-	worth: Worth;
+	cost: CostEstimate;
 	/** Somebody is paid for the model, and nobody knows how much: no budget of a token's own can hold. */
 	unpriced?: true;
 	/** Milliseconds after which nobody will settle this any more, and the reservation becomes the bill. */
@@ -79,7 +79,7 @@ export type Admitted =
 	/** `outputTokens`: no more than these may be asked of an engine. Absent: no budget limits the request. */
 	/** `limited`: the token has a budget of its own. */
 	/** `room`: how many more requests like this one would be let in now. */
-	| { ok: true; outputTokens?: number; limited?: true; room?: number }
+	| { ok: true; outputTokens?: number; limited?: true; remaining?: number }
 	| {
 			ok: false;
 			failure: FailureKey;

@@ -64,6 +64,7 @@ export function admissionOf(
 	limits: Services["limits"],
 ): Admission {
 	const accountLimits = limitsOf(limits, account);
+	const { inputTokens: _, ...cost } = estimated;
 	return {
 		ticket: id,
 		credential,
@@ -71,7 +72,7 @@ export function admissionOf(
 		task: model.task,
 		rates: ratesOf(model, accountLimits),
 		budgets: budgetsOf(model, accountLimits),
-		worth: estimated.worth,
+		cost,
 		...(credential.kind === "token" && isUnpriced(model, routed) && { unpriced: true as const }),
 		holdMs: limits.holdMs,
 	};

@@ -1,5 +1,5 @@
 /** What a request may cost at most: the amount to reserve. */
-import type { Worth } from "../accounts/admission.ts";
+import type { CostEstimate } from "../accounts/admission.ts";
 import { estimate } from "../metering/estimate.ts";
 import type { Model } from "../models/model.ts";
 import { microNeurons, microNeuronsPerOutputToken } from "../models/neurons.ts";
@@ -7,8 +7,7 @@ import type { TaskCall } from "../tasks/task.ts";
 import { choicesOf } from "../tasks/traits.ts";
 import type { Routed } from "./plan.ts";
 
-export interface CostEstimate {
-	worth: Worth;
+export interface EstimatedCost extends CostEstimate {
 	/** 0 for a model that is not priced by tokens. */
 	inputTokens: number;
 }
@@ -17,20 +16,18 @@ export async function estimateCost(
 	call: TaskCall,
 	model: Model,
 	routed: Routed | undefined,
-): Promise<CostEstimate> {
+): Promise<EstimatedCost> {
 	const { fixed, outputTokens, outputUnbounded } = await estimate(call, model);
 	const choices = choicesOf(call);
 	// A hedged request may run on two engines, and both are paid.
 	const engines = isHedged(routed) ? 2 : 1;
 	return {
 		inputTokens: fixed.inputTokens ?? 0,
-		worth: {
-			fixedMicroNeurons: engines * microNeurons(model.prices, fixed),
-			microNeuronsPerOutputToken: engines * microNeuronsPerOutputToken(model.prices),
-			outputTokens,
-			...(choices > 1 && { leastOutputTokens: choices }),
-			open: outputUnbounded,
-		},
+		fixedMicroNeurons: engines * microNeurons(model.prices, fixed),
+		microNeuronsPerOutputToken: engines * microNeuronsPerOutputToken(model.prices),
+		outputTokens,
+		...(choices > 1 && { minOutputTokens: choices }),
+		outputUnbounded,
 	};
 }
 

@@ -5,6 +5,7 @@
 
 import { type Admission, type BudgetPeriod, MICRO_NEURONS } from "../accounts/admission.ts";
 import { refusal } from "../accounts/client/accounts.ts";
+import { maxCost } from "../accounts/durable/budgets.ts";
 import type { LimitStatus } from "../accounts/durable/limit-status.ts";
 import type { Timeouts } from "../backends/backend.ts";
 import { backendsOf } from "../backends/index.ts";
@@ -15,7 +16,7 @@ import { shownNeurons } from "../models/neurons.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { admissionOf } from "./admit.ts";
 import { modelOf } from "./aliases.ts";
-import type { CostEstimate } from "./cost-estimate.ts";
+import type { EstimatedCost } from "./cost-estimate.ts";
 import { requestKey } from "./dispatch/request-key.ts";
 import type { Plan, PlannedTarget, Routed } from "./plan.ts";
 import { type PreparationSteps, prepare, type StepRunner } from "./prepare.ts";
@@ -164,26 +165,24 @@ function describePrice({ id, prices, priceSource }: Model): NonNullable<Explanat
 		: { source: "none", rows, note: `No price is set, and no budget counts it: ${where}` };
 }
 
-const describeEstimate = ({ worth, inputTokens }: CostEstimate): NonNullable<Explanation["estimate"]> => ({
-	neurons: shownNeurons(
-		Math.ceil(worth.fixedMicroNeurons + worth.microNeuronsPerOutputToken * worth.outputTokens),
-	),
-	input_tokens: inputTokens,
-	output_tokens: worth.outputTokens,
-	output_open: worth.open,
+const describeEstimate = (cost: EstimatedCost): NonNullable<Explanation["estimate"]> => ({
+	neurons: shownNeurons(maxCost(cost)),
+	input_tokens: cost.inputTokens,
+	output_tokens: cost.outputTokens,
+	output_open: cost.outputUnbounded,
 });
 
 /** The state of the account's limits. Records the refusal that the request would receive. */
 async function limitStatus(
 	account: string,
-	{ budgets, credential, model, rates, worth, unpriced }: Admission,
+	{ budgets, credential, model, rates, cost, unpriced }: Admission,
 	{ ledgers }: Pick<Services, "ledgers">,
 	recorder: StepRecorder,
 ): Promise<Explanation["limits"]> {
-	const asked = { model, worth, ...(unpriced && { unpriced }) };
+	const request = { model, cost, ...(unpriced && { unpriced }) };
 	try {
-		const status = await ledgers.of(account).standing({ credential, rates, budgets, asked });
-		if (status.would && !status.would.ok) recorder.record("admit", refusal(status.would));
+		const status = await ledgers.of(account).standing({ credential, rates, budgets, request });
+		if (status.answer && !status.answer.ok) recorder.record("admit", refusal(status.answer));
 		return describeLimits(status);
 	} catch (thrown) {
 		recorder.record("admit", thrown);
@@ -192,14 +191,19 @@ async function limitStatus(
 }
 
 const describeLimits = ({ rates, budgets }: LimitStatus): NonNullable<Explanation["limits"]> => ({
-	rates: rates.map(({ key, perMinute, used, room }) => ({ key, per_minute: perMinute, used, room })),
+	rates: rates.map(({ key, perMinute, used, remaining }) => ({
+		key,
+		per_minute: perMinute,
+		used,
+		room: remaining,
+	})),
 	budgets: budgets.map((budget) => ({
 		key: budget.key,
 		...(budget.period && { period: budget.period }),
 		neurons: budget.microNeurons / MICRO_NEURONS,
 		spent: budget.spentMicroNeurons / MICRO_NEURONS,
 		reserved: budget.reservedMicroNeurons / MICRO_NEURONS,
-		room: budget.roomMicroNeurons / MICRO_NEURONS,
+		room: budget.remainingMicroNeurons / MICRO_NEURONS,
 	})),
 });
 

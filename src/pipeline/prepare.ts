@@ -3,7 +3,7 @@ import type { Model } from "../models/model.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import { checkContext } from "../tasks/traits.ts";
 import { refuseByPlan } from "./account-plan.ts";
-import { type CostEstimate, estimateCost } from "./cost-estimate.ts";
+import { type EstimatedCost, estimateCost } from "./cost-estimate.ts";
 import { limitsOf } from "./limits.ts";
 import { type Parsed, parse } from "./parse.ts";
 import type { Routed } from "./plan.ts";
@@ -17,10 +17,10 @@ export interface PreparationSteps {
 	plan: undefined;
 	parse: Parsed;
 	fit: undefined;
-	estimate: CostEstimate;
+	estimate: EstimatedCost;
 }
 
-export type Prepared = ResolvedModel & Parsed & { estimated: CostEstimate };
+export type Prepared = ResolvedModel & Parsed & { estimated: EstimatedCost };
 
 /** Runs one step. `explain.ts` has a runner that records the failures of all steps. */
 export type StepRunner = <Name extends keyof PreparationSteps>(

@@ -23,17 +23,17 @@ export const admission = (fields: Partial<Admission> = {}): Admission => ({
 	task: TASK,
 	rates: [],
 	budgets: [],
-	worth: { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, open: false },
+	cost: { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, outputUnbounded: false },
 	holdMs: 600_000,
 	...fields,
 });
 
-/** Worth so many micro-neurons, all of them fixed. */
-export const worth = (microNeurons: number): Admission["worth"] => ({
+/** A cost that does not depend on the output. */
+export const fixedCost = (microNeurons: number): Admission["cost"] => ({
 	fixedMicroNeurons: microNeurons,
 	microNeuronsPerOutputToken: 0,
 	outputTokens: 0,
-	open: false,
+	outputUnbounded: false,
 });
 
 export const settlement = (ticket: string, fields: Partial<Settlement> = {}): Settlement => ({

@@ -74,18 +74,18 @@ describe("admission", () => {
 	it("reserves the output that may be asked for, at the model's price", async () => {
 		const sent: TaskCall = { ...CHAT, input: { ...CHAT.input, max_tokens: 100, n: 2 } };
 		const bounded = await asked(LLAMA, {}, sent);
-		expect(bounded.worth).toMatchObject({
+		expect(bounded.cost).toMatchObject({
 			outputTokens: 200,
 			microNeuronsPerOutputToken: 204_805,
-			open: false,
+			outputUnbounded: false,
 		});
-		expect(bounded.worth.fixedMicroNeurons).toBeGreaterThan(0);
-		expect((await asked("@cf/moonshotai/kimi-k2.5")).worth).toMatchObject({ open: true });
+		expect(bounded.cost.fixedMicroNeurons).toBeGreaterThan(0);
+		expect((await asked("@cf/moonshotai/kimi-k2.5")).cost).toMatchObject({ outputUnbounded: true });
 		const choices: TaskCall = { ...CHAT, input: { ...CHAT.input, n: 3 } };
-		expect((await asked("@cf/moonshotai/kimi-k2.5", {}, choices)).worth).toMatchObject({
+		expect((await asked("@cf/moonshotai/kimi-k2.5", {}, choices)).cost).toMatchObject({
 			outputTokens: 3 * 4_096,
 			leastOutputTokens: 3,
-			open: true,
+			outputUnbounded: true,
 		});
 	});
 
@@ -301,7 +301,7 @@ describe("admit", () => {
 		const BACKENDS = { a: engine(1), b: engine(2), replicas: engine(3, 4) };
 		const worthAt = async (settings: object, ...backends: string[]) => {
 			const targets = backends.map((backend) => ({ backend }));
-			return (await admissionFor({ BACKENDS, ROUTES: { [LLAMA]: { targets, ...settings } } })).worth;
+			return (await admissionFor({ BACKENDS, ROUTES: { [LLAMA]: { targets, ...settings } } })).cost;
 		};
 		const once = await worthAt({}, "a", "b");
 		const twice = {

@@ -17,7 +17,7 @@ export const ADMISSION: Admission = {
 	task: "Text Generation",
 	rates: [],
 	budgets: [],
-	worth: { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, open: false },
+	cost: { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, outputUnbounded: false },
 	holdMs: 3_600_000,
 };
 

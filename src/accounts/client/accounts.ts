@@ -121,7 +121,7 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 			if (queue.isIdle && queues.get(this.#account) === queue) queues.delete(this.#account);
 		}
 		if (!admitted.ok) throw refusal(admitted);
-		const { ok: _, room: __, ...granted } = admitted;
+		const { ok: _, remaining: __, ...granted } = admitted;
 		return granted;
 	}
 

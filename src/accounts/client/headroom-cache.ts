@@ -7,7 +7,7 @@
  * cost what the engine did until it was stopped, which nobody is billed for.
  */
 import type { Admission, Admitted, Granted } from "../admission.ts";
-import { priceOf } from "../durable/budgets.ts";
+import { maxCost } from "../durable/budgets.ts";
 import { LOST_AFTER_MS } from "./admission-queue.ts";
 
 /** So long a word of the account's counts. */
@@ -22,7 +22,7 @@ interface Known {
 	bounded: boolean;
 	limited: boolean;
 	/** Requests like it that would have been let in after it. */
-	room: number;
+	remaining: number;
 	/** Micro-neurons that it could cost. */
 	price: number;
 	until: number;
@@ -42,13 +42,13 @@ export class Leeway {
 	learn(account: string, admission: Admission, admitted: Admitted, askedAt: number): void {
 		const key = keyOf(account, admission);
 		this.#known.delete(key);
-		if (!admitted.ok || !admitted.room) return;
-		const { limited = false, outputTokens, room } = admitted;
+		if (!admitted.ok || !admitted.remaining) return;
+		const { limited = false, outputTokens, remaining } = admitted;
 		this.#known.set(key, {
 			bounded: outputTokens !== undefined,
 			limited,
-			room,
-			price: priceOf(admission.worth),
+			remaining,
+			price: maxCost(admission.cost),
 			until: askedAt + LEEWAY_MS,
 		});
 		dropOldest(this.#known, this.#max);
@@ -58,15 +58,15 @@ export class Leeway {
 	take(account: string, admission: Admission, now: number): Granted | undefined {
 		const known = this.#known.get(keyOf(account, admission));
 		if (!known || known.until <= now) return undefined;
-		const { bounded, limited, room } = known;
-		const price = priceOf(admission.worth);
+		const { bounded, limited, remaining } = known;
+		const price = maxCost(admission.cost);
 		const unanswered = this.#stillUnanswered(account, now);
 		const dearer = price > known.price ? price / known.price : 1;
-		if (unanswered.length + 1 > (room / dearer) * SHARE) return undefined;
+		if (unanswered.length + 1 > (remaining / dearer) * SHARE) return undefined;
 		unanswered.push(now);
 		this.#unanswered.set(account, unanswered);
 		dropOldest(this.#unanswered, this.#max);
-		const { outputTokens } = admission.worth;
+		const { outputTokens } = admission.cost;
 		return { ...(bounded && { outputTokens }), ...(limited && { limited }) };
 	}
 

@@ -115,7 +115,7 @@ export class Account extends DurableObject {
 	standing(query: LimitStatusQuery): LimitStatus {
 		const checked = this.#check(query.credential, "run");
 		const standing = this.#open().ledger.standing(query, checked.ok ? checked.bearer : undefined);
-		return checked.ok || !query.asked ? standing : { ...standing, would: checked };
+		return checked.ok || !query.request ? standing : { ...standing, answer: checked };
 	}
 
 	override alarm(): void {
@@ -136,7 +136,7 @@ export class Account extends DurableObject {
 				const answer = answers[i] ?? GIVEN_UP;
 				if (!answer.ok) return [admission, answer] as const;
 				this.#expect(ledger, admission);
-				return [admission, { ...answer, room: ledger.room(admission, bearer) }] as const;
+				return [admission, { ...answer, remaining: ledger.remaining(admission, bearer) }] as const;
 			});
 		} catch (error) {
 			// What was not written has not been: the tables tell.

@@ -17,7 +17,7 @@ import {
 } from "../clock.ts";
 import { hasBudget } from "../token-command.ts";
 import { type Bearer, withOwnLimits } from "./bearer.ts";
-import { Budgets, budgetKeys, describeRefusal, describeUnpriced, priceOf } from "./budgets.ts";
+import { Budgets, budgetKeys, describeRefusal, describeUnpriced, maxCost } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
 import { type Judgement, type Refusal, refuse } from "./judged-refusal.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
@@ -34,10 +34,11 @@ export interface Asking {
 	bearer: Bearer | undefined;
 }
 
-/** Of more nobody needs to know. */
-const MAX_ROOM = 1_000_000;
+/** The caller's use of the number needs no more. */
+const MAX_REMAINING = 1_000_000;
 
-type Asked = Pick<Admission, "model" | "unpriced" | "worth"> & Pick<LimitStatusQuery, "budgets" | "rates">;
+type LimitedRequest = Pick<Admission, "model" | "unpriced" | "cost"> &
+	Pick<LimitStatusQuery, "budgets" | "rates">;
 
 export class Ledger {
 	readonly refusals: Refusals;
@@ -115,17 +116,18 @@ export class Ledger {
 		return refuse([{ failure: "rateLimited", until }], instant);
 	}
 
-	/** How many more requests like this one there is room for, at most {@link MAX_ROOM}. */
-	room(asked: Asked, bearer?: Bearer): number {
+	/** How many more requests like this one would be admitted now, at most {@link MAX_REMAINING}. */
+	remaining(request: LimitedRequest, bearer?: Bearer): number {
 		const { now } = this.#read();
-		const { budgets, rates } = withOwnLimits(asked, bearer);
-		let room = MAX_ROOM;
+		const { budgets, rates } = withOwnLimits(request, bearer);
+		let remaining = MAX_REMAINING;
 		for (const { key, perMinute } of rates)
-			room = Math.min(room, Math.max(0, perMinute - this.#windows.used(key, now)));
-		const cost = priceOf(asked.worth);
+			remaining = Math.min(remaining, Math.max(0, perMinute - this.#windows.used(key, now)));
+		const cost = maxCost(request.cost);
 		if (cost > 0)
-			for (const budget of budgets) room = Math.min(room, Math.floor(this.#budgets.room(budget) / cost));
-		return room;
+			for (const budget of budgets)
+				remaining = Math.min(remaining, Math.floor(this.#budgets.remaining(budget) / cost));
+		return remaining;
 	}
 
 	/** The first settlement of an open ticket counts. All of the batch is written, or, where that throws, nothing. */
@@ -195,13 +197,13 @@ export class Ledger {
 
 	standing(query: LimitStatusQuery, bearer?: Bearer): LimitStatus {
 		const instant = this.#read();
-		const { asked } = query;
+		const { request } = query;
 		const { budgets, rates } = withOwnLimits(query, bearer);
 		return {
 			day: this.#budgets.day,
 			open: this.#open.size,
 			...usedOf({ budgets, rates }, { budgets: this.#budgets, windows: this.#windows, now: instant.now }),
-			...(asked && { would: this.#judge({ ...query, ...asked }, bearer, instant).answer }),
+			...(request && { answer: this.#judge({ ...query, ...request }, bearer, instant).answer }),
 		};
 	}
 
@@ -235,13 +237,13 @@ export class Ledger {
 	}
 
 	/** What a request is told, and what it then counts against; counts and reserves nothing yet. */
-	#judge(asked: Asked, bearer: Bearer | undefined, instant: Instant): Judgement {
-		const { model, unpriced, worth } = asked;
+	#judge(request: LimitedRequest, bearer: Bearer | undefined, instant: Instant): Judgement {
+		const { model, unpriced } = request;
 		const { now } = instant;
-		const { budgets, rates } = withOwnLimits(asked, bearer);
+		const { budgets, rates } = withOwnLimits(request, bearer);
 		const limited = bearer !== undefined && hasBudget(bearer.limits);
 		const opens = this.#windows.opensAt(rates, now);
-		const grant = this.#budgets.grant(worth, budgets);
+		const grant = this.#budgets.grant(request.cost, budgets);
 		const refusals: Refusal[] = [];
 		if (unpriced && limited)
 			refusals.push({
@@ -251,10 +253,10 @@ export class Ledger {
 			});
 		if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
 		if (grant.kind === "refused") {
-			const { budget, held, needed, room } = grant;
+			const { budget, held, cost, remaining } = grant;
 			const { failure, microNeurons, period } = budget;
 			// The end of a request under way is not known, and a request that costs more than the whole budget never passes.
-			const unknown = needed > microNeurons || needed <= room + held;
+			const unknown = cost > microNeurons || cost <= remaining + held;
 			refusals.push({
 				failure,
 				...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),

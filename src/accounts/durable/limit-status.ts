@@ -8,8 +8,8 @@ export interface LimitStatusQuery {
 	credential: Credential;
 	rates: readonly RateLimit[];
 	budgets: readonly Budget[];
-	/** A request that is not made. */
-	asked?: Pick<Admission, "model" | "unpriced" | "worth">;
+	/** A hypothetical request: the status has the answer that it would receive. */
+	request?: Pick<Admission, "model" | "unpriced" | "cost">;
 }
 
 export interface LimitStatus {
@@ -17,11 +17,15 @@ export interface LimitStatus {
 	day: string;
 	/** Requests under way. */
 	open: number;
-	budgets: (Budget & { spentMicroNeurons: number; reservedMicroNeurons: number; roomMicroNeurons: number })[];
+	budgets: (Budget & {
+		spentMicroNeurons: number;
+		reservedMicroNeurons: number;
+		remainingMicroNeurons: number;
+	})[];
 	/** `used`: let in during the last minute. */
-	rates: (RateLimit & { used: number; room: number })[];
-	/** What the request that is not made would be told. */
-	would?: Admitted;
+	rates: (RateLimit & { used: number; remaining: number })[];
+	/** The answer that the request would receive, if the query has one. */
+	answer?: Admitted;
 }
 
 /** How much of each limit is used. */
@@ -35,11 +39,11 @@ export const usedOf = (
 			...budget,
 			spentMicroNeurons: spent,
 			reservedMicroNeurons: reserved,
-			roomMicroNeurons: budgets.room(budget),
+			remainingMicroNeurons: budgets.remaining(budget),
 		};
 	}),
 	rates: limits.rates.map((rate) => {
 		const used = windows.used(rate.key, now);
-		return { ...rate, used, room: Math.max(0, rate.perMinute - used) };
+		return { ...rate, used, remaining: Math.max(0, rate.perMinute - used) };
 	}),
 });

@@ -7,7 +7,7 @@ import { type DirectoryCalls, KnownAccounts } from "../../../src/accounts/client
 import { OpenObjects } from "../../../src/accounts/client/open-objects.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import { AiError } from "../../../src/core/errors.ts";
-import { admission, newAccount, settlement, stubOf, TASK, worth } from "../ask.ts";
+import { admission, fixedCost, newAccount, settlement, stubOf, TASK } from "../ask.ts";
 
 /** What happens to a call: it is not delivered, its answer is lost, it never ends, or its answer takes 600 ms. */
 type Fault = "none" | "lost" | "unanswered" | "hung" | "slow";
@@ -142,7 +142,7 @@ describe("gathered settlements", () => {
 		const account = newAccount();
 		const { accounts, calls, pass } = isolate();
 		for (let i = 0; i < 20; i++) {
-			const asked = admission({ worth: worth(10) });
+			const asked = admission({ cost: fixedCost(10) });
 			await accounts.of(account).admit(asked);
 			await pass(4);
 			accounts.of(account).settle(settlement(asked.ticket, { microNeurons: 3 }));
@@ -203,7 +203,9 @@ describe("admissions at once", () => {
 		const { accounts, calls } = isolate();
 		const budgets: Admission["budgets"] = [{ key: "account", microNeurons: 100, failure: "budgetExceeded" }];
 		const asked = await Promise.allSettled(
-			Array.from({ length: 500 }, () => accounts.of(account).admit(admission({ budgets, worth: worth(1) }))),
+			Array.from({ length: 500 }, () =>
+				accounts.of(account).admit(admission({ budgets, cost: fixedCost(1) })),
+			),
 		);
 		expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(100);
 		for (const each of asked)
@@ -223,7 +225,7 @@ describe("admissions at once", () => {
 		const account = newAccount();
 		const world = isolate();
 		world.fault = "unanswered";
-		const asked = [1, 2, 3].map(() => world.accounts.of(account).admit(admission({ worth: worth(10) })));
+		const asked = [1, 2, 3].map(() => world.accounts.of(account).admit(admission({ cost: fixedCost(10) })));
 		for (const each of await Promise.allSettled(asked))
 			expect(each).toMatchObject({ reason: { key: "ledgerUnavailable" } });
 		expect(world.calls.map(([method]) => method)).toEqual(["admit", "admit 2"]);
@@ -309,7 +311,7 @@ describe("an object that cannot be asked", () => {
 		const [ticket = ""] = await admitted(world.accounts, account, 1);
 		world.fault = "unanswered";
 		world.accounts.of(account).settle(settlement(ticket, { microNeurons: 7 }));
-		await expect(world.accounts.of(account).admit(admission({ worth: worth(50) }))).rejects.toMatchObject({
+		await expect(world.accounts.of(account).admit(admission({ cost: fixedCost(50) }))).rejects.toMatchObject({
 			key: "ledgerUnavailable",
 		});
 		expect(await settledOf(account)).toEqual({ requests: 1, microNeurons: 7, open: 1 });
@@ -382,7 +384,7 @@ describe("what the object answers", () => {
 		const { accounts } = isolate();
 		const asked = admission({
 			budgets: [{ key: "account", microNeurons: 70, failure: "accountLimited" }],
-			worth: { fixedMicroNeurons: 10, microNeuronsPerOutputToken: 20, outputTokens: 9, open: true },
+			cost: { fixedMicroNeurons: 10, microNeuronsPerOutputToken: 20, outputTokens: 9, outputUnbounded: true },
 		});
 		expect(await accounts.of(newAccount()).admit(asked)).toEqual({ outputTokens: 3 });
 	});
@@ -426,7 +428,7 @@ it("settles every request once, whatever befalls the calls", { timeout: 60_000 }
 			for (const step of steps) {
 				switch (step.kind) {
 					case "admit": {
-						const asked = admission({ worth: worth(100) });
+						const asked = admission({ cost: fixedCost(100) });
 						const admitted = await world.accounts
 							.of(account)
 							.admit(asked)
@@ -468,7 +470,7 @@ it("settles every request once, whatever befalls the calls", { timeout: 60_000 }
 });
 
 async function admitted(accounts: Accounts, account: string, count: number): Promise<string[]> {
-	const asked = Array.from({ length: count }, () => admission({ worth: worth(100) }));
+	const asked = Array.from({ length: count }, () => admission({ cost: fixedCost(100) }));
 	await Promise.all(asked.map((one) => accounts.of(account).admit(one)));
 	return asked.map(({ ticket }) => ticket);
 }
@@ -539,10 +541,15 @@ describe("ahead of the object's answer", () => {
 		const account = newAccount();
 		const { accounts, pass } = isolate();
 		const ledger = accounts.of(account);
-		const open = { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 1, outputTokens: 100, open: true };
+		const open = {
+			fixedMicroNeurons: 0,
+			microNeuronsPerOutputToken: 1,
+			outputTokens: 100,
+			outputUnbounded: true,
+		};
 		const asked = () =>
 			admission({
-				worth: open,
+				cost: open,
 				budgets: [{ key: "account", microNeurons: 1_650, failure: "budgetExceeded" }],
 			});
 		expect(await ledger.admit(asked())).toEqual({ outputTokens: 100 });

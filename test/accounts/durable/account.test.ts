@@ -4,7 +4,7 @@ import type { Admission, Budget, Settlement } from "../../../src/accounts/admiss
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
 import type { TokenFields } from "../../../src/accounts/token-command.ts";
-import { admission, MODEL, newAccount, settlement, stubOf, TASK, worth } from "../ask.ts";
+import { admission, fixedCost, MODEL, newAccount, settlement, stubOf, TASK } from "../ask.ts";
 
 const OPERATOR = { kind: "operator" } as const;
 const ACCOUNT: Budget = { key: "account", microNeurons: 1_000_000, failure: "accountLimited" };
@@ -59,14 +59,14 @@ describe("500 concurrent admissions against room for 100", () => {
 		const fields = (index: number) => ({
 			model: `@cf/a/model-${index % 7}`,
 			budgets: [ACCOUNT],
-			worth: worth(10_000),
+			cost: fixedCost(10_000),
 		});
 		expect(await admitAll(account, fields)).toEqual({ passed: 100, refusals: new Set(["accountLimited"]) });
 		const [budget] = (await standing(account)).budgets;
 		expect(budget).toMatchObject({
 			spentMicroNeurons: 0,
 			reservedMicroNeurons: 1_000_000,
-			roomMicroNeurons: 0,
+			remainingMicroNeurons: 0,
 		});
 	});
 
@@ -76,7 +76,7 @@ describe("500 concurrent admissions against room for 100", () => {
 			model: model(index),
 			rates: [{ key: `model:${model(index)}`, perMinute: 100 }],
 			budgets: [{ key: `model:${model(index)}`, microNeurons: 1_000, failure: "budgetExceeded" }],
-			worth: worth(10),
+			cost: fixedCost(10),
 		});
 		expect((await admitAll(newAccount(), fields)).passed).toBe(200);
 	});
@@ -87,7 +87,7 @@ describe("500 concurrent admissions against room for 100", () => {
 		expect((await admitAll(account, () => ({ credential }))).passed).toBe(100);
 		const other = newAccount();
 		const frugal = await tokenOf(other, { dailyMicroNeurons: 1_000 });
-		expect((await admitAll(other, () => ({ credential: frugal, worth: worth(10) }))).passed).toBe(100);
+		expect((await admitAll(other, () => ({ credential: frugal, cost: fixedCost(10) }))).passed).toBe(100);
 		expect((await standing(other, frugal)).budgets).toMatchObject([
 			{ key: "account" },
 			{ key: "token:token-1" },
@@ -96,10 +96,15 @@ describe("500 concurrent admissions against room for 100", () => {
 
 	it("gives open requests no more output together than the budget pays for", async () => {
 		const account = newAccount();
-		const chat = { fixedMicroNeurons: 1_000, microNeuronsPerOutputToken: 70, outputTokens: 256, open: true };
+		const chat = {
+			fixedMicroNeurons: 1_000,
+			microNeuronsPerOutputToken: 70,
+			outputTokens: 256,
+			outputUnbounded: true,
+		};
 		const answers = await Promise.all(
 			Array.from({ length: 500 }, () =>
-				stubOf(account).admit(admission({ budgets: [ACCOUNT], worth: chat }), []),
+				stubOf(account).admit(admission({ budgets: [ACCOUNT], cost: chat }), []),
 			),
 		);
 		const granted = answers.flatMap((answer) => (answer.ok ? [answer.outputTokens ?? Number.NaN] : []));
@@ -114,19 +119,19 @@ describe("admit", () => {
 	it("checks the token, and settles what rode along, in the one call", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
-		const first = admission({ credential, budgets: [ACCOUNT], worth: worth(600_000) });
-		const second = admission({ credential, budgets: [ACCOUNT], worth: worth(600_000) });
-		expect(await stubOf(account).admit(first, [])).toEqual({ ok: true, room: 0 });
+		const first = admission({ credential, budgets: [ACCOUNT], cost: fixedCost(600_000) });
+		const second = admission({ credential, budgets: [ACCOUNT], cost: fixedCost(600_000) });
+		expect(await stubOf(account).admit(first, [])).toEqual({ ok: true, remaining: 0 });
 		expect((await stubOf(account).admit(second, [])).ok).toBe(false);
 		const settled = [settlement(first.ticket, { microNeurons: 400_000 })];
-		expect(await stubOf(account).admit(second, settled)).toEqual({ ok: true, room: 0 });
+		expect(await stubOf(account).admit(second, settled)).toEqual({ ok: true, remaining: 0 });
 		const { rows } = await stubOf(account).usage({ by: ["token"] });
 		expect(rows).toMatchObject([{ token: "token-1", requests: 1, microNeurons: 400_000 }]);
 	});
 
 	it("keeps settlements that rode along with a request that is refused", async () => {
 		const account = newAccount();
-		const first = admission({ worth: worth(5) });
+		const first = admission({ cost: fixedCost(5) });
 		await stubOf(account).admit(first, []);
 		const refused = await stubOf(account).admit(admission({ credential: { kind: "token", hash: "00" } }), [
 			settlement(first.ticket, { microNeurons: 4 }),
@@ -141,14 +146,14 @@ describe("admit", () => {
 			const account = newAccount();
 			if (kind === "known") await stubOf(account).admit(admission(), []);
 			const { open } = await standing(account);
-			const asked = admission({ budgets: [ACCOUNT], worth: worth(600_000) });
+			const asked = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
 			await stubOf(account).settle([settlement(asked.ticket, { outcome: "failed" })]);
 			expect(await stubOf(account).admit(asked, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
 			expect(await standing(account)).toMatchObject({ open, budgets: [{ reservedMicroNeurons: 0 }] });
 			// Another one, given up in time for the same call, is none of its affair.
-			const other = admission({ budgets: [ACCOUNT], worth: worth(600_000) });
+			const other = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
 			const late = settlement(crypto.randomUUID(), { outcome: "failed" });
-			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true, room: 0 });
+			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true, remaining: 0 });
 		},
 	);
 
@@ -206,7 +211,7 @@ describe("an eviction", () => {
 		const rates = [{ key: `task:${TASK}`, perMinute: 5 }];
 		const settled: Settlement[] = [];
 		for (let i = 0; i < 4; i++) {
-			const asked = admission({ credential, rates, budgets: [ACCOUNT], worth: worth(100) });
+			const asked = admission({ credential, rates, budgets: [ACCOUNT], cost: fixedCost(100) });
 			expect((await stubOf(account).admit(asked, settled)).ok).toBe(true);
 			if (i < 2) settled.push(settlement(asked.ticket, { microNeurons: 30 + i }));
 		}
@@ -216,7 +221,7 @@ describe("an eviction", () => {
 			open: 2,
 			budgets: [{ spentMicroNeurons: 61, reservedMicroNeurons: 200 }, {}],
 		});
-		expect(before.rates).toMatchObject([{ used: 4 }, { key: "token:token-1", used: 4, room: 3 }]);
+		expect(before.rates).toMatchObject([{ used: 4 }, { key: "token:token-1", used: 4, remaining: 3 }]);
 		await evictDurableObject(stubOf(account));
 		expect(await stubOf(account).standing(query)).toEqual(before);
 	});
@@ -238,8 +243,8 @@ describe("the alarm", () => {
 	it("settles at the estimate what nobody settled, and comes again for the rest", async () => {
 		const account = newAccount();
 		const [a, b] = [
-			admission({ worth: worth(70), holdMs: 60_000 }),
-			admission({ worth: worth(5), holdMs: 90_000 }),
+			admission({ cost: fixedCost(70), holdMs: 60_000 }),
+			admission({ cost: fixedCost(5), holdMs: 90_000 }),
 		];
 		await stubOf(account).admit(a, []);
 		await stubOf(account).admit(b, []);
@@ -255,7 +260,7 @@ describe("the alarm", () => {
 
 	it("also after an eviction, and of an object that nobody asks any more", async () => {
 		const account = newAccount();
-		await stubOf(account).admit(admission({ worth: worth(70), holdMs: 60_000 }), []);
+		await stubOf(account).admit(admission({ cost: fixedCost(70), holdMs: 60_000 }), []);
 		await evictDurableObject(stubOf(account));
 		vi.setSystemTime(START + 60_001);
 		expect(await runDurableObjectAlarm(stubOf(account))).toBe(true);
@@ -294,9 +299,9 @@ describe("what an account tells of its past", () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
 		const asked = [
-			admission({ credential, worth: worth(100) }),
-			admission({ worth: worth(100) }),
-			admission({ model: OTHER, task: "Text Embeddings", worth: worth(100) }),
+			admission({ credential, cost: fixedCost(100) }),
+			admission({ cost: fixedCost(100) }),
+			admission({ model: OTHER, task: "Text Embeddings", cost: fixedCost(100) }),
 		];
 		for (const one of asked) await stubOf(account).admit(one, []);
 		const [a = "", b = "", c = ""] = asked.map(({ ticket }) => ticket);

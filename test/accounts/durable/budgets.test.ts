@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Worth } from "../../../src/accounts/admission.ts";
+import type { CostEstimate } from "../../../src/accounts/admission.ts";
 import { Budgets, budgetKeys, describeRefusal } from "../../../src/accounts/durable/budgets.ts";
 
 const DAY = "2026-11-21";
 const account = (microNeurons: number) =>
 	({ key: "account", microNeurons, failure: "accountLimited" }) as const;
 
-const chat = (fields: Partial<Worth> = {}): Worth => ({
+const chat = (fields: Partial<CostEstimate> = {}): CostEstimate => ({
 	fixedMicroNeurons: 100,
 	microNeuronsPerOutputToken: 10,
 	outputTokens: 50,
-	open: true,
+	outputUnbounded: true,
 	...fields,
 });
 
@@ -23,12 +23,12 @@ describe("grant", () => {
 	it("bounds the output wherever a budget limits the request", () => {
 		const granted = { kind: "granted", microNeurons: 600, outputTokens: 50 };
 		expect(new Budgets(DAY).grant(chat(), [account(600)])).toEqual(granted);
-		expect(new Budgets(DAY).grant(chat({ open: false }), [account(10_000)])).toEqual(granted);
+		expect(new Budgets(DAY).grant(chat({ outputUnbounded: false }), [account(10_000)])).toEqual(granted);
 	});
 
 	it("bounds no output that costs nothing", () => {
-		const worth = chat({ microNeuronsPerOutputToken: 0 });
-		expect(new Budgets(DAY).grant(worth, [account(100)])).toEqual({ kind: "granted", microNeurons: 100 });
+		const cost = chat({ microNeuronsPerOutputToken: 0 });
+		expect(new Budgets(DAY).grant(cost, [account(100)])).toEqual({ kind: "granted", microNeurons: 100 });
 	});
 
 	it("grants an open request the output that the room pays for", () => {
@@ -43,22 +43,22 @@ describe("grant", () => {
 	it("refuses an open request that has not room for one token", () => {
 		expect(new Budgets(DAY).grant(chat(), [account(109)])).toMatchObject({
 			kind: "refused",
-			room: 109,
-			needed: 110,
+			remaining: 109,
+			cost: 110,
 		});
 	});
 
 	it("grants an open request of several choices a token for each, or nothing", () => {
-		const three = chat({ leastOutputTokens: 3 });
+		const three = chat({ minOutputTokens: 3 });
 		expect(new Budgets(DAY).grant(three, [account(130)])).toMatchObject({ outputTokens: 3 });
-		expect(new Budgets(DAY).grant(three, [account(129)])).toMatchObject({ kind: "refused", needed: 130 });
+		expect(new Budgets(DAY).grant(three, [account(129)])).toMatchObject({ kind: "refused", cost: 130 });
 	});
 
 	it("refuses a request that set its own limit of output and has not room for it", () => {
-		expect(new Budgets(DAY).grant(chat({ open: false }), [account(599)])).toMatchObject({
+		expect(new Budgets(DAY).grant(chat({ outputUnbounded: false }), [account(599)])).toMatchObject({
 			kind: "refused",
-			room: 599,
-			needed: 600,
+			remaining: 599,
+			cost: 600,
 		});
 	});
 
@@ -68,7 +68,9 @@ describe("grant", () => {
 		const model = { key: "model:m", microNeurons: 200, failure: "budgetExceeded" } as const;
 		const grant = budgets.grant(chat(), [account(5_000), model, { ...model, key: "token:other" }]);
 		expect(grant).toMatchObject({ kind: "granted", outputTokens: 1 });
-		expect(budgets.grant(chat({ open: false }), [account(5_000), model])).toMatchObject({ budget: model });
+		expect(budgets.grant(chat({ outputUnbounded: false }), [account(5_000), model])).toMatchObject({
+			budget: model,
+		});
 	});
 
 	it("lets what costs nothing pass where a budget is used up, or more", () => {
@@ -78,53 +80,51 @@ describe("grant", () => {
 		expect(budgets.grant(free, [account(200)])).toEqual({ kind: "granted", microNeurons: 0 });
 	});
 
-	it("grants the most that fits, whatever the fractions of the prices", () => {
+	it("grants the most output that fits, for any fractional price", () => {
 		const price = fc.double({ min: 0, max: 1e6, noNaN: true });
 		const cases = fc.record({
 			fixedMicroNeurons: price,
 			microNeuronsPerOutputToken: price,
 			outputTokens: fc.integer({ min: 0, max: 5_000 }),
-			open: fc.boolean(),
+			outputUnbounded: fc.boolean(),
 		});
 		fc.assert(
-			fc.property(cases, fc.integer({ min: 0, max: 2e9 }), (worth, room) => {
-				const cost = (tokens: number) =>
-					Math.ceil(worth.fixedMicroNeurons + worth.microNeuronsPerOutputToken * tokens);
-				const grant = new Budgets(DAY).grant(worth, [account(room)]);
-				const least = worth.open ? Math.min(1, worth.outputTokens) : worth.outputTokens;
-				expect(grant.kind === "granted").toBe(cost(least) <= room);
+			fc.property(cases, fc.integer({ min: 0, max: 2e9 }), (cost, budget) => {
+				const { fixedMicroNeurons, microNeuronsPerOutputToken, outputTokens, outputUnbounded } = cost;
+				const costOf = (tokens: number) => Math.ceil(fixedMicroNeurons + microNeuronsPerOutputToken * tokens);
+				const grant = new Budgets(DAY).grant(cost, [account(budget)]);
+				const least = outputUnbounded ? Math.min(1, outputTokens) : outputTokens;
+				expect(grant.kind === "granted").toBe(costOf(least) <= budget);
 				if (grant.kind === "refused") return;
-				expect(grant.microNeurons).toBeLessThanOrEqual(room);
-				const tokens = grant.outputTokens ?? worth.outputTokens;
-				expect(grant.microNeurons).toBe(cost(tokens));
-				if (tokens < worth.outputTokens) expect(cost(tokens + 1)).toBeGreaterThan(room);
+				expect(grant.microNeurons).toBeLessThanOrEqual(budget);
+				const tokens = grant.outputTokens ?? outputTokens;
+				expect(grant.microNeurons).toBe(costOf(tokens));
+				if (tokens < outputTokens) expect(costOf(tokens + 1)).toBeGreaterThan(budget);
 			}),
 		);
 	});
 });
 
 describe("Budgets", () => {
-	it("begins a day with nothing, and leaves what an earlier day does alone", () => {
-		const budgets = new Budgets(DAY);
-		budgets.book(DAY, ["account"], { spent: 5, reserved: 7 });
-		budgets.turnTo("2026-11-22");
-		expect(budgets.balance({ key: "account" })).toEqual({ spent: 0, reserved: 0 });
+	it("ignores an amount of an earlier day", () => {
+		const budgets = new Budgets("2026-11-22");
 		budgets.book(DAY, ["account"], { spent: 6, reserved: -7 });
 		expect(budgets.balance({ key: "account" })).toEqual({ spent: 0, reserved: 0 });
 	});
 
-	it("keeps a month across its days, and begins the next with nothing", () => {
+	it("counts an earlier day of the month for the month", () => {
 		const month = { key: "account", period: "month" } as const;
-		const budgets = new Budgets("2026-11-29");
+		const budgets = new Budgets("2026-11-30");
 		budgets.book("2026-11-29", ["account"], { spent: 5, reserved: 7 });
-		budgets.turnTo("2026-11-30");
 		expect(budgets.balance(month)).toEqual({ spent: 5, reserved: 7 });
-		budgets.book("2026-11-29", ["account"], { spent: 6, reserved: -7 });
+		budgets.book("2026-11-30", ["account"], { spent: 6, reserved: -7 });
 		expect(budgets.balance(month)).toEqual({ spent: 11, reserved: 0 });
-		budgets.turnTo("2026-12-01");
-		expect(budgets.balance(month)).toEqual({ spent: 0, reserved: 0 });
+	});
+
+	it("ignores an amount of an earlier month", () => {
+		const budgets = new Budgets("2026-12-01");
 		budgets.book("2026-11-30", ["account"], { spent: 3, reserved: 0 });
-		expect(budgets.balance(month)).toEqual({ spent: 0, reserved: 0 });
+		expect(budgets.balance({ key: "account", period: "month" })).toEqual({ spent: 0, reserved: 0 });
 	});
 });
 
@@ -133,9 +133,9 @@ describe("describeRefusal", () => {
 		describeRefusal({
 			kind: "refused",
 			budget: { key, microNeurons: 10_000_000, failure: "budgetExceeded", ...(period && { period }) },
-			room: 3_250_000,
+			remaining: 3_250_000,
 			held,
-			needed: 12_500_000,
+			cost: 12_500_000,
 		});
 
 	it("names the budget", () => {

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { admission, NOON, onBench, settlement, worth } from "../ask.ts";
+import { admission, fixedCost, NOON, onBench, settlement } from "../ask.ts";
 
 const MONTH = 30 * 86_400_000;
 const RATES = [{ key: "task:Text Generation", perMinute: 1 }];
@@ -9,19 +9,19 @@ for (const restarts of [false, true])
 	it(`an account whose clock ran ahead for a month works again when the clock is right${restarts ? ", after a restart" : ""}`, () =>
 		onBench((bench) => {
 			const log = vi.spyOn(console, "error").mockImplementation(() => {});
-			const before = admission({ worth: worth(40), budgets: BUDGETS });
+			const before = admission({ cost: fixedCost(40), budgets: BUDGETS });
 			expect(bench.ledger.admit(before).ok).toBe(true);
 			bench.ledger.settle([settlement(before.ticket, { microNeurons: 40 })]);
 			bench.time = NOON + MONTH;
-			const ahead = admission({ rates: RATES, worth: worth(100), budgets: BUDGETS });
+			const ahead = admission({ rates: RATES, cost: fixedCost(100), budgets: BUDGETS });
 			expect(bench.ledger.admit(ahead).ok).toBe(true);
 			bench.time = NOON + 1_000;
 			if (restarts) bench.restart();
 			// The day has 60 of 100 left, and the minute no other request.
 			expect(
-				bench.ledger.admit(admission({ rates: RATES, worth: worth(61), budgets: BUDGETS })),
+				bench.ledger.admit(admission({ rates: RATES, cost: fixedCost(61), budgets: BUDGETS })),
 			).toMatchObject({ ok: false });
-			expect(bench.ledger.admit(admission({ rates: RATES, worth: worth(60), budgets: BUDGETS })).ok).toBe(
+			expect(bench.ledger.admit(admission({ rates: RATES, cost: fixedCost(60), budgets: BUDGETS })).ok).toBe(
 				true,
 			);
 			expect(bench.ledger.admit(admission({ rates: RATES }))).toEqual({

@@ -1,6 +1,6 @@
 /**
- * The ledger against the plainest account that could be kept: a list of requests, searched anew for every answer.
- * Whatever happens in whatever order, restarts and clocks that go back among it, both say the same.
+ * The ledger against a simple model: a list of requests that is searched for every answer. Both agree after any sequence of
+ * operations, with restarts and clocks that go back.
  */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it, vi } from "vitest";
@@ -15,7 +15,7 @@ const MODEL_BUDGET = 900;
 const MODEL_RATE = 3;
 const TASK_RATE = 5;
 
-interface Entry {
+interface ModelRequest {
 	ticket: string;
 	at: number;
 	model: string;
@@ -23,17 +23,17 @@ interface Entry {
 	reserved: number;
 	holdMs: number;
 	expiresAt: number;
-	/** In the rate windows. One that was admitted while the clock was ahead is not, until they are rebuilt. */
+	/** In the rate windows. A request that was admitted while the clock was ahead is not, after they are rebuilt. */
 	counted: boolean;
 	outcome?: Outcome;
 	settledAt?: number;
-	fact: number;
+	microNeurons: number;
 }
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 class Model {
-	readonly entries: Entry[] = [];
+	readonly requests: ModelRequest[] = [];
 	clock = NOON;
 	latest = NOON;
 
@@ -47,82 +47,82 @@ class Model {
 		return this.latest;
 	}
 
-	/** What is kept in memory, from what is written. */
+	/** Rebuilds the state in memory from the written state. */
 	#rebuild(): void {
 		const now = this.latest;
 		this.day = dayOf(now);
-		for (const entry of this.entries) {
-			entry.counted = entry.at > now - 60_000 && entry.at <= now;
-			entry.expiresAt = Math.min(entry.at, now) + entry.holdMs;
+		for (const request of this.requests) {
+			request.counted = request.at > now - 60_000 && request.at <= now;
+			request.expiresAt = Math.min(request.at, now) + request.holdMs;
 		}
 	}
 
-	/** Only what is written survives. */
+	/** Only written state survives. */
 	restart(): void {
-		this.latest = Math.max(0, ...this.entries.flatMap(({ at, settledAt = 0 }) => [at, settledAt]));
+		this.latest = Math.max(0, ...this.requests.flatMap(({ at, settledAt = 0 }) => [at, settledAt]));
 		this.day = "";
 	}
 
-	today(of: (entry: Entry) => boolean): { spent: number; reserved: number } {
-		const entries = this.entries.filter((entry) => dayOf(entry.at) === dayOf(this.now) && of(entry));
+	today(of: (request: ModelRequest) => boolean): { spent: number; reserved: number } {
+		const requests = this.requests.filter((request) => dayOf(request.at) === dayOf(this.now) && of(request));
 		const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0);
 		return {
-			spent: sum(entries.filter(({ outcome }) => outcome).map(({ fact }) => fact)),
-			reserved: sum(entries.filter(({ outcome }) => !outcome).map(({ reserved }) => reserved)),
+			spent: sum(requests.filter(({ outcome }) => outcome).map(({ microNeurons }) => microNeurons)),
+			reserved: sum(requests.filter(({ outcome }) => !outcome).map(({ reserved }) => reserved)),
 		};
 	}
 
-	lastMinute(of: (entry: Entry) => boolean): number {
+	lastMinute(of: (request: ModelRequest) => boolean): number {
 		const { now } = this;
-		return this.entries.filter((entry) => entry.counted && entry.at > now - 60_000 && of(entry)).length;
+		return this.requests.filter((request) => request.counted && request.at > now - 60_000 && of(request))
+			.length;
 	}
 
-	/** What may be answered, found by trying every number of tokens. */
-	admit(asked: Admission, token: string): Admitted["ok"] {
-		const { model, worth } = asked;
-		const ofModel = (entry: Entry): boolean => entry.model === model;
-		const ofToken = (entry: Entry): boolean => entry.token === token;
+	/** Finds the output to grant by trying every number of tokens. */
+	admit({ cost, holdMs, model, ticket }: Admission, token: string): Admitted["ok"] {
+		const ofModel = (request: ModelRequest): boolean => request.model === model;
+		const ofToken = (request: ModelRequest): boolean => request.token === token;
 		if (model === MODELS[0] && this.lastMinute(ofModel) >= MODEL_RATE) return false;
-		if (model !== MODELS[0] && this.lastMinute((entry) => !(entry.model === MODELS[0])) >= TASK_RATE)
+		if (model !== MODELS[0] && this.lastMinute((request) => request.model !== MODELS[0]) >= TASK_RATE)
 			return false;
 		if (token && this.lastMinute(ofToken) >= 4) return false;
-		const rooms = [this.#room(() => true, ACCOUNT_BUDGET)];
-		if (model === MODELS[0]) rooms.push(this.#room(ofModel, MODEL_BUDGET));
-		if (token) rooms.push(this.#room(ofToken, 700));
-		const room = Math.min(...rooms);
-		let tokens = worth.outputTokens;
-		const cost = (): number => worth.fixedMicroNeurons + worth.microNeuronsPerOutputToken * tokens;
-		while (worth.open && tokens > 1 && cost() > room) tokens--;
-		if (cost() > room) return false;
-		this.entries.push({
-			ticket: asked.ticket,
+		const remaining = [this.#remaining(() => true, ACCOUNT_BUDGET)];
+		if (model === MODELS[0]) remaining.push(this.#remaining(ofModel, MODEL_BUDGET));
+		if (token) remaining.push(this.#remaining(ofToken, 700));
+		const least = Math.min(...remaining);
+		let tokens = cost.outputTokens;
+		const reserved = (): number => cost.fixedMicroNeurons + cost.microNeuronsPerOutputToken * tokens;
+		while (cost.outputUnbounded && tokens > 1 && reserved() > least) tokens--;
+		if (reserved() > least) return false;
+		this.requests.push({
+			ticket,
 			at: this.now,
 			model,
 			token,
-			reserved: cost(),
-			holdMs: asked.holdMs,
-			expiresAt: this.now + asked.holdMs,
+			reserved: reserved(),
+			holdMs,
+			expiresAt: this.now + holdMs,
 			counted: true,
-			fact: 0,
+			microNeurons: 0,
 		});
 		return true;
 	}
 
 	settle({ ticket, outcome, microNeurons }: Settlement): void {
-		const entry = this.entries.find((other) => other.ticket === ticket);
-		if (!entry || entry.outcome) return;
-		entry.outcome = outcome;
-		entry.settledAt = this.now;
-		entry.fact = outcome === "failed" ? 0 : microNeurons;
+		const request = this.requests.find((other) => other.ticket === ticket);
+		if (!request || request.outcome) return;
+		request.outcome = outcome;
+		request.settledAt = this.now;
+		request.microNeurons = outcome === "failed" ? 0 : microNeurons;
 	}
 
 	expire(): void {
-		for (const entry of this.entries)
-			if (!entry.outcome && entry.expiresAt <= this.now)
-				Object.assign(entry, { outcome: "expired", settledAt: this.now, fact: entry.reserved });
+		for (const request of this.requests)
+			if (!request.outcome && request.expiresAt <= this.now)
+				Object.assign(request, { outcome: "expired", settledAt: this.now, microNeurons: request.reserved });
 	}
 
-	#room(of: (entry: Entry) => boolean, budget: number): number {
+	#remaining(of: (request: ModelRequest) => boolean, budget: number): number {
 		const { spent, reserved } = this.today(of);
 		return budget - spent - reserved;
 	}
@@ -138,7 +138,7 @@ const step = fc.oneof(
 			fixed: fc.nat({ max: 250 }),
 			perToken: fc.integer({ min: 1, max: 20 }),
 			tokens: fc.nat({ max: 30 }),
-			open: fc.boolean(),
+			outputUnbounded: fc.boolean(),
 			holdMs: fc.constantFrom(1_000, 60_000, 3_600_000),
 		}),
 	},
@@ -146,8 +146,8 @@ const step = fc.oneof(
 		weight: 4,
 		arbitrary: fc.record({
 			kind: fc.constant("settle" as const),
-			// Which of the requests so far, and which share of its reservation it used.
-			which: fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat({ max: 100 })), {
+			// The positions of requests, and the share of its reservation that each used.
+			uses: fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat({ max: 100 })), {
 				maxLength: 5,
 			}),
 			outcome: fc.constantFrom<Outcome>("ok", "failed", "cut", "left"),
@@ -168,7 +168,7 @@ const step = fc.oneof(
 	{ weight: 2, arbitrary: fc.constant({ kind: "restart" as const }) },
 );
 
-describe("the ledger and its model", () => {
+describe("Ledger", () => {
 	// Each correction of the clock is logged.
 	beforeAll(() => {
 		const log = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -176,7 +176,7 @@ describe("the ledger and its model", () => {
 	});
 
 	it(
-		"agree after any operations",
+		"agrees with the model after any operations",
 		() =>
 			onBench(({ storage }) => {
 				fc.assert(
@@ -191,24 +191,24 @@ describe("the ledger and its model", () => {
 								case "admit": {
 									const id = MODELS[step.model] ?? "";
 									const bearer = TOKENS[step.token];
-									const asked = ask(id, `ticket-${++tickets}`, step);
-									const { would } = ledger.standing({ ...asked, asked }, bearer);
-									const admitted = ledger.admit(asked, bearer);
-									expect(would).toEqual(admitted);
-									expect(admitted.ok).toBe(model.admit(asked, bearer?.id ?? ""));
+									const admission = admissionFor(id, `ticket-${++tickets}`, step);
+									const { answer } = ledger.standing({ ...admission, request: admission }, bearer);
+									const admitted = ledger.admit(admission, bearer);
+									expect(answer).toEqual(admitted);
+									expect(admitted.ok).toBe(model.admit(admission, bearer?.id ?? ""));
 									if (admitted.ok) {
-										const { reserved } = model.entries.at(-1) ?? {};
+										const { reserved } = model.requests.at(-1) ?? {};
 										const { fixed, perToken, tokens } = step;
 										expect(fixed + perToken * (admitted.outputTokens ?? tokens)).toBe(reserved);
 									}
 									break;
 								}
 								case "settle": {
-									const batch = step.which.flatMap(([place, share]) => {
-										const entry = model.entries[Math.floor(place * (model.entries.length - 1))];
-										if (!entry) return [];
-										const microNeurons = Math.floor((entry.reserved * share) / 100);
-										return [settlement(entry.ticket, { outcome: step.outcome, microNeurons })];
+									const batch = step.uses.flatMap(([place, share]) => {
+										const request = model.requests[Math.floor(place * (model.requests.length - 1))];
+										if (!request) return [];
+										const microNeurons = Math.floor((request.reserved * share) / 100);
+										return [settlement(request.ticket, { outcome: step.outcome, microNeurons })];
 									});
 									ledger.settle(batch);
 									for (const one of batch) model.settle(one);
@@ -230,7 +230,7 @@ describe("the ledger and its model", () => {
 							}
 							expectSame(ledger, model);
 						}
-						// Whatever the last operation was.
+						// After any last operation.
 						model.restart();
 						expectSame(open(), model);
 					}),
@@ -241,16 +241,16 @@ describe("the ledger and its model", () => {
 	);
 });
 
-function ask(
+function admissionFor(
 	model: string,
 	ticket: string,
 	{
 		fixed,
 		perToken,
 		tokens,
-		open,
+		outputUnbounded,
 		holdMs,
-	}: { fixed: number; perToken: number; tokens: number; open: boolean; holdMs: number },
+	}: { fixed: number; perToken: number; tokens: number; outputUnbounded: boolean; holdMs: number },
 ): Admission {
 	const first = model === MODELS[0];
 	return {
@@ -258,7 +258,7 @@ function ask(
 		credential: { kind: "operator" },
 		model,
 		task: TASK,
-		// As the pipeline has it: a model's own rate stands instead of its task's.
+		// As in the pipeline: a model's own rate replaces its task's.
 		rates: [
 			first
 				? { key: `model:${model}`, perMinute: MODEL_RATE }
@@ -270,13 +270,24 @@ function ask(
 				? [{ key: `model:${model}`, microNeurons: MODEL_BUDGET, failure: "budgetExceeded" as const }]
 				: []),
 		],
-		worth: { fixedMicroNeurons: fixed, microNeuronsPerOutputToken: perToken, outputTokens: tokens, open },
+		cost: {
+			fixedMicroNeurons: fixed,
+			microNeuronsPerOutputToken: perToken,
+			outputTokens: tokens,
+			outputUnbounded,
+		},
 		holdMs,
 	};
 }
 
 const stateOf = (ledger: Ledger) => {
-	const query = ask(MODELS[0] ?? "", "", { fixed: 0, perToken: 0, tokens: 0, open: false, holdMs: 0 });
+	const query = admissionFor(MODELS[0] ?? "", "", {
+		fixed: 0,
+		perToken: 0,
+		tokens: 0,
+		outputUnbounded: false,
+		holdMs: 0,
+	});
 	return ledger.standing(
 		{ ...query, rates: [...query.rates, { key: `task:${TASK}`, perMinute: TASK_RATE }] },
 		TOKENS[1],
@@ -286,11 +297,11 @@ const stateOf = (ledger: Ledger) => {
 function expectSame(ledger: Ledger, model: Model): void {
 	const { day, open, budgets, rates } = stateOf(ledger);
 	expect(day).toBe(dayOf(model.now));
-	expect(open).toBe(model.entries.filter(({ outcome }) => !outcome).length);
+	expect(open).toBe(model.requests.filter(({ outcome }) => !outcome).length);
 	const expected = [
 		model.today(() => true),
-		model.today((entry) => entry.model === MODELS[0]),
-		model.today((entry) => entry.token === "t1"),
+		model.today((request) => request.model === MODELS[0]),
+		model.today((request) => request.token === "t1"),
 	];
 	expect(
 		budgets.map(({ spentMicroNeurons: spent, reservedMicroNeurons: reserved }) => ({ spent, reserved })),
@@ -298,18 +309,20 @@ function expectSame(ledger: Ledger, model: Model): void {
 	for (const { microNeurons, spentMicroNeurons, reservedMicroNeurons } of budgets)
 		expect(spentMicroNeurons + reservedMicroNeurons).toBeLessThanOrEqual(microNeurons);
 	expect(rates.map(({ used }) => used)).toEqual([
-		model.lastMinute((entry) => entry.model === MODELS[0]),
-		model.lastMinute((entry) => entry.model !== MODELS[0]),
-		model.lastMinute((entry) => entry.token === "t1"),
+		model.lastMinute((request) => request.model === MODELS[0]),
+		model.lastMinute((request) => request.model !== MODELS[0]),
+		model.lastMinute((request) => request.token === "t1"),
 	]);
 	const { requests } = ledger.requests({ limit: 100 });
 	expect(requests.map(({ ticket, outcome, microNeurons }) => [ticket, outcome, microNeurons])).toEqual(
-		model.entries.map(({ ticket, outcome = "open", fact }) => [ticket, outcome, fact]).reverse(),
+		model.requests
+			.map(({ ticket, outcome = "open", microNeurons }) => [ticket, outcome, microNeurons])
+			.reverse(),
 	);
-	const settled = model.entries.filter(({ outcome }) => outcome);
+	const settled = model.requests.filter(({ outcome }) => outcome);
 	expect(ledger.usage({ by: [] }).total).toMatchObject({
 		requests: settled.length,
 		failed: settled.filter(({ outcome }) => outcome === "failed").length,
-		microNeurons: settled.reduce((sum, { fact }) => sum + fact, 0),
+		microNeurons: settled.reduce((sum, { microNeurons }) => sum + microNeurons, 0),
 	});
 }

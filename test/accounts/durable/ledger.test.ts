@@ -3,6 +3,7 @@ import type { Admitted, Budget } from "../../../src/accounts/admission.ts";
 import {
 	admission,
 	type Bench,
+	fixedCost,
 	MIDNIGHT,
 	MODEL,
 	NOON,
@@ -10,19 +11,18 @@ import {
 	SECOND,
 	settlement,
 	TASK,
-	worth,
 } from "../ask.ts";
 
 const FREE: Budget = { key: "account", microNeurons: 1_000, failure: "freeAllocationUsed" };
 const OPERATOR = { kind: "operator" } as const;
 
-/** Lets a request in that is worth so much, and returns its ticket. */
+/** Admits a request of this cost, and returns its ticket. */
 function reserve(
 	{ ledger }: Bench,
 	microNeurons: number,
 	fields: Parameters<typeof admission>[0] = {},
 ): string {
-	const asked = admission({ worth: worth(microNeurons), budgets: [FREE], ...fields });
+	const asked = admission({ cost: fixedCost(microNeurons), budgets: [FREE], ...fields });
 	expect(ledger.admit(asked)).toEqual({ ok: true });
 	return asked.ticket;
 }
@@ -101,7 +101,7 @@ describe("budgets", () => {
 		onBench((bench) => {
 			const ticket = reserve(bench, 700);
 			bench.time = MIDNIGHT - 90_500;
-			const asked = admission({ worth: worth(301), budgets: [FREE] });
+			const asked = admission({ cost: fixedCost(301), budgets: [FREE] });
 			// Whoever is under way may leave room, and nobody knows when.
 			expect(bench.ledger.admit(asked)).toEqual({ ok: false, failure: "freeAllocationUsed" });
 			bench.ledger.settle([settlement(ticket, { microNeurons: 700 })]);
@@ -121,7 +121,7 @@ describe("budgets", () => {
 			const ticket = reserve(bench, 1);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1 })]);
 			bench.time = MIDNIGHT - 10_000;
-			expect(bench.ledger.admit(admission({ worth: worth(1_000), budgets: [FREE] }))).toEqual({
+			expect(bench.ledger.admit(admission({ cost: fixedCost(1_000), budgets: [FREE] }))).toEqual({
 				ok: false,
 				failure: "freeAllocationUsed",
 				retryAfter: 10,
@@ -136,7 +136,7 @@ describe("budgets", () => {
 			bench.time = MIDNIGHT - 10_000;
 			const refusal = { ok: false, failure: "freeAllocationUsed" };
 			const ask = (microNeurons: number) =>
-				bench.ledger.admit(admission({ worth: worth(microNeurons), budgets: [FREE] }));
+				bench.ledger.admit(admission({ cost: fixedCost(microNeurons), budgets: [FREE] }));
 			expect(ask(600)).toEqual(refusal);
 			expect(ask(601)).toEqual({ ...refusal, retryAfter: 10 });
 		}));
@@ -146,7 +146,7 @@ describe("budgets", () => {
 			const budgets: Budget[] = [
 				{ key: `model:${MODEL}`, microNeurons: 2_000_000, failure: "budgetExceeded" },
 			];
-			expect(ledger.admit(admission({ worth: worth(2_500_000), budgets }))).toEqual({
+			expect(ledger.admit(admission({ cost: fixedCost(2_500_000), budgets }))).toEqual({
 				ok: false,
 				failure: "budgetExceeded",
 				description: `This request may cost 2.5 neurons; the daily budget of model ${MODEL} is 2, of which 2 are left`,
@@ -156,14 +156,17 @@ describe("budgets", () => {
 	it("are a token's own too", () =>
 		onBench(({ ledger }) => {
 			const bearer = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
-			expect(ledger.admit(admission({ worth: worth(900_000) }), bearer)).toEqual({ ok: true, limited: true });
-			expect(ledger.admit(admission({ worth: worth(200_000) }), bearer)).toEqual({
+			expect(ledger.admit(admission({ cost: fixedCost(900_000) }), bearer)).toEqual({
+				ok: true,
+				limited: true,
+			});
+			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), bearer)).toEqual({
 				ok: false,
 				failure: "budgetExceeded",
 				description:
 					"This request may cost 0.2 neurons; the daily budget of this token is 1, of which 0.1 are left and 0.9 are held by requests under way",
 			});
-			expect(ledger.admit(admission({ worth: worth(200_000) }), { ...bearer, id: "b" }).ok).toBe(true);
+			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), { ...bearer, id: "b" }).ok).toBe(true);
 		}));
 
 	it("of a token's own has no room for what has no price", () =>
@@ -191,7 +194,7 @@ describe("budgets", () => {
 			const rates = [{ key: "task:x", perMinute: 1 }];
 			const ticket = reserve(bench, 1_000, { rates });
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
-			const asked = admission({ rates, budgets: [FREE], worth: worth(1) });
+			const asked = admission({ rates, budgets: [FREE], cost: fixedCost(1) });
 			expect(bench.ledger.admit(asked)).toMatchObject({
 				failure: "freeAllocationUsed",
 				retryAfter: 12 * 3600,
@@ -208,18 +211,23 @@ describe("budgets", () => {
 			expect(account(bench)).toMatchObject({ spent: 1_200, reserved: 0 });
 			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ overruns: 1, microNeurons: 1_200 });
 			const standing = bench.ledger.standing({ credential: OPERATOR, rates: [], budgets: [FREE] });
-			expect(standing.budgets[0]?.roomMicroNeurons).toBe(0);
+			expect(standing.budgets[0]?.remainingMicroNeurons).toBe(0);
 		}));
 
 	it("tell a bounded request how much output it may have", () =>
 		onBench(({ ledger }) => {
-			const open = { fixedMicroNeurons: 100, microNeuronsPerOutputToken: 10, outputTokens: 500, open: true };
-			expect(ledger.admit(admission({ worth: open, budgets: [FREE] }))).toEqual({
+			const open = {
+				fixedMicroNeurons: 100,
+				microNeuronsPerOutputToken: 10,
+				outputTokens: 500,
+				outputUnbounded: true,
+			};
+			expect(ledger.admit(admission({ cost: open, budgets: [FREE] }))).toEqual({
 				ok: true,
 				outputTokens: 90,
 			});
-			expect(ledger.admit(admission({ worth: open, budgets: [FREE] })).ok).toBe(false);
-			expect(ledger.admit(admission({ worth: open }))).toEqual({ ok: true });
+			expect(ledger.admit(admission({ cost: open, budgets: [FREE] })).ok).toBe(false);
+			expect(ledger.admit(admission({ cost: open }))).toEqual({ ok: true });
 		}));
 });
 
@@ -271,7 +279,7 @@ describe("a monthly budget", () => {
 	const MONTH: Budget = { key: "account", period: "month", microNeurons: 1_000, failure: "budgetExceeded" };
 	const month = ({ ledger }: Bench) => {
 		const [budget] = ledger.standing({ credential: OPERATOR, rates: [], budgets: [MONTH] }).budgets;
-		return [budget?.spentMicroNeurons, budget?.reservedMicroNeurons, budget?.roomMicroNeurons];
+		return [budget?.spentMicroNeurons, budget?.reservedMicroNeurons, budget?.remainingMicroNeurons];
 	};
 	const DAY_SECONDS = 24 * 3600;
 
@@ -283,7 +291,7 @@ describe("a monthly budget", () => {
 			bench.restart();
 			expect(month(bench)).toEqual([600, 300, 100]);
 			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 300 });
-			const asked = () => admission({ worth: worth(401), budgets: [FREE, MONTH] });
+			const asked = () => admission({ cost: fixedCost(401), budgets: [FREE, MONTH] });
 			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, failure: "budgetExceeded" });
 			bench.ledger.expire();
 			bench.time = Date.UTC(2026, 10, 30, 23, 59, 59);
@@ -299,7 +307,7 @@ describe("a monthly budget", () => {
 		onBench((bench) => {
 			const bearer = { id: "a", limits: { dailyMicroNeurons: 900, monthlyMicroNeurons: 1_000 } };
 			const ask = (neurons: number, id = "a") =>
-				bench.ledger.admit(admission({ worth: worth(neurons) }), { ...bearer, id });
+				bench.ledger.admit(admission({ cost: fixedCost(neurons) }), { ...bearer, id });
 			expect(ask(600)).toEqual({ ok: true, limited: true });
 			bench.ledger.expire();
 			bench.time = MIDNIGHT + 1_000;
@@ -319,7 +327,7 @@ describe("a monthly budget", () => {
 		onBench((bench) => {
 			bench.ledger.settle([settlement(reserve(bench, 1_000), { microNeurons: 1_000 })]);
 			bench.time = MIDNIGHT;
-			const refused = bench.ledger.admit(admission({ worth: worth(1), budgets: [FREE, MONTH] }));
+			const refused = bench.ledger.admit(admission({ cost: fixedCost(1), budgets: [FREE, MONTH] }));
 			expect(refused).toMatchObject({ ok: false, retryAfter: 9 * DAY_SECONDS });
 		}));
 });
@@ -344,7 +352,7 @@ describe("a clock that goes back", () => {
 			const ticket = reserve(bench, 1_000);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
 			bench.time = MIDNIGHT - 1;
-			const asked = admission({ worth: worth(1), budgets: [FREE] });
+			const asked = admission({ cost: fixedCost(1), budgets: [FREE] });
 			expect(bench.ledger.admit(asked)).toMatchObject({ ok: false, retryAfter: 24 * 3600 + 1 });
 			bench.restart();
 			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 1_000, reserved: 0 });
@@ -457,7 +465,7 @@ describe("admission", () => {
 	it("of an open ticket is a mistake, and holds nothing twice", () =>
 		onBench((bench) => {
 			const ticket = reserve(bench, 10);
-			expect(() => bench.ledger.admit(admission({ ticket, worth: worth(10) }))).toThrow(ticket);
+			expect(() => bench.ledger.admit(admission({ ticket, cost: fixedCost(10) }))).toThrow(ticket);
 			expect(account(bench)).toMatchObject({ reserved: 10 });
 		}));
 });

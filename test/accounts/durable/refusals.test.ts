@@ -2,10 +2,10 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { describe, expect, it, vi } from "vitest";
 import type { Budget } from "../../../src/accounts/admission.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
-import { admission, MIDNIGHT, newAccount, onBench, stubOf, TASK, worth } from "../ask.ts";
+import { admission, fixedCost, MIDNIGHT, newAccount, onBench, stubOf, TASK } from "../ask.ts";
 
 const NONE: Budget = { key: "account", microNeurons: 0, failure: "freeAllocationUsed" };
-const refused = () => admission({ budgets: [NONE], worth: worth(1) });
+const refused = () => admission({ budgets: [NONE], cost: fixedCost(1) });
 
 describe("refusals", () => {
 	it("are counted by day, code, task and token", () =>
@@ -19,7 +19,7 @@ describe("refusals", () => {
 				{ admission: admission(), bearer: token },
 			]);
 			ledger.admit(admission({ unpriced: true }), token);
-			ledger.admit(admission({ worth: worth(11), task: "Text Embeddings" }), token);
+			ledger.admit(admission({ cost: fixedCost(11), task: "Text Embeddings" }), token);
 			bench.time = MIDNIGHT;
 			ledger.admit(admission({ rates: [{ key: "model:m", perMinute: 0 }] }));
 			const [first, second] = ["2026-11-21", "2026-11-22"];
@@ -59,9 +59,9 @@ describe("refusals", () => {
 
 	it("are not what explain asks about", () =>
 		onBench(({ ledger }) => {
-			const { model, worth, budgets, rates, credential } = refused();
-			const { would } = ledger.standing({ credential, budgets, rates, asked: { model, worth } });
-			expect(would).toMatchObject({ ok: false });
+			const { model, cost, budgets, rates, credential } = refused();
+			const { answer } = ledger.standing({ credential, budgets, rates, request: { model, cost } });
+			expect(answer).toMatchObject({ ok: false });
 			expect(ledger.refusals.isPending).toBe(false);
 		}));
 

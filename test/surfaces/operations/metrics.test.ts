@@ -7,7 +7,7 @@ import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { type AccountFacts, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
-import { admission, settlement, stubOf, worth } from "../../accounts/ask.ts";
+import { admission, fixedCost, settlement, stubOf } from "../../accounts/ask.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
 const METRICS = "http://gateway/metrics";
@@ -88,7 +88,7 @@ const STANDING: LimitStatus = {
 			failure: "freeAllocationUsed",
 			spentMicroNeurons: 1_500_001,
 			reservedMicroNeurons: 250_000,
-			roomMicroNeurons: 0,
+			remainingMicroNeurons: 0,
 		},
 	],
 	rates: [],
@@ -225,9 +225,9 @@ describe("GET /metrics", () => {
 			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { plan: "free", daily_neurons: 100 } },
 		});
 		const stub = stubOf(account);
-		await stub.admit(admission({ ticket: "one", model: LLAMA, worth: worth(2_000_000) }), []);
+		await stub.admit(admission({ ticket: "one", model: LLAMA, cost: fixedCost(2_000_000) }), []);
 		await stub.settle([settlement("one", { microNeurons: 1_500_000, inputTokens: 3 })]);
-		await stub.admit(admission({ ticket: "two", model: LLAMA, worth: worth(500_000) }), []);
+		await stub.admit(admission({ ticket: "two", model: LLAMA, cost: fixedCost(500_000) }), []);
 		const response = await ask(METRICS, await give(["Workers AI Metadata Read"]));
 		expect(response.status).toBe(200);
 		expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
