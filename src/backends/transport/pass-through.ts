@@ -1,7 +1,7 @@
 /**
  * An upstream's stream of OpenAI chunks that goes to the caller as it is: the runtime moves its bytes, and no JavaScript
  * runs for a chunk. A second branch of it is looked at now and then, all that has gathered at once: for the meter, for
- * the end, and for an upstream that falls silent. docs/routing.md, "Streams as they are".
+ * the end, and for an upstream that falls silent. docs/routing.md, "Passthrough".
  *
  * The first event is looked at before anything is passed on. What comes later is with the caller before it is looked
  * at: an event that is cut or malformed cannot be taken back.
