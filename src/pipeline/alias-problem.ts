@@ -10,7 +10,7 @@ const ALIAS = /^[^\s*?#]{1,256}$/;
 export interface AliasWorld {
 	catalog: Catalog;
 	routing: Pick<Routing, "find">;
-	/** Names that are aliases already. */
+	/** Whether an alias of this name exists. */
 	isAlias(name: string): boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The model that a caller names: by its id, or by an alias. The configuration's aliases of the account come first, then
- * those for all accounts, then those that the account has set by the API.
+ * Resolves model names. A name is an id or an alias. In order of precedence: the configuration's aliases of the account, the
+ * configuration's aliases for all accounts, and the aliases that the account has set by the API.
  */
 import type { Caller } from "./request.ts";
 import type { Services } from "./services.ts";
@@ -12,11 +12,11 @@ export interface KnownAlias {
 	alias: string;
 	model: string;
 	source: "configuration" | "account";
-	/** Epoch milliseconds, of one that was set by the API. */
+	/** Epoch milliseconds. Only for an alias that was set by the API. */
 	modifiedOn?: number;
 }
 
-/** The id that a name stands for: the name itself where it is no alias. Asks the account only for unknown names. */
+/** The model id of a name; the name itself if it is not an alias. Calls the account only for unknown names. */
 export async function modelOf(name: string, caller: AliasCaller, services: AliasServices): Promise<string> {
 	const { aliases, catalog, ledgers } = services;
 	if (catalog.find(name)) return name;
@@ -26,7 +26,7 @@ export async function modelOf(name: string, caller: AliasCaller, services: Alias
 	return rows.find(({ alias }) => alias === name)?.model ?? name;
 }
 
-/** All aliases that hold for an account, by name. */
+/** All aliases of an account, sorted by name. */
 export async function aliasesOf(
 	caller: AliasCaller,
 	{ aliases, ledgers }: AliasServices,

@@ -1,40 +1,40 @@
-/** The routes, and the plan that a route gives one request. */
+/** Routes, and the plan that a route makes for one request. */
 import type { Target } from "../backends/backend.ts";
 import type { CircuitState } from "../fleet/breaker.ts";
 import type { Price } from "../models/model.ts";
 
-/** Who may answer, in the order to ask them, and how hard to try. */
+/** The targets of a request in the order in which they are tried, and the limits of the tries. */
 export interface Plan {
 	targets: readonly [PlannedTarget, ...PlannedTarget[]];
-	/** Milliseconds for all calls of engines together. Absent: only each target's own time ends it. */
+	/** Milliseconds for all calls of engines together. Absent: only the timeouts of each target apply. */
 	totalMs?: number;
 	retries: Retries;
-	/** Milliseconds without the beginning of an answer, after which a second target is asked, too. */
+	/** Milliseconds after which a second target is called in parallel, if the first has not started to answer. */
 	hedgeMs?: number;
-	/** Streams that are asked for in the engines' own dialect are passed on as they are. */
+	/** A stream in the caller's dialect is passed through byte for byte. */
 	passthrough?: true;
 }
 
 export interface PlannedTarget extends Target {
 	continues?: Continuation;
-	/** `model` is a name of the caller's choice, which nobody here knows. */
+	/** The caller chose the name in `model`, and the catalogue does not know it. */
 	anyModel?: true;
 	/** State of its circuit breaker when the plan was made. */
 	circuit: CircuitState;
 }
 
 /**
- * How an engine is made to go on with an assistant message that has begun. `prefill`: the message comes last. `vllm`:
- * so, with `continue_final_message` and without the template's generation prompt, as vLLM and SGLang want it.
+ * How to make an engine continue an unfinished assistant message. `prefill`: send it as the last message. `vllm`: the same,
+ * with `continue_final_message` and without the template's generation prompt, as vLLM and SGLang require.
  */
 export type Continuation = "prefill" | "vllm";
 
 export interface Retries {
-	/** Calls of one target, the first included. */
+	/** Calls of one target, including the first. */
 	attempts: number;
-	/** Longest pause before the second call; it doubles with each further one. */
+	/** Longest pause before the second call. It doubles with each further call. */
 	baseMs: number;
-	/** Longest pause, an engine's `Retry-After` included. */
+	/** Longest pause, including an engine's `Retry-After`. */
 	maxMs: number;
 }
 
@@ -42,36 +42,36 @@ export interface Routing {
 	find(modelId: string): Routed | undefined;
 }
 
-/** What serves a model. */
+/** The targets that serve a model, and how. */
 export interface Routed {
 	targets: WeightedTarget[];
-	/** Whether a route names the model, exactly or by a pattern; otherwise the default backend serves it. */
+	/** A route matches the model, exactly or by a pattern. Otherwise the default backend serves it. */
 	named: boolean;
-	/** Whether a request may cost the operator something: a model without a price is then not free, its price is unknown. */
+	/** A request may cost the operator something, so a model without a price has an unknown price, not none. */
 	billed: boolean;
 	/**
-	 * Whether inputs are validated as Workers AI does. Setting `strict` of the route; true by default where every target
-	 * is the simulator or Workers AI itself. Lenient reading accepts what engines and published clients need, `null` for
-	 * "not set" above all.
+	 * Whether inputs are validated as Workers AI does: setting `strict` of the route; by default true if every target is the
+	 * simulator or Workers AI itself. Lenient validation accepts what engines and published clients need, for example `null` for
+	 * a field that is not set.
 	 */
 	strict: boolean;
 	settings?: RouteSettings;
 }
 
-/** Of one route. */
+/** Settings of one route. */
 export interface RouteSettings extends Partial<Omit<Plan, "targets">> {
-	/** Weights hold for sessions, not for requests. */
+	/** Weights distribute sessions, not requests. */
 	sticky?: "session";
 }
 
 export interface WeightedTarget extends Omit<Target, "url"> {
 	/** Replicas of one engine. */
 	urls: [string, ...string[]];
-	/** Of models that have no price of their own. */
+	/** For models without a price of their own. */
 	prices?: readonly Price[];
 	weight?: number;
 	continues?: Continuation;
-	/** `model` is whatever the caller named, by a route of many. */
+	/** The route matches many models, and `model` is the name that the caller sent. */
 	anyModel?: true;
 }
 

@@ -15,48 +15,47 @@ export interface InferenceRequest {
 	/** `cf-ai-req-id` of the reply. */
 	id: string;
 	caller: Caller;
-	/** As the caller named it. */
+	/** The name that the caller sent: an id or an alias. */
 	model: string;
-	/** The route's dialect for this model; most routes have the model's own. */
+	/** The dialect of the surface for this model. Most surfaces use the model's own. */
 	dialect(model: Model): Dialect;
-	/** The caller's inputs: JSON, or fields and one body. */
 	inputs: Inputs;
-	/** Fires when the caller has left. */
+	/** Fires when the caller disconnects. */
 	signal: AbortSignal;
 	/**
-	 * `x-session-affinity`, or what coding agents have instead, of this account: requests of one session go to one engine,
-	 * where its route or its replicas allow a choice.
+	 * Session key of this account: `x-session-affinity`, or the equivalent header of a coding agent. Requests of one session go
+	 * to the same engine, if the route or its replicas allow a choice.
 	 */
 	session?: string;
 	options?: RequestOptions;
 }
 
 export interface RequestOptions {
-	/** `x-ganglion-single-flight`: an identical request that is being answered may answer this one, too. */
+	/** `x-ganglion-single-flight`: identical requests under way may share one answer. */
 	singleFlight?: boolean;
-	/** No engine that is busy is waited for: 3040 at once. */
+	/** Fails with 3040 at once instead of waiting for a busy engine. */
 	rejectIfBusy?: boolean;
 }
 
 export interface Inputs {
 	fields: unknown;
-	/** A body that is not JSON, read whole; the dialect knows which input it is. */
+	/** A complete body that is not JSON. The dialect knows which input it is. */
 	body?: { bytes: Uint8Array<ArrayBuffer>; contentType: string };
-	/** Parameters of the address: options beside a body that is not JSON, for the dialects that read them. */
+	/** Query parameters: some dialects read options from them if the body is not JSON. */
 	query?: Record<string, string | string[]>;
 }
 
 export interface Reply {
 	model: Model;
 	served: Served;
-	/** `cf-ai-neurons`. Absent of streams and sockets, which tell it at their end. */
+	/** `cf-ai-neurons`. Absent for streams and sockets, whose cost is known at their end. */
 	neurons?: number;
-	/** `x-ganglion-dropped`: parts of the request that were left out. */
+	/** `x-ganglion-dropped`: parts of the request that no engine received. */
 	dropped?: readonly string[];
 	body: Rendered;
 }
 
-/** Who answered, and after how many calls of engines. Of a stream it is final when the stream has ended. */
+/** The engine that answered, and the number of calls. For a stream it is final when the stream has ended. */
 export interface Served {
 	/** Name in `BACKENDS`: `x-ganglion-backend`. */
 	backend: string;
@@ -64,14 +63,14 @@ export interface Served {
 	model: string;
 	/** `x-ganglion-attempts` */
 	attempts: number;
-	/** What engines did beside the answer: a hedge that lost, a stream that was cut and said again by another. */
+	/** Output of engines that is not part of the answer: the loser of a hedge, or an interrupted stream that another engine repeated. */
 	wasted: Wasted[];
-	/** The answer is another request's, who asked the same at the same time: these calls are that one's. */
+	/** The answer belongs to another, identical request, which pays for these calls. */
 	shared?: true;
 }
 
 export interface Wasted {
-	/** `hedge`: a second engine was asked to be sooner, which is paid. `cut`: it broke off, which is not. */
+	/** `hedge`: the loser of a hedge, which is charged. `cut`: an interrupted stream, which is not. */
 	why: "hedge" | "cut";
 	backend: string;
 	model: string;

@@ -16,7 +16,7 @@ import {
 	type WeightedTarget,
 } from "./plan.ts";
 import type { Services } from "./services.ts";
-import { drawAt, rankFor } from "./weighted-choice.ts";
+import { chooseAt, rankFor } from "./weighted-choice.ts";
 
 export interface RouteServices {
 	catalog: Pick<Services["catalog"], "find">;
@@ -37,7 +37,11 @@ export function route(
 	const isKnown = catalog.find(modelId) !== undefined;
 	const available: PlannedTarget[] = [];
 	const open: PlannedTarget[] = [];
-	for (const { urls, weight: _, anyModel, ...shared } of drawFirst(routed.targets, random, sticky && session))
+	for (const { urls, weight: _, anyModel, ...shared } of orderByWeight(
+		routed.targets,
+		random,
+		sticky && session,
+	))
 		for (const url of replicas(urls, random, session)) {
 			const target = { ...shared, url, ...(anyModel && !isKnown && { anyModel }) };
 			const circuit = health.circuit(target);
@@ -49,13 +53,13 @@ export function route(
 }
 
 /** Weighted targets share the first place by their weights. Targets without a weight are fallbacks, in order. */
-function drawFirst(targets: WeightedTarget[], random: () => number, session?: string): WeightedTarget[] {
+function orderByWeight(targets: WeightedTarget[], random: () => number, session?: string): WeightedTarget[] {
 	if (targets.length < 2) return targets;
 	const shares = targets.flatMap((target) => {
 		const { backend, model, weight } = target;
 		return weight === undefined ? [] : [{ name: `${backend} ${model}`, weight, target }];
 	});
-	const drawn = session === undefined ? drawAt(shares, random()) : rankFor(session, shares)[0];
+	const drawn = session === undefined ? chooseAt(shares, random()) : rankFor(session, shares)[0];
 	if (!drawn) return targets;
 	return [drawn.target, ...targets.filter((target) => target !== drawn.target)];
 }

@@ -1,7 +1,6 @@
 /**
- * The usage of a chat as the caller gets it: the one that is billed. A count beyond what the call can have used is
- * bounded, and where an engine counted nothing our own count is added: in a whole reply, or as the usage chunk that ends
- * every stream.
+ * Makes the usage of a chat's stream equal to the billed one. A count above what the call can have used is lowered. If the
+ * engine sends no counts, a usage chunk with our own count is added before the end.
  */
 import { parseJson } from "../core/json.ts";
 import { isCounted, usageOf } from "../core/usage.ts";
@@ -12,7 +11,7 @@ import type { Source } from "../streams/pulled-stream.ts";
 import { type EventPiece, isDone, type StreamEvent, textOf } from "../streams/sse.ts";
 import type { Progress, TaskCall } from "../tasks/task.ts";
 
-/** Cheaper than to parse each event. */
+/** Finds events with usage without parsing all of them. */
 const HAS_USAGE = /"usage"\s*:\s*\{/;
 
 interface Chunk {
@@ -75,7 +74,7 @@ export function withUsage(
 	return { pull: () => from.pull().then(pass), cancel: (reason) => from.cancel(reason) };
 }
 
-/** Whether the counts were numbers already. */
+/** Whether the counts are the numbers that the engine sent. */
 const isAsSent = (sent: unknown, usage: object): boolean =>
 	isChunk(sent) &&
 	Object.entries(usage).every(([name, value]) => (sent as Record<string, unknown>)[name] === value);

@@ -1,23 +1,23 @@
-/** Chance that is the same for one session: who comes first of some that share the work. Pure. */
+/** Weighted choice between targets: random, or stable for a session. Pure. */
 
 export interface Share {
-	/** Told apart by it; the same in every isolate. */
+	/** Unique, and the same in every isolate. */
 	name: string;
 	weight: number;
 }
 
-/** By weight. `at`: 0 to 1. */
-export function drawAt<Option extends Share>(options: readonly Option[], at: number): Option | undefined {
-	let left = at * options.reduce((sum, { weight }) => sum + weight, 0);
+/** Chooses one option by weight. `at`: a random number from 0 to 1. */
+export function chooseAt<Option extends Share>(options: readonly Option[], at: number): Option | undefined {
+	let remaining = at * options.reduce((sum, { weight }) => sum + weight, 0);
 	return options.find(({ weight }) => {
-		left -= weight;
-		return left < 0;
+		remaining -= weight;
+		return remaining < 0;
 	});
 }
 
 /**
- * All of them, the session's first. By weighted rendezvous: each has its share of the sessions, and where weights
- * change, or one is added or removed, only as many sessions move as must.
+ * Orders the options for a session by weighted rendezvous hashing: each option is first for its share of the sessions, and a
+ * change of weights or options moves as few sessions as possible.
  */
 export function rankFor<Option extends Share>(session: string, options: readonly Option[]): Option[] {
 	const score = ({ name, weight }: Share): number => -weight / Math.log(fraction(`${session}\n${name}`));
@@ -30,7 +30,7 @@ export function rankFor<Option extends Share>(session: string, options: readonly
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** Above 0, below 1: FNV-1a over UTF-16, with MurmurHash3's last mixing, without which like names have like hashes. */
+/** Above 0, below 1. FNV-1a over UTF-16, and the final mix of MurmurHash3, because FNV-1a alone gives similar names similar hashes. */
 function fraction(text: string): number {
 	let hash = FNV_OFFSET;
 	for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../src/fleet/breaker.ts";
 import type { Routed, RouteSettings, WeightedTarget } from "../../src/pipeline/plan.ts";
 import { type RouteServices, route } from "../../src/pipeline/route.ts";
-import { drawAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
+import { chooseAt, rankFor } from "../../src/pipeline/weighted-choice.ts";
 import { MODEL } from "../backends/upstream.ts";
 
 const target = (backend: string, more: Partial<WeightedTarget> = {}): WeightedTarget => ({
@@ -173,9 +173,9 @@ describe("rankFor", () => {
 	});
 });
 
-describe("drawAt", () => {
+describe("chooseAt", () => {
 	it("gives nothing of nothing, and the last at the very end", () => {
-		expect(drawAt([], 0.5)).toBeUndefined();
-		expect(drawAt([{ name: "a", weight: 1 }], 0.999)).toEqual({ name: "a", weight: 1 });
+		expect(chooseAt([], 0.5)).toBeUndefined();
+		expect(chooseAt([{ name: "a", weight: 1 }], 0.999)).toEqual({ name: "a", weight: 1 });
 	});
 });
