@@ -1,4 +1,4 @@
-/** Every entry point. A mistake in the configuration stops the start: nothing answers half-configured. */
+/** The entry points. A mistake in the configuration stops the start. */
 import { env } from "cloudflare:workers";
 import { createApp } from "./app.ts";
 import { capacityOf } from "./config/capacity.ts";
@@ -12,7 +12,7 @@ import { entrypoint } from "./surfaces/rpc/entrypoint.ts";
 const config = configure(env);
 const persistent = createPersistent(env, config);
 const { background } = persistent;
-/** Replaced as a whole by a reload. A request keeps what it began with. */
+/** A reload replaces this object. A request keeps the one with which it started. */
 let current = gateway(config);
 
 function gateway(config: Config) {

@@ -1,4 +1,4 @@
-/** `price` of a backend. Apart from prices.ts: backends are read before there are routes. */
+/** `price` of a backend. Separate from prices.ts, because backends are parsed before routes. */
 import * as z from "zod";
 import type { Price, PriceUnit } from "../models/model.ts";
 import { usdOf } from "./models.ts";
@@ -13,7 +13,7 @@ export const UNITS = {
 
 export const price = (unit: PriceUnit, neurons: number): Price => ({ unit, neurons, usd: usdOf(neurons) });
 
-/** `price` of a backend: neurons per million tokens, and per request. 0 says that it is free. */
+/** Neurons per million tokens, and per request. 0 means free. */
 export const BackendPrice = z
 	.strictObject({ input: neurons.optional(), output: neurons.optional(), request: neurons.optional() })
 	.refine((set) => Object.keys(set).length > 0, "expected input, output or request, found none of them")

@@ -8,15 +8,15 @@ import { type Env, headers, secret } from "./headers.ts";
 import { expectedName, kindOf, type Path, type Problems } from "./problems.ts";
 import { DEFAULT_TIMEOUTS, SetTimeouts } from "./timeouts.ts";
 
-/** A backend as its entry describes it: a target but for the model that it is asked for. */
+/** A backend from its configuration: a target without a model. */
 export type ConfiguredBackend = Omit<WeightedTarget, "model" | "weight">;
 
-/** Always there, by this name. */
+/** The name of the built-in simulator. */
 export const SIMULATOR = "simulator";
 
 const WholeTimeouts = SetTimeouts.transform((set) => ({ ...DEFAULT_TIMEOUTS, ...set }));
 
-/** The base address of an engine, without the slash at its end. What is wrong with one is told without showing it. */
+/** The base address of an engine, without a trailing slash. Error messages never contain the address. */
 const EngineUrl = z.string().transform((text, context) => {
 	const refuse = (found: string) => {
 		context.addIssue(`expected the http or https address of an engine, found ${found}`);
@@ -27,14 +27,14 @@ const EngineUrl = z.string().transform((text, context) => {
 	if (!/^https?:$/.test(url.protocol))
 		return refuse("an address that does not begin with http:// or https://");
 	if (url.username || url.password) return refuse("one with credentials (name a secret in key or headers)");
-	// Also an empty one, which `search` and `hash` do not show.
+	// An empty query or fragment too, which `search` and `hash` do not show.
 	if (/[?#]/.test(text)) return refuse(text.includes("?") ? "one with a query" : "one with a fragment");
 	return url.href.replace(/\/+$/, "");
 });
 
 const BackendName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** What an engine is configured with, beside `kind`. */
+/** Settings of an engine, besides `kind`. */
 const engineSettings = (env: Env) =>
 	z.strictObject({
 		url: EngineUrl.optional(),
@@ -47,7 +47,7 @@ const engineSettings = (env: Env) =>
 		price: BackendPrice.optional(),
 	});
 
-/** The name of an `Ai` binding of this Worker, to the binding. */
+/** Converts the name of an `Ai` binding of this Worker to the binding. */
 const aiBinding = (env: Env) =>
 	z.unknown().transform((name, context): AiBinding => {
 		const bound = typeof name === "string" ? env[name] : undefined;
@@ -57,11 +57,11 @@ const aiBinding = (env: Env) =>
 		return z.NEVER;
 	});
 
-/** The runtime's own class, or a service binding to another gateway's entrypoint. */
+/** An instance of the runtime's `Ai` class, or a service binding to another gateway's entrypoint. */
 const isAiBinding = (bound: unknown): bound is AiBinding =>
 	typeof bound === "object" && bound !== null && "run" in bound && typeof bound.run === "function";
 
-/** What speaks through a binding has no address, and no credentials of its own. */
+/** Settings of a backend behind a binding, which has no address and no credentials. */
 const boundSettings = (env: Env) =>
 	z.strictObject({
 		binding: aiBinding(env),
@@ -89,7 +89,7 @@ function boundBackend(
 	};
 }
 
-/** Every backend whose description is right, and the simulator. */
+/** Every valid backend, and the simulator. */
 export function readBackends(
 	entries: ReadonlyMap<string, unknown>,
 	env: Env,
@@ -129,7 +129,7 @@ function readBackend(
 
 	if (known === "workers-ai" && rest.binding !== undefined) return boundBackend(name, rest, env, problems);
 
-	// Also where the kind is not known: the rest is likelier to be meant for this one than for the simulator.
+	// Also for an unknown kind: the other settings are probably those of an engine.
 	const { url: hosted }: Partial<KindRow> = known ? KINDS[known] : {};
 	const both = rest.url !== undefined && rest.urls !== undefined;
 	if (both || (rest.url === undefined && rest.urls === undefined && !hosted))
@@ -152,7 +152,7 @@ function readBackend(
 	};
 }
 
-/** A key is sent as `Authorization`, which a header would then say twice. */
+/** A key is sent as `Authorization`, so a header of that name must not be set as well. */
 export function refuseSecondKey(headers: unknown, key: unknown, path: Path, problems: Problems): void {
 	if (key === undefined || typeof headers !== "object" || headers === null) return;
 	for (const name of Object.keys(headers))
@@ -168,7 +168,7 @@ const simulator = (name: string): ConfiguredBackend => ({
 	timeouts: DEFAULT_TIMEOUTS,
 });
 
-/** A service that needs nothing but its key. */
+/** A backend of a provider, which needs only its key. */
 export const keyedBackend = (
 	backend: string,
 	{ kind, url }: { kind: BackendKind; url: string },

@@ -1,7 +1,7 @@
 /**
- * How much a process may take on with its limit of open files. The runtime ends when it cannot open another: all requests
- * under way are lost. Measured with workerd: a stream holds 4 files (the sockets of the caller and of the engine), an
- * account's object 3 until it has been idle for 10 seconds, the process itself about 50.
+ * The load that a process can accept with its limit of open files. The runtime exits when it cannot open a file, and loses all
+ * requests under way. Measured with workerd: a stream holds 4 files (the sockets of the caller and of the engine), an
+ * account's object 3 until it has been idle for 10 seconds, and the process about 50.
  */
 export interface Capacity {
 	/** Requests under way at which the gateway refuses new ones, before the connections are used up. */
@@ -15,7 +15,7 @@ export interface Capacity {
 const OWN_FILES = 64;
 const FILES_PER_REQUEST = 4;
 const FILES_PER_ACCOUNT = 3;
-/** What remains is a reserve: settlements and alarms open objects, too. */
+/** The remaining files are a reserve, because settlements and alarms open objects too. */
 const SHARE_OF_CONNECTIONS = 0.6;
 const SHARE_OF_ACCOUNTS = 0.3;
 const REQUESTS_PER_CONNECTION = 0.85;
@@ -26,7 +26,7 @@ const UNLIMITED: Capacity = {
 	connections: Number.POSITIVE_INFINITY,
 };
 
-/** `openFiles`: the limit of the process. Absent where the platform has none, as on Cloudflare. */
+/** `openFiles`: the limit of the process. Absent if the platform has none, as on Cloudflare. */
 export function capacityOf(openFiles: number | undefined): Capacity {
 	if (openFiles === undefined) return UNLIMITED;
 	const free = Math.max(0, openFiles - OWN_FILES);

@@ -1,11 +1,11 @@
-/** Secrets by name, and the headers that a backend or a route adds to what it sends. */
+/** Secrets by name, and the headers that a backend or a route adds to its requests. */
 import * as z from "zod";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { kindOf } from "./problems.ts";
 
 export type Env = Readonly<Record<string, unknown>>;
 
-/** What is written by the runtime or by a backend, or speaks of one connection only. */
+/** Headers that the runtime or a backend sets, and headers of a single connection. */
 const RESERVED = new Set([
 	"accept-encoding",
 	"connection",
@@ -24,18 +24,18 @@ const RESERVED = new Set([
 	"upgrade",
 ]);
 
-/** Cloudflare's own headers that a client is meant to send: Access service tokens, AI Gateway as an engine. */
+/** Headers of Cloudflare that clients send: Access service tokens, and AI Gateway as an engine. */
 const ALLOWED_CF = /^cf-(?:access-client-(?:id|secret)|aig-.+)$/;
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
-/** What `fetch` takes: no control character but the tab, nothing above Latin-1. */
+/** Characters that `fetch` accepts: the tab, and Latin-1 without control characters. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Names of variables as they are usually written. Anything else may be the key itself, which no message may repeat. */
+/** A usual name of a variable. Other text may be the key itself, which messages must not contain. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 const MAX_NAME_CHARACTERS = 64;
 
-/** The text of a secret, or why there is none. */
+/** The text of a secret, or the mistake in its name. */
 function readSecret(name: unknown, env: Env): { text: string } | { mistake: string } {
 	if (typeof name !== "string") return { mistake: `expected the name of a secret, found ${kindOf(name)}` };
 	const text = textOf(env[name]);
@@ -54,10 +54,10 @@ function readSecret(name: unknown, env: Env): { text: string } | { mistake: stri
 	return { text };
 }
 
-/** A secret that came through a pipe often ends in a line break. */
+/** A secret that was set through a pipe often ends with a line break. */
 const textOf = (value: unknown): string => (typeof value === "string" ? value.trim() : "");
 
-/** The name of a secret, to its text. */
+/** Converts the name of a secret to its text. */
 export const secret = (env: Env) =>
 	z.unknown().transform((name, context) => {
 		const found = readSecret(name, env);
@@ -92,7 +92,7 @@ const headerValue = (env: Env) =>
 		return z.NEVER;
 	});
 
-/** Header name, in lower case, to value: a text, or the name of a secret. */
+/** Header values by lower-case name. A value is a text or the name of a secret. */
 export const headers = (env: Env) =>
 	z
 		.record(HeaderName, headerValue(env))

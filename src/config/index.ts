@@ -1,10 +1,10 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
  * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
- * An object may be JSON or its text. A mistake stops the start; the error lists all mistakes. Secrets are separate variables, which
- * `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
+ * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
+ * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
- * Runs on plain Node too: `npm run dev` reads the same configuration before it starts anything.
+ * Runs on Node too: `npm run dev` reads the same configuration before it starts a process.
  */
 
 import type { CorsSetting } from "../http/cross-origin.ts";
@@ -37,24 +37,24 @@ export { ConfigError };
 
 export interface Config {
 	aliases: Aliases;
-	/** By name, the simulator among them. Holds secrets. */
+	/** By name, including the simulator. Contains secrets. */
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	routing: RouteTable;
 	limits: Limits;
-	/** The product's models, the operator's, and those that only a route names. */
+	/** Models of the product, of the operator, and of third parties that a route names. */
 	catalog: Catalog;
-	/** Ids of the last. */
+	/** Ids of models that only a route names. */
 	adHoc: readonly string[];
 	allowAnonymous: boolean;
-	/** Names of hosts by which the gateway may be reached while `ALLOW_ANONYMOUS` is set, beside loopback and addresses. */
+	/** Host names under which the gateway may be reached while `ALLOW_ANONYMOUS` is set, besides loopback and IP addresses. */
 	allowedHosts: readonly string[];
-	/** `OPEN_FILES`: limit of open files of the process. `scripts/serve.ts` raises the limit to it, and passes on what it reached. */
+	/** `OPEN_FILES`: the process's limit of open files. `scripts/serve.ts` raises the limit to it, and passes the result. */
 	openFiles?: number;
-	/** The origin where callers reach this gateway, for the addresses that it gives. */
+	/** The origin under which callers reach this gateway, for addresses in replies. */
 	publicUrl?: string;
-	/** Absent: no page of another origin may read answers. */
+	/** Absent: pages of other origins cannot read replies. */
 	cors?: CorsSetting;
-	/** A secret whose bearer may do everything, for every account. */
+	/** A secret that grants all permissions for every account. */
 	adminToken?: string;
 }
 
@@ -121,13 +121,13 @@ export function configure(variables: object): Config {
 	};
 }
 
-/** Models of third parties that a route names by author or by id. A bare `*` names none. */
+/** Models of third parties that a route matches by author or id. The pattern `*` alone matches none. */
 const servedThirdParties = (routes: readonly Route[]): Model[] =>
 	THIRD_PARTY_MODELS.filter(({ id, author }) =>
 		routes.some(({ pattern }) => pattern.startsWith(`${author}/`) && matches(pattern, id)),
 	);
 
-/** The entries of a variable that holds an object, as JSON or as its text; none where it is not set. */
+/** The entries of a variable that holds an object or its JSON text. Empty if the variable is not set. */
 function readEntries(name: string, env: Env, problems: Problems): [string, unknown][] {
 	let value = env[name];
 	if (value === undefined || (typeof value === "string" && value.trim() === "")) return [];
@@ -136,7 +136,7 @@ function readEntries(name: string, env: Env, problems: Problems): [string, unkno
 		try {
 			value = JSON.parse(text);
 		} catch {
-			// The parser's own message quotes the text.
+			// The parser's message quotes the text, which may contain a secret.
 			problems.add([name], `expected JSON, found text that is not JSON (${jsonMistakeAt(text)})`);
 			return [];
 		}
@@ -164,7 +164,7 @@ function readPublicUrl(value: unknown, problems: Problems): string | undefined {
 
 const HOST_NAME = /^[\w.-]+$/;
 
-/** Names with commas between them. */
+/** Names, separated by commas. */
 function readHosts(value: unknown = "", problems: Problems): string[] {
 	const names = typeof value === "string" ? value.split(",").map((name) => name.trim().toLowerCase()) : [""];
 	if (value !== "" && !names.every((name) => HOST_NAME.test(name)))
@@ -184,10 +184,10 @@ function readCount(name: string, env: Env, problems: Problems): number | undefin
 	return undefined;
 }
 
-/** Shorter ones can be guessed. */
+/** Shorter tokens can be guessed. */
 const MIN_ADMIN_TOKEN_CHARACTERS = 32;
 
-/** No message repeats the value. */
+/** Messages never contain the value. */
 function readAdminToken(value: unknown, problems: Problems): string | undefined {
 	if (value === undefined || value === "") return undefined;
 	const text = typeof value === "string" ? value.trim() : "";
@@ -200,7 +200,7 @@ function readAdminToken(value: unknown, problems: Problems): string | undefined 
 	return undefined;
 }
 
-/** Which backends serve which models, one line each, for the start banner. Contains names, addresses and models, no secrets. */
+/** The routes for the banner at the start, one line each. Contains names, addresses and models, no secrets. */
 export function describeRouting({ routing, adHoc }: Config): string[] {
 	const rows = routing.routes.map(({ pattern, settings, targets }): [string, string] => {
 		const notes = [

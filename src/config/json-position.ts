@@ -1,4 +1,4 @@
-/** Where a text stops being JSON. The runtime's own message has no position for a short text, and quotes the text. */
+/** Finds the position of a JSON syntax error. The runtime's message quotes the text, and has no position for a short one. */
 
 /** `line 2, column 14`. Columns count UTF-16 units from 1. */
 export function jsonMistakeAt(text: string): string {
@@ -14,7 +14,7 @@ export function jsonMistakeAt(text: string): string {
 		: `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
 }
 
-/** Whether more text could make it JSON. */
+/** Whether the text is the beginning of valid JSON. */
 function beginsJson(text: string): boolean {
 	try {
 		JSON.parse(text);

@@ -1,4 +1,4 @@
-/** `LIMITS`: what one request may be, and what one account may ask for. */
+/** `LIMITS`: limits of one request and of one account. */
 import * as z from "zod";
 import { COUNTED_RATES, COUNTED_TITLES, TASK_RATES } from "../models/rates.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
@@ -10,9 +10,9 @@ const DEFAULT_UPLOAD_BYTES = 25 * 1024 * 1024;
 const DEFAULT_JSON_DEPTH = 64;
 /** 25 MiB at 0.7 Mbit/s. */
 const DEFAULT_BODY_MS = 5 * 60 * 1000;
-/** Longer than the answer of any route takes (`total_ms` is 10 minutes unless configured, and a live session longer). */
+/** Longer than any answer (`total_ms` is 10 minutes by default, and a live session is longer). */
 const DEFAULT_HOLD_MS = 60 * 60 * 1000;
-/** Of the product's Free plan. */
+/** The allocation of the product's Free plan. */
 const FREE_DAILY_NEURONS = 10_000;
 
 const count = z.int().min(1);
@@ -27,8 +27,8 @@ const ModelEntry = z.strictObject({
 const RATE_TITLES = [...TASK_TITLES, ...COUNTED_TITLES] as const;
 
 /**
- * `product`: as Cloudflare has them. Or some tasks' own, the others without a limit. Requests that run no model keep their
- * default unless they are named.
+ * `product`: the rates of Cloudflare. Otherwise rates by task; tasks that are absent have no limit. Requests that run no model
+ * keep their default rate unless it is set.
  */
 const Rates = z.union([z.enum(["product", "none"]), z.partialRecord(z.enum(RATE_TITLES), count)], {
 	error: ({ input }) =>
@@ -48,7 +48,7 @@ export const LimitsSchema = AccountEntry.extend({
 	json_bytes: count.default(DEFAULT_JSON_BYTES),
 	upload_bytes: count.default(DEFAULT_UPLOAD_BYTES),
 	json_depth: count.default(DEFAULT_JSON_DEPTH),
-	/** Longer ones are no timers of the runtime. */
+	/** The longest timer of the runtime. */
 	body_ms: count.max(2 ** 31 - 1).default(DEFAULT_BODY_MS),
 	/**
 	 * Milliseconds after which a request that was not settled, because its Worker crashed, is charged its reservation. The calls
@@ -85,7 +85,7 @@ export const LimitsSchema = AccountEntry.extend({
 	},
 );
 
-/** An account that is put on the free plan has its neurons, however many everyone else has. */
+/** An account on the free plan has that plan's neurons, whatever the default for all accounts is. */
 function ownEntry(everyone: AccountEntry, own: AccountEntry): AccountEntry {
 	const entry = { ...everyone, ...own, models: { ...everyone.models, ...own.models } };
 	if (own.plan !== "free" || own.daily_neurons !== undefined) return entry;

@@ -1,4 +1,4 @@
-/** `MODELS`: models of the operator's own, and other facts about those of the catalogue. */
+/** `MODELS`: models of the operator, and changed facts of models of the catalogue. */
 import * as z from "zod";
 import { quote } from "../core/did-you-mean.ts";
 import { adHocModel, type Catalog } from "../models/catalog.ts";
@@ -15,10 +15,10 @@ import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import { list, type Path, type Problems } from "./problems.ts";
 
 const USD_PER_NEURON = 0.011 / 1000;
-/** Enough for any price, and short of what binary fractions add. */
+/** Enough digits for any price, and fewer than the error of binary fractions. */
 const USD_DIGITS = 12;
 
-/** Cloudflare's price of so many neurons. */
+/** Cloudflare's price of this many neurons, in US dollars. */
 export const usdOf = (neurons: number): number => Number((neurons * USD_PER_NEURON).toPrecision(USD_DIGITS));
 
 const count = z.int().min(1);
@@ -38,10 +38,10 @@ const OperatorModel = z.strictObject({
 });
 type OperatorModel = z.output<typeof OperatorModel>;
 
-/** A new model must say what it is for. */
+/** A new model must name its task. */
 const NewModel = OperatorModel.extend({ task: z.enum(TASK_TITLES) });
 
-/** What decides the shapes, read by itself: a mistake elsewhere in an entry must not hide one here. */
+/** The fields that decide the families, parsed separately: a mistake in another field must not hide one here. */
 const Named = z
 	.object({
 		task: OperatorModel.shape.task.catch(undefined),
@@ -52,7 +52,7 @@ const Named = z
 	.catch({});
 type Named = z.output<typeof Named>;
 
-/** What is named in an entry holds; the rest is the catalogue's, or for a new model the task's usual. */
+/** The fields of an entry have precedence over the catalogue's; a new model gets the defaults of its task. */
 export function readModels(entries: [string, unknown][], catalog: Catalog, problems: Problems): Model[] {
 	return entries.flatMap(([id, entry]) => {
 		const path: Path = ["MODELS", id];
@@ -73,7 +73,7 @@ function base(id: string, task: TaskTitle, input: InputShape, known: Model | und
 		const model: Model = { ...adHocModel(id), status: "active" };
 		return task === model.task ? model : { ...model, capabilities: [] };
 	}
-	// Fields and defaults belong to the way the inputs are written, and go with it.
+	// Fields and defaults belong to the input family.
 	const { inputFields: _, ...rest } = known;
 	return known.input === input ? known : { ...rest, defaults: {} };
 }
@@ -91,7 +91,7 @@ const facts = (own: OperatorModel): Partial<Model> => ({
 	}),
 });
 
-/** The shapes that are named; else the catalogue's, while they still fit; else the usual ones. */
+/** The configured families; otherwise the catalogue's if they fit the task; otherwise the task's defaults. */
 function readShapes(
 	task: TaskTitle,
 	named: Named,

@@ -1,6 +1,6 @@
 /**
- * Prices of models that have none of their own: the `price` of the backends that serve them, or, where `LIMITS` has a
- * budget, a default. A budget then never counts a request to an engine of one's own as free by accident.
+ * Prices of models without a price: the `price` of their backends, or, if `LIMITS` has a budget, a default. So a budget never
+ * counts a request to the operator's own engine as free by accident.
  */
 import type { Model, Price, PriceUnit } from "../models/model.ts";
 import type { TaskTitle } from "../models/tasks.ts";
@@ -9,7 +9,7 @@ import type { Routing } from "../pipeline/plan.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { price, UNITS } from "./backend-price.ts";
 
-/** About the price of Llama 3.1 8B in the catalogue, and of an image. */
+/** Neurons. About the price of Llama 3.1 8B in the catalogue, and of an image. */
 export const DEFAULT_PRICE = { input: 25_000, output: 75_000, request: 200 } as const;
 const DEFAULT_TOKEN_PRICES = [
 	price(UNITS.input, DEFAULT_PRICE.input),
@@ -17,7 +17,7 @@ const DEFAULT_TOKEN_PRICES = [
 ];
 const DEFAULT_REQUEST_PRICES = [price(UNITS.request, DEFAULT_PRICE.request)];
 
-/** The catalogue prices these by tokens. */
+/** Tasks that the catalogue prices by tokens. */
 const TOKEN_TASKS: ReadonlySet<TaskTitle> = new Set([
 	"Text Generation",
 	"Text Embeddings",
@@ -26,7 +26,7 @@ const TOKEN_TASKS: ReadonlySet<TaskTitle> = new Set([
 	"Summarization",
 ]);
 
-/** Whether an account has a budget of neurons: its own, or of a model. */
+/** Whether any account has a budget of neurons, for itself or for a model. */
 export function hasBudget({ everyone, accounts }: Limits): boolean {
 	const isLimited = ({ dailyNeurons, monthlyNeurons }: NeuronLimits): boolean =>
 		dailyNeurons !== undefined || monthlyNeurons !== undefined;
@@ -36,8 +36,8 @@ export function hasBudget({ everyone, accounts }: Limits): boolean {
 }
 
 /**
- * A model without a price, with that of its engines: of several targets the highest, by unit, so that a reservation
- * covers each. The model itself where it has a price, or where a provider charges an amount that is not known.
+ * Gives a model without a price the price of its engines: by unit the highest of all targets, so that a reservation covers
+ * each. Unchanged if the model has a price, or if a provider charges an unknown amount.
  */
 export function pricing(routing: Routing, budget: boolean): (model: Model) => Model {
 	return (model) => {
@@ -47,7 +47,7 @@ export function pricing(routing: Routing, budget: boolean): (model: Model) => Mo
 		);
 		if (engines.some((engine) => !engine.prices && chargesFor(engine, model.id))) return model;
 		const byTokens = TOKEN_TASKS.has(model.task);
-		// Token prices do not price an image.
+		// Token prices do not apply to an image.
 		const priced = engines.flatMap(({ prices = [] }) => {
 			const fits = byTokens || prices.some(({ unit }) => unit === UNITS.request);
 			return fits && prices.length > 0 ? [prices] : [];

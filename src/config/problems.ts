@@ -1,15 +1,15 @@
 /**
- * Collects every mistake of a configuration, a line each, so that one start shows them all.
+ * Collects all mistakes of a configuration, one line each, so that one start shows all of them.
  *
- * A line says where, what was expected and what was found. It shows names, numbers and choices, and only the kind of
- * anything else: a key that was put in the wrong place must not end in a log.
+ * A line states the path, what was expected and what was found. It contains names, numbers and choices; for any other value
+ * only its type, because a key in the wrong field must not reach a log.
  */
 import * as z from "zod";
 import { didYouMean, quote } from "../core/did-you-mean.ts";
 
 export class ConfigError extends Error {
 	override readonly name = "ConfigError";
-	/** One line each: the path of the field, what was expected, what was found. */
+	/** One line each. */
 	readonly problems: readonly string[];
 
 	constructor(problems: readonly string[]) {
@@ -19,7 +19,7 @@ export class ConfigError extends Error {
 	}
 }
 
-/** A variable, and the way to a field in it. */
+/** A variable, and the path to a field in it. */
 export type Path = readonly [string, ...PropertyKey[]];
 
 export class Problems {
@@ -29,7 +29,7 @@ export class Problems {
 		this.#lines.push(`${formatPath(path)}: ${problem}`);
 	}
 
-	/** The value as `schema` gives it, or `undefined` and its mistakes added. */
+	/** The parsed value; `undefined` if it has mistakes, which are added. */
 	parse<T>(schema: z.ZodType<T>, value: unknown, path: Path): T | undefined {
 		const parsed = schema.safeParse(value, { error: explain });
 		if (parsed.success) return parsed.data;
@@ -67,7 +67,7 @@ const KINDS: Record<string, string> = {
 	string: "text",
 };
 
-/** One line; for unknown keys, one for each of them. Schemas with a sentence of their own do not come here. */
+/** One line, or one line for each unknown key. Not called for schemas with a message of their own. */
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
 	switch (issue.code) {
 		case "invalid_type": {
@@ -93,7 +93,7 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
 	}
 }
 
-/** Of an object, or of a record whose keys are some names. */
+/** The keys of an object schema, or of a record of named keys. */
 function knownKeys(schema: unknown): string[] {
 	if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
 	if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum)
@@ -103,7 +103,7 @@ function knownKeys(schema: unknown): string[] {
 
 const shownKey = (key: string): string => (/\s/.test(key) ? quote(key) : key);
 
-/** More would hide the guess. */
+/** More names would hide the suggestion. */
 const MAX_NAMES_BESIDE_A_GUESS = 6;
 
 /** `expected "openai" or "simulator", found "openia"; did you mean "openai"?` */

@@ -13,7 +13,7 @@ export interface KeyedProvider {
 	route: Route;
 }
 
-/** One for each key that is right. `taken`: names of `BACKENDS`. */
+/** A backend and a route for each valid key. `taken`: names of `BACKENDS`. */
 export function readProviderKeys(
 	entries: readonly [string, unknown][],
 	{ env, taken, problems }: { env: Env; taken: { has(name: string): boolean }; problems: Problems },

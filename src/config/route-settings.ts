@@ -1,4 +1,4 @@
-/** What a route says beside its targets: how long, how often and how stubbornly to ask them. */
+/** Settings of a route besides its targets: timeouts, retries, hedging. */
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
 import { DEFAULT_RETRIES, type Retries, type RouteSettings } from "../pipeline/plan.ts";
@@ -16,15 +16,15 @@ const RetriesSetting = z
 
 export interface ReadSettings {
 	settings?: RouteSettings;
-	/** Whether inputs are validated as the product does. Absent: the kinds of the route's targets decide. */
+	/** Whether inputs are validated as the product does. Absent: depends on the kinds of the route's targets. */
 	strict?: boolean;
-	/** Of each call, where its target has none of its own. */
+	/** Timeouts of each call, unless its target has its own. */
 	timeouts: Partial<Timeouts>;
 }
 
 export const Settings = z
 	.strictObject({
-		// Read apart from the rest.
+		// Parsed separately.
 		targets: z.unknown(),
 		timeouts: SetTimeouts.optional(),
 		retries: RetriesSetting.optional(),

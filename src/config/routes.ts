@@ -12,39 +12,39 @@ import { SetTimeouts } from "./timeouts.ts";
 
 export interface RouteTarget {
 	backend: ConfiguredBackend;
-	/** The engine's name of the model; absent: the caller's. */
+	/** The engine's name of the model. Absent: the name that the caller sent. */
 	model?: string;
-	/** The engine's name of the model that the caller named, for a route of many. */
+	/** Converts a model id to the engine's name, for a route that matches many models. */
 	rename?(modelId: string): string;
 	weight?: number;
 	continues?: Continuation;
 	loras?: readonly string[];
 	headers: Record<string, string>;
-	/** What the route or the target sets, instead of the backend's. */
+	/** Timeouts of the route or the target. They have precedence over the backend's. */
 	timeouts?: Partial<Timeouts>;
 }
 
 export interface Route {
-	/** A model id; `*` in it stands for any text, none and slashes included. */
+	/** A model id, in which `*` matches any text, including slashes and nothing. */
 	pattern: string;
 	targets: RouteTarget[];
 	settings?: RouteSettings;
 	strict?: boolean;
 }
 
-/** Models, of one isolate. Callers may make up ids: when there are more, all are forgotten. */
-const MAX_REMEMBERED = 1_000;
-/** Longer ones are no model's. */
-const MAX_REMEMBERED_CHARACTERS = 256;
+/** Model ids in the cache. Callers can invent ids, so the cache is cleared when it is full. */
+const MAX_CACHED = 1_000;
+/** Longer ids are not cached. */
+const MAX_CACHED_CHARACTERS = 256;
 
-/** An exact id comes first, then the pattern with the most literal characters, then the one written first. */
+/** Precedence: an exact id, then the pattern with the most literal characters, then the first one in the configuration. */
 export class RouteTable implements Routing {
-	/** As they were written. */
+	/** In the order of the configuration. */
 	readonly routes: readonly Route[];
 	readonly defaultBackend: ConfiguredBackend | undefined;
 	readonly #exact: ReadonlyMap<string, Route>;
 	readonly #patterns: readonly Route[];
-	/** By model id: a request asks several times. */
+	/** Cache by model id. */
 	readonly #found = new Map<string, NonNullable<ReturnType<Routing["find"]>>>();
 
 	constructor(routes: readonly Route[], defaultBackend?: ConfiguredBackend) {
@@ -60,8 +60,8 @@ export class RouteTable implements Routing {
 		const known = this.#found.get(modelId);
 		if (known) return known;
 		const found = this.#find(modelId);
-		if (!found || modelId.length > MAX_REMEMBERED_CHARACTERS) return found;
-		if (this.#found.size >= MAX_REMEMBERED) this.#found.clear();
+		if (!found || modelId.length > MAX_CACHED_CHARACTERS) return found;
+		if (this.#found.size >= MAX_CACHED) this.#found.clear();
 		this.#found.set(modelId, found);
 		return found;
 	}
@@ -87,7 +87,7 @@ export class RouteTable implements Routing {
 	}
 }
 
-/** The simulator stands in for Workers AI: what it accepts must work after `wrangler deploy`. */
+/** The simulator represents Workers AI: what it accepts must work after `wrangler deploy`. */
 const isProduct = (targets: readonly RouteTarget[]): boolean =>
 	targets.every(({ backend: { kind } }) => kind === "simulator" || kind === "workers-ai");
 
@@ -97,7 +97,7 @@ const isBilled = (targets: readonly RouteTarget[], modelId: string): boolean =>
 const weightedTarget = (
 	{ backend, model, rename, weight, continues, loras, headers, timeouts }: RouteTarget,
 	modelId: string,
-	/** Whether the route names this very model. */
+	/** Whether the route names exactly this model. */
 	exact: boolean,
 ): WeightedTarget => ({
 	...backend,
@@ -114,7 +114,7 @@ export const isExact = ({ pattern }: Route): boolean => !pattern.includes("*");
 
 const literalLength = (pattern: string): number => pattern.replaceAll("*", "").length;
 
-/** In one pass, whatever the id: a regular expression with several `*` could be made to take for ever. */
+/** Linear in the length of the id. A regular expression for several `*` could backtrack exponentially. */
 export function matches(pattern: string, id: string): boolean {
 	const [first = "", ...rest] = pattern.split("*");
 	const last = rest.pop();
@@ -130,7 +130,7 @@ export function matches(pattern: string, id: string): boolean {
 	return true;
 }
 
-/** All names would be all models of the engine. */
+/** `*` alone would allow all models of the engine. */
 const adapter = z
 	.string()
 	.regex(/^[^*\s]+\*?$/, 'expected the name of an adapter, or how some begin and a "*", found another');
@@ -158,7 +158,7 @@ const targets = (env: Env) =>
 export interface RouteWorld {
 	env: Env;
 	backends: ReadonlyMap<string, ConfiguredBackend>;
-	/** As they were written: a backend with a mistake is not missing. */
+	/** Unparsed, so that a backend with a mistake is not reported as missing. */
 	backendEntries: ReadonlyMap<string, unknown>;
 	problems: Problems;
 }
@@ -196,12 +196,12 @@ export function readRoutes(entries: [string, unknown][], world: RouteWorld): Rou
 }
 
 interface Entry extends ReadSettings {
-	/** Targets, as they were written; `undefined` where that has been told. */
+	/** Unparsed targets. `undefined` if the mistake is reported already. */
 	list: unknown;
 	listPath: Path;
 }
 
-/** A list of targets, or an object with one and with settings. */
+/** Reads a list of targets, or an object with `targets` and settings. */
 function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 	const plain = { timeouts: {} };
 	if (Array.isArray(entry)) return { list: entry, listPath: path, ...plain };
@@ -214,7 +214,7 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 	return { list: entry.targets, listPath, ...(problems.parse(Settings, entry, path) ?? plain) };
 }
 
-/** Engines that copied OpenAI's API begin a new message unless they are told not to; the others go on by themselves. */
+/** Engines with a copy of OpenAI's API start a new message unless a field says otherwise. Other engines continue the last one. */
 const continuationOf = ({ kind }: ConfiguredBackend, set: true | Continuation): Continuation =>
 	set !== true ? set : kind === "openai" ? "vllm" : "prefill";
 
@@ -230,7 +230,7 @@ function checkBackend(target: unknown, path: Path, world: RouteWorld): void {
 	}
 }
 
-/** The streams of any other kind are translated, and could not be passed on as they are. */
+/** Streams of other kinds are translated, so they cannot be passed through. */
 function checkKinds(targets: readonly unknown[], path: Path, { backends, problems }: RouteWorld): void {
 	for (const [i, target] of targets.entries()) {
 		const name = isRecord(target) ? String(target.backend) : "";
@@ -247,7 +247,7 @@ const namesOf = ({ backendEntries }: RouteWorld): string[] => [
 	...new Set([...backendEntries.keys(), SIMULATOR]),
 ];
 
-/** Serves what no route names. */
+/** The backend of models that no route matches. */
 export function readDefaultBackend(value: unknown, world: RouteWorld): ConfiguredBackend | undefined {
 	if (value === undefined || value === "") return undefined;
 	const names = namesOf(world);

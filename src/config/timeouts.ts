@@ -1,4 +1,4 @@
-/** `timeouts` of a backend, a route or a target: what is not set is the next wider one's. */
+/** `timeouts` of a backend, a route or a target. A target's value has precedence over the route's, and that over the backend's. */
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
 

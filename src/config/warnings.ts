@@ -1,4 +1,4 @@
-/** What a configuration may say by mistake although it is valid. For the start of a gateway, a line each. */
+/** Probable mistakes in a valid configuration, one line each, for the start. */
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import { type Catalog, PRODUCT_MODELS } from "../models/catalog.ts";
@@ -23,7 +23,7 @@ export const warningsOf = (config: Checked): string[] => [
 
 const knownIds = (): string[] => [...PRODUCT_MODELS, ...THIRD_PARTY_MODELS].map(({ id }) => id);
 
-/** An id of one's own is legal. One that is nearly an id of the catalogue is more likely a slip. */
+/** A new id is valid, but one that resembles an id of the catalogue is probably misspelled. */
 function unknownModel(route: Route, { adHoc }: Pick<Checked, "adHoc">): string[] {
 	const { pattern } = route;
 	const path = formatPath(["ROUTES", pattern]);
@@ -38,7 +38,7 @@ function unknownModel(route: Route, { adHoc }: Pick<Checked, "adHoc">): string[]
 	return [`${path}: no model of the catalogue matches`];
 }
 
-/** Models that the default price is for, by backend. */
+/** Routes that use the default price, by backend. */
 function unpriced({ catalog, routing }: Checked): string[] {
 	const byBackend = new Map<string, Set<string>>();
 	for (const route of routing.routes) {

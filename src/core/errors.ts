@@ -1,9 +1,9 @@
 /**
- * Every failure the gateway can answer with, declared once.
+ * All failures that the gateway can answer with, in one table.
  *
- * Codes, statuses and names are the product's (developers.cloudflare.com/workers-ai/platform/errors, and observed
- * replies where that page is silent). A failure is thrown as an {@link AiError} anywhere and rendered by the surface
- * that was asked; nothing below a surface builds a `Response`.
+ * Codes, statuses and names are the product's (developers.cloudflare.com/workers-ai/platform/errors, and observed replies if
+ * that page has none). Code throws a failure as an {@link AiError}, and the surface renders it; nothing below a surface builds
+ * a `Response`.
  */
 
 export interface Failure {
@@ -12,13 +12,13 @@ export interface Failure {
 	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 426 | 429 | 500 | 502;
 	/** First segment of the REST message: `AiError: {name}: {description}`. */
 	name: string;
-	/** The description when the thrower has nothing more exact to say. */
+	/** The default description. */
 	description: string;
-	/** Whether another target may do better with the same input. */
+	/** Whether another target may succeed with the same input. */
 	retryable: boolean;
 	/**
-	 * `edge`: raised before inference (authentication, routing): other envelope, no request id. `gateway`: AI Gateway's
-	 * own, with a body of its own (surfaces/gateway.ts).
+	 * `edge`: before inference (authentication, routing), with another envelope and without a request id. `gateway`: failures of
+	 * AI Gateway, with a format of their own (surfaces/gateway).
 	 */
 	plane: "inference" | "edge" | "gateway";
 }
@@ -62,7 +62,7 @@ export const FAILURES = {
 		"Account limited",
 		"You have used up your daily free allocation of 10,000 neurons",
 	),
-	/** A budget that the operator set, of an account, a token or a model: the description names it. */
+	/** A budget of an account, a token or a model that the operator has set. The description names it. */
 	budgetExceeded: inference(3036, 429, "Account limited", "A daily budget of neurons is used up"),
 	outOfCapacity: inference(
 		3040,
@@ -72,7 +72,7 @@ export const FAILURES = {
 		true,
 	),
 	modelTimeout: inference(3046, 408, "AiError", "Request timeout", true),
-	/** What production sends, instead of the documented 3036. */
+	/** Production sends this code instead of the documented 3036. */
 	freeAllocationUsed: inference(
 		4006,
 		429,
@@ -106,19 +106,19 @@ export const FAILURES = {
 	),
 	invalidInput: inference(8001, 400, "AiError", "Invalid input"),
 	engineRefused: inference(8007, 400, "AiError", "The engine refused the request"),
-	/** The upstream cannot be reached, or refuses the gateway's own credentials: the operator's to mend. */
+	/** The upstream cannot be reached, or refuses the gateway's credentials. Only the operator can correct this. */
 	upstreamUnavailable: inference(7009, 502, "AiError", "Upstream service unavailable", true),
 	authentication: edge(10000, 401, "Authentication error"),
 	/** The token is valid but lacks the permission. */
 	forbidden: edge(10000, 403, "Authentication error"),
 	/** The account's object cannot be reached. Requests that cannot be counted are not served. */
 	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
-	/** A body or query of the account's own routes: tokens, usage. The description names the field. */
+	/** An invalid body or query of the account routes (tokens, usage). The description names the field. */
 	invalidRequest: edge(1001, 400, "Invalid request"),
 	noRoute: edge(7000, 400, "No route for that URI"),
 	notFound: edge(7002, 404, "Not found"),
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),
-	/** The product has the route without websockets, and so has this gateway. */
+	/** Neither the product nor this gateway supports websockets on the route. */
 	noWebsocket: edge(7001, 426, "Websockets are not supported for requested URI: send a POST request."),
 	unroutableAccount: edge(
 		7003,
@@ -127,9 +127,9 @@ export const FAILURES = {
 	),
 	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
-	/** A provider refuses the key that the operator set for it. */
+	/** A provider refuses the key that the operator has set. */
 	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
-	/** For an `author/model` whose author is known: the operator has set no key for it. Ganglion sells no credits. */
+	/** The operator has set no key for the author of an `author/model`. Ganglion sells no credits. */
 	missingProviderKey: gateway(2021, 402, "Insufficient AI Gateway credits"),
 	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),
 } as const satisfies Record<string, Failure>;
@@ -138,9 +138,9 @@ export type FailureKey = keyof typeof FAILURES;
 
 export interface AiErrorOptions {
 	cause?: unknown;
-	/** Seconds an upstream asked us to wait; rendered as `Retry-After`. */
+	/** The upstream's `Retry-After` in seconds. */
 	retryAfter?: number;
-	/** Where this cause differs from the table: a model that one engine lacks may be on another. */
+	/** Overrides the table: a model that one engine lacks may be on another. */
 	retryable?: boolean;
 	/** The upstream that failed. For the log: contains no text of the upstream. */
 	upstream?: Upstream;
@@ -149,7 +149,7 @@ export interface AiErrorOptions {
 export interface Upstream {
 	/** Name in `BACKENDS`. */
 	backend: string;
-	/** HTTP status of its refusal, or the one that its refusal inside a reply stands for. */
+	/** HTTP status of its refusal, or the equivalent status of a refusal inside a reply. */
 	status?: number;
 }
 
@@ -160,7 +160,7 @@ export interface FailedCall {
 	backend: string;
 	/** Host of the engine's address. */
 	replica: string;
-	/** Of this request: the calls of engines so far, this one included. */
+	/** Number of the call within its request, counted from 1. */
 	attempt: number;
 }
 
@@ -178,7 +178,7 @@ export interface FailedObject {
 	object: string;
 }
 
-/** A declared failure with a sentence about this request. The sentence reaches the caller: no secrets, no prompts. */
+/** A failure of the table with a description for this request. The caller sees the description: no secrets, no prompts. */
 export class AiError extends Error {
 	override readonly name = "AiError";
 	readonly key: FailureKey;
@@ -214,7 +214,7 @@ export class AiError extends Error {
 	}
 }
 
-/** Anything thrown, as a declared failure. An unknown error keeps its text for the log (`cause`), not for the caller. */
+/** Converts anything thrown. The text of an unknown error goes to the log (`cause`), not to the caller. */
 export function toAiError(error: unknown): AiError {
 	if (error instanceof AiError) return error;
 	if (error instanceof Error && error.name === "AbortError")

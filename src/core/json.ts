@@ -9,6 +9,6 @@ export function parseJson(text: string): unknown {
 	}
 }
 
-/** An object that is no array. */
+/** Whether the value is an object other than an array. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
