@@ -397,6 +397,7 @@ describe("Moondream", () => {
 			choices: [{ message: { content: "A cat.", reasoning_content: "Ears." }, finish_reason: "stop" }],
 			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 		});
+		expect(asking.call.asked[0]?.headers.get("accept")).toBe("application/json");
 		expect(asking.call.asked[0]).toMatchObject({
 			url: `${URL}/run/${MOONDREAM}`,
 			json: {
