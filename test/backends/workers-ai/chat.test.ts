@@ -138,6 +138,24 @@ describe("what the OpenAI route cannot say", () => {
 		expect(body).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false, ...format });
 	});
 
+	it("is asked natively with all that its messages have", async () => {
+		const calls = [{ id: "t1", type: "function" as const, function: { name: "look", arguments: "{}" } }];
+		const messages: ChatInput["messages"] = [
+			{ role: "developer", content: "Be brief." },
+			{ role: "user", content: "hi", name: "Ann" },
+			{ role: "assistant", content: null, tool_calls: calls },
+			{ role: "tool", content: "a cat", tool_call_id: "t1" },
+		];
+		const { body } = await asked(LLAMA, { messages, stream: false, response_format: FORMAT });
+		const sent = [
+			{ role: "system", content: "Be brief." },
+			{ role: "user", content: "hi", name: "Ann" },
+			{ role: "assistant", content: "", tool_calls: calls },
+			{ role: "tool", content: "a cat", tool_call_id: "t1" },
+		];
+		expect(body).toEqual(expect.objectContaining({ messages: sent }));
+	});
+
 	it("is not JSON of a newer model, nor no JSON at all", async () => {
 		expect(await asked(KIMI, { ...HI, response_format: FORMAT })).toMatchObject({
 			path: "/v1/chat/completions",
