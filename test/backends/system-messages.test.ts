@@ -56,6 +56,23 @@ describe("system messages", () => {
 		]);
 	});
 
+	it("may have no content", () => {
+		const folded = foldSystemMessages(
+			[
+				{ role: "system", content: null },
+				{ role: "system", content: "s1" },
+				{ role: "user", content: null },
+				{ role: "system", content: null },
+			],
+			TARGET,
+		);
+		const text = (content: string) => ({ type: "text", text: content });
+		expect(folded).toEqual([
+			{ role: "system", content: [text("s1")] },
+			{ role: "user", content: [text("<system>"), text("</system>")] },
+		]);
+	});
+
 	it("are left alone where the engine takes them anywhere, and where there is nothing to fold", () => {
 		const middle = messages("s1", "u1", "s2");
 		expect(foldSystemMessages(middle, { ...TARGET, systemMessages: "anywhere" })).toEqual(middle);
