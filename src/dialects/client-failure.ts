@@ -1,4 +1,4 @@
-/** What the surfaces of Anthropic's and Google's clients have in common for failures. */
+/** HTTP statuses of failures for Anthropic's and Google's clients. */
 import type { AiError, FailureKey } from "../core/errors.ts";
 
 /** SDKs and agents expect 404 for a model that does not exist, and 400 for a prompt that is too long. */

@@ -1,7 +1,7 @@
 /**
- * A dialect is how one kind of caller writes its inputs and reads its answers: a reader and a writer. Every model of
- * the catalogue has one of its own (`/ai/run` and the binding); each OpenAI route has one for all models. A dialect
- * knows neither the door the request came through nor the engine that will answer.
+ * A dialect is the format of one kind of caller: a reader for inputs and a writer for answers. Every model of the
+ * catalogue has its own dialect (`/ai/run` and the binding); each OpenAI route has one dialect for all models. A dialect
+ * depends neither on the entry point of the request nor on the engine that answers it.
  */
 import type { z } from "zod";
 import type { Usage } from "../core/usage.ts";
@@ -11,38 +11,38 @@ import type { StreamErrorFormatter, TaskAnswer, TaskCall } from "../tasks/task.t
 
 export interface Reader {
 	/**
-	 * What the caller may send, for this model: its ranges, its defaults. `models/schema` shows it as JSON Schema.
-	 * Unknown properties are dropped, as the product does, unless the model's own schema forbids them. `strict`: what the
-	 * product refuses is refused (`Routed.strict`).
+	 * The inputs for this model, with its ranges and defaults. `models/schema` returns it as JSON Schema. Unknown
+	 * properties are dropped, as in the product, unless the model's own schema forbids them. `strict`: refuses all inputs
+	 * that the product refuses (`Routed.strict`).
 	 */
 	schema(model: Model, strict?: boolean): z.ZodType;
 	/**
-	 * The input that a body which is not JSON stands for (an audio file, an image, a form), and how it is put there:
-	 * `raw`, as the bytes; `wrapped`, as `{body, contentType}`.
+	 * The input field for a body that is not JSON (an audio file, an image, a form). `raw`: the field contains the bytes.
+	 * `wrapped`: the field contains `{body, contentType}`.
 	 */
 	body?: {
 		field: string;
 		as: "raw" | "wrapped";
-		/** The other inputs are parameters of the address then, as text. */
+		/** Whether the other inputs are query parameters, as text. */
 		query?: true;
 	};
-	/** Parsed inputs, as `schema` gives them, to a task's input. Throws `AiError`. Reads nothing, calls nothing. */
+	/** Converts the output of `schema` to a task's input. Synchronous, without I/O. Throws `AiError`. */
 	read(inputs: never, model: Model, strict?: boolean): TaskCall;
 }
 
-/** An answer written for the caller; the surface adds its envelope to `json` and headers to all. */
+/** An answer in the caller's format. The surface adds its envelope to `json`, and headers to all kinds. */
 export type Rendered =
-	/** `text`: the value's JSON, where that is at hand; the value is then dear to look at. */
+	/** `text`: the JSON of the value, if it already exists. Reading `value` is then expensive. */
 	| { kind: "json"; readonly value: unknown; text?: string }
 	| { kind: "bytes"; media: Media }
-	/** A finished `text/event-stream`; never errors: a failure has become its last frame. */
+	/** A `text/event-stream` that never errors: a failure becomes its last event. */
 	| { kind: "events"; events: ReadableStream<Uint8Array> }
 	| { kind: "socket"; frames: SocketFrames };
 
 /**
- * The two directions of a websocket. `readable` is what the caller is sent: it ends with the conversation, or, after
- * the dialect's own frame about it, errors with an `AiError`. `writable` takes what the caller sends; aborting it ends
- * the conversation at once. Frames that come after the end are dropped.
+ * The two directions of a websocket. `readable` contains the frames for the caller. It closes at the end of the session. After
+ * a failure it sends the dialect's error frame and then errors with an `AiError`. `writable` accepts the caller's frames;
+ * aborting it ends the session at once. Frames after the end are dropped.
  */
 export interface SocketFrames {
 	readable: ReadableStream<string>;
@@ -53,29 +53,29 @@ export interface WriteContext {
 	model: Model;
 	/** The caller's inputs as the reader's schema parsed them. */
 	inputs: unknown;
-	/** What the reader made of them. */
+	/** The result of the reader. */
 	call: TaskCall;
 	/** Epoch milliseconds. */
 	now: number;
 	requestId: string;
-	/** A new random id, for the ids inside replies. */
+	/** Returns a new random id for use inside the reply. */
 	uuid(): string;
-	/** Counts of a chat together with what they cost, where the model has a price. */
-	priced(usage: Usage): Usage & { neurons?: number };
-	/** What a whole answer cost, two decimals. */
+	/** Adds the cost to the token counts of a chat if the model has a price. */
+	withCost(usage: Usage): Usage & { neurons?: number };
+	/** The cost of a complete answer, with two decimals. */
 	neurons?: number;
 }
 
 export interface Writer {
-	/** The JSON that it writes, for `models/schema`; or the media type of the bytes. */
+	/** The schema of the JSON, for `models/schema`, or the media type of the bytes. */
 	schema: z.ZodType | string;
-	/** Takes over `answer`: a stream in it is read to its end, or cancelled when the caller leaves. */
+	/** Takes over `answer`: a stream in it is read to its end, or cancelled if the caller disconnects. */
 	write(answer: TaskAnswer, context: WriteContext): Rendered;
 	/**
-	 * Of a dialect whose streams are OpenAI's chunks: how one ends that failed, where an engine's own stream may be the
-	 * answer to this call as it is. `undefined`: it must be looked at, or is no stream.
+	 * For dialects whose streams are OpenAI's chunks: whether an engine's own stream can be the answer to this call without
+	 * changes. Returns the formatter of its error event, or `undefined` if the stream must be rewritten or there is none.
 	 */
-	passesOn?(call: TaskCall, model: Model): StreamErrorFormatter | undefined;
+	canPassThrough?(call: TaskCall, model: Model): StreamErrorFormatter | undefined;
 }
 
 export interface Dialect {

@@ -1,6 +1,6 @@
 /**
- * A failure in the words of the REST API, wherever it is told: in an envelope, in OpenAI's shapes, in a stream.
- * Observed of the product: the request's id ends the message, but not a 5006's.
+ * The REST API's message of a failure, for envelopes, OpenAI's errors and streams. Observed in the product: the message
+ * ends with the request's id, except for code 5006.
  */
 import type { AiError } from "../core/errors.ts";
 

@@ -1,10 +1,10 @@
-/** How readers build their schemas: one a model, with the model's own fields and defaults. */
+/** Helpers to build a reader's schema for each model, with the model's own fields and defaults. */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
 
 /**
- * Builds a schema once for each catalogue entry and reading (strict or lenient). Building takes a hundred times as long
- * as parsing a small chat. A schema depends on nothing else, and is collected together with its entry.
+ * Builds a schema once for each model and mode (strict or lenient), because building takes a hundred times as long as
+ * parsing a small chat. A schema depends on nothing else and is garbage-collected with its model.
  */
 export function perModel<Schema extends z.ZodType>(
 	build: (model: Model, strict: boolean) => Schema,
@@ -13,15 +13,15 @@ export function perModel<Schema extends z.ZodType>(
 	const strictSchemas = new WeakMap<Model, Schema>();
 	return (model, strict = false) => {
 		const schemas = strict ? strictSchemas : lenientSchemas;
-		const known = schemas.get(model);
-		if (known) return known;
+		const cached = schemas.get(model);
+		if (cached) return cached;
 		const schema = build(model, strict);
 		schemas.set(model, schema);
 		return schema;
 	};
 }
 
-/** A field that may be absent, with the model's default for it where the catalogue names a usable one. */
+/** An optional field with the model's default, if the catalogue has a valid one. */
 export function defaulted<Schema extends z.ZodType>(
 	model: Model,
 	field: string,
@@ -34,8 +34,8 @@ export function defaulted<Schema extends z.ZodType>(
 }
 
 /**
- * The schema of a model: the fields of its shape that it has, each with the default that the catalogue gives it. What
- * has no default stays absent, and is the reader's or the engine's to choose.
+ * The schema of a model: the fields of `shape` that the model has, each with the catalogue's default. A field without a
+ * default may stay absent; then the reader or the engine chooses its value.
  */
 export function modelFields<Shape extends z.ZodRawShape>(
 	shape: Shape & Record<string, z.ZodType>,
@@ -48,16 +48,16 @@ export function modelFields<Shape extends z.ZodRawShape>(
 }
 
 /**
- * A body on OpenAI's routes: an optional field that is `null` was not given, as in OpenAI's schema, and the model's
- * default counts. The fields in `meant` say something by it.
+ * A body on OpenAI's routes: an optional field that is `null` counts as absent, as in OpenAI's schema, and the model's
+ * default applies. In the `keepNull` fields `null` has its own meaning.
  */
 export const nullAsAbsent = <Shape extends z.ZodRawShape>(
 	schema: z.ZodObject<Shape>,
-	{ meant = [] }: { meant?: readonly (keyof Shape & string)[] } = {},
+	{ keepNull = [] }: { keepNull?: readonly (keyof Shape & string)[] } = {},
 ) => {
 	const optional = new Set(
 		Object.entries<z.core.$ZodType>(schema.shape)
-			.filter(([name, field]) => field._zod.optin !== undefined && !meant.includes(name))
+			.filter(([name, field]) => field._zod.optin !== undefined && !keepNull.includes(name))
 			.map(([name]) => name),
 	);
 	const isAbsent = ([name, value]: [string, unknown]): boolean => value === null && optional.has(name);
@@ -68,33 +68,35 @@ export const nullAsAbsent = <Shape extends z.ZodRawShape>(
 	}, schema);
 };
 
-type Known<Fields extends z.ZodRawShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };
+type OptionalFields<Fields extends z.ZodRawShape> = { [Name in keyof Fields]: z.ZodOptional<Fields[Name]> };
 
 interface FieldRules<Name> {
-	/** Fields that the shape lacks, for every model. */
+	/** Fields that no model of the shape has. */
 	without?: readonly Name[];
-	/** Fields that a model has when it has another one, whatever `inputFields` says of them. */
+	/** Fields that a model has if and only if it has another one. `inputFields` does not list them. */
 	with?: readonly (readonly [field: Name, other: Name])[];
 }
 
-/** The fields that this model has, each of them optional. A default stays one. */
+/** The fields that this model has, each of them optional. Defaults stay. */
 export function fieldsOf<Fields extends z.ZodRawShape>(
 	{ inputFields }: Pick<Model, "inputFields">,
 	fields: Fields,
 	rules: FieldRules<keyof Fields> = {},
-): Known<Fields> {
+): OptionalFields<Fields> {
 	const has = (name: string): boolean => {
 		if (rules.without?.includes(name)) return false;
 		const [, other] = rules.with?.find(([field]) => field === name) ?? [];
 		return !inputFields || inputFields.includes(String(other ?? name));
 	};
-	const known = Object.entries(fields).filter(([name]) => has(name));
-	return Object.fromEntries(known.map(([name, field]) => [name, z.optional(field)])) as Known<Fields>;
+	const present = Object.entries(fields).filter(([name]) => has(name));
+	return Object.fromEntries(
+		present.map(([name, field]) => [name, z.optional(field)]),
+	) as OptionalFields<Fields>;
 }
 
 type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> };
 
-/** The fields that have a value. The OpenAI schema allows `null` nearly everywhere and means: not given. */
+/** The fields that have a value. In OpenAI's schema nearly every field may be `null`, which means absent. */
 export function present<Fields extends object>(fields: Fields): Present<Fields> {
 	const kept: Partial<Fields> = {};
 	for (const name of Object.keys(fields) as (keyof Fields)[]) {

@@ -1,8 +1,8 @@
 /** Every model's own dialect. */
-import { AiError } from "../core/errors.ts";
 import type { Model } from "../models/model.ts";
 import type { Dialect } from "./dialect.ts";
 import { LIVE, READERS, WRITERS } from "./families.ts";
+import { invalidInput } from "./invalid-input.ts";
 
 export const nativeDialect = (model: Model): Dialect => ({
 	reader: READERS[model.input],
@@ -11,6 +11,6 @@ export const nativeDialect = (model: Model): Dialect => ({
 
 export function liveDialect({ id, input }: Model): Dialect {
 	const dialect = LIVE[input];
-	if (!dialect) throw new AiError("invalidInput", `Invalid input: ${id} cannot be asked over a websocket`);
+	if (!dialect) throw invalidInput(`${id} cannot be asked over a websocket`);
 	return dialect;
 }

@@ -1,5 +1,5 @@
 /**
- * Failures as OpenAI's API has them: `error: {message, type, param, code}`. OpenAI's SDKs, and most agents, read nothing
+ * Failures in the form of OpenAI's API: `error: {message, type, param, code}`. OpenAI's SDKs and most agents read nothing
  * else of a failed reply.
  */
 import type { AiError, FailureKey } from "../core/errors.ts";
@@ -8,12 +8,12 @@ import { failureMessage } from "./failure-message.ts";
 export interface OpenAiError {
 	message: string;
 	type: string;
-	/** The field that is wrong, where one field is. */
+	/** The invalid field, if the failure concerns one field. */
 	param: string | null;
 	code: string | null;
 }
 
-/** Codes that clients act on. */
+/** Codes that clients react to. */
 const CODES: Partial<Record<FailureKey, string>> = {
 	authentication: "invalid_api_key",
 	contextWindowExceeded: "context_length_exceeded",
@@ -22,7 +22,7 @@ const CODES: Partial<Record<FailureKey, string>> = {
 	deprecatedModel: "model_not_found",
 	outOfCapacity: "rate_limit_exceeded",
 	rateLimited: "rate_limit_exceeded",
-	// Agents do not try these again.
+	// Agents do not retry these.
 	accountLimited: "insufficient_quota",
 	budgetExceeded: "insufficient_quota",
 	freeAllocationUsed: "insufficient_quota",
@@ -50,9 +50,9 @@ function typeOf(error: AiError): string {
 	return status === 408 || status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/** A JSON pointer in a sentence of 5006, and the first of the properties that it misses there. */
+/** In a 5006 message: a JSON pointer in quotation marks, and the first of the missing properties. */
 const POINTER = /'\/([^']*)'(?: are '(\w+)')?/;
-/** The field that a sentence of 8001 begins with. */
+/** The field at the start of an 8001 message. */
 const FIRST_FIELD = /^Invalid input: ([a-z_][\w.[\]]*): /;
 
 function paramOf({ key, description }: AiError): string | null {

@@ -1,7 +1,7 @@
 /**
- * `models/schema`: what a model takes and gives, as JSON Schema, from the schemas that really read and write.
+ * `models/schema`: a model's inputs and outputs as JSON Schema, from the schemas that the reader and the writer use.
  *
- * Difference from the product: no branch for `requests`, because there is no asynchronous queue to send them to.
+ * Difference from the product: no branch for `requests`, because there is no asynchronous queue.
  */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
@@ -28,13 +28,13 @@ export function modelSchema(model: Model, strict = true): ModelSchema {
 	};
 }
 
-/** zod bounds every integer by what a double can hold exactly. The product's schemas have no such bounds. */
+/** zod limits every integer to the exact range of a double. The product's schemas have no such limits. */
 function dropSafeIntegerBounds(schema: z.core.JSONSchema.BaseSchema): void {
 	if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
 	if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
-/** The file itself as the body, as the product's schemas have it. */
+/** Adds the file itself as the body, as in the product's schemas. */
 const orBytes = ({ $schema, ...fields }: { $schema?: string | undefined }, field: string): object => ({
 	$schema,
 	oneOf: [{ type: "string", format: "binary", description: `The bytes of '${field}', as the body` }, fields],

@@ -31,7 +31,7 @@ async function askEngines(
 	const { options, session } = request;
 	const planned = route(model.id, routed, services, session);
 	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
-	const formatStreamError = plan.passthrough && writer.passesOn?.(call, model);
+	const formatStreamError = plan.passthrough && writer.canPassThrough?.(call, model);
 	const context = { exchange, model, signal, ...(formatStreamError && { formatStreamError }) };
 	return dispatch(plan, call, context, services);
 }

@@ -145,7 +145,8 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		recorder.record("route", thrown);
 		return explanation;
 	}
-	const passthrough = parsed !== undefined && parsed.writer.passesOn?.(parsed.call, model) !== undefined;
+	const passthrough =
+		parsed !== undefined && parsed.writer.canPassThrough?.(parsed.call, model) !== undefined;
 	return {
 		...explanation,
 		...(await describePlan(plan, routed, parsed?.call, {

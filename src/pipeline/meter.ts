@@ -25,7 +25,7 @@ export interface Metered {
 	/** Neurons, two decimals. Absent for a stream or a session, which has only started. */
 	neurons?: number;
 	/** Adds the cost to the counts of a chat; for a stream, as far as it is known. Unchanged for a model without a price. */
-	priced(usage: Usage): Usage & { neurons?: number };
+	withCost(usage: Usage): Usage & { neurons?: number };
 	/** Cancels the engine's stream, if the answer will not be read. */
 	abandon(): void;
 }
@@ -57,12 +57,12 @@ export async function meter(
 		const cost = (usage: Usage) => costOf(usage, model) + hedgedCost(call, model, served);
 		if (ended) {
 			const abandon = followPassThrough(events, ended, exchange, endStream);
-			return { answer: answered, priced: priced(model, cost), abandon };
+			return { answer: answered, withCost: withCost(model, cost), abandon };
 		}
 		const chunks = withUsage(EventStream.eventsOf(events), call, model, progress);
 		const { source, abandon } = observe(chunks, exchange, endStream);
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
-		return { answer: { task, answer } as TaskAnswer, priced: priced(model, cost), abandon };
+		return { answer: { task, answer } as TaskAnswer, withCost: withCost(model, cost), abandon };
 	}
 	if (isSession(call) && answered.answer.kind === "value") {
 		const session = boundSession(answered.answer.output as LiveTranscription, call.input, {
@@ -72,7 +72,7 @@ export async function meter(
 		});
 		const { abandon, ...output } = meterSession(session, exchange, end);
 		const answer = { kind: "value", output } as const;
-		return { answer: { task: call.task, answer }, priced: (usage) => usage, abandon };
+		return { answer: { task: call.task, answer }, withCost: (usage) => usage, abandon };
 	}
 	const { output } = answered.answer;
 	if ("usage" in output && output.usage) output.usage = boundUsage(output.usage, call, model);
@@ -82,7 +82,7 @@ export async function meter(
 	return {
 		answer: answered,
 		neurons: shownNeurons(cost),
-		priced: priced(model, () => cost),
+		withCost: withCost(model, () => cost),
 		abandon: () => {},
 	};
 }
@@ -103,8 +103,8 @@ function costOf(usage: Usage, { prices }: Model): number {
 	return microNeurons(prices, { inputTokens, cachedTokens, outputTokens, requests: 1 });
 }
 
-const priced =
-	({ prices }: Model, cost: (usage: Usage) => number): Metered["priced"] =>
+const withCost =
+	({ prices }: Model, cost: (usage: Usage) => number): Metered["withCost"] =>
 	(usage) =>
 		prices.length === 0 ? usage : { ...usage, neurons: shownNeurons(cost(usage)) };
 

@@ -19,9 +19,9 @@ export function write(
 	{ model, inputs, writer, call, served, metered }: Written,
 	{ now, uuid }: Pick<Services, "now" | "uuid">,
 ): Reply {
-	const { answer, neurons, priced } = metered;
+	const { answer, neurons, withCost } = metered;
 	const cost = neurons === undefined ? {} : { neurons };
 	const dropped = droppedOf(call);
-	const context = { model, inputs, call, now: now(), requestId, uuid, priced, ...cost };
+	const context = { model, inputs, call, now: now(), requestId, uuid, withCost, ...cost };
 	return { model, served, ...cost, ...(dropped && { dropped }), body: writer.write(answer, context) };
 }

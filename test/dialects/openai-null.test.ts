@@ -10,7 +10,7 @@ import { openaiImages, openaiSpeech, openaiTranscription } from "../../src/diale
 import { responses } from "../../src/dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../../src/dialects/text/openai-embeddings.ts";
 import type { Model } from "../../src/models/model.ts";
-import { productModel, read, refusal } from "./exchange.ts";
+import { productModel, read, refusal } from "./read-write.ts";
 import { wav } from "./samples.ts";
 
 /** Every field of a request but those that a request cannot do without, as the SDK's types know them. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { modelSchema } from "../../src/dialects/schema.ts";
-import { productModel } from "./exchange.ts";
+import { productModel } from "./read-write.ts";
 
 const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 const inputOf = (id: string) => modelSchema(productModel(id)).input;

@@ -176,13 +176,13 @@ describe("the exchange of a stream", () => {
 		const output = { ...completion("Hello"), usage: counts } as ChatCompletion;
 		const whole = await tell({ kind: "value", output });
 		expect(whole.neurons).toBe(0.97);
-		expect(whole.priced(counts)).toEqual({ ...counts, neurons: 0.97 });
+		expect(whole.withCost(counts)).toEqual({ ...counts, neurons: 0.97 });
 
 		const progress = { usage: counts, outputTokens: 2 };
 		const events = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
 		const begun = await tell({ kind: "stream", events, progress });
 		expect(begun.neurons).toBeUndefined();
-		expect(begun.priced(counts)).toEqual({ ...counts, neurons: 0.97 });
+		expect(begun.withCost(counts)).toEqual({ ...counts, neurons: 0.97 });
 		if (begun.answer.answer.kind === "stream") await begun.answer.answer.events.getReader().read();
 		const bills = settlements.flat().map(({ microNeurons }) => microNeurons);
 		expect(bills).toEqual([979_228, 979_228]);

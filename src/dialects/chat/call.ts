@@ -1,12 +1,15 @@
-/** Where every chat reader ends and every chat writer begins. */
+/** The last step of every chat reader and the first step of every chat writer. */
 import type { TaskAnswer, TaskCall } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
 import type { WriteContext } from "../dialect.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { completionToChunks } from "./chunks.ts";
-import { invalidInput } from "./errors.ts";
-import { mendForcedCall } from "./forced-call.ts";
+import { repairForcedCall } from "./forced-call.ts";
 
-/** Refuses what no schema of the product refuses and no engine can answer: the meter would reserve less than nothing. */
+/**
+ * Throws 8001 for inputs that the product's schemas accept and engines cannot use. A negative limit would also make
+ * the reservation negative.
+ */
 export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
 	if (input.prompt === undefined && input.messages.length === 0)
 		throw invalidInput("messages must not be empty");
@@ -17,18 +20,20 @@ export function chatCall(input: ChatInput): TaskCall<"text-generation"> {
 
 export type ChatReply =
 	| { kind: "value"; input: ChatInput; completion: ChatCompletion }
-	/** `asIs`: it has its last words already. */
-	| { kind: "stream"; input: ChatInput; events: ReadableStream<Uint8Array>; asIs?: true };
+	/**
+	 * `hasErrorFrame`: the stream is sent unchanged. It already ends with an error event if it failed (`Answer.ended`).
+	 */
+	| { kind: "stream"; input: ChatInput; events: ReadableStream<Uint8Array>; hasErrorFrame?: true };
 
-/** An answer in the way it was asked for: engines may answer a request for a stream with a value. */
-export function chatReply(answered: TaskAnswer, context: WriteContext): ChatReply {
+/** The answer as a stream if the caller requested one. Some engines answer such a request with a complete value. */
+export function chatReply(taskAnswer: TaskAnswer, context: WriteContext): ChatReply {
 	const { call } = context;
-	if (answered.task !== "text-generation" || call.task !== "text-generation")
-		throw new TypeError(`A chat writer was given an answer to ${answered.task}`);
+	if (taskAnswer.task !== "text-generation" || call.task !== "text-generation")
+		throw new TypeError(`A chat writer received an answer to ${taskAnswer.task}`);
 	const { input } = call;
-	const answer = mendForcedCall(answered.answer, input, context);
+	const answer = repairForcedCall(taskAnswer.answer, input, context);
 	if (answer.kind === "stream")
-		return { kind: "stream", input, events: answer.events, ...(answer.ended && { asIs: true }) };
+		return { kind: "stream", input, events: answer.events, ...(answer.ended && { hasErrorFrame: true }) };
 	return input.stream
 		? { kind: "stream", input, events: completionToChunks(answer.output) }
 		: { kind: "value", input, completion: answer.output };

@@ -1,6 +1,6 @@
 /**
- * Reading and making OpenAI chat chunk streams: one event to a chunk, a finished reply to chunks. What is read comes
- * from engines of all kinds, so only the fields that are used are looked at, and any may be absent or `null`.
+ * Reads and writes OpenAI chat chunks: one event to a chunk, a complete reply to a stream of chunks. Engines differ, so
+ * only the used fields are checked, and each of them may be absent or `null`.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -21,7 +21,7 @@ const numberOrZero = z
 	.nullish()
 	.transform((sent) => sent ?? 0);
 
-/** JSON text; some engines send the value itself. */
+/** JSON text. Some engines send the JSON value itself. */
 const argumentsText = z
 	.unknown()
 	.optional()
@@ -64,15 +64,15 @@ const WireChunk = z.looseObject({
 });
 
 /**
- * One event's data, and what it is as JSON where that is known. What an engine left out of `id`, `created` and `model`
- * is empty. Throws 5001.
+ * Parses the data of one event. `value` is the parsed data, if it is available. `id`, `created` and `model` are empty if
+ * the engine omits them. Throws 5001.
  */
 export function parseChunk(data: string, value?: unknown): ChatChunk | "done" {
 	if (value !== undefined) return readChunk(value);
 	return isDone(data) ? "done" : readChunk(parseJson(data));
 }
 
-/** The same of data that is parsed. */
+/** As {@link parseChunk}, for parsed data. */
 export function readChunk(sent: unknown): ChatChunk {
 	if (isPlainChunk(sent)) return sent;
 	const { data, error } = WireChunk.safeParse(sent);
@@ -81,8 +81,8 @@ export function readChunk(sent: unknown): ChatChunk {
 }
 
 /**
- * Whether the schema would change nothing of a chunk that says a piece of text. Nearly all do, and the schema takes ten
- * times as long to find out.
+ * Whether the chunk already has the form that the schema produces. Most chunks do, and this check takes a tenth of the
+ * schema's time.
  */
 function isPlainChunk(sent: unknown): sent is ChatChunk {
 	if (!isRecord(sent) || !Array.isArray(sent.choices)) return false;
@@ -114,57 +114,65 @@ function isPlainChoice(choice: unknown): boolean {
 const isText = (value: unknown): boolean =>
 	typeof value === "string" || value === undefined || value === null;
 
-/** A part of one tool call; `start` on its first. */
-export interface ToolCallPiece {
+/** A part of one tool call. The first part has `start`. */
+export interface ToolCallFragment {
 	index: number;
 	start?: { id: string; name: string };
 	arguments: string;
 }
 
 /**
- * Tells where calls begin. Not every engine counts them: a name at an index that is taken begins another call, unless
- * it comes with the id of the one that is there, as engines do that repeat both with each fragment. Calls are counted
- * anew, from 0, in order.
+ * Assigns fragments to calls and numbers the calls from 0. Some engines send the same index for all calls, so a name at a
+ * used index starts another call. If the id is that of the call at the index, the fragment belongs to that call, because
+ * some engines repeat id and name with each fragment.
  */
-export function toolCallPieces(newId: () => string): (delta: ToolCallDelta) => ToolCallPiece {
-	const open = new Map<number, { id: string; index: number }>();
-	let calls = 0;
+export function toolCallFragments(newId: () => string): (delta: ToolCallDelta) => ToolCallFragment {
+	const calls = new Map<number, { id: string; index: number }>();
+	let count = 0;
 	return (delta) => {
 		const { id, function: called } = delta;
-		const known = open.get(delta.index);
+		const current = calls.get(delta.index);
 		const fragment = called?.arguments ?? "";
-		if (known && (!called?.name || id === known.id)) return { index: known.index, arguments: fragment };
-		const begun = { id: id || newId(), index: calls++ };
-		open.set(delta.index, begun);
-		return { index: begun.index, start: { id: begun.id, name: called?.name ?? "" }, arguments: fragment };
+		if (current && (!called?.name || id === current.id)) return { index: current.index, arguments: fragment };
+		const started = { id: id || newId(), index: count++ };
+		calls.set(delta.index, started);
+		return {
+			index: started.index,
+			start: { id: started.id, name: called?.name ?? "" },
+			arguments: fragment,
+		};
 	};
 }
 
 export const firstChoice = (chunk: ChatChunk): ChatChunk["choices"][number] | undefined =>
 	chunk.choices.find(({ index }) => index === 0);
 
-/** Engines name it one way or the other; some say the same text under both names. */
-export const reasoningOf = (said: Pick<ChatDelta, "reasoning" | "reasoning_content">): string =>
-	said.reasoning_content || said.reasoning || "";
+/** Engines use one of the two field names; some send the same text in both. */
+export const reasoningOf = (message: Pick<ChatDelta, "reasoning" | "reasoning_content">): string =>
+	message.reasoning_content || message.reasoning || "";
 
-/** The stream that would have given this completion: a role, the texts whole, the calls whole, the end, the usage. */
+/**
+ * A complete reply as a stream: per choice the role, each text and the calls in one chunk each, and the end; then the
+ * usage.
+ */
 export function completionToChunks(completion: ChatCompletion): ReadableStream<Uint8Array> {
 	const { id, created, model, choices, usage } = completion;
 	const chunk = (fields: Pick<ChatChunk, "choices" | "usage">): string =>
 		frame({ id, object: "chat.completion.chunk", created, model, ...fields } satisfies ChatChunk);
 	let events = "";
 	for (const { index, message, finish_reason, logprobs } of choices) {
-		const say = (delta: ChatDelta, more: object = {}): void => {
-			events += chunk({ choices: [{ index, delta, finish_reason: null, ...more }] });
+		const add = (delta: ChatDelta, fields: object = {}): void => {
+			events += chunk({ choices: [{ index, delta, finish_reason: null, ...fields }] });
 		};
-		say({ role: "assistant", content: "" });
+		add({ role: "assistant", content: "" });
 		const { reasoning_content, reasoning, thinking_blocks, content, refusal, tool_calls } = message;
 		if (reasoning_content || reasoning)
-			say({ ...(reasoning_content && { reasoning_content }), ...(reasoning && { reasoning }) });
-		if (thinking_blocks?.length) say({ thinking_blocks });
-		if (content) say({ content }, logprobs ? { logprobs } : {});
-		if (refusal) say({ refusal });
-		if (tool_calls?.length) say({ tool_calls: tool_calls.map((call, place) => ({ index: place, ...call })) });
+			add({ ...(reasoning_content && { reasoning_content }), ...(reasoning && { reasoning }) });
+		if (thinking_blocks?.length) add({ thinking_blocks });
+		if (content) add({ content }, logprobs ? { logprobs } : {});
+		if (refusal) add({ refusal });
+		if (tool_calls?.length)
+			add({ tool_calls: tool_calls.map((call, position) => ({ index: position, ...call })) });
 		events += chunk({ choices: [{ index, delta: {}, finish_reason }] });
 	}
 	if (usage) events += chunk({ choices: [], usage });

@@ -1,18 +1,18 @@
 /**
- * `/ai/v1/completions`: OpenAI's older completions, for every chat model: the prompt is continued as it is, without a
- * chat template. Whether the product has this route is not known; its newer models answer prompts in this form.
+ * `/ai/v1/completions`: OpenAI's legacy completions for every chat model. The engine continues the prompt without a chat
+ * template. It is not known whether the product has this route; its newer models answer prompts in this form.
  *
- * Known differences from OpenAI: one prompt a request, as text; `best_of` is 1; without `max_tokens` the model's
- * default counts, not 16.
+ * Known differences from OpenAI: one prompt per request, as text; `best_of` is 1; without `max_tokens` the model's default
+ * applies, not 16.
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Dialect } from "../dialect.ts";
 import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { chatCall, chatReply } from "./call.ts";
-import { invalidInput } from "./errors.ts";
-import { asksForUsage } from "./openai-route.ts";
+import { requestsUsage } from "./openai-route.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 
 const tokens = z.array(z.int());
@@ -53,10 +53,10 @@ export const openaiCompletions: Dialect = {
 		schema: TextCompletion,
 		write(answer, context) {
 			const reply = chatReply(answer, context);
-			const echo = asksForEcho(context.inputs) ? (reply.input.prompt ?? "") : "";
+			const echo = requestsEcho(context.inputs) ? (reply.input.prompt ?? "") : "";
 			if (reply.kind === "value")
 				return { kind: "json", value: textCompletion(reply.completion, context, echo) };
-			const usage = asksForUsage(context.inputs) ? "chunk" : "none";
+			const usage = requestsUsage(context.inputs) ? "chunk" : "none";
 			return { kind: "events", events: textCompletionEvents(reply.events, context, { usage, echo }) };
 		},
 	},
@@ -69,21 +69,21 @@ function readCompletion(inputs: Inputs): ChatInput {
 	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
 	return {
 		messages: [],
-		prompt: onlyPrompt(inputs.prompt),
+		prompt: singlePrompt(inputs.prompt),
 		stream: inputs.stream ?? false,
 		...present({ max_tokens, temperature, top_p, top_k, seed, n, logit_bias, user }),
 		...present({ frequency_penalty, presence_penalty, repetition_penalty }),
 		...present({ stop: typeof stop === "string" ? [stop] : stop }),
-		// Here it is a number: how many candidates to tell of for each token.
+		// Here `logprobs` is the number of candidates per token.
 		...(logprobs != null && { logprobs: true, top_logprobs: logprobs }),
 		...(suffix && { suffix }),
 	};
 }
 
-function onlyPrompt(prompt: Inputs["prompt"]): string {
+function singlePrompt(prompt: Inputs["prompt"]): string {
 	if (typeof prompt === "string") return prompt;
-	const [first, ...more] = prompt;
-	if (typeof first === "string" && more.length === 0) return first;
+	const [first] = prompt;
+	if (typeof first === "string" && prompt.length === 1) return first;
 	if (prompt.length === 0) throw invalidInput("prompt must be text: the array is empty");
 	throw invalidInput(
 		typeof first === "string"
@@ -92,5 +92,5 @@ function onlyPrompt(prompt: Inputs["prompt"]): string {
 	);
 }
 
-const asksForEcho = (inputs: unknown): boolean =>
+const requestsEcho = (inputs: unknown): boolean =>
 	z.object({ echo: z.literal(true) }).safeParse(inputs).success;

@@ -1,10 +1,10 @@
-/** What a model's own inputs say of the content of messages. It holds on every route (observed of the chat route). */
+/** The message content that a model's own schema allows. It applies on every route (observed on the chat route). */
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ImageRules } from "../media/image-url.ts";
 
 export interface ContentRules extends ImageRules {
-	/** Whether content is a string and nothing else. */
+	/** Whether content must be a string. */
 	textOnly: boolean;
 }
 

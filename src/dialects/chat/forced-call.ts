@@ -1,9 +1,7 @@
 /**
- * A known fault of the gpt-oss models, mended before an answer is written: told to call one certain tool they may put
- * the call into the text, as JSON, and make none. Whoever forced a tool wants nothing but its call, so an object in
- * the text is taken for one.
+ * Repairs a known fault of the gpt-oss models: if the request forces one tool, they may write the call as JSON into the
+ * text and make no call. Then a JSON object in the text becomes the call.
  */
-
 import { isRecord, parseJson } from "../../core/json.ts";
 import { outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
@@ -21,25 +19,25 @@ import { firstChoice, parseChunk } from "./chunks.ts";
 
 type ChatAnswer = Answer<"text-generation">;
 
-/** Takes over `answer`, and gives it back as it is for other models and for calls that were not forced. */
-export function mendForcedCall(
+/** Takes over `answer`. Returns it unchanged for other models and for requests that force no tool. */
+export function repairForcedCall(
 	answer: ChatAnswer,
 	input: ChatInput,
 	{ model, uuid }: Pick<WriteContext, "model" | "uuid">,
 ): ChatAnswer {
-	const forced = toolToMend(input, model);
+	const forced = toolToRepair(input, model);
 	if (forced === undefined) return answer;
 	const callIn = (text: string) => readCall(text, forced, uuid);
 	return answer.kind === "stream"
-		? { ...answer, events: mendEvents(answer.events, callIn) }
-		: { kind: "value", output: mendCompletion(answer.output, callIn) };
+		? { ...answer, events: repairEvents(answer.events, callIn) }
+		: { kind: "value", output: repairCompletion(answer.output, callIn) };
 }
 
-/** Whether an answer of the model must be looked at. */
-export const mayMendCall = (input: ChatInput, model: Model): boolean =>
-	toolToMend(input, model) !== undefined;
+/** Whether {@link repairForcedCall} must read the answer. */
+export const mayRepairForcedCall = (input: ChatInput, model: Model): boolean =>
+	toolToRepair(input, model) !== undefined;
 
-const toolToMend = (input: ChatInput, model: Pick<Model, "output">): string | undefined =>
+const toolToRepair = (input: ChatInput, model: Pick<Model, "output">): string | undefined =>
 	outputFamily(model).mayWriteCallsAsText ? forcedTool(input) : undefined;
 
 type CallIn = (text: string) => ToolCall | undefined;
@@ -57,18 +55,18 @@ function readCall(text: string, name: string, uuid: () => string): ToolCall | un
 	return { id, type: "function", function: { name, arguments: args } };
 }
 
-/** `text` is the arguments alone, or a call in one of the ways in which models write one. */
+/** `text` contains only the arguments, or a call in one of the forms that models write. */
 function argumentsIn(text: string, name: string): string | undefined {
-	const said = parseJson(text);
-	if (!isRecord(said)) return undefined;
-	const inner = said.name === name ? (said.arguments ?? said.parameters) : undefined;
+	const value = parseJson(text);
+	if (!isRecord(value)) return undefined;
+	const inner = value.name === name ? (value.arguments ?? value.parameters) : undefined;
 	if (isRecord(inner)) return JSON.stringify(inner);
 	if (typeof inner === "string" && isRecord(parseJson(inner))) return inner;
-	// As it was written: numbers may be longer than JavaScript's.
+	// The original text, because its numbers may exceed JavaScript's precision.
 	return text.trim();
 }
 
-function mendCompletion(completion: ChatCompletion, callIn: CallIn): ChatCompletion {
+function repairCompletion(completion: ChatCompletion, callIn: CallIn): ChatCompletion {
 	const choices = completion.choices.map((choice) => {
 		const { tool_calls, content } = choice.message;
 		const found = tool_calls?.length ? undefined : callIn(content ?? "");
@@ -79,8 +77,8 @@ function mendCompletion(completion: ChatCompletion, callIn: CallIn): ChatComplet
 	return { ...completion, choices };
 }
 
-/** Text is held back until it is known what it is: at the first call, or at the end, whichever end that is. */
-function mendEvents(source: ReadableStream<Uint8Array>, callIn: CallIn): ReadableStream<Uint8Array> {
+/** Holds text back until the first call or the end of the stream shows whether it is a call. */
+function repairEvents(source: ReadableStream<Uint8Array>, callIn: CallIn): ReadableStream<Uint8Array> {
 	let held = "";
 	let calls = false;
 	let last: ChatChunk | undefined;

@@ -1,7 +1,7 @@
 /**
- * Llama Guard: a conversation in, a judgement on its last turn out. The engine's own template makes the question, and
- * the model answers it in two lines, `unsafe` and the categories; JSON is made of those lines here, so that an engine
- * is never asked for a grammar that this model was not trained on.
+ * Llama Guard: a conversation in, a judgement of its last message out. The engine's template writes the prompt, and the
+ * model answers in two lines, `unsafe` and the categories. These lines are converted to JSON here. Engines do not receive
+ * a JSON grammar, because the model was not trained on one.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -9,8 +9,8 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, fieldsOf, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { chatCall, chatReply } from "./call.ts";
-import { invalidInput } from "./errors.ts";
 import { nativeEvents } from "./native-stream.ts";
 import { firstMessage } from "./native-write.ts";
 import { NativeUsage, nativeUsage } from "./usage.ts";
@@ -30,9 +30,9 @@ const guardSchema = (model: Model) =>
 export const guardReader: Reader = {
 	schema: perModel(guardSchema),
 	read({ messages, max_tokens, temperature }: z.output<ReturnType<typeof guardSchema>>) {
-		for (const [place, { role }] of messages.entries())
-			if (role !== (place % 2 === 0 ? "user" : "assistant"))
-				throw invalidInput(`messages[${place}].role: user and assistant must take turns, the user first`);
+		for (const [index, { role }] of messages.entries())
+			if (role !== (index % 2 === 0 ? "user" : "assistant"))
+				throw invalidInput(`messages[${index}].role: user and assistant must take turns, the user first`);
 		return chatCall({ messages, stream: false, ...present({ max_tokens, temperature }) });
 	},
 };
@@ -45,13 +45,13 @@ export const guardWriter: Writer = {
 		const reply = chatReply(answer, context);
 		if (reply.kind === "stream") return { kind: "events", events: nativeEvents(reply.events, context) };
 		const text = firstMessage(reply.completion).content ?? "";
-		const asked = Format.safeParse(context.inputs).data?.response_format?.type;
+		const format = Format.safeParse(context.inputs).data?.response_format?.type;
 		const { usage } = reply.completion;
 		return {
 			kind: "json",
 			value: {
-				response: asked === "json_object" ? judgement(text) : text,
-				...(usage && { usage: nativeUsage(context.priced(usage)) }),
+				response: format === "json_object" ? judgement(text) : text,
+				...(usage && { usage: nativeUsage(context.withCost(usage)) }),
 			},
 		};
 	},
@@ -59,12 +59,12 @@ export const guardWriter: Writer = {
 
 /** Throws 5024 for anything but a judgement. */
 function judgement(text: string): z.output<typeof Judgement> {
-	const [, word] = /^\s*(safe|unsafe)\b/i.exec(text) ?? [];
-	if (word) {
-		const safe = word.toLowerCase() === "safe";
+	const [, verdict] = /^\s*(safe|unsafe)\b/i.exec(text) ?? [];
+	if (verdict) {
+		const safe = verdict.toLowerCase() === "safe";
 		return { safe, categories: safe ? [] : (text.match(/\bS\d{1,2}\b/g) ?? []) };
 	}
-	// What stands in for Llama Guard may have been taught to answer in JSON.
+	// A replacement model on the operator's engine may answer in JSON.
 	const parsed = Judgement.safeParse(parseObject(text));
 	if (!parsed.success) throw new AiError("jsonModeUnmet");
 	return parsed.data;

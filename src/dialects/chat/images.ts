@@ -1,4 +1,4 @@
-/** The image beside the messages of Llama 3.2 vision, as one more part of the last thing the user said. */
+/** The `image` field of Llama 3.2 vision: it becomes the last part of the last user message. */
 import { AiError } from "../../core/errors.ts";
 import { undecodableImage } from "../../core/undecodable-image.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
@@ -12,9 +12,8 @@ import {
 } from "../media/media.ts";
 
 /**
- * A string is a data URI, base64, or one character a byte: the schema says only that it is binary, and callers send
- * all three. Throws 5006 for an address, 5004 for base64 that does not decode, 3030
- * for bytes that are no image.
+ * A string is a data URI, base64, or one character per byte. The schema only says that it is binary, and callers send all
+ * three. Throws 5006 for a URL, 5004 for invalid base64 and 3030 for bytes that are not an image.
  */
 export function imagePart(sent: string | SentBytes): ContentPart {
 	if (typeof sent === "string" && /^https?:/i.test(sent))
@@ -26,7 +25,7 @@ export function imagePart(sent: string | SentBytes): ContentPart {
 function bytesOf(text: string): SentBytes {
 	const embedded = decodeDataUri(text);
 	if (embedded) return embedded;
-	// No image is made of base64's letters alone, so there is no doubt about what they are.
+	// The bytes of an image never consist of base64 characters only.
 	if (/^[A-Za-z0-9+/=\s]+$/.test(text)) return decodeBase64(text);
 	const bytes = decodeBinaryString(text);
 	if (!bytes) throw undecodableImage();
@@ -35,9 +34,10 @@ function bytesOf(text: string): SentBytes {
 
 export function withImage(messages: ChatMessage[], image: ContentPart): ChatMessage[] {
 	const last = messages.findLastIndex(({ role }) => role === "user");
-	const asked = messages[last];
-	if (!asked) return [...messages, { role: "user", content: [image] }];
-	const said: ContentPart[] =
-		typeof asked.content === "string" ? [{ type: "text", text: asked.content }] : (asked.content ?? []);
-	return messages.with(last, { ...asked, content: [...said, image] });
+	const message = messages[last];
+	if (!message) return [...messages, { role: "user", content: [image] }];
+	const { content } = message;
+	const parts: ContentPart[] =
+		typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+	return messages.with(last, { ...message, content: [...parts, image] });
 }

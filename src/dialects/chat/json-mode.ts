@@ -1,16 +1,16 @@
-/** JSON mode: the format that a caller asks for, and the reply held to it. */
+/** JSON mode: reads the requested format and checks the reply against it. */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { GuardedSchema, isTooLarge, type Longest } from "../../schemas/guarded-schema.ts";
 import type { ResponseFormat } from "../../tasks/text-generation/types.ts";
-import { invalidInput } from "./errors.ts";
+import { invalidInput } from "../invalid-input.ts";
 
-/** OpenAI's form wants a name, the native one has none. */
+/** OpenAI's form requires a name; the native form has none. */
 export const SCHEMA_NAME = "response";
 
 /**
- * Native: `json_schema` is the schema itself. OpenAI's `{name, schema}` is taken too: no schema has both keys, and
- * callers move between the routes. Throws 8001.
+ * In the native form `json_schema` is the schema itself. OpenAI's `{name, schema}` is also accepted on the native route:
+ * no JSON Schema has both keys. Throws 8001.
  */
 export function readResponseFormat(format: {
 	type: "text" | "json_object" | "json_schema";
@@ -41,7 +41,7 @@ export function readResponseFormat(format: {
 
 const isWrapperKey = (key: string): boolean => ["name", "description", "strict"].includes(key);
 
-/** Throws 8001; `field` is where the schema came from. */
+/** Throws 8001. `field` is the name of the schema in the request. */
 export function jsonSchemaFormat(schema: Record<string, unknown>, field = "guided_json"): ResponseFormat {
 	refuseTooLarge(schema, field);
 	return { type: "json_schema", json_schema: { name: SCHEMA_NAME, schema } };
@@ -52,14 +52,14 @@ function refuseTooLarge(schema: unknown, field: string): void {
 }
 
 /**
- * The document that a reply is. Throws 5024 when it is not JSON, not an object where only "JSON" was asked for, or not
- * what the schema says; also when the schema itself cannot be used.
+ * Parses a reply. Throws 5024 if it is not JSON, is not an object although the format is `json_object`, does not match the
+ * schema, or if the schema is unusable.
  */
 export function parseJsonReply(text: string, format: Exclude<ResponseFormat, { type: "text" }>): unknown {
 	let document: unknown;
 	try {
 		document = JSON.parse(text);
-		if (format.type === "json_object" ? isRecord(document) : obeys(document, format.json_schema.schema))
+		if (format.type === "json_object" ? isRecord(document) : matches(document, format.json_schema.schema))
 			return document;
 	} catch (cause) {
 		throw new AiError("jsonModeUnmet", undefined, { cause });
@@ -67,21 +67,20 @@ export function parseJsonReply(text: string, format: Exclude<ResponseFormat, { t
 	throw new AiError("jsonModeUnmet");
 }
 
-function obeys(document: unknown, schema: unknown): boolean {
-	return !isRecord(schema) || new GuardedSchema(schema, longestIn(document)).accepts(document);
-}
+const matches = (document: unknown, schema: unknown): boolean =>
+	!isRecord(schema) || new GuardedSchema(schema, longestIn(document)).accepts(document);
 
-/** Of what is anywhere in a document, names of properties included. */
+/** The longest text (property names included) and the longest array anywhere in a document. */
 function longestIn(document: unknown): Longest {
 	const longest = { characters: 0, items: 0 };
-	const left = [document];
-	while (left.length > 0) {
-		const value = left.pop();
+	const queue = [document];
+	while (queue.length > 0) {
+		const value = queue.pop();
 		if (typeof value === "string") longest.characters = Math.max(longest.characters, value.length);
 		if (typeof value !== "object" || value === null) continue;
 		if (Array.isArray(value)) longest.items = Math.max(longest.items, value.length);
-		else for (const key of Object.keys(value)) left.push(key);
-		for (const part of Object.values(value)) left.push(part);
+		else for (const key of Object.keys(value)) queue.push(key);
+		for (const part of Object.values(value)) queue.push(part);
 	}
 	return longest;
 }

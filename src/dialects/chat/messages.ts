@@ -1,14 +1,14 @@
-/** Messages as callers write them, to messages as engines take them. */
+/** Converts callers' messages to hub messages. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
-import { invalidInput } from "./errors.ts";
+import { type ToolCallReader, toolCallReader } from "./tool-call-reader.ts";
 import { SentToolCall } from "./tool-schemas.ts";
-import { type ToolTurns, toolTurns } from "./tool-turns.ts";
 
-/** A part of any kind, as OpenAI merges them; which fields must be there depends on its type. */
+/** A content part of any type. The type determines the required fields. */
 export const AnyPart = z.object({
 	type: z.string(),
 	text: z.string().nullish(),
@@ -25,7 +25,7 @@ export const AnyPart = z.object({
 });
 export type AnyPart = z.output<typeof AnyPart>;
 
-/** Thoughts that a model has signed, as it gave them. */
+/** Signed reasoning, unchanged from the model's answer. */
 export const ThinkingBlocks = z.array(
 	z.object({
 		type: z.enum(["thinking", "redacted_thinking"]),
@@ -35,7 +35,7 @@ export const ThinkingBlocks = z.array(
 	}),
 );
 
-/** Fields of a message that concern tools. Not in the native schemas, which allow further fields. */
+/** Fields of a message for tools. The native schemas do not list them and allow further fields. */
 export const toolFields = {
 	name: z.string().nullish(),
 	tool_calls: z.array(SentToolCall).nullish(),
@@ -48,7 +48,7 @@ export interface SentMessage {
 	name?: string | null | undefined;
 	tool_calls?: unknown[] | null | undefined;
 	tool_call_id?: string | null | undefined;
-	/** The older form of one tool call. */
+	/** The legacy form of one tool call. */
 	function_call?: unknown;
 	refusal?: string | null | undefined;
 	reasoning?: string | null | undefined;
@@ -57,32 +57,32 @@ export interface SentMessage {
 }
 
 export interface MessageRules extends ImageRules {
-	/** Whether every message may lack its content; otherwise only an assistant's may. */
+	/** Whether every message may omit its content. Otherwise only an assistant's message may. */
 	contentOptional: boolean;
 }
 
-/** Throws 5006 for content that is not there and images that are elsewhere, 8001 for what no engine knows. */
+/** Throws 5006 for missing content and disallowed image URLs, 8001 for roles and parts that no engine supports. */
 export function readMessages(sent: readonly SentMessage[], rules: MessageRules): ChatMessage[] {
-	const turns = toolTurns();
-	return sent.map((message, place) => {
-		const at = `messages[${place}]`;
+	const toolCalls = toolCallReader();
+	return sent.map((message, index) => {
+		const at = `messages[${index}]`;
 		const role = message.role ?? "user";
-		const content = readContent(message.content, place, rules);
+		const content = readContent(message.content, `/messages/${index}/content`, rules);
 		switch (role) {
 			case "assistant":
-				return readAssistant(message, content, turns, isResult(sent[place + 1]), at);
+				return readAssistant(message, content, { toolCalls, beforeResult: isResult(sent[index + 1]), at });
 			case "tool":
 			case "function":
 				return {
 					role: "tool",
 					content: content ?? "",
-					tool_call_id: turns.answered({ id: message.tool_call_id, name: message.name }),
+					tool_call_id: toolCalls.idOfResult({ id: message.tool_call_id, name: message.name }),
 				};
 			case "system":
 			case "developer":
 			case "user":
 				if (content === null && !rules.contentOptional)
-					throw new AiError("badInput", `Error: required properties at '/messages/${place}' are 'content'`);
+					throw new AiError("badInput", `Error: required properties at '/messages/${index}' are 'content'`);
 				return { role, content: content ?? "", ...(message.name && { name: message.name }) };
 			default:
 				throw invalidInput(`${at}.role must be system, developer, user, assistant or tool`);
@@ -96,18 +96,16 @@ const isResult = (message: SentMessage | undefined): boolean =>
 function readAssistant(
 	message: SentMessage,
 	content: ChatMessage["content"],
-	turns: ToolTurns,
-	beforeResult: boolean,
-	at: string,
+	{ toolCalls, beforeResult, at }: { toolCalls: ToolCallReader; beforeResult: boolean; at: string },
 ): ChatMessage {
 	const { tool_calls, function_call, name, refusal } = message;
 	const thinking_blocks = (message.thinking_blocks ?? []).map((block): ThinkingBlock => {
 		const { type } = block;
 		return { type, ...present(block) };
 	});
-	const thoughts = thinking_blocks.map(({ thinking = "" }) => thinking).join("");
-	const reasoning_content = message.reasoning_content || message.reasoning || thoughts;
-	const more = {
+	const thinking = thinking_blocks.map((block) => block.thinking ?? "").join("");
+	const reasoning_content = message.reasoning_content || message.reasoning || thinking;
+	const common = {
 		...(name && { name }),
 		...(reasoning_content && { reasoning_content }),
 		...(thinking_blocks.length > 0 && { thinking_blocks }),
@@ -117,44 +115,44 @@ function readAssistant(
 		return {
 			role: "assistant",
 			content: content || null,
-			tool_calls: turns.calls(calls, `${at}.tool_calls`),
-			...more,
+			tool_calls: toolCalls.read(calls, `${at}.tool_calls`),
+			...common,
 		};
-	// Only in front of a result: elsewhere, JSON that looks like a call is an answer.
-	const spelled = beforeResult && typeof content === "string" ? turns.callsIn(content) : undefined;
-	if (spelled) return { role: "assistant", content: null, tool_calls: spelled, ...more };
-	return { role: "assistant", content: content ?? refusal ?? "", ...more };
+	// Only directly before a result. Elsewhere, JSON that looks like a call is an answer.
+	const callsInText = beforeResult && typeof content === "string" ? toolCalls.readText(content) : undefined;
+	if (callsInText) return { role: "assistant", content: null, tool_calls: callsInText, ...common };
+	return { role: "assistant", content: content ?? refusal ?? "", ...common };
 }
 
 function readContent(
 	content: SentMessage["content"],
-	place: number,
+	pointer: string,
 	rules: MessageRules,
 ): ChatMessage["content"] {
 	if (content === undefined || content === null) return null;
 	if (typeof content === "string") return content;
 	if (Array.isArray(content))
-		return content.map((part, i) => readPart(part, `/messages/${place}/content/${i}`, rules));
-	return [readPart(content, `/messages/${place}/content`, rules)];
+		return content.map((part, index) => readPart(part, `${pointer}/${index}`, rules));
+	return [readPart(content, pointer, rules)];
 }
 
-/** `pointer` names the part in a refusal. */
+/** `pointer` names the part in the error message. */
 function readPart(part: AnyPart, pointer: string, rules: ImageRules): ContentPart {
 	switch (part.type) {
 		case "text":
-			return { type: "text", text: given(part.text, "text", pointer) };
+			return { type: "text", text: required(part.text, "text", pointer) };
 		case "refusal":
-			return { type: "refusal", refusal: given(part.refusal, "refusal", pointer) };
+			return { type: "refusal", refusal: required(part.refusal, "refusal", pointer) };
 		case "image_url": {
-			const sent = given(part.image_url, "image_url", pointer);
+			const sent = required(part.image_url, "image_url", pointer);
 			const { url, detail } = typeof sent === "string" ? { url: sent } : sent;
 			checkImageUrl(url, `${pointer}/image_url${typeof sent === "string" ? "" : "/url"}`, rules);
 			return { type: "image_url", image_url: { url, ...(detail != null && { detail }) } };
 		}
 		case "input_audio":
-			return { type: "input_audio", input_audio: given(part.input_audio, "input_audio", pointer) };
+			return { type: "input_audio", input_audio: required(part.input_audio, "input_audio", pointer) };
 		case "file": {
-			const { file_data, file_id, filename } = given(part.file, "file", pointer);
+			const { file_data, file_id, filename } = required(part.file, "file", pointer);
 			return {
 				type: "file",
 				file: {
@@ -169,7 +167,7 @@ function readPart(part: AnyPart, pointer: string, rules: ImageRules): ContentPar
 	}
 }
 
-function given<Value>(value: Value | null | undefined, field: string, pointer: string): Value {
+function required<Value>(value: Value | null | undefined, field: string, pointer: string): Value {
 	if (value === undefined || value === null)
 		throw new AiError("badInput", `Error: required properties at '${pointer}' are '${field}'`);
 	return value;

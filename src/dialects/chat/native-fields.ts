@@ -1,12 +1,12 @@
 /**
- * What the native chat models take: `{prompt}` or `{messages}` beside sampling. Ranges differ by the age of a model's
- * schema, defaults by model; a shape says which of the fields below it has.
+ * The inputs of native chat models: `{prompt}` or `{messages}` with sampling fields. Ranges depend on the age of the
+ * model's schema, defaults on the model. A family (`NativeChat`) lists which of these fields it has.
  *
- * Read strictly, `null` is refused wherever the model's schema has none. Read leniently, it means "not set", and an
- * assistant's message may have no content.
+ * A strict route refuses `null` if the model's schema has no `null`. On a lenient route `null` means "not set", and an
+ * assistant's message may omit its content.
  *
- * Known differences: the batch form (`requests`) is not read here; `tool_choice` is taken wherever tools are, though no
- * native schema names it, because the product's clients send it.
+ * Known differences: the batch form (`requests`) is not read here; every model with `tools` also accepts `tool_choice`. No
+ * native schema has it, but the product's clients send it.
  */
 import * as z from "zod";
 import type { NativeChat } from "../../models/family.ts";
@@ -17,11 +17,11 @@ import { ByteArray, type SentBytes } from "../media/media.ts";
 import { AnyPart, type SentMessage, toolFields } from "./messages.ts";
 import { NativeTool } from "./tool-schemas.ts";
 
-/** Characters of one text in the schemas of models that ended in 2025. */
+/** The schemas of models that ended in 2025 limit each text to this length. */
 const LEGACY_TEXT_CHARACTERS = 131_072;
-const LARGEST_SEED = 9_999_999_999;
+const MAX_SEED = 9_999_999_999;
 
-/** What the schemas give, any of them. */
+/** The parsed inputs of all native schemas. */
 export interface NativeInputs {
 	prompt?: string;
 	messages?: SentMessage[];
@@ -55,7 +55,7 @@ export function nativeSchema(model: Model, shape: NativeChat, strict: boolean): 
 	return strict ? z.xor([byPrompt, byMessages]) : z.xor([nullAsAbsent(byPrompt), nullAsAbsent(byMessages)]);
 }
 
-/** What `/ai/v1/chat/completions` takes from a model's own schema where it is strict. */
+/** The fields of a model's own schema that a strict `/ai/v1/chat/completions` uses. */
 export const nativeChatFields = (model: Model, shape: NativeChat) => ({
 	...samplingFields(model, shape.ranges),
 	...toolInputs(model, true),
@@ -68,7 +68,7 @@ const CONTENT = {
 	media: z.union([z.string(), AnyPart, z.array(AnyPart)]),
 };
 
-/** Mistral's templates want nine letters and digits; the product's pattern looks for them anywhere in the id. */
+/** Mistral's templates require nine letters and digits. The product's pattern matches them anywhere in the id. */
 const ToolCallId = z.string().regex(/[a-zA-Z0-9]{9}/);
 
 /**
@@ -76,14 +76,14 @@ const ToolCallId = z.string().regex(/[a-zA-Z0-9]{9}/);
  * alternative below the root counts as absent (github.com/cloudflare/cabidela).
  */
 export function messageFields({ content }: NativeChat, strict: boolean) {
-	const sent = CONTENT[content];
+	const schema = CONTENT[content];
 	const isRequired = strict && content !== "media";
 	const role = z.string();
 	return {
 		...toolFields,
 		...(strict && content === "media" && { tool_call_id: ToolCallId.optional() }),
 		role: content === "media" ? role.optional() : role,
-		content: isRequired ? sent : sent.nullish(),
+		content: isRequired ? schema : schema.nullish(),
 	};
 }
 
@@ -99,7 +99,7 @@ function samplingFields(model: Model, ranges: NativeChat["ranges"]) {
 		temperature: defaulted(model, "temperature", z.number().min(0).max(5)),
 		top_p: defaulted(model, "top_p", topP),
 		top_k: defaulted(model, "top_k", z.int().min(1).max(50)),
-		seed: defaulted(model, "seed", z.int().min(1).max(LARGEST_SEED)),
+		seed: defaulted(model, "seed", z.int().min(1).max(MAX_SEED)),
 		repetition_penalty: defaulted(model, "repetition_penalty", z.number().min(0).max(2)),
 		frequency_penalty: defaulted(model, "frequency_penalty", penalty),
 		presence_penalty: defaulted(model, "presence_penalty", penalty),
@@ -110,7 +110,7 @@ const NativeFormat = z.object({
 	type: z.enum(["json_object", "json_schema"]),
 	json_schema: z.unknown().optional(),
 });
-/** llama.cpp takes a schema beside `json_object`. The product ignores it. */
+/** llama.cpp accepts a schema with `json_object`. The product ignores it. */
 const LenientNativeFormat = NativeFormat.extend({ schema: z.looseObject({}).nullish() });
 
 function extraFields(model: Model, { responseFormat, guidedJson, image }: NativeChat, strict: boolean) {
@@ -130,11 +130,11 @@ function extraFields(model: Model, { responseFormat, guidedJson, image }: Native
 			],
 		},
 	);
-	// Whatever the model's schema says of it: who asks for an adapter must not get an answer without one.
+	// Always declared, so that a request with an adapter is never answered without it (`checkLora`).
 	return { ...fields, lora: z.string().optional() };
 }
 
-/** `functions` belongs to an experiment of the product that runs code beside the model: accepted, and not used. */
+/** `functions` belongs to an experiment of the product that runs code with the model: accepted and ignored. */
 const EmbeddedFunction = z.object({ name: z.string(), code: z.string() });
 
 const toolInputs = (model: Model, strict: boolean) =>

@@ -1,14 +1,13 @@
-/** Native chat inputs (`{prompt}` or `{messages}`) to a chat input. */
-
+/** Reads native chat inputs (`{prompt}` or `{messages}`). */
 import { AiError } from "../../core/errors.ts";
 import { inputFamily, type NativeChat } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { chatCall } from "./call.ts";
 import { contentRules } from "./content-rules.ts";
-import { invalidInput } from "./errors.ts";
 import { imagePart, withImage } from "./images.ts";
 import { jsonSchemaFormat, readResponseFormat } from "./json-mode.ts";
 import { readMessages } from "./messages.ts";
@@ -40,13 +39,13 @@ function readNative(inputs: NativeInputs, model: Model): ChatInput {
 	};
 }
 
-/** An adapter is never ignored: a caller who names one must not get an answer without it. Throws 5005. */
+/** Throws 5005 for a model without adapters. A request with an adapter is never answered without it. */
 export function checkLora({ lora }: { lora?: string | null | undefined }, model: Model): void {
 	if (lora != null && !can(model, "lora"))
 		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
 }
 
-/** A bare prompt is what the user says in an empty conversation, unless it is `raw`. */
+/** A prompt becomes one user message, unless it is `raw`. */
 function readConversation(
 	{ prompt, messages, raw, image }: NativeInputs,
 	model: Model,
@@ -56,12 +55,12 @@ function readConversation(
 		return { messages: [], prompt };
 	}
 	const rules = { contentOptional: nativeChatOf(model).content === "media", ...contentRules(model) };
-	const said: ChatMessage[] =
+	const conversation: ChatMessage[] =
 		prompt === undefined ? readMessages(messages ?? [], rules) : [{ role: "user", content: prompt }];
-	return { messages: image === undefined ? said : withImage(said, imagePart(image)) };
+	return { messages: image === undefined ? conversation : withImage(conversation, imagePart(image)) };
 }
 
-/** `guided_json` is the older name of the same thing. */
+/** `guided_json` is the legacy name of `response_format`. */
 function readFormat({ response_format, guided_json }: NativeInputs): ResponseFormat | undefined {
 	if (response_format) return readResponseFormat(response_format);
 	return guided_json && jsonSchemaFormat(guided_json);

@@ -1,27 +1,26 @@
 /**
- * Native chat streams: `{response}` frames, tool calls in parts, the usage last.
+ * Native chat streams: `{response}` events, tool calls in parts, the usage last.
  *
- * Known differences: no `p` (the product pads frames to a random length against eavesdroppers who measure them, for
- * most models; replies here stay the same from run to run); the JSON of JSON mode is streamed as text, where the
- * product documents that it cannot be.
+ * Known differences: no `p` (for most models the product pads events to a random length, so that an observer of encrypted
+ * traffic cannot measure them; replies here are reproducible); JSON mode can be streamed, as text, which the product
+ * documents as unsupported.
  */
-
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { can, type Model } from "../../models/model.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { WriteContext } from "../dialect.ts";
-import { firstChoice, parseChunk, type ToolCallPiece, toolCallPieces } from "./chunks.ts";
+import { firstChoice, parseChunk, type ToolCallFragment, toolCallFragments } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
-import { speech } from "./thoughts.ts";
+import { deltaTextWriter } from "./thinking-text.ts";
 import { usageFrame } from "./usage.ts";
 
 /** Takes over `events`, a hub stream. */
 export function nativeEvents(
 	events: ReadableStream<Uint8Array>,
-	{ model, uuid, priced }: Pick<WriteContext, "model" | "uuid" | "priced">,
+	{ model, uuid, withCost }: Pick<WriteContext, "model" | "uuid" | "withCost">,
 ): ReadableStream<Uint8Array> {
-	const textOf = speech(model);
-	const pieceOf = toolCallPieces(() => `chatcmpl-tool-${uuid().replaceAll("-", "")}`);
+	const textOf = deltaTextWriter(model);
+	const fragmentOf = toolCallFragments(() => `chatcmpl-tool-${uuid().replaceAll("-", "")}`);
 	const noCalls = emptyCalls(model);
 	let call: number | undefined;
 	let usage: Usage | undefined;
@@ -37,24 +36,24 @@ export function nativeEvents(
 			const delta = firstChoice(chunk)?.delta;
 			if (!delta) return "";
 			let out = textFrame(textOf(delta));
-			for (const piece of (delta.tool_calls ?? []).map(pieceOf)) {
-				if (piece.start) out += endCall();
-				call = piece.index;
-				out += callFrame(callPart(piece));
+			for (const fragment of (delta.tool_calls ?? []).map(fragmentOf)) {
+				if (fragment.start) out += endCall();
+				call = fragment.index;
+				out += callFrame(callPart(fragment));
 			}
 			return out;
 		},
-		onDone: () => endCall() + (usage ? usageFrame(priced(usage)) : "") + DONE,
+		onDone: () => endCall() + (usage ? usageFrame(withCost(usage)) : "") + DONE,
 	});
 }
 
-/** Observed: models that call tools, and those that see, say in each frame of text that it calls none. */
+/** Observed: for models with tools or image input, each text event has an empty list of calls. */
 const emptyCalls = (model: Model): { tool_calls?: [] } =>
 	can(model, "function_calling") || can(model, "vision") ? { tool_calls: [] } : {};
 
 const callFrame = (element: object): string => frame({ tool_calls: [element] });
 
-const callPart = ({ index, start, arguments: text }: ToolCallPiece): object =>
+const callPart = ({ index, start, arguments: text }: ToolCallFragment): object =>
 	start
 		? {
 				id: start.id,
@@ -64,7 +63,7 @@ const callPart = ({ index, start, arguments: text }: ToolCallPiece): object =>
 			}
 		: { index, function: { arguments: text } };
 
-/** The product closes each call with an element that says nothing. */
+/** The product ends each call with an empty element. */
 const callEnd = (index: number): object => ({
 	id: null,
 	type: null,

@@ -1,9 +1,8 @@
 /**
  * Native chat replies: `{response, tool_calls, usage}`.
  *
- * Choices where the product's captures differ or are silent: calls are flat (`{name, arguments: {…}}`, `response`
- * null, as Llama 3.3 has them) but for Llama 4 Scout's output, which has OpenAI's and then no `response`; thoughts are
- * in the text.
+ * Choices where captures of the product differ or do not exist: calls are flat (`{name, arguments: {…}}` with a `response`
+ * of null, as for Llama 3.3). Llama 4 Scout's calls have OpenAI's form, without a `response`. Reasoning is in the text.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -18,7 +17,7 @@ import type { WriteContext, Writer } from "../dialect.ts";
 import { chatReply } from "./call.ts";
 import { parseJsonReply } from "./json-mode.ts";
 import { nativeEvents } from "./native-stream.ts";
-import { spoken } from "./thoughts.ts";
+import { messageText } from "./thinking-text.ts";
 import { NativeUsage, nativeUsage } from "./usage.ts";
 
 const FlatCall = z.object({
@@ -43,7 +42,7 @@ type TextResponse = z.output<typeof TextResponse>;
 
 interface TextResponseForm {
 	calls?: "flat" | "openai";
-	/** Whether a reply without tool calls has an empty list of them. */
+	/** Whether a reply without tool calls has an empty list of calls. */
 	noCalls?: "empty" | "absent";
 }
 
@@ -59,20 +58,20 @@ export const textResponseWriter = (form: TextResponseForm = {}): Writer => ({
 function textResponse(
 	completion: ChatCompletion,
 	{ response_format }: ChatInput,
-	{ model, priced }: WriteContext,
+	{ model, withCost }: WriteContext,
 	{ calls = "flat", noCalls = "empty" }: TextResponseForm,
 ): TextResponse {
 	const message = firstMessage(completion);
-	const usage = completion.usage ? { usage: nativeUsage(priced(completion.usage)) } : {};
+	const usage = completion.usage ? { usage: nativeUsage(withCost(completion.usage)) } : {};
 	if (message.tool_calls?.length) {
-		const text = spoken(message, model) || null;
+		const text = messageText(message, model) || null;
 		if (calls === "flat") return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };
 		return { ...(text !== null && { response: text }), tool_calls: message.tool_calls, ...usage };
 	}
 	const response =
 		response_format && response_format.type !== "text"
 			? parseJsonReply(message.content ?? "", response_format)
-			: spoken(message, model);
+			: messageText(message, model);
 	return { response, ...(noCalls === "empty" && { tool_calls: [] }), ...usage };
 }
 
@@ -82,7 +81,7 @@ export function firstMessage({ choices }: ChatCompletion): AssistantMessage {
 	return choice.message;
 }
 
-/** Arguments that are not a JSON object stay the text that the model wrote. */
+/** Arguments that are not a JSON object stay text. */
 function flat({ function: { name, arguments: text } }: ToolCall): z.output<typeof FlatCall> {
 	const parsed = parseJson(text || "{}");
 	return { name, arguments: isRecord(parsed) ? parsed : text };

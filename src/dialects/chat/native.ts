@@ -1,4 +1,4 @@
-/** The chat models' own dialects: which shape is read and written how. */
+/** The readers and writers of the chat models' own shapes. */
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { guardReader, guardWriter } from "./guard.ts";

@@ -1,12 +1,11 @@
 /**
- * OpenAI's chat body, as the product's newer models take it and as the OpenAI routes take it for all of them. Fields
- * that only OpenAI's own service knows are accepted, as the product does, and passed on.
+ * OpenAI's chat body: on the product's newer models' own routes, and on the OpenAI routes for all models. Fields that only
+ * OpenAI's service supports are accepted, as in the product, and forwarded.
  *
- * Known differences: `temperature` and the penalties have the ranges that the product documents, `top_p` the one that
- * OpenAI does; tools are looked at after the schema, as the product does. `top_k` and `repetition_penalty` are extensions
- * that most engines have. Read leniently, `reasoning_effort` also takes the names that OpenAI added since.
+ * Known differences: `temperature` and the penalties have the product's ranges, `top_p` has OpenAI's range; tools are
+ * checked after the schema, as in the product. `top_k` and `repetition_penalty` are extensions of most engines. A lenient
+ * route also accepts the values of `reasoning_effort` that OpenAI added later.
  */
-
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import { inputFamily } from "../../models/family.ts";
@@ -18,8 +17,8 @@ import { AnyPart, ThinkingBlocks, toolFields } from "./messages.ts";
 import { OpenAiTool } from "./tool-schemas.ts";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] as const;
-const MOST_CHOICES = 128;
-const MOST_STOPS = 4;
+const MAX_CHOICES = 128;
+const MAX_STOPS = 4;
 
 const text = z.string();
 export const SharedMessage = {
@@ -39,7 +38,7 @@ export const OpenAiMessage = skipAbsent(
 	}),
 );
 
-/** For models whose own schema has text and nothing else: parts are refused. */
+/** For models whose own schema allows only text: parts are refused. */
 export const PlainMessage = skipAbsent(
 	z.object({
 		role: z.enum(ROLES),
@@ -48,8 +47,11 @@ export const PlainMessage = skipAbsent(
 	}),
 );
 
-/** Cloudflare's AI SDK provider sends every model the bare schema that only the native ones document. */
-const named = (sent: unknown): unknown =>
+/**
+ * Cloudflare's AI SDK provider sends the schema without OpenAI's wrapper to every model. Only native models document
+ * that.
+ */
+const wrapBareSchema = (sent: unknown): unknown =>
 	isRecord(sent) && !("name" in sent) && !("schema" in sent) ? { name: SCHEMA_NAME, schema: sent } : sent;
 
 const responseFormat = <JsonObject extends z.core.$ZodTypeDiscriminable>(jsonObject: JsonObject) =>
@@ -58,15 +60,15 @@ const responseFormat = <JsonObject extends z.core.$ZodTypeDiscriminable>(jsonObj
 		jsonObject,
 		z.object({
 			type: z.literal("json_schema"),
-			json_schema: z.preprocess(named, z.looseObject({ name: z.string() })),
+			json_schema: z.preprocess(wrapBareSchema, z.looseObject({ name: z.string() })),
 		}),
 	]);
 const JsonObject = z.object({ type: z.literal("json_object") });
 const ResponseFormat = responseFormat(JsonObject);
-/** llama.cpp takes a schema here. The product's schema does not have it. */
+/** llama.cpp accepts a schema here. The product's schema does not have it. */
 const LenientResponseFormat = responseFormat(JsonObject.extend({ schema: z.looseObject({}).nullish() }));
 
-/** On the OpenAI routes callers of native models send a bare schema, as those models' own schemas have it. */
+/** On the OpenAI routes callers of native models also send a bare schema, as on those models' own routes. */
 export const AnyResponseFormat = z.object({
 	type: z.enum(["text", "json_object", "json_schema"]),
 	json_schema: z.looseObject({}).nullish(),
@@ -75,8 +77,8 @@ export const AnyResponseFormat = z.object({
 
 export const Effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-/** As the schemas of the product's models declare these; otherwise engines decide what they take. */
-const DECLARED = {
+/** The declarations in the schemas of the product's models. With {@link LENIENT_FIELDS} the engine decides. */
+const STRICT_FIELDS = {
 	audio: z.looseObject({
 		voice: z.union([text, z.looseObject({ id: text })]),
 		format: z.enum(["wav", "aac", "mp3", "flac", "opus", "pcm16"]),
@@ -98,7 +100,7 @@ const DECLARED = {
 			.optional(),
 	}),
 };
-const OPEN = {
+const LENIENT_FIELDS = {
 	audio: z.looseObject({}),
 	functions: z.array(z.unknown()),
 	modalities: z.array(z.string()),
@@ -107,7 +109,7 @@ const OPEN = {
 	web_search_options: z.looseObject({}),
 };
 
-/** Sampling of llama.cpp, vLLM and SGLang that the product does not have. */
+/** Sampling fields of llama.cpp, vLLM and SGLang that the product does not have. */
 const ENGINE_FIELDS = {
 	min_p: z.number().nullish(),
 	mirostat: z.int().nullish(),
@@ -116,23 +118,23 @@ const ENGINE_FIELDS = {
 	grammar: text.nullish(),
 };
 
-/** Known to OpenAI's service alone; `skip_special_tokens` to vLLM and Gemma 4. */
-const passedOn = (model: Model, known: typeof DECLARED | typeof OPEN) => ({
-	audio: known.audio.nullish(),
+/** Fields that only OpenAI's service supports. `skip_special_tokens` belongs to vLLM and Gemma 4. */
+const passthroughFields = (model: Model, declared: typeof STRICT_FIELDS | typeof LENIENT_FIELDS) => ({
+	audio: declared.audio.nullish(),
 	function_call: z.unknown().optional(),
-	functions: known.functions.nullish(),
+	functions: declared.functions.nullish(),
 	metadata: z.record(z.string(), z.unknown()).nullish(),
-	modalities: known.modalities.nullish(),
-	prediction: known.prediction.nullish(),
+	modalities: declared.modalities.nullish(),
+	prediction: declared.prediction.nullish(),
 	service_tier: text.nullish(),
-	// No default here: an engine that is strict about fields should not fail on one that nobody sent.
+	// No default: an engine that refuses unknown fields must not receive a field that the caller did not send.
 	store: z.boolean().nullish(),
-	web_search_options: known.web_search_options.nullish(),
+	web_search_options: declared.web_search_options.nullish(),
 	skip_special_tokens: defaulted(model, "skip_special_tokens", z.boolean().nullable()),
-	// Where the product's own schema holds, it ignores them: they are then absent, as they may be.
-	...((known === OPEN ? ENGINE_FIELDS : {}) as typeof ENGINE_FIELDS),
+	// The product ignores them, so a strict schema drops them. All of them are optional.
+	...((declared === LENIENT_FIELDS ? ENGINE_FIELDS : {}) as typeof ENGINE_FIELDS),
 });
-export const PASSED_ON = [
+export const PASSTHROUGH_FIELDS = [
 	"audio",
 	"function_call",
 	"functions",
@@ -148,17 +150,17 @@ export const PASSED_ON = [
 	"mirostat_tau",
 	"mirostat_eta",
 	"grammar",
-] as const satisfies readonly (keyof ReturnType<typeof passedOn>)[];
+] as const satisfies readonly (keyof ReturnType<typeof passthroughFields>)[];
 
-/** All but `prompt`, `messages` and `response_format`. Native models have every field that the OpenAI routes have. */
+/** All fields except `prompt`, `messages` and `response_format`. Native models have every field of the OpenAI routes. */
 export function openAiFields(model: Model, strict: boolean) {
 	const number = (field: string, min: number, max: number) =>
 		defaulted(model, field, z.number().min(min).max(max).nullable());
-	const mayThink = z.boolean().optional();
-	const mustThink = z.literal(true).optional();
+	const thinkingSwitch = z.boolean().optional();
+	const thinkingRequired = z.literal(true).optional();
 	const isNative = !inputFamily(model).isOpenAiChat;
-	// A native model's own schema knows none of these, so the product ignores them there.
-	const known = strict && !isNative ? DECLARED : OPEN;
+	// A native model's own schema has none of these fields, so the product ignores their types.
+	const declared = strict && !isNative ? STRICT_FIELDS : LENIENT_FIELDS;
 	const user = strict && !isNative ? text.optional() : text.nullish();
 	return fieldsOf(
 		isNative ? {} : model,
@@ -170,16 +172,16 @@ export function openAiFields(model: Model, strict: boolean) {
 			top_logprobs: z.int().min(0).max(20).nullish(),
 			max_tokens: defaulted(model, "max_tokens", z.int().nullable()),
 			max_completion_tokens: z.int().nullish(),
-			n: defaulted(model, "n", z.int().min(1).max(MOST_CHOICES).nullable()),
+			n: defaulted(model, "n", z.int().min(1).max(MAX_CHOICES).nullable()),
 			parallel_tool_calls: defaulted(model, "parallel_tool_calls", z.boolean()),
 			presence_penalty: number("presence_penalty", -2, 2),
-			reasoning_effort: known.reasoning_effort.nullish(),
+			reasoning_effort: declared.reasoning_effort.nullish(),
 			chat_template_kwargs: z.looseObject({
-				enable_thinking: model.reasoningEffort?.mandatory ? mustThink : mayThink,
+				enable_thinking: model.reasoningEffort?.mandatory ? thinkingRequired : thinkingSwitch,
 				clear_thinking: z.boolean().optional(),
 			}),
 			seed: z.int().nullish(),
-			stop: z.union([text, z.array(text).min(1).max(MOST_STOPS)]).nullish(),
+			stop: z.union([text, z.array(text).min(1).max(MAX_STOPS)]).nullish(),
 			stream: defaulted(model, "stream", z.boolean().nullable()),
 			stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 			temperature: number("temperature", 0, 2),
@@ -190,7 +192,7 @@ export function openAiFields(model: Model, strict: boolean) {
 			repetition_penalty: z.number().min(0).max(2).nullish(),
 			user,
 			lora: text.nullish(),
-			...passedOn(model, known),
+			...passthroughFields(model, declared),
 		},
 		{
 			with: [
@@ -206,7 +208,7 @@ export function openAiFields(model: Model, strict: boolean) {
 
 const prompt = text.min(1);
 
-/** On a model's own route. */
+/** The schema of a model's own route. */
 export const openAiSchema = (model: Model, strict: boolean) => {
 	const response_format = (strict ? ResponseFormat : LenientResponseFormat).nullish();
 	const fields = { ...openAiFields(model, strict), response_format };

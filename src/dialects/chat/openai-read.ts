@@ -1,15 +1,15 @@
-/** OpenAI's chat body to a chat input. */
+/** Reads OpenAI's chat body. */
 import type { z } from "zod";
 import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { chatCall } from "./call.ts";
-import { invalidInput } from "./errors.ts";
 import { readResponseFormat } from "./json-mode.ts";
-import { withTools } from "./legacy-functions.ts";
+import { functionsToTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
 import { checkLora } from "./native-read.ts";
-import { type Effort, type openAiFields, openAiSchema, PASSED_ON } from "./openai-fields.ts";
+import { type Effort, type openAiFields, openAiSchema, PASSTHROUGH_FIELDS } from "./openai-fields.ts";
 import { chooseTools, readTools } from "./tools.ts";
 
 export const openAiReader: Reader = {
@@ -20,7 +20,7 @@ export const openAiReader: Reader = {
 			"prompt" in inputs
 				? [{ role: "user", content: inputs.prompt }]
 				: readMessages(inputs.messages, { contentOptional: false, embeddedImages: false });
-		return chatCall(readOpenAi(withTools(inputs), messages));
+		return chatCall(readOpenAi(functionsToTools(inputs), messages));
 	},
 };
 
@@ -36,11 +36,11 @@ export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatI
 	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
 	const { temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias } = inputs;
 	const { chat_template_kwargs, user, lora } = inputs;
-	// As OpenAI and vLLM refuse it: without `logprobs` the answer has no place for them.
+	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
 	if (top_logprobs && !logprobs) throw invalidInput("top_logprobs: logprobs must be true");
 	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
 	const passthrough: Record<string, unknown> = {};
-	for (const field of PASSED_ON) if (inputs[field] != null) passthrough[field] = inputs[field];
+	for (const field of PASSTHROUGH_FIELDS) if (inputs[field] != null) passthrough[field] = inputs[field];
 	return {
 		messages,
 		stream: inputs.stream ?? false,
@@ -59,7 +59,7 @@ export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatI
 			presence_penalty,
 			repetition_penalty,
 			stop: typeof stop === "string" ? [stop] : stop,
-			// Beside no tools, OpenAI's own service refuses it.
+			// OpenAI's service refuses it without tools.
 			parallel_tool_calls: offered.tools && parallel_tool_calls,
 			response_format: response_format && readResponseFormat(response_format),
 			chat_template_kwargs,
@@ -71,7 +71,7 @@ export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatI
 	};
 }
 
-/** `null` and `none` turn thinking off; what is above `high` is the most that engines know. */
+/** `null` and `none` disable reasoning. Levels above `high` become `high`, the highest level that engines support. */
 function effortOf(effort: z.output<typeof Effort> | null): ChatInput["reasoning_effort"] {
 	switch (effort) {
 		case null:

@@ -1,12 +1,10 @@
 /**
- * `/ai/v1/chat/completions`: OpenAI's chat body for every chat model, answered as OpenAI does. Where the route is strict,
- * a model's own schema holds here too (observed: a model whose messages are text refuses parts), and fields that it does
- * not know are OpenAI's. Where it is lenient, `null` means "not set" and OpenAI's ranges hold. The defaults are the
- * model's own.
+ * `/ai/v1/chat/completions`: OpenAI's chat body and replies for every chat model. On a strict route the model's own schema
+ * also applies (observed: a model with text-only messages refuses parts), and OpenAI's schema applies to all other fields.
+ * On a lenient route `null` means "not set" and OpenAI's ranges apply. The defaults are the model's own.
  *
- * Choice where the product is silent: usage comes as OpenAI's usage chunk when asked for and in no other form.
+ * Choice where the product documents nothing: streams have OpenAI's usage chunk only if the caller requests it.
  */
-
 import * as z from "zod";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
@@ -16,8 +14,8 @@ import { nullAsAbsent, perModel, present } from "../fields.ts";
 import { chatCall, chatReply } from "./call.ts";
 import { contentRules } from "./content-rules.ts";
 import { errorFrame } from "./errors.ts";
-import { mayMendCall } from "./forced-call.ts";
-import { withTools } from "./legacy-functions.ts";
+import { mayRepairForcedCall } from "./forced-call.ts";
+import { functionsToTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
 import { messageFields, nativeChatFields } from "./native-fields.ts";
 import { checkLora } from "./native-read.ts";
@@ -31,7 +29,7 @@ import {
 import { readOpenAi } from "./openai-read.ts";
 import { OpenAiCompletion, writeOpenAi } from "./openai-write.ts";
 
-/** Known to this route, not to a model's own. All but `guided_json` go to the engine as they are. */
+/** Fields of this route that no model's own route has. All except `guided_json` are forwarded to the engine. */
 const ROUTE_FIELDS = {
 	guided_json: z.looseObject({}).nullish(),
 	verbosity: z.enum(["low", "medium", "high"]).nullish(),
@@ -47,13 +45,13 @@ function schema(model: Model, strict: boolean) {
 	};
 	const message = contentRules(model).textOnly ? PlainMessage : OpenAiMessage;
 	const messages = z.array(message);
-	// The product's word for "do not think" is a null.
+	// In the product `reasoning_effort: null` disables reasoning.
 	if (!strict)
-		return nullAsAbsent(skipAbsent(z.object({ messages, ...common })), { meant: ["reasoning_effort"] });
+		return nullAsAbsent(skipAbsent(z.object({ messages, ...common })), { keepNull: ["reasoning_effort"] });
 	const { native } = inputFamily(model);
 	if (!native) return skipAbsent(z.object({ messages, ...common }));
-	const ownMessages = z.array(z.object({ ...SharedMessage, ...messageFields(native, strict) }));
-	return skipAbsent(z.object({ ...common, ...nativeChatFields(model, native), messages: ownMessages }));
+	const nativeMessages = z.array(z.object({ ...SharedMessage, ...messageFields(native, strict) }));
+	return skipAbsent(z.object({ ...common, ...nativeChatFields(model, native), messages: nativeMessages }));
 }
 
 export const openaiChat: Dialect = {
@@ -66,24 +64,24 @@ export const openaiChat: Dialect = {
 			};
 			checkLora(inputs, model);
 			const { guided_json, verbosity, prompt_cache_key, safety_identifier } = inputs;
-			// vLLM's name for it.
+			// vLLM's name for a response format.
 			const guided = guided_json && { type: "json_schema" as const, json_schema: guided_json };
 			const response_format = inputs.response_format ?? guided;
 			const messages = readMessages(inputs.messages, rules);
-			const chat = readOpenAi({ ...withTools(inputs), response_format }, messages);
-			const own = present({ verbosity, prompt_cache_key, safety_identifier });
-			if (Object.keys(own).length > 0) chat.passthrough = { ...chat.passthrough, ...own };
+			const chat = readOpenAi({ ...functionsToTools(inputs), response_format }, messages);
+			const routeFields = present({ verbosity, prompt_cache_key, safety_identifier });
+			if (Object.keys(routeFields).length > 0) chat.passthrough = { ...chat.passthrough, ...routeFields };
 			return chatCall(chat);
 		},
 	},
 	writer: {
 		schema: OpenAiCompletion,
 		write(answer, context) {
-			const ending = asksForUsage(context.inputs) ? "chunk" : "none";
+			const ending = requestsUsage(context.inputs) ? "chunk" : "none";
 			return writeOpenAi(chatReply(answer, context), context, ending);
 		},
-		passesOn: (call, model) =>
-			call.task === "text-generation" && call.input.stream && !mayMendCall(call.input, model)
+		canPassThrough: (call, model) =>
+			call.task === "text-generation" && call.input.stream && !mayRepairForcedCall(call.input, model)
 				? errorFrame
 				: undefined,
 	},
@@ -91,4 +89,4 @@ export const openaiChat: Dialect = {
 
 const StreamOptions = z.object({ stream_options: z.object({ include_usage: z.literal(true) }) });
 
-export const asksForUsage = (inputs: unknown): boolean => StreamOptions.safeParse(inputs).success;
+export const requestsUsage = (inputs: unknown): boolean => StreamOptions.safeParse(inputs).success;

@@ -1,6 +1,6 @@
 /**
- * OpenAI chat chunk streams, passed on. A chunk's text is changed only where it must be, and parsed only where its
- * text does not show what is needed.
+ * Forwards OpenAI chat chunk streams. The text of a chunk is changed only where necessary, and parsed only if a text search
+ * is not enough.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -13,71 +13,71 @@ import { mapChatEvents } from "./events.ts";
 import { usageFrame } from "./usage.ts";
 
 /**
- * What the end of a stream tells of its usage. `native`: the chunks as they are, then the native usage frame; so the
- * product's own route does. `chunk`, `none`: with OpenAI's usage chunk, as its routes do when asked, or without.
+ * The usage at the end of a stream. `native`: the product's own route forwards the chunks unchanged and adds the native
+ * usage event. `chunk`: OpenAI's usage chunk. `none`: no usage.
  */
 export type UsageEnding = "native" | "chunk" | "none";
 
 /** Takes over `events`, a hub stream. */
 export function openAiEvents(
 	events: ReadableStream<Uint8Array>,
-	context: Pick<WriteContext, "model" | "now" | "priced">,
+	context: Pick<WriteContext, "model" | "now" | "withCost">,
 	ending: UsageEnding,
 ): ReadableStream<Uint8Array> {
-	const pass = passChunks(context);
+	const rewrite = chunkRewriter(context);
 	let usage: Usage | undefined;
-	let told = false;
+	let usageSent = false;
 	let last: ChatChunk | undefined;
 
 	return mapChatEvents(events, {
 		onData(data, value) {
-			const { text, chunk } = pass(data, value);
+			const { text, chunk } = rewrite(data, value);
 			if (!chunk?.usage) return `data: ${text}\n\n`;
 			last = chunk;
 			usage = laterUsage(usage, chunk.usage);
 			const isUsageChunk = chunk.choices.length === 0;
 			if (ending === "none") return isUsageChunk ? "" : withoutUsage(text);
-			// Zeros after the true totals: OpenAI's clients would believe them, the product's look at the frame after.
+			// Zeros after the true totals. OpenAI's clients would use them; the product's clients use the usage event.
 			if (ending === "chunk" && isUsageChunk && usage !== chunk.usage) return "";
-			told ||= isUsageChunk;
+			usageSent ||= isUsageChunk;
 			if (!isUsageChunk) return `data: ${text}\n\n`;
-			const priced = context.priced(chunk.usage);
-			return priced === chunk.usage ? `data: ${text}\n\n` : frame({ ...chunk, usage: priced });
+			const usageWithCost = context.withCost(chunk.usage);
+			return usageWithCost === chunk.usage ? `data: ${text}\n\n` : frame({ ...chunk, usage: usageWithCost });
 		},
 		onDone() {
 			if (!usage || !last || ending === "none") return DONE;
-			if (ending === "native") return usageFrame(context.priced(usage)) + DONE;
-			return told ? DONE : frame({ ...last, choices: [], usage: context.priced(usage) }) + DONE;
+			if (ending === "native") return usageFrame(context.withCost(usage)) + DONE;
+			return usageSent ? DONE : frame({ ...last, choices: [], usage: context.withCost(usage) }) + DONE;
 		},
 	});
 }
 
 function withoutUsage(data: string): string {
-	const { usage: _, ...rest } = JSON.parse(data) as ChatChunk;
-	return frame(rest);
+	const { usage: _, ...fields } = JSON.parse(data) as ChatChunk;
+	return frame(fields);
 }
 
-/** In JSON a quotation mark inside a text is escaped, so that an unescaped name with a colon is a key. */
+/** The first `model` key and its text value. A quotation mark inside a JSON text is escaped, so `"model":` is a key. */
 const MODEL_FIELD = /"model"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"/;
-/** Counts, and what an engine may say otherwise than OpenAI does in any of its chunks. */
-const LOOK_INSIDE = /"usage"\s*:\s*\{|"arguments"\s*:\s*[^"\s]|"index"\s*:\s*null/;
+/** Usage counts, arguments that are not text, and an index of `null`. A chunk with one of them must be parsed. */
+const MUST_PARSE = /"usage"\s*:\s*\{|"arguments"\s*:\s*[^"\s]|"index"\s*:\s*null/;
 
 /**
- * Gives each chunk the catalogue's name of the model, and what a chunk must have where an engine left it out. Most
- * engines begin every chunk of a stream alike, up to the model's name: of a chunk that begins as one before it did,
- * and has nothing to look at, only that beginning is replaced. Any other is parsed, and `chunk` is what it says.
+ * Writes the catalogue's model name into each chunk and adds required fields that the engine omitted. Most engines start
+ * every chunk of a stream with the same text, up to the model's name. If a chunk starts with the text of an earlier chunk
+ * and {@link MUST_PARSE} does not match, only that prefix is replaced. Any other chunk is parsed and returned as `chunk`.
  */
-function passChunks({
+function chunkRewriter({
 	model,
 	now,
 }: Pick<WriteContext, "model" | "now">): (
 	data: string,
 	value?: unknown,
 ) => { text: string; chunk?: ChatChunk } {
-	let known: Beginning | undefined;
+	let prefix: ChunkPrefix | undefined;
 	return (data, value) => {
-		if (known && data.startsWith(known.sent) && !LOOK_INSIDE.test(data))
-			return { text: renamed(data, known) };
+		if (prefix && data.startsWith(prefix.sent) && !MUST_PARSE.test(data))
+			return { text: withModelName(data, prefix) };
 		const sent = value ?? parseJson(data);
 		const read = readChunk(sent);
 		const chunk = {
@@ -88,29 +88,32 @@ function passChunks({
 		};
 		if (!isDeepStrictEqual(sent, { ...chunk, model: read.model }))
 			return { text: JSON.stringify(chunk), chunk };
-		known = beginningOf(data, model.id);
+		prefix = prefixOf(data, model.id);
 		if (read.model === model.id) return { text: data, chunk };
 		return {
-			text: known ? renamed(data, known) : JSON.stringify({ ...(sent as ChatChunk), model: model.id }),
+			text: prefix
+				? withModelName(data, prefix)
+				: JSON.stringify({ ...(sent as ChatChunk), model: model.id }),
 			chunk,
 		};
 	};
 }
 
-/** The text of a chunk up to the name of the model, that included: as the engine sent it, and with our name. */
-interface Beginning {
+/** The text of a chunk up to and including the model's name: as the engine sent it, and with the catalogue's name. */
+interface ChunkPrefix {
 	sent: string;
-	named: string;
+	replacement: string;
 }
 
-const renamed = (data: string, { sent, named }: Beginning): string => named + data.slice(sent.length);
+const withModelName = (data: string, { sent, replacement }: ChunkPrefix): string =>
+	replacement + data.slice(sent.length);
 
-/** `undefined` where there is no name, or the first one belongs to something inside the chunk. */
-function beginningOf(data: string, name: string): Beginning | undefined {
+/** `undefined` if there is no name, or if the first one belongs to a nested object. */
+function prefixOf(data: string, name: string): ChunkPrefix | undefined {
 	const field = MODEL_FIELD.exec(data);
 	if (!field) return undefined;
 	const sent = data.slice(0, field.index + field[0].length);
-	// One brace makes it whole where the name is the chunk's own, and not of something inside it.
+	// If the name is at the top level, one brace completes the object.
 	if (!isRecord(parseJson(`${sent}}`))) return undefined;
-	return { sent, named: `${data.slice(0, field.index)}"model":${JSON.stringify(name)}` };
+	return { sent, replacement: `${data.slice(0, field.index)}"model":${JSON.stringify(name)}` };
 }

@@ -1,11 +1,11 @@
-/** Chat replies as OpenAI has them: what the engine said, under the catalogue's name of the model. */
+/** Writes OpenAI chat replies: the engine's reply with the catalogue's name of the model. */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { Rendered, WriteContext, Writer } from "../dialect.ts";
 import { type ChatReply, chatReply } from "./call.ts";
-import { functionCallEvents, hasFunctions, withFunctionCall } from "./legacy-functions.ts";
+import { hasFunctions, legacyFunctionEvents, toLegacyCompletion } from "./legacy-functions.ts";
 import { openAiEvents, type UsageEnding } from "./openai-stream.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 import { NativeUsage } from "./usage.ts";
@@ -40,12 +40,12 @@ export const OpenAiCompletion = z.object({
 });
 
 /**
- * What ends a stream on a model's own route: the native usage frame; of a third party's model, OpenAI's usage chunk, since
- * clients read its stream as they read OpenAI's, and refuse any other frame.
+ * The end of a stream on a model's own route: the native usage event. Streams of third-party models end with OpenAI's usage
+ * chunk, because their clients read them as OpenAI's streams and refuse other events.
  */
 const endingOf = ({ id }: Model): UsageEnding => (isThirdPartyId(id) ? "chunk" : "native");
 
-/** On a model's own route. */
+/** The writer of a model's own route. */
 export const openAiWriter: Writer = {
 	schema: OpenAiCompletion,
 	write(answer, context) {
@@ -53,20 +53,20 @@ export const openAiWriter: Writer = {
 	},
 };
 
-/** A call is in the older form where the caller sent `functions`. */
+/** If the caller sent `functions`, a call is written in the legacy form. */
 export function writeOpenAi(reply: ChatReply, context: WriteContext, ending: UsageEnding): Rendered {
-	const isOlder = hasFunctions(context.inputs);
+	const isLegacy = hasFunctions(context.inputs);
 	if (reply.kind === "stream") {
-		const events = reply.asIs ? reply.events : openAiEvents(reply.events, context, ending);
-		return { kind: "events", events: isOlder ? functionCallEvents(events) : events };
+		const events = reply.hasErrorFrame ? reply.events : openAiEvents(reply.events, context, ending);
+		return { kind: "events", events: isLegacy ? legacyFunctionEvents(events) : events };
 	}
 	const completion = openAiCompletion(reply.completion, context);
-	return { kind: "json", value: isOlder ? withFunctionCall(completion) : completion };
+	return { kind: "json", value: isLegacy ? toLegacyCompletion(completion) : completion };
 }
 
 const VllmCompletion = OpenAiCompletion.extend({ prompt_logprobs: z.unknown() });
 
-/** The models that take the older inputs: a `prompt` is answered with a `text_completion`. */
+/** For models that also accept legacy inputs: the answer to a `prompt` is a `text_completion`. */
 export const vllmWriter: Writer = {
 	schema: z.union([VllmCompletion, TextCompletion]),
 	write(answer, context) {
@@ -87,20 +87,20 @@ export const vllmWriter: Writer = {
 const hasPrompt = (inputs: unknown): boolean =>
 	typeof inputs === "object" && inputs !== null && "prompt" in inputs;
 
-/** Everything the engine said stays; what OpenAI's form must have and the engine left out is added. */
+/** Keeps all fields of the engine and adds the required fields of OpenAI's form that the engine omitted. */
 export function openAiCompletion(
 	completion: ChatCompletion,
-	{ model, now, priced }: Pick<WriteContext, "model" | "now" | "priced">,
+	{ model, now, withCost }: Pick<WriteContext, "model" | "now" | "withCost">,
 ): ChatCompletion {
-	const { id, object: _object, created, model: _model, choices, ...rest } = completion;
+	const { id, object: _object, created, model: _model, choices, ...fields } = completion;
 	return {
 		id: id || `id-${now}`,
 		object: "chat.completion",
 		created: created || Math.floor(now / 1000),
 		model: model.id,
-		choices: choices.map((choice, place) => ({
+		choices: choices.map((choice, position) => ({
 			...choice,
-			index: choice.index ?? place,
+			index: choice.index ?? position,
 			message: {
 				...choice.message,
 				role: "assistant",
@@ -110,7 +110,7 @@ export function openAiCompletion(
 			finish_reason: choice.finish_reason || "stop",
 			logprobs: choice.logprobs ?? null,
 		})),
-		...rest,
-		...(rest.usage && { usage: priced(rest.usage) }),
+		...fields,
+		...(fields.usage && { usage: withCost(fields.usage) }),
 	};
 }

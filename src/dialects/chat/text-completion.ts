@@ -1,4 +1,4 @@
-/** Replies to a prompt as OpenAI's older completions have them: `text_completion`. */
+/** Writes replies to a prompt in the form of OpenAI's legacy completions: `text_completion`. */
 import * as z from "zod";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
@@ -7,7 +7,7 @@ import type { WriteContext } from "../dialect.ts";
 import { parseChunk } from "./chunks.ts";
 import { mapChatEvents } from "./events.ts";
 import type { UsageEnding } from "./openai-stream.ts";
-import { speech, spoken } from "./thoughts.ts";
+import { deltaTextWriter, messageText } from "./thinking-text.ts";
 import { NativeUsage, usageFrame } from "./usage.ts";
 
 const Choice = z.object({
@@ -27,22 +27,22 @@ export const TextCompletion = z.object({
 	usage: NativeUsage.nullish(),
 });
 
-type Context = Pick<WriteContext, "model" | "now" | "uuid" | "priced">;
+type Context = Pick<WriteContext, "model" | "now" | "uuid" | "withCost">;
 
-/** `echo`: text that is said before the reply. */
+/** `echo`: text to write before the reply. */
 export function textCompletion(completion: ChatCompletion, context: Context, echo = ""): object {
 	const { id, created, choices, usage } = completion;
 	return {
-		...head(context, id, created),
+		...commonFields(context, id, created),
 		choices: choices.map(
-			(choice, place): Choice => ({
-				index: choice.index ?? place,
-				text: echo + spoken(choice.message, context.model),
+			(choice, position): Choice => ({
+				index: choice.index ?? position,
+				text: echo + messageText(choice.message, context.model),
 				finish_reason: choice.finish_reason || "stop",
 				logprobs: logprobsOf(choice.logprobs),
 			}),
 		),
-		...(usage && { usage: context.priced(usage) }),
+		...(usage && { usage: context.withCost(usage) }),
 	};
 }
 
@@ -52,49 +52,48 @@ export function textCompletionEvents(
 	context: Context,
 	{ usage: ending, echo = "" }: { usage: UsageEnding; echo?: string },
 ): ReadableStream<Uint8Array> {
-	let first: object | undefined;
+	let common: object | undefined;
 	let usage: Usage | undefined;
-	/** Choices that have said something, and so what comes before it. */
-	const begun = new Set<number>();
-	const speakers = new Map<number, ReturnType<typeof speech>>();
+	/** Choices with text, so their echo is already written. */
+	const started = new Set<number>();
+	const writers = new Map<number, ReturnType<typeof deltaTextWriter>>();
 	const textOf = (index: number) => {
-		const speaker = speakers.get(index) ?? speech(context.model);
-		speakers.set(index, speaker);
-		return speaker;
+		const writer = writers.get(index) ?? deltaTextWriter(context.model);
+		writers.set(index, writer);
+		return writer;
 	};
 	return mapChatEvents(events, {
 		onData(data, value) {
 			const chunk = parseChunk(data, value);
 			if (chunk === "done") return "";
-			first ??= head(context, chunk.id, chunk.created);
+			common ??= commonFields(context, chunk.id, chunk.created);
 			usage = laterUsage(usage, chunk.usage);
 			let out = "";
 			for (const { index, delta, finish_reason, logprobs } of chunk.choices) {
-				const text = (begun.has(index) ? "" : echo) + textOf(index)(delta);
-				// The role is all that a first chunk may say; here there are no roles.
+				const text = (started.has(index) ? "" : echo) + textOf(index)(delta);
+				// A first chunk may contain only the role, which text completions do not have.
 				if (!text && !finish_reason) continue;
-				begun.add(index);
+				started.add(index);
 				const choice: Choice = {
 					index,
 					text,
 					finish_reason: finish_reason ?? null,
 					logprobs: logprobsOf(logprobs),
 				};
-				out += frame({ ...first, choices: [choice] });
+				out += frame({ ...common, choices: [choice] });
 			}
 			return out;
 		},
 		onDone() {
 			if (!usage || ending === "none") return DONE;
-			const priced = context.priced(usage);
-			return (
-				(ending === "native" ? usageFrame(priced) : frame({ ...first, choices: [], usage: priced })) + DONE
-			);
+			const usageWithCost = context.withCost(usage);
+			if (ending === "native") return usageFrame(usageWithCost) + DONE;
+			return frame({ ...common, choices: [], usage: usageWithCost }) + DONE;
 		},
 	});
 }
 
-const head = ({ model, now, uuid }: Context, id: string, created: number) => ({
+const commonFields = ({ model, now, uuid }: Context, id: string, created: number) => ({
 	id: id.startsWith("cmpl-") ? id : `cmpl-${uuid().replaceAll("-", "")}`,
 	object: "text_completion" as const,
 	created: created || Math.floor(now / 1000),
@@ -111,7 +110,7 @@ const ChatLogprobs = z.object({
 	),
 });
 
-/** From the form that chat has. Logarithms in the older form already stay as they are. */
+/** Converts chat's form to the legacy form. Any other value stays unchanged. */
 function logprobsOf(sent: unknown): unknown {
 	const parsed = ChatLogprobs.safeParse(sent);
 	if (!parsed.success) return sent ?? null;

@@ -1,7 +1,7 @@
 /**
- * The tools that a model's schema declares, and the calls in a conversation, for `models/schema`. They describe, and refuse nothing: the product's
- * validator does not fail on an unmet alternative below the root of the inputs (github.com/cloudflare/cabidela,
- * `parseSubSchema`), and tools are alternatives. `readTools` refuses what no engine takes (8001), as the product does.
+ * JSON Schemas of tools and of tool calls, for `models/schema`. They validate nothing: the product's validator ignores an
+ * unmet alternative below the root of the inputs (github.com/cloudflare/cabidela, `parseSubSchema`), and tools are
+ * alternatives. `readTools` refuses unusable tools (8001), as the product does.
  */
 import * as z from "zod";
 
@@ -34,13 +34,13 @@ const nativeFunction = object(
 	["name", "description", "parameters"],
 );
 
-/** Of models whose own form is `{response}`: flat, or nested as OpenAI has them. */
+/** For models with native outputs: flat, or nested as in OpenAI's form. */
 export const NativeTool = z.unknown().meta({
 	type: "object",
 	oneOf: [nativeFunction, object({ type: text, function: nativeFunction }, ["type", "function"])],
 });
 
-/** Of models whose own form is OpenAI's. */
+/** For models with OpenAI's form. */
 export const OpenAiTool = z.unknown().meta(
 	object(
 		{
@@ -64,7 +64,7 @@ const calledFunction = object(
 	["name"],
 );
 
-/** A call in an assistant's message: as OpenAI has it, or flat. `tool-turns.ts` refuses any other (8001). */
+/** A call in an assistant's message: OpenAI's form, or flat. `tool-call-reader.ts` refuses any other (8001). */
 export const SentToolCall = z.unknown().meta({
 	type: "object",
 	anyOf: [

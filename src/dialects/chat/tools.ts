@@ -1,11 +1,11 @@
 /**
- * Tools and the choice among them. The schemas leave both open, because the product does: its validator does not look
- * into the alternatives of an array, so a tool that no engine can use is refused behind it, with 8001 (observed).
+ * Tools and the tool choice. The schemas do not check them, as in the product: its validator ignores the alternatives of
+ * an array, so an unusable tool is refused after validation, with 8001 (observed).
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
-import { invalidInput } from "./errors.ts";
+import { describeIssue, invalidInput } from "../invalid-input.ts";
 
 const FunctionTool = z.object({
 	name: z.string().min(1),
@@ -15,8 +15,8 @@ const FunctionTool = z.object({
 });
 
 /**
- * Flat (`{name, description, parameters}`) and OpenAI's (`{type, function}`) to OpenAI's. `placeOf` names a tool in a
- * refusal. Throws 8001.
+ * Reads flat tools (`{name, description, parameters}`) and OpenAI's tools (`{type, function}`). `placeOf` names a tool in
+ * the error message. Throws 8001.
  */
 export function readTools(
 	tools: readonly unknown[] | null | undefined,
@@ -29,7 +29,7 @@ export function readTools(
 			throw invalidInput(`${place}.type must be function: other kinds of tools are not supported`);
 		const at = nested === undefined ? place : `${place}.function`;
 		const parsed = FunctionTool.safeParse(nested ?? tool);
-		if (!parsed.success) throw invalidInput(fault(parsed.error, at));
+		if (!parsed.success) throw invalidInput(describeIssue(parsed.error, at));
 		const { name, description, parameters, strict } = parsed.data;
 		return {
 			type: "function",
@@ -56,8 +56,8 @@ const Choice = z.union([
 type ToolChoice = z.output<typeof Choice>;
 
 /**
- * The tools to offer and how to choose among them. Without tools, a choice that asks for nothing is left out, because
- * engines refuse it; one that asks for a call is an error, and so is one of a tool that is not there. Throws 8001.
+ * The tools and the tool choice to send. Engines refuse a choice without tools: `none` and `auto` are then omitted, and a
+ * choice that requires a call is an error. A choice of a tool that the request does not have is also an error. Throws 8001.
  */
 export function chooseTools(tools: ChatTool[], choice: unknown): Pick<ChatInput, "tools" | "tool_choice"> {
 	if (choice === undefined || choice === null) return tools.length > 0 ? { tools } : {};
@@ -81,16 +81,4 @@ function namesOf(choice: ToolChoice): string[] {
 	if (typeof choice === "string") return [];
 	if (choice.type === "function") return [choice.function.name];
 	return choice.allowed_tools.tools.map((tool) => tool.function.name);
-}
-
-/** The first thing wrong, as a sentence that begins with its place. */
-export function fault(error: z.ZodError, at: string): string {
-	const [issue] = error.issues;
-	const place = (issue?.path ?? []).reduce<string>(
-		(path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
-		at,
-	);
-	// zod begins as the failure does.
-	const message = issue?.message.replace(/^Invalid input(?:: )?/, "");
-	return `${place}: ${message || "is not valid"}`;
 }

@@ -1,4 +1,4 @@
-/** What a reply used: which of an engine's counts to believe, and how native replies write them. */
+/** The usage of native replies. */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
 import { frame } from "../../streams/sse.ts";
@@ -15,12 +15,12 @@ export const NativeUsage = z.object({
 	neurons: z.number().optional(),
 });
 
-/** The counts that are there; engines say `null` for those that they do not keep. */
+/** Omits counts that are `null`: engines send `null` for counts that they do not record. */
 export function nativeUsage(usage: Usage): Usage {
-	const { prompt_tokens, completion_tokens, total_tokens, ...more } = usage;
-	const kept = Object.entries(more).filter(([, value]) => value !== null && value !== undefined);
+	const { prompt_tokens, completion_tokens, total_tokens, ...details } = usage;
+	const kept = Object.entries(details).filter(([, value]) => value !== null && value !== undefined);
 	return { prompt_tokens, completion_tokens, total_tokens, ...Object.fromEntries(kept) };
 }
 
-/** The frame before `[DONE]`, of native streams and of those that are otherwise OpenAI's. */
+/** The event before `[DONE]` in native streams and in chunk streams of a model's own route. */
 export const usageFrame = (usage: Usage): string => frame({ response: "", usage: nativeUsage(usage) });

@@ -1,13 +1,12 @@
 /**
- * Turns of a Gemini request to chat messages. A call or a result without an id is paired by its name, in order, because
- * ids are optional in this API.
+ * Converts the contents of a Gemini request to chat messages. Calls and results without ids are matched by name, in order,
+ * because ids are optional in this API.
  */
 import * as z from "zod";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
-import { invalidInput } from "../chat/errors.ts";
+import { invalidInput, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
-import { pointerTo } from "../responses/parse.ts";
 
 const text = z.string().nullish();
 const fields = z.record(z.string(), z.unknown());
@@ -31,7 +30,7 @@ export const SentContent = z.looseObject({
 });
 type SentContent = z.output<typeof SentContent>;
 
-/** Throws 5006 for content that the model does not take, 8001 for what is not read here. */
+/** Throws 5006 for content that the model does not accept, 8001 for unsupported content. */
 export function readContents(
 	contents: readonly SentContent[],
 	system: SentContent | null | undefined,
@@ -39,42 +38,42 @@ export function readContents(
 ): ChatMessage[] {
 	const instructions = (system?.parts ?? []).map((part) => part.text ?? "").join("\n");
 	const messages: ChatMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
-	const calls = new Calls();
+	const calls = new PendingCalls();
 	for (const [index, { role, parts }] of contents.entries()) {
 		const placed = (parts ?? []).map((part, i) => ({ part, at: `contents[${index}].parts[${i}]` }));
-		if (role === "model") messages.push(...modelTurn(placed, calls));
-		else messages.push(...userTurn(placed, calls, rules));
+		if (role === "model") messages.push(...modelMessage(placed, calls));
+		else messages.push(...userMessages(placed, calls, rules));
 	}
 	return messages;
 }
 
-/** The calls so far that have no result yet. */
-class Calls {
+/** The calls that have no result yet. */
+class PendingCalls {
 	#count = 0;
-	readonly #open: { id: string; name: string }[] = [];
+	readonly #pending: { id: string; name: string }[] = [];
 
-	begin(sent: { id?: string | null | undefined; name: string }): string {
+	add(sent: { id?: string | null | undefined; name: string }): string {
 		const call = { id: sent.id || `call_${++this.#count}`, name: sent.name };
-		this.#open.push(call);
+		this.#pending.push(call);
 		return call.id;
 	}
 
-	/** The id of the call that a result is for. */
-	end(sent: { id?: string | null | undefined; name: string }, at: string): string {
-		const place = this.#open.findIndex(({ id, name }) => (sent.id ? id === sent.id : name === sent.name));
-		const [call] = place < 0 ? [] : this.#open.splice(place, 1);
+	/** Removes the call that a result belongs to. Returns its id. */
+	take(sent: { id?: string | null | undefined; name: string }, at: string): string {
+		const index = this.#pending.findIndex(({ id, name }) => (sent.id ? id === sent.id : name === sent.name));
+		const [call] = index < 0 ? [] : this.#pending.splice(index, 1);
 		if (!call) throw invalidInput(`${at}.functionResponse: there is no such call before it`);
 		return call.id;
 	}
 }
 
-interface Placed {
+interface PlacedPart {
 	part: SentPart;
 	/** `contents[1].parts[0]` */
 	at: string;
 }
 
-function modelTurn(parts: readonly Placed[], calls: Calls): ChatMessage[] {
+function modelMessage(parts: readonly PlacedPart[], calls: PendingCalls): ChatMessage[] {
 	let content = "";
 	let thoughts = "";
 	const tool_calls: ToolCall[] = [];
@@ -82,7 +81,7 @@ function modelTurn(parts: readonly Placed[], calls: Calls): ChatMessage[] {
 		const { functionCall: called, thoughtSignature: signature } = part;
 		if (called)
 			tool_calls.push({
-				id: calls.begin(called),
+				id: calls.add(called),
 				type: "function",
 				function: { name: called.name, arguments: JSON.stringify(called.args ?? {}) },
 				...(signature && { extra_content: { google: { thought_signature: signature } } }),
@@ -103,7 +102,8 @@ function modelTurn(parts: readonly Placed[], calls: Calls): ChatMessage[] {
 	];
 }
 
-function userTurn(parts: readonly Placed[], calls: Calls, rules: ContentRules): ChatMessage[] {
+/** The tool results, then the content as one user message. */
+function userMessages(parts: readonly PlacedPart[], calls: PendingCalls, rules: ContentRules): ChatMessage[] {
 	const results: ChatMessage[] = [];
 	const content: ContentPart[] = [];
 	for (const { part, at } of parts) {
@@ -111,36 +111,36 @@ function userTurn(parts: readonly Placed[], calls: Calls, rules: ContentRules): 
 		if (result)
 			results.push({
 				role: "tool",
-				tool_call_id: calls.end(result, at),
+				tool_call_id: calls.take(result, at),
 				content: resultText(result.response),
 			});
 		else content.push(...contentParts(part, at, rules));
 	}
 	if (content.length === 0) return results;
-	const onlyText = content.every(({ type }) => type === "text");
+	const isText = content.every(({ type }) => type === "text");
 	return [
 		...results,
-		{ role: "user", content: onlyText ? content.map((part) => part.text).join("\n") : content },
+		{ role: "user", content: isText ? content.map((part) => part.text).join("\n") : content },
 	];
 }
 
-/** Clients put a plain result under `output` or `result`. */
+/** Clients send a text result in `output` or `result`. */
 function resultText(response: Record<string, unknown> | null | undefined): string {
 	const { output, result, ...others } = response ?? {};
-	const [plain] = [output, result].filter((value) => typeof value === "string");
-	const alone = Object.keys(others).length === 0 && (output === undefined) !== (result === undefined);
-	return alone && typeof plain === "string" ? plain : JSON.stringify(response ?? {});
+	const [text] = [output, result].filter((value) => typeof value === "string");
+	const isOnlyField = Object.keys(others).length === 0 && (output === undefined) !== (result === undefined);
+	return isOnlyField && typeof text === "string" ? text : JSON.stringify(response ?? {});
 }
 
-const KNOWN = new Set(["thought", "thoughtSignature", "partMetadata"]);
+const IGNORED_FIELDS = new Set(["thought", "thoughtSignature", "partMetadata"]);
 
 /** The text of a part that has no other content. */
 function textOf(part: SentPart, at: string): string {
-	const { text: said, ...others } = part;
-	const [unknown] = Object.keys(others).filter((key) => !KNOWN.has(key) && others[key] != null);
+	const { text, ...others } = part;
+	const [unknown] = Object.keys(others).filter((key) => !IGNORED_FIELDS.has(key) && others[key] != null);
 	if (unknown !== undefined)
 		throw invalidInput(`${at}: ${JSON.stringify(unknown.slice(0, 64))} is not supported`);
-	return said ?? "";
+	return text ?? "";
 }
 
 function contentParts(part: SentPart, at: string, rules: ContentRules): ContentPart[] {
@@ -153,8 +153,8 @@ function contentParts(part: SentPart, at: string, rules: ContentRules): ContentP
 		checkImageUrl(fileData.fileUri, pointerTo(`${at}.fileData.fileUri`), rules);
 		return [{ type: "image_url", image_url: { url: fileData.fileUri } }];
 	}
-	const said = textOf(part, at);
-	return said === "" ? [] : [{ type: "text", text: said }];
+	const text = textOf(part, at);
+	return text === "" ? [] : [{ type: "text", text }];
 }
 
 function dataParts(

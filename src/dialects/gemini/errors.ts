@@ -1,4 +1,4 @@
-/** Failures as Google's APIs have them: https://cloud.google.com/apis/design/errors. */
+/** Failures in the form of Google's APIs: https://cloud.google.com/apis/design/errors. */
 import type { AiError } from "../../core/errors.ts";
 import { clientStatus } from "../client-failure.ts";
 
@@ -25,7 +25,7 @@ export function geminiError(failure: AiError): GeminiError {
 	return {
 		error: {
 			code,
-			// The words of Google's own refusal, which clients look for.
+			// Google's own message, which clients search for.
 			message:
 				key === "contextWindowExceeded"
 					? `The input token count exceeds the maximum number of tokens allowed: ${description}`

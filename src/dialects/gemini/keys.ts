@@ -1,8 +1,8 @@
-/** Names of fields in a protocol buffer's JSON: `lowerCamelCase`, and `snake_case`, which Google's API takes as well. */
+/** Field names in JSON of protocol buffers: `lowerCamelCase`. Google's API also accepts `snake_case`. */
 import { isRecord } from "../../core/json.ts";
 
-/** Objects with keys of the caller's own. */
-const CALLERS_OWN = new Set([
+/** Fields whose values have the caller's own keys. */
+const CALLER_DEFINED = new Set([
 	"args",
 	"response",
 	"parametersJsonSchema",
@@ -23,12 +23,12 @@ export function camelKeys(value: unknown): unknown {
 		Object.entries(value).map(([sent, inner]) => {
 			const key = camel(sent);
 			if (SCHEMAS.has(key)) return [key, schemaKeys(inner)];
-			return [key, CALLERS_OWN.has(key) ? inner : camelKeys(inner)];
+			return [key, CALLER_DEFINED.has(key) ? inner : camelKeys(inner)];
 		}),
 	);
 }
 
-/** Names of properties, and values, are the caller's own. */
+/** Property names and values are the caller's own and stay unchanged. */
 function schemaKeys(value: unknown): unknown {
 	if (Array.isArray(value)) return value.map(schemaKeys);
 	if (!isRecord(value)) return value;
@@ -36,7 +36,10 @@ function schemaKeys(value: unknown): unknown {
 		Object.entries(value).map(([sent, inner]) => {
 			const key = camel(sent);
 			if (key === "properties" && isRecord(inner))
-				return [key, Object.fromEntries(Object.entries(inner).map(([name, own]) => [name, schemaKeys(own)]))];
+				return [
+					key,
+					Object.fromEntries(Object.entries(inner).map(([name, property]) => [name, schemaKeys(property)])),
+				];
 			return [key, key === "items" || key === "anyOf" || key === "prefixItems" ? schemaKeys(inner) : inner];
 		}),
 	);

@@ -1,6 +1,6 @@
 /**
- * Chat completions to responses of `generateContent`. Difference: `usageMetadata.neurons` is the gateway's own. Thoughts
- * are left out unless `includeThoughts` asks for them; `thoughtsTokenCount` counts them all the same.
+ * Converts chat completions to responses of `generateContent`. Difference: `usageMetadata.neurons` is the gateway's own
+ * field. Thoughts are omitted without `includeThoughts`; `thoughtsTokenCount` always counts them.
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -48,17 +48,17 @@ export function callPart({ id, function: called, extra_content }: ToolCall): Par
 	const args = called.arguments.trim() === "" ? {} : parseJson(called.arguments);
 	const signature = extra_content?.google.thought_signature;
 	return {
-		// Arguments that are no object are wrapped: the field can hold nothing else.
+		// Arguments that are not an object are wrapped, because the field must be an object.
 		functionCall: { id, name: called.name, args: isRecord(args) ? args : { INVALID_JSON: called.arguments } },
 		...(signature !== undefined && { thoughtSignature: signature }),
 	};
 }
 
-export function usageMetadata(usage: Usage | null | undefined, { priced }: WriteContext): object {
+export function usageMetadata(usage: Usage | null | undefined, { withCost }: WriteContext): object {
 	if (!usage) return {};
 	const thoughts = usage.completion_tokens_details?.reasoning_tokens ?? 0;
 	const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
-	const { neurons } = priced(usage);
+	const { neurons } = withCost(usage);
 	return {
 		usageMetadata: {
 			promptTokenCount: usage.prompt_tokens,

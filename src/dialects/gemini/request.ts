@@ -1,8 +1,8 @@
 /**
- * Requests of `generateContent` (https://ai.google.dev/api/generate-content) to a chat input, for any chat model.
+ * Reads requests of `generateContent` (https://ai.google.dev/api/generate-content) for any chat model.
  *
  * Google's own tools (`googleSearch`, `codeExecution`) are dropped and listed in `ChatInput.dropped`; a request without
- * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and do nothing.
+ * another tool is refused. `safetySettings`, `labels`, `mediaResolution` and `serviceTier` are accepted and ignored.
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
@@ -10,10 +10,10 @@ import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
-import { invalidInput } from "../chat/errors.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
 import { present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { readContents, SentContent } from "./contents.ts";
 import { camelKeys } from "./keys.ts";
 import { jsonSchemaOf } from "./schema.ts";
@@ -71,14 +71,14 @@ const Fields = z.looseObject({
 		.nullish(),
 	generationConfig: GenerationConfig.nullish(),
 	cachedContent: z.string().nullish(),
-	/** Set by the surface: the method says it. */
+	/** Set by the surface, from the method in the URL. */
 	stream: z.boolean().optional(),
 });
 export type GeminiRequest = z.output<typeof Fields>;
 
 export const GeminiRequest = z.preprocess(camelKeys, Fields);
 
-/** Throws 5006 for content that the model does not take, 8001 for what is not supported here. */
+/** Throws 5006 for content that the model does not accept, 8001 for unsupported fields. */
 export function readRequest(request: GeminiRequest, model: Model): ChatInput {
 	const config = request.generationConfig ?? {};
 	if (request.cachedContent) throw invalidInput("cachedContent: nothing is stored here");
@@ -145,7 +145,7 @@ function toolFields({
 	return { ...chooseTools(read, choiceOf(toolConfig)), ...(dropped.length > 0 && { dropped }) };
 }
 
-/** Under chat's names; nothing where the model is free. */
+/** The tool choice in chat's form. `undefined` if the model may choose. */
 function choiceOf(config: GeminiRequest["toolConfig"]): unknown {
 	const { mode, allowedFunctionNames: names } = config?.functionCallingConfig ?? {};
 	if (mode === "NONE") return "none";
@@ -164,7 +164,7 @@ const LEVELS: Readonly<Record<string, ChatInput["reasoning_effort"]>> = {
 	HIGH: "high",
 };
 
-/** Nothing for a budget of -1: the model thinks as it likes. */
+/** `undefined` for a budget of -1: the model chooses its effort. */
 function effortOf(config: GenerationConfig["thinkingConfig"]): ChatInput["reasoning_effort"] {
 	const { thinkingBudget: budget, thinkingLevel } = config ?? {};
 	const level = LEVELS[thinkingLevel?.toUpperCase() ?? ""];
@@ -175,13 +175,13 @@ function effortOf(config: GenerationConfig["thinkingConfig"]): ChatInput["reason
 	return budget <= THINKING_BUDGETS.medium ? "medium" : "high";
 }
 
-/** Whether the caller wants to see thoughts. */
+/** Whether the reply has thoughts. */
 export const showsThoughts = (request: GeminiRequest): boolean =>
 	request.generationConfig?.thinkingConfig?.includeThoughts === true;
 
 const CountBody = z.looseObject({ generateContentRequest: anyObject.nullish() });
 
-/** `countTokens` takes `contents`, or a whole request in `generateContentRequest`. */
+/** `countTokens` accepts `contents`, or a complete request in `generateContentRequest`. */
 export function countedRequest(body: unknown): unknown {
 	const sent = camelKeys(body);
 	const inner = CountBody.safeParse(sent).data?.generateContentRequest;

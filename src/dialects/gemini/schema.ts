@@ -1,15 +1,15 @@
-/** Google's `Schema` (https://ai.google.dev/api/caching#Schema), a part of OpenAPI's, to JSON Schema. */
+/** Converts Google's `Schema` (https://ai.google.dev/api/caching#Schema), a subset of OpenAPI's, to JSON Schema. */
 import { isRecord } from "../../core/json.ts";
 
-/** Without a meaning in JSON Schema. */
-const LEFT_OUT = new Set(["example", "propertyOrdering", "nullable"]);
-/** Numbers that JSON of a protocol buffer writes as text. */
+/** Fields without a meaning in JSON Schema. */
+const OMITTED = new Set(["example", "propertyOrdering", "nullable"]);
+/** Numbers that are text in JSON of protocol buffers. */
 const COUNTS = new Set(["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"]);
 
 export function jsonSchemaOf(sent: Record<string, unknown>): Record<string, unknown> {
 	const schema: Record<string, unknown> = {};
 	for (const [key, value] of Object.entries(sent)) {
-		if (LEFT_OUT.has(key) || value === null) continue;
+		if (OMITTED.has(key) || value === null) continue;
 		if (key === "type" && typeof value === "string") {
 			if (value !== "TYPE_UNSPECIFIED") schema.type = value.toLowerCase();
 		} else if (key === "properties" && isRecord(value))
@@ -19,7 +19,7 @@ export function jsonSchemaOf(sent: Record<string, unknown>): Record<string, unkn
 		else if (key === "items") schema.items = converted(value);
 		else if ((key === "anyOf" || key === "prefixItems") && Array.isArray(value))
 			schema[key] = value.map(converted);
-		// "enum" and "int32" are Google's; JSON Schema's own formats stay.
+		// Google's own formats, such as "enum" and "int32", are dropped. JSON Schema's formats stay.
 		else if (key === "format" && /^(enum|u?int(32|64)|float|double)$/.test(String(value))) continue;
 		else schema[key] = COUNTS.has(key) ? Number(value) : value;
 	}

@@ -11,7 +11,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Word } from "../../tasks/speech-recognition/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { FLUX, NOVA, vocabularyOf } from "./deepgram-fields.ts";
 import { TurnInfo } from "./flux.ts";
 import { soundOf } from "./media.ts";
@@ -80,7 +80,7 @@ const DeepgramResults = z.object({
 const deepgramResults: Writer = {
 	schema: DeepgramResults,
 	write(answer, { neurons }) {
-		const { text, words = [] } = outcomeOf("speech-recognition", answer);
+		const { text, words = [] } = outputValue("speech-recognition", answer);
 		const value: z.output<typeof DeepgramResults> = {
 			results: { channels: [{ alternatives: [alternativeOf(text, words)] }] },
 			...(neurons !== undefined && { usage: { neurons } }),

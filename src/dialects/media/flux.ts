@@ -10,7 +10,7 @@ import { AiError } from "../../core/errors.ts";
 import type { TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { FLUX, vocabularyOf } from "./deepgram-fields.ts";
 import { framesOf, type LiveProtocol, sampleRateOf, within } from "./live.ts";
 
@@ -66,7 +66,7 @@ const writer: Writer = {
 	schema: TurnInfo,
 	write: (answer, { requestId }) => ({
 		kind: "socket",
-		frames: framesOf(outcomeOf("live-transcription", answer), protocol(requestId)),
+		frames: framesOf(outputValue("live-transcription", answer), protocol(requestId)),
 	}),
 };
 

@@ -20,7 +20,7 @@ import { firstChoice, parseChunk, reasoningOf } from "../chat/chunks.ts";
 import { mapChatEvents } from "../chat/events.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { checkImageUrl } from "./image-url.ts";
 import { decodeDataUri, imageOf } from "./media.ts";
 
@@ -144,7 +144,7 @@ export const moondreamWriter: Writer = {
 		if (task === "point" || task === "detect")
 			return {
 				kind: "json",
-				value: foundResult(outcomeOf("object-detection", answer), context.inputs as Moondream),
+				value: foundResult(outputValue("object-detection", answer), context.inputs as Moondream),
 			};
 		const field = task === "caption" ? "caption" : "answer";
 		const reply = chatReply(answer, context);

@@ -12,7 +12,7 @@ import type { Model } from "../../models/model.ts";
 import type { LiveTranscriptionInput } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, Reader, WriteContext, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { alternativeOf } from "./deepgram.ts";
 import { NOVA, vocabularyOf } from "./deepgram-fields.ts";
 import { channelsOf, framesOf, type LiveProtocol, sampleRateOf } from "./live.ts";
@@ -101,7 +101,7 @@ const writer: Writer = {
 	schema: Results,
 	write: (answer, context) => ({
 		kind: "socket",
-		frames: framesOf(outcomeOf("live-transcription", answer), protocol(context)),
+		frames: framesOf(outputValue("live-transcription", answer), protocol(context)),
 	}),
 };
 

@@ -9,7 +9,7 @@ import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { paint, sizeRange } from "./image-input.ts";
 import { encodeBase64 } from "./media.ts";
 
@@ -79,7 +79,7 @@ export const imagesWriter: Writer = {
 	write(answer, { now }) {
 		const value: z.output<typeof ImagesResponse> = {
 			created: Math.floor(now / 1000),
-			data: [{ b64_json: encodeBase64(outcomeOf("text-to-image", answer).bytes) }],
+			data: [{ b64_json: encodeBase64(outputValue("text-to-image", answer).bytes) }],
 		};
 		return { kind: "json", value };
 	},

@@ -7,7 +7,7 @@ import { AiError } from "../../core/errors.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { SPEAKERS, speechMedia } from "./text-to-speech.ts";
 
 /** Hertz of `pcm`, which has no header to say so. */
@@ -57,7 +57,7 @@ const reader: Reader = {
 const writer: Writer = {
 	schema: "audio/mpeg",
 	write(answer, { inputs, call }) {
-		const media = speechMedia(outcomeOf("text-to-speech", answer), call.input as SpeechInput);
+		const media = speechMedia(outputValue("text-to-speech", answer), call.input as SpeechInput);
 		const isPcm = (inputs as SpeechRequest).response_format === "pcm";
 		return { kind: "bytes", media: isPcm ? { ...media, contentType: "audio/pcm" } : media };
 	},

@@ -6,7 +6,7 @@ import { inputFamily } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { validate } from "../validation/validation.ts";
 import { languageCode, languageName } from "./languages.ts";
 import { soundFileOf } from "./media.ts";
@@ -70,7 +70,7 @@ const writerOf = (task: TranscriptionInput["task"]): Writer => ({
 		usage: z.object({ type: z.literal("duration"), seconds: z.number() }).optional(),
 	}),
 	write(answer, { inputs }: WriteContext): Rendered {
-		const transcript = outcomeOf("speech-recognition", answer);
+		const transcript = outputValue("speech-recognition", answer);
 		const fields = fieldsOf((inputs as { multipart: WrappedForm }).multipart.body);
 		switch (fields.response_format) {
 			case "json":

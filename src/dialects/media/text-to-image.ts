@@ -9,7 +9,7 @@ import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { flux2Form } from "./flux2-form.ts";
 import { paint } from "./image-input.ts";
 import { ByteArray, decodeBase64, encodeBase64, imageOf } from "./media.ts";
@@ -110,7 +110,7 @@ export const textToImageReaders = {
 const rawImage = (usualType: string): Writer => ({
 	schema: usualType,
 	write(answer) {
-		const { bytes, contentType } = outcomeOf("text-to-image", answer);
+		const { bytes, contentType } = outputValue("text-to-image", answer);
 		return {
 			kind: "bytes",
 			media: { bytes, contentType: contentType ?? mediaTypeOf(bytes) ?? usualType },
@@ -124,7 +124,7 @@ const imageBase64: Writer = {
 	schema: ImageBase64,
 	write(answer) {
 		const value: z.output<typeof ImageBase64> = {
-			image: encodeBase64(outcomeOf("text-to-image", answer).bytes),
+			image: encodeBase64(outputValue("text-to-image", answer).bytes),
 		};
 		return { kind: "json", value };
 	},

@@ -9,7 +9,7 @@ import type { TaskCall } from "../../tasks/task.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { encodeBase64 } from "./media.ts";
 
 const speak = (input: SpeechInput): TaskCall => ({ task: "text-to-speech", input });
@@ -115,7 +115,7 @@ const audioBase64: Writer = {
 	schema: AudioBase64,
 	write(answer) {
 		const value: z.output<typeof AudioBase64> = {
-			audio: encodeBase64(outcomeOf("text-to-speech", answer).bytes),
+			audio: encodeBase64(outputValue("text-to-speech", answer).bytes),
 		};
 		return { kind: "json", value };
 	},
@@ -125,7 +125,7 @@ const audioMpeg: Writer = {
 	schema: "audio/mpeg",
 	write: (answer, { call }) => ({
 		kind: "bytes",
-		media: speechMedia(outcomeOf("text-to-speech", answer), call.input as SpeechInput),
+		media: speechMedia(outputValue("text-to-speech", answer), call.input as SpeechInput),
 	}),
 };
 

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { decodeBase64, soundOf, Wrapped } from "./media.ts";
 
 const SMART_TURN = {
@@ -28,7 +28,7 @@ const Turn = z.object({ is_complete: z.boolean(), probability: z.number() });
 export const turnWriter: Writer = {
 	schema: Turn,
 	write(answer) {
-		const { is_complete, probability } = outcomeOf("turn-detection", answer);
+		const { is_complete, probability } = outputValue("turn-detection", answer);
 		const value: z.output<typeof Turn> = { is_complete, probability };
 		return { kind: "json", value };
 	},

@@ -7,7 +7,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import {
 	ByteArray,
 	decodeBase64,
@@ -101,7 +101,7 @@ const Detections = z.array(
 const detections: Writer = {
 	schema: Detections,
 	write(answer) {
-		const value: z.output<typeof Detections> = outcomeOf("object-detection", answer).objects.map(
+		const value: z.output<typeof Detections> = outputValue("object-detection", answer).objects.map(
 			({ label, score, box: { xmin, ymin, xmax, ymax } }) => ({
 				label,
 				score,
@@ -117,7 +117,7 @@ const Description = z.object({ description: z.string() });
 const description: Writer = {
 	schema: Description,
 	write(answer) {
-		const { description } = outcomeOf("image-to-text", answer);
+		const { description } = outputValue("image-to-text", answer);
 		const value: z.output<typeof Description> = { description };
 		return { kind: "json", value };
 	},

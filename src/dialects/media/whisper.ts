@@ -10,7 +10,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { languageCode } from "./languages.ts";
 import { ByteArray, type Bytes, decodeBase64, soundFileOf, Wrapped } from "./media.ts";
 import { recognize, TimedWord, timedWord } from "./speech.ts";
@@ -93,7 +93,7 @@ const Transcription = z.object({
 const transcription: Writer = {
 	schema: Transcription,
 	write(answer) {
-		const transcript = outcomeOf("speech-recognition", answer);
+		const transcript = outputValue("speech-recognition", answer);
 		const cues = cuesOf(transcript);
 		const value: z.output<typeof Transcription> = {
 			text: transcript.text,
@@ -134,7 +134,7 @@ const TranscriptionV3 = z.object({
 const transcriptionV3: Writer = {
 	schema: TranscriptionV3,
 	write(answer, { inputs, call }) {
-		const transcript = outcomeOf("speech-recognition", answer);
+		const transcript = outputValue("speech-recognition", answer);
 		const { language: asked } = call.input as TranscriptionInput;
 		const { vad_filter } = inputs as Partial<WhisperBase64>;
 		const cues = cuesOf(transcript);

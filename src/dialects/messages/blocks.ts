@@ -1,25 +1,24 @@
-/** The content blocks of a Messages request, one at a time, so that a fault names its block. */
+/** The content blocks of a Messages request. They are parsed one at a time, so that an error names its block. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
+import { parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
-import { parseAt, pointerTo } from "../responses/parse.ts";
 
 export const Loose = z.looseObject({ type: z.string() });
-/** A text stands for a block of it. */
+/** A text is short for one text block. */
 export const Content = z.union([z.string(), z.array(Loose)]);
 export type Content = z.output<typeof Content>;
 
-/** A block as it was sent, and where. */
-export interface Placed {
+/** A block of the request and its place. */
+export interface PlacedBlock {
 	block: z.output<typeof Loose>;
 	/** `messages[1].content[0]` */
 	at: string;
 }
 
-/** One by one. */
-export function place(content: Content, at: string): Placed[] {
+export function placeBlocks(content: Content, at: string): PlacedBlock[] {
 	if (typeof content === "string") return [{ block: { type: "text", text: content }, at }];
 	return content.map((block, index) => ({ block, at: `${at}[${index}]` }));
 }
@@ -61,10 +60,10 @@ const Thinking = z.object({
 	thinking: z.string(),
 	signature: z.string().nullish(),
 });
-/** For Anthropic's own models to read, and no others. */
+/** Only Anthropic's models can read it. */
 const RedactedThinking = z.object({ type: z.literal("redacted_thinking"), data: z.string() });
 
-/** A tool that a search for tools has found. The tool itself is then among the request's. */
+/** A tool that a tool search has found. The request also contains the tool itself. */
 const ToolReference = z.object({ type: z.literal("tool_reference"), tool_name: z.string().min(1) });
 
 const PartBlock = z.discriminatedUnion("type", [Text, Image, Document]);
@@ -76,41 +75,46 @@ const AssistantBlock = z.discriminatedUnion("type", [Text, Thinking, RedactedThi
 export type AssistantBlock = z.output<typeof AssistantBlock>;
 
 export interface BlockRules extends ContentRules {
-	/** Is told of what is not read here, in place of a refusal. */
-	leave?: Leave;
+	/** Called with the error for content that is not read here, in place of throwing it. */
+	onUnsupported?: UnsupportedHandler;
 }
-export type Leave = (refusal: AiError) => void;
+export type UnsupportedHandler = (refusal: AiError) => void;
 
-/** Nothing of what is left to another. */
-export function readOr<T>(read: () => T, leave: Leave | undefined): T[] {
+/** Returns nothing for content that was reported to `onUnsupported`. */
+export function readOrReport<T>(read: () => T, onUnsupported: UnsupportedHandler | undefined): T[] {
 	try {
 		return [read()];
 	} catch (error) {
-		if (!leave || !(error instanceof AiError)) throw error;
-		leave(error);
+		if (!onUnsupported || !(error instanceof AiError)) throw error;
+		onUnsupported(error);
 		return [];
 	}
 }
 
-/** Throw 8001, like all of these. */
-export const readUserBlock = ({ block, at }: Placed, { leave }: BlockRules): UserBlock[] =>
-	readOr(() => parseAt(UserBlock, block, at), leave);
-export const readAssistantBlock = ({ block, at }: Placed, { leave }: BlockRules): AssistantBlock[] =>
-	readOr(() => parseAt(AssistantBlock, block, at), leave);
+/** Throws 8001, as do the readers below. */
+export const readUserBlock = ({ block, at }: PlacedBlock, { onUnsupported }: BlockRules): UserBlock[] =>
+	readOrReport(() => parseElement(UserBlock, block, at), onUnsupported);
+export const readAssistantBlock = (
+	{ block, at }: PlacedBlock,
+	{ onUnsupported }: BlockRules,
+): AssistantBlock[] => readOrReport(() => parseElement(AssistantBlock, block, at), onUnsupported);
 
 const TextBlock = z.discriminatedUnion("type", [Text]);
 
-/** The texts of blocks that may be nothing else, without empty ones. */
-export const readTexts = (blocks: Placed[]): string[] =>
-	blocks.map(({ block, at }) => parseAt(TextBlock, block, at).text).filter((text) => text.trim() !== "");
+/** The texts of blocks that must be text, without empty ones. */
+export const readTexts = (blocks: PlacedBlock[]): string[] =>
+	blocks.map(({ block, at }) => parseElement(TextBlock, block, at).text).filter((text) => text.trim() !== "");
 
-/** What a tool gave. */
+/** The content of a tool's result. */
 export const readResult = (content: Content, at: string, rules: BlockRules): ContentPart[] =>
-	place(content, at).flatMap(({ block, at: here }) =>
-		readOr(() => partsOf(parseAt(ResultBlock, block, here), here, rules), rules.leave).flat(),
+	placeBlocks(content, at).flatMap(({ block, at: here }) =>
+		readOrReport(
+			() => partsOf(parseElement(ResultBlock, block, here), here, rules),
+			rules.onUnsupported,
+		).flat(),
 	);
 
-/** What chat engines take for it; nothing for an empty text. Throws 5006 for what the model does not take. */
+/** The block as chat parts; none for an empty text. Throws 5006 for content that the model does not accept. */
 export function partsOf(block: ResultBlock, at: string, rules: BlockRules): ContentPart[] {
 	switch (block.type) {
 		case "text":
@@ -131,7 +135,7 @@ export function partsOf(block: ResultBlock, at: string, rules: BlockRules): Cont
 	}
 }
 
-/** A text under its title, or a file that the engine is to read. */
+/** The title and the text, or a file for the engine to read. */
 function documentParts(
 	{ title, source }: z.output<typeof Document>,
 	at: string,

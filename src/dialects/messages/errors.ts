@@ -1,6 +1,6 @@
 /**
- * Failures as Anthropic names them: https://docs.anthropic.com/en/api/errors. Statuses are the gateway's, but for those
- * that clients act on: a model that does not exist is 404, a prompt that is too long 400.
+ * Failures in Anthropic's form: https://docs.anthropic.com/en/api/errors. Statuses are the gateway's, except those that
+ * clients react to: an unknown model is 404, a prompt that is too long is 400.
  */
 import type { AiError } from "../../core/errors.ts";
 import { clientStatus } from "../client-failure.ts";
@@ -17,14 +17,14 @@ export const messagesError = (failure: AiError, requestId: string): MessagesErro
 	request_id: requestId,
 });
 
-/** Clients compact a conversation when they find these words. */
+/** Clients compact the conversation if the message contains this text. */
 const TOO_LONG = "prompt is too long";
 
 const messageOf = ({ key, description }: AiError): string =>
 	key === "contextWindowExceeded" ? `${TOO_LONG}: ${description}` : description;
 
 function errorType(failure: AiError): string {
-	// Like 429 it may be tried again, but the caller has not asked too often.
+	// It can be retried like 429, but the caller has not exceeded a rate limit.
 	if (failure.key === "outOfCapacity") return "overloaded_error";
 	const status = clientStatus(failure);
 	switch (status) {

@@ -1,17 +1,17 @@
 /**
- * Turns of a Messages request to chat messages. Consecutive turns of one role are one turn, as Anthropic has it, and as
- * many chat templates insist. In a turn of the user, results of tools come first: they follow the calls that they answer.
+ * Converts the messages of a Messages request to chat messages. Consecutive messages of one role are merged, as in
+ * Anthropic's API; many chat templates require it. In a user message the tool results come first, directly after the calls.
  */
 import * as z from "zod";
 import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
-import { invalidInput } from "../chat/errors.ts";
+import { invalidInput } from "../invalid-input.ts";
 import {
 	type AssistantBlock,
 	type BlockRules,
 	Content,
-	type Placed,
+	type PlacedBlock,
 	partsOf,
-	place,
+	placeBlocks,
 	readAssistantBlock,
 	readResult,
 	readTexts,
@@ -24,82 +24,83 @@ export const Messages = z
 	.min(1);
 export type Messages = z.output<typeof Messages>;
 
-/** Throws 5006 for content that the model does not take, 8001 for what is not read here. */
+/** Throws 5006 for content that the model does not accept, 8001 for unsupported content. */
 export function readMessages(
 	sent: Messages,
 	system: Content | null | undefined,
 	rules: BlockRules,
 ): ChatMessage[] {
-	const instructions = system ? readTexts(place(system, "system")).join("\n\n") : "";
+	const instructions = system ? readTexts(placeBlocks(system, "system")).join("\n\n") : "";
 	const messages: ChatMessage[] = instructions ? [{ role: "system", content: instructions }] : [];
-	for (const { role, blocks } of turnsOf(sent)) {
+	for (const { role, blocks } of mergeRoles(sent)) {
 		if (role === "assistant")
-			messages.push(...assistantTurn(blocks.flatMap((placed) => readAssistantBlock(placed, rules))));
-		else if (role === "user") messages.push(...userTurn(blocks, rules));
+			messages.push(...assistantMessage(blocks.flatMap((placed) => readAssistantBlock(placed, rules))));
+		else if (role === "user") messages.push(...userMessages(blocks, rules));
 		else
 			messages.push({
 				role,
 				content: readTexts(blocks).join("\n\n"),
 			});
 	}
-	const asks = messages.some(({ role }) => role !== "system");
-	if (asks) return messages;
-	const refusal = invalidInput("messages: there is nothing said in them");
-	if (!rules.leave) throw refusal;
-	rules.leave(refusal);
+	if (messages.some(({ role }) => role !== "system")) return messages;
+	const refusal = invalidInput("messages: no user or assistant message has content");
+	if (!rules.onUnsupported) throw refusal;
+	rules.onUnsupported(refusal);
 	return [...messages, { role: "user", content: "" }];
 }
 
-interface SentTurn {
+interface MergedMessage {
 	role: Messages[number]["role"];
-	blocks: Placed[];
+	blocks: PlacedBlock[];
 }
 
-function turnsOf(sent: Messages): SentTurn[] {
-	const turns: SentTurn[] = [];
+function mergeRoles(sent: Messages): MergedMessage[] {
+	const merged: MergedMessage[] = [];
 	for (const [index, { role, content }] of sent.entries()) {
-		const blocks = place(content, `messages[${index}].content`);
-		const last = turns.at(-1);
+		const blocks = placeBlocks(content, `messages[${index}].content`);
+		const last = merged.at(-1);
 		if (last?.role === role) last.blocks.push(...blocks);
-		else turns.push({ role, blocks });
+		else merged.push({ role, blocks });
 	}
-	return turns;
+	return merged;
 }
 
-function userTurn(blocks: Placed[], rules: BlockRules): ChatMessage[] {
+/** The tool results, then the content as one user message. */
+function userMessages(blocks: PlacedBlock[], rules: BlockRules): ChatMessage[] {
 	const results: ChatMessage[] = [];
-	const said: ContentPart[] = [];
+	const content: ContentPart[] = [];
 	for (const [at, block] of blocks.flatMap((placed) =>
 		readUserBlock(placed, rules).map((block) => [placed.at, block] as const),
 	)) {
 		if (block.type !== "tool_result") {
-			said.push(...partsOf(block, at, rules));
+			content.push(...partsOf(block, at, rules));
 			continue;
 		}
 		const parts = readResult(block.content ?? "", `${at}.content`, rules);
-		// Chat has no other way to say that it failed.
+		// Chat messages have no error flag.
 		if (block.is_error) parts.unshift({ type: "text", text: "The tool failed:" });
 		results.push({ role: "tool", tool_call_id: engineToolId(block.tool_use_id), content: contentOf(parts) });
 	}
-	return said.length > 0 ? [...results, { role: "user", content: contentOf(said) }] : results;
+	return content.length > 0 ? [...results, { role: "user", content: contentOf(content) }] : results;
 }
 
-/** Some chat templates take nothing but a string. */
+/** Some chat templates accept only strings. */
 function contentOf(parts: ContentPart[]): string | ContentPart[] {
 	return parts.every(({ type }) => type === "text") ? parts.map(({ text }) => text).join("\n") : parts;
 }
 
-function assistantTurn(blocks: AssistantBlock[]): ChatMessage[] {
+/** One message, or none if there is only thinking. */
+function assistantMessage(blocks: AssistantBlock[]): ChatMessage[] {
 	let content = "";
-	let thoughts = "";
+	let reasoning = "";
 	const thinking_blocks: ThinkingBlock[] = [];
 	const calls: ChatMessage["tool_calls"] = [];
 	for (const block of blocks) {
-		// What follows a call within a turn is a text like any other.
+		// Text after a call joins the text before it.
 		if (block.type === "text") content += block.text;
 		if (block.type === "thinking") {
 			const { type, thinking, signature } = block;
-			thoughts += thinking;
+			reasoning += thinking;
 			if (signature) thinking_blocks.push({ type, thinking, signature });
 		}
 		if (block.type === "redacted_thinking") thinking_blocks.push(block);
@@ -107,13 +108,12 @@ function assistantTurn(blocks: AssistantBlock[]): ChatMessage[] {
 		const called = { name: block.name, arguments: JSON.stringify(block.input) };
 		calls.push({ id: engineToolId(block.id), type: "function", function: called });
 	}
-	// Thoughts that led to nothing have no place in a chat.
 	if (!content && calls.length === 0) return [];
 	return [
 		{
 			role: "assistant",
 			content: content || null,
-			...(thoughts && { reasoning_content: thoughts }),
+			...(reasoning && { reasoning_content: reasoning }),
 			...(thinking_blocks.length > 0 && { thinking_blocks }),
 			...(calls.length > 0 && { tool_calls: calls }),
 		},

@@ -1,9 +1,9 @@
 /**
- * Chat completions to Anthropic's `message` objects.
+ * Converts chat completions to Anthropic's `message` objects. Answers of Anthropic itself keep their content.
  *
- * A model of Anthropic's own that Anthropic has answered for is given as it came. Known differences of all others: not
- * every engine tells which stop sequence was met, and then it is an `end_turn`; thoughts that the engine did not sign have
- * an empty `signature`; thoughts that the caller did not ask for are left out. `usage.neurons` is the gateway's own.
+ * Known differences for all other models: if the engine does not report the stop sequence, the stop reason is `end_turn`;
+ * unsigned thinking has an empty `signature`; thinking that the caller did not request is omitted. `usage.neurons` is the
+ * gateway's own field.
  */
 import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -16,7 +16,7 @@ import type {
 } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
 import type { WriteContext } from "../dialect.ts";
-import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";
+import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
 
 const Thinking = z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string() });
@@ -54,40 +54,43 @@ export const Message = z.object({
 });
 export type Message = z.output<typeof Message>;
 
-/** What the API calls an engine's own id is kept. */
+/** An id in Anthropic's form stays; any other is replaced. */
 export const messageId = (id: string, uuid: () => string): string =>
 	id.startsWith("msg_") ? id : `msg_${uuid().replaceAll("-", "")}`;
 
-/** vLLM, the simulator and Anthropic's own models here; SGLang. After an end of sequence it is a number, or absent. */
-const MetStop = z.union([
+/**
+ * `stop_reason` of vLLM, the simulator and Anthropic's models; `matched_stop` of SGLang. After an end token, a number
+ * or absent.
+ */
+const MatchedStop = z.union([
 	z.object({ stop_reason: z.string() }).transform((choice) => choice.stop_reason),
 	z.object({ matched_stop: z.string() }).transform((choice) => choice.matched_stop),
 ]);
-/** The stop sequence that ended the text, where the engine reports it and the caller sent it. */
+/** The stop sequence that ended the text, if the engine reports it and the caller sent it. */
 export function stopSequence(choice: object | undefined, { inputs }: WriteContext): string | undefined {
-	const met = MetStop.safeParse(choice).data;
+	const matched = MatchedStop.safeParse(choice).data;
 	const { stop_sequences } = inputs as MessagesRequest;
-	return met !== undefined && stop_sequences?.includes(met) ? met : undefined;
+	return matched !== undefined && stop_sequences?.includes(matched) ? matched : undefined;
 }
 
-/** Why it stopped. `calls`: it has called something. */
-export function stopped(
+/** `hasCalls`: whether the answer has tool calls. */
+export function stopReasonOf(
 	finishReason: string | null | undefined,
 	sequence: string | undefined,
-	calls: boolean,
+	hasCalls: boolean,
 ): Pick<Message, "stop_reason" | "stop_sequence"> {
 	const stop_sequence = null;
 	if (finishReason === "length" || finishReason === "model_length")
 		return { stop_reason: "max_tokens", stop_sequence };
 	if (finishReason === "content_filter") return { stop_reason: "refusal", stop_sequence };
-	// Not every engine tells a call by its own name.
-	if (calls) return { stop_reason: "tool_use", stop_sequence };
+	// Some engines end a call with another finish reason.
+	if (hasCalls) return { stop_reason: "tool_use", stop_sequence };
 	if (sequence !== undefined) return { stop_reason: "stop_sequence", stop_sequence: sequence };
 	return { stop_reason: "end_turn", stop_sequence };
 }
 
-/** Not `undefined`: clients add them up. */
-export function messageUsage(usage: Usage | null | undefined, { priced }: WriteContext): MessageUsage {
+/** All counts are present, because clients add them up. */
+export function messageUsage(usage: Usage | null | undefined, { withCost }: WriteContext): MessageUsage {
 	if (!usage)
 		return {
 			input_tokens: 0,
@@ -96,7 +99,7 @@ export function messageUsage(usage: Usage | null | undefined, { priced }: WriteC
 			output_tokens: 0,
 		};
 	const { cached_tokens, cache_creation_tokens } = CacheCounts.parse(usage.prompt_tokens_details ?? {});
-	const { neurons } = priced(usage);
+	const { neurons } = withCost(usage);
 	return {
 		input_tokens: Math.max(0, usage.prompt_tokens - cached_tokens - cache_creation_tokens),
 		cache_creation_input_tokens: cache_creation_tokens,
@@ -107,7 +110,7 @@ export function messageUsage(usage: Usage | null | undefined, { priced }: WriteC
 }
 
 const count = z.number().nonnegative().catch(0);
-/** The second is told by Anthropic's own models alone. */
+/** Only Anthropic's models report `cache_creation_tokens`. */
 const CacheCounts = z.object({ cached_tokens: count, cache_creation_tokens: count });
 
 export function messageOf(completion: ChatCompletion, context: WriteContext): Message {
@@ -120,7 +123,7 @@ export function messageOf(completion: ChatCompletion, context: WriteContext): Me
 		role: "assistant",
 		model: context.model.id,
 		content: choice && !verbatim ? blocksOf(choice.message, context) : [],
-		...stopped(
+		...stopReasonOf(
 			choice?.finish_reason,
 			stopSequence(choice, context),
 			(choice?.message.tool_calls?.length ?? 0) > 0,
@@ -132,30 +135,30 @@ export function messageOf(completion: ChatCompletion, context: WriteContext): Me
 	return { ...message, ...verbatim, id, model, usage: verbatimUsage(verbatim.usage, usage) };
 }
 
-/** What the upstream counted beside tokens stays (`server_tool_use`, `service_tier`). */
+/** Keeps the upstream's fields other than token counts (`server_tool_use`, `service_tier`). */
 export const verbatimUsage = (sent: unknown, usage: MessageUsage): MessageUsage => ({
 	...(isRecord(sent) ? sent : {}),
 	...usage,
 });
 
-/** In the order in which a model says them. */
+/** In the order in which a model generates them. */
 function blocksOf(message: AssistantMessage, { inputs, uuid }: WriteContext): Block[] {
 	const text = [message.content, message.refusal].filter(Boolean).join("\n");
 	return [
-		...thoughtsIn(message, inputs as MessagesRequest),
+		...thinkingOf(message, inputs as MessagesRequest),
 		...(text ? [{ type: "text", text } as const] : []),
 		...(message.tool_calls ?? []).map((call) => toolUse(call, uuid)),
 	];
 }
 
-function thoughtsIn(message: AssistantMessage, request: MessagesRequest): Block[] {
+function thinkingOf(message: AssistantMessage, request: MessagesRequest): Block[] {
 	if (message.thinking_blocks?.length)
-		return asksForThoughts(request) ? message.thinking_blocks.map(signedBlock) : [];
-	const thinking = showsThoughts(request) ? reasoningOf(message) : "";
+		return requestsThinking(request) ? message.thinking_blocks.map(thinkingBlock) : [];
+	const thinking = showsThinking(request) ? reasoningOf(message) : "";
 	return thinking ? [{ type: "thinking", thinking, signature: "" }] : [];
 }
 
-export const signedBlock = ({ type, thinking = "", signature = "", data = "" }: ThinkingBlock): Block =>
+export const thinkingBlock = ({ type, thinking = "", signature = "", data = "" }: ThinkingBlock): Block =>
 	type === "thinking" ? { type, thinking, signature } : { type, data };
 
 const toolUse = ({ id, function: called }: ToolCall, uuid: () => string): Block => ({
@@ -165,7 +168,7 @@ const toolUse = ({ id, function: called }: ToolCall, uuid: () => string): Block 
 	input: inputOf(called.arguments),
 });
 
-/** Arguments that are no object are wrapped, as Anthropic's documentation has it of those that are not valid JSON. */
+/** Arguments that are not an object are wrapped, as Anthropic documents for invalid JSON. */
 function inputOf(text: string): Record<string, unknown> {
 	const value = text.trim() === "" ? {} : parseJson(text);
 	return isRecord(value) ? value : { INVALID_JSON: text };

@@ -1,30 +1,32 @@
 /**
- * Messages requests (https://docs.anthropic.com/en/api/messages) to a chat input, for any chat model.
+ * Reads Messages requests (https://docs.anthropic.com/en/api/messages) for any chat model.
  *
- * What the hub has no word for goes on as it was said, to upstreams that are asked in this dialect, too: `cache_control`,
- * `metadata`, `service_tier`, citations. Where a model is Anthropic's own, that is the whole request, tools that Anthropic
- * runs among it; any other upstream is asked only where nothing of it would be lost.
+ * The request is also kept unchanged (`ChatInput.verbatim`). Upstreams with this dialect receive the fields that the hub
+ * does not have: `cache_control`, `metadata`, `service_tier`, citations. For Anthropic's own models the upstream receives
+ * the complete request, including tools that Anthropic runs. Other upstreams are used only if they lose no content.
  *
- * Known differences, for models of other makers: Anthropic's own tools are dropped (tools.ts); nothing is stored, so
- * `container` and files by id are not known; what only Anthropic knows is accepted and does nothing where another answers.
+ * Known differences, for models of other vendors: Anthropic's own tools are dropped (tools.ts); nothing is stored, so
+ * `container` and files by id are not supported; fields that only Anthropic supports are accepted and ignored.
  */
-
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
 import { inputFamily } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
-import { invalidInput } from "../chat/errors.ts";
 import { jsonSchemaFormat } from "../chat/json-mode.ts";
 import { defaulted, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { Content } from "./blocks.ts";
 import { Messages, readMessages } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
 const MIN_BUDGET_TOKENS = 1024;
 
-/** "summarized" or "omitted" in the reference. Claude Code sends others with a beta, and repeats a refused request. */
+/**
+ * The reference has "summarized" and "omitted". Claude Code sends other values with a beta and repeats a refused
+ * request.
+ */
 const display = z.string().nullish();
 const Thinking = z.discriminatedUnion("type", [
 	z.looseObject({
@@ -41,7 +43,7 @@ const JsonFormat = z.looseObject({
 	schema: z.record(z.string(), z.unknown()),
 });
 
-/** Loose, for the sake of what goes on as it came. */
+/** Loose, so that unknown fields stay in the request that is forwarded unchanged. */
 export const MessagesRequest = z.looseObject({
 	messages: Messages,
 	max_tokens: z.number().int().min(1),
@@ -60,14 +62,14 @@ export const MessagesRequest = z.looseObject({
 			format: JsonFormat.nullish(),
 		})
 		.nullish(),
-	/** Its name before it went to `output_config`. */
+	/** The former place of `output_config.format`. */
 	output_format: JsonFormat.nullish(),
 	metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
 	mcp_servers: z.array(z.unknown()).nullish(),
 });
 export type MessagesRequest = z.output<typeof MessagesRequest>;
 
-/** With the model's defaults, but for the limit, which must be said. */
+/** With the model's defaults, except for `max_tokens`, which is required. */
 export const messagesSchema = perModel((model): z.ZodType<MessagesRequest> => {
 	const { stream, temperature, top_p, top_k } = MessagesRequest.shape;
 	return MessagesRequest.extend({
@@ -78,17 +80,17 @@ export const messagesSchema = perModel((model): z.ZodType<MessagesRequest> => {
 	});
 });
 
-/** Throws 5006 for content that the model does not take, 8001 for what is not supported here. */
+/** Throws 5006 for content that the model does not accept, 8001 for unsupported fields. */
 export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 	let unread: string | undefined;
-	const leave = (refusal: AiError): void => {
+	const onUnsupported = (refusal: AiError): void => {
 		unread ??= refusal.description.replace(/^Invalid input: /, "");
 	};
-	const rules = { ...contentRules(model), ...(inputFamily(model).isAnthropic && { leave }) };
+	const rules = { ...contentRules(model), ...(inputFamily(model).isAnthropic && { onUnsupported }) };
 	if (request.mcp_servers?.length) {
 		const refusal = invalidInput("mcp_servers: not supported, no servers are called");
-		if (!rules.leave) throw refusal;
-		rules.leave(refusal);
+		if (!rules.onUnsupported) throw refusal;
+		rules.onUnsupported(refusal);
 	}
 	const { max_tokens, temperature, top_p, top_k, stop_sequences, metadata } = request;
 	const format = request.output_config?.format ?? request.output_format;
@@ -99,10 +101,10 @@ export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 		stream: request.stream ?? false,
 		max_tokens,
 		...present({ temperature, top_p }),
-		// 0 says: of all tokens.
+		// 0 means no limit.
 		...(top_k && { top_k }),
 		...(stop_sequences?.length && { stop: stop_sequences }),
-		...readToolFields(request, rules.leave),
+		...readToolFields(request, rules.onUnsupported),
 		...(format && { response_format: jsonSchemaFormat(format.schema, "output_config.format.schema") }),
 		...(effort !== undefined && { reasoning_effort: effort }),
 		...(metadata?.user_id && { user: metadata.user_id }),
@@ -117,7 +119,7 @@ export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 
 type Effort = ChatInput["reasoning_effort"];
 
-/** The least budget of each effort. */
+/** The smallest budget of each effort. */
 const EFFORTS_BY_BUDGET: readonly [number, Effort][] = [
 	[16_384, "high"],
 	[8192, "medium"],
@@ -126,8 +128,8 @@ const EFFORTS_BY_BUDGET: readonly [number, Effort][] = [
 ];
 
 /**
- * Without `thinking` a model does not think, as at Anthropic: the caller would pay for thoughts that the reply leaves
- * out. A model that is not known to think is not told so.
+ * Without `thinking` reasoning is disabled, as in Anthropic's API: the caller would pay for reasoning that the reply omits.
+ * The field is not sent to models that the catalogue does not mark as reasoning models.
  */
 function effortOf({ thinking, output_config }: MessagesRequest, model: Model): Effort {
 	const { effort } = output_config ?? {};
@@ -139,10 +141,10 @@ function effortOf({ thinking, output_config }: MessagesRequest, model: Model): E
 	return effort === "low" || effort === "medium" ? effort : "high";
 }
 
-/** Whether the caller expects thoughts: many look at the first block for the answer. */
-export const asksForThoughts = ({ thinking }: MessagesRequest): boolean =>
+/** Whether the caller requested thinking. Many callers expect the answer in the first block. */
+export const requestsThinking = ({ thinking }: MessagesRequest): boolean =>
 	thinking != null && thinking.type !== "disabled";
 
-/** Whether he is to see those that serve for nothing else, because nobody signed them. */
-export const showsThoughts = ({ thinking }: MessagesRequest): boolean =>
-	thinking != null && thinking.type !== "disabled" && thinking.display !== "omitted";
+/** Whether the reply has unsigned thinking. Signed thinking is also sent if the caller omits its display. */
+export const showsThinking = (request: MessagesRequest): boolean =>
+	requestsThinking(request) && request.thinking?.display !== "omitted";

@@ -1,15 +1,15 @@
 /**
- * Chat streams to the events of a message: https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+ * Converts chat streams to the events of a message: https://docs.anthropic.com/en/docs/build-with-claude/streaming.
  *
- * One block is open at a time, as Anthropic has it. Engines may go to and fro between calls: a call is closed when its
- * arguments are whole, and what comes of another before that waits. `message_start` has the engine's count of the
- * prompt where the first chunk brings it, else the gateway's own; all counts are in `message_delta`. Events of Anthropic's own are passed on, but for
- * their number: the blocks before them may be another engine's.
+ * One block is open at a time, as in Anthropic's API. Engines may interleave the fragments of several calls: a call is
+ * closed when its arguments are complete, and fragments of later calls wait until then. `message_start` has the engine's
+ * count of the prompt if the first chunk has one, otherwise the gateway's estimate; `message_delta` has all counts.
+ * Anthropic's own events are forwarded with a new index, because another engine may have sent the blocks before them.
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
-import { mapEvents, namedFrame } from "../../streams/sse.ts";
+import { namedFrame } from "../../streams/sse.ts";
 import { promptTokens } from "../../tasks/text-generation/tally.ts";
 import type {
 	ChatChunk,
@@ -17,7 +17,8 @@ import type {
 	ThinkingBlock,
 	ToolCallDelta,
 } from "../../tasks/text-generation/types.ts";
-import { firstChoice, parseChunk, reasoningOf, toolCallPieces } from "../chat/chunks.ts";
+import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
+import { writeChunks } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { messagesError } from "./errors.ts";
 import {
@@ -26,31 +27,19 @@ import {
 	type MessageUsage,
 	messageId,
 	messageUsage,
-	signedBlock,
-	stopped,
+	stopReasonOf,
 	stopSequence,
+	thinkingBlock,
 	verbatimUsage,
 } from "./reply.ts";
-import { asksForThoughts, type MessagesRequest, showsThoughts } from "./request.ts";
+import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
 
 /** Takes over `source`, a hub stream. */
-export function messageEvents(
+export const messageEvents = (
 	source: ReadableStream<Uint8Array>,
 	context: WriteContext,
-): ReadableStream<Uint8Array> {
-	const events = new MessageEvents(context);
-	return mapEvents(source, {
-		onData: (data, value) => {
-			const chunk = parseChunk(data, value);
-			return chunk === "done" ? events.finish() : events.add(chunk);
-		},
-		onEnd: () => events.end(),
-		onError: (error) => events.fail(error),
-	});
-}
-
-export const UNFINISHED = "The model could not finish its answer";
+): ReadableStream<Uint8Array> => writeChunks(source, new MessageEvents(context));
 
 interface OpenCall {
 	id: string;
@@ -59,77 +48,67 @@ interface OpenCall {
 	closed: boolean;
 }
 
-type Open = { type: "text" | "thinking" | "verbatim" } | { type: "tool_use"; call: OpenCall };
+type OpenBlock = { type: "text" | "thinking" | "verbatim" } | { type: "tool_use"; call: OpenCall };
 
-/** The message so far. Each method takes what has come and returns the events that it makes. */
+/** The state of one message. Each method returns the events to send. */
 class MessageEvents {
 	readonly #context: WriteContext;
-	readonly #shows: boolean;
-	readonly #asks: boolean;
+	readonly #showsThinking: boolean;
+	readonly #requestsThinking: boolean;
 	readonly #calls: OpenCall[] = [];
-	/** Calls that have begun while another was open. */
-	readonly #waiting: OpenCall[] = [];
-	readonly #pieceOf: ReturnType<typeof toolCallPieces>;
-	#open: Open | undefined;
+	/** Calls that started while another was open. */
+	readonly #pendingCalls: OpenCall[] = [];
+	readonly #fragmentOf: ReturnType<typeof toolCallFragments>;
+	#open: OpenBlock | undefined;
 	#blocks = 0;
-	#begun = false;
-	#ended = false;
+	#started = false;
 	#finishReason: string | undefined;
 	#stopSequence: string | undefined;
 	#usage: Usage | undefined;
-	/** Thoughts that are not shown unless they turn out to be signed. */
-	#unsaid = "";
-	/** How Anthropic itself has ended the message. */
+	/** Thinking that is sent only if a signature follows. */
+	#unsentThinking = "";
+	/** The end of Anthropic's own message. */
 	#verbatimEnd: { delta?: unknown; usage?: unknown } | undefined;
 
 	constructor(context: WriteContext) {
 		this.#context = context;
 		const request = context.inputs as MessagesRequest;
-		this.#shows = showsThoughts(request);
-		this.#asks = asksForThoughts(request);
-		this.#pieceOf = toolCallPieces(() => newToolId(context.uuid));
+		this.#showsThinking = showsThinking(request);
+		this.#requestsThinking = requestsThinking(request);
+		this.#fragmentOf = toolCallFragments(() => newToolId(context.uuid));
 	}
 
 	add(chunk: ChatChunk): string {
-		if (this.#ended) return "";
 		this.#usage = laterUsage(this.#usage, chunk.usage);
 		const choice = firstChoice(chunk);
-		let out = this.#begin(chunk.id);
+		let out = this.#startMessage(chunk.id);
 		if (!choice) return out;
 		const { delta, finish_reason } = choice;
-		out += delta.verbatim ? delta.verbatim.map((sent) => this.#pass(sent)).join("") : this.#say(delta);
-		if (finish_reason === "error") return out + this.end();
+		out += delta.verbatim
+			? delta.verbatim.map((sent) => this.#forward(sent)).join("")
+			: this.#writeDelta(delta);
 		this.#finishReason = finish_reason ?? this.#finishReason;
 		this.#stopSequence = stopSequence(choice, this.#context) ?? this.#stopSequence;
 		return out;
 	}
 
 	finish(): string {
-		if (this.#ended) return "";
 		const end = this.#verbatimEnd;
-		const delta = end?.delta ?? stopped(this.#finishReason, this.#stopSequence, this.#calls.length > 0);
+		const delta = end?.delta ?? stopReasonOf(this.#finishReason, this.#stopSequence, this.#calls.length > 0);
 		const usage = verbatimUsage(end?.usage, messageUsage(this.#usage, this.#context));
-		const out = this.#begin("") + this.#closeAll();
-		this.#ended = true;
+		const out = this.#startMessage("") + this.#closeAll();
 		return out + event("message_delta", { delta, usage }) + event("message_stop");
 	}
 
-	/** Nothing more will come. If that is before {@link finish}, what was said must not look whole. */
-	end(): string {
-		return this.fail(new AiError("executionFailed", UNFINISHED));
-	}
-
-	/** As Anthropic does it: the error is the last event, and nothing is closed. */
+	/** As in Anthropic's API, the error is the last event and the open block is not closed. */
 	fail(failure: AiError): string {
-		if (this.#ended) return "";
-		this.#ended = true;
 		const { type, ...error } = messagesError(failure, this.#context.requestId);
 		return event(type, error);
 	}
 
-	#begin(id: string): string {
-		if (this.#begun) return "";
-		this.#begun = true;
+	#startMessage(id: string): string {
+		if (this.#started) return "";
+		this.#started = true;
 		const message: Message = {
 			id: messageId(id, this.#context.uuid),
 			type: "message",
@@ -150,11 +129,11 @@ class MessageEvents {
 		return { ...messageUsage(undefined, this.#context), input_tokens };
 	}
 
-	#say(delta: ChatDelta): string {
+	#writeDelta(delta: ChatDelta): string {
 		let out = "";
-		const thoughts = reasoningOf(delta);
-		if (thoughts && this.#shows) out += this.#write("thinking", thoughts);
-		else this.#unsaid += thoughts;
+		const thinking = reasoningOf(delta);
+		if (thinking && this.#showsThinking) out += this.#write("thinking", thinking);
+		else this.#unsentThinking += thinking;
 		for (const block of delta.thinking_blocks ?? []) out += this.#sign(block);
 		if (delta.content) out += this.#write("text", delta.content);
 		if (delta.refusal) out += this.#write("text", delta.refusal);
@@ -162,21 +141,21 @@ class MessageEvents {
 		return out;
 	}
 
-	/** Ends the block of thoughts that has been said. */
-	#sign(thoughts: ThinkingBlock): string {
-		const unsaid = this.#unsaid;
-		this.#unsaid = "";
-		if (!this.#asks) return "";
-		const block = signedBlock(thoughts);
+	/** Ends the thinking block with its signature. */
+	#sign(signed: ThinkingBlock): string {
+		const unsent = this.#unsentThinking;
+		this.#unsentThinking = "";
+		if (!this.#requestsThinking) return "";
+		const block = thinkingBlock(signed);
 		if (block.type !== "thinking")
 			return this.#closeAll() + this.#start({ type: "thinking" }, block) + this.#close();
 		const { signature } = block;
-		const said = unsaid || this.#open?.type !== "thinking" ? this.#write("thinking", unsaid) : "";
-		return said + this.#delta({ type: "signature_delta", signature }) + this.#close();
+		const thinking = unsent || this.#open?.type !== "thinking" ? this.#write("thinking", unsent) : "";
+		return thinking + this.#delta({ type: "signature_delta", signature }) + this.#close();
 	}
 
-	/** An event of Anthropic's own. */
-	#pass({ type, content_block, delta, usage }: Record<string, unknown>): string {
+	/** Forwards Anthropic's own event. */
+	#forward({ type, content_block, delta, usage }: Record<string, unknown>): string {
 		switch (type) {
 			case "content_block_start":
 				return this.#closeAll() + this.#start({ type: "verbatim" }, content_block as Block);
@@ -190,68 +169,67 @@ class MessageEvents {
 		}
 	}
 
-	#write(type: "text" | "thinking", said: string): string {
+	#write(type: "text" | "thinking", text: string): string {
 		let out = "";
 		if (this.#open?.type !== type) {
 			out += this.#closeAll();
 			const empty: Block = type === "text" ? { type, text: "" } : { type, thinking: "", signature: "" };
 			out += this.#start({ type }, empty);
 		}
-		if (!said) return out;
-		const delta =
-			type === "text" ? { type: "text_delta", text: said } : { type: "thinking_delta", thinking: said };
+		if (!text) return out;
+		const delta = type === "text" ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text };
 		return out + this.#delta(delta);
 	}
 
 	#call(sent: ToolCallDelta): string {
-		// Some engines end a call with a delta of nothing.
+		// Some engines end a call with an empty delta.
 		if (!sent.function?.name && !sent.function?.arguments) return "";
-		const { index, start, arguments: piece } = this.#pieceOf(sent);
+		const { index, start, arguments: fragment } = this.#fragmentOf(sent);
 		if (start) {
-			const begun = { ...start, arguments: piece, closed: false };
-			this.#calls[index] = begun;
-			this.#waiting.push(begun);
-			return this.#advance();
+			const started = { ...start, arguments: fragment, closed: false };
+			this.#calls[index] = started;
+			this.#pendingCalls.push(started);
+			return this.#startPendingCalls();
 		}
 		const call = this.#calls[index];
-		if (!call || !piece) return "";
-		if (call.closed) throw new AiError("executionFailed", "The engine went on with a call that had ended");
-		call.arguments += piece;
+		if (!call || !fragment) return "";
+		if (call.closed) throw new AiError("executionFailed", "The engine continued a call that had ended");
+		call.arguments += fragment;
 		if (this.#open?.type !== "tool_use" || this.#open.call !== call) return "";
-		return this.#delta({ type: "input_json_delta", partial_json: piece }) + this.#advance();
+		return this.#delta({ type: "input_json_delta", partial_json: fragment }) + this.#startPendingCalls();
 	}
 
-	/** Begins the calls that wait, as far as those before them are whole. */
-	#advance(): string {
+	/** Starts the pending calls until one has incomplete arguments. */
+	#startPendingCalls(): string {
 		let out = "";
-		while (this.#waiting.length > 0) {
+		while (this.#pendingCalls.length > 0) {
 			if (this.#open?.type === "tool_use" && !isRecord(parseJson(this.#open.call.arguments))) break;
-			out += this.#startNext();
+			out += this.#startNextCall();
 		}
 		return out;
 	}
 
-	#startNext(): string {
-		const call = this.#waiting.shift();
+	#startNextCall(): string {
+		const call = this.#pendingCalls.shift();
 		if (!call) return "";
 		const { name } = call;
 		const id = callerToolId(call.id);
 		const out =
 			this.#close() + this.#start({ type: "tool_use", call }, { type: "tool_use", id, name, input: {} });
-		const said = { type: "input_json_delta", partial_json: call.arguments };
-		return call.arguments ? out + this.#delta(said) : out;
+		const input = { type: "input_json_delta", partial_json: call.arguments };
+		return call.arguments ? out + this.#delta(input) : out;
 	}
 
 	#closeAll(): string {
 		let out = "";
-		while (this.#waiting.length > 0) out += this.#startNext();
+		while (this.#pendingCalls.length > 0) out += this.#startNextCall();
 		return out + this.#close();
 	}
 
-	#start(open: Open, content_block: Block): string {
+	#start(open: OpenBlock, content_block: Block): string {
 		this.#open = open;
 		const index = this.#blocks++;
-		// Anthropic's own streams have one here.
+		// Anthropic's streams have a ping here.
 		const ping = index === 0 ? event("ping") : "";
 		return event("content_block_start", { index, content_block }) + ping;
 	}

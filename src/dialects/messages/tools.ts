@@ -1,28 +1,26 @@
 /**
- * Tools of a Messages request. The caller's own tools go to the engine.
+ * Tools of a Messages request. The caller's own tools are sent to the engine.
  *
- * Tools of Anthropic's own (`web_search_20250305`, `bash_20250124`) are left out, because other makers' models do not
- * have them; `ChatInput.dropped` lists them. A request that needs one of them is refused: one that forces it, or one
- * that offers no other tool.
+ * Anthropic's own tools (`web_search_20250305`, `bash_20250124`) are dropped, because models of other vendors do not have
+ * them; `ChatInput.dropped` lists them. A request is refused if it forces one of them or has no other tool.
  *
- * Deferred tools (`defer_loading`) stay out until the conversation refers to them, as at Anthropic: clients search for
- * tools themselves. Where Anthropic would do the search (`tool_search_tool_…`), all tools go to the engine.
+ * Deferred tools (`defer_loading`) are omitted until the conversation refers to them, as in Anthropic's API: clients search
+ * for tools themselves. If Anthropic would run the search (`tool_search_tool_…`), all tools are sent to the engine.
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
-import { invalidInput } from "../chat/errors.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
-import { parseAt } from "../responses/parse.ts";
-import { type Content, type Leave, readOr } from "./blocks.ts";
+import { invalidInput, parseElement } from "../invalid-input.ts";
+import { type Content, readOrReport, type UnsupportedHandler } from "./blocks.ts";
 
 const Loose = z.looseObject({ type: z.string().nullish() });
 
-/** As the body's schema leaves them. */
+/** The loose schemas of the body. Each tool and the choice are parsed later. */
 export const Tools = z.array(Loose);
 export const Choice = z.looseObject({ type: z.string() });
 
-// Unions of one, for their message.
+// A union of one option, because `parseElement` reports an unsupported type of a union.
 const CustomTool = z.discriminatedUnion("type", [
 	z.object({
 		type: z
@@ -44,11 +42,11 @@ const SentChoice = z.discriminatedUnion("type", [
 ]);
 type SentChoice = z.output<typeof SentChoice>;
 
-/** The types of Anthropic's own tools end in a date, but for the tools of an MCP server. */
+/** The types of Anthropic's own tools: a name that ends in a date of eight digits, or `mcp_toolset`. */
 const HOSTED = /^([a-z][a-z0-9_]*?)_\d{8}$|^(mcp_toolset)$/;
 const SEARCHES_TOOLS = /^tool_search_tool/;
 
-/** `web_search` of `web_search_20250305`; nothing for a tool of the caller's own. */
+/** `web_search` for `web_search_20250305`; `undefined` for the caller's own tool. */
 function hostedName({ type }: SentTool): string | undefined {
 	const [, dated, undated] = HOSTED.exec(type ?? "") ?? [];
 	return dated ?? undated;
@@ -62,16 +60,19 @@ interface SentFields {
 }
 type ToolFields = Pick<ChatInput, "tools" | "tool_choice" | "parallel_tool_calls" | "dropped">;
 
-/** With `leave` the model is Anthropic's own, and has the tools that are dropped here. Throws 8001. */
-export function readToolFields({ tools, tool_choice, messages }: SentFields, leave?: Leave): ToolFields {
+/** With `onUnsupported` the model is Anthropic's own and has the tools that are dropped otherwise. Throws 8001. */
+export function readToolFields(
+	{ tools, tool_choice, messages }: SentFields,
+	onUnsupported?: UnsupportedHandler,
+): ToolFields {
 	const sent = (tools ?? []).map((tool, index) => ({
 		tool,
 		at: `tools[${index}]`,
 		hosted: hostedName(tool),
 	}));
 	const isForced = ({ name }: SentTool): boolean => tool_choice?.type === "tool" && tool_choice.name === name;
-	const dropped = leave ? [] : sent.flatMap(({ hosted }) => hosted ?? []);
-	if (!leave)
+	const dropped = onUnsupported ? [] : sent.flatMap(({ hosted }) => hosted ?? []);
+	if (!onUnsupported)
 		for (const { tool, at, hosted } of sent)
 			if (hosted && (dropped.length === sent.length || isForced(tool)))
 				throw invalidInput(
@@ -83,18 +84,20 @@ export function readToolFields({ tools, tool_choice, messages }: SentFields, lea
 		: referredTools(messages);
 	const isLoaded = (tool: SentTool): boolean =>
 		tool.defer_loading !== true || !loaded || loaded.has(tool.name) || isForced(tool);
-	const offered = sent.filter(({ tool, hosted }) => isLoaded(tool) && (leave || !hosted));
+	const offered = sent.filter(({ tool, hosted }) => isLoaded(tool) && (onUnsupported || !hosted));
 	const read = offered.flatMap(({ tool, at }) =>
-		readOr(() => parseAt(CustomTool, tool, at), leave).map(({ name, description, input_schema, strict }) => ({
-			name,
-			description,
-			parameters: input_schema,
-			strict,
-		})),
+		readOrReport(() => parseElement(CustomTool, tool, at), onUnsupported).map(
+			({ name, description, input_schema, strict }) => ({
+				name,
+				description,
+				parameters: input_schema,
+				strict,
+			}),
+		),
 	);
-	// The choice may name a tool that only Anthropic can read: Anthropic checks it.
+	// The choice may name a tool that only Anthropic can read. Anthropic checks it.
 	if (read.length < offered.length) return read.length > 0 ? { tools: readTools(read) } : {};
-	const choice = tool_choice ? parseAt(SentChoice, tool_choice, "tool_choice") : undefined;
+	const choice = tool_choice ? parseElement(SentChoice, tool_choice, "tool_choice") : undefined;
 	const chosen = chooseTools(readTools(read), choice && chatChoice(choice));
 	const single = choice && choice.type !== "none" && choice.disable_parallel_tool_use === true;
 	return {
@@ -104,7 +107,7 @@ export function readToolFields({ tools, tool_choice, messages }: SentFields, lea
 	};
 }
 
-/** Names of the tools that earlier turns have found or called. */
+/** Names of the tools that earlier messages have found or called. */
 function referredTools(messages: SentFields["messages"]): ReadonlySet<unknown> {
 	const names = new Set<unknown>();
 	const visit = (content: unknown): void => {
@@ -120,7 +123,7 @@ function referredTools(messages: SentFields["messages"]): ReadonlySet<unknown> {
 	return names;
 }
 
-/** The choice under chat's names. */
+/** The choice in chat's form. */
 function chatChoice(choice: SentChoice): ChatInput["tool_choice"] {
 	if (choice.type === "tool") return { type: "function", function: { name: choice.name } };
 	return choice.type === "any" ? "required" : choice.type;

@@ -1,6 +1,6 @@
 /**
- * Failures as OpenAI's Responses API names them: the `error` of a response that failed, and of the reply to a request
- * that never became one, `{"error":{"code":"invalid_prompt","message":"AiError: …"}}`.
+ * Failures in the form of OpenAI's Responses API: the `error` of a failed response, and the reply to a refused request,
+ * `{"error":{"code":"invalid_prompt","message":"AiError: …"}}`.
  */
 import * as z from "zod";
 import type { AiError } from "../../core/errors.ts";
@@ -19,19 +19,19 @@ export const ResponsesError = z.object({ code: Code, message: z.string() });
 export type ResponsesError = z.output<typeof ResponsesError>;
 
 /**
- * `invalid_prompt` is for the caller to mend, `rate_limit_exceeded` passes, `server_error` is the operator's. Codex tries
- * nothing again after `context_length_exceeded` and `insufficient_quota`.
+ * `invalid_prompt`: the caller must change the request. `rate_limit_exceeded`: the caller can retry later. `server_error`:
+ * the operator must act. Codex does not retry after `context_length_exceeded` and `insufficient_quota`.
  */
 export function responsesError(error: AiError, requestId: string): ResponsesError {
 	const { status } = error;
 	const message = failureMessage(error, requestId);
-	const known = Code.safeParse(openAiCode(error)).data;
-	if (known) return { code: known, message };
+	const code = Code.safeParse(openAiCode(error)).data;
+	if (code) return { code, message };
 	if (status === 429) return { code: "rate_limit_exceeded", message };
 	if (status === 408 || status >= 500) return { code: "server_error", message };
 	return { code: "invalid_prompt", message };
 }
 
-/** Of the reply to a request that never became a response: as at OpenAI, 400 where the input is too long. */
+/** The status of the reply to a refused request. As in OpenAI's API, it is 400 if the input is too long. */
 export const responsesStatus = (error: AiError): number =>
 	error.key === "contextWindowExceeded" ? 400 : error.status;

@@ -1,6 +1,6 @@
 /**
- * The native dialect of the gpt-oss models: a Responses body (`input`) or a chat body (`messages`, `prompt`), never
- * two of them, and the answer in the shape of the question.
+ * The native dialect of the gpt-oss models: either a Responses body (`input`) or a chat body (`messages`, `prompt`). The
+ * answer has the form of the request.
  *
  * Known difference: `stream: true` always streams; the product may answer with plain JSON.
  */
@@ -15,25 +15,25 @@ import { responses } from "./responses.ts";
 
 const chatWriter = chatWriters["openai-chat-completion"];
 
-const asksForResponse = (inputs: object): boolean => "input" in inputs;
+const isResponsesBody = (inputs: object): boolean => "input" in inputs;
 
-// OpenAI's `prompt` (the id of a stored one) is this model's text to continue.
+// In OpenAI's API `prompt` is the id of a stored prompt. For this model it is the text to continue.
 const ResponsesBranch = ResponsesRequest.omit({ prompt: true });
 
 export const gptOssReader: Reader = {
 	schema: perModel((model, strict) => {
 		const chat = chatReaders.chat.schema(model, strict);
-		// One choice among all, not a choice within a choice: refusals say which.
+		// One flat union, because an error message lists only the options of the outer union.
 		return z.xor([...(chat instanceof z.ZodXor ? chat.options : [chat]), ResponsesBranch]);
 	}),
 	read: (inputs: object, model) =>
-		(asksForResponse(inputs) ? responses.reader : chatReaders.chat).read(inputs as never, model),
+		(isResponsesBody(inputs) ? responses.reader : chatReaders.chat).read(inputs as never, model),
 };
 
 export const gptOssWriter: Writer = {
 	schema: z.union([ResponseObject, OpenAiCompletion]),
 	write(answer, context) {
-		const writer = asksForResponse(context.inputs as object) ? responses.writer : chatWriter;
+		const writer = isResponsesBody(context.inputs as object) ? responses.writer : chatWriter;
 		return writer.write(answer, context);
 	},
 };

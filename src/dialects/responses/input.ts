@@ -1,28 +1,26 @@
 /**
- * Items of a Responses request to chat messages.
+ * Converts the items of a Responses request to chat messages.
  *
- * Items are finer than messages: the thoughts, the text and the calls of one assistant turn are an item each, and chat
- * engines insist that the answers to calls follow the message that made them. So consecutive items of the assistant
- * are gathered into one message.
+ * The reasoning, the text and the calls of one assistant message are separate items, and chat engines require that results
+ * follow the message with the calls. So consecutive items of the assistant are merged into one message.
  *
- * Calls have the names that the engine knows their tools by (`tool-names.ts`). A call of a tool that runs at the caller
- * and that engines do not know (`local_shell_call`, `apply_patch_call`, …) is read as a call of a function of that name.
- * A call of a tool that OpenAI hosts stands for nothing here and is left out: its result is in the text that follows it.
+ * Calls have the engine's tool names (`tool-names.ts`). A call of a tool that runs on the caller's side and that engines do
+ * not have (`local_shell_call`, `apply_patch_call`, …) is read as a call of a function with that name. A call of a tool
+ * that OpenAI hosts is dropped: its result is in the text that follows it.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
-import { invalidInput } from "../chat/errors.ts";
 import { present } from "../fields.ts";
+import { invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
-import { parseAt, pointerTo } from "./parse.ts";
 import { flatName } from "./tool-names.ts";
 
 const Loose = z.looseObject({ type: z.string().optional() });
 const Content = z.union([z.string(), z.array(Loose)]);
 
-/** As the body's schema leaves it; each item is parsed by {@link readInput}. */
+/** The loose schema of the body. {@link readInput} parses each item. */
 export const Input = z.union([z.string(), z.array(Loose)]);
 
 const Part = z.discriminatedUnion("type", [
@@ -71,8 +69,8 @@ const Item = z.discriminatedUnion("type", [
 type Item = z.output<typeof Item>;
 
 /**
- * The messages, never none, and what was left out of them. Throws 5006 for what the model's content cannot hold, 8001
- * for what is not read here.
+ * Returns at least one message, and the types of the dropped items. Throws 5006 for content that the model does not accept,
+ * 8001 for unsupported content.
  */
 export function readInput(
 	input: z.output<typeof Input>,
@@ -83,36 +81,36 @@ export function readInput(
 	if (typeof input === "string") return { messages: [...messages, { role: "user", content: input }] };
 	const dropped = new Set<string>();
 	const callIds = new Set<string>();
-	let turn: ChatMessage | undefined;
+	let assistant: ChatMessage | undefined;
 	for (const [index, raw] of input.entries()) {
 		const at = `input[${index}]`;
 		if (isHostedCall(raw)) {
 			dropped.add(`input.${raw.type}`);
 			continue;
 		}
-		const item = parseAt(Item, asFunctionItem(raw), at);
+		const item = parseElement(Item, asFunctionItem(raw), at);
 		if (item.type === "function_call_output" || item.type === "custom_tool_call_output") {
 			if (!callIds.has(item.call_id)) throw invalidInput(`${at}.call_id: no call before it has this id`);
-			turn = undefined;
+			assistant = undefined;
 			const content = readContent(item.output, `${at}.output`, rules);
 			messages.push({ role: "tool", tool_call_id: item.call_id, content });
 			continue;
 		}
 		if (item.type === "message" && item.role !== "assistant") {
-			turn = undefined;
+			assistant = undefined;
 			messages.push({ role: item.role, content: readContent(item.content, `${at}.content`, rules) });
 			continue;
 		}
 		const isCall = item.type === "function_call" || item.type === "custom_tool_call";
 		if (isCall) callIds.add(item.call_id);
-		// After its text a turn can still make calls; more text, or new thoughts, are another turn.
-		if (!turn || (turn.content !== null && !isCall)) {
-			turn = { role: "assistant", content: null };
-			messages.push(turn);
+		// Calls may follow the text of a message. More text or reasoning starts another message.
+		if (!assistant || (assistant.content !== null && !isCall)) {
+			assistant = { role: "assistant", content: null };
+			messages.push(assistant);
 		}
-		addToTurn(turn, item, at, rules);
+		addItem(assistant, item, at, rules);
 	}
-	// Thoughts that led to nothing have no place in a chat.
+	// A message with reasoning only is dropped.
 	const kept = messages.filter(({ content, tool_calls }) => content !== null || tool_calls);
 	if (kept.length === 0) throw invalidInput("input: there is no message in it");
 	return { messages: kept, ...(dropped.size > 0 && { dropped: [...dropped] }) };
@@ -124,14 +122,14 @@ const FUNCTION_ITEMS = /^(?:function|custom_tool|computer)_call(?:_output)?$/;
 const CALL = /^([a-z_]{1,40})_call$/;
 const OUTPUT = /^[a-z_]{1,40}_call_output$/;
 
-/** `web_search_call` and its kin: no caller can answer them, so they have no `call_id`. */
+/** Calls like `web_search_call`. The caller does not answer them, so they have no `call_id`. */
 const isHostedCall = (item: RawItem): item is RawItem & { type: string } =>
 	item.type !== undefined &&
 	!FUNCTION_ITEMS.test(item.type) &&
 	!("call_id" in item) &&
 	(CALL.test(item.type) || item.type === "mcp_list_tools");
 
-/** Calls, and outputs, of tools that have items of their own. Pictures of a screen (`computer_call_output`) are no text. */
+/** Converts calls and outputs of tools with their own item types. A `computer_call_output` is a screenshot, not text. */
 function asFunctionItem(item: RawItem): RawItem {
 	const { type = "", call_id, id, status: _, ...fields } = item;
 	if (FUNCTION_ITEMS.test(type)) return item;
@@ -141,35 +139,35 @@ function asFunctionItem(item: RawItem): RawItem {
 	const { output = fields } = fields;
 	return {
 		type: "function_call_output",
-		// A `local_shell_call_output` has it under the name of `id`.
+		// A `local_shell_call_output` has the call's id in `id`.
 		call_id: call_id ?? id,
 		output: typeof output === "string" ? output : JSON.stringify(output),
 	};
 }
 
-function addToTurn(
-	turn: ChatMessage,
+function addItem(
+	message: ChatMessage,
 	item: Exclude<Item, { type: "function_call_output" | "custom_tool_call_output" }>,
 	at: string,
 	rules: ContentRules,
 ): void {
 	switch (item.type) {
 		case "message":
-			turn.content = readContent(item.content, `${at}.content`, rules);
+			message.content = readContent(item.content, `${at}.content`, rules);
 			return;
 		case "function_call":
 		case "custom_tool_call": {
-			turn.tool_calls ??= [];
+			message.tool_calls ??= [];
 			const text = item.type === "function_call" ? item.arguments : JSON.stringify({ input: item.input });
 			const called = { name: flatName(item), arguments: text };
-			turn.tool_calls.push({ id: item.call_id, type: "function", function: called });
+			message.tool_calls.push({ id: item.call_id, type: "function", function: called });
 			return;
 		}
 		case "reasoning": {
-			// A summary stands in for thoughts that were not disclosed; the encrypted ones are OpenAI's alone to read.
-			const thoughts = item.content?.length ? item.content : (item.summary ?? []);
-			const text = thoughts.map((thought) => thought.text).join("\n");
-			if (text) turn.reasoning_content = [turn.reasoning_content, text].filter(Boolean).join("\n");
+			// The summary replaces reasoning that OpenAI does not disclose. Only OpenAI can read the encrypted content.
+			const parts = item.content?.length ? item.content : (item.summary ?? []);
+			const text = parts.map((part) => part.text).join("\n");
+			if (text) message.reasoning_content = [message.reasoning_content, text].filter(Boolean).join("\n");
 			return;
 		}
 		default:
@@ -185,13 +183,13 @@ function readContent(
 	if (typeof content === "string") return content;
 	const parts = content.map((part, index) => readPart(part, `${at}[${index}]`, rules));
 	if (rules.textOnly) return textOf(parts, at);
-	const [only] = parts;
-	// Some chat templates take nothing but a string.
-	if (parts.length === 1 && only?.type === "text") return only.text ?? "";
+	const [first] = parts;
+	// Some chat templates accept only strings.
+	if (parts.length === 1 && first?.type === "text") return first.text ?? "";
 	return parts;
 }
 
-/** The parts as one text: here callers write parts where in a chat they would write a string. */
+/** The parts as one text: Responses callers send parts, also for models that accept only strings. */
 function textOf(parts: ContentPart[], at: string): string {
 	const texts = parts.map(({ text, refusal }, index) => {
 		const plain = text ?? refusal;
@@ -205,7 +203,7 @@ function textOf(parts: ContentPart[], at: string): string {
 }
 
 function readPart(raw: z.output<typeof Loose>, at: string, rules: ContentRules): ContentPart {
-	const part = parseAt(Part, raw, at);
+	const part = parseElement(Part, raw, at);
 	switch (part.type) {
 		case "input_text":
 		case "output_text":
@@ -217,7 +215,7 @@ function readPart(raw: z.output<typeof Loose>, at: string, rules: ContentRules):
 		case "input_image": {
 			if (!part.image_url) throw invalidInput(`${at}.image_url: expected a URL; no file can be stored here`);
 			checkImageUrl(part.image_url, pointerTo(`${at}.image_url`), rules);
-			// Chat has no name for the full size.
+			// Chat has no value for the original size.
 			const detail = part.detail === "original" ? "high" : part.detail;
 			return { type: "image_url", image_url: { url: part.image_url, ...present({ detail }) } };
 		}

@@ -1,4 +1,4 @@
-/** The items of a response's `output`: their shapes, as OpenAI has them, and how each begins. */
+/** The items of a response's `output`: OpenAI's schemas, and functions that create empty items. */
 import * as z from "zod";
 import { parseJson } from "../../core/json.ts";
 import type { ToolName } from "./tool-names.ts";
@@ -12,7 +12,7 @@ export type Logprob = z.output<typeof Logprob>;
 const OutputText = z.object({
 	type: z.literal("output_text"),
 	text: z.string(),
-	/** Citations of hosted tools: there are none. */
+	/** Citations of hosted tools. Always empty. */
 	annotations: z.array(z.never()),
 	logprobs: z.array(Logprob),
 });
@@ -24,7 +24,7 @@ const ReasoningItem = z.object({
 	id: z.string(),
 	type: z.literal("reasoning"),
 	status: Status,
-	/** Always empty: thoughts are given as they are, in `content`. */
+	/** Always empty: the full reasoning is in `content`. */
 	summary: z.array(z.never()),
 	content: z.array(ReasoningText),
 });
@@ -91,10 +91,10 @@ export const newMessage = (uuid: Uuid): MessageItem => ({
 	content: [],
 });
 
-/** For a call that the engine gave no id, which its answer could not name otherwise. */
+/** For a call without an id. The caller needs an id to return the result. */
 export const newCallId = (uuid: Uuid): string => itemId("call", uuid);
 
-/** A call by the engine's name of a tool, under the caller's. A name that no tool has stays as it is. */
+/** Converts the engine's tool name to the caller's. A name without a tool stays unchanged. */
 export function newCall(
 	uuid: Uuid,
 	call: { id: string; name: string },
@@ -109,10 +109,10 @@ export function newCall(
 
 const CustomArguments = z.object({ input: z.string() });
 
-/** Writes what the model gave a call: arguments as they are, or the one argument that is a custom tool's input. */
+/** Sets the arguments of a function call, or the input of a custom tool, which is its only argument. */
 export function setArguments(item: CallItem, text: string): void {
 	if (item.type === "function_call") item.arguments = text;
-	// Models that know the tool's own form, and answers that are cut, give no object.
+	// Some models write the tool's input directly, and an interrupted answer is not an object.
 	else item.input = CustomArguments.safeParse(parseJson(text)).data?.input ?? text;
 }
 
@@ -121,7 +121,7 @@ export function newPart(type: Part["type"]): Part {
 	return type === "refusal" ? { type, refusal: "" } : { type, text: "" };
 }
 
-// Engines leave out what they do not know, and have null for the bytes of a token that is not text.
+// Engines omit unsupported fields. `bytes` is null for a token that is not text.
 const EngineTopLogprob = z.object({
 	token: z.string(),
 	bytes: z.array(z.number()).nullish(),
@@ -131,7 +131,7 @@ const EngineLogprobs = z.object({
 	content: z.array(EngineTopLogprob.extend({ top_logprobs: z.array(EngineTopLogprob).nullish() })),
 });
 
-/** `logprobs` of a chat choice. Empty when there are none. */
+/** `logprobs` of a chat choice. Empty if there are none. */
 export function readLogprobs(logprobs: unknown): Logprob[] {
 	const { data } = EngineLogprobs.safeParse(logprobs);
 	const token = ({ token, bytes, logprob }: z.output<typeof EngineTopLogprob>) => ({
@@ -139,8 +139,8 @@ export function readLogprobs(logprobs: unknown): Logprob[] {
 		bytes: bytes ?? [],
 		logprob,
 	});
-	return (data?.content ?? []).map((entry) => ({
-		...token(entry),
-		top_logprobs: (entry.top_logprobs ?? []).map(token),
+	return (data?.content ?? []).map((logprob) => ({
+		...token(logprob),
+		top_logprobs: (logprob.top_logprobs ?? []).map(token),
 	}));
 }

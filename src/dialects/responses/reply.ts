@@ -1,13 +1,14 @@
 /**
- * Chat completions to OpenAI's `response` objects.
+ * Converts chat completions to OpenAI's `response` objects.
  *
- * Known differences: `id` is the product's (`id-` and milliseconds), `store` is always false and `service_tier` always
- * `default`, whatever was asked: they say what was done.
+ * Known differences: `id` has the product's form (`id-` and milliseconds). `store` is always false and `service_tier`
+ * always `default`: they describe the answer, not the request.
  */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatChoice, ChatCompletion } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
+import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { ResponsesError } from "./errors.ts";
 import {
@@ -22,8 +23,8 @@ import {
 import { type ResponsesRequest, TextFormat } from "./request.ts";
 import { toolNames } from "./tool-names.ts";
 
-const Cut = z.enum(["max_output_tokens", "content_filter"]);
-type Cut = z.output<typeof Cut>;
+const IncompleteReason = z.enum(["max_output_tokens", "content_filter"]);
+type IncompleteReason = z.output<typeof IncompleteReason>;
 
 const ResponseUsage = z.object({
 	input_tokens: z.number(),
@@ -41,7 +42,7 @@ export const ResponseObject = z.object({
 	status: z.enum(["in_progress", "completed", "incomplete", "failed"]),
 	background: z.literal(false),
 	error: ResponsesError.nullable(),
-	incomplete_details: z.object({ reason: Cut }).nullable(),
+	incomplete_details: z.object({ reason: IncompleteReason }).nullable(),
 	instructions: z.string().nullable(),
 	max_output_tokens: z.number().nullable(),
 	max_tool_calls: z.number().nullable(),
@@ -67,14 +68,12 @@ export const ResponseObject = z.object({
 });
 export type ResponseObject = z.output<typeof ResponseObject>;
 
-export const UNFINISHED = "The model could not finish its answer";
-
-/** What becomes of a response; the rest of its object echoes the request. */
+/** The result of a response. The other fields of a response object repeat the request. */
 export interface Outcome {
 	status: ResponseObject["status"];
 	output: OutputItem[];
 	usage?: Usage | null | undefined;
-	cut?: Cut | undefined;
+	incomplete?: IncompleteReason | undefined;
 	error?: ResponsesError | undefined;
 }
 
@@ -88,7 +87,7 @@ export function responseObject({ inputs, model, now }: WriteContext, outcome: Ou
 		status: outcome.status,
 		background: false,
 		error: outcome.error ?? null,
-		incomplete_details: outcome.cut ? { reason: outcome.cut } : null,
+		incomplete_details: outcome.incomplete ? { reason: outcome.incomplete } : null,
 		instructions: request.instructions ?? null,
 		max_output_tokens: request.max_output_tokens ?? null,
 		max_tool_calls: request.max_tool_calls ?? null,
@@ -120,42 +119,48 @@ export function responseObject({ inputs, model, now }: WriteContext, outcome: Ou
 export function responseOf({ choices, usage }: ChatCompletion, context: WriteContext): ResponseObject {
 	const [choice] = choices;
 	if (choice?.finish_reason === "error") {
-		const error = { code: "server_error", message: UNFINISHED } as const;
+		const error = { code: "server_error", message: unfinishedAnswer().description } as const;
 		return responseObject(context, { status: "failed", output: outputOf(choice, context), usage, error });
 	}
-	const cut = cutOf(choice?.finish_reason);
+	const incomplete = incompleteReason(choice?.finish_reason);
 	const output = choice ? outputOf(choice, context) : [];
-	return responseObject(context, { status: cut ? "incomplete" : "completed", output, usage, cut });
+	return responseObject(context, {
+		status: incomplete ? "incomplete" : "completed",
+		output,
+		usage,
+		incomplete,
+	});
 }
 
-/** Why an answer is not whole, if it is not. */
-export function cutOf(finishReason: string | null | undefined): Cut | undefined {
+/** `undefined` for a complete answer. */
+export function incompleteReason(finishReason: string | null | undefined): IncompleteReason | undefined {
 	if (finishReason === "length" || finishReason === "model_length") return "max_output_tokens";
 	return finishReason === "content_filter" ? "content_filter" : undefined;
 }
 
-/** In the order in which a model says them: thoughts, text, calls. A cut falls on the last. */
+/** In the order in which a model generates them: reasoning, text, calls. Only the last item can be incomplete. */
 function outputOf(
 	{ message, finish_reason, logprobs }: ChatChoice,
 	{ uuid, inputs }: WriteContext,
 ): OutputItem[] {
 	const { tools } = inputs as ResponsesRequest; // the reader of this dialect parsed it
 	const output: OutputItem[] = [];
-	const thoughts = reasoningOf(message);
-	if (thoughts) output.push({ ...newReasoning(uuid), content: [{ type: "reasoning_text", text: thoughts }] });
-	const whole = !cutOf(finish_reason) && finish_reason !== "error";
+	const reasoning = reasoningOf(message);
+	if (reasoning)
+		output.push({ ...newReasoning(uuid), content: [{ type: "reasoning_text", text: reasoning }] });
+	const isComplete = !incompleteReason(finish_reason) && finish_reason !== "error";
 	const calls = message.tool_calls ?? [];
-	if (message.content || message.refusal || (whole && calls.length === 0)) {
-		const said = newMessage(uuid);
+	if (message.content || message.refusal || (isComplete && calls.length === 0)) {
+		const item = newMessage(uuid);
 		if (message.content || !message.refusal)
-			said.content.push({
+			item.content.push({
 				type: "output_text",
 				text: message.content ?? "",
 				annotations: [],
 				logprobs: readLogprobs(logprobs),
 			});
-		if (message.refusal) said.content.push({ type: "refusal", refusal: message.refusal });
-		output.push(said);
+		if (message.refusal) item.content.push({ type: "refusal", refusal: message.refusal });
+		output.push(item);
 	}
 	const names = toolNames(tools);
 	for (const { id, function: called } of calls) {
@@ -165,7 +170,7 @@ function outputOf(
 	}
 	for (const item of output) item.status = "completed";
 	const last = output.at(-1);
-	if (last && !whole) last.status = "incomplete";
+	if (last && !isComplete) last.status = "incomplete";
 	return output;
 }
 

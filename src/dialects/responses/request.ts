@@ -1,18 +1,17 @@
 /**
- * Responses requests (platform.openai.com/docs/api-reference/responses/create) to a chat input.
+ * Reads Responses requests (platform.openai.com/docs/api-reference/responses/create).
  *
- * Known differences: nothing is stored, so what refers to something stored is refused; tools that OpenAI hosts are left
- * out (`tools.ts`); `truncation` is accepted and does nothing; thoughts are returned as they are, never as a `summary`.
+ * Known differences: nothing is stored, so references to stored objects are refused; tools that OpenAI hosts are dropped
+ * (`tools.ts`); `truncation` is accepted and ignored; the full reasoning is returned, never a `summary`.
  */
-
 import * as z from "zod";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
-import { invalidInput } from "../chat/errors.ts";
 import { Effort } from "../chat/openai-fields.ts";
 import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { Input, readInput } from "./input.ts";
 import { Choice, readToolFields, Tools } from "./tools.ts";
 
@@ -30,7 +29,7 @@ export const TextFormat = z.discriminatedUnion("type", [
 	}),
 ]);
 
-/** What a reply can have beside its usual fields. Of these, `message.output_text.logprobs` does something here. */
+/** Optional fields of a reply. Only `message.output_text.logprobs` has an effect here. */
 const INCLUDABLE = [
 	"file_search_call.results",
 	"web_search_call.results",
@@ -80,8 +79,8 @@ export const ResponsesRequest = z.object({
 export type ResponsesRequest = z.output<typeof ResponsesRequest>;
 
 /**
- * With the model's defaults, as its chat has them. Those of gpt-oss belong to its chat form alone: they would cut the
- * answer of a model that thinks before it answers.
+ * With the defaults of the model's chat form. The defaults of gpt-oss apply only to its chat form: their limit would end
+ * the answer of a reasoning model early.
  */
 export const responsesSchema = perModel((model): z.ZodType<ResponsesRequest> => {
 	if (inputFamily(model).withoutResponsesDefaults) return nullAsAbsent(ResponsesRequest);
@@ -97,7 +96,7 @@ export const responsesSchema = perModel((model): z.ZodType<ResponsesRequest> => 
 	);
 });
 
-/** Features that need a store, which there is not. */
+/** Fields that require stored responses, which do not exist here. */
 const STATEFUL = ["previous_response_id", "conversation", "prompt", "background"] as const;
 
 const EFFORTS: Record<z.output<typeof Effort>, ChatInput["reasoning_effort"]> = {
@@ -106,12 +105,12 @@ const EFFORTS: Record<z.output<typeof Effort>, ChatInput["reasoning_effort"]> = 
 	low: "low",
 	medium: "medium",
 	high: "high",
-	// Names of one family of OpenAI's models; the most that the others know.
+	// Only some of OpenAI's models have these levels. The highest level of all other models is `high`.
 	xhigh: "high",
 	max: "high",
 };
 
-/** Throws 5006 for content that the model does not take, 8001 for what is not supported here. */
+/** Throws 5006 for content that the model does not accept, 8001 for unsupported fields. */
 export function readRequest(request: ResponsesRequest, model: Model): ChatInput {
 	for (const field of STATEFUL)
 		if (request[field])
@@ -122,43 +121,45 @@ export function readRequest(request: ResponsesRequest, model: Model): ChatInput 
 	const dropped = [...(offered.dropped ?? []), ...(read.dropped ?? [])];
 	const format = request.text?.format;
 	const effort = request.reasoning?.effort;
-	const passthrough = openAiOnly(request);
+	const passthrough = passthroughFields(request);
 	return {
 		messages: read.messages,
 		stream: request.stream ?? false,
 		...present({ max_tokens: max_output_tokens, temperature, top_p }),
 		...logprobFields(request),
 		...offered,
-		// Beside no tools, OpenAI's own service refuses it.
+		// OpenAI's service refuses it without tools.
 		...(offered.tools && present({ parallel_tool_calls })),
 		...(format && format.type !== "text" && { response_format: responseFormat(format) }),
-		...(effort && takes(model, "reasoning_effort") && { reasoning_effort: EFFORTS[effort] }),
+		...(effort && hasField(model, "reasoning_effort") && { reasoning_effort: EFFORTS[effort] }),
 		...present({ user }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),
 		...(dropped.length > 0 && { dropped }),
 	};
 }
 
-/** Models of OpenAI's form have the fields that they name; on OpenAI's routes any other model has them all. */
-const takes = (model: Model, field: string): boolean =>
+/**
+ * Models of OpenAI's form have the fields that the catalogue lists. On OpenAI's routes any other model has all fields.
+ */
+const hasField = (model: Model, field: string): boolean =>
 	!inputFamily(model).isOpenAiChat || (model.inputFields?.includes(field) ?? true);
 
 function logprobFields({
 	include,
 	top_logprobs,
 }: ResponsesRequest): Pick<ChatInput, "logprobs" | "top_logprobs"> {
-	const wanted = include?.includes("message.output_text.logprobs") || (top_logprobs ?? 0) > 0;
-	return wanted ? { logprobs: true, top_logprobs: top_logprobs ?? 0 } : {};
+	const isRequested = include?.includes("message.output_text.logprobs") || (top_logprobs ?? 0) > 0;
+	return isRequested ? { logprobs: true, top_logprobs: top_logprobs ?? 0 } : {};
 }
 
 function responseFormat(format: z.output<typeof TextFormat>): ResponseFormat {
 	if (format.type !== "json_schema") return format;
-	const { type, description, ...rest } = format;
-	return { type, json_schema: { ...rest, ...present({ description }) } };
+	const { type, description, ...schema } = format;
+	return { type, json_schema: { ...schema, ...present({ description }) } };
 }
 
-// Not `metadata`: OpenAI takes it only with `store`, which would keep what the caller was told is not kept.
-const openAiOnly = ({
+// Without `metadata`: OpenAI accepts it only with `store`, and replies here say that nothing is stored.
+const passthroughFields = ({
 	text,
 	safety_identifier,
 	prompt_cache_key,

@@ -1,6 +1,6 @@
 /**
- * OpenAI's Responses dialect, for `POST /ai/v1/responses` on every chat model. The product has the route for gpt-oss
- * alone, and without streams.
+ * OpenAI's Responses dialect, for `POST /ai/v1/responses` on every chat model. In the product the route exists only for
+ * gpt-oss, without streams.
  */
 import { chatCall, chatReply } from "../chat/call.ts";
 import type { Dialect } from "../dialect.ts";

@@ -1,12 +1,11 @@
 /**
- * Names of tools, as the caller has them and as the engine does.
+ * Maps tool names between the caller and the engine.
  *
- * A flat name is never split: `get__weather` is a legal name of a function. So calls are mapped back by the tools of
- * their own request.
+ * A flat name is never split, because `get__weather` is a valid function name. The tools of the request map it back.
  */
 import { createHash } from "node:crypto";
 
-/** Longest name of a function that engines take. */
+/** The longest function name that engines accept. */
 const MAX_NAME_CHARACTERS = 64;
 const HASH_CHARACTERS = 8;
 
@@ -16,7 +15,7 @@ export interface ToolName {
 	namespace?: string;
 }
 
-/** The engine's name of a tool. One that is too long ends in a hash of itself. */
+/** The engine's name of a tool. A name that is too long ends in its hash. */
 export function flatName({
 	name,
 	namespace,
@@ -36,7 +35,7 @@ interface SentTool {
 	tools?: unknown;
 }
 
-/** The caller's tools by the engine's names, of tools that the reader has checked. */
+/** The caller's tools by the engine's names. The reader has checked the tools. */
 export function toolNames(tools: readonly SentTool[] | null | undefined): ReadonlyMap<string, ToolName> {
 	const names = new Map<string, ToolName>();
 	const add = (sent: readonly SentTool[], namespace?: string): void => {
@@ -44,8 +43,8 @@ export function toolNames(tools: readonly SentTool[] | null | undefined): Readon
 			if (typeof name !== "string") continue;
 			if (type === "namespace" && Array.isArray(inner)) add(inner, name);
 			if (type !== "function" && type !== "custom") continue;
-			const known = { kind: type, name, ...(namespace !== undefined && { namespace }) } as const;
-			names.set(flatName(known), known);
+			const toolName = { kind: type, name, ...(namespace !== undefined && { namespace }) } as const;
+			names.set(flatName(toolName), toolName);
 		}
 	};
 	add(tools ?? []);

@@ -1,22 +1,21 @@
 /**
- * Tools of a Responses request as functions, the one kind of tool that chat engines have.
+ * Converts the tools of a Responses request to functions, the only kind of tool that chat engines have.
  *
- * - The tools of a namespace become functions of their own, called `{namespace}__{name}`.
+ * - Each tool of a namespace becomes a function with the name `{namespace}__{name}`.
  * - A custom tool becomes a function with one string parameter, `input`.
- * - Tools that OpenAI hosts, or that only OpenAI's models know, are left out, unless the request forces them.
+ * - Tools that OpenAI hosts, or that only OpenAI's models have, are dropped, unless the request forces them.
  *
  * Calls are mapped back with the request's own list of names (`tool-names.ts`).
  */
 import * as z from "zod";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
-import { invalidInput } from "../chat/errors.ts";
 import { chooseTools, readTools } from "../chat/tools.ts";
-import { parseAt } from "./parse.ts";
+import { invalidInput, parseElement } from "../invalid-input.ts";
 import { flatName, type ToolName } from "./tool-names.ts";
 
 const Tool = z.looseObject({ type: z.string() });
 type Tool = z.output<typeof Tool>;
-/** As the body's schema leaves them. */
+/** The loose schemas of the body. Each tool and the choice are parsed later. */
 export const Tools = z.array(Tool);
 export const Choice = z.union([z.enum(["none", "auto", "required"]), Tool]);
 
@@ -53,9 +52,9 @@ const NamedChoice = z.discriminatedUnion("type", [
 
 type Sent<Schema extends z.ZodType> = z.output<Schema> | null | undefined;
 
-interface Offer {
+interface ToolList {
 	tools: (ToolName & { at: string; tool: ChatTool })[];
-	/** Types of tools that are left out, each with the first place where it stands. */
+	/** The types of dropped tools, each with its first place. */
 	hosted: Map<string, string>;
 }
 
@@ -64,71 +63,71 @@ export function readToolFields(
 	tools: Sent<typeof Tools>,
 	choice: Sent<typeof Choice>,
 ): Pick<ChatInput, "tools" | "tool_choice" | "dropped"> {
-	const offer = readOffer(tools ?? [], "tools");
-	checkNames(offer.tools);
-	const [forced] = offer.hosted;
-	if (choice === "required" && offer.tools.length === 0 && forced) throw unsupported(forced[1], forced[0]);
-	const dropped = [...offer.hosted.keys()].map((type) => `tools.${type}`);
+	const list = readToolList(tools ?? [], "tools");
+	checkNames(list.tools);
+	const [forced] = list.hosted;
+	if (choice === "required" && list.tools.length === 0 && forced) throw unsupported(forced[1], forced[0]);
+	const dropped = [...list.hosted.keys()].map((type) => `tools.${type}`);
 	return {
 		...chooseTools(
-			offer.tools.map(({ tool }) => tool),
+			list.tools.map(({ tool }) => tool),
 			typeof choice === "object" && choice ? chatChoice(choice) : choice,
 		),
 		...(dropped.length > 0 && { dropped }),
 	};
 }
 
-function readOffer(tools: readonly Tool[], at: string, namespace?: string): Offer {
-	const offer: Offer = { tools: [], hosted: new Map() };
-	for (const [place, sent] of tools.entries()) {
-		const here = `${at}[${place}]`;
+function readToolList(tools: readonly Tool[], at: string, namespace?: string): ToolList {
+	const list: ToolList = { tools: [], hosted: new Map() };
+	for (const [index, sent] of tools.entries()) {
+		const here = `${at}[${index}]`;
 		if (isHosted(sent)) {
-			if (!offer.hosted.has(sent.type)) offer.hosted.set(sent.type, here);
+			if (!list.hosted.has(sent.type)) list.hosted.set(sent.type, here);
 			continue;
 		}
-		const tool = parseAt(Functional, sent, here);
+		const tool = parseElement(Functional, sent, here);
 		if (tool.type === "namespace") {
-			const inner = readOffer(tool.tools, `${here}.tools`, tool.name);
-			offer.tools.push(...inner.tools);
-			for (const [type, where] of inner.hosted) if (!offer.hosted.has(type)) offer.hosted.set(type, where);
+			const inner = readToolList(tool.tools, `${here}.tools`, tool.name);
+			list.tools.push(...inner.tools);
+			for (const [type, first] of inner.hosted) if (!list.hosted.has(type)) list.hosted.set(type, first);
 			continue;
 		}
 		const name = { kind: tool.type, name: tool.name, ...(namespace !== undefined && { namespace }) };
 		const declared = tool.type === "custom" ? customFunction(tool) : tool;
 		const [read] = readTools([declared], () => here);
 		if (read)
-			offer.tools.push({
+			list.tools.push({
 				...name,
 				at: here,
 				tool: { ...read, function: { ...read.function, name: flatName(name) } },
 			});
 	}
-	return offer;
+	return list;
 }
 
 const FUNCTIONAL: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
-/** Types that the header `x-ganglion-dropped` can name. */
+/** Types that the header `x-ganglion-dropped` can contain. */
 const NAMEABLE = /^[\w.-]{1,64}$/;
 
-/** A tool with parameters is a function whose type is misspelt: leaving it out would hide the mistake. */
+/** A tool with parameters is a function with a misspelt type. Dropping it would hide the mistake. */
 const isHosted = (tool: Tool): boolean =>
 	!FUNCTIONAL.has(tool.type) && NAMEABLE.test(tool.type) && !("parameters" in tool) && !("function" in tool);
 
 const unsupported = (at: string, type: string) =>
 	invalidInput(`${at}.type: ${JSON.stringify(type)} is not supported`);
 
-function checkNames(tools: Offer["tools"]): void {
-	const byFlatName = new Map<string, Offer["tools"][number]>();
+function checkNames(tools: ToolList["tools"]): void {
+	const byFlatName = new Map<string, ToolList["tools"][number]>();
 	for (const tool of tools) {
 		const flat = tool.tool.function.name;
-		const known = byFlatName.get(flat);
-		if (known && (known.kind !== tool.kind || known.namespace !== tool.namespace || known.name !== tool.name))
-			throw invalidInput(`${tool.at}.name: ${known.at} has the same name for the engine, ${flat}`);
+		const other = byFlatName.get(flat);
+		if (other && (other.kind !== tool.kind || other.namespace !== tool.namespace || other.name !== tool.name))
+			throw invalidInput(`${tool.at}.name: ${other.at} has the same name for the engine, ${flat}`);
 		byFlatName.set(flat, tool);
 	}
 }
 
-/** The grammar is for the model to read: no engine is asked to enforce it. */
+/** The grammar is part of the description for the model. No engine receives it as a constraint. */
 function customFunction({ name, description, format }: CustomTool): object {
 	const rule =
 		format?.type === "grammar" &&
@@ -145,12 +144,12 @@ function customFunction({ name, description, format }: CustomTool): object {
 	};
 }
 
-/** The choice under chat's names. */
+/** The choice in chat's form. */
 function chatChoice(choice: Tool): unknown {
-	const parsed = parseAt(NamedChoice, choice, "tool_choice");
+	const parsed = parseElement(NamedChoice, choice, "tool_choice");
 	if (parsed.type !== "allowed_tools") return namedFunction(parsed);
-	const allowed = parsed.tools.flatMap((tool, place) =>
-		isHosted(tool) ? [] : [namedFunction(parseAt(Named, tool, `tool_choice.tools[${place}]`))],
+	const allowed = parsed.tools.flatMap((tool, index) =>
+		isHosted(tool) ? [] : [namedFunction(parseElement(Named, tool, `tool_choice.tools[${index}]`))],
 	);
 	if (allowed.length > 0)
 		return { type: "allowed_tools", allowed_tools: { mode: parsed.mode, tools: allowed } };

@@ -11,7 +11,7 @@ import type { Model } from "../../models/model.ts";
 import type { DecisionAnswer, Question } from "../../tasks/decision/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { Clip, checkMedia, Image, MOST_CLIPS, MOST_IMAGES, MOST_VIDEOS } from "./decision-media.ts";
 
 /** `clef` and `clef-flash` share one input schema. */
@@ -160,7 +160,7 @@ const Reply = z.object({
 export const decisionWriter: Writer = {
 	schema: Reply,
 	write(answer, { call, model }) {
-		const { answers, usage } = outcomeOf("decision", answer);
+		const { answers, usage } = outputValue("decision", answer);
 		const value = {
 			model: call.task === "decision" ? call.input.model : selectorOf(model),
 			answers: Object.fromEntries(Object.entries(answers).map(([id, each]) => [id, rendered(each)])),

@@ -11,8 +11,8 @@ import type { Model } from "../../models/model.ts";
 import type { EmbeddingsOutput } from "../../tasks/text-embeddings/types.ts";
 import type { Reader, Rendered, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
-import { stringifyWith } from "../json.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
+import { stringifyWith } from "../stringify-with.ts";
 
 /** Of one request (developers.cloudflare.com/workers-ai/platform/limits). */
 const MAX_TEXTS = 100;
@@ -149,7 +149,7 @@ const usageOf = ({ usage }: EmbeddingsOutput) => usage && { usage };
 const pooledWriter: Writer = {
 	schema: PooledOutput,
 	write(answer, { call }) {
-		const output = outcomeOf("text-embeddings", answer);
+		const output = outputValue("text-embeddings", answer);
 		const pooling = (call.task === "text-embeddings" && call.input.pooling) || "mean";
 		const rest = { pooling, ...usageOf(output) };
 		return withVectors(
@@ -162,7 +162,7 @@ const pooledWriter: Writer = {
 const plainWriter: Writer = {
 	schema: PlainOutput,
 	write(answer) {
-		const output = outcomeOf("text-embeddings", answer);
+		const output = outputValue("text-embeddings", answer);
 		return withVectors(
 			output,
 			(data) => ({ shape: shapeOf(output), data, ...usageOf(output) }) satisfies z.input<typeof PlainOutput>,
@@ -182,7 +182,7 @@ const m3Writer: Writer = {
 		const { inputs } = context;
 		if (typeof inputs !== "object" || inputs === null || !("contexts" in inputs))
 			return pooledWriter.write(answer, context);
-		const output = outcomeOf("text-embeddings", answer);
+		const output = outputValue("text-embeddings", answer);
 		if ("query" in inputs && inputs.query !== undefined) {
 			const value = { response: rankContexts(output.vectors), ...usageOf(output) };
 			return { kind: "json", value: value satisfies z.input<typeof RankedOutput> };

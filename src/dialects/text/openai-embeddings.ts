@@ -13,7 +13,7 @@ import type { TaskCall } from "../../tasks/task.ts";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
 import { encodeBase64 } from "../media/media.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 import { mostTexts, withVectors } from "./embeddings.ts";
 
 const notTokens = (input: unknown): boolean =>
@@ -68,7 +68,7 @@ export const openaiEmbeddings: Dialect = {
 	writer: {
 		schema: Reply,
 		write(answer, { model, call }) {
-			const output = outcomeOf("text-embeddings", answer);
+			const output = outputValue("text-embeddings", answer);
 			const { usage, written } = output;
 			// SDKs count on it being there; an engine that did not count gets our estimate.
 			const rest = { model: model.id, usage: usage ?? estimated(call) };

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 
 const Document = z.union([z.string().min(1), z.looseObject({ text: z.string().min(1) })]);
 
@@ -53,7 +53,7 @@ export const rerankRoute: Dialect = {
 		schema: Reply,
 		write(answer, { inputs, model, requestId }) {
 			const { documents, top_n, return_documents } = inputs as Inputs; // the reader parsed it
-			const { ranks } = outcomeOf("reranking", answer);
+			const { ranks } = outputValue("reranking", answer);
 			const results = ranks.slice(0, top_n).map(({ id, score }) => {
 				const document = return_documents ? documents[id] : undefined;
 				return {

@@ -1,7 +1,7 @@
 /** Reranking on the native routes: `{query, contexts: [{text}], top_k?}` to `{response: [{id, score}]}`, best first. */
 import * as z from "zod";
 import type { Reader, Writer } from "../dialect.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 
 const Inputs = z.object({
 	query: z.string().min(1),
@@ -23,7 +23,7 @@ const Reply = z.object({ response: z.array(z.object({ id: z.int(), score: z.numb
 export const rerankWriter: Writer = {
 	schema: Reply,
 	write(answer, { call }) {
-		const { ranks } = outcomeOf("reranking", answer);
+		const { ranks } = outputValue("reranking", answer);
 		const most = call.task === "reranking" ? call.input.top_k : undefined;
 		const value = { response: ranks.slice(0, most).map(({ id, score }) => ({ id, score })) };
 		return { kind: "json", value: value satisfies z.input<typeof Reply> };

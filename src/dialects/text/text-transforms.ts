@@ -7,7 +7,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { LabelsOutput } from "../../tasks/text-classification/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
-import { outcomeOf } from "../outcome.ts";
+import { outputValue } from "../output-value.ts";
 
 const ClassificationInputs = z.object({ text: z.string().min(1) });
 const textClassification: Reader = {
@@ -127,8 +127,8 @@ const labels: Writer = {
 	write(answer) {
 		const output =
 			answer.task === "image-classification"
-				? outcomeOf("image-classification", answer)
-				: outcomeOf("text-classification", answer);
+				? outputValue("image-classification", answer)
+				: outputValue("text-classification", answer);
 		const value = inOrder(output.labels).map(({ label, score }) => ({ label, score }));
 		return { kind: "json", value: value satisfies z.input<typeof Labels> };
 	},
@@ -145,7 +145,7 @@ const Summary = z.object({ summary: z.string() });
 const summary: Writer = {
 	schema: Summary,
 	write(answer) {
-		const value = { summary: outcomeOf("summarization", answer).summary };
+		const value = { summary: outputValue("summarization", answer).summary };
 		return { kind: "json", value: value satisfies z.input<typeof Summary> };
 	},
 };
@@ -154,7 +154,7 @@ const Translation = z.object({ translated_text: z.string(), usage: Usage.optiona
 const translation: Writer = {
 	schema: Translation,
 	write(answer) {
-		const { texts, usage } = outcomeOf("translation", answer);
+		const { texts, usage } = outputValue("translation", answer);
 		const value = { translated_text: texts.join("\n"), ...(usage && { usage }) };
 		return { kind: "json", value: value satisfies z.input<typeof Translation> };
 	},
@@ -164,7 +164,7 @@ const Translations = z.object({ translations: z.array(z.string()) });
 const translations: Writer = {
 	schema: Translations,
 	write(answer) {
-		const value = { translations: outcomeOf("translation", answer).texts };
+		const value = { translations: outputValue("translation", answer).texts };
 		return { kind: "json", value: value satisfies z.input<typeof Translations> };
 	},
 };

@@ -2,7 +2,7 @@
  * The text that the caller has received, by channel. Every engine cuts an answer into different chunks, so two answers are
  * compared by the text that their chunks add up to.
  */
-import { parseChunk, toolCallPieces } from "../../dialects/chat/chunks.ts";
+import { parseChunk, toolCallFragments } from "../../dialects/chat/chunks.ts";
 import type { ChatChunk, ChatDelta, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 
 /** Consecutive text of one channel: `reasoning`, `content`, `refusal`, or the arguments of one tool call. */
@@ -20,7 +20,7 @@ export interface Piece extends Segment {
 
 /** Reads the deltas of one choice of one answer, in order. */
 export function pieceReader(newId: () => string): (delta: ChatDelta) => Piece[] {
-	const pieceOf = toolCallPieces(newId);
+	const pieceOf = toolCallFragments(newId);
 	const names: string[] = [];
 	return (delta) => {
 		const pieces: Piece[] = [];

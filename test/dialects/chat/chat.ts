@@ -9,7 +9,7 @@ import type { Model } from "../../../src/models/model.ts";
 import { DONE, frame } from "../../../src/streams/sse.ts";
 import type { Answer } from "../../../src/tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../../src/tasks/text-generation/types.ts";
-import { streamAnswer } from "../exchange.ts";
+import { streamAnswer } from "../read-write.ts";
 
 export const NOW = 1_776_784_307_643;
 
@@ -59,7 +59,7 @@ export function write(
 		inputs,
 		call: { task: "text-generation", input },
 		now: NOW,
-		priced: (usage) => usage,
+		withCost: (usage) => usage,
 		requestId: "request",
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 	};

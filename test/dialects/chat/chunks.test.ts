@@ -5,7 +5,7 @@ import {
 	firstChoice,
 	parseChunk,
 	reasoningOf,
-	toolCallPieces,
+	toolCallFragments,
 } from "../../../src/dialects/chat/chunks.ts";
 import type { ToolCall } from "../../../src/tasks/text-generation/types.ts";
 import { completion, delta, hubText, toolCall } from "./chat.ts";
@@ -18,7 +18,7 @@ const newIds = () => {
 /** What the first choice of a stream says, put together. */
 function gather(events: string) {
 	const reply = { text: "", reasoning: "", refusal: "", toolCalls: [] as ToolCall[], finish_reason: "" };
-	const pieceOf = toolCallPieces(newIds());
+	const fragmentOf = toolCallFragments(newIds());
 	for (const [, data] of events.matchAll(/^data: (.*)$/gm)) {
 		const parsed = parseChunk(data ?? "");
 		const choice = parsed === "done" ? undefined : firstChoice(parsed);
@@ -28,10 +28,11 @@ function gather(events: string) {
 		reply.reasoning += reasoningOf(delta);
 		reply.refusal += delta.refusal ?? "";
 		reply.finish_reason = finish_reason ?? "";
-		for (const piece of (delta.tool_calls ?? []).map(pieceOf)) {
-			if (piece.start) reply.toolCalls[piece.index] = toolCall(piece.start.name, "", piece.start.id);
-			const call = reply.toolCalls[piece.index];
-			if (call) call.function.arguments += piece.arguments;
+		for (const fragment of (delta.tool_calls ?? []).map(fragmentOf)) {
+			if (fragment.start)
+				reply.toolCalls[fragment.index] = toolCall(fragment.start.name, "", fragment.start.id);
+			const call = reply.toolCalls[fragment.index];
+			if (call) call.function.arguments += fragment.arguments;
 		}
 	}
 	return reply;
@@ -102,7 +103,7 @@ describe("parseChunk", () => {
 	});
 });
 
-describe("toolCallPieces", () => {
+describe("toolCallFragments", () => {
 	it("tells calls apart that the engine counts, names again or does not name", () => {
 		const call = (index: number, id: string | undefined, name: string, args: string) =>
 			delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] });

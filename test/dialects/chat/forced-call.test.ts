@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
-import { mendForcedCall } from "../../../src/dialects/chat/forced-call.ts";
+import { repairForcedCall } from "../../../src/dialects/chat/forced-call.ts";
 import { openaiChat } from "../../../src/dialects/chat/openai-route.ts";
 import { gptOssReader, gptOssWriter } from "../../../src/dialects/responses/gpt-oss.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
 import type { ChatChunk, ChatCompletion, ChatInput } from "../../../src/tasks/text-generation/types.ts";
-import { streamAnswer } from "../exchange.ts";
+import { streamAnswer } from "../read-write.ts";
 import {
 	CHAT_MODEL,
 	completion,
@@ -39,15 +39,15 @@ const made = (args: string) => ({
 	},
 });
 
-function mend(output: ChatCompletion, input = FORCED, model = GPT_OSS): ChatCompletion {
-	const answer = mendForcedCall({ kind: "value", output }, inputOf(input), { model, uuid });
+function repair(output: ChatCompletion, input = FORCED, model = GPT_OSS): ChatCompletion {
+	const answer = repairForcedCall({ kind: "value", output }, inputOf(input), { model, uuid });
 	if (answer.kind !== "value") throw new Error("not a value");
 	return answer.output;
 }
 
-function mendEvents(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function repairEvents(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
 	const input = inputOf({ ...FORCED, stream: true });
-	const answer = mendForcedCall(streamAnswer(events), input, { model: GPT_OSS, uuid });
+	const answer = repairForcedCall(streamAnswer(events), input, { model: GPT_OSS, uuid });
 	if (answer.kind !== "stream") throw new Error("not a stream");
 	return answer.events;
 }
@@ -64,7 +64,7 @@ describe("a value", () => {
 		['{"name":"look"}', '{"name":"look"}'],
 		["{}", "{}"],
 	])("becomes a call: %s", (content, args) => {
-		expect(mend(completion({ content, reasoning: "Hm." })).choices[0]).toMatchObject({
+		expect(repair(completion({ content, reasoning: "Hm." })).choices[0]).toMatchObject({
 			...made(args),
 			message: { ...made(args).message, reasoning: "Hm." },
 		});
@@ -74,34 +74,36 @@ describe("a value", () => {
 		"stays text: %j",
 		(content) => {
 			const output = completion({ content });
-			expect(mend(output)).toEqual(output);
+			expect(repair(output)).toEqual(output);
 		},
 	);
 
-	it("is mended when one tool must be called, and there is one", () => {
+	it("is repaired when one tool must be called, and there is one", () => {
 		const output = completion({ content: '{"at":1}' });
-		expect(mend(output, { tools: LOOK, tool_choice: "required" }).choices[0]).toMatchObject(made('{"at":1}'));
+		expect(repair(output, { tools: LOOK, tool_choice: "required" }).choices[0]).toMatchObject(
+			made('{"at":1}'),
+		);
 	});
 
 	it("stays as it is when the model made a call, was not made to, or is another", () => {
 		const tool_calls = [{ id: "a", type: "function" as const, function: { name: "look", arguments: "{}" } }];
 		const called = completion({ content: '{"at":1}', tool_calls }, "tool_calls");
-		expect(mend(called)).toEqual(called);
+		expect(repair(called)).toEqual(called);
 		const output = completion({ content: '{"at":1}' });
-		expect(mend(output, {})).toBe(output);
-		expect(mend(output, { tools: LOOK, tool_choice: "auto" })).toBe(output);
+		expect(repair(output, {})).toBe(output);
+		expect(repair(output, { tools: LOOK, tool_choice: "auto" })).toBe(output);
 		const two = [...(LOOK ?? []), { type: "function" as const, function: { name: "nod" } }];
-		expect(mend(output, { tools: two, tool_choice: "required" })).toBe(output);
-		expect(mend(output, FORCED, CHAT_MODEL)).toBe(output);
+		expect(repair(output, { tools: two, tool_choice: "required" })).toBe(output);
+		expect(repair(output, FORCED, CHAT_MODEL)).toBe(output);
 	});
 });
 
 describe("a stream", () => {
-	async function mendStream(chunks: ChatChunk[], cuts: number[] = []): Promise<ChatChunk[]> {
+	async function repairStream(chunks: ChatChunk[], cuts: number[] = []): Promise<ChatChunk[]> {
 		const bytes = new TextEncoder().encode(hubText(chunks));
 		const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
 		const source = streamOf(places.slice(1).map((end, index) => bytes.slice(places[index], end)));
-		const text = await new Response(mendEvents(source)).text();
+		const text = await new Response(repairEvents(source)).text();
 		expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
 		return text
 			.split("\n\n")
@@ -113,14 +115,14 @@ describe("a stream", () => {
 
 	it("ends in the call that was in its text", async () => {
 		const chunks = [delta({ reasoning: "Hm." }), delta({ content: '{"a' }), delta({ content: 't":1}' })];
-		const mended = await mendStream([...chunks, delta({}, "stop"), USAGE_CHUNK]);
-		expect(said(mended)).toBe("");
-		expect(mended[0]?.choices[0]?.delta.reasoning).toBe("Hm.");
-		expect(mended.at(-2)?.choices[0]).toMatchObject({
+		const repaired = await repairStream([...chunks, delta({}, "stop"), USAGE_CHUNK]);
+		expect(said(repaired)).toBe("");
+		expect(repaired[0]?.choices[0]?.delta.reasoning).toBe("Hm.");
+		expect(repaired.at(-2)?.choices[0]).toMatchObject({
 			finish_reason: "tool_calls",
 			delta: { tool_calls: [{ index: 0, id: "call_01", function: { name: "look", arguments: '{"at":1}' } }] },
 		});
-		expect(mended.at(-1)).toEqual(USAGE_CHUNK);
+		expect(repaired.at(-1)).toEqual(USAGE_CHUNK);
 	});
 
 	it("loses no text that is not a call, however it ends and is cut", async () => {
@@ -132,7 +134,7 @@ describe("a stream", () => {
 				fc.array(fc.nat(200), { maxLength: 4 }),
 				async (words, ending, cuts) => {
 					const chunks = [...words.map((content) => delta({ content: `_${content}` })), ...ending];
-					expect(said(await mendStream(structuredClone(chunks), cuts))).toBe(said(chunks));
+					expect(said(await repairStream(structuredClone(chunks), cuts))).toBe(said(chunks));
 				},
 			),
 			{ numRuns: 60 },
@@ -141,14 +143,16 @@ describe("a stream", () => {
 
 	it("lets text out before the call that follows it", async () => {
 		const call = { index: 0, id: "a", function: { name: "look", arguments: "{}" } };
-		const mended = await mendStream([
+		const repaired = await repairStream([
 			delta({ content: "{}" }),
 			delta({ tool_calls: [call] }),
 			delta({ content: "more" }),
 			delta({}, "tool_calls"),
 		]);
 		expect(
-			mended.flatMap(({ choices }) => choices.map(({ delta }) => delta.content || delta.tool_calls?.[0]?.id)),
+			repaired.flatMap(({ choices }) =>
+				choices.map(({ delta }) => delta.content || delta.tool_calls?.[0]?.id),
+			),
 		).toEqual([undefined, "{}", "a", "more", undefined]);
 	});
 
@@ -162,7 +166,7 @@ describe("a stream", () => {
 			[new AiError("timeout"), 3007],
 			[undefined, 5001],
 		] as const) {
-			const reader = mendEvents(source(error)).getReader();
+			const reader = repairEvents(source(error)).getReader();
 			let text = "";
 			const rest = async (): Promise<void> => {
 				for (;;) {
@@ -183,7 +187,7 @@ describe("a stream", () => {
 				stopped = reason;
 			},
 		});
-		await mendEvents(source).cancel("left");
+		await repairEvents(source).cancel("left");
 		expect(stopped).toBe("left");
 	});
 });

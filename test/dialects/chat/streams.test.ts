@@ -8,7 +8,7 @@ import type { Dialect } from "../../../src/dialects/dialect.ts";
 import { nativeDialect } from "../../../src/dialects/index.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { DONE } from "../../../src/streams/sse.ts";
-import { streamAnswer } from "../exchange.ts";
+import { streamAnswer } from "../read-write.ts";
 import {
 	anyCuts,
 	delta,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { fluxLive } from "../../../src/dialects/media/flux.ts";
-import { productModel, read, refusal } from "../exchange.ts";
+import { productModel, read, refusal } from "../read-write.ts";
 import { collect, framesFor, type TestSession, testSession, turn } from "./live.ts";
 
 const FLUX = "@cf/deepgram/flux";

@@ -6,7 +6,7 @@ import type {
 	TranscriptionEvent,
 	TurnEvent,
 } from "../../../src/tasks/live-transcription/types.ts";
-import { productModel, read } from "../exchange.ts";
+import { productModel, read } from "../read-write.ts";
 
 export interface TestSession extends LiveTranscription {
 	/** What the dialect asked of it. */
@@ -60,7 +60,7 @@ export function framesFor(
 		{
 			...read(reader, productModel(model), inputs),
 			now: Date.UTC(2026, 10, 21, 12),
-			priced: (usage) => usage,
+			withCost: (usage) => usage,
 			requestId: "request",
 			uuid: () => "uuid",
 		},

@@ -19,7 +19,7 @@ import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { InputShape, OutputShape } from "../../../src/models/family.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { TaskTitle } from "../../../src/models/tasks.ts";
-import { read } from "../exchange.ts";
+import { read } from "../read-write.ts";
 import { base64, binaryString, jpeg, png, wav } from "../samples.ts";
 
 const READERS: Partial<Record<InputShape, Reader>> = {

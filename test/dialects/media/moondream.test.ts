@@ -7,7 +7,7 @@ import {
 	moondreamWriter as writer,
 } from "../../../src/dialects/media/moondream.ts";
 import type { ChatCompletion } from "../../../src/tasks/text-generation/types.ts";
-import { productModel, type Read, read, refusal, streamAnswer, write } from "../exchange.ts";
+import { productModel, type Read, read, refusal, streamAnswer, write } from "../read-write.ts";
 import { base64, png } from "../samples.ts";
 
 const model = productModel("@cf/moondream/moondream3.1-9B-A2B");
@@ -193,7 +193,7 @@ describe("streams", () => {
 	const stream = (exchange: Read, source: ReadableStream<Uint8Array>): Rendered =>
 		writer.write(
 			{ task: "text-generation", answer: streamAnswer(source) },
-			{ ...exchange, now: 0, requestId: "r", uuid: () => "u", priced: (usage) => usage },
+			{ ...exchange, now: 0, requestId: "r", uuid: () => "u", withCost: (usage) => usage },
 		);
 	const textOf = (rendered: Rendered): Promise<string> => {
 		if (rendered.kind !== "events") throw new Error(rendered.kind);

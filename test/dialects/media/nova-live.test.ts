@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { novaLive } from "../../../src/dialects/media/nova-live.ts";
 import type { TranscriptionEvent } from "../../../src/tasks/live-transcription/types.ts";
-import { productModel, read, refusal } from "../exchange.ts";
+import { productModel, read, refusal } from "../read-write.ts";
 import { collect, framesFor, type TestSession, testSession, turn } from "./live.ts";
 
 const NOVA = "@cf/deepgram/nova-3";

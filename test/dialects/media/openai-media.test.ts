@@ -3,7 +3,7 @@ import type { Rendered } from "../../../src/dialects/dialect.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
 import { openaiImages, openaiSpeech, openaiTranscription } from "../../../src/dialects/media/openai-media.ts";
 import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
-import { productModel, type Read, read, refusal, write } from "../exchange.ts";
+import { productModel, type Read, read, refusal, write } from "../read-write.ts";
 import { base64, latin1, png, wav } from "../samples.ts";
 
 const schnell = productModel("@cf/black-forest-labs/flux-1-schnell");
@@ -85,7 +85,7 @@ describe("images/generations", () => {
 				now: 1_795_258_412_999,
 				requestId: "r",
 				uuid: () => "u",
-				priced: (usage) => usage,
+				withCost: (usage) => usage,
 			}),
 		).toEqual({
 			kind: "json",

@@ -5,7 +5,7 @@ import {
 	speechRecognitionWriters,
 } from "../../../src/dialects/media/speech-recognition.ts";
 import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 import { base64, latin1, wav } from "../samples.ts";
 
 const whisper = productModel("@cf/openai/whisper");

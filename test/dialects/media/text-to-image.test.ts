@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
 import { textToImageReaders, textToImageWriters } from "../../../src/dialects/media/text-to-image.ts";
 import type { Model } from "../../../src/models/model.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 import { base64, jpeg, png } from "../samples.ts";
 
 const sdxl = productModel("@cf/stabilityai/stable-diffusion-xl-base-1.0");

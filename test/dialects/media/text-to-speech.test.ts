@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { textToSpeechReaders, textToSpeechWriters } from "../../../src/dialects/media/text-to-speech.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 import { base64, wav } from "../samples.ts";
 
 const melotts = productModel("@cf/myshell-ai/melotts");

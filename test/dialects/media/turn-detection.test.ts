@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { turnReader, turnWriter } from "../../../src/dialects/media/turn-detection.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 import { base64, wav } from "../samples.ts";
 
 const smartTurn = productModel("@cf/pipecat-ai/smart-turn-v2");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { visionReaders, visionWriters } from "../../../src/dialects/media/vision.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 import { base64, binaryString, jpeg, png } from "../samples.ts";
 
 const resnet = productModel("@cf/microsoft/resnet-50");

@@ -35,7 +35,7 @@ export function contextOf(more: object = {}): WriteContext {
 		inputs: validate(anthropicMessages.reader.schema(CHAT_MODEL), body),
 		call: { task: "text-generation", input: readChat(body) },
 		now: NOW,
-		priced: (usage) => usage,
+		withCost: (usage) => usage,
 		requestId: "req-1",
 		uuid: () => `0-${++ids}`,
 	};

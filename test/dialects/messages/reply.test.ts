@@ -136,7 +136,7 @@ describe("a completion", () => {
 		["length", "max_tokens"],
 		["content_filter", "refusal"],
 		["anything", "end_turn"],
-	])("that ended with %s stopped for %s", (finish, stop_reason) => {
+	])("that ended with %s stopReasonOf for %s", (finish, stop_reason) => {
 		expect(written(completion({ content: "a" }, finish))).toMatchObject({ stop_reason });
 	});
 
@@ -181,7 +181,7 @@ describe("a completion", () => {
 	});
 
 	it("tells its cost", () => {
-		const context = { ...contextOf(), priced: (usage: object) => ({ ...usage, neurons: 1.5 }) as never };
+		const context = { ...contextOf(), withCost: (usage: object) => ({ ...usage, neurons: 1.5 }) as never };
 		const value = jsonOf(anthropicMessages.writer.write(answered(completion({ content: "a" })), context));
 		expect(value).toMatchObject({ usage: { neurons: 1.5 } });
 	});

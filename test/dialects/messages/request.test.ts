@@ -134,7 +134,7 @@ describe("a request", () => {
 		[
 			{ messages: [user(text(" "))] },
 			"invalidInput",
-			"Invalid input: messages: there is nothing said in them",
+			"Invalid input: messages: no user or assistant message has content",
 		],
 		[
 			{ mcp_servers: [{}] },

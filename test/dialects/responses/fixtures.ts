@@ -10,7 +10,7 @@ import type {
 	ChatDelta,
 	ChatInput,
 } from "../../../src/tasks/text-generation/types.ts";
-import { streamAnswer } from "../exchange.ts";
+import { streamAnswer } from "../read-write.ts";
 
 export const CHAT_MODEL: Model = {
 	id: "@cf/test/chat",
@@ -54,7 +54,7 @@ export function contextOf(body: object, model = CHAT_MODEL): WriteContext {
 		inputs: validate(responses.reader.schema(model), body),
 		call: { task: "text-generation", input: readChat(body, model) },
 		now: NOW,
-		priced: (usage) => usage,
+		withCost: (usage) => usage,
 		requestId: "req-1",
 		uuid: () => `0-${++ids}`,
 	};

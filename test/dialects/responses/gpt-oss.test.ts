@@ -34,7 +34,7 @@ function contextOf(body: unknown): WriteContext & { input: ChatInput } {
 		now: NOW,
 		requestId: "req-1",
 		uuid: () => "0-1",
-		priced: <T>(usage: T) => usage,
+		withCost: <T>(usage: T) => usage,
 	};
 }
 const read = (body: unknown): ChatInput => contextOf(body).input;

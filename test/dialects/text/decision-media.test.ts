@@ -3,7 +3,7 @@ import { encode as encodeJpeg } from "jpeg-js";
 import { describe, expect, it } from "vitest";
 import { encodeBase64 } from "../../../src/dialects/media/media.ts";
 import { decisionReader } from "../../../src/dialects/text/decision.ts";
-import { productModel, read, refusal } from "../exchange.ts";
+import { productModel, read, refusal } from "../read-write.ts";
 
 const clef = productModel("@cf/cloudflare/clef");
 const omni = productModel("@cf/cloudflare/clef-omni");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { decisionReader, decisionWriter } from "../../../src/dialects/text/decision.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 
 const clef = productModel("@cf/cloudflare/clef");
 const flash = productModel("@cf/cloudflare/clef-flash");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { embeddingsReaders, embeddingsWriters } from "../../../src/dialects/text/embeddings.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 
 const bge = productModel("@cf/baai/bge-base-en-v1.5");
 const m3 = productModel("@cf/baai/bge-m3");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openaiEmbeddings } from "../../../src/dialects/text/openai-embeddings.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 
 const { reader, writer } = openaiEmbeddings;
 const bge = productModel("@cf/baai/bge-base-en-v1.5");

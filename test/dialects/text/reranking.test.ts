@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rerankReader, rerankWriter } from "../../../src/dialects/text/reranking.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 
 const model = productModel("@cf/baai/bge-reranker-base");
 const contexts = [{ text: "a" }, { text: "b" }, { text: "c" }];

@@ -11,7 +11,7 @@ import { textTransformReaders } from "../../../src/dialects/text/text-transforms
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { InputShape } from "../../../src/models/family.ts";
 import type { Model } from "../../../src/models/model.ts";
-import { read } from "../exchange.ts";
+import { read } from "../read-write.ts";
 
 const READERS: Partial<Record<InputShape, Reader>> = {
 	...embeddingsReaders,

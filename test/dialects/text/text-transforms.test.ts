@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { textTransformReaders, textTransformWriters } from "../../../src/dialects/text/text-transforms.ts";
-import { productModel, read, refusal, write } from "../exchange.ts";
+import { productModel, read, refusal, write } from "../read-write.ts";
 
 const distilbert = productModel("@cf/huggingface/distilbert-sst-2-int8");
 const resnet = productModel("@cf/microsoft/resnet-50");

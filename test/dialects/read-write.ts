@@ -52,6 +52,6 @@ export function write<Name extends TaskName>(
 		now: 0,
 		requestId: "request",
 		uuid: () => "uuid",
-		priced: (usage) => usage,
+		withCost: (usage) => usage,
 	});
 }

@@ -1,6 +1,6 @@
 /**
- * As `JSON.stringify`, of plain data in which the JSON of some values is at hand: that is taken, and they are not read.
- * Pieces are added, not joined: the long ones are then copied once, at the end.
+ * `JSON.stringify` for plain data, with existing JSON text for some values. Those values are not read. The result is built
+ * with `+=`, so that the engine copies long texts only once, at the end.
  */
 export function stringifyWith(value: unknown, texts: ReadonlyMap<unknown, string>): string {
 	const text = texts.get(value);

@@ -1,0 +1,113 @@
+/**
+ * Tool calls and their results in a conversation. Strict engines require each result to name a call of the preceding
+ * assistant message. The product's callers often send no ids, so ids are generated and results are matched,
+ * deterministically.
+ */
+import * as z from "zod";
+import { isRecord, parseJson } from "../../core/json.ts";
+import type { ToolCall } from "../../tasks/text-generation/types.ts";
+import { invalidInput } from "../invalid-input.ts";
+
+/** Digits after `call`. Mistral's templates accept only ids of nine letters and digits. */
+const ID_DIGITS = 5;
+
+const CalledFunction = z.object({
+	name: z.string().min(1),
+	arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+});
+
+/** Gemini's signature, which the caller returns with the call. */
+const Signed = z.object({ google: z.object({ thought_signature: z.string().min(1) }) });
+
+interface ParsedCall extends Pick<ToolCall, "extra_content"> {
+	id: string | undefined;
+	name: string;
+	/** JSON text. */
+	arguments: string;
+}
+
+/** Flat (`{name, arguments}`) or OpenAI's (`{id, type, function}`), arguments as an object or as JSON text. */
+function parseCall(value: unknown): ParsedCall | undefined {
+	if (!isRecord(value) || (value.type ?? "function") !== "function") return undefined;
+	const parsed = CalledFunction.safeParse(value.function ?? value);
+	if (!parsed.success) return undefined;
+	const { name, arguments: sent } = parsed.data;
+	const signed = Signed.safeParse(value.extra_content).data;
+	return {
+		id: typeof value.id === "string" && value.id !== "" ? value.id : undefined,
+		name,
+		arguments: typeof sent === "string" ? sent || "{}" : JSON.stringify(sent ?? {}),
+		...(signed && { extra_content: signed }),
+	};
+}
+
+/**
+ * A call, or an array of calls, as the text of a message. `@cloudflare/ai-utils` writes calls before their results in this
+ * way. `undefined` for any other text.
+ */
+function callsInText(text: string): unknown[] | undefined {
+	if (!/^\s*[[{]/.test(text)) return undefined;
+	const value = parseJson(text);
+	const calls = Array.isArray(value) ? value : [value];
+	const areCalls = calls.every(
+		(call) =>
+			isRecord(call) && (call.function !== undefined || call.arguments !== undefined) && parseCall(call),
+	);
+	return calls.length > 0 && areCalls ? calls : undefined;
+}
+
+export interface ToolCallReader {
+	/** Reads the calls of an assistant's message. `at` names them in the error message. Throws 8001. */
+	read(sent: readonly unknown[], at: string): ToolCall[];
+	/** Reads the calls that an assistant's text contains. `undefined` for any other text. */
+	readText(text: string): ToolCall[] | undefined;
+	/** The id of the call that a result belongs to. */
+	idOfResult(result: { id?: string | null | undefined; name?: string | null | undefined }): string;
+}
+
+/** For one conversation. Its messages must be read in order. */
+export function toolCallReader(): ToolCallReader {
+	const ids = new Set<string>();
+	/** Calls of the last assistant message that have no result yet. */
+	let pending: ToolCall[] = [];
+	let generated = 0;
+
+	const newId = (): string => {
+		let id: string;
+		do id = `call${String(generated++).padStart(ID_DIGITS, "0")}`;
+		while (ids.has(id));
+		return id;
+	};
+	const register = (calls: ParsedCall[]): ToolCall[] => {
+		const registered = calls.map(({ id = newId(), name, arguments: text, ...signed }): ToolCall => {
+			ids.add(id);
+			return { id, type: "function", function: { name, arguments: text }, ...signed };
+		});
+		pending = [...registered];
+		return registered;
+	};
+	const read = (sent: readonly unknown[], at: string): ToolCall[] =>
+		register(
+			sent.map((value, index) => {
+				const call = parseCall(value);
+				if (!call) throw invalidInput(`${at}[${index}] must be a function call with a name and arguments`);
+				return call;
+			}),
+		);
+
+	return {
+		read,
+		readText(text) {
+			const calls = callsInText(text);
+			return calls && read(calls, "content");
+		},
+		idOfResult({ id, name }) {
+			const exact = pending.find((call) => call.id === id);
+			// The id of an earlier message's call is kept. An id without a call is a placeholder ("000000001" is common).
+			if (!exact && id && ids.has(id)) return id;
+			const call = exact ?? pending.find((candidate) => candidate.function.name === name) ?? pending[0];
+			pending = pending.filter((candidate) => candidate !== call);
+			return call?.id ?? (id || newId());
+		},
+	};
+}

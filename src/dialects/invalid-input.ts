@@ -1,0 +1,42 @@
+/**
+ * Refusals of inputs that pass the product's schemas and that engines cannot use: code 8001.
+ *
+ * The body schemas of the Messages and Responses routes are as loose as the product's (`input` is "string or array"),
+ * because items, parts and tools have many types, most of them for tools that only the provider hosts. The supported
+ * types are parsed one element at a time, so that an error names the element and its type.
+ */
+import type { z } from "zod";
+import { AiError } from "../core/errors.ts";
+
+/** `sentence` begins with the field. */
+export const invalidInput = (sentence: string): AiError =>
+	new AiError("invalidInput", `Invalid input: ${sentence}`);
+
+/** The first issue as a sentence that begins with its place. `at` is the place of the parsed value. */
+export function describeIssue(error: z.ZodError, at: string): string {
+	const [issue] = error.issues;
+	const place = (issue?.path ?? []).reduce<string>(
+		(path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
+		at,
+	);
+	// The failure's message begins with the same words as zod's.
+	const message = issue?.message.replace(/^Invalid input(?:: )?/, "");
+	return `${place}: ${message || "is not valid"}`;
+}
+
+/** `input[2].content[0]` as the JSON pointer of a 5006 message. */
+export const pointerTo = (at: string): string => `/${at.replaceAll(/[.[]/g, "/").replaceAll("]", "")}`;
+
+/** Enough of an unsupported type to identify it. The caller may send text of any length as a type. */
+const MAX_TYPE_CHARACTERS = 64;
+
+/** `at` is the place in the body: `input[2]`. Throws 8001. */
+export function parseElement<T>(schema: z.ZodType<T>, value: { type?: unknown }, at: string): T {
+	const { data, error } = schema.safeParse(value);
+	if (!error) return data;
+	const [issue] = error.issues;
+	if (issue?.code !== "invalid_union" || issue.path.join() !== "type")
+		throw invalidInput(describeIssue(error, at));
+	const type = JSON.stringify(String(value.type).slice(0, MAX_TYPE_CHARACTERS));
+	throw invalidInput(`${at}.type: ${type} is not supported`);
+}
