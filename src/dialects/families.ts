@@ -1,4 +1,4 @@
-/** Every model's own dialect: the tables that name its reader and its writer. A shape without one does not compile. */
+/** Tables of readers and writers by shape. A shape without an entry does not compile. */
 import type { InputShape, OutputShape } from "../models/family.ts";
 import { chatReaders, chatWriters } from "./chat/native.ts";
 import type { Dialect, Reader, Writer } from "./dialect.ts";
@@ -49,7 +49,7 @@ export const WRITERS: Record<OutputShape, Writer> = {
 	turn: turnWriter,
 };
 
-/** Over a websocket: another dialect of the same model. */
+/** The dialects of websocket sessions. */
 export const LIVE: Partial<Record<InputShape, Dialect>> = {
 	"asr-flux-ws": fluxLive,
 	"asr-nova": novaLive,

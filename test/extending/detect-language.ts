@@ -1,7 +1,7 @@
 /** A model family: `{text}` in, `{language, score}` out. */
 import * as z from "zod";
 import type { Reader, Writer } from "../../src/dialects/dialect.ts";
-import { outcomeOf } from "../../src/dialects/outcome.ts";
+import { outputValue } from "../../src/dialects/output-value.ts";
 import type { InputFamily, OutputFamily } from "../../src/models/family.ts";
 import type { DetectLanguageOutput } from "./language-detection/index.ts";
 
@@ -21,7 +21,7 @@ const Reply = z.object({ language: z.string(), score: z.number() });
 export const languageWriter: Writer = {
 	schema: Reply,
 	write(answer) {
-		const value: DetectLanguageOutput = outcomeOf("language-detection" as never, answer);
+		const value: DetectLanguageOutput = outputValue("language-detection" as never, answer);
 		return { kind: "json", value };
 	},
 };
