@@ -1,10 +1,9 @@
 /**
- * A backend speaks one upstream's dialect: a function from a target to the tasks that it can do there. What is in the
- * table is what it can do.
+ * A backend speaks one upstream's API: a function from a target to a table of the tasks that it supports.
  *
- * An entry makes one upstream call (or the few that its upstream needs for one answer). It does not retry, meter or
- * log, and does not know the caller. It throws `AiError`: retryable when another target may do better. It owns the
- * upstream's connection until it returns; a stream that it returned belongs to whoever reads it (see `Answer`).
+ * Each function of the table makes one upstream call, or the few that the upstream needs for one answer. It does not
+ * retry, meter or log, and does not know the caller. It throws `AiError`, retryable if another target may succeed. It
+ * owns the upstream's connection until it returns; the reader owns a returned stream (see `Answer`).
  */
 
 import type { Model } from "../models/model.ts";
@@ -14,58 +13,58 @@ import type { BackendKind } from "./kinds.ts";
 export interface Timeouts {
 	/** Milliseconds from the request to the upstream's status line. */
 	headerMs: number;
-	/** Milliseconds from there to the first piece of the body; absent: as between two. */
+	/** Milliseconds from there to the first event of a stream. Absent: `idleMs`, from the last bytes. */
 	firstTokenMs?: number;
 	/** Milliseconds between two pieces of a body. */
 	idleMs: number;
-	/** Milliseconds for the whole. */
+	/** Milliseconds for the complete call. */
 	totalMs: number;
 }
 
-/** One address that speaks one dialect, and the model to ask it for. */
+/** One address with one API, and the name of the model there. */
 export interface Target {
 	/** Name in `BACKENDS`. */
 	backend: string;
 	kind: BackendKind;
-	/** Base address, no slash at its end. Empty for the simulator. */
+	/** Base address without a trailing slash. Empty for the simulator and for a binding. */
 	url: string;
-	/** The upstream's name of the model. */
+	/** The upstream's name for the model. */
 	model: string;
-	/** Adapters of that model that a caller may name; one that ends in `*` stands for all names that begin so. */
+	/** Adapters of the model that a caller may name. `name*` allows all names with that prefix. */
 	loras?: readonly string[];
-	/** The secret itself, resolved. Never in an error, a log or a reply. */
+	/** The resolved secret. It never reaches an error, a log or a reply. */
 	key?: string;
 	headers: Record<string, string>;
 	timeouts: Timeouts;
-	/** `anywhere`: the engine's chat template takes system messages in the middle of a conversation. Absent: by its kind and host. */
+	/** `anywhere`: the chat template accepts system messages in the middle of a conversation. Absent: kind and host decide. */
 	systemMessages?: "first" | "anywhere";
-	/** Tokens of context that Ollama gives the model. */
+	/** Context length that Ollama allocates, in tokens. */
 	numCtx?: number;
-	/** Asked instead of an address, which is then empty. */
+	/** Called instead of an address. */
 	binding?: AiBinding;
 }
 
-/** What of the runtime's `Ai` is used. With `returnRawResponse` it gives the answer as it came, refusals included. */
+/** The part of the runtime's `Ai` that is used. With `returnRawResponse` it returns the response unchanged, errors included. */
 export interface AiBinding {
 	run(model: string, inputs: Record<string, unknown>, options: Record<string, unknown>): Promise<Response>;
 }
 
-/** What a backend is given of the world. */
+/** A backend's access to the outside: network, clock, randomness, background work. */
 export interface World {
 	fetch: typeof fetch;
 	/** Epoch milliseconds. */
 	now(): number;
 	uuid(): string;
-	/** Goes on with what was begun when the request is over, and also after its caller has gone. */
+	/** Lets the work finish after the request has ended or its caller has disconnected. */
 	waitUntil(promise: Promise<unknown>): void;
 }
 
 export interface CallContext {
-	/** The catalogue's model, which the caller named. */
+	/** The model of the catalogue that the caller named. */
 	model: Model;
-	/** Fires when the caller has left. */
+	/** Aborts when the caller disconnects. */
 	signal: AbortSignal;
-	/** Set: an upstream's own stream of OpenAI chunks is to be passed on as it is, where the upstream has one. */
+	/** Set: the upstream's own stream of OpenAI chunks, if it has one, goes to the caller unchanged. */
 	formatStreamError?: StreamErrorFormatter;
 }
 

@@ -2,13 +2,13 @@
 import type { Backend, Target } from "./backend.ts";
 import { type BackendKind, KINDS } from "./kinds.ts";
 
-/** To ask the runtime again for a module that it has costs each request. */
+/** Kept here, because each `import()` of a loaded module costs time, too. */
 const loaded: Partial<Record<BackendKind, Backend>> = {};
 
-/** A module belongs to no request: it is evaluated once, and a caller who leaves meanwhile takes nothing along. */
+/** A module is evaluated once and belongs to no request: a request that is cancelled does not affect the loading. */
 async function backendOf(kind: BackendKind): Promise<Backend> {
-	const known = loaded[kind];
-	if (known) return known;
+	const cached = loaded[kind];
+	if (cached) return cached;
 	const backend = await KINDS[kind].load();
 	loaded[kind] = backend;
 	return backend;
@@ -16,7 +16,7 @@ async function backendOf(kind: BackendKind): Promise<Backend> {
 
 export type Backends = ReadonlyMap<BackendKind, Backend>;
 
-/** Those of all kinds that the targets have. */
+/** Loads the backends of all kinds among the targets. */
 export async function backendsOf(targets: readonly Target[]): Promise<Backends> {
 	const backends = new Map<BackendKind, Backend>();
 	for (const { kind } of targets) if (!backends.has(kind)) backends.set(kind, await backendOf(kind));

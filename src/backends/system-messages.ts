@@ -2,9 +2,9 @@
  * Chat templates of many open models (Qwen, Gemma, Mistral) take one system message, at the beginning, and fail on any
  * other. Coding agents send them in the middle of a conversation.
  *
- * Those at the head become one; one further on becomes part of the user's turn beside it: of the one before, else of the
- * one after, else a turn of its own. What becomes of a message depends on its neighbours alone, so that a longer
- * conversation begins with the same bytes, and an engine's prefix cache holds. Pure.
+ * The leading ones are joined into one. A later one is appended to the preceding user message, or else prepended to the
+ * following one, or else becomes a user message itself. Only its neighbours decide, so a longer conversation begins with
+ * the same bytes, and an engine's prefix cache stays valid. Pure.
  */
 import type { ChatMessage, ContentPart } from "../tasks/text-generation/types.ts";
 import type { Target } from "./backend.ts";
@@ -25,8 +25,8 @@ export function foldSystemMessages(
 		if (first) first.content = join(first.content, message.content);
 		else folded.push({ ...message });
 	}
-	/** Of the last turn: it is a system message that waits for a user's turn to join. */
-	let waits = false;
+	/** The last message is a converted system message; a following user message is joined to it. */
+	let isJoinable = false;
 	for (const message of messages.slice(head.length)) {
 		const last = folded.at(-1);
 		if (isSystem(message)) {
@@ -34,20 +34,20 @@ export function foldSystemMessages(
 			if (last?.role === "user") last.content = join(last.content, content);
 			else {
 				folded.push({ role: "user", content });
-				waits = true;
+				isJoinable = true;
 			}
-		} else if (waits && message.role === "user" && last) {
+		} else if (isJoinable && message.role === "user" && last) {
 			last.content = join(last.content, message.content);
-			waits = false;
+			isJoinable = false;
 		} else {
 			folded.push({ ...message });
-			waits = false;
+			isJoinable = false;
 		}
 	}
 	return folded;
 }
 
-/** So that the model can tell it from what the user wrote. */
+/** Lets the model distinguish it from the user's text. */
 const marked = (content: ChatMessage["content"]): ChatMessage["content"] =>
 	typeof content === "string"
 		? `<system>\n${content}\n</system>`

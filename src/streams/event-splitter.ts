@@ -1,26 +1,26 @@
-/** Cuts the bytes of a stream where its events end, wherever the network cut them. Decodes nothing. */
+/** Splits the bytes of a stream at the ends of its events. Chunks may end anywhere. Nothing is decoded. */
 import { concat } from "../media/bytes.ts";
 
 const LF = 10;
 const CR = 13;
 
-/** As most engines write it, and the network passes it on. */
+/** Whether the chunk is exactly one event of one line, the most frequent case. */
 const isOneEvent = (chunk: Uint8Array): boolean =>
 	chunk.length > 3 && chunk[chunk.length - 1] === LF && chunk.indexOf(LF) === chunk.length - 2;
 
-/** What ends an event: a blank line (server-sent events), or any line (JSON lines). */
+/** `sse`: a blank line ends an event (server-sent events). `ndjson`: each line is an event. */
 export type EventFormat = "sse" | "ndjson";
 
-export interface WholeEvents {
+export interface CompleteEvents {
 	bytes: Uint8Array;
-	/** Where in `bytes` each event ends, behind the line that ends it; the last is the end of `bytes`. */
+	/** The end offset of each event in `bytes`, its terminating line included. The last one is the length of `bytes`. */
 	ends: number[];
 }
 
 export class EventSplitter {
-	/** Pieces of the event that has not ended, in order; views of the chunks that they came in. */
+	/** Pieces of the incomplete event, in order. They are views of the received chunks. */
 	#held: Uint8Array[] = [];
-	/** Of the line that the held pieces end in: its bytes so far, and the first of them. */
+	/** The incomplete last line of the held pieces: its length and its first byte. */
 	#lineBytes = 0;
 	#lineFirst: number | undefined;
 	#heldBytes = 0;
@@ -34,8 +34,8 @@ export class EventSplitter {
 		return this.#heldBytes;
 	}
 
-	/** What `chunk` completes. */
-	push(chunk: Uint8Array): WholeEvents {
+	/** Returns the events that `chunk` completes. */
+	push(chunk: Uint8Array): CompleteEvents {
 		const heldBytes = this.#heldBytes;
 		if (heldBytes === 0 && this.#format === "sse" && isOneEvent(chunk))
 			return { bytes: chunk, ends: [chunk.length] };
@@ -62,15 +62,15 @@ export class EventSplitter {
 		return { bytes, ends };
 	}
 
-	/** What is left of an event that never ended. It is held no longer. */
-	takeRest(): Uint8Array {
-		const rest = concat(this.#held);
+	/** Returns and releases the bytes of the incomplete event. */
+	takeRemainder(): Uint8Array {
+		const remainder = concat(this.#held);
 		this.#held = [];
 		this.#heldBytes = 0;
-		return rest;
+		return remainder;
 	}
 
-	/** Of the line that ends at `end`. */
+	/** Whether the line that ends at `end` is blank. */
 	#isBlank(chunk: Uint8Array, start: number, end: number): boolean {
 		const length = this.#lineBytes + end - start;
 		return length === 0 || (length === 1 && (this.#lineBytes === 1 ? this.#lineFirst : chunk[start]) === CR);

@@ -37,7 +37,7 @@ export class PulledStream<Piece> extends ReadableStream<Piece> {
 	}
 
 	/** Locks any stream and returns its source. For a {@link PulledStream} that is the original source. */
-	static sourceOf<Taken>(stream: ReadableStream<Taken>): Source<Taken> {
+	static sourceOf<Item>(stream: ReadableStream<Item>): Source<Item> {
 		const reader = stream.getReader();
 		if (stream instanceof PulledStream) return stream.#source;
 		return {

@@ -1,7 +1,6 @@
 /**
- * Bytes to events and back. Parsing is `eventsource-parser`'s; what is ours is the pull-through: one event in, text
- * out, an end and a failure that the caller of this file decides about, and a cancel that reaches the source. Events
- * that somebody has read already go on with their bytes (`EventStream`), so that each is read once.
+ * Server-sent events: parsing, writing, and rewriting a stream event by event. `eventsource-parser` parses. An
+ * `EventStream` carries the parsed events with their bytes, so that each event is parsed once.
  */
 import { createParser } from "eventsource-parser";
 import { type AiError, toAiError } from "../core/errors.ts";
@@ -10,35 +9,34 @@ import { PulledStream, type Source } from "./pulled-stream.ts";
 export const SSE_CONTENT_TYPE = "text/event-stream";
 export const DONE = "data: [DONE]\n\n";
 
-/** How comments begin that are ours: `: ganglion backend=… attempts=…`. */
-const OWN_COMMENT = "ganglion ";
-export const ownComment = (text: string): string => `: ${OWN_COMMENT}${text}\n\n`;
+/** A comment of the gateway: `: ganglion backend=… attempts=…`. */
+export const gatewayComment = (text: string): string => `: ganglion ${text}\n\n`;
 
 /** One event with a JSON body. */
 export const frame = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 
-/** One named event with a JSON body, as OpenAI's Responses and Anthropic's Messages have them. */
+/** One named event with a JSON body. OpenAI's Responses and Anthropic's Messages use them. */
 export const namedFrame = (event: string, value: unknown): string =>
 	`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`;
 
-/** Whether the `data` of an event is the end of a stream. Some engines have white space around it. */
+/** Whether the `data` of an event marks the end of the stream. Some engines put white space around it. */
 export const isDone = (data: string): boolean => data.trim() === "[DONE]";
 
-/** One event as far as it is looked at, or a comment: an engine's keep-alive, or one of ours. */
+/** One event, or a comment: an engine's keep-alive, or one of the gateway's. */
 export type StreamEvent =
-	/** `value`: what `data` is as JSON, where somebody has parsed it. Whoever is given it changes nothing in it. */
+	/** `value`: `data` as parsed JSON, if a stage has parsed it. Read-only: stages share it. */
 	{ data: string; value?: unknown } | { comment: string };
 
 export const textOf = (event: StreamEvent): string =>
 	"comment" in event ? `: ${event.comment}\n\n` : `data: ${event.data}\n\n`;
 
-/** Some whole events of a stream, often one: their bytes, and what they say. Either may be empty. */
+/** Consecutive complete events of a stream, often one: their bytes, and the parsed events. Either may be empty. */
 export interface EventPiece {
 	readonly bytes: Uint8Array;
 	readonly events: readonly StreamEvent[];
 }
 
-/** An event stream that is bytes to whoever reads it, and events to whoever takes it over with `eventsOf`. */
+/** An event stream. Its readers get bytes; `eventsOf` gets the parsed events. */
 export class EventStream extends PulledStream<Uint8Array> {
 	readonly #pieces: Source<EventPiece>;
 
@@ -46,7 +44,7 @@ export class EventStream extends PulledStream<Uint8Array> {
 		super({
 			async pull() {
 				for (;;) {
-					// Asked for once: they may be made only now.
+					// Read once: the getter may encode the bytes on each access.
 					const bytes = (await pieces.pull())?.bytes;
 					if (bytes?.length !== 0) return bytes;
 				}
@@ -56,16 +54,16 @@ export class EventStream extends PulledStream<Uint8Array> {
 		this.#pieces = pieces;
 	}
 
-	/** Takes the stream over, of whatever kind it is: it is locked. */
+	/** Locks the stream and returns its events. Streams of other classes are parsed. */
 	static eventsOf(stream: ReadableStream<Uint8Array>): Source<EventPiece> {
 		const bytes = PulledStream.sourceOf(stream);
-		return stream instanceof EventStream ? stream.#pieces : parsed(bytes);
+		return stream instanceof EventStream ? stream.#pieces : parseEvents(bytes);
 	}
 }
 
 const NO_BYTES = new Uint8Array();
 
-function parsed(from: Source<Uint8Array>): Source<EventPiece> {
+function parseEvents(from: Source<Uint8Array>): Source<EventPiece> {
 	let events: StreamEvent[] = [];
 	let ended = false;
 	const decoder = new TextDecoder();
@@ -78,7 +76,7 @@ function parsed(from: Source<Uint8Array>): Source<EventPiece> {
 			if (ended) return undefined;
 			const bytes = await from.pull();
 			ended = bytes === undefined;
-			// A last event without its blank line still counts, as every client treats it.
+			// A last event without its blank line counts: all clients accept it.
 			parser.feed(ended ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
 			const piece = { bytes: bytes ?? NO_BYTES, events };
 			events = [];
@@ -90,24 +88,24 @@ function parsed(from: Source<Uint8Array>): Source<EventPiece> {
 
 interface EventStages {
 	/**
-	 * One event; the text to send for it, `""` for nothing. `value` is what `data` is as JSON, where somebody has parsed
-	 * it. A throw becomes `onError`.
+	 * Returns the text to send for one event, `""` for none. `value` is `data` as parsed JSON, if a stage has parsed it.
+	 * An exception is a failure of the stream: see `onError`.
 	 */
 	onData(data: string, value?: unknown): string;
-	/** The text to send for a comment. Without it comments stay. */
+	/** Returns the text to send for a comment. Absent: comments are unchanged. */
 	onComment?(comment: string): string;
-	/** The source ended by itself. */
+	/** The source ended without a failure. Returns the last text. */
 	onEnd?(): string;
-	/** The source failed, or a stage threw: text that was held back, to be sent before anything is said of the failure. */
+	/** The source failed, or a stage threw. Returns text that a stage held back; it precedes the text of `onError`. */
 	onFailure?(): string;
-	/** The source failed, or a stage threw: the last text to send. Without it the failure errors the stream. */
+	/** The source failed, or a stage threw. Returns the last text. Absent: the failure errors the stream. */
 	onError?(error: AiError): string;
 }
 
 /**
- * Rewrites an event stream event by event; comments stay. Cancelling the result cancels `source`; a failing stage does
- * too, with its `AiError` as the reason. What the events before a failure became is sent, however the network cut the
- * bytes. Takes over `source`.
+ * Rewrites an event stream event by event. Cancelling the result cancels `source`; a stage that throws cancels it, too,
+ * with its `AiError` as the reason. The output of all events before a failure is sent, wherever the chunks end. Takes
+ * over `source`.
  */
 export function mapEvents(
 	source: ReadableStream<Uint8Array>,
@@ -129,12 +127,12 @@ export function mapEvents(
 		out += stages.onFailure?.() ?? "";
 		over = stages.onError !== undefined;
 		if (stages.onError) out += stages.onError(toAiError(error));
-		// An error at once would take back what is sent here: it is for the next pull.
+		// Erroring the stream now would discard this text: the next pull rejects.
 		else if (out) failed = { error };
 		else throw error;
 		return send();
 	};
-	const hear = (piece: EventPiece | undefined): void => {
+	const rewrite = (piece: EventPiece | undefined): void => {
 		over = piece === undefined;
 		if (!piece) out += stages.onEnd?.() ?? "";
 		else
@@ -145,12 +143,12 @@ export function mapEvents(
 						: stages.onData(event.data, event.value);
 	};
 	/**
-	 * A pull that gives nothing to send must be followed by another, or the puller would wait for ever. A loop: pulls
-	 * that return one another are a chain, which is kept for as long as it is silent, and settled link by link.
+	 * Pulls until there is output; otherwise the reader would wait forever. A loop, because promises that resolve to one
+	 * another form a chain that is kept in memory and settled link by link.
 	 */
-	const waitOn = async (): Promise<Uint8Array | undefined> => {
+	const pullUntilOutput = async (): Promise<Uint8Array | undefined> => {
 		try {
-			while (!out && !over) hear(await from.pull());
+			while (!out && !over) rewrite(await from.pull());
 		} catch (error) {
 			return fail(error);
 		}
@@ -158,11 +156,11 @@ export function mapEvents(
 	};
 	const take = (piece: EventPiece | undefined): Uint8Array | undefined | Promise<Uint8Array | undefined> => {
 		try {
-			hear(piece);
+			rewrite(piece);
 		} catch (error) {
 			return fail(error);
 		}
-		return out || over ? send() : waitOn();
+		return out || over ? send() : pullUntilOutput();
 	};
 	return new PulledStream<Uint8Array>({
 		pull() {

@@ -1,4 +1,4 @@
-/** An upstream of the test's own: what it answers, what it was asked, and whether it was let go. */
+/** A fake upstream: it answers with a function of the test, and records the requests and whether they were aborted. */
 import type { Target, World } from "../../src/backends/backend.ts";
 import type { Call } from "../../src/backends/transport/upstream-failure.ts";
 import type { Model } from "../../src/models/model.ts";
@@ -33,31 +33,31 @@ export const MODEL: Model = {
 	tags: [],
 };
 
-export interface Asked {
+export interface SentRequest {
 	url: string;
 	headers: Headers;
 	init: RequestInit;
-	/** Of a JSON body. */
+	/** The JSON body. */
 	json: Record<string, unknown>;
-	/** Of a form. */
+	/** The form body. */
 	form: FormData;
 	signal: AbortSignal;
 }
 
-export type Responder = (asked: Asked) => Response | Promise<Response>;
+export type Responder = (requests: SentRequest) => Response | Promise<Response>;
 
-/** A world whose fetch is `respond`, with every request it saw and what it goes on with after one. */
+/** A world whose fetch is `respond`. Records all requests, and all work passed to `waitUntil`. */
 export function worldOf(respond: Responder): {
 	world: World;
-	asked: Asked[];
+	requests: SentRequest[];
 	background: Promise<unknown>[];
 } {
-	const asked: Asked[] = [];
+	const requests: SentRequest[] = [];
 	let ids = 0;
 	const fetch = async (url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
 		const { body, signal } = init;
 		if (!signal) throw new Error("a fetch without a signal cannot be stopped");
-		const request: Asked = {
+		const request: SentRequest = {
 			url: String(url),
 			headers: new Headers(init.headers),
 			init,
@@ -65,7 +65,7 @@ export function worldOf(respond: Responder): {
 			form: body instanceof FormData ? body : new FormData(),
 			signal,
 		};
-		asked.push(request);
+		requests.push(request);
 		return respond(request);
 	};
 	const background: Promise<unknown>[] = [];
@@ -75,14 +75,14 @@ export function worldOf(respond: Responder): {
 		uuid: () => `uuid-${++ids}`,
 		waitUntil: (promise) => void background.push(promise),
 	};
-	return { world, asked, background };
+	return { world, requests, background };
 }
 
 export interface TestCall extends Call {
-	asked: Asked[];
+	requests: SentRequest[];
 	background: Promise<unknown>[];
-	/** The caller leaves. */
-	leave(): void;
+	/** The caller disconnects. */
+	disconnect(): void;
 }
 
 export function callOf(
@@ -90,19 +90,19 @@ export function callOf(
 	{ target = {}, model = {} }: { target?: Partial<Target>; model?: Partial<Model> } = {},
 ): TestCall {
 	const caller = new AbortController();
-	const { world, asked, background } = worldOf(respond);
+	const { world, requests, background } = worldOf(respond);
 	return {
 		target: { ...TARGET, ...target },
 		world,
 		model: { ...MODEL, ...model },
 		signal: caller.signal,
-		asked,
+		requests,
 		background,
-		leave: () => caller.abort(),
+		disconnect: () => caller.abort(),
 	};
 }
 
-/** A fetch that never settles by itself, as the real one: it rejects when its signal fires. */
+/** A fetch without an answer. As the real one, it rejects when its signal aborts. */
 export const neverAnswers: Responder = ({ signal }) =>
 	new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("fetch was aborted"))));
 
@@ -124,7 +124,7 @@ export interface Tap {
 	cancelled: boolean;
 }
 
-/** A body that gives what it is told to, when it is told to. */
+/** A body that the test controls. */
 export function tap(): Tap {
 	let output: ReadableStreamDefaultController<Uint8Array> | undefined;
 	const result: Tap = {
@@ -144,7 +144,7 @@ export function tap(): Tap {
 	return result;
 }
 
-/** `bytes` in pieces that end at `cuts`. */
+/** `bytes` in pieces that end at the offsets `cuts`. */
 export function inPieces(bytes: Uint8Array, cuts: number[]): ReadableStream<Uint8Array> {
 	const places = [...new Set([0, ...cuts, bytes.length])]
 		.filter((cut) => cut <= bytes.length)
@@ -164,7 +164,7 @@ export interface Outcome {
 	error?: unknown;
 }
 
-/** Everything a stream gives, and how it ended. */
+/** The complete text of a stream, and the error that ended it, if any. */
 export async function drain(stream: ReadableStream<Uint8Array>): Promise<Outcome> {
 	const decoder = new TextDecoder();
 	let text = "";
@@ -176,7 +176,7 @@ export async function drain(stream: ReadableStream<Uint8Array>): Promise<Outcome
 	}
 }
 
-/** What `work` throws. */
+/** The error that `work` rejects with. */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
 	try {
 		await work;

@@ -35,7 +35,7 @@ async function streamed(frames: readonly string[], input: ChatInput = ASKED) {
 			const next = from.shift();
 			if (!next) return undefined;
 			const value = next.data === "[DONE]" ? undefined : JSON.parse(next.data);
-			if (value) progress.see({ choices: value.choices, usage: usageOf(value.usage) });
+			if (value) progress.addChunk({ choices: value.choices, usage: usageOf(value.usage) });
 			const event = value ? { data: next.data, value } : { data: next.data };
 			return { bytes: new TextEncoder().encode(next.text), events: [event] };
 		},

@@ -5,8 +5,8 @@ import { type EventFormat, EventSplitter } from "../../src/streams/event-splitte
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-/** The events that come out for the pieces that go in. */
-function split(pieces: Uint8Array[], format: EventFormat = "sse"): { events: string[]; rest: string } {
+/** The events that the splitter returns for the pieces. */
+function split(pieces: Uint8Array[], format: EventFormat = "sse"): { events: string[]; remainder: string } {
 	const splitter = new EventSplitter(format);
 	const events: string[] = [];
 	for (const piece of pieces) {
@@ -19,14 +19,14 @@ function split(pieces: Uint8Array[], format: EventFormat = "sse"): { events: str
 		expect(start).toBe(bytes.length);
 	}
 	const { heldBytes } = splitter;
-	const rest = decode(splitter.takeRest());
-	expect(heldBytes).toBe(encode(rest).length);
+	const remainder = decode(splitter.takeRemainder());
+	expect(heldBytes).toBe(encode(remainder).length);
 	expect(splitter.heldBytes).toBe(0);
-	expect(splitter.takeRest()).toHaveLength(0);
-	return { events, rest };
+	expect(splitter.takeRemainder()).toHaveLength(0);
+	return { events, remainder };
 }
 
-describe("events", () => {
+describe("EventSplitter", () => {
 	it.each([
 		["data: 1\n\ndata: 2\n\n", ["data: 1\n\n", "data: 2\n\n"], ""],
 		["data: 1\r\n\r\ndata: 2\r\n\r\n", ["data: 1\r\n\r\n", "data: 2\r\n\r\n"], ""],
@@ -38,23 +38,23 @@ describe("events", () => {
 		["\n\n", ["\n", "\n"], ""],
 		["\r\n\n", ["\r\n", "\n"], ""],
 		["", [], ""],
-	])("of %j", (text, events, rest) => {
-		expect(split([encode(text)])).toEqual({ events, rest });
+	])("splits %j", (text, events, remainder) => {
+		expect(split([encode(text)])).toEqual({ events, remainder });
 	});
 
-	it("are lines where the format says so", () => {
+	it("treats each line of NDJSON as an event", () => {
 		const pieces = ["{}\n", '{"a":', '1}\n\n{"b"', ":2}"].map(encode);
-		expect(split(pieces, "ndjson")).toEqual({ events: ["{}\n", '{"a":1}\n', "\n"], rest: '{"b":2}' });
+		expect(split(pieces, "ndjson")).toEqual({ events: ["{}\n", '{"a":1}\n', "\n"], remainder: '{"b":2}' });
 	});
 
-	it.each(["sse", "ndjson"] as const)("of %s are the same wherever the network cut them", (format) => {
+	it.each(["sse", "ndjson"] as const)("returns the same events of %s for all chunk boundaries", (format) => {
 		const line = fc.constantFrom("data: {}", "data: é€😀", ": x", "\r", "a\rb");
 		const text = fc
 			.array(fc.tuple(line, fc.constantFrom("\n", "\r\n", "\n\n", "\r\n\r\n")))
 			.map((lines) => lines.flat().join(""));
 		fc.assert(
-			fc.property(text, fc.array(fc.nat(300)), (whole, places) => {
-				const bytes = encode(whole);
+			fc.property(text, fc.array(fc.nat(300)), (text, places) => {
+				const bytes = encode(text);
 				const cuts = [0, ...places.filter((place) => place <= bytes.length), bytes.length].sort(
 					(a, b) => a - b,
 				);

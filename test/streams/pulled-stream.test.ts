@@ -5,7 +5,7 @@ import { PulledStream, type Source } from "../../src/streams/pulled-stream.ts";
 function source(pieces: readonly string[], end: "end" | Error = "end") {
 	const calls: string[] = [];
 	let at = 0;
-	const made: Source<string> = {
+	const pulled: Source<string> = {
 		async pull() {
 			calls.push("pull");
 			const piece = pieces[at++];
@@ -16,7 +16,7 @@ function source(pieces: readonly string[], end: "end" | Error = "end") {
 			calls.push(`cancel ${reason}`);
 		},
 	};
-	return { made, calls };
+	return { pulled, calls };
 }
 
 async function drain<Piece>({ pull }: Source<Piece>): Promise<Piece[]> {
@@ -27,8 +27,8 @@ async function drain<Piece>({ pull }: Source<Piece>): Promise<Piece[]> {
 
 describe("PulledStream", () => {
 	it("pulls only what is read", async () => {
-		const { made, calls } = source(["a", "b"]);
-		const reader = new PulledStream(made).getReader();
+		const { pulled, calls } = source(["a", "b"]);
+		const reader = new PulledStream(pulled).getReader();
 		expect(calls).toEqual([]);
 		expect(await reader.read()).toEqual({ done: false, value: "a" });
 		expect(calls).toEqual(["pull"]);
@@ -36,19 +36,19 @@ describe("PulledStream", () => {
 		expect(calls).toEqual(["pull", "cancel enough"]);
 	});
 
-	it("ends and errors as its source does", async () => {
+	it("ends with its source, and errors with it", async () => {
 		const pieces: string[] = [];
-		for await (const piece of new PulledStream(source(["a", "b"]).made)) pieces.push(piece);
+		for await (const piece of new PulledStream(source(["a", "b"]).pulled)) pieces.push(piece);
 		expect(pieces).toEqual(["a", "b"]);
-		const reader = new PulledStream(source(["a"], new Error("cut")).made).getReader();
+		const reader = new PulledStream(source(["a"], new Error("cut")).pulled).getReader();
 		expect((await reader.read()).value).toBe("a");
 		await expect(reader.read()).rejects.toThrow("cut");
 	});
 
 	it("returns its original source, and stays locked for other readers", () => {
-		const { made } = source(["a"]);
-		const stream = new PulledStream(made);
-		expect(PulledStream.sourceOf(stream)).toBe(made);
+		const { pulled } = source(["a"]);
+		const stream = new PulledStream(pulled);
+		expect(PulledStream.sourceOf(stream)).toBe(pulled);
 		expect(stream.locked).toBe(true);
 		expect(() => PulledStream.sourceOf(stream)).toThrow(TypeError);
 	});
@@ -73,7 +73,7 @@ describe("PulledStream.sourceOf for other streams", () => {
 		expect(reason).toBe("enough");
 	});
 
-	it("errors as it does", async () => {
+	it("errors if the stream errors", async () => {
 		const stream = new ReadableStream({
 			pull(controller) {
 				controller.error(new Error("cut"));

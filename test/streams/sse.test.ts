@@ -6,10 +6,10 @@ import {
 	type EventPiece,
 	EventStream,
 	frame,
+	gatewayComment,
 	isDone,
 	mapEvents,
 	namedFrame,
-	ownComment,
 } from "../../src/streams/sse.ts";
 import { turnsUntil } from "../turns.ts";
 
@@ -32,14 +32,14 @@ function split(text: string, cuts: number[]): ReadableStream<Uint8Array> {
 
 const text = (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
 
-/** What a stream gave before it failed, and how it failed. */
+/** The text of a stream before its failure, and the failure. */
 async function readToFailure(stream: ReadableStream<Uint8Array>): Promise<{ text: string; error: unknown }> {
 	const decoder = new TextDecoder();
-	let given = "";
+	let text = "";
 	try {
-		for await (const chunk of stream) given += decoder.decode(chunk, { stream: true });
+		for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
 	} catch (error) {
-		return { text: given, error };
+		return { text, error };
 	}
 	throw new Error("the stream did not fail");
 }
@@ -63,7 +63,7 @@ describe("mapEvents", () => {
 		expect(await text(mapEvents(split("data: 1\n\ndata: 2", []), { onData: (data) => data }))).toBe("12");
 	});
 
-	it("hands an event on before the next one exists", async () => {
+	it("sends an event before the next one exists", async () => {
 		let push: (chunk: Uint8Array) => void = () => {};
 		const source = new ReadableStream<Uint8Array>({
 			start(controller) {
@@ -76,8 +76,8 @@ describe("mapEvents", () => {
 		await reader.cancel();
 	});
 
-	it("keeps comments in their place, ours and an engine's", async () => {
-		const source = `: waiting\n\ndata: 1\n\n${ownComment("backend=b attempts=2")}data: 2\n\n`;
+	it("keeps the comments of the gateway and of engines in their place", async () => {
+		const source = `: waiting\n\ndata: 1\n\n${gatewayComment("backend=b attempts=2")}data: 2\n\n`;
 		expect(await text(mapEvents(split(source, []), { onData: (data) => data }))).toBe(
 			": waiting\n\n1: ganglion backend=b attempts=2\n\n2",
 		);
@@ -124,7 +124,7 @@ describe("mapEvents", () => {
 		);
 	});
 
-	it("sends what came before a failing event and then errors, when nobody said what a failure looks like", async () => {
+	it("sends what came before a failing event and then errors, without `onError`", async () => {
 		const onData = (data: string) => {
 			if (data === "3") throw new AiError("executionFailed");
 			return data;
@@ -166,14 +166,14 @@ describe("mapEvents", () => {
 		expect(await text(mapEvents(source(), { ...stages, onError }))).toBe("1!3007");
 	});
 
-	it("errors when nobody said what a failure looks like", async () => {
+	it("errors without `onError`", async () => {
 		const failing = new ReadableStream<Uint8Array>({
 			pull: (controller) => controller.error(new AiError("timeout")),
 		});
 		await expect(text(mapEvents(failing, { onData: (data) => data }))).rejects.toMatchObject({ code: 3007 });
 	});
 
-	it("lets a cancel reach the source", async () => {
+	it("cancels the source when it is cancelled", async () => {
 		let cancelled: unknown;
 		const source = new ReadableStream<Uint8Array>({
 			pull: (controller) => controller.enqueue(encoder.encode("data: 1\n\n")),
@@ -188,61 +188,61 @@ describe("mapEvents", () => {
 	});
 });
 
-describe("a stream of events that were read already", () => {
-	/** `asked` tells what was done with it. */
+describe("EventStream", () => {
+	/** `calls` records the calls of the source. */
 	function made(pieces: readonly EventPiece[]) {
-		const asked: string[] = [];
+		const calls: string[] = [];
 		let at = 0;
 		const stream = new EventStream({
 			async pull() {
-				asked.push("pull");
+				calls.push("pull");
 				return pieces[at++];
 			},
 			async cancel(reason) {
-				asked.push(`cancel ${reason}`);
+				calls.push(`cancel ${reason}`);
 			},
 		});
-		return { stream, asked };
+		return { stream, calls };
 	}
 	const piece = (bytes: string, ...events: EventPiece["events"]): EventPiece => ({
 		bytes: encoder.encode(bytes),
 		events,
 	});
 
-	it("is its bytes to whoever reads it", async () => {
-		const { stream, asked } = made([piece("data: 1\n\n", { data: "1" }), piece(""), piece(": wait\n\n")]);
-		expect(asked).toEqual([]);
+	it("yields its bytes to a reader", async () => {
+		const { stream, calls } = made([piece("data: 1\n\n", { data: "1" }), piece(""), piece(": wait\n\n")]);
+		expect(calls).toEqual([]);
 		expect(await text(stream)).toBe("data: 1\n\n: wait\n\n");
 	});
 
-	it("is not read again by whoever rewrites it", async () => {
+	it("is not parsed again by mapEvents", async () => {
 		const value = { a: 1 };
 		const { stream } = made([
 			piece("not looked at", { data: "1", value }),
 			piece(": an engine's own\n\n"),
 			piece("", { comment: "ganglion backend=b attempts=2" }, { data: "2" }),
 		]);
-		const seen: unknown[] = [];
-		const onData = (data: string, given: unknown) => {
-			seen.push(given);
+		const values: unknown[] = [];
+		const onData = (data: string, value: unknown) => {
+			values.push(value);
 			return `<${data}>`;
 		};
 		expect(await text(mapEvents(stream, { onData, onEnd: () => "|" }))).toBe(
 			"<1>: ganglion backend=b attempts=2\n\n<2>|",
 		);
-		expect(seen[0]).toBe(value);
-		expect(seen[1]).toBeUndefined();
+		expect(values[0]).toBe(value);
+		expect(values[1]).toBeUndefined();
 	});
 
-	it("may be silent for long: what follows comes at once, and nothing is kept of the silence", async () => {
+	it("may have any number of events without output, without a promise chain that grows with them", async () => {
 		const turnsAfter = async (silent: number): Promise<number> => {
 			const last = Promise.withResolvers<EventPiece>();
-			const asked = Promise.withResolvers<void>();
+			const pulled = Promise.withResolvers<void>();
 			let pulls = 0;
 			const stream = new EventStream({
 				async pull() {
 					if (pulls++ < silent) return piece("", { data: "" });
-					asked.resolve();
+					pulled.resolve();
 					return last.promise;
 				},
 				async cancel() {},
@@ -250,16 +250,16 @@ describe("a stream of events that were read already", () => {
 			const read = mapEvents(stream, { onData: (data) => data })
 				.getReader()
 				.read();
-			await asked.promise;
-			last.resolve(piece("", { data: "said" }));
+			await pulled.promise;
+			last.resolve(piece("", { data: "last" }));
 			const turns = await turnsUntil(read);
-			expect(new TextDecoder().decode((await read).value)).toBe("said");
+			expect(new TextDecoder().decode((await read).value)).toBe("last");
 			return turns;
 		};
 		expect(await turnsAfter(100_000)).toBe(await turnsAfter(10));
 	});
 
-	it.each([0, 10])("may fail after %s events of silence", async (silent) => {
+	it.each([0, 10])("may fail after %s events without output", async (silent) => {
 		let pulls = 0;
 		const failing = () =>
 			new EventStream({
@@ -275,23 +275,23 @@ describe("a stream of events that were read already", () => {
 		await expect(text(mapEvents(failing(), { onData }))).rejects.toThrow("cut");
 	});
 
-	it("is pulled as it is asked for, hears of a cancel, and is nobody else's once it is taken over", async () => {
-		const { stream, asked } = made([piece("", { data: "1" }), piece("", { data: "2" })]);
+	it("is pulled on demand, is cancelled with its reader, and is locked by eventsOf", async () => {
+		const { stream, calls } = made([piece("", { data: "1" }), piece("", { data: "2" })]);
 		const reader = mapEvents(stream, { onData: (data) => data }).getReader();
 		expect(stream.locked).toBe(true);
 		expect(() => EventStream.eventsOf(stream)).toThrow(TypeError);
 		expect(new TextDecoder().decode((await reader.read()).value)).toBe("1");
 		await reader.cancel("left");
-		expect(asked).toEqual(["pull", "cancel left"]);
+		expect(calls).toEqual(["pull", "cancel left"]);
 	});
 });
 
 describe("isDone", () => {
-	it.each(["[DONE]", "[DONE] ", " [DONE]", "[DONE]\n"])("knows the end: %j", (data) => {
+	it.each(["[DONE]", "[DONE] ", " [DONE]", "[DONE]\n"])("accepts %j", (data) => {
 		expect(isDone(data)).toBe(true);
 	});
 
-	it.each(["", "[DONE", '"[DONE]"', "[DONE] {}"])("takes nothing else for it: %j", (data) => {
+	it.each(["", "[DONE", '"[DONE]"', "[DONE] {}"])("rejects %j", (data) => {
 		expect(isDone(data)).toBe(false);
 	});
 });

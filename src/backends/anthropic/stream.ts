@@ -72,7 +72,7 @@ export class MessageTranslator implements Translator {
 		this.#model = call.target.model;
 	}
 
-	take({ event: name, data }: UpstreamEvent): ChatChunk[] {
+	translate({ event: name, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		const event = Event.parse(sent);
 		if (event.type.startsWith("content_block_")) this.#events?.push(event);

@@ -4,10 +4,10 @@ import { AiError } from "../../core/errors.ts";
 import { postJson } from "../transport/http.ts";
 import {
 	type Call,
+	callerMessage,
 	failureOfContent,
 	failureOfShape,
 	type Refusal,
-	sentenceFor,
 } from "../transport/upstream-failure.ts";
 
 const PATH = "/predictions";
@@ -33,7 +33,7 @@ export function succeeded(prediction: Prediction, call: Call): Prediction {
 	if (status === "succeeded") return prediction;
 	if (status !== "failed" && status !== "canceled") throw failureOfShape(call, "a finished prediction");
 	if (error && REFUSED.test(error))
-		throw new AiError("refusedByModel", sentenceFor(call.target, error), {
+		throw new AiError("refusedByModel", callerMessage(call.target, error), {
 			upstream: { backend: call.target.backend },
 		});
 	// The model raised an exception, which most often is about its input.

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
-import { type Call, failureOfCut, failureOfShape } from "../transport/upstream-failure.ts";
+import { type Call, failureOfInterruption, failureOfShape } from "../transport/upstream-failure.ts";
 import { usageOf } from "./outputs.ts";
 import { Prediction, succeeded } from "./predictions.ts";
 
@@ -27,7 +27,7 @@ export class PredictionTranslator implements Translator {
 		this.#heading = heading(call);
 	}
 
-	take({ event, data }: UpstreamEvent): ChatChunk[] {
+	translate({ event, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		switch (event) {
 			case "output": {
@@ -40,7 +40,7 @@ export class PredictionTranslator implements Translator {
 				this.done = true;
 				return [];
 			case "error":
-				throw failureOfCut(this.#call);
+				throw failureOfInterruption(this.#call);
 			default:
 				return [];
 		}

@@ -40,7 +40,7 @@ export class GeminiTranslator implements Translator {
 		this.#wanted = choices;
 	}
 
-	take({ data }: UpstreamEvent): ChatChunk[] {
+	translate({ data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		if (typeof sent === "object" && sent !== null && "error" in sent) throw failureOfBody(this.#call, sent);
 		const event = GenerateEvent.parse(sent);

@@ -74,7 +74,7 @@ export class LineTranslator implements Translator {
 		this.#call = call;
 	}
 
-	take({ data }: UpstreamEvent): ChatChunk[] {
+	translate({ data }: UpstreamEvent): ChatChunk[] {
 		const value: unknown = JSON.parse(data);
 		if (typeof value === "object" && value !== null && "error" in value)
 			throw failureOfBody(this.#call, value);

@@ -66,7 +66,7 @@ export function eventStream(
 				if (done) return controller.close();
 				const next = chunks.next();
 				done = next.done === true;
-				if (!next.done) progress.see(next.value);
+				if (!next.done) progress.addChunk(next.value);
 				controller.enqueue(encoder.encode(next.done ? DONE : frame(next.value)));
 			},
 			cancel() {

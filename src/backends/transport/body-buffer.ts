@@ -1,18 +1,19 @@
 /**
- * A body as it comes, held once where its length was told and it keeps to it. What is told is a hint: a body that was
- * compressed is longer, and a server may be wrong.
+ * Collects a response body. If `content-length` is correct, the body is held once, in one buffer of that length. The
+ * header is only a hint: a compressed body is longer, and a server may be wrong.
  */
-export class Gathered {
-	/** As long as was told; its first `#filled` bytes are the body's. */
-	#told: Uint8Array<ArrayBuffer>;
+export class BodyBuffer {
+	/** Of the announced length; its first `#filled` bytes are the body's. */
+	#buffer: Uint8Array<ArrayBuffer>;
 	#filled = 0;
-	/** What came after them. */
-	#rest: Uint8Array[] = [];
+	/** Pieces that did not fit into the buffer. */
+	#overflow: Uint8Array[] = [];
 	#length = 0;
 
 	constructor(maxBytes: number, { headers }: Pick<Response, "headers">) {
-		const told = Number(headers.get("content-length"));
-		this.#told = new Uint8Array(Number.isSafeInteger(told) && told > 0 && told <= maxBytes ? told : 0);
+		const announced = Number(headers.get("content-length"));
+		const isUsable = Number.isSafeInteger(announced) && announced > 0 && announced <= maxBytes;
+		this.#buffer = new Uint8Array(isUsable ? announced : 0);
 	}
 
 	get length(): number {
@@ -20,27 +21,27 @@ export class Gathered {
 	}
 
 	add(piece: Uint8Array): void {
-		if (this.#rest.length === 0 && this.#filled + piece.length <= this.#told.length) {
-			this.#told.set(piece, this.#filled);
+		if (this.#overflow.length === 0 && this.#filled + piece.length <= this.#buffer.length) {
+			this.#buffer.set(piece, this.#filled);
 			this.#filled += piece.length;
-		} else this.#rest.push(piece);
+		} else this.#overflow.push(piece);
 		this.#length += piece.length;
 	}
 
-	/** All of it, in a buffer of its own length. Once: nothing is kept. */
+	/** The body, in a buffer of exactly its length. Call it once: it releases everything. */
 	take(): Uint8Array<ArrayBuffer> {
-		const told = this.#told;
-		this.#told = new Uint8Array();
-		if (this.#length === told.length && this.#rest.length === 0) return told;
-		const whole = new Uint8Array(this.#length);
-		whole.set(told.subarray(0, this.#filled));
+		const buffer = this.#buffer;
+		this.#buffer = new Uint8Array();
+		if (this.#length === buffer.length && this.#overflow.length === 0) return buffer;
+		const body = new Uint8Array(this.#length);
+		body.set(buffer.subarray(0, this.#filled));
 		let at = this.#filled;
-		// Each piece is let go as soon as it is copied.
-		this.#rest.reverse();
-		for (let piece = this.#rest.pop(); piece; piece = this.#rest.pop()) {
-			whole.set(piece, at);
+		// Each piece is released as soon as it is copied.
+		this.#overflow.reverse();
+		for (let piece = this.#overflow.pop(); piece; piece = this.#overflow.pop()) {
+			body.set(piece, at);
 			at += piece.length;
 		}
-		return whole;
+		return body;
 	}
 }

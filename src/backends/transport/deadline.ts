@@ -1,107 +1,113 @@
 /**
- * The clock over one upstream call, and the wire from the caller's leaving to the upstream's fetch.
+ * The time limits of one upstream call. Also aborts the upstream's fetch when the caller disconnects.
  *
- * Time is counted against the upstream only while it is its turn (`expect` to `rest`): a slow reader is not a silent
- * upstream. There is one timer, for whichever ends first, the turn or the whole call. It is not cleared with the turn
- * but, when it rings, set again for what is left: a stream has a turn for each chunk, and needs a timer each `idleMs`.
+ * Silence is limited only while a read of the upstream is pending (`expect` to `pause`): a slow reader is not a silent
+ * upstream. One timer serves both limits and is set for the earlier one. `pause` does not clear it; when it fires early,
+ * it is set again for the remaining time. So a stream needs one timer each `idleMs`, not one for each chunk.
  */
 import { AiError } from "../../core/errors.ts";
-import type { Target, World } from "../backend.ts";
-import { failureOfTarget } from "./upstream-failure.ts";
+import { type Call, failureOfTarget } from "./upstream-failure.ts";
 
-/** What `setTimeout` can count to; beyond it, it rings at once. */
+/** The longest delay of `setTimeout`; a longer one fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Deadline {
 	/** For `fetch`. Its reason is the `AiError` that ended the call. */
 	readonly signal: AbortSignal;
-	/** It is the upstream's turn: it has `limitMs` from now. */
+	/** Milliseconds since the start of the call. Never decreases, also if the clock is set back. */
+	elapsedMs(): number;
+	/** A read of the upstream is pending. It may take `limitMs` from now. */
 	expect(limitMs: number): void;
-	/** It is not: only the time of the whole call runs. */
-	rest(): void;
-	/** `work`, or the failure that ends the call before it. A few times a call. */
+	/** No read is pending: only the limit of the complete call applies. */
+	pause(): void;
+	/** Settles as `work`, or rejects with the failure that ends the call earlier. Called a few times per call. */
 	race<T>(work: Promise<T>): Promise<T>;
-	/** Ends the upstream's fetch. */
+	/** Aborts the upstream's fetch. */
 	abort(reason: AiError): void;
-	/** Stops the clock and lets go of the caller's signal. Whoever holds the deadline calls it once the call is over. */
+	/** Clears the timer and removes the listener on the caller's signal. The holder calls it when the call is over. */
 	close(): void;
 }
 
 /**
- * Starts with the upstream's turn, for its header. A whole answer has its header when it is made: then only the time of
- * the whole call ends the wait.
+ * Starts with the wait for the header. A complete answer has its header only when it has been generated: there the limit
+ * of the complete call alone applies.
  */
-export function startDeadline(
-	target: Target,
-	now: World["now"],
-	caller: AbortSignal,
-	answers: "whole" | "stream" = "stream",
-): Deadline {
+export function startDeadline(call: Call, answers: "complete" | "stream" = "stream"): Deadline {
+	const { target, signal: caller } = call;
+	const { now } = call.world;
 	const { totalMs } = target.timeouts;
-	const headerMs = answers === "stream" ? target.timeouts.headerMs : totalMs;
 	const controller = new AbortController();
 	const { signal } = controller;
-	const callEndsAt = now() + totalMs;
-	/** The upstream's turn. */
-	let expected: { limitMs: number; endsAt: number } | undefined;
-	let timer: { handle: ReturnType<typeof setTimeout>; ringsAt: number } | undefined;
-	/** Rejects when the call is ended; made when somebody waits for it. Without a listener, which costs more. */
-	let ended: Promise<never> | undefined;
-	let end: (reason: AiError) => void = () => {};
+	let lastNow = now();
+	let elapsed = 0;
+	/** The pending read. */
+	let expected: { limitMs: number; dueAt: number } | undefined;
+	let timer: { handle: ReturnType<typeof setTimeout>; dueAt: number } | undefined;
+	/** Rejects when the call is aborted. Created by the first `race`. Listening to the signal costs more. */
+	let aborted: Promise<never> | undefined;
+	let rejectAborted: (reason: AiError) => void = () => {};
 
-	const stopTimer = () => {
+	const elapsedMs = (): number => {
+		const time = now();
+		elapsed += Math.max(0, time - lastNow);
+		lastNow = time;
+		return elapsed;
+	};
+	const clearTimer = () => {
 		clearTimeout(timer?.handle);
 		timer = undefined;
 	};
 	const close = () => {
-		stopTimer();
-		caller.removeEventListener("abort", leave);
+		clearTimer();
+		caller.removeEventListener("abort", onCallerAbort);
 	};
 	const abort = (reason: AiError) => {
 		close();
 		controller.abort(reason);
-		end(reason);
+		rejectAborted(reason);
 	};
-	const leave = () => abort(new AiError("aborted"));
-	const arm = () => {
-		const armedFor = expected && expected.endsAt < callEndsAt ? expected : "call";
-		const ringsAt = armedFor === "call" ? callEndsAt : armedFor.endsAt;
-		const ms = ringsAt - now();
-		const ring = () => {
+	const onCallerAbort = () => abort(new AiError("aborted"));
+	const setTimer = () => {
+		const dueAt = Math.min(expected?.dueAt ?? totalMs, totalMs);
+		const from = elapsedMs();
+		const delayMs = Math.min(dueAt - from, MAX_TIMER_MS);
+		const onTimer = () => {
 			timer = undefined;
-			if (ms > MAX_TIMER_MS) return arm();
-			if (armedFor === "call")
-				return abort(failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`));
-			if (expected && (expected === armedFor || now() >= expected.endsAt))
+			// The timer proves that this time has passed, whatever the clock shows.
+			elapsed = Math.max(elapsedMs(), from + delayMs);
+			if (expected && expected.dueAt < totalMs && elapsed >= expected.dueAt)
 				return abort(failureOfTarget(target, "timeout", `was silent for ${expected.limitMs} ms`));
-			arm();
+			if (elapsed >= totalMs)
+				return abort(failureOfTarget(target, "modelTimeout", `took longer than ${totalMs} ms`));
+			setTimer();
 		};
-		timer = { handle: setTimeout(ring, Math.min(ms, MAX_TIMER_MS)), ringsAt };
+		timer = { handle: setTimeout(onTimer, delayMs), dueAt };
 	};
 	const expect = (limitMs: number) => {
-		const endsAt = now() + limitMs;
-		expected = { limitMs, endsAt };
-		if (signal.aborted || (timer && timer.ringsAt <= endsAt)) return;
-		stopTimer();
-		arm();
+		const dueAt = elapsedMs() + limitMs;
+		expected = { limitMs, dueAt };
+		if (signal.aborted || (timer && timer.dueAt <= dueAt)) return;
+		clearTimer();
+		setTimer();
 	};
 
-	if (caller.aborted) leave();
-	else caller.addEventListener("abort", leave);
-	expect(headerMs);
+	if (caller.aborted) onCallerAbort();
+	else caller.addEventListener("abort", onCallerAbort);
+	expect(answers === "stream" ? target.timeouts.headerMs : totalMs);
 
 	return {
 		signal,
+		elapsedMs,
 		expect,
-		rest() {
+		pause() {
 			expected = undefined;
 		},
 		race(work) {
-			ended ??= new Promise((_, reject) => {
+			aborted ??= new Promise((_, reject) => {
 				if (signal.aborted) reject(signal.reason);
-				else end = reject;
+				else rejectAborted = reject;
 			});
-			return Promise.race([work, ended]);
+			return Promise.race([work, aborted]);
 		},
 		abort,
 		close,

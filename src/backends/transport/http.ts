@@ -1,15 +1,14 @@
 /**
- * The only fetch of the gateway: one request to one target, its reply read with a bound on time and on bytes, and
- * whatever goes wrong as an `AiError` (`upstream-failure.ts` has the table). Redirects are refused: the credentials
- * and the prompt are meant for the configured host.
+ * The gateway's only fetch: sends one request to one target and reads the reply, with limits on time and size. Every
+ * failure is an `AiError` (`upstream-failure.ts` has the table). Redirects are refused: the credentials and the prompt
+ * are only for the configured host.
  */
 import type { z } from "zod";
 import type { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
-import type { StreamErrorFormatter } from "../../tasks/task.ts";
+import { type ChunkOptions, relayChunks } from "./chunk-stream.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
-import { watchEvents } from "./event-stream.ts";
-import type { Relayed } from "./relay.ts";
+import type { RelayedStream, UpstreamStream } from "./relay.ts";
 import { isShort, readShort, readUpTo } from "./reply-body.ts";
 import {
 	type Call,
@@ -21,22 +20,22 @@ import {
 	failureOfStatus,
 } from "./upstream-failure.ts";
 
-/** Largest reply that is held in memory, beside what becomes of it: a file, or some thousand embeddings. */
+/** Largest reply that is held in memory: a file, or some thousand embeddings. What it is converted to needs memory, too. */
 const MAX_VALUE_BYTES = 24 * 1024 * 1024;
-/** As much of an error as is read. */
+/** Largest part of an error reply that is read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** What is sent: a value as JSON, a form, or a file of a type of its own. */
+/** A value that is sent as JSON, a form, or a file with its media type. */
 export type RequestBody = FormData | Blob | Record<string, unknown>;
 
 export interface RequestOptions {
-	/** Of this request alone, over the target's. Their values are no secrets: those are the target's. */
+	/** Headers of this request. They override the target's. Not for secrets: those belong to the target. */
 	headers?: Record<string, string>;
-	/** Instead of `JSON.parse`. What it throws is text that is no JSON. */
+	/** Replaces `JSON.parse`. An exception means that the text is not JSON. */
 	parse?: (text: string) => unknown;
 }
 
-/** Asks for JSON. `schema` names the fields that the caller reads. */
+/** Requests JSON. `schema` has the fields that the caller reads. */
 export async function postJson<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
@@ -47,7 +46,7 @@ export async function postJson<Schema extends z.ZodType>(
 	return readValue(await open(call, { path, body, accept: "application/json", headers }), schema, parse);
 }
 
-/** Asks for JSON by a GET: what an upstream says of itself. */
+/** Requests JSON with GET, such as an upstream's metadata. */
 export async function getJson<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
@@ -57,7 +56,7 @@ export async function getJson<Schema extends z.ZodType>(
 	return readValue(await open(call, { path, accept: "application/json", headers }), schema);
 }
 
-/** Asks for a file. */
+/** Requests a file. */
 export async function postBytes(
 	call: Call,
 	path: string,
@@ -67,39 +66,39 @@ export async function postBytes(
 	return readFile(await open(call, { path, body, accept: "*/*", headers }));
 }
 
-/** Asks for a file by a GET: one that an upstream has told the place of. */
+/** Requests a file with GET, from an address in an upstream's reply. */
 export async function getBytes(call: Call, path: string): Promise<Media> {
 	return readFile(await open(call, { path, accept: "*/*" }));
 }
 
-async function readFile(exchange: Exchange): Promise<Media> {
-	const { call, response } = exchange;
-	const bytes = await readWhole(exchange);
+async function readFile(reply: OpenReply): Promise<Media> {
+	const { call, response } = reply;
+	const bytes = await readBytes(reply);
 	if (mediaType(response) === "application/json") {
 		const value = parseJson(UTF8.decode(bytes));
 		throw isError(value) ? failureOfBody(call, value) : failureOfShape(call, "a file");
 	}
-	// Speech of a text without words.
+	// An engine answers so to a text without words.
 	if (bytes.length === 0) throw failureOfContent(call, "answered with an empty file");
 	const contentType = response.headers.get("content-type") ?? undefined;
 	return contentType === undefined ? { bytes } : { bytes, contentType };
 }
 
 export type StreamReply<Value> =
-	/** Ends after `data: [DONE]`, or errors with an `AiError`. With `ended`: as `Answer` has it. */
-	| ({ kind: "stream" } & Relayed)
-	/** The upstream answered at once, although a stream was asked for. */
+	/** Ends after `data: [DONE]`, or errors with an `AiError`. For `ended`, see `Answer`. */
+	| ({ kind: "stream" } & RelayedStream)
+	/** The upstream sent a complete answer, although a stream was requested. */
 	| { kind: "value"; value: Value };
 
 /**
- * Asks for an event stream of `choices` answers, and waits until it has begun. The stream belongs to whoever reads it;
- * cancelling it, and the caller's leaving, end the upstream's fetch.
+ * Requests an event stream of `choices` answers, and waits for its first event. The reader owns the stream. Cancelling it
+ * aborts the upstream's fetch, and so does the caller's signal.
  */
 export async function postStream<Schema extends z.ZodType>(
 	call: Call,
 	path: string,
 	body: RequestBody,
-	{ schema, choices, headers, formatStreamError }: RequestOptions & StreamOptions<Schema>,
+	{ schema, headers, ...options }: RequestOptions & ChunkOptions & { schema: Schema },
 ): Promise<StreamReply<z.output<Schema>>> {
 	return postForStream(call, {
 		path,
@@ -108,60 +107,53 @@ export async function postStream<Schema extends z.ZodType>(
 		headers,
 		types: ["text/event-stream"],
 		schema,
-		take: (source, deadline) => watchEvents(call, source, deadline, choices, formatStreamError),
+		relay: (stream) => relayChunks(stream, options),
 	});
 }
 
-interface StreamOptions<Schema> {
-	schema: Schema;
-	choices: number;
-	/** The stream is to be passed on as it is. */
-	formatStreamError?: StreamErrorFormatter | undefined;
-}
-
-interface StreamRequest<Schema> extends Request {
-	/** Media types of a stream; anything else is a value. */
+interface StreamRequest<Schema> extends UpstreamRequest {
+	/** Media types of a stream. A reply of another type is a value. */
 	types: readonly string[];
 	schema: Schema;
-	/** Takes over the source and the deadline. */
-	take(source: ReadableStream<Uint8Array>, deadline: Deadline): Promise<Relayed>;
+	/** Takes over the stream. */
+	relay(stream: UpstreamStream): Promise<RelayedStream>;
 }
 
-/** Asks for a stream of whatever events. */
+/** Requests a stream of any format. */
 export async function postForStream<Schema extends z.ZodType>(
 	call: Call,
-	{ types, schema, take, ...request }: StreamRequest<Schema>,
+	{ types, schema, relay, ...request }: StreamRequest<Schema>,
 ): Promise<StreamReply<z.output<Schema>>> {
-	const exchange = await open(call, { ...request, streams: true });
-	const { response, deadline } = exchange;
+	const reply = await open(call, { ...request, streams: true });
+	const { response, deadline } = reply;
 	if (types.includes(mediaType(response) ?? "") && response.body)
-		return { kind: "stream", ...(await take(response.body, deadline)) };
-	return { kind: "value", value: await readValue(exchange, schema) };
+		return { kind: "stream", ...(await relay({ call, source: response.body, deadline })) };
+	return { kind: "value", value: await readValue(reply, schema) };
 }
 
-interface Request extends RequestOptions {
+interface UpstreamRequest extends RequestOptions {
 	path: string;
 	/** Absent: a GET. */
 	body?: RequestBody;
 	accept: string;
-	/** The header comes before the answer is made. */
+	/** The upstream sends the header before it generates the answer. */
 	streams?: true;
 }
 
-/** An answer whose body has not been read. Reading it closes the deadline. */
-interface Exchange {
+/** A reply whose body has not been read. Reading it closes the deadline. */
+interface OpenReply {
 	call: Call;
 	path: string;
 	response: Response;
 	deadline: Deadline;
 }
 
-async function open(call: Call, request: Request): Promise<Exchange> {
+async function open(call: Call, request: UpstreamRequest): Promise<OpenReply> {
 	const { target, world } = call;
 	const { path, body } = request;
-	// Of a form and of a file, the runtime knows the type.
+	// The runtime sets the content type of a form and of a file.
 	const isRaw = body instanceof FormData || body instanceof Blob;
-	// All names are in small letters, so that none is said twice.
+	// All names are in lower case, so that no header is sent twice.
 	const headers = {
 		...target.headers,
 		...request.headers,
@@ -170,11 +162,11 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 		...(body && !isRaw && { "content-type": "application/json" }),
 	};
 
-	const answers = request.streams ? "stream" : "whole";
-	const deadline = startDeadline(target, world.now, call.signal, answers);
+	const answers = request.streams ? "stream" : "complete";
+	const deadline = startDeadline(call, answers);
 	try {
 		deadline.signal.throwIfAborted();
-		// Called without its object: the runtime's own fetch refuses another `this`.
+		// The runtime's fetch refuses another `this`.
 		const { fetch } = world;
 		const response = await deadline.race(
 			fetch(target.url + path, {
@@ -187,7 +179,7 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 				throw failureOfFetch(call, error);
 			}),
 		);
-		deadline.rest();
+		deadline.pause();
 		if (!response.ok) throw await failureOfResponse({ call, path, response, deadline }, answers === "stream");
 		return { call, path, response, deadline };
 	} catch (error) {
@@ -196,9 +188,12 @@ async function open(call: Call, request: Request): Promise<Exchange> {
 	}
 }
 
-async function failureOfResponse({ call, response, deadline }: Exchange, streams: boolean): Promise<AiError> {
-	// What went wrong while reading about the failure is not the failure, unless time is up or the caller has left.
-	const { bytes } = await readUpTo(MAX_ERROR_BYTES, call, response, deadline).catch((error: unknown) => {
+async function failureOfResponse(
+	{ call, response, deadline }: OpenReply,
+	streams: boolean,
+): Promise<AiError> {
+	// A failure to read this body is ignored, unless the deadline or the caller ended the call.
+	const { bytes } = await readUpTo(MAX_ERROR_BYTES, { call, response, deadline }).catch((error: unknown) => {
 		if (deadline.signal.aborted) throw error;
 		return { bytes: new Uint8Array() };
 	});
@@ -207,15 +202,15 @@ async function failureOfResponse({ call, response, deadline }: Exchange, streams
 }
 
 async function readValue<Schema extends z.ZodType>(
-	exchange: Exchange,
+	reply: OpenReply,
 	schema: Schema,
 	parse?: (text: string) => unknown,
 ): Promise<z.output<Schema>> {
-	const { call, path } = exchange;
-	const value = parseJson(await readText(exchange), parse);
+	const { call, path } = reply;
+	const value = parseJson(await readText(reply), parse);
 	const parsed = schema.safeParse(value);
 	if (parsed.success) return parsed.data;
-	// Some servers say no with a 200 (LM Studio, for a route that it does not have).
+	// Some servers send errors with status 200 (LM Studio, for an unknown route).
 	if (isError(value)) throw failureOfBody(call, value);
 	throw failureOfShape(call, `a reply of ${path}`);
 }
@@ -225,7 +220,7 @@ const isError = (value: unknown): boolean =>
 
 const UTF8 = new TextDecoder();
 
-/** Text that is not JSON is no value of any schema. */
+/** `undefined` for text that is not JSON: no schema accepts it. */
 function parseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
 	try {
 		return parse(text);
@@ -237,14 +232,14 @@ function parseJson(text: string, parse: (text: string) => unknown = JSON.parse):
 const mediaType = (response: Response): string | undefined =>
 	response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
 
-async function readText(exchange: Exchange): Promise<string> {
-	const { call, response, deadline } = exchange;
+async function readText(reply: OpenReply): Promise<string> {
+	const { call, response, deadline } = reply;
 	if (isShort(response, MAX_VALUE_BYTES)) return readShort(call, deadline, () => response.text());
-	return UTF8.decode(await readWhole(exchange));
+	return UTF8.decode(await readBytes(reply));
 }
 
-async function readWhole({ call, response, deadline }: Exchange): Promise<Uint8Array<ArrayBuffer>> {
-	const { bytes, more } = await readUpTo(MAX_VALUE_BYTES, call, response, deadline);
-	if (more) throw failureOfSize(call, "a reply", MAX_VALUE_BYTES);
+async function readBytes({ call, response, deadline }: OpenReply): Promise<Uint8Array<ArrayBuffer>> {
+	const { bytes, truncated } = await readUpTo(MAX_VALUE_BYTES, { call, response, deadline });
+	if (truncated) throw failureOfSize(call, "a reply", MAX_VALUE_BYTES);
 	return bytes;
 }

@@ -1,19 +1,18 @@
 /**
- * An upstream's stream of OpenAI chunks that goes to the caller as it is: the runtime moves its bytes, and no JavaScript
- * runs for a chunk. A second branch of it is looked at now and then, all that has gathered at once: for the meter, for
- * the end, and for an upstream that falls silent. docs/routing.md, "Passthrough".
+ * Passes an upstream's stream of OpenAI chunks to the caller unchanged: the runtime moves the bytes, and no JavaScript
+ * runs per chunk. A second branch of the stream is read at intervals, all buffered events at once. It feeds the meter and
+ * detects the end and a silent upstream. docs/routing.md, "Passthrough".
  *
- * The first event is looked at before anything is passed on. What comes later is with the caller before it is looked
- * at: an event that is cut or malformed cannot be taken back.
+ * The first event is checked before anything is sent. Later events reach the caller before they are checked: an
+ * incomplete or malformed one cannot be withheld.
  *
- * Observed of workerd: either branch pulls for both. So the look waits for the upstream alone, whether the caller reads
- * or not; and of a caller who does not, each look takes up to its own bytes, which then wait in memory.
+ * Observed of workerd: a read of either branch pulls for both. So the observer waits only for the upstream, whether the
+ * caller reads or not. For a caller who does not read, each read of the observer adds up to its size to memory.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
 import { EventSplitter } from "../../streams/event-splitter.ts";
 import type { StreamErrorFormatter } from "../../tasks/task.ts";
-import type { Deadline } from "./deadline.ts";
 import {
 	BLANK_LINE,
 	CLOSE_GRACE_MS,
@@ -21,234 +20,245 @@ import {
 	type FailureOfCall,
 	failureOfEvent,
 	MAX_EVENT_BYTES,
-	type Relayed,
+	type RelayedStream,
+	readLimits,
+	type UpstreamStream,
 } from "./relay.ts";
-import { type Call, failureOfCut, failureOfShape, failureOfSize } from "./upstream-failure.ts";
+import { failureOfInterruption, failureOfShape, failureOfSize } from "./upstream-failure.ts";
 
-const LOOK_EVERY_MS = 100;
-/** Each open stream holds so much for the look that waits. */
-const SHORT_LOOK_BYTES = 4 * 1024;
+const OBSERVE_EVERY_MS = 100;
+/** The usual size of a read. Each open stream keeps a buffer of this size for its pending read. */
+const SHORT_READ_BYTES = 4 * 1024;
+/** The size of a read if more is buffered: some hundred events. */
+const LONG_READ_BYTES = 64 * 1024;
 /**
  * Most bytes of comments before the first event. The branch to the caller keeps them until the stream begins, and the
  * runtime cannot drop them: an engine that sends more has failed.
  */
 const MAX_EARLY_BYTES = 1024 * 1024;
-/** Where more than that has gathered: some hundred events. */
-const LONG_LOOK_BYTES = 64 * 1024;
-const NOTHING = new Uint8Array();
+const NO_BYTES = new Uint8Array();
 
-/** Takes over `source` and `deadline`. Resolves with the first good event; what is wrong before it fails here. */
+/** Takes over the stream. Resolves with the first valid event; a failure before it rejects. */
 export async function passThrough(
-	call: Call,
-	source: ReadableStream<Uint8Array>,
-	deadline: Deadline,
-	watch: EventReader,
+	stream: UpstreamStream,
+	eventReader: EventReader,
 	formatStreamError: StreamErrorFormatter,
-): Promise<Relayed> {
-	const [toCaller, toLook] = source.tee();
-	const begin = async () => {
-		const onlooker = new Onlooker(call, toLook, deadline, watch);
-		await onlooker.begin();
-		return onlooker;
+): Promise<RelayedStream> {
+	const { source, deadline } = stream;
+	const [toCaller, toObserver] = source.tee();
+	const startObserver = async () => {
+		const observer = new StreamObserver({ ...stream, source: toObserver }, eventReader);
+		await observer.waitForFirstEvent();
+		return observer;
 	};
-	const onlooker = await deadline.race(begin()).catch((error: unknown) => {
+	const observer = await deadline.race(startObserver()).catch((error: unknown) => {
 		const failure = toAiError(error);
 		deadline.abort(failure);
 		toCaller.cancel(failure).catch(() => {});
 		throw failure;
 	});
 	const { readable, writable } = new IdentityTransformStream();
-	const passed = toCaller.pipeTo(writable, { preventClose: true, preventAbort: true });
-	const ended = passOn(passed, onlooker, deadline)
+	const piped = toCaller.pipeTo(writable, { preventClose: true, preventAbort: true });
+	const ended = observePipe(piped, observer, stream)
 		.then((ending) => close(writable, ending, formatStreamError))
-		// Whoever waits for it settles the bill.
+		// `ended` never rejects: the request is billed when it resolves.
 		.catch(toAiError);
-	return { events: readable, progress: watch.progress, ended };
+	return { events: readable, progress: eventReader.progress, ended };
 }
 
-/** What is left to say when the upstream has stopped. */
+/** What to write after the upstream's last byte. */
 interface Ending {
 	bytes: Uint8Array;
 	failure?: AiError;
-	/** The upstream has told the caller of the failure itself. */
-	told?: true;
+	/** The upstream's own error event has already reached the caller. */
+	isDisclosed?: true;
 }
 
-/** `broken`: one of the two sides is gone, and it is not known which. */
-type Passed = Ending & { broken: boolean };
+/** `isBroken`: the pipe broke, because either the upstream or the caller is gone. */
+type PipeEnding = Ending & { isBroken: boolean };
 
-async function passOn(passed: Promise<void>, onlooker: Onlooker, deadline: Deadline): Promise<Passed> {
-	let broken = false;
-	const stopped = passed.catch(() => {
-		broken = !deadline.signal.aborted;
-		// Where it is the caller, the upstream would go on for the other branch.
+async function observePipe(
+	piped: Promise<void>,
+	observer: StreamObserver,
+	{ deadline }: UpstreamStream,
+): Promise<PipeEnding> {
+	let isBroken = false;
+	const stopped = piped.catch(() => {
+		isBroken = !deadline.signal.aborted;
+		// If the caller is gone, the upstream would continue to feed the other branch.
 		deadline.abort(new AiError("aborted"));
 	});
-	await onlooker.lookUntil(stopped);
+	await observer.observeUntil(stopped);
 	deadline.close();
-	// What has gathered may still be on its way to a slow caller, who alone keeps it: the upstream is over.
+	// A slow caller may still receive buffered bytes; the upstream has ended.
 	await stopped;
 	const { aborted, reason } = deadline.signal;
-	return { ...onlooker.end(aborted && !broken ? reason : undefined), broken };
+	return { ...observer.end(aborted && !isBroken ? reason : undefined), isBroken };
 }
 
-/** Says the last words. With what ended the stream before its end. */
+/** Writes the end of the stream. Returns the failure that interrupted it, if any. */
 async function close(
 	writable: WritableStream<Uint8Array>,
-	{ bytes, failure, told, broken }: Passed,
+	{ bytes, failure, isDisclosed, isBroken }: PipeEnding,
 	formatStreamError: StreamErrorFormatter,
 ): Promise<AiError | undefined> {
 	const writer = writable.getWriter();
-	const words = failure && !told ? new TextEncoder().encode(formatStreamError(failure)) : NOTHING;
-	const last = concat([bytes, words]);
-	const heard = Promise.all([last.length > 0 && writer.write(last), writer.close()]).then(
+	const error = failure && !isDisclosed ? new TextEncoder().encode(formatStreamError(failure)) : NO_BYTES;
+	const lastBytes = concat([bytes, error]);
+	const isDelivered = Promise.all([lastBytes.length > 0 && writer.write(lastBytes), writer.close()]).then(
 		() => true,
 		() => false,
 	);
-	// Whether they are heard tells which side is gone.
-	return !broken || (await heard) ? failure : new AiError("aborted");
+	// A write that fails shows that the caller is gone; otherwise the upstream is.
+	return !isBroken || (await isDelivered) ? failure : new AiError("aborted");
 }
 
-/** Looks at what passes. */
-class Onlooker {
-	readonly #call: Call;
+/** Reads the second branch of the stream. */
+class StreamObserver {
+	readonly #stream: UpstreamStream;
 	readonly #reader: ReadableStreamBYOBReader;
-	readonly #deadline: Deadline;
-	readonly #watch: EventReader;
+	readonly #eventReader: EventReader;
 	readonly #splitter: EventSplitter;
-	#begun = false;
+	readonly #readLimitMs: (hasBegun: boolean) => number;
+	#hasBegun = false;
 	#earlyBytes = 0;
 	#mayHaveMore = false;
-	/** Nothing more comes, because the connection broke where there is a `cut`. */
-	#over: { cut?: unknown } | undefined;
-	/** Of an event; `#told`: the upstream's own word. */
+	/** The source has ended; `error`: because the connection broke. */
+	#over: { error?: unknown } | undefined;
+	/** The failure of an event. */
 	#failure: AiError | undefined;
-	#told = false;
+	/** `#failure` is the upstream's own error event. */
+	#isDisclosed = false;
 	#ending: Ending | undefined;
 
-	constructor(call: Call, source: ReadableStream<Uint8Array>, deadline: Deadline, watch: EventReader) {
-		this.#call = call;
-		this.#reader = source.getReader({ mode: "byob" });
-		this.#deadline = deadline;
-		this.#watch = watch;
-		this.#splitter = new EventSplitter(watch.format);
+	constructor(stream: UpstreamStream, eventReader: EventReader) {
+		this.#stream = stream;
+		this.#reader = stream.source.getReader({ mode: "byob" });
+		this.#eventReader = eventReader;
+		this.#splitter = new EventSplitter(eventReader.format);
+		this.#readLimitMs = readLimits(stream);
 	}
 
-	/** Until the first event is good. Throws what is the matter where there is none. */
-	async begin(): Promise<void> {
-		const { world, target } = this.#call;
-		const { idleMs, firstTokenMs } = target.timeouts;
-		/** Whatever the upstream sends to keep its caller waiting. */
-		const firstBy = firstTokenMs === undefined ? undefined : world.now() + firstTokenMs;
-		while (!this.#begun && !this.#failure && !this.#over)
-			await this.#look(firstBy === undefined ? idleMs : Math.max(1, firstBy - world.now()), SHORT_LOOK_BYTES);
-		const failure = this.#begun ? undefined : this.end().failure;
+	/** Resolves when the first event is valid; rejects with the failure if there is none. */
+	async waitForFirstEvent(): Promise<void> {
+		while (!this.#hasBegun && !this.#failure && !this.#over)
+			await this.#readNext(this.#readLimitMs(false), SHORT_READ_BYTES);
+		const failure = this.#hasBegun ? undefined : this.end().failure;
 		if (failure) throw failure;
 	}
 
-	/** Until the upstream has stopped, and all that it said is known. `stopped`: nothing passes any more. */
-	async lookUntil(stopped: Promise<void>): Promise<void> {
-		let passing = true;
+	/** Resolves when the upstream has ended and all its events have been read. `stopped`: the pipe to the caller has ended. */
+	async observeUntil(stopped: Promise<void>): Promise<void> {
+		let isPiping = true;
 		let wake = () => {};
 		void stopped.then(() => {
-			passing = false;
+			isPiping = false;
 			wake();
 		});
 		const pause = (): Promise<void> =>
 			new Promise((resolve) => {
-				const timer = setTimeout(resolve, LOOK_EVERY_MS);
+				const timer = setTimeout(resolve, OBSERVE_EVERY_MS);
 				wake = () => {
 					clearTimeout(timer);
 					resolve();
 				};
 			});
+		const { call, deadline } = this.#stream;
+		const { idleMs } = call.target.timeouts;
 		while (!this.#over) {
-			if (this.#failure && !this.#told) this.#deadline.abort(this.#failure);
-			if (passing && !this.#mayHaveMore) await pause();
-			const { idleMs } = this.#call.target.timeouts;
-			const isEnd = this.#watch.done || this.#told;
-			await this.#look(
+			if (this.#failure && !this.#isDisclosed) deadline.abort(this.#failure);
+			if (isPiping && !this.#mayHaveMore) await pause();
+			const isEnd = this.#eventReader.done || this.#isDisclosed;
+			await this.#readNext(
 				isEnd ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs,
-				passing && !this.#mayHaveMore ? SHORT_LOOK_BYTES : LONG_LOOK_BYTES,
+				isPiping && !this.#mayHaveMore ? SHORT_READ_BYTES : LONG_READ_BYTES,
 			);
 		}
 	}
 
-	/** Asked when the upstream has stopped. `reason`: what stopped it from here. */
+	/** Called when the upstream has ended. `reason`: why the gateway aborted it, if it did. */
 	end(reason?: AiError): Ending {
 		this.#ending ??= this.#conclude(reason);
 		return this.#ending;
 	}
 
 	#conclude(reason: AiError | undefined): Ending {
-		const rest = this.#splitter.takeRest();
-		// Of half an event, or a last one without its blank line, which still counts, as every client treats it.
-		const isOpen = rest.length > 0 && !this.#watch.done;
-		const bytes = isOpen ? BLANK_LINE : NOTHING;
-		const torn = isOpen && !this.#failure ? this.#see(concat([rest, BLANK_LINE]), failureOfCut) : undefined;
-		const failure = this.#failure ?? (this.#told ? torn : undefined);
-		if (failure) return { bytes, failure, ...(this.#told && { told: true }) };
+		const remainder = this.#splitter.takeRemainder();
+		// An incomplete event, or a last one without its blank line. The latter counts: all clients accept it.
+		const isOpen = remainder.length > 0 && !this.#eventReader.done;
+		const bytes = isOpen ? BLANK_LINE : NO_BYTES;
+		const interruption =
+			isOpen && !this.#failure
+				? this.#readEvent(concat([remainder, BLANK_LINE]), failureOfInterruption)
+				: undefined;
+		const failure = this.#failure ?? (this.#isDisclosed ? interruption : undefined);
+		if (failure) return { bytes, failure, ...(this.#isDisclosed && { isDisclosed: true }) };
 		if (reason?.key === "aborted") return { bytes, failure: reason };
-		const last = this.#watch.end();
-		if (last) return { bytes: concat([bytes, last.bytes]) };
-		return { bytes, failure: reason ?? torn ?? failureOfCut(this.#call, this.#over?.cut) };
+		const output = this.#eventReader.end();
+		if (output) return { bytes: concat([bytes, output.bytes]) };
+		return {
+			bytes,
+			failure: reason ?? interruption ?? failureOfInterruption(this.#stream.call, this.#over?.error),
+		};
 	}
 
-	/** Waits for what comes next, and takes all that has come. */
-	async #look(limitMs: number, size: number): Promise<void> {
-		this.#deadline.expect(limitMs);
-		const read = await this.#reader.read(new Uint8Array(size)).catch((cut: unknown) => {
-			this.#over = { cut };
+	/** Waits for bytes, and reads all events in them. */
+	async #readNext(limitMs: number, size: number): Promise<void> {
+		const { deadline } = this.#stream;
+		deadline.expect(limitMs);
+		const read = await this.#reader.read(new Uint8Array(size)).catch((error: unknown) => {
+			this.#over = { error };
 		});
-		this.#deadline.rest();
+		deadline.pause();
 		this.#mayHaveMore = read?.value?.length === size;
 		if (read?.done) this.#over = {};
-		else if (read) this.#take(read.value);
+		else if (read) this.#readChunk(read.value);
 	}
 
-	/** What a reader throws of itself is a failure like any other: the caller would wait for an end. */
-	#take(chunk: Uint8Array): void {
-		if (this.#failure || this.#watch.done) return;
+	/** An exception of the event reader is a failure of the stream: otherwise the caller would wait for its end. */
+	#readChunk(chunk: Uint8Array): void {
+		if (this.#failure || this.#eventReader.done) return;
 		try {
-			this.#seeAll(chunk);
+			this.#readEvents(chunk);
 		} catch (error) {
 			this.#failure = toAiError(error);
 		}
 	}
 
-	#seeAll(chunk: Uint8Array): void {
+	#readEvents(chunk: Uint8Array): void {
+		const { call } = this.#stream;
 		const { bytes, ends } = this.#splitter.push(chunk);
-		if (ends.length > 1 && this.#watch.seeTogether?.(bytes, ends.length)) this.#begun = true;
-		else this.#seeEach(bytes, ends);
-		if (!this.#begun && this.#earlyBytes > MAX_EARLY_BYTES)
-			this.#failure ??= failureOfShape(this.#call, "a chat stream: it sent comments alone");
+		if (ends.length > 1 && this.#eventReader.readTogether?.(bytes, ends.length)) this.#hasBegun = true;
+		else this.#readSeparately(bytes, ends);
+		if (!this.#hasBegun && this.#earlyBytes > MAX_EARLY_BYTES)
+			this.#failure ??= failureOfShape(call, "a chat stream: it sent comments alone");
 		if (this.#splitter.heldBytes > MAX_EVENT_BYTES)
-			this.#failure ??= failureOfSize(this.#call, "an event", MAX_EVENT_BYTES);
+			this.#failure ??= failureOfSize(call, "an event", MAX_EVENT_BYTES);
 	}
 
-	/** Up to one that is not good, or the last. */
-	#seeEach(bytes: Uint8Array, ends: readonly number[]): void {
+	/** Reads the events up to the first invalid one, or to the end of the answer. */
+	#readSeparately(bytes: Uint8Array, ends: readonly number[]): void {
 		let from = 0;
 		for (const end of ends) {
-			this.#failure = this.#see(bytes.subarray(from, end), failureOfEvent);
+			this.#failure = this.#readEvent(bytes.subarray(from, end), failureOfEvent);
 			if (this.#failure) return;
-			// A comment is no beginning.
-			this.#begun ||= this.#watch.sawEvent;
-			if (!this.#begun) this.#earlyBytes += end - from;
+			// A comment does not begin the stream.
+			this.#hasBegun ||= this.#eventReader.lastWasEvent;
+			if (!this.#hasBegun) this.#earlyBytes += end - from;
 			from = end;
-			if (this.#watch.done) return;
+			if (this.#eventReader.done) return;
 		}
 	}
 
-	#see(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined {
+	#readEvent(event: Uint8Array, ifMalformed: FailureOfCall): AiError | undefined {
 		let malformed: AiError | undefined;
 		const markMalformed: FailureOfCall = (call) => {
 			malformed = ifMalformed(call);
 			return malformed;
 		};
-		// The caller has the bytes: nobody needs what they say once more.
-		const failure = this.#watch.see(event, markMalformed, []);
-		this.#told = failure !== malformed;
+		// The parsed events are not needed: the caller has the bytes.
+		const failure = this.#eventReader.read(event, markMalformed, []);
+		this.#isDisclosed = failure !== malformed;
 		return failure;
 	}
 }

@@ -1,14 +1,14 @@
-/** Counts what of a chat stream has passed, for whoever must bill it when it ends early. */
+/** Counts the sent part of a chat stream: a stream that ends early is billed by it. */
 
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { TokenCount } from "../../counting/token-estimate.ts";
 import type { Progress } from "../../tasks/task.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 
-/** Engines that stream token by token stay below this many characters an event, on average. */
-const MAX_CHARACTERS_OF_A_TOKEN = 8;
+/** An engine that sends one token per event sends fewer characters per event on average. */
+const MAX_CHARACTERS_PER_TOKEN = 8;
 
-/** The deltas of a stream that is passed on are the engine's own: nobody has looked whether each is what it should be. */
+/** A delta as the engine sent it: its fields have not been checked. */
 export type SentDelta = { readonly [Field in keyof ChatDelta]?: unknown };
 
 export class StreamProgress implements Progress {
@@ -21,24 +21,24 @@ export class StreamProgress implements Progress {
 		return this.#usage;
 	}
 
-	/** An event a token, where that can be; else what the text is worth. */
+	/** One token per event if that is plausible; otherwise an estimate from the text. */
 	get outputTokens(): number {
-		const tokenByToken = this.#characters <= this.#deltas * MAX_CHARACTERS_OF_A_TOKEN;
+		const tokenByToken = this.#characters <= this.#deltas * MAX_CHARACTERS_PER_TOKEN;
 		return tokenByToken ? this.#deltas : this.#count.tokens;
 	}
 
-	/** A whole event. */
-	see({ choices, usage }: Pick<ChatChunk, "choices" | "usage">): void {
-		for (const { delta } of choices) this.pass(delta);
-		this.count(usage);
+	/** Adds a complete event. */
+	addChunk({ choices, usage }: Pick<ChatChunk, "choices" | "usage">): void {
+		for (const { delta } of choices) this.addDelta(delta);
+		this.addUsage(usage);
 	}
 
-	count(usage: Usage | null | undefined): void {
+	addUsage(usage: Usage | null | undefined): void {
 		this.#usage = laterUsage(this.#usage, usage);
 	}
 
-	/** One delta of one choice. */
-	pass(delta: SentDelta): void {
+	/** Adds one delta of one choice. */
+	addDelta(delta: SentDelta): void {
 		const text = textOf(delta);
 		if (text === "") return;
 		this.#deltas++;
@@ -49,14 +49,13 @@ export class StreamProgress implements Progress {
 
 function textOf(delta: SentDelta): string {
 	const { content, reasoning_content, reasoning, refusal, tool_calls } = delta;
-	const said = stringOf(content) + stringOf(reasoning_content ?? reasoning) + stringOf(refusal);
-	return Array.isArray(tool_calls) ? said + tool_calls.map(calledIn).join("") : said;
+	const text = stringOf(content) + stringOf(reasoning_content ?? reasoning) + stringOf(refusal);
+	return Array.isArray(tool_calls) ? text + tool_calls.map(toolCallText).join("") : text;
 }
 
 /** The text of one piece of a tool call. */
-function calledIn(call: { function?: { name?: unknown; arguments?: unknown } | null } | null): string {
-	const called = call?.function;
-	return stringOf(called?.name) + stringOf(called?.arguments);
+function toolCallText(call: { function?: { name?: unknown; arguments?: unknown } | null } | null): string {
+	return stringOf(call?.function?.name) + stringOf(call?.function?.arguments);
 }
 
 const stringOf = (value: unknown): string => (typeof value === "string" ? value : "");

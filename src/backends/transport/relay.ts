@@ -1,10 +1,10 @@
 /**
- * An upstream's stream on its way to the reader: events out of bytes, time, the first event, the end, failures and
- * cancelling. What becomes of an event is an {@link EventReader}'s matter: passed on as it came (`event-stream.ts`), or
- * said in OpenAI's words (`translated-stream.ts`).
+ * Forwards an upstream's stream to the reader: splits it into events, and handles time limits, the first event, the end,
+ * failures and cancellation. An {@link EventReader} converts the events: `chunk-stream.ts` forwards OpenAI chunks
+ * unchanged, `translated-stream.ts` converts other formats to them.
  *
- * An event that is cut, malformed or an error never reaches the reader, so what it has is always good and another
- * upstream may go on from there. A stream begins with its first event: comments before it are kept, and passed on with it.
+ * An incomplete or malformed event, or an error event, never reaches the reader. So the reader has only valid events, and
+ * another upstream can continue the answer. A stream begins with its first event; comments before it are sent with it.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { concat } from "../../media/bytes.ts";
@@ -12,66 +12,75 @@ import { type EventFormat, EventSplitter } from "../../streams/event-splitter.ts
 import { type EventPiece, EventStream, type StreamEvent } from "../../streams/sse.ts";
 import type { Deadline } from "./deadline.ts";
 import type { StreamProgress } from "./progress.ts";
-import { type Call, failureOfCut, failureOfShape, failureOfSize } from "./upstream-failure.ts";
+import { type Call, failureOfInterruption, failureOfShape, failureOfSize } from "./upstream-failure.ts";
 
-/** Room for one event. The largest are images in base64. */
+/** Limit of one event. The largest are images in base64. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-/** Of comments before the first event. Later ones are dropped: all that they say is that the upstream is alive. */
+/** Limit of the comments before the first event. Later ones are dropped: they are only keep-alives. */
 const MAX_EARLY_BYTES = 4 * 1024;
-/** How long an upstream may keep its connection after its last event. Waiting for its end lets it be used again. */
+/** How long an upstream may keep the connection open after its last event. A connection that it closes can be reused. */
 export const CLOSE_GRACE_MS = 1000;
 
 export type FailureOfCall = (call: Call) => AiError;
 
-/** Reads one stream's events, and says what to pass on for them. */
+/** Reads the events of one stream and makes the output. */
 export interface EventReader {
 	readonly format: EventFormat;
 	readonly progress: StreamProgress;
-	/** The last bytes seen were an event, not a comment or half a line. */
-	readonly sawEvent: boolean;
-	/** The answer is over, and its end has been passed on: nothing that follows is looked at. */
+	/** The last bytes read were an event, not a comment or an incomplete line. */
+	readonly lastWasEvent: boolean;
+	/** The answer is complete, and its end has been sent: what follows is ignored. */
 	readonly done: boolean;
-	/** Reads one event, the line that ends it included; what it says is added to `said`. */
-	see(event: Uint8Array, ifMalformed: FailureOfCall, said: StreamEvent[]): AiError | undefined;
+	/** Reads one event, its terminating line included, and appends its parsed form to `events`. */
+	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined;
 	/**
-	 * Reads so many whole events together, which is cheaper, for who does not need what each of them says. `false`:
-	 * they must be seen one by one, and nothing has been read.
+	 * Reads `count` complete events together, which is cheaper, for callers that do not need each parsed event. `false`:
+	 * nothing was read, and each event must be read separately.
 	 */
-	seeTogether?(events: Uint8Array, count: number): boolean;
-	/** What to pass on for some events, if anything: their bytes as they came, and what `see` said of them. */
-	pass(bytes: Uint8Array, said: readonly StreamEvent[]): EventPiece | undefined;
-	/** The upstream has stopped: what is left to pass on; `undefined`: it stopped too soon. Asked once. */
+	readTogether?(bytes: Uint8Array, count: number): boolean;
+	/** Makes the output for events that `read` has read: their original bytes, and their parsed form. */
+	output(bytes: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined;
+	/** The upstream has ended. Returns the remaining output; `undefined`: the answer is incomplete. Called once. */
 	end(): EventPiece | undefined;
 }
 
-export interface Relayed {
+/** An upstream's stream whose header has arrived. The function that receives it owns the source and the deadline. */
+export interface UpstreamStream {
+	call: Call;
+	source: ReadableStream<Uint8Array>;
+	deadline: Deadline;
+}
+
+export interface RelayedStream {
 	events: ReadableStream<Uint8Array>;
 	progress: StreamProgress;
-	/** Of a stream that is passed on as it is: see `Answer`. */
+	/** For a stream that is passed through unchanged: see `Answer`. */
 	ended?: Promise<AiError | undefined>;
 }
 
-/**
- * Takes over `source` and `deadline`. Resolves with the first event that is no comment; what ends or fails before that
- * fails here, while another upstream can still be asked. Cancelling the result ends the upstream's fetch at once.
- */
-export async function relay(
-	call: Call,
-	source: ReadableStream<Uint8Array>,
-	deadline: Deadline,
-	watch: EventReader,
-): Promise<Relayed> {
-	const { now } = call.world;
+/** Starts now. Returns the milliseconds that a read may take: comments do not extend the wait for the first event. */
+export function readLimits({ call, deadline }: UpstreamStream): (hasBegun: boolean) => number {
 	const { idleMs, firstTokenMs } = call.target.timeouts;
-	/** Whatever the upstream sends to keep its caller waiting. */
-	const firstBy = firstTokenMs === undefined ? undefined : now() + firstTokenMs;
+	if (firstTokenMs === undefined) return () => idleMs;
+	const firstDueAt = deadline.elapsedMs() + firstTokenMs;
+	return (hasBegun) => (hasBegun ? idleMs : Math.max(1, firstDueAt - deadline.elapsedMs()));
+}
+
+/**
+ * Takes over the stream. Resolves with the first event that is no comment. An end or a failure before it rejects, so that
+ * another upstream can still be called. Cancelling the result aborts the upstream's fetch at once.
+ */
+export async function relay(stream: UpstreamStream, eventReader: EventReader): Promise<RelayedStream> {
+	const { call, source, deadline } = stream;
+	const { idleMs } = call.target.timeouts;
+	const readLimitMs = readLimits(stream);
 	let begun = false;
 	/** Comments before the first event. */
 	let early: EventPiece | undefined;
 	const reader = source.getReader();
-	const splitter = new EventSplitter(watch.format);
+	const splitter = new EventSplitter(eventReader.format);
 	let over = false;
-	/** Of an event that has been seen. It is told after the good ones before it. */
+	/** The failure of an event that has been read. It is reported after the valid events before it. */
 	let failure: AiError | undefined;
 
 	const release = (reason: AiError) => {
@@ -79,112 +88,111 @@ export async function relay(
 		deadline.abort(reason);
 		reader.cancel(reason).catch(() => {});
 	};
-	/** Once; then whoever throws it on is passed by. */
+	/** Releases the upstream once; later calls only throw. */
 	const fail = (error: unknown): never => {
-		const told = toAiError(error);
-		if (!over) release(told);
-		throw told;
+		const reason = toAiError(error);
+		if (!over) release(reason);
+		throw reason;
 	};
-	/** The upstream has stopped: what is left to pass on, if that is the end of an answer. */
+	/** The upstream has ended. Returns the remaining output if the answer is complete. */
 	const end = (): EventPiece | undefined => {
-		const piece = watch.end();
+		const piece = eventReader.end();
 		if (!piece) return undefined;
 		over = true;
 		deadline.close();
 		reader.cancel().catch(() => {});
 		return piece;
 	};
-	/** Gives what the events up to the first that is not good stand for. */
-	const take = (chunk: Uint8Array): EventPiece | undefined => {
+	/** Reads the events up to the first invalid one. */
+	const readEvents = (chunk: Uint8Array): EventPiece | undefined => {
 		const { bytes, ends } = splitter.push(chunk);
-		const said: StreamEvent[] = [];
-		let good = 0;
+		const events: StreamEvent[] = [];
+		let validBytes = 0;
 		for (const end of ends) {
-			failure = watch.see(part(bytes, good, end), failureOfEvent, said);
+			failure = eventReader.read(part(bytes, validBytes, end), failureOfEvent, events);
 			if (failure) break;
-			good = end;
-			if (watch.done) break;
+			validBytes = end;
+			if (eventReader.done) break;
 		}
 		if (splitter.heldBytes > MAX_EVENT_BYTES) failure ??= failureOfSize(call, "an event", MAX_EVENT_BYTES);
-		return watch.pass(part(bytes, 0, good), said);
+		return eventReader.output(part(bytes, 0, validBytes), events);
 	};
-	/** A last event without its blank line still counts, as every client treats it. */
-	const takeRest = (): EventPiece | undefined => {
-		const rest = splitter.takeRest();
-		if (rest.length === 0 || watch.done) return end() ?? fail(failureOfCut(call));
-		const last = concat([rest, BLANK_LINE]);
-		const said: StreamEvent[] = [];
-		const error = watch.see(last, failureOfCut, said);
-		if (error || !watch.sawEvent) return end() ?? fail(error ?? failureOfCut(call));
-		return watch.pass(last, said);
+	/** A last event without its blank line counts: all clients accept it. */
+	const readRemainder = (): EventPiece | undefined => {
+		const remainder = splitter.takeRemainder();
+		if (remainder.length === 0 || eventReader.done) return end() ?? fail(failureOfInterruption(call));
+		const lastEvent = concat([remainder, BLANK_LINE]);
+		const events: StreamEvent[] = [];
+		const error = eventReader.read(lastEvent, failureOfInterruption, events);
+		if (error || !eventReader.lastWasEvent) return end() ?? fail(error ?? failureOfInterruption(call));
+		return eventReader.output(lastEvent, events);
 	};
-	/** What ended the stream between two pulls, or during one. */
-	let last: { piece: EventPiece } | { error: AiError } | undefined;
-	const takeLast = (): EventPiece | undefined => {
-		if (!last) return undefined;
-		if ("error" in last) throw last.error;
-		const { piece } = last;
-		last = undefined;
+	/** How the deadline ended the stream, between two pulls or during one. */
+	let ending: { piece: EventPiece } | { error: AiError } | undefined;
+	const takeEnding = (): EventPiece | undefined => {
+		if (!ending) return undefined;
+		if ("error" in ending) throw ending.error;
+		const { piece } = ending;
+		ending = undefined;
 		return piece;
 	};
-	const finish = async () => (over || !failure ? takeLast() : fail(failure));
-	/** Holds back what is only comments until the stream has begun. */
-	const begin = (piece: EventPiece | undefined): EventPiece | undefined => {
+	const finish = async () => (over || !failure ? takeEnding() : fail(failure));
+	/** Holds comments back until the stream has begun. */
+	const holdComments = (piece: EventPiece | undefined): EventPiece | undefined => {
 		if (begun || !piece) return piece;
-		begun = piece.events.some((event) => "data" in event) || piece.bytes.length === 0;
-		if (begun) return early ? join(early, piece) : piece;
 		const joined = early ? join(early, piece) : piece;
+		begun = piece.events.some((event) => "data" in event) || piece.bytes.length === 0;
+		if (begun) return joined;
 		if (joined.bytes.length <= MAX_EARLY_BYTES) early = joined;
 		return undefined;
 	};
-	const hear = ({ done, value }: ReadableStreamReadResult<Uint8Array>): EventPiece | undefined => {
-		if (over) return takeLast();
-		deadline.rest();
+	const takeRead = ({ done, value }: ReadableStreamReadResult<Uint8Array>): EventPiece | undefined => {
+		if (over) return takeEnding();
+		deadline.pause();
 		try {
-			return begin(done ? takeRest() : watch.done ? undefined : take(value));
+			return holdComments(done ? readRemainder() : eventReader.done ? undefined : readEvents(value));
 		} catch (error) {
-			// What a reader throws of itself is a failure like any other: nobody would end the fetch.
+			// An exception of the event reader must abort the fetch, too.
 			return fail(error);
 		}
 	};
 	const onRead = (
 		read: ReadableStreamReadResult<Uint8Array>,
-	): EventPiece | undefined | Promise<EventPiece | undefined> => hear(read) ?? readOn();
-	const onCut = (error: unknown): EventPiece | undefined => {
-		if (over) return takeLast();
-		deadline.rest();
-		return begin(end()) ?? fail(failureOfCut(call, error));
+	): EventPiece | undefined | Promise<EventPiece | undefined> => takeRead(read) ?? readUntilOutput();
+	const onReadFailure = (error: unknown): EventPiece | undefined => {
+		if (over) return takeEnding();
+		deadline.pause();
+		return holdComments(end()) ?? fail(failureOfInterruption(call, error));
 	};
 	const read = (): Promise<ReadableStreamReadResult<Uint8Array>> => {
-		const limitMs = begun || firstBy === undefined ? idleMs : Math.max(1, firstBy - now());
-		deadline.expect(watch.done ? Math.min(idleMs, CLOSE_GRACE_MS) : limitMs);
+		deadline.expect(eventReader.done ? Math.min(idleMs, CLOSE_GRACE_MS) : readLimitMs(begun));
 		return reader.read();
 	};
 	/**
-	 * A read that gives nothing to pass on must be followed by another, or the puller would wait for ever. A loop: reads
-	 * that return one another are a chain, which is kept for as long as nothing comes, and settled link by link.
+	 * Reads until there is output; otherwise the reader would wait forever. A loop, because promises that resolve to one
+	 * another form a chain that is kept in memory and settled link by link.
 	 */
-	const readOn = async (): Promise<EventPiece | undefined> => {
+	const readUntilOutput = async (): Promise<EventPiece | undefined> => {
 		while (!over && !failure) {
-			const piece = await read().then(hear, onCut);
+			const piece = await read().then(takeRead, onReadFailure);
 			if (piece) return piece;
 		}
 		return finish();
 	};
 	const advance = (): Promise<EventPiece | undefined> =>
-		over || failure ? finish() : read().then(onRead, onCut);
-	/** Read, but not yet asked for. */
+		over || failure ? finish() : read().then(onRead, onReadFailure);
+	/** The first output, until it is pulled. */
 	let first = await deadline.race(advance()).catch(fail);
 
-	const timeOut = () => {
+	const onAbort = () => {
 		if (over) return;
 		const error: AiError = deadline.signal.reason;
 		const piece = error.key === "aborted" ? undefined : end();
 		if (!piece) release(error);
-		last = piece ? { piece } : { error };
+		ending = piece ? { piece } : { error };
 	};
-	deadline.signal.addEventListener("abort", timeOut);
-	if (deadline.signal.aborted) timeOut();
+	deadline.signal.addEventListener("abort", onAbort);
+	if (deadline.signal.aborted) onAbort();
 
 	const events = new EventStream({
 		pull() {
@@ -197,7 +205,7 @@ export async function relay(
 			release(new AiError("aborted"));
 		},
 	});
-	return { events, progress: watch.progress };
+	return { events, progress: eventReader.progress };
 }
 
 const join = (one: EventPiece, other: EventPiece): EventPiece => ({
@@ -208,6 +216,6 @@ const join = (one: EventPiece, other: EventPiece): EventPiece => ({
 export const BLANK_LINE = new TextEncoder().encode("\n\n");
 export const failureOfEvent = (call: Call): AiError => failureOfShape(call, "a chat stream");
 
-/** Most reads bring one whole event. */
+/** Most reads return exactly one event: no view is made of it. */
 const part = (bytes: Uint8Array, from: number, to: number): Uint8Array =>
 	from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to);

@@ -1,13 +1,13 @@
-/** The body of an upstream's reply, read with a bound on time and on bytes. What ends it closes the deadline. */
+/** Reads the body of an upstream's reply, with limits on time and size. Closes the deadline at the end. */
 
-import { Gathered } from "./body-buffer.ts";
+import { BodyBuffer } from "./body-buffer.ts";
 import type { Deadline } from "./deadline.ts";
-import { type Call, failureOfCut } from "./upstream-failure.ts";
+import { type Call, failureOfInterruption } from "./upstream-failure.ts";
 
-/** What says that it is no longer comes at once, or not at all: nobody counts the time between its pieces. */
+/** A body of this length arrives at once or not at all: the time between its pieces is not limited. */
 const SHORT_BYTES = 1024 * 1024;
 
-/** A compressed body says how long it was before. */
+/** The `content-length` of a compressed body does not limit its real length. */
 export function isShort({ headers }: Response, maxBytes: number): boolean {
 	const length = headers.get("content-length");
 	return (
@@ -17,35 +17,33 @@ export function isShort({ headers }: Response, maxBytes: number): boolean {
 	);
 }
 
-/** All of it, by the runtime itself: in pieces it costs more than all else that is done with a short reply. */
+/** Lets the runtime read the complete body. Reading a short body in pieces costs more than all other work on it. */
 export async function readShort<T>(call: Call, deadline: Deadline, read: () => Promise<T>): Promise<T> {
 	deadline.expect(call.target.timeouts.idleMs);
 	try {
 		return await deadline.race(read());
 	} catch (error) {
-		throw deadline.signal.aborted ? deadline.signal.reason : failureOfCut(call, error);
+		throw deadline.signal.aborted ? deadline.signal.reason : failureOfInterruption(call, error);
 	} finally {
 		deadline.close();
 	}
 }
 
-/** The body's first bytes; `more`: there were others, and the upstream's fetch has been let go. */
+/** Reads the first `maxBytes` of the body. `truncated`: it is longer, and the upstream's fetch has been cancelled. */
 export async function readUpTo(
 	maxBytes: number,
-	call: Call,
-	response: Response,
-	deadline: Deadline,
-): Promise<{ bytes: Uint8Array<ArrayBuffer>; more: boolean }> {
+	{ call, response, deadline }: { call: Call; response: Response; deadline: Deadline },
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; truncated: boolean }> {
 	if (isShort(response, maxBytes)) {
 		const bytes = await readShort(call, deadline, () => response.arrayBuffer());
-		return { bytes: new Uint8Array(bytes), more: false };
+		return { bytes: new Uint8Array(bytes), truncated: false };
 	}
 	if (!response.body) {
 		deadline.close();
-		return { bytes: new Uint8Array(), more: false };
+		return { bytes: new Uint8Array(), truncated: false };
 	}
 	const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
-	const body = new Gathered(maxBytes, response);
+	const body = new BodyBuffer(maxBytes, response);
 	const readAll = async (): Promise<boolean> => {
 		for (;;) {
 			deadline.expect(call.target.timeouts.idleMs);
@@ -56,10 +54,10 @@ export async function readUpTo(
 		}
 	};
 	try {
-		const more = await deadline.race(readAll());
-		return { bytes: body.take().subarray(0, maxBytes), more };
+		const truncated = await deadline.race(readAll());
+		return { bytes: body.take().subarray(0, maxBytes), truncated };
 	} catch (error) {
-		throw deadline.signal.aborted ? deadline.signal.reason : failureOfCut(call, error);
+		throw deadline.signal.aborted ? deadline.signal.reason : failureOfInterruption(call, error);
 	} finally {
 		deadline.close();
 		reader.cancel().catch(() => {});

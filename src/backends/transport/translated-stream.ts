@@ -1,8 +1,8 @@
 /**
- * An upstream's stream in events of its own, answered in OpenAI chunks. Each backend brings its {@link Translator};
- * time, failures, the first event and cancelling are the same for all (`relay.ts`).
+ * Translates an upstream's own events to OpenAI chunks. Each backend has its {@link Translator}; time limits, failures,
+ * the first event and cancellation are the same for all (`relay.ts`).
  *
- * Comments and `ping` events become comments. Other events that stand for nothing are dropped.
+ * Comments and `ping` events become comments. Other events without chunks are dropped.
  */
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
@@ -15,47 +15,47 @@ import { StreamProgress } from "./progress.ts";
 import { type EventReader, type FailureOfCall, relay } from "./relay.ts";
 import type { Call } from "./upstream-failure.ts";
 
-/** One event of an upstream: of a server-sent one its name, if it has one, and its data; else a line. */
+/** A server-sent event with its name, if it has one, or a line of NDJSON. */
 export interface UpstreamEvent {
 	event?: string;
 	data: string;
 }
 
-/** One upstream's events to OpenAI's. One for each stream. */
+/** Translates the events of one stream. */
 export interface Translator {
 	/**
-	 * The event taken last was the upstream's own end of the answer: `end()` is asked at once, and not when the
-	 * connection has closed. For upstreams that have such an event.
+	 * The last event was the upstream's own end event: `end()` is called at once, not when the connection has closed. For
+	 * upstreams that have such an event.
 	 */
 	readonly done?: boolean;
 	/**
-	 * Chunks that one event stands for, often none. Throws an `AiError` for an event that is an error; anything else
-	 * that it throws (`JSON.parse`, a schema's `parse`) says that the event is malformed.
+	 * Returns the chunks for one event, often none. Throws an `AiError` for an error event. Any other exception
+	 * (`JSON.parse`, a schema's `parse`) means that the event is malformed.
 	 */
-	take(event: UpstreamEvent): ChatChunk[];
-	/** What is left to say when the upstream has stopped, the usage among it; `undefined`: it stopped too soon. Asked once. */
+	translate(event: UpstreamEvent): ChatChunk[];
+	/** The upstream has ended. Returns the last chunks, with the usage; `undefined`: the answer is incomplete. Called once. */
 	end(): ChatChunk[] | undefined;
 }
 
 export interface TranslationOptions<Schema> extends RequestOptions {
-	/** Of an upstream that answers at once, although a stream was asked for. */
+	/** Of a reply that is no stream, although a stream was requested. */
 	schema: Schema;
 	translator: Translator;
 	/** `sse` when absent. */
 	format?: EventFormat;
-	/** What is asked for, where it is not the usual type of `format`, or JSON. */
+	/** Overrides the `accept` header of `format`. */
 	accept?: string;
 }
 
-/** What says that a body is a stream. There is no registered type for JSON lines. */
+/** Media types of a stream. JSON lines have no registered type. */
 const TYPES: Record<EventFormat, readonly [string, ...string[]]> = {
 	sse: ["text/event-stream"],
 	ndjson: ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"],
 };
 
 /**
- * Asks for a stream in the upstream's own events, and waits until it stands for a first chunk. The stream belongs to
- * whoever reads it; cancelling it, and the caller's leaving, end the upstream's fetch.
+ * Requests a stream of the upstream's own events, and waits for its first chunk. The reader owns the stream. Cancelling
+ * it aborts the upstream's fetch, and so does the caller's signal.
  */
 export const postTranslated = <Schema extends z.ZodType>(
 	call: Call,
@@ -70,11 +70,11 @@ export const postTranslated = <Schema extends z.ZodType>(
 		headers,
 		types: TYPES[format],
 		schema,
-		take: (source, deadline) => relay(call, source, deadline, new Translation(call, translator, format)),
+		relay: (stream) => relay(stream, new TranslatingReader(call, translator, format)),
 	});
 
-/** Its bytes are made when somebody asks for them. */
-const translated = (events: readonly StreamEvent[]): EventPiece => ({
+/** The bytes are encoded only if they are read. */
+const pieceOf = (events: readonly StreamEvent[]): EventPiece => ({
 	events,
 	get bytes() {
 		return new TextEncoder().encode(events.map(textOf).join(""));
@@ -84,20 +84,20 @@ const translated = (events: readonly StreamEvent[]): EventPiece => ({
 /** Anthropic's keep-alive is an event. */
 const PING = "ping";
 
-class Translation implements EventReader {
-	sawEvent = false;
+class TranslatingReader implements EventReader {
+	lastWasEvent = false;
 	done = false;
 	readonly format: EventFormat;
 	readonly progress = new StreamProgress();
 	readonly #call: Call;
 	readonly #translator: Translator;
-	#said: StreamEvent[] = [];
+	#events: StreamEvent[] = [];
 	#error: AiError | undefined;
 	#ifMalformed: FailureOfCall | undefined;
 	readonly #decoder = new TextDecoder();
 	readonly #parser = createParser({
-		onEvent: ({ event, data }) => this.#read(event, data),
-		onComment: (comment) => this.#said.push({ comment }),
+		onEvent: ({ event, data }) => this.#readData(event, data),
+		onComment: (comment) => this.#events.push({ comment }),
 	});
 
 	constructor(call: Call, translator: Translator, format: EventFormat) {
@@ -106,32 +106,32 @@ class Translation implements EventReader {
 		this.format = format;
 	}
 
-	see(event: Uint8Array, ifMalformed: FailureOfCall, said: StreamEvent[]): AiError | undefined {
-		this.sawEvent = false;
+	read(event: Uint8Array, ifMalformed: FailureOfCall, events: StreamEvent[]): AiError | undefined {
+		this.lastWasEvent = false;
 		this.#error = undefined;
 		this.#ifMalformed = ifMalformed;
-		this.#said = said;
+		this.#events = events;
 		const text = this.#decoder.decode(event);
 		if (this.format === "sse") this.#parser.feed(text);
-		else if (text.trim() !== "") this.#read(undefined, text.trim());
+		else if (text.trim() !== "") this.#readData(undefined, text.trim());
 		return this.#error;
 	}
 
-	pass(_: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
-		return events.length > 0 ? translated(events) : undefined;
+	output(_: Uint8Array, events: readonly StreamEvent[]): EventPiece | undefined {
+		return events.length > 0 ? pieceOf(events) : undefined;
 	}
 
 	end(): EventPiece | undefined {
-		this.#said = [];
+		this.#events = [];
 		if (!this.done) this.#finish();
-		return this.done ? translated(this.#said) : undefined;
+		return this.done ? pieceOf(this.#events) : undefined;
 	}
 
-	#read(event: string | undefined, data: string): void {
-		this.sawEvent = true;
-		if (event === PING) this.#said.push({ comment: PING });
+	#readData(event: string | undefined, data: string): void {
+		this.lastWasEvent = true;
+		if (event === PING) this.#events.push({ comment: PING });
 		try {
-			this.#say(this.#translator.take(event === undefined ? { data } : { event, data }));
+			this.#addChunks(this.#translator.translate(event === undefined ? { data } : { event, data }));
 		} catch (error) {
 			this.#error = error instanceof AiError ? error : this.#ifMalformed?.(this.#call);
 			return;
@@ -140,17 +140,17 @@ class Translation implements EventReader {
 	}
 
 	#finish(): void {
-		const last = this.#translator.end();
-		if (!last) return;
-		this.#say(last);
-		this.#said.push({ data: "[DONE]" });
+		const chunks = this.#translator.end();
+		if (!chunks) return;
+		this.#addChunks(chunks);
+		this.#events.push({ data: "[DONE]" });
 		this.done = true;
 	}
 
-	#say(chunks: ChatChunk[]): void {
+	#addChunks(chunks: ChatChunk[]): void {
 		for (const chunk of chunks) {
-			this.progress.see(chunk);
-			this.#said.push({ data: JSON.stringify(chunk) });
+			this.progress.addChunk(chunk);
+			this.#events.push({ data: JSON.stringify(chunk) });
 		}
 	}
 }

@@ -1,29 +1,29 @@
 /**
- * Every way an upstream can say no, as one of the gateway's own failures.
+ * Maps every failure of an upstream to one of the gateway's failures.
  *
- * An engine's sentence about a bad request is passed on (it may quote the input, but only back to whoever sent it),
- * shortened and without the target's secrets. Sentences about the engine itself (5xx) go nowhere. For the log there are
- * the backend and the status in `upstream`, and in `cause` what the runtime said of the connection.
- * Statuses 520 to 530 are Cloudflare's, where a Worker's fetch answers instead of failing.
+ * An engine's message about a bad request reaches the caller, shortened and without the target's secrets. It may quote
+ * the input, which is the caller's own. Messages about the engine itself (5xx) are dropped. The log has the backend and
+ * the status (`upstream`), and the runtime's error about the connection (`cause`).
+ * Statuses 520 to 530 are Cloudflare's: a Worker's fetch returns them instead of failing.
  */
 import { AiError, type AiErrorOptions, type FailureKey } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import type { CallContext, Target, World } from "../backend.ts";
 import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, type SentError, statusOf } from "./refusal-classes.ts";
 
-/** One question to one upstream. */
+/** One call of one upstream. */
 export interface Call extends CallContext {
 	target: Target;
 	world: World;
-	/** Of an upstream whose refusals have codes of their own: what one means, where the code says. */
+	/** Maps refusals with the upstream's own codes. `undefined`: the general table decides. */
 	refusal?(refusal: Refusal): AiError | undefined;
 }
 
-/** An upstream's no. */
+/** An error reply of an upstream. */
 export interface Refusal {
-	/** Absent: told inside an answer that had begun well. */
+	/** Absent: the error is inside an answer with a good status. */
 	status?: number;
-	/** `undefined` where it is not JSON. */
+	/** `undefined` if it is not JSON. */
 	body: unknown;
 	/** Seconds. */
 	retryAfter?: number | undefined;
@@ -53,7 +53,7 @@ const KEY_OF_STATUS: Partial<Record<number, FailureKey>> = {
 	530: "upstreamUnavailable",
 };
 
-/** What an upstream answered with a status that is not 2xx. */
+/** A reply with a status that is not 2xx. */
 export interface ErrorReply {
 	status: number;
 	headers: Headers;
@@ -69,63 +69,64 @@ export function failureOfStatus(call: Call, { status, headers, text, streams }: 
 	const failure =
 		call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, readError(body), retryAfter);
 	if (failure.key !== "timeout" || streams) return failure;
-	// A proxy's time for a complete answer is up. The caller decides how long an answer is (see `startDeadline`).
+	// A proxy's limit for a complete answer. The caller decides how long an answer is (see `startDeadline`).
 	const { description, upstream } = failure;
 	return new AiError("modelTimeout", description, { retryAfter, ...(upstream && { upstream }) });
 }
 
-/** An error told inside an answer that had begun well: an event of a stream, or a 200 with nothing but an error. */
+/** An error inside an answer with a good status: an event of a stream, or a 200 that contains only an error. */
 export function failureOfBody(call: Call, error: unknown): AiError {
-	const refused = call.refusal?.({ body: error });
-	if (refused) return refused;
+	const failure = call.refusal?.({ body: error });
+	if (failure) return failure;
 	const sent = readError(error);
 	return failureOf(call, statusOf(sent), sent, undefined);
 }
 
-/** A fetch that failed, with what the runtime said of it in `cause`. */
+/** A fetch that failed. `cause` has the runtime's error. */
 export function failureOfFetch(call: Call, error: unknown): AiError {
 	return failureOfTarget(call.target, "upstreamUnavailable", "cannot be reached", {
 		cause: safeCause(call.target, error),
 	});
 }
 
-/** An answer that is not what was asked for. */
+/** An answer of an unexpected form. */
 export function failureOfShape(call: Call, expected: string): AiError {
-	const what = `answered with something that is not ${expected}`;
-	return failureOfTarget(call.target, "executionFailed", what);
+	const problem = `answered with something that is not ${expected}`;
+	return failureOfTarget(call.target, "executionFailed", problem);
 }
 
 /**
- * An answer above a bound of the gateway. How much an engine answers is the caller's choice (texts to embed, the size of
- * an image), so the key is one that no circuit counts; another engine may answer in less.
+ * An answer above a limit of the gateway. The request determines the size (texts to embed, the size of an image), so no
+ * circuit counts this key. Another engine may answer with fewer bytes.
  */
-export function failureOfSize(call: Call, what: string, maxBytes: number): AiError {
-	const problem = `answered with ${what} above ${maxBytes} bytes: ask for less in one request`;
+export function failureOfSize(call: Call, subject: string, maxBytes: number): AiError {
+	const problem = `answered with ${subject} above ${maxBytes} bytes: ask for less in one request`;
 	return failureOfTarget(call.target, "requestTooLarge", problem, { retryable: true });
 }
 
 /**
- * A well-formed answer whose content is not what the task needs: no text, not the JSON that the prompt describes. The
- * caller's input can cause it, so it names no upstream, and no circuit counts it.
+ * A well-formed answer whose content does not suit the task: no text, or not the JSON that the prompt describes. The
+ * caller's input can cause it, so it names no upstream, and no circuit counts it. The sentence is "The backend 'x'" and
+ * `problem`.
  */
-export const failureOfContent = ({ target }: Call, what: string): AiError =>
-	new AiError("executionFailed", `The backend '${target.backend}' ${what}`);
+export const failureOfContent = ({ target }: Call, problem: string): AiError =>
+	new AiError("executionFailed", `The backend '${target.backend}' ${problem}`);
 
-/** An answer that stopped before its end, with what the runtime said of it in `cause`. */
-export function failureOfCut(call: Call, error?: unknown): AiError {
+/** An answer that stopped before its end. `cause` has the runtime's error, if there is one. */
+export function failureOfInterruption(call: Call, error?: unknown): AiError {
 	return failureOfTarget(call.target, "executionFailed", "was cut off mid-answer", {
 		cause: safeCause(call.target, error),
 	});
 }
 
-/** A failure without a status; `what` goes on where "The backend 'x'" has begun. */
+/** A failure without a status. The sentence is "The backend 'x'" and `problem`. */
 export function failureOfTarget(
 	{ backend }: Target,
 	key: FailureKey,
-	what: string,
+	problem: string,
 	options: AiErrorOptions = {},
 ): AiError {
-	return new AiError(key, `The backend '${backend}' ${what}`, { ...options, upstream: { backend } });
+	return new AiError(key, `The backend '${backend}' ${problem}`, { ...options, upstream: { backend } });
 }
 
 function failureOf(call: Call, status: number, sent: SentError, retryAfter: number | undefined): AiError {
@@ -136,7 +137,7 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		keyOfRefusal(status, sent) ??
 		KEY_OF_STATUS[status] ??
 		(redirects ? "upstreamUnavailable" : "executionFailed");
-	const message = sent.message === undefined ? undefined : sentenceFor(target, sent.message);
+	const message = sent.message === undefined ? undefined : callerMessage(target, sent.message);
 	const fail = (description?: string, retryable?: boolean) =>
 		new AiError(key, description, { upstream: { backend: target.backend, status }, retryAfter, retryable });
 	if (redirects) return fail(`${name} redirects, which is not followed`);
@@ -144,10 +145,10 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		case "engineRefused":
 		case "refusedByModel":
 		case "contextWindowExceeded":
-			// 501: another engine may have what this one lacks.
+			// 501: another engine may have the missing feature.
 			return fail(message ?? `${name} refused the request`, status === NOT_IMPLEMENTED);
 		case "noSuchModel":
-			// For this target only: another engine may have it.
+			// Another engine may have the model.
 			return fail(
 				lacksVersion(target, message)
 					? `${name} has no such address: its url in BACKENDS may lack /v1`
@@ -160,7 +161,7 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 		case "timeout":
 			return fail(`${name} ran out of time`);
 		case "requestTooLarge":
-			// 429: the limit is one of the operator's account at this service.
+			// 429: a limit of the operator's account at this service.
 			return fail(message, status === 429);
 		case "outOfCapacity":
 			return fail();
@@ -169,12 +170,12 @@ function failureOf(call: Call, status: number, sent: SentError, retryAfter: numb
 	}
 }
 
-/** OpenAI's routes are below a version. A 404 that names a model has found them. */
+/** OpenAI's routes are below a version. A 404 that names a model comes from such a route. */
 const lacksVersion = ({ kind, url }: Target, message = ""): boolean =>
 	kind === "openai" && !/\/(?:v\d|openai)/.test(url) && !/model/i.test(message);
 
 /**
- * The shapes seen: `{error: {message, type, code}}` (OpenAI, llama.cpp, SGLang, newer vLLM), `{message, type, code}`
+ * Observed formats: `{error: {message, type, code}}` (OpenAI, llama.cpp, SGLang, newer vLLM), `{message, type, code}`
  * (older vLLM), `{error: "…"}` (LM Studio, TEI, Infinity), `{detail: "…"}` and `{detail: [{msg}]}` (FastAPI).
  */
 function readError(body: unknown): SentError {
@@ -192,14 +193,14 @@ function readError(body: unknown): SentError {
 const detailMessage = (item: unknown): string =>
 	typeof item === "object" && item !== null && "msg" in item ? String(item.msg) : String(item);
 
-/** An upstream's sentence as a caller may see it. */
-export const sentenceFor = (target: Target, text: string): string => shorten(withoutSecrets(target, text));
+/** An upstream's message without secrets, for the caller. */
+export const callerMessage = (target: Target, text: string): string => shorten(withoutSecrets(target, text));
 
 const shorten = (text: string): string =>
 	text.length <= MAX_MESSAGE_CHARS ? text : `${text.slice(0, MAX_MESSAGE_CHARS)}…`;
 
 const NUMBER = /^\d+(\.\d+)?$/;
-/** The longest wait that is passed on. Whoever is told to come back later than that asks somebody else. */
+/** The longest wait that is sent to the caller. */
 const MAX_RETRY_AFTER_SECONDS = 24 * 60 * 60;
 
 function retryAfterSeconds(headers: Headers, now: number): number | undefined {

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { AiError, FAILURES, type FailureKey } from "../../core/errors.ts";
-import { type Call, type Refusal, sentenceFor } from "../transport/upstream-failure.ts";
+import { type Call, callerMessage, type Refusal } from "../transport/upstream-failure.ts";
 
 /** By REST: `AiError: {name}: {description} ({request id})`. */
 const Envelope = z.looseObject({
@@ -72,7 +72,7 @@ export function failureOfCode(call: Call, { status, body, retryAfter }: Refusal)
 	const key = KEY_OF_CODE.get(told.code);
 	if (!key) return undefined;
 	// Sentences about an engine's insides go nowhere.
-	const description = FAILURES[key].status < 500 ? sentenceFor(target, told.description) : undefined;
+	const description = FAILURES[key].status < 500 ? callerMessage(target, told.description) : undefined;
 	return new AiError(key, description || undefined, {
 		upstream,
 		retryAfter,

@@ -115,7 +115,7 @@ class SaidTranslator implements Translator {
 		this.#heading = heading(call);
 	}
 
-	take({ data }: UpstreamEvent): ChatChunk[] {
+	translate({ data }: UpstreamEvent): ChatChunk[] {
 		if (isDone(data)) {
 			this.done = true;
 			return [];

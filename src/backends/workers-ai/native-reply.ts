@@ -162,7 +162,7 @@ export class NativeTranslator implements Translator {
 		this.#call = call;
 	}
 
-	take({ data }: UpstreamEvent): ChatChunk[] {
+	translate({ data }: UpstreamEvent): ChatChunk[] {
 		if (isDone(data)) {
 			this.done = true;
 			return [];

@@ -16,9 +16,9 @@ import {
 	type EventPiece,
 	EventStream,
 	frame,
+	gatewayComment,
 	isDone,
 	mapEvents,
-	ownComment,
 } from "../../streams/sse.ts";
 import type { Answer, Progress } from "../../tasks/task.ts";
 import { tallyReply } from "../../tasks/text-generation/tally.ts";
@@ -250,7 +250,8 @@ class FailoverStream implements Progress, Source<EventPiece> {
 		this.#progress = answer.kind === "stream" ? answer.progress : progressOf(answer.output as ChatCompletion);
 		const events = mapEvents(source, {
 			onData: (data, value) => {
-				if (isDone(data)) return ownComment(`backend=${served.backend} attempts=${served.attempts}`) + DONE;
+				if (isDone(data))
+					return gatewayComment(`backend=${served.backend} attempts=${served.attempts}`) + DONE;
 				const sent = parseChunk(data, value);
 				const fresh = sent === "done" ? undefined : trimmer.trim(sent);
 				if (!fresh) return "";

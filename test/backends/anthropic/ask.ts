@@ -41,7 +41,7 @@ export async function bodyOf(
 ): Promise<Record<string, unknown>> {
 	const { call, answer } = ask(input, undefined, target, model);
 	await answer;
-	return call.asked[0]?.json ?? {};
+	return call.requests[0]?.json ?? {};
 }
 
 export async function outputOf({ answer }: Asking): Promise<ChatCompletion> {

@@ -3,7 +3,7 @@ import { anthropic } from "../../../src/backends/anthropic/index.ts";
 import messageJson from "../../fixtures/anthropic/message.json?raw";
 import textSse from "../../fixtures/anthropic/text.sse?raw";
 import { describeBackend } from "../contract.ts";
-import { type Asked, eventStream, inPieces, json, TARGET, worldOf } from "../upstream.ts";
+import { eventStream, inPieces, json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
 import { CLAUDE } from "./ask.ts";
 
 interface Schema {
@@ -23,7 +23,7 @@ function streamed(text: string): Response {
 	return eventStream(inPieces(bytes, cuts));
 }
 
-function api({ url, json: body }: Asked): Response {
+function api({ url, json: body }: SentRequest): Response {
 	if (!url.endsWith("/v1/messages")) return json({ type: "error", error: { type: "not_found_error" } }, 404);
 	if (body.stream) return streamed(textSse);
 	const reply = JSON.parse(messageJson);
@@ -45,8 +45,8 @@ describeBackend({
 	target: { ...TARGET, ...CLAUDE },
 	world: () => worldOf(api).world,
 	watched() {
-		const { world, asked } = worldOf(api);
-		return { world, stopped: () => asked.length === 1 && asked.every(({ signal }) => signal.aborted) };
+		const { world, requests } = worldOf(api);
+		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},
 	tasks: ["text-generation"],
 	skip: {

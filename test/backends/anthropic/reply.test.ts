@@ -168,8 +168,8 @@ describe("a refusal", () => {
 	it("to a caller who leaves ends the upstream's fetch", async () => {
 		const { call, answer } = ask({}, neverAnswers);
 		const failure = failureOf(answer);
-		call.leave();
+		call.disconnect();
 		expect(await failure).toMatchObject({ key: "aborted" });
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 	});
 });

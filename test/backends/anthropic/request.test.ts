@@ -21,15 +21,15 @@ describe("a request", () => {
 	it("of nothing but messages has nothing but what must be there", async () => {
 		const { call: made, answer } = ask({});
 		await answer;
-		const [asked] = made.asked;
-		expect(asked?.url).toBe("https://api.anthropic.test/v1/messages");
-		expect(asked?.json).toEqual({
+		const [request] = made.requests;
+		expect(request?.url).toBe("https://api.anthropic.test/v1/messages");
+		expect(request?.json).toEqual({
 			model: "claude-sonnet-4-5-20250929",
 			max_tokens: 4096,
 			messages: [{ role: "user", content: [text("hi")] }],
 			stream: false,
 		});
-		expect(Object.fromEntries(asked?.headers ?? [])).toEqual({
+		expect(Object.fromEntries(request?.headers ?? [])).toEqual({
 			accept: "application/json",
 			"anthropic-version": "2023-06-01",
 			"content-type": "application/json",
@@ -41,7 +41,7 @@ describe("a request", () => {
 		const headers = { "Anthropic-Version": "2030-01-01", "anthropic-beta": "context-1m" };
 		const { call: made, answer } = ask({}, undefined, { headers, key: undefined });
 		await answer;
-		const sent = made.asked[0]?.headers;
+		const sent = made.requests[0]?.headers;
 		expect(sent?.get("anthropic-version")).toBe("2030-01-01");
 		expect(sent?.get("anthropic-beta")).toBe("context-1m");
 		expect(sent?.has("x-api-key")).toBe(false);
@@ -119,7 +119,7 @@ describe("a request", () => {
 				retryable: true,
 				description: `The backend 'lab' ${what}`,
 			});
-			expect(made.asked).toEqual([]);
+			expect(made.requests).toEqual([]);
 		},
 	);
 

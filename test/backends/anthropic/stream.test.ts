@@ -222,7 +222,7 @@ describe("a stream that fails", () => {
 	it("before it has said anything fails the call, while another target can be asked", async () => {
 		const { call, answer } = stream(overloaded);
 		expect(await failureOf(answer)).toMatchObject({ key: "outOfCapacity", retryable: true });
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 	});
 
 	it("after that ends in the failure, behind what was said", async () => {
@@ -281,7 +281,7 @@ describe("a stream that fails", () => {
 		upstream.push(text.slice(0, text.indexOf("event: content_block_stop")));
 		const asking = stream(upstream.body);
 		await (await eventsOf(asking)).cancel();
-		expect(asking.call.asked[0]?.signal.aborted).toBe(true);
+		expect(asking.call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 });

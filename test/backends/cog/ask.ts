@@ -29,7 +29,7 @@ export async function inputOf<Name extends TaskName>(asking: {
 	answer: Promise<Answer<Name>>;
 }): Promise<unknown> {
 	await asking.answer;
-	const predictions = predictionsOf(asking.call.asked);
+	const predictions = predictionsOf(asking.call.requests);
 	if (predictions.length !== 1) throw new Error(`${predictions.length} predictions`);
 	return predictions[0]?.input;
 }

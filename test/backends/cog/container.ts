@@ -1,6 +1,6 @@
 /** A container: what it takes, how it is, and what it predicts. */
 import health from "../../fixtures/cog/health-ready.json?raw";
-import { type Asked, json, type Responder } from "../upstream.ts";
+import { json, type Responder, type SentRequest } from "../upstream.ts";
 
 export const URL = "http://container.test:5000";
 
@@ -8,7 +8,7 @@ interface Container {
 	openApi: string;
 	health?: object;
 	/** Of `/predictions`. */
-	predict(asked: Asked): Response | Promise<Response>;
+	predict(asked: SentRequest): Response | Promise<Response>;
 	/** Of any other path. */
 	other?: Responder;
 }
@@ -36,5 +36,5 @@ export const succeeds = (output: unknown, more: object = {}): Response =>
 	json({ status: "succeeded", output, ...more });
 
 /** The predictions that were asked for. */
-export const predictionsOf = (asked: Asked[]): Record<string, unknown>[] =>
-	asked.filter(({ url }) => url === `${URL}/predictions`).map(({ json: body }) => body);
+export const predictionsOf = (requests: SentRequest[]): Record<string, unknown>[] =>
+	requests.filter(({ url }) => url === `${URL}/predictions`).map(({ json: body }) => body);

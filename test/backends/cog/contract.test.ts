@@ -2,7 +2,7 @@
 import { cog } from "../../../src/backends/cog/index.ts";
 import stream from "../../fixtures/cog/stream.sse?raw";
 import { describeBackend } from "../contract.ts";
-import { type Asked, eventStream, inPieces, TARGET, worldOf } from "../upstream.ts";
+import { eventStream, inPieces, type SentRequest, TARGET, worldOf } from "../upstream.ts";
 import { container, succeeds, takes, URL } from "./container.ts";
 
 const text = { type: "string" };
@@ -16,7 +16,7 @@ const streamed = () => {
 	return eventStream(inPieces(bytes, [40, 90, 91, 200]));
 };
 
-function predict({ headers, json: { input } }: Asked): Response {
+function predict({ headers, json: { input } }: SentRequest): Response {
 	if (headers.get("accept") === "text/event-stream") return streamed();
 	const given = input as Record<string, unknown>;
 	if (given.width !== undefined) return succeeds(["data:image/png;base64,iVBORw0KGgo="]);
@@ -38,11 +38,11 @@ describeBackend({
 	target: { ...TARGET, kind: "cog", url: URL },
 	world: () => worldOf(respond).world,
 	watched() {
-		const { world, asked } = worldOf(respond);
+		const { world, requests } = worldOf(respond);
 		return {
 			world,
 			stopped: () => {
-				const predictions = asked.filter(({ url }) => url.startsWith(`${URL}/predictions`));
+				const predictions = requests.filter(({ url }) => url.startsWith(`${URL}/predictions`));
 				const [prediction, cancel] = predictions;
 				return (
 					prediction?.signal.aborted === true &&

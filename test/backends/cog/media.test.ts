@@ -81,7 +81,7 @@ describe("an image", () => {
 			key: "executionFailed",
 			description: `The backend 'lab' answered with something that is not ${what}`,
 		});
-		expect(asking.call.asked).toHaveLength(3);
+		expect(asking.call.requests).toHaveLength(3);
 	});
 
 	it("from several others goes to the list of them", async () => {

@@ -105,7 +105,7 @@ describe("a conversation", () => {
 			description: `The backend 'lab' ${what}`,
 			retryable: true,
 		});
-		expect(asking.call.asked).toHaveLength(0);
+		expect(asking.call.requests).toHaveLength(0);
 	});
 });
 
@@ -123,7 +123,7 @@ describe("a prediction", () => {
 			choices: [{ index: 0, message: { role: "assistant", content: "Onions" }, finish_reason: "stop" }],
 			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 		});
-		expect(predictionsOf(asking.call.asked)[0]?.id).toMatch(/^uuid-\d$/);
+		expect(predictionsOf(asking.call.requests)[0]?.id).toMatch(/^uuid-\d$/);
 	});
 
 	const failing = (body: object, status = 200) =>
@@ -178,11 +178,11 @@ describe("a prediction", () => {
 			),
 		);
 		const failure = failureOf(asking.answer);
-		await expect.poll(() => predictionsOf(asking.call.asked)).toHaveLength(1);
-		asking.call.leave();
+		await expect.poll(() => predictionsOf(asking.call.requests)).toHaveLength(1);
+		asking.call.disconnect();
 		expect(await failure).toMatchObject({ key: "aborted" });
-		const [prediction] = predictionsOf(asking.call.asked);
-		const cancel = asking.call.asked.at(-1);
+		const [prediction] = predictionsOf(asking.call.requests);
+		const cancel = asking.call.requests.at(-1);
 		expect(cancel?.url).toBe(`${URL}/predictions/${prediction?.id}/cancel`);
 		expect(cancel?.init.method).toBe("POST");
 		expect(cancel?.signal.aborted).toBe(false);
@@ -206,7 +206,7 @@ describe("a container", () => {
 			description: `The backend 'lab' is ${word}`,
 			retryable: true,
 		});
-		expect(predictionsOf(asking.call.asked)).toHaveLength(0);
+		expect(predictionsOf(asking.call.requests)).toHaveLength(0);
 	});
 });
 
@@ -231,9 +231,9 @@ describe("a stream", () => {
 			{ index: 0, delta: { content: " bloom" }, logprobs: null, finish_reason: null },
 			{ index: 0, delta: {}, logprobs: null, finish_reason: "stop" },
 		]);
-		const asked = asking.call.asked.find(({ url }) => url.endsWith("/predictions"));
-		expect(asked?.headers.get("accept")).toBe("text/event-stream");
-		expect(asked?.json.id).toMatch(/^uuid-\d$/);
+		const request = asking.call.requests.find(({ url }) => url.endsWith("/predictions"));
+		expect(request?.headers.get("accept")).toBe("text/event-stream");
+		expect(request?.json.id).toMatch(/^uuid-\d$/);
 	});
 
 	it("has the tokens that the model recorded", async () => {
@@ -256,13 +256,13 @@ describe("a stream", () => {
 			),
 		);
 		expect((await outputOf(asking)).choices[0]?.message.content).toBe("Onions");
-		expect(predictionsOf(asking.call.asked)).toHaveLength(2);
+		expect(predictionsOf(asking.call.requests)).toHaveLength(2);
 	});
 
 	it("is not asked for, of a model that does not yield", async () => {
 		const asking = streaming(model(() => succeeds("ok"), takes({ prompt: text }, { type: "string" })));
 		await outputOf(asking);
-		expect(asking.call.asked.at(-1)?.headers.get("accept")).toBe("application/json");
+		expect(asking.call.requests.at(-1)?.headers.get("accept")).toBe("application/json");
 	});
 
 	it.each([
@@ -293,11 +293,11 @@ describe("a stream", () => {
 		const answer = await left.answer;
 		if (answer.kind !== "stream") throw new Error("a value");
 		await answer.events.cancel();
-		expect(left.call.asked.at(-1)?.url).toMatch(/\/predictions\/uuid-\d\/cancel$/);
+		expect(left.call.requests.at(-1)?.url).toMatch(/\/predictions\/uuid-\d\/cancel$/);
 
 		const ended = streaming(model(() => eventStream(stream)));
 		await read(ended);
-		expect(ended.call.asked.filter(({ url }) => url.endsWith("/cancel"))).toHaveLength(0);
+		expect(ended.call.requests.filter(({ url }) => url.endsWith("/cancel"))).toHaveLength(0);
 	});
 });
 
@@ -322,7 +322,7 @@ describe("embeddings", () => {
 				[1, 2],
 			],
 		});
-		expect(predictionsOf(asking.call.asked).map(({ input }) => input)).toEqual([
+		expect(predictionsOf(asking.call.requests).map(({ input }) => input)).toEqual([
 			{ text: "a" },
 			{ text: "b" },
 		]);

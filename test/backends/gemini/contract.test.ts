@@ -8,7 +8,7 @@ import image from "../../fixtures/gemini/image.json?raw";
 import jsonSchema from "../../fixtures/gemini/json-schema.json?raw";
 import toolsJson from "../../fixtures/gemini/tools.json?raw";
 import { describeBackend } from "../contract.ts";
-import { type Asked, eventStream, inPieces, json, TARGET, worldOf } from "../upstream.ts";
+import { eventStream, inPieces, json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
 import { GOOGLE, KEY } from "./ask.ts";
 
 /** Pieces that end inside events, as networks have them. */
@@ -36,7 +36,7 @@ function greeting(): Response {
 	return json(reply);
 }
 
-function google({ url, json: body }: Asked): Response {
+function google({ url, json: body }: SentRequest): Response {
 	const { generationConfig = {}, tools } = body as Body;
 	const two = generationConfig.candidateCount === 2;
 	switch (url.replace(`${GOOGLE}/v1beta/models/engine-model:`, "")) {
@@ -60,8 +60,8 @@ describeBackend({
 	target: { ...TARGET, kind: "gemini", url: GOOGLE, key: KEY },
 	world: () => worldOf(google).world,
 	watched() {
-		const { world, asked } = worldOf(google);
-		return { world, stopped: () => asked.length === 1 && asked.every(({ signal }) => signal.aborted) };
+		const { world, requests } = worldOf(google);
+		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},
 	tasks: ["text-generation", "text-embeddings", "text-to-image"],
 	skip: { "a raw prompt": "Gemini has no input for text without a chat template; it is refused" },

@@ -22,9 +22,9 @@ describe("embeddings", () => {
 			expect(first[at]).toBeCloseTo(value, 4);
 		for (const [at, value] of [0.380052, 0.065784, -0.922623].entries())
 			expect(second[at]).toBeCloseTo(value, 4);
-		const [asked] = asking.call.asked;
-		expect(asked?.url).toBe(`${GOOGLE}/v1beta/models/gemini-embedding-001:batchEmbedContents`);
-		expect(asked?.json).toEqual({
+		const [request] = asking.call.requests;
+		expect(request?.url).toBe(`${GOOGLE}/v1beta/models/gemini-embedding-001:batchEmbedContents`);
+		expect(request?.json).toEqual({
 			requests: ["a", "b"].map((text) => ({
 				model: "models/gemini-embedding-001",
 				content: { parts: [{ text }] },
@@ -43,7 +43,7 @@ describe("embeddings", () => {
 			}),
 		);
 		expect(await outputOf(asking)).toEqual({ vectors: texts.map((text) => [Number(text)]) });
-		expect(asking.call.asked).toHaveLength(3);
+		expect(asking.call.requests).toHaveLength(3);
 	});
 
 	it("that are too few are refused", async () => {
@@ -62,9 +62,9 @@ describe("an image", () => {
 		const { bytes, contentType } = await outputOf(asking);
 		expect(contentType).toBe("image/png");
 		expect([...bytes.subarray(0, 8)]).toEqual([...PNG]);
-		const [asked] = asking.call.asked;
-		expect(asked?.url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash-image:generateContent`);
-		expect(asked?.json).toEqual({
+		const [request] = asking.call.requests;
+		expect(request?.url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash-image:generateContent`);
+		expect(request?.json).toEqual({
 			contents: [
 				{
 					role: "user",
@@ -89,9 +89,9 @@ describe("an image", () => {
 			imagenTarget,
 		);
 		expect((await outputOf(asking)).contentType).toBe("image/png");
-		const [asked] = asking.call.asked;
-		expect(asked?.url).toBe(`${GOOGLE}/v1beta/models/imagen-4.0-generate-001:predict`);
-		expect(asked?.json).toEqual({
+		const [request] = asking.call.requests;
+		expect(request?.url).toBe(`${GOOGLE}/v1beta/models/imagen-4.0-generate-001:predict`);
+		expect(request?.json).toEqual({
 			instances: [{ prompt: "a cat" }],
 			parameters: { sampleCount: 1, aspectRatio: "3:4" },
 		});

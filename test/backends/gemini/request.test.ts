@@ -7,7 +7,7 @@ import { ask, GOOGLE, HELLO, KEY } from "./ask.ts";
 async function asked(input: Partial<ChatInput>, model = "gemini-2.5-flash") {
 	const asking = ask("text-generation", { ...HELLO, ...input }, () => json(chatJson), { model });
 	await asking.answer;
-	const [request] = asking.call.asked;
+	const [request] = asking.call.requests;
 	if (!request) throw new Error("nothing was asked");
 	return request;
 }
@@ -34,7 +34,7 @@ describe("where it is asked", () => {
 		const url = "https://gateway.test/google-ai-studio/v1";
 		const asking = ask("text-generation", HELLO, () => json(chatJson), { url });
 		await asking.answer;
-		expect(asking.call.asked[0]?.url).toBe(`${url}/models/gemini-2.5-flash:generateContent`);
+		expect(asking.call.requests[0]?.url).toBe(`${url}/models/gemini-2.5-flash:generateContent`);
 	});
 });
 
@@ -190,7 +190,7 @@ describe("a conversation", () => {
 			description: `The backend 'lab' has no input for ${what}`,
 			retryable: true,
 		});
-		expect(asking.call.asked).toEqual([]);
+		expect(asking.call.requests).toEqual([]);
 	});
 
 	it("refuses an adapter", async () => {

@@ -38,7 +38,9 @@ describe("a stream", () => {
 	it("is asked for as events, and becomes chunks with the counts so far", async () => {
 		const { call, answer } = asking(chatSse);
 		await answer;
-		expect(call.asked[0]?.url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse`);
+		expect(call.requests[0]?.url).toBe(
+			`${GOOGLE}/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse`,
+		);
 		const heading = {
 			id: "chat-response-2",
 			object: "chat.completion.chunk",

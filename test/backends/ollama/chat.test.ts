@@ -21,8 +21,8 @@ const tool = (name: string) => ({ type: "function" as const, function: { name } 
 async function bodyOf(input: ChatInput): Promise<Record<string, unknown>> {
 	const { call, answer } = ask("text-generation", input, () => json(chatJson));
 	await answer;
-	expect(call.asked.map(({ url }) => url)).toEqual(["http://localhost:11434/api/chat"]);
-	return call.asked[0]?.json ?? {};
+	expect(call.requests.map(({ url }) => url)).toEqual(["http://localhost:11434/api/chat"]);
+	return call.requests[0]?.json ?? {};
 }
 
 describe("a chat request", () => {
@@ -171,7 +171,7 @@ describe("a chat request", () => {
 	])("with %s is for another engine", async (_, fields, description) => {
 		const { call, answer } = ask("text-generation", { ...HI, ...fields }, () => json(chatJson));
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", description, retryable: true });
-		expect(call.asked).toHaveLength(0);
+		expect(call.requests).toHaveLength(0);
 	});
 
 	it.each([
@@ -184,7 +184,7 @@ describe("a chat request", () => {
 			retryable: true,
 			description: `The backend 'lab' ${sentence}`,
 		});
-		expect(call.asked).toEqual([]);
+		expect(call.requests).toEqual([]);
 	});
 
 	it("with a bias of no token is sent, and says nothing of it", async () => {
@@ -351,7 +351,7 @@ describe("a stream", () => {
 			lines(generateLines),
 		);
 		const { chunks, done } = await chunksOf(asking);
-		expect(asking.call.asked[0]).toMatchObject({
+		expect(asking.call.requests[0]).toMatchObject({
 			url: "http://localhost:11434/api/generate",
 			json: { model: "llama3.2", prompt: "Say", raw: true, stream: true, options: { num_predict: 7 } },
 		});
@@ -390,7 +390,7 @@ describe("a raw prompt", () => {
 			() => json(generateJson),
 		);
 		const { choices, usage } = await outputOf(asking);
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.json).toEqual({
 			model: "llama3.2",
 			prompt: "def f():",
 			suffix: "return 1",
@@ -409,7 +409,7 @@ describe("an image", () => {
 			json(chatImage),
 		);
 		expect((await outputOf(asking)).description).toMatch(/^The image features a cute, little pig/);
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.json).toEqual({
 			model: "llama3.2",
 			stream: false,
 			messages: [{ role: "user", content: "What?", images: ["iVBORw0KGgo="] }],

@@ -8,10 +8,10 @@ import generateJson from "../../fixtures/ollama/generate.json?raw";
 import generateLines from "../../fixtures/ollama/generate.ndjson?raw";
 import { describeBackend } from "../contract.ts";
 import { openAiEngine } from "../openai/engine.ts";
-import { type Asked, json, TARGET, worldOf } from "../upstream.ts";
+import { json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
 import { lines } from "./lines.ts";
 
-function chat({ json: body }: Asked): Response {
+function chat({ json: body }: SentRequest): Response {
 	if (body.stream) return lines(chatLines);
 	const reply = JSON.parse(chatJson);
 	if (body.tools) {
@@ -27,7 +27,7 @@ function chat({ json: body }: Asked): Response {
 	return json(asksOfImage ? chatImage : reply);
 }
 
-function server(asked: Asked): Response | Promise<Response> {
+function server(asked: SentRequest): Response | Promise<Response> {
 	switch (asked.url.replace("http://engine.test", "")) {
 		case "/api/chat":
 			return chat(asked);
@@ -46,8 +46,8 @@ describeBackend({
 	target: { ...TARGET, url: "http://engine.test" },
 	world: () => worldOf(server).world,
 	watched() {
-		const { world, asked } = worldOf(server);
-		return { world, stopped: () => asked.length === 1 && asked.every(({ signal }) => signal.aborted) };
+		const { world, requests } = worldOf(server);
+		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},
 	tasks: [
 		"text-generation",

@@ -13,7 +13,7 @@ describe("embeddings", () => {
 			vectors: JSON.parse(embed).embeddings,
 			usage: { prompt_tokens: 8, total_tokens: 8 },
 		});
-		expect(asking.call.asked[0]).toMatchObject({
+		expect(asking.call.requests[0]).toMatchObject({
 			url: "http://localhost:11434/api/embed",
 			json: { model: "llama3.2", input: ["Why?"], truncate: false, dimensions: 10 },
 		});

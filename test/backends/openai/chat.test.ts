@@ -63,9 +63,9 @@ async function bodyOf(
 ): Promise<Record<string, unknown>> {
 	const asking = ask("text-generation", input, () => says("hello"), options);
 	await asking.answer;
-	expect(asking.call.asked).toHaveLength(1);
-	expect(asking.call.asked[0]?.url).toMatch(/\/v1\/chat\/completions$/);
-	return asking.call.asked[0]?.json ?? {};
+	expect(asking.call.requests).toHaveLength(1);
+	expect(asking.call.requests[0]?.url).toMatch(/\/v1\/chat\/completions$/);
+	return asking.call.requests[0]?.json ?? {};
 }
 
 describe("a chat request", () => {
@@ -203,7 +203,7 @@ describe("an adapter", () => {
 				key: "loraUnsupported",
 				description: "The model @cf/lab/model has no such LoRA here (see loras of its route)",
 			});
-			expect(asking.call.asked).toHaveLength(0);
+			expect(asking.call.requests).toHaveLength(0);
 		},
 	);
 
@@ -216,7 +216,7 @@ describe("an adapter", () => {
 			key: "loraUnsupported",
 			description: "The model @cf/lab/model does not support LoRA inference",
 		});
-		expect(asking.call.asked).toHaveLength(0);
+		expect(asking.call.requests).toHaveLength(0);
 	});
 });
 
@@ -308,13 +308,13 @@ describe("a stream", () => {
 		upstream.push('data: {"choices":[]}\n\n');
 		const asking = ask("text-generation", input, () => eventStream(upstream.body));
 		await (await eventsOf(asking)).cancel();
-		expect(asking.call.asked[0]?.signal.aborted).toBe(true);
+		expect(asking.call.requests[0]?.signal.aborted).toBe(true);
 
 		const left = ask("text-generation", input, neverAnswers);
 		const failure = failureOf(left.answer);
-		left.call.leave();
+		left.call.disconnect();
 		expect(await failure).toMatchObject({ key: "aborted" });
-		expect(left.call.asked[0]?.signal.aborted).toBe(true);
+		expect(left.call.requests[0]?.signal.aborted).toBe(true);
 	});
 });
 

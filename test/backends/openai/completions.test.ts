@@ -34,8 +34,8 @@ describe("a raw prompt", () => {
 			() => json(completionJson),
 		);
 		await asking.answer;
-		expect(asking.call.asked[0]?.url).toBe("http://engine.test/v1/completions");
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.url).toBe("http://engine.test/v1/completions");
+		expect(asking.call.requests[0]?.json).toEqual({
 			model: "engine-model",
 			prompt: "Once upon",
 			suffix: "ever after.",
@@ -54,7 +54,7 @@ describe("a raw prompt", () => {
 	])("asks for log probabilities as a number: %s", async (logprobs, number) => {
 		const asking = ask("text-generation", { ...RAW, logprobs }, () => json(completionJson));
 		await asking.answer;
-		expect(asking.call.asked[0]?.json.logprobs).toBe(number);
+		expect(asking.call.requests[0]?.json.logprobs).toBe(number);
 	});
 });
 
@@ -179,7 +179,7 @@ describe("its stream", () => {
 		upstream.push('data: {"choices":[]}\n\n');
 		const asking = ask("text-generation", STREAM, () => eventStream(upstream.body));
 		await (await eventsOf(asking)).cancel();
-		expect(asking.call.asked[0]?.signal.aborted).toBe(true);
+		expect(asking.call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 });

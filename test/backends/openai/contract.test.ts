@@ -10,8 +10,8 @@ describeBackend({
 	target: TARGET,
 	world: () => worldOf(openAiEngine).world,
 	watched() {
-		const { world, asked } = worldOf(openAiEngine);
-		return { world, stopped: () => asked.length === 1 && asked.every(({ signal }) => signal.aborted) };
+		const { world, requests } = worldOf(openAiEngine);
+		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},
 	tasks: [
 		"text-generation",

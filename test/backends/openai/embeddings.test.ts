@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import recorded from "../../fixtures/openai/llama-cpp/embeddings.json?raw";
-import { type Asked, failureOf, json, neverAnswers, type Responder, TARGET } from "../upstream.ts";
+import { failureOf, json, neverAnswers, type Responder, type SentRequest, TARGET } from "../upstream.ts";
 import { type Asking, ask, OPENAI, outputOf } from "./ask.ts";
 
 const INPUT = { texts: ["a", "b c"] };
@@ -10,8 +10,8 @@ describe("embeddings", () => {
 	it("are asked for in one batch, as numbers", async () => {
 		const asking = ask("text-embeddings", { ...INPUT, dimensions: 64 }, () => json(recorded));
 		await asking.answer;
-		expect(asking.call.asked[0]?.url).toBe("http://engine.test/v1/embeddings");
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.url).toBe("http://engine.test/v1/embeddings");
+		expect(asking.call.requests[0]?.json).toEqual({
 			model: "engine-model",
 			input: ["a", "b c"],
 			encoding_format: "float",
@@ -22,10 +22,10 @@ describe("embeddings", () => {
 	it("are cut at the model's length where that was asked for, and the engine can be told", async () => {
 		const engine = ask("text-embeddings", { ...INPUT, truncate: true }, () => json(recorded));
 		await engine.answer;
-		expect(engine.call.asked[0]?.json.truncate_prompt_tokens).toBe(-1);
+		expect(engine.call.requests[0]?.json.truncate_prompt_tokens).toBe(-1);
 		const service = ask("text-embeddings", { ...INPUT, truncate: true }, () => json(recorded), OPENAI);
 		await service.answer;
-		expect(service.call.asked[0]?.json).not.toHaveProperty("truncate_prompt_tokens");
+		expect(service.call.requests[0]?.json).not.toHaveProperty("truncate_prompt_tokens");
 	});
 
 	it("of llama.cpp are read with their usage", async () => {
@@ -74,7 +74,7 @@ describe("embeddings", () => {
 			],
 			written: { as: "base64", rows: ["AACAPwAAIMA=", "AAAAQAAAAD8="], length: 2 },
 		});
-		expect(asking.call.asked[0]?.json.encoding_format).toBe("base64");
+		expect(asking.call.requests[0]?.json.encoding_format).toBe("base64");
 	});
 
 	it("come as numbers from an engine that does not know base64", async () => {
@@ -87,7 +87,7 @@ describe("embeddings", () => {
 		const data = [at(0, [1]), at(1, [2])];
 		const noBase64 =
 			(body: unknown, status = 400) =>
-			({ json: sent }: Asked) =>
+			({ json: sent }: SentRequest) =>
 				sent.encoding_format === "float" ? json({ data }) : json(body, status);
 		const NO_FORMAT = { error: { message: "encoding_format must be float", type: "invalid_request_error" } };
 		/** A target of its own: what one refuses is remembered. */
@@ -98,7 +98,7 @@ describe("embeddings", () => {
 			url = `http://engine-${++targets}.test/v1`,
 		) => ask("text-embeddings", { ...INPUT, encoding: "base64" }, respond, { target: { url, timeouts } });
 		const formatsOf = ({ call }: Asking<"text-embeddings">) =>
-			call.asked.map(({ json: sent }) => sent.encoding_format);
+			call.requests.map(({ json: sent }) => sent.encoding_format);
 
 		it.each([
 			["its sentence", NO_FORMAT, 400],
@@ -153,7 +153,7 @@ describe("embeddings", () => {
 		describe("after a while", () => {
 			beforeEach(() => void vi.useFakeTimers());
 			afterEach(() => void vi.useRealTimers());
-			const refusesAfter = (ms: number) => async (asked: Asked) => {
+			const refusesAfter = (ms: number) => async (asked: SentRequest) => {
 				if (asked.json.encoding_format === "float") return neverAnswers(asked);
 				await new Promise((resolve) => setTimeout(resolve, ms));
 				return json(NO_FORMAT, 400);
@@ -163,9 +163,9 @@ describe("embeddings", () => {
 				const asking = askFor(refusesAfter(700), { headerMs: 5_000, idleMs: 5_000, totalMs: 1_000 });
 				const failure = failureOf(asking.answer);
 				await vi.advanceTimersByTimeAsync(999);
-				expect(asking.call.asked[1]?.signal.aborted).toBe(false);
+				expect(asking.call.requests[1]?.signal.aborted).toBe(false);
 				await vi.advanceTimersByTimeAsync(1);
-				expect(asking.call.asked[1]?.signal.aborted).toBe(true);
+				expect(asking.call.requests[1]?.signal.aborted).toBe(true);
 				expect(await failure).toMatchObject({ key: "modelTimeout" });
 			});
 
@@ -186,7 +186,7 @@ describe("embeddings", () => {
 	it("that are refused as numbers are not asked for again", async () => {
 		const asking = ask("text-embeddings", INPUT, () => json({ error: { message: "encoding_format" } }, 400));
 		expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status: 400 } });
-		expect(asking.call.asked).toHaveLength(1);
+		expect(asking.call.requests).toHaveLength(1);
 	});
 
 	it.each([

@@ -8,7 +8,7 @@ import embeddings from "../../fixtures/openai/llama-cpp/embeddings.json?raw";
 import rerank from "../../fixtures/openai/llama-cpp/rerank.json?raw";
 import words from "../../fixtures/openai/openai/transcription-words.json?raw";
 import vllmTools from "../../fixtures/openai/vllm/tools.json?raw";
-import { type Asked, eventStream, inPieces, json, TARGET } from "../upstream.ts";
+import { eventStream, inPieces, json, type SentRequest, TARGET } from "../upstream.ts";
 
 interface JsonSchema {
 	type?: string;
@@ -49,7 +49,7 @@ const streamed = (text: string) => {
 	);
 };
 
-function chat({ json: body }: Asked): Response {
+function chat({ json: body }: SentRequest): Response {
 	if (body.stream) return streamed(body.n === 2 ? twoChoicesSse : chatSse);
 	const reply = JSON.parse(chatJson);
 	const [choice] = reply.choices;
@@ -65,7 +65,7 @@ function chat({ json: body }: Asked): Response {
 	return json({ ...reply, choices: [{ ...choice, message: { role: "assistant", content } }] });
 }
 
-function engine(asked: Asked): Response {
+function engine(asked: SentRequest): Response {
 	switch (asked.url.replace(TARGET.url, "")) {
 		case "/chat/completions":
 			return chat(asked);
@@ -87,7 +87,7 @@ function engine(asked: Asked): Response {
 }
 
 /** A box in the middle has no area: the objects of this engine are given one. */
-export function openAiEngine(asked: Asked): Response | Promise<Response> {
+export function openAiEngine(asked: SentRequest): Response | Promise<Response> {
 	if (!JSON.stringify(asked.json.response_format ?? "").includes("xmin")) return engine(asked);
 	const objects = [{ label: "cat", percent: 50, xmin: 0, ymin: 0, xmax: 500, ymax: 1000 }];
 	const reply = JSON.parse(chatJson);

@@ -46,7 +46,7 @@ async function bodyAt(host: string, input: ChatInput): Promise<Record<string, un
 	const target = { url: `https://${host}/v1` };
 	const asking = ask("text-generation", input, () => says("hello"), { target });
 	await asking.answer;
-	return asking.call.asked[0]?.json ?? {};
+	return asking.call.requests[0]?.json ?? {};
 }
 const assistantAt = async (host: string, input = EVERYTHING) =>
 	((await bodyAt(host, input)).messages as Record<string, unknown>[]).find(

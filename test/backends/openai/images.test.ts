@@ -17,8 +17,8 @@ describe("an image", () => {
 			() => picture(),
 		);
 		await asking.answer;
-		expect(asking.call.asked[0]?.url).toBe("http://engine.test/v1/images/generations");
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.url).toBe("http://engine.test/v1/images/generations");
+		expect(asking.call.requests[0]?.json).toEqual({
 			model: "engine-model",
 			prompt: "a cat",
 			n: 1,
@@ -44,7 +44,13 @@ describe("an image", () => {
 			target: { ...OPENAI.target, model },
 		});
 		await asking.answer;
-		expect(asking.call.asked[0]?.json).toEqual({ model, prompt: "a cat", n: 1, size: "1024x768", ...format });
+		expect(asking.call.requests[0]?.json).toEqual({
+			model,
+			prompt: "a cat",
+			n: 1,
+			size: "1024x768",
+			...format,
+		});
 	});
 
 	it("is the upstream's bytes, under the type that they say", async () => {
@@ -79,9 +85,9 @@ describe("an image from images", () => {
 			() => picture(),
 		);
 		await asking.answer;
-		const [asked] = asking.call.asked;
-		expect(asked?.url).toBe("http://engine.test/v1/images/edits");
-		const fields = [...(asked?.form ?? [])].map(([name, value]) =>
+		const [request] = asking.call.requests;
+		expect(request?.url).toBe("http://engine.test/v1/images/edits");
+		const fields = [...(request?.form ?? [])].map(([name, value]) =>
 			typeof value === "string" ? [name, value] : [name, value.name, value.type],
 		);
 		expect(fields).toEqual([
@@ -103,7 +109,7 @@ describe("an image from images", () => {
 			picture(),
 		);
 		await asking.answer;
-		const files = asking.call.asked[0]?.form.getAll("image[]") ?? [];
+		const files = asking.call.requests[0]?.form.getAll("image[]") ?? [];
 		expect(files.map((file) => (file instanceof File ? file.name : file))).toEqual([
 			"image-0.jpg",
 			"image-1.png",

@@ -32,8 +32,8 @@ describe("a decision", () => {
 	it("is one chat of all questions, with short names that any grammar takes", async () => {
 		const asking = decide();
 		await asking.answer;
-		expect(asking.call.asked).toHaveLength(1);
-		const { messages, response_format } = (asking.call.asked[0]?.json ?? {}) as {
+		expect(asking.call.requests).toHaveLength(1);
+		const { messages, response_format } = (asking.call.requests[0]?.json ?? {}) as {
 			messages: { content: { text: string }[] }[];
 			response_format: { json_schema: { schema: { properties: object } } };
 		};
@@ -110,7 +110,7 @@ describe("a decision", () => {
 			audio: ["data:audio/x-wav;base64,BBBB", "data:audio/mpeg;base64,CCCC"],
 		});
 		await asking.answer;
-		expect(asking.call.asked[0]?.json.messages).toMatchObject([
+		expect(asking.call.requests[0]?.json.messages).toMatchObject([
 			{},
 			{
 				content: [
@@ -129,7 +129,7 @@ describe("a decision", () => {
 	])("is refused where the state comes with what cannot be asked about: %j", async (input, description) => {
 		const asking = decide(REPLY, input);
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused", description });
-		expect(asking.call.asked).toHaveLength(0);
+		expect(asking.call.requests).toHaveLength(0);
 	});
 
 	it.each([

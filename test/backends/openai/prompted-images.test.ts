@@ -22,7 +22,7 @@ describe("a description", () => {
 			description: "A cat.",
 			usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
 		});
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.json).toEqual({
 			model: "engine-model",
 			messages: [{ role: "user", content: [{ type: "text", text: "What is it?" }, picture] }],
 			stream: false,
@@ -36,7 +36,7 @@ describe("a description", () => {
 	it("has a prompt of its own", async () => {
 		const asking = ask("image-to-text", { image, temperature: 0.7 }, () => says("A cat."));
 		await asking.answer;
-		expect(asking.call.asked[0]?.json).toMatchObject({
+		expect(asking.call.requests[0]?.json).toMatchObject({
 			messages: [{ content: [{ text: "Generate a caption for this image" }, picture] }],
 			temperature: 0.7,
 		});
@@ -46,7 +46,7 @@ describe("a description", () => {
 		const bytes = new Uint8Array([9, 9, ...PNG, 9]).subarray(2, 2 + PNG.length);
 		const asking = ask("image-to-text", { image: { bytes } }, () => says("A cat."));
 		await asking.answer;
-		expect(JSON.stringify(asking.call.asked[0]?.json)).toContain(`"${url}"`);
+		expect(JSON.stringify(asking.call.requests[0]?.json)).toContain(`"${url}"`);
 	});
 });
 
@@ -66,7 +66,10 @@ describe("an image's classes", () => {
 				{ label: "dog", score: 0.25 },
 			],
 		});
-		expect(asking.call.asked[0]?.json.messages).toMatchObject([{ role: "system" }, { content: [picture] }]);
+		expect(asking.call.requests[0]?.json.messages).toMatchObject([
+			{ role: "system" },
+			{ content: [picture] },
+		]);
 	});
 
 	it.each([
@@ -98,7 +101,7 @@ describe("an image's objects", () => {
 			width: 200,
 			height: 100,
 		});
-		expect(asking.call.asked[0]?.json.messages).toMatchObject([
+		expect(asking.call.requests[0]?.json.messages).toMatchObject([
 			{ content: expect.stringContaining("Find every object in the image") },
 			{ content: [picture] },
 		]);
@@ -113,7 +116,7 @@ describe("an image's objects", () => {
 			{ target: "cat", max_objects: 1 },
 		);
 		expect((await outputOf(asking)).objects).toHaveLength(1);
-		expect(asking.call.asked[0]?.json.messages).toMatchObject([
+		expect(asking.call.requests[0]?.json.messages).toMatchObject([
 			{ content: expect.stringContaining("Find every cat in the image") },
 			{},
 		]);
@@ -139,6 +142,6 @@ describe("an image's objects", () => {
 			key: "refusedByModel",
 			description: "Invalid input image[0]: unable to decode image file",
 		});
-		expect(asking.call.asked).toHaveLength(0);
+		expect(asking.call.requests).toHaveLength(0);
 	});
 });

@@ -17,9 +17,9 @@ async function bodyOf<Name extends TaskName>(
 	const respond = () => (typeof reply === "string" ? says(reply) : saysJson(reply));
 	const asking = ask(task, input, respond, options);
 	await asking.answer;
-	expect(asking.call.asked).toHaveLength(1);
-	expect(asking.call.asked[0]?.url).toMatch(/\/chat\/completions$/);
-	return asking.call.asked[0]?.json ?? {};
+	expect(asking.call.requests).toHaveLength(1);
+	expect(asking.call.requests[0]?.url).toMatch(/\/chat\/completions$/);
+	return asking.call.requests[0]?.json ?? {};
 }
 
 describe("summarization", () => {
@@ -116,7 +116,7 @@ describe("translation", () => {
 	it("of none asks nobody", async () => {
 		const asking = ask("translation", { ...TWO, texts: [] }, () => says(""));
 		expect(await outputOf(asking)).toEqual({ texts: [] });
-		expect(asking.call.asked).toHaveLength(0);
+		expect(asking.call.requests).toHaveLength(0);
 	});
 
 	it.each([

@@ -13,8 +13,8 @@ describe("a ranking", () => {
 	it("is asked for as Jina and Cohere have it", async () => {
 		const asking = ask("reranking", { ...INPUT, top_k: 1 }, () => json(probabilities));
 		await asking.answer;
-		expect(asking.call.asked[0]?.url).toBe("http://engine.test/v1/rerank");
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.url).toBe("http://engine.test/v1/rerank");
+		expect(asking.call.requests[0]?.json).toEqual({
 			model: "engine-model",
 			query: "q",
 			documents: ["a", "b"],

@@ -16,8 +16,8 @@ async function bodyOf(
 ): Promise<Record<string, unknown> | undefined> {
 	const asking = ask("text-to-speech", { ...INPUT, ...input }, audio(), options);
 	await asking.answer;
-	expect(asking.call.asked[0]?.url).toMatch(/\/v1\/audio\/speech$/);
-	return asking.call.asked[0]?.json;
+	expect(asking.call.requests[0]?.url).toMatch(/\/v1\/audio\/speech$/);
+	return asking.call.requests[0]?.json;
 }
 
 describe("speech", () => {
@@ -65,7 +65,7 @@ describe("speech", () => {
 			key: "engineRefused",
 			description: `The backend 'lab' has no encoding ${encoding}`,
 		});
-		expect(asking.call.asked).toHaveLength(0);
+		expect(asking.call.requests).toHaveLength(0);
 	});
 
 	it("of OpenAI without a container has one rate", async () => {

@@ -4,14 +4,14 @@ import noVerbose from "../../fixtures/openai/openai/error-no-verbose.json?raw";
 import plain from "../../fixtures/openai/openai/transcription-plain.json?raw";
 import words from "../../fixtures/openai/openai/transcription-words.json?raw";
 import vllm from "../../fixtures/openai/vllm/transcription.json?raw";
-import { type Asked, failureOf, json } from "../upstream.ts";
+import { failureOf, json, type SentRequest } from "../upstream.ts";
 import { ask, OPENAI, outputOf } from "./ask.ts";
 
 const WAV = new Uint8Array([0x52, 0x49, 0x46, 0x46, 0, 0, 0, 0, 0x57, 0x41, 0x56, 0x45]);
 const INPUT: TranscriptionInput = { audio: { bytes: WAV, contentType: "audio/mpeg" }, task: "transcribe" };
 
-const fieldsOf = (asked: Asked | undefined) =>
-	[...(asked?.form ?? [])].map(([name, value]) => (typeof value === "string" ? `${name}=${value}` : name));
+const fieldsOf = (request: SentRequest | undefined) =>
+	[...(request?.form ?? [])].map(([name, value]) => (typeof value === "string" ? `${name}=${value}` : name));
 
 describe("a transcription", () => {
 	it("is asked for in full", async () => {
@@ -21,9 +21,9 @@ describe("a transcription", () => {
 			() => json(words),
 		);
 		await asking.answer;
-		const [asked] = asking.call.asked;
-		expect(asked?.url).toBe("http://engine.test/v1/audio/transcriptions");
-		expect(fieldsOf(asked)).toEqual([
+		const [request] = asking.call.requests;
+		expect(request?.url).toBe("http://engine.test/v1/audio/transcriptions");
+		expect(fieldsOf(request)).toEqual([
 			"file",
 			"model=engine-model",
 			"response_format=verbose_json",
@@ -38,7 +38,7 @@ describe("a transcription", () => {
 	it("names its file after what the bytes are", async () => {
 		const asking = ask("speech-recognition", INPUT, () => json(words));
 		await asking.answer;
-		const file = asking.call.asked[0]?.form.get("file");
+		const file = asking.call.requests[0]?.form.get("file");
 		if (!(file instanceof File)) throw new Error("no file");
 		expect([file.name, file.type]).toEqual(["audio.wav", "audio/wav"]);
 		expect(new Uint8Array(await file.arrayBuffer())).toEqual(WAV);
@@ -52,7 +52,7 @@ describe("a transcription", () => {
 		const bytes = Uint8Array.from(head, (character) => character.charCodeAt(0));
 		const asking = ask("speech-recognition", { ...INPUT, audio: { bytes } }, () => json(words));
 		await asking.answer;
-		expect(asking.call.asked[0]?.form.get("file")).toMatchObject({ name, type });
+		expect(asking.call.requests[0]?.form.get("file")).toMatchObject({ name, type });
 	});
 
 	it.each([
@@ -66,7 +66,7 @@ describe("a transcription", () => {
 			() => json(words),
 		);
 		await asking.answer;
-		const file = asking.call.asked[0]?.form.get("file");
+		const file = asking.call.requests[0]?.form.get("file");
 		expect(file).toMatchObject({ name, type });
 	});
 
@@ -131,20 +131,23 @@ describe("a transcription", () => {
 });
 
 describe("a format that is refused", () => {
-	const formats = (asked: Asked[]) =>
-		asked.map(({ form }) => [form.get("response_format"), form.getAll("timestamp_granularities[]").length]);
+	const formats = (requests: SentRequest[]) =>
+		requests.map(({ form }) => [
+			form.get("response_format"),
+			form.getAll("timestamp_granularities[]").length,
+		]);
 
 	it("is followed by plainer ones", async () => {
 		const asking = ask("speech-recognition", INPUT, ({ form }) =>
 			form.get("response_format") === "json" ? json(plain) : json(noVerbose, 400),
 		);
 		expect(await outputOf(asking)).toEqual({ text: "The beach was" });
-		expect(formats(asking.call.asked)).toEqual([
+		expect(formats(asking.call.requests)).toEqual([
 			["verbose_json", 2],
 			["verbose_json", 0],
 			["json", 0],
 		]);
-		for (const { form } of asking.call.asked) expect(form.get("file")).toBeInstanceOf(File);
+		for (const { form } of asking.call.requests) expect(form.get("file")).toBeInstanceOf(File);
 	});
 
 	it("keeps the segments where only the times of words are missing", async () => {
@@ -153,7 +156,7 @@ describe("a format that is refused", () => {
 			form.has("timestamp_granularities[]") ? json({ error: { message } }, 400) : json(vllm),
 		);
 		expect(await outputOf(asking)).toMatchObject({ segments: [{}, {}] });
-		expect(formats(asking.call.asked)).toEqual([
+		expect(formats(asking.call.requests)).toEqual([
 			["verbose_json", 2],
 			["verbose_json", 0],
 		]);
@@ -162,7 +165,7 @@ describe("a format that is refused", () => {
 	it("in every form is the engine's refusal", async () => {
 		const asking = ask("speech-recognition", INPUT, () => json(noVerbose, 400));
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
-		expect(asking.call.asked).toHaveLength(3);
+		expect(asking.call.requests).toHaveLength(3);
 	});
 
 	it.each([
@@ -171,7 +174,7 @@ describe("a format that is refused", () => {
 	])("is not what %i '%s' is about", async (status, message) => {
 		const asking = ask("speech-recognition", INPUT, () => json({ error: { message } }, status));
 		await failureOf(asking.answer);
-		expect(asking.call.asked).toHaveLength(1);
+		expect(asking.call.requests).toHaveLength(1);
 	});
 });
 
@@ -181,8 +184,8 @@ describe("a translation", () => {
 	it("has a route of its own, and a language only for engines", async () => {
 		const engine = ask("speech-recognition", TRANSLATE, () => json(vllm));
 		await engine.answer;
-		expect(engine.call.asked[0]?.url).toBe("http://engine.test/v1/audio/translations");
-		expect(fieldsOf(engine.call.asked[0])).toEqual([
+		expect(engine.call.requests[0]?.url).toBe("http://engine.test/v1/audio/translations");
+		expect(fieldsOf(engine.call.requests[0])).toEqual([
 			"file",
 			"model=engine-model",
 			"response_format=verbose_json",
@@ -190,7 +193,7 @@ describe("a translation", () => {
 		]);
 		const service = ask("speech-recognition", TRANSLATE, () => json(vllm), OPENAI);
 		await service.answer;
-		expect(service.call.asked[0]?.form.has("language")).toBe(false);
+		expect(service.call.requests[0]?.form.has("language")).toBe(false);
 	});
 
 	it("is asked for as plain JSON where the full form is refused", async () => {
@@ -198,7 +201,7 @@ describe("a translation", () => {
 			form.get("response_format") === "json" ? json(plain) : json(noVerbose, 400),
 		);
 		expect(await outputOf(asking)).toEqual({ text: "The beach was" });
-		expect(asking.call.asked).toHaveLength(2);
+		expect(asking.call.requests).toHaveLength(2);
 	});
 
 	describe("of a server with one route for both", () => {
@@ -210,11 +213,11 @@ describe("a translation", () => {
 		it("is asked there, by its own field", async () => {
 			const asking = oneRoute({ task: "translate", text: "Hi", language: "german" });
 			expect(await outputOf(asking)).toEqual({ text: "Hi", language: "german" });
-			expect(asking.call.asked.map(({ url }) => url.replace("http://engine.test/v1", ""))).toEqual([
+			expect(asking.call.requests.map(({ url }) => url.replace("http://engine.test/v1", ""))).toEqual([
 				"/audio/translations",
 				"/audio/transcriptions",
 			]);
-			expect(fieldsOf(asking.call.asked[1])).toContain("translate=true");
+			expect(fieldsOf(asking.call.requests[1])).toContain("translate=true");
 		});
 
 		it.each([{ text: "Hallo" }, { task: "transcribe", text: "Hallo" }])(
@@ -227,7 +230,7 @@ describe("a translation", () => {
 		it("is not OpenAI's", async () => {
 			const asking = ask("speech-recognition", TRANSLATE, () => json({}, 404), OPENAI);
 			await failureOf(asking.answer);
-			expect(asking.call.asked).toHaveLength(1);
+			expect(asking.call.requests).toHaveLength(1);
 		});
 	});
 });

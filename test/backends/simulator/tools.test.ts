@@ -63,15 +63,15 @@ describe("a tool is called", () => {
 	});
 
 	it("one at a time, each as often as it is named; then the result is quoted", async () => {
-		const asked = user('Use get_weather with {"city":"Rome"}, then use get_weather with {"city":"Oslo"}.');
+		const request = user('Use get_weather with {"city":"Rome"}, then use get_weather with {"city":"Oslo"}.');
 		const rome = called("1", "get_weather", { city: "Rome" });
 		const oslo = called("2", "get_weather", { city: "Oslo" });
 		const extra = { tools };
-		expect(await callsOf([asked], extra)).toEqual([{ name: "get_weather", arguments: { city: "Rome" } }]);
-		expect(await callsOf([asked, rome, result("1", "20")], extra)).toEqual([
+		expect(await callsOf([request], extra)).toEqual([{ name: "get_weather", arguments: { city: "Rome" } }]);
+		expect(await callsOf([request, rome, result("1", "20")], extra)).toEqual([
 			{ name: "get_weather", arguments: { city: "Oslo" } },
 		]);
-		const done = [asked, rome, result("1", "20"), oslo, result("2", '{"degrees":-3}')];
+		const done = [request, rome, result("1", "20"), oslo, result("2", '{"degrees":-3}')];
 		expect(await contentOf(done, extra)).toBe(
 			'Simulated reply from Ganglion for @cf/meta/llama-3.3-70b-instruct-fp8-fast: no model ran. get_weather returned: "{"degrees":-3}".',
 		);
@@ -202,7 +202,7 @@ Always use the Read tool before the Edit tool. Run WebSearch for news.
 	it("one tool is called when the user names it", async () => {
 		const asked = turns('Use the Bash tool with {"prompt":"ls"}');
 		expect(await callsOf(asked, { tools: agent })).toEqual([{ name: "Bash", arguments: { prompt: "ls" } }]);
-		const done = [...asked, called("1", "Bash", { prompt: "ls" }), result("1", "a.txt"), user(REMINDER)];
+		const done = [...requests, called("1", "Bash", { prompt: "ls" }), result("1", "a.txt"), user(REMINDER)];
 		expect(await callsOf(done, { tools: agent })).toEqual([]);
 	});
 });

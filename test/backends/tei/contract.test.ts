@@ -3,11 +3,11 @@ import embed from "../../fixtures/tei/embed.json?raw";
 import predict from "../../fixtures/tei/predict.json?raw";
 import rerank from "../../fixtures/tei/rerank.json?raw";
 import { describeBackend } from "../contract.ts";
-import { type Asked, json, TARGET, worldOf } from "../upstream.ts";
+import { json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
 
 const REPLIES: Record<string, string> = { "/embed": embed, "/rerank": rerank, "/predict": predict };
 
-const server = ({ url }: Asked): Response => json(REPLIES[new URL(url).pathname] ?? "", 200);
+const server = ({ url }: SentRequest): Response => json(REPLIES[new URL(url).pathname] ?? "", 200);
 
 describeBackend({
 	name: "tei",
@@ -15,8 +15,8 @@ describeBackend({
 	target: { ...TARGET, kind: "tei", url: "http://tei.test" },
 	world: () => worldOf(server).world,
 	watched() {
-		const { world, asked } = worldOf(server);
-		return { world, stopped: () => asked.every(({ signal }) => signal.aborted) };
+		const { world, requests } = worldOf(server);
+		return { world, stopped: () => requests.every(({ signal }) => signal.aborted) };
 	},
 	tasks: ["text-embeddings", "reranking", "text-classification"],
 });

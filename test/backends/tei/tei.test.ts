@@ -46,22 +46,24 @@ describe("embeddings", () => {
 				[0, -0.28, 0.96],
 			],
 		});
-		const [asked] = asking.call.asked;
-		expect(asked?.url).toBe("http://tei.test/embed");
-		expect(asked?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
-		expect(asked?.json).toEqual({ inputs: ["a", "b"], normalize: true, truncate: true, dimensions: 3 });
+		const [request] = asking.call.requests;
+		expect(request?.url).toBe("http://tei.test/embed");
+		expect(request?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
+		expect(request?.json).toEqual({ inputs: ["a", "b"], normalize: true, truncate: true, dimensions: 3 });
 	});
 
 	it("leave to the server what the caller left open", async () => {
 		const asking = ask("text-embeddings", { texts: ["a", "b"] }, () => json(embed));
 		await asking.answer;
-		expect(asking.call.asked[0]?.json).toEqual({ inputs: ["a", "b"], normalize: true });
+		expect(asking.call.requests[0]?.json).toEqual({ inputs: ["a", "b"], normalize: true });
 	});
 
 	it("of many texts are asked for 32 at a time, and keep their order", async () => {
 		const asking = ask("text-embeddings", { texts: numbers(70) }, embedNumbers);
 		expect(await outputOf(asking)).toEqual({ vectors: numbers(70).map((text) => [Number(text)]) });
-		expect(asking.call.asked.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([32, 32, 6]);
+		expect(asking.call.requests.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([
+			32, 32, 6,
+		]);
 	});
 
 	it.each([422, 413])(
@@ -71,7 +73,7 @@ describe("embeddings", () => {
 				(asked.json.inputs as string[]).length > 8 ? json(batchError, status) : embedNumbers(asked),
 			);
 			expect(await outputOf(asking)).toEqual({ vectors: numbers(33).map((text) => [Number(text)]) });
-			expect(asking.call.asked.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([
+			expect(asking.call.requests.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([
 				32, 8, 8, 8, 8, 1,
 			]);
 		},
@@ -80,7 +82,7 @@ describe("embeddings", () => {
 	it("are not asked for again with a number that was already kept to", async () => {
 		const asking = ask("text-embeddings", { texts: numbers(8) }, () => json(batchError, 422));
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused", retryable: false });
-		expect(asking.call.asked).toHaveLength(1);
+		expect(asking.call.requests).toHaveLength(1);
 	});
 
 	it("are not asked for further once a part has failed", async () => {
@@ -88,7 +90,7 @@ describe("embeddings", () => {
 			(asked.json.inputs as string[])[0] === "32" ? json(overloadedError, 429) : embedNumbers(asked),
 		);
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "outOfCapacity", retryable: true });
-		expect(asking.call.asked).toHaveLength(2);
+		expect(asking.call.requests).toHaveLength(2);
 	});
 
 	it.each([
@@ -111,8 +113,8 @@ describe("a ranking", () => {
 				{ id: 0, score: 0.0005899119 },
 			],
 		});
-		expect(asking.call.asked[0]?.url).toBe("http://tei.test/rerank");
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.url).toBe("http://tei.test/rerank");
+		expect(asking.call.requests[0]?.json).toEqual({
 			query: "cats",
 			texts: ["dogs", "cats"],
 			raw_scores: false,
@@ -137,7 +139,7 @@ describe("a ranking", () => {
 				{ id: 37, score: 0.37 },
 			],
 		});
-		expect(asking.call.asked).toHaveLength(2);
+		expect(asking.call.requests).toHaveLength(2);
 	});
 
 	it.each([
@@ -171,8 +173,8 @@ describe("a classification", () => {
 				{ label: "NEGATIVE", score: 0.00011457326 },
 			],
 		});
-		expect(asking.call.asked[0]?.url).toBe("http://tei.test/predict");
-		expect(asking.call.asked[0]?.json).toEqual({
+		expect(asking.call.requests[0]?.url).toBe("http://tei.test/predict");
+		expect(asking.call.requests[0]?.json).toEqual({
 			inputs: "I love it.",
 			raw_scores: false,
 			truncate: true,

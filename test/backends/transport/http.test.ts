@@ -26,19 +26,19 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-describe("what is sent", () => {
+describe("the request", () => {
 	it("is a POST of JSON with the target's headers and key", async () => {
 		const call = callOf(() => json({ answer: 1, more: "kept" }));
 		expect(await postJson(call, "/route", { a: 1, absent: undefined }, Reply)).toEqual({
 			answer: 1,
 			more: "kept",
 		});
-		const [asked] = call.asked;
-		expect(asked?.url).toBe("http://engine.test/v1/route");
-		expect(asked?.init.method).toBe("POST");
-		expect(asked?.init.redirect).toBe("manual");
-		expect(asked?.init.body).toBe('{"a":1}');
-		expect(Object.fromEntries(asked?.headers ?? [])).toEqual({
+		const [request] = call.requests;
+		expect(request?.url).toBe("http://engine.test/v1/route");
+		expect(request?.init.method).toBe("POST");
+		expect(request?.init.redirect).toBe("manual");
+		expect(request?.init.body).toBe('{"a":1}');
+		expect(Object.fromEntries(request?.headers ?? [])).toEqual({
 			accept: "application/json",
 			authorization: `Bearer ${KEY}`,
 			"content-type": "application/json",
@@ -46,38 +46,38 @@ describe("what is sent", () => {
 		});
 	});
 
-	it("has no credentials where the target has none", async () => {
+	it("has no credentials if the target has none", async () => {
 		const call = callOf(() => json({ answer: 1 }), { target: { key: undefined, headers: {} } });
 		await postJson(call, "/route", {}, Reply);
-		expect(call.asked[0]?.headers.has("authorization")).toBe(false);
+		expect(call.requests[0]?.headers.has("authorization")).toBe(false);
 	});
 
-	it("leaves the content type of a form to the runtime, which knows its boundary", async () => {
+	it("leaves the content type of a form to the runtime, which chooses its boundary", async () => {
 		const call = callOf(() => json({ answer: 1 }));
 		const form = new FormData();
 		form.append("model", "m");
 		await postJson(call, "/route", form, Reply);
-		expect(call.asked[0]?.headers.has("content-type")).toBe(false);
-		expect(call.asked[0]?.form.get("model")).toBe("m");
+		expect(call.requests[0]?.headers.has("content-type")).toBe(false);
+		expect(call.requests[0]?.form.get("model")).toBe("m");
 	});
 
-	it("has the type of the file that it is", async () => {
+	it("has the media type of a file", async () => {
 		const call = callOf(() => json({ answer: 1 }));
 		await postJson(call, "/route", new Blob(["ID3"], { type: "audio/mpeg" }), Reply);
-		const { url = "", init } = call.asked[0] ?? {};
+		const { url = "", init } = call.requests[0] ?? {};
 		const sent = new Request(url, init);
 		expect(sent.headers.get("content-type")).toBe("audio/mpeg");
 		expect(await sent.bytes()).toEqual(new TextEncoder().encode("ID3"));
 	});
 
-	it("may be a GET, with headers of its own", async () => {
+	it("may be a GET with its own headers", async () => {
 		const call = callOf(() => json({ answer: 1 }));
 		const headers = { "x-version": "2", "x-tenant": "another" };
 		expect(await getJson(call, "/route", Reply, { headers })).toEqual({ answer: 1 });
-		const [asked] = call.asked;
-		expect(asked?.init.method).toBe("GET");
-		expect(asked?.init.body).toBeUndefined();
-		expect(Object.fromEntries(asked?.headers ?? [])).toEqual({
+		const [request] = call.requests;
+		expect(request?.init.method).toBe("GET");
+		expect(request?.init.body).toBeUndefined();
+		expect(Object.fromEntries(request?.headers ?? [])).toEqual({
 			accept: "application/json",
 			authorization: `Bearer ${KEY}`,
 			"x-tenant": "another",
@@ -85,7 +85,7 @@ describe("what is sent", () => {
 		});
 	});
 
-	it("has the headers of one request beside the target's", async () => {
+	it("has its own headers in addition to the target's", async () => {
 		const headers = { "x-version": "2" };
 		const asks = [
 			async (call: TestCall) => void (await postJson(call, "/route", {}, Reply, { headers })),
@@ -96,12 +96,12 @@ describe("what is sent", () => {
 		for (const ask of asks) {
 			const call = callOf(() => json({ answer: 1 }));
 			await ask(call);
-			expect(call.asked[0]?.headers.get("x-version")).toBe("2");
-			expect(call.asked[0]?.headers.get("x-tenant")).toBe("tenant-secret-value");
+			expect(call.requests[0]?.headers.get("x-version")).toBe("2");
+			expect(call.requests[0]?.headers.get("x-tenant")).toBe("tenant-secret-value");
 		}
 	});
 
-	it("calls fetch without an object, as the runtime demands", async () => {
+	it("calls fetch without `this`, as the runtime requires", async () => {
 		const call = callOf(() => json({ answer: 1 }));
 		const { fetch } = call.world;
 		let receiver: unknown = "not called";
@@ -141,10 +141,10 @@ describe("a value", () => {
 			"executionFailed",
 			"The backend 'lab' failed with HTTP 500",
 		));
-	it("that is an error with a code of its own has that code", () =>
+	it("that is an error with a code has the status of that code", () =>
 		fails(json({ error: { message: "too long", code: 400 } }), "engineRefused", "too long"));
 
-	it("is not held in memory beyond its bound", async () => {
+	it("is not held in memory above its limit", async () => {
 		const upstream = tap();
 		const call = callOf(() => new Response(upstream.body));
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
@@ -157,7 +157,7 @@ describe("a value", () => {
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("whose connection breaks was cut off", async () => {
+	it("fails if the connection breaks", async () => {
 		const upstream = tap();
 		const failure = failureOf(
 			postJson(
@@ -178,7 +178,7 @@ describe("a value", () => {
 });
 
 describe("a file", () => {
-	it("comes with the type that the upstream said", async () => {
+	it("has the upstream's content type", async () => {
 		const call = callOf(() => new Response("ID3", { headers: { "content-type": "audio/mpeg" } }));
 		expect(await postBytes(call, "/audio/speech", {})).toEqual({
 			bytes: new TextEncoder().encode("ID3"),
@@ -186,16 +186,16 @@ describe("a file", () => {
 		});
 	});
 
-	it("may be asked for by a GET", async () => {
+	it("may be requested with GET", async () => {
 		const call = callOf(() => new Response("ID3"));
 		expect((await getBytes(call, "/files/a.mp3")).bytes).toEqual(new TextEncoder().encode("ID3"));
-		expect(call.asked[0]).toMatchObject({
+		expect(call.requests[0]).toMatchObject({
 			url: "http://engine.test/v1/files/a.mp3",
 			init: { method: "GET" },
 		});
 	});
 
-	it("is not an error told with status 200, nor any JSON, nor nothing", async () => {
+	it("is not an error with status 200, not JSON, and not empty", async () => {
 		const ask = (response: Response) =>
 			failureOf(
 				postBytes(
@@ -213,7 +213,7 @@ describe("a file", () => {
 	});
 });
 
-describe("a stream asked for", () => {
+describe("a requested stream", () => {
 	const ask = (response: Response) =>
 		postStream(
 			callOf(() => response),
@@ -222,21 +222,21 @@ describe("a stream asked for", () => {
 			{ schema: Reply, choices: 1 },
 		);
 
-	it("asks for events, and takes JSON", async () => {
+	it("requests events, and accepts JSON", async () => {
 		const call = callOf(() => json({ answer: 7 }));
 		expect(await postStream(call, "/route", {}, { schema: Reply, choices: 1 })).toEqual({
 			kind: "value",
 			value: { answer: 7 },
 		});
-		expect(call.asked[0]?.headers.get("accept")).toBe("text/event-stream, application/json");
+		expect(call.requests[0]?.headers.get("accept")).toBe("text/event-stream, application/json");
 	});
 
-	it("is refused where it is a page", async () => {
+	it("fails if the answer is HTML", async () => {
 		const page = new Response("<html>", { headers: { "content-type": "text/html" } });
 		expect(await failureOf(ask(page))).toMatchObject({ key: "executionFailed" });
 	});
 
-	it("is one whatever the letters of its type", async () => {
+	it("is recognised by its media type, in upper or lower case", async () => {
 		const reply = await ask(
 			new Response('data: {"choices":[{}]}\n\n', {
 				headers: { "content-type": "Text/Event-Stream; charset=utf-8" },
@@ -256,12 +256,12 @@ describe("a redirect", () => {
 			key: "upstreamUnavailable",
 			description: "The backend 'lab' redirects, which is not followed",
 		});
-		expect(call.asked).toHaveLength(1);
+		expect(call.requests).toHaveLength(1);
 	});
 });
 
 describe("an upstream that cannot be reached", () => {
-	it("is unavailable, and the runtime's own words are for the log, without secrets", async () => {
+	it("is unavailable, and the runtime's error is in `cause`, without secrets", async () => {
 		const call = callOf(() => {
 			throw new TypeError(`connect ECONNREFUSED with Bearer ${KEY}`);
 		});
@@ -276,7 +276,7 @@ describe("an upstream that cannot be reached", () => {
 });
 
 describe("an error's body", () => {
-	it("is read up to its bound, and the rest let go", async () => {
+	it("is read up to its limit, and then cancelled", async () => {
 		const upstream = tap();
 		const call = callOf(() => new Response(upstream.body, { status: 500 }));
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
@@ -285,7 +285,7 @@ describe("an error's body", () => {
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("that breaks off leaves the status to speak", async () => {
+	it("that is interrupted does not hide the status", async () => {
 		const upstream = tap();
 		const call = callOf(() => new Response(upstream.body, { status: 429 }));
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
@@ -293,7 +293,7 @@ describe("an error's body", () => {
 		expect(await failure).toMatchObject({ key: "outOfCapacity" });
 	});
 
-	it("that never comes runs out of time", async () => {
+	it("that never arrives ends in a timeout", async () => {
 		const upstream = tap();
 		const call = callOf(() => new Response(upstream.body, { status: 500 }));
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
@@ -303,10 +303,10 @@ describe("an error's body", () => {
 	});
 });
 
-describe("time", () => {
+describe("time limits", () => {
 	const { headerMs, idleMs, totalMs } = TARGET.timeouts;
 
-	it("until the header of a whole answer is that of the whole call: it comes when the answer is made", async () => {
+	it("do not limit the wait for the header of a complete answer, except for the limit of the call", async () => {
 		const late = async () => {
 			await new Promise((resolve) => setTimeout(resolve, totalMs - 1));
 			return json({ answer: 1 });
@@ -316,21 +316,21 @@ describe("time", () => {
 		expect(await answer).toEqual({ answer: 1 });
 	});
 
-	it("to the header of a stream is bounded, and the upstream's fetch ended", async () => {
+	it("apply to the header of a stream, and abort the upstream's fetch", async () => {
 		const call = callOf(neverAnswers);
 		const failure = failureOf(postStream(call, "/route", {}, { schema: Reply, choices: 1 }));
 		await vi.advanceTimersByTimeAsync(headerMs - 1);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 		await vi.advanceTimersByTimeAsync(1);
 		expect(await failure).toMatchObject({
 			key: "timeout",
 			description: `The backend 'lab' was silent for ${headerMs} ms`,
 			upstream: { backend: "lab" },
 		});
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 	});
 
-	it("between two pieces of a value is bounded, and starts again with each", async () => {
+	it("apply between two pieces of a value", async () => {
 		const upstream = tap();
 		const call = callOf(() => new Response(upstream.body));
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
@@ -339,14 +339,14 @@ describe("time", () => {
 			upstream.push(" ");
 		}
 		await vi.advanceTimersByTimeAsync(idleMs - 1);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 		await vi.advanceTimersByTimeAsync(1);
 		expect(await failure).toMatchObject({ key: "timeout" });
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("of the whole is bounded, however busy the upstream is", async () => {
+	it("apply to the complete call of a busy upstream", async () => {
 		const upstream = tap();
 		const call = callOf(() => new Response(upstream.body));
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
@@ -359,17 +359,17 @@ describe("time", () => {
 			description: `The backend 'lab' took longer than ${totalMs} ms`,
 			upstream: { backend: "lab" },
 		});
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 	});
 
-	it("does not end what has ended", async () => {
+	it("do not abort a call that has ended", async () => {
 		const call = callOf(() => json({ answer: 1 }));
 		await postJson(call, "/route", {}, Reply);
 		await vi.advanceTimersByTimeAsync(totalMs * 2);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 	});
 
-	it("can be without bound", async () => {
+	it("may be infinite", async () => {
 		const none = Number.POSITIVE_INFINITY;
 		const call = callOf(() => json({ answer: 1 }), {
 			target: { timeouts: { headerMs: none, idleMs: none, totalMs: none } },
@@ -378,22 +378,22 @@ describe("time", () => {
 	});
 });
 
-describe("a caller who leaves", () => {
+describe("a caller who disconnects", () => {
 	const aborted = { key: "aborted", description: "Request was aborted" };
 
-	it("before the call is the end of it: nothing is sent", async () => {
+	it("before the call prevents it: nothing is sent", async () => {
 		const call = callOf(() => json({ answer: 1 }));
-		call.leave();
+		call.disconnect();
 		expect(await failureOf(postJson(call, "/route", {}, Reply))).toMatchObject(aborted);
-		expect(call.asked).toHaveLength(0);
+		expect(call.requests).toHaveLength(0);
 	});
 
 	it("before the header ends the upstream's fetch at once", async () => {
 		const call = callOf(neverAnswers);
 		const failure = failureOf(postJson(call, "/route", {}, Reply));
 		await vi.advanceTimersByTimeAsync(0);
-		call.leave();
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		call.disconnect();
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(await failure).toMatchObject(aborted);
 	});
 
@@ -404,18 +404,18 @@ describe("a caller who leaves", () => {
 		const failure = failureOf(work);
 		upstream.push("{");
 		await vi.advanceTimersByTimeAsync(0);
-		call.leave();
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		call.disconnect();
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(await failure).toMatchObject(aborted);
 		await vi.advanceTimersByTimeAsync(0);
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("is not listened to after the call", async () => {
+	it("after the call does not abort the fetch", async () => {
 		const call = callOf(() => json({ answer: 1 }));
 		await postJson(call, "/route", {}, Reply);
-		call.leave();
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		call.disconnect();
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 	});
 
 	it("within a stream errors it", async () => {
@@ -427,8 +427,8 @@ describe("a caller who leaves", () => {
 		const reader = reply.events.getReader();
 		await reader.read();
 		const read = failureOf(reader.read());
-		call.leave();
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		call.disconnect();
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(await read).toMatchObject(aborted);
 		expect(upstream.cancelled).toBe(true);
 	});

@@ -1,7 +1,7 @@
-/** Streams whose bytes the runtime moves: which side is gone, and what becomes of the other one. */
+/** Streams whose bytes the runtime moves: detects which side is gone, and ends the other one. */
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
-import { Watch } from "../../../src/backends/transport/event-stream.ts";
 import { passThrough } from "../../../src/backends/transport/pass-through.ts";
 import { callOf, drain, eventStream, failureOf } from "../upstream.ts";
 
@@ -9,14 +9,14 @@ const delta = (content: string) =>
 	`data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}]}\n\n`;
 const FINISH = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
 const DONE = "data: [DONE]\n\n";
-const LAST_WORDS = "data: last words\n\n";
+const ERROR_EVENT = "data: failure\n\n";
 
 afterEach(() => void vi.useRealTimers());
 
-/** An upstream on a stream of bytes, as the body of a fetch: it fails when the fetch is aborted. */
+/** An upstream with a byte stream. As the body of a fetch, it fails when the fetch is aborted. */
 function upstream(timeouts = { headerMs: 10_000, idleMs: 10_000, totalMs: 10_000 }) {
 	const call = callOf(() => eventStream(""), { target: { timeouts } });
-	const deadline = startDeadline(call.target, call.world.now, call.signal);
+	const deadline = startDeadline(call);
 	let output: ReadableByteStreamController | undefined;
 	let open = true;
 	const source = new ReadableStream({
@@ -46,19 +46,19 @@ function upstream(timeouts = { headerMs: 10_000, idleMs: 10_000, totalMs: 10_000
 			output?.close();
 		},
 		reset: () => fail(new Error("connection reset")),
-		begin: () => passThrough(call, source, deadline, new Watch(call, 1), () => LAST_WORDS),
+		begin: () => passThrough({ call, source, deadline }, new ChunkReader(call, 1), () => ERROR_EVENT),
 	};
 }
 
-describe("a stream that is passed on as it is", () => {
-	it("whose caller drops while the engine goes on, aborts the engine's fetch and ends as the caller's", async () => {
+describe("passThrough", () => {
+	it("aborts the engine's fetch if the caller disconnects while the engine sends, and ends as aborted", async () => {
 		const engine = upstream();
 		engine.write(delta("a"));
 		const { events, ended, progress } = await engine.begin();
 		const reader = events.getReader();
 		expect(new TextDecoder().decode((await reader.read()).value)).toBe(delta("a"));
 		await reader.cancel();
-		// The engine does not know, and goes on: the next write finds that the caller is gone.
+		// The engine continues: the next write to the caller fails.
 		for (let sent = 0; sent < 100 && !engine.deadline.signal.aborted; sent++) {
 			engine.write(delta("b"));
 			await scheduler.wait(1);
@@ -69,7 +69,7 @@ describe("a stream that is passed on as it is", () => {
 		expect(progress.outputTokens).toBeGreaterThanOrEqual(1);
 	});
 
-	it("whose caller has gone when the engine ends, is not a whole answer without its end", async () => {
+	it("ends as aborted if the caller has disconnected before an incomplete answer ends", async () => {
 		const engine = upstream();
 		engine.write(delta("a"));
 		const { events, ended } = await engine.begin();
@@ -78,7 +78,7 @@ describe("a stream that is passed on as it is", () => {
 		expect(await ended).toMatchObject({ key: "aborted" });
 	});
 
-	it("whose engine breaks is cut: the caller, who is there, gets the last words", async () => {
+	it("sends the error event to the caller if the engine's connection breaks", async () => {
 		const engine = upstream();
 		engine.write(delta("a"));
 		const { events, ended } = await engine.begin();
@@ -86,34 +86,34 @@ describe("a stream that is passed on as it is", () => {
 		engine.write(delta("b"));
 		await scheduler.wait(1);
 		engine.reset();
-		expect(await passed).toEqual({ text: delta("a") + delta("b") + LAST_WORDS });
+		expect(await passed).toEqual({ text: delta("a") + delta("b") + ERROR_EVENT });
 		expect(await ended).toMatchObject({
 			key: "executionFailed",
 			description: "The backend 'lab' was cut off mid-answer",
 		});
 	});
 
-	it("whose caller's signal fires is the caller's end", async () => {
+	it("ends as aborted if the caller's signal aborts", async () => {
 		const engine = upstream();
 		engine.write(delta("a"));
 		const { events, ended } = await engine.begin();
 		const passed = drain(events);
-		engine.call.leave();
+		engine.call.disconnect();
 		await passed;
 		expect(await ended).toMatchObject({ key: "aborted" });
 		expect(engine.isOpen()).toBe(false);
 	});
 
-	it("whose time is up ends with that failure, told once", async () => {
+	it("sends one error event when the limit of the call is exceeded", async () => {
 		const engine = upstream({ headerMs: 10_000, idleMs: 10_000, totalMs: 250 });
 		engine.write(delta("a"));
 		const { events, ended } = await engine.begin();
-		expect(await drain(events)).toEqual({ text: delta("a") + LAST_WORDS });
+		expect(await drain(events)).toEqual({ text: delta("a") + ERROR_EVENT });
 		expect(await ended).toMatchObject({ key: "modelTimeout" });
 		expect(engine.isOpen()).toBe(false);
 	});
 
-	it("that is whole has no failure, and the clock is stopped", async () => {
+	it("ends a complete answer without a failure, and clears the timer", async () => {
 		const engine = upstream();
 		engine.write(delta("a"));
 		const { events, ended } = await engine.begin();
@@ -125,7 +125,7 @@ describe("a stream that is passed on as it is", () => {
 		expect(engine.deadline.signal.aborted).toBe(false);
 	});
 
-	it("that sends comments alone is let go after 1 MiB of them, and passes on what came before its first event until then", async () => {
+	it("aborts an engine after 1 MiB of comments without an event, and forwards fewer comments", async () => {
 		const endless = upstream();
 		const call = failureOf(endless.begin());
 		const comment = `: ${"x".repeat(4_093)}\n\n`;
@@ -148,7 +148,7 @@ describe("a stream that is passed on as it is", () => {
 		expect(await drain(events)).toEqual({ text: comment.repeat(20) + FINISH + DONE });
 	});
 
-	it("that fails before its first event fails the call, and lets the engine go", async () => {
+	it("rejects and aborts the fetch if the first event is invalid", async () => {
 		const engine = upstream();
 		engine.write(": comment\n\n");
 		const begun = engine.begin();

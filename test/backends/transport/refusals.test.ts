@@ -1,7 +1,7 @@
 /**
- * What becomes of the errors that engines answer with: the failure that the caller sees, whether another call is made,
- * and what the engine's circuit breaker learns. `recorded` replies are llama-server's own (build 11669), byte for byte;
- * the others are written after the engines' public sources, documentation and issue threads.
+ * The errors of engines: the failure that the caller gets, whether another call is made, and how the circuit breaker
+ * counts them. `recorded` replies are llama-server's (build 11669), byte for byte; the others follow the engines' public
+ * sources, documentation and issue threads.
  */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -10,7 +10,7 @@ import { AiError, type FailureKey } from "../../../src/core/errors.ts";
 import { decide, isHealthy, type RetryDecision } from "../../../src/pipeline/dispatch/retry-policy.ts";
 import { callOf, failureOf, json } from "../upstream.ts";
 
-/** What the breaker learns: it works, it failed, nothing. */
+/** How the circuit breaker counts the error. */
 type Health = "works" | "fails" | "nothing";
 
 interface Row {
@@ -18,7 +18,7 @@ interface Row {
 	status: number;
 	body: string;
 	key: FailureKey;
-	/** The caller's sentence; absent: the engine's, word for word. */
+	/** The message to the caller. Absent: the engine's, unchanged. */
 	description?: string;
 	verdict: RetryDecision;
 	health: Health;
@@ -101,7 +101,7 @@ const ROWS: Row[] = [
 		body: '{"error":{"code":400,"message":"Failed to initialize samplers: failed to parse grammar","type":"invalid_request_error"}}',
 		...refused,
 	},
-	// llama.cpp, what is its own failure
+	// llama.cpp, its own failures
 	{
 		from: "llama.cpp, what its model wrote cannot be parsed",
 		status: 500,
@@ -292,7 +292,7 @@ const ROWS: Row[] = [
 		body: '{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}',
 		...tooLong,
 	},
-	// Nothing but a status
+	// Only a status
 	{ from: "anyone, 500", status: 500, body: "", ...failing },
 	{
 		from: "anyone, 501",
@@ -344,35 +344,35 @@ describe("an engine's error", () => {
 	});
 });
 
-describe("a refusal of the gateway's own", () => {
-	it("moves on to the next engine at once, and says nothing of this one", () => {
+describe("a refusal by the gateway", () => {
+	it("tries the next target at once, and does not count for this engine's circuit", () => {
 		const failure = new AiError("engineRefused", "The backend 'lab' gives one answer a request", {
 			retryable: true,
 		});
 		expect([decide(failure), isHealthy(failure)]).toEqual(["nextTarget", undefined]);
 	});
 
-	it("is what an exception in the gateway is to the breaker: nothing", () => {
+	it("does not count for the circuit, and neither does an exception in the gateway", () => {
 		expect(isHealthy(new AiError("executionFailed"))).toBeUndefined();
 	});
 });
 
-describe("an address without its /v1", () => {
+describe("a 404 of an address without /v1", () => {
 	const missing = '{"error":{"message":"File Not Found","type":"not_found_error","code":404}}';
-	const asked = async (url: string, body: string) => {
+	const messageFor = async (url: string, body: string) => {
 		const call = callOf(() => json(body, 404), { target: { url } });
 		return ((await failureOf(postJson(call, "/route", {}, z.object({})))) as AiError).description;
 	};
 
-	it("is told as what it is", async () => {
-		expect(await asked("http://engine.test", missing)).toBe(
+	it("names the likely mistake", async () => {
+		expect(await messageFor("http://engine.test", missing)).toBe(
 			"The backend 'lab' has no such address: its url in BACKENDS may lack /v1",
 		);
 	});
 
-	it("is not suspected where there is one, or where the engine lacks the model", async () => {
+	it("does not suspect it if the address has /v1, or the engine lacks the model", async () => {
 		const lacks = "No such model @cf/lab/model or task: the backend 'lab' has no model 'engine-model'";
-		expect(await asked("http://engine.test/v1", missing)).toBe(lacks);
-		expect(await asked("http://engine.test", '{"error":"The model `x` does not exist."}')).toBe(lacks);
+		expect(await messageFor("http://engine.test/v1", missing)).toBe(lacks);
+		expect(await messageFor("http://engine.test", '{"error":"The model `x` does not exist."}')).toBe(lacks);
 	});
 });

@@ -1,6 +1,6 @@
 /**
- * A stream in events of the upstream's own. What it shares with one that is passed on (`event-stream.test.ts`) is tested
- * there in full; here once, to see that it is shared.
+ * Streams of an upstream's own events. The behaviour that they share with OpenAI chunks is tested in full in
+ * `chunk-stream.test.ts`, and here once.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -36,7 +36,7 @@ const chunk = (more: Partial<ChatChunk>): ChatChunk => ({
 	choices: [],
 	...more,
 });
-const said = (content: string) => chunk({ choices: [{ index: 0, delta: { content } }] });
+const contentChunk = (content: string) => chunk({ choices: [{ index: 0, delta: { content } }] });
 const LAST = chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: USAGE });
 const frames = (...chunks: ChatChunk[]) => chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join("");
 const END = `${frames(LAST)}data: [DONE]\n\n`;
@@ -47,21 +47,21 @@ const Event = z.object({
 	fail: z.string().optional(),
 });
 
-/** Of an upstream that says `{say}`, `{fail}` or `{stop}`, and tells its last event from others or does not. */
-function translator({ tellsEnd = false } = {}): Translator & { names: (string | undefined)[] } {
+/** For an upstream with the events `{say}`, `{fail}` and `{stop}`. `hasEndEvent`: `{stop}` is its last event. */
+function translator({ hasEndEvent = false } = {}): Translator & { names: (string | undefined)[] } {
 	let stopped = false;
 	const names: (string | undefined)[] = [];
 	return {
 		names,
 		get done() {
-			return tellsEnd && stopped;
+			return hasEndEvent && stopped;
 		},
-		take({ event, data }) {
+		translate({ event, data }) {
 			names.push(event);
 			const { say, stop, fail } = Event.parse(JSON.parse(data));
 			if (fail !== undefined) throw new AiError("outOfCapacity", fail);
 			stopped ||= stop ?? false;
-			return say === undefined ? [] : [...say].map(said);
+			return say === undefined ? [] : [...say].map(contentChunk);
 		},
 		end: () => (stopped ? [LAST] : undefined),
 	};
@@ -100,7 +100,7 @@ const malformed = {
 	description: "The backend 'lab' answered with something that is not a chat stream",
 };
 
-describe("what is asked", () => {
+describe("the request", () => {
 	it.each([
 		[{}, "text/event-stream, application/json"],
 		[{ format: "ndjson" }, "application/x-ndjson, application/json"],
@@ -118,17 +118,17 @@ describe("what is asked", () => {
 				...options,
 			},
 		);
-		// The upstream would not stream.
+		// The upstream answered with a complete value.
 		expect(reply).toEqual({ kind: "value", value: { answer: 1 } });
-		const [asked] = call.asked;
-		expect(asked?.init.method).toBe("POST");
-		expect(asked?.json).toEqual({ a: 1 });
-		expect(asked?.headers.get("accept")).toBe(accept);
-		expect(asked?.headers.get("x-version")).toBe("1");
-		expect(asked?.headers.get("x-tenant")).toBe("tenant-secret-value");
+		const [request] = call.requests;
+		expect(request?.init.method).toBe("POST");
+		expect(request?.json).toEqual({ a: 1 });
+		expect(request?.headers.get("accept")).toBe(accept);
+		expect(request?.headers.get("x-version")).toBe("1");
+		expect(request?.headers.get("x-tenant")).toBe("tenant-secret-value");
 	});
 
-	it("and answered with neither a stream nor the value is a misfit", async () => {
+	it("fails if the answer is neither a stream nor the value", async () => {
 		expect(await outcome(() => json({ other: 1 }))).toMatchObject({ error: { key: "executionFailed" } });
 	});
 });
@@ -139,29 +139,29 @@ describe.each([
 ] as const)("a stream of %s", (_, format, write, response) => {
 	const text = write({}, { say: "aé" }, { say: "b" }, {}, { stop: true });
 
-	it("is the chunks that its events stand for, however it is cut", async () => {
+	it("becomes chunks, for all chunk boundaries", async () => {
 		const bytes = encode(text);
 		await fc.assert(
 			fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 30 }), async (cuts) => {
 				expect(await outcome(() => response(inPieces(bytes, cuts)), { format })).toEqual({
-					text: frames(said("a"), said("é"), said("b")) + END,
+					text: frames(contentChunk("a"), contentChunk("é"), contentChunk("b")) + END,
 				});
 			}),
 			{ numRuns: 30 },
 		);
 	});
 
-	it("counts a last event that nothing ends", async () => {
+	it("counts a last event without its terminator", async () => {
 		expect(await outcome(() => response(text.trimEnd()), { format })).toEqual({
-			text: frames(said("a"), said("é"), said("b")) + END,
+			text: frames(contentChunk("a"), contentChunk("é"), contentChunk("b")) + END,
 		});
 	});
 
-	it("that is cut anywhere before its end is an error behind whole chunks", async () => {
-		const begun = write({ say: "a" });
-		for (const rest of ["", '{"say"', write({ say: "b" }).slice(0, 8)]) {
-			expect(await outcome(() => response(begun + rest), { format })).toMatchObject({
-				text: frames(said("a")),
+	it("errors after complete chunks if it is interrupted", async () => {
+		const beginning = write({ say: "a" });
+		for (const tail of ["", '{"say"', write({ say: "b" }).slice(0, 8)]) {
+			expect(await outcome(() => response(beginning + tail), { format })).toMatchObject({
+				text: frames(contentChunk("a")),
 				error: cut,
 			});
 		}
@@ -177,17 +177,17 @@ describe("an event", () => {
 		expect(named.names).toEqual(["first", undefined]);
 	});
 
-	it("that stands for nothing is not waited for by a reader for ever", async () => {
+	it("without chunks does not end the wait of the reader", async () => {
 		const upstream = tap();
 		upstream.push(sse({ say: "a" }));
 		const { events } = await open(callOf(() => eventStream(upstream.body)));
 		const reader = events.getReader();
-		expect((await reader.read()).value).toEqual(encode(frames(said("a"))));
+		expect((await reader.read()).value).toEqual(encode(frames(contentChunk("a"))));
 		const next = reader.read();
 		upstream.push(sse({}));
 		upstream.push(sse({}));
 		upstream.push(sse({ say: "b" }));
-		expect((await next).value).toEqual(encode(frames(said("b"))));
+		expect((await next).value).toEqual(encode(frames(contentChunk("b"))));
 		await reader.cancel();
 	});
 
@@ -211,29 +211,32 @@ describe("an event", () => {
 		['{"say":7}', malformed],
 		["null", malformed],
 		['{"fail":"busy"}', { key: "outOfCapacity", description: "busy" }],
-	])("of %s ends it behind what was good, and the upstream's fetch", async (data, failure) => {
-		const upstream = tap();
-		const call = callOf(() => eventStream(upstream.body));
-		upstream.push(`${sse({ say: "a" })}data: ${data}\n\n${sse({ say: "b" }, { stop: true })}`);
-		const { text, error } = await drain((await open(call)).events);
-		expect(text).toBe(frames(said("a")));
-		expect(error).toBeInstanceOf(AiError);
-		expect(error).toMatchObject(failure);
-		expect(call.asked[0]?.signal.aborted).toBe(true);
-		expect(upstream.cancelled).toBe(true);
-	});
+	])(
+		"of %s ends the stream after the valid events, and aborts the upstream's fetch",
+		async (data, failure) => {
+			const upstream = tap();
+			const call = callOf(() => eventStream(upstream.body));
+			upstream.push(`${sse({ say: "a" })}data: ${data}\n\n${sse({ say: "b" }, { stop: true })}`);
+			const { text, error } = await drain((await open(call)).events);
+			expect(text).toBe(frames(contentChunk("a")));
+			expect(error).toBeInstanceOf(AiError);
+			expect(error).toMatchObject(failure);
+			expect(call.requests[0]?.signal.aborted).toBe(true);
+			expect(upstream.cancelled).toBe(true);
+		},
+	);
 
 	it.each([
 		["data: oops\n\n", malformed],
 		['data: {"fail":"busy"}\n\n', { key: "outOfCapacity", retryable: true }],
 		["", cut],
 		[sse({}), cut],
-	])("of %j first fails the call, while another target can be asked", async (text, failure) => {
+	])("of %j at the beginning fails the call", async (text, failure) => {
 		const call = callOf(() => eventStream(text));
 		const error = await failureOf(open(call));
 		expect(error).toBeInstanceOf(AiError);
 		expect(error).toMatchObject(failure);
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 	});
 
 	it("is bounded in size", async () => {
@@ -241,13 +244,16 @@ describe("an event", () => {
 		upstream.push(sse({ say: "a" }));
 		const { events } = await open(callOf(() => eventStream(upstream.body)));
 		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
-		expect(await drain(events)).toMatchObject({ text: frames(said("a")), error: { key: "requestTooLarge" } });
+		expect(await drain(events)).toMatchObject({
+			text: frames(contentChunk("a")),
+			error: { key: "requestTooLarge" },
+		});
 		expect(upstream.cancelled).toBe(true);
 	});
 });
 
 describe("progress", () => {
-	it("is what has been passed on", async () => {
+	it("counts the chunks that have been read", async () => {
 		const upstream = tap();
 		upstream.push(sse({ say: "a" }));
 		const { events, progress } = await open(callOf(() => eventStream(upstream.body)));
@@ -259,22 +265,22 @@ describe("progress", () => {
 	});
 });
 
-describe("the upstream's own end", () => {
-	it("is passed on before the connection closes, and nothing follows it", async () => {
+describe("the upstream's end event", () => {
+	it("ends the stream before the connection closes", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
 		upstream.push(sse({ say: "a" }, { stop: true }, { say: "late" }));
-		const { events } = await open(call, { translator: translator({ tellsEnd: true }) });
+		const { events } = await open(call, { translator: translator({ hasEndEvent: true }) });
 		const reader = events.getReader();
-		expect((await reader.read()).value).toEqual(encode(frames(said("a")) + END));
+		expect((await reader.read()).value).toEqual(encode(frames(contentChunk("a")) + END));
 		const next = reader.read();
 		upstream.push("data: oops\n\n");
 		upstream.end();
 		expect((await next).done).toBe(true);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 	});
 
-	it("makes a reset a good end", async () => {
+	it("completes the answer, also if the connection is reset after it", async () => {
 		const upstream = tap();
 		upstream.push(sse({ say: "a" }, { stop: true }));
 		const { events } = await open(callOf(() => eventStream(upstream.body)));
@@ -286,7 +292,7 @@ describe("the upstream's own end", () => {
 	});
 });
 
-describe("time", () => {
+describe("time limits", () => {
 	const { idleMs, totalMs } = TARGET.timeouts;
 
 	beforeEach(() => {
@@ -297,39 +303,39 @@ describe("time", () => {
 		vi.useRealTimers();
 	});
 
-	it("for the first chunk is bounded between two pieces, not by events that stand for nothing", async () => {
+	it("apply between two pieces before the first chunk", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
 		const failure = failureOf(open(call));
 		await vi.advanceTimersByTimeAsync(idleMs - 1);
 		upstream.push(sse({}));
 		await vi.advanceTimersByTimeAsync(idleMs - 1);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 		await vi.advanceTimersByTimeAsync(1);
 		expect(await failure).toMatchObject({ key: "timeout" });
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("of the whole is bounded, and a whole answer is kept", async () => {
+	it("apply to the complete call, and do not drop a complete answer", async () => {
 		for (const finished of [false, true]) {
 			const upstream = tap();
 			upstream.push(sse({ say: "a" }, ...(finished ? [{ stop: true }] : [])));
 			const { events } = await open(callOf(() => eventStream(upstream.body)));
 			await vi.advanceTimersByTimeAsync(totalMs);
 			const { text, error } = await drain(events);
-			if (finished) expect({ text, error }).toEqual({ text: frames(said("a")) + END });
+			if (finished) expect({ text, error }).toEqual({ text: frames(contentChunk("a")) + END });
 			else expect(error).toMatchObject({ key: "modelTimeout" });
 			expect(upstream.cancelled).toBe(true);
 		}
 	});
 
-	it("after the upstream's own end is short", async () => {
+	it("are short after the upstream's end event", async () => {
 		const upstream = tap();
 		upstream.push(sse({ stop: true }));
 		const { events } = await open(
 			callOf(() => eventStream(upstream.body)),
 			{
-				translator: translator({ tellsEnd: true }),
+				translator: translator({ hasEndEvent: true }),
 			},
 		);
 		const drained = drain(events);
@@ -339,8 +345,8 @@ describe("time", () => {
 	});
 });
 
-describe("whoever leaves", () => {
-	it.each(["before the first read", "amid events", "while a read is under way"])(
+describe("cancelling", () => {
+	it.each(["before the first read", "between events", "during a read"])(
 		"by cancelling %s ends the upstream's fetch at once",
 		async (phase) => {
 			const upstream = tap();
@@ -348,28 +354,28 @@ describe("whoever leaves", () => {
 			upstream.push(sse({ say: "a" }) + sse({ say: "b" }).slice(0, 9));
 			const reader = (await open(call)).events.getReader();
 			if (phase !== "before the first read") await reader.read();
-			const read = phase === "while a read is under way" ? reader.read() : undefined;
+			const read = phase === "during a read" ? reader.read() : undefined;
 			const cancelled = reader.cancel();
-			expect(call.asked[0]?.signal.aborted).toBe(true);
+			expect(call.requests[0]?.signal.aborted).toBe(true);
 			expect(upstream.cancelled).toBe(true);
 			await cancelled;
 			if (read) expect((await read).done).toBe(true);
 		},
 	);
 
-	it("as the caller ends it too, and errors the stream", async () => {
+	it("by the caller's signal ends it, too, and errors the stream", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
 		upstream.push(sse({ say: "a" }));
 		const reader = (await open(call)).events.getReader();
 		await reader.read();
-		call.leave();
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		call.disconnect();
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(await failureOf(reader.read())).toMatchObject({ key: "aborted" });
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("gets no further than it reads", async () => {
+	it("is not needed to stop reading: the upstream is read on demand", async () => {
 		const upstream = tap();
 		upstream.push(sse({ say: "a" }));
 		const { events, progress } = await open(callOf(() => eventStream(upstream.body)));

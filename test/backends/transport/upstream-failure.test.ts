@@ -22,8 +22,8 @@ async function refusal(
 	return (await failureOf(postJson(call, "/route", {}, z.object({})))) as AiError;
 }
 
-/** Whatever a log could show of a failure. */
-const everywhere = ({ message, stack, description, cause, upstream }: AiError): string =>
+/** All texts of a failure that a log could contain. */
+const loggedText = ({ message, stack, description, cause, upstream }: AiError): string =>
 	[message, stack, description, String(cause), (cause as Error)?.stack, JSON.stringify(upstream)].join("\n");
 
 const credentials = "The backend 'lab' refused the gateway's credentials";
@@ -32,12 +32,12 @@ const capacity = "Capacity temporarily exceeded, please try again.";
 const unreachable = "The backend 'lab' cannot be reached";
 const outOfTime = "The backend 'lab' ran out of time";
 
-describe("a dialect's own reading of a refusal", () => {
-	const seen: unknown[] = [];
-	const asking = (text: string, status: number) => {
+describe("a backend's own mapping of refusals", () => {
+	const refusals: unknown[] = [];
+	const callWith = (text: string, status: number) => {
 		const call = callOf(() => json(text, status, { "retry-after": "7" }));
 		call.refusal = (refused) => {
-			seen.push(refused);
+			refusals.push(refused);
 			return (refused.body as { code?: number } | undefined)?.code === 1
 				? new AiError("deprecatedModel")
 				: undefined;
@@ -45,22 +45,25 @@ describe("a dialect's own reading of a refusal", () => {
 		return { call, failure: failureOf(postJson(call, "/route", {}, z.object({ fine: z.literal(true) }))) };
 	};
 
-	it("comes before the table, and is told of the body, the status and the wait", async () => {
-		seen.length = 0;
-		expect(await asking('{"code":1}', 429).failure).toMatchObject({ key: "deprecatedModel" });
-		expect(await asking("no JSON", 404).failure).toMatchObject({ key: "noSuchModel" });
-		expect(await asking('{"code":2}', 500).failure).toMatchObject({ key: "executionFailed", retryAfter: 7 });
-		expect(seen).toEqual([
+	it("takes precedence over the table, and gets the body, the status and the wait", async () => {
+		refusals.length = 0;
+		expect(await callWith('{"code":1}', 429).failure).toMatchObject({ key: "deprecatedModel" });
+		expect(await callWith("no JSON", 404).failure).toMatchObject({ key: "noSuchModel" });
+		expect(await callWith('{"code":2}', 500).failure).toMatchObject({
+			key: "executionFailed",
+			retryAfter: 7,
+		});
+		expect(refusals).toEqual([
 			{ status: 429, body: { code: 1 }, retryAfter: 7 },
 			{ status: 404, body: undefined, retryAfter: 7 },
 			{ status: 500, body: { code: 2 }, retryAfter: 7 },
 		]);
 	});
 
-	it("is asked, too, about an answer that had begun well", async () => {
-		seen.length = 0;
-		expect(await asking('{"error":{},"code":1}', 200).failure).toMatchObject({ key: "deprecatedModel" });
-		expect(seen).toEqual([{ body: { error: {}, code: 1 } }]);
+	it("applies to errors inside an answer, too", async () => {
+		refusals.length = 0;
+		expect(await callWith('{"error":{},"code":1}', 200).failure).toMatchObject({ key: "deprecatedModel" });
+		expect(refusals).toEqual([{ body: { error: {}, code: 1 } }]);
 	});
 });
 
@@ -96,7 +99,7 @@ describe("a status", () => {
 	});
 });
 
-describe("what llama.cpp says", () => {
+describe("an error of llama.cpp", () => {
 	it.each([
 		[400, noMessages, "engineRefused", "'messages' is required"],
 		[
@@ -123,16 +126,16 @@ describe("what llama.cpp says", () => {
 		expect(await refusal(status, body)).toMatchObject({ key, description });
 	});
 
-	it("of itself goes nowhere: the log has its name and its status", async () => {
+	it("about itself is dropped: the log has the backend and the status", async () => {
 		const error = await refusal(500, {
 			error: { code: 500, message: "Compute error.", type: "server_error" },
 		});
 		expect(error.upstream).toEqual({ backend: "lab", status: 500 });
-		expect(everywhere(error)).not.toContain("Compute");
+		expect(loggedText(error)).not.toContain("Compute");
 	});
 });
 
-describe("the sentence of a refusal", () => {
+describe("the message of a refusal", () => {
 	it.each([
 		["OpenAI", { error: { message: "m", type: "invalid_request_error", param: "n", code: null } }],
 		["vLLM 0.10", { object: "error", message: "m", type: "BadRequestError", param: null, code: 400 }],
@@ -140,7 +143,7 @@ describe("the sentence of a refusal", () => {
 		["TEI", { error: "m", error_type: "Validation" }],
 		["FastAPI", { detail: "m" }],
 		["FastAPI, validating", { detail: [{ type: "missing", loc: ["body", "model"], msg: "m", input: {} }] }],
-	])("is found where %s has it", async (_, body) => {
+	])("is found in the format of %s", async (_, body) => {
 		expect(await refusal(400, body)).toMatchObject({ key: "engineRefused", description: "m" });
 	});
 
@@ -174,7 +177,7 @@ describe("a content filter", () => {
 	});
 });
 
-describe("the wait asked for", () => {
+describe("the requested wait", () => {
 	it.each([
 		[{ "retry-after": "7" }, 7],
 		[{ "retry-after": "0" }, 0],
@@ -222,7 +225,7 @@ describe("an error inside an answer", () => {
 	});
 });
 
-describe("what the log is told", () => {
+describe("`upstream` for the log", () => {
 	const upstreamOf = async (failure: Promise<unknown>) => ((await failure) as AiError).upstream;
 	const REPLY = z.object({ answer: z.number() });
 
@@ -235,7 +238,7 @@ describe("what the log is told", () => {
 		},
 	);
 
-	it("is the status that an error inside an answer stands for", () => {
+	it("has the status that an error inside an answer stands for", () => {
 		const call = callOf(() => json({}));
 		expect(failureOfBody(call, { error: { message: "m", code: 429 } }).upstream).toEqual({
 			backend: "lab",
@@ -243,37 +246,37 @@ describe("what the log is told", () => {
 		});
 	});
 
-	it("is the backend alone, where no status says it", async () => {
-		const asked = (respond: Responder) =>
+	it("has only the backend if there is no status", async () => {
+		const upstreamFor = (respond: Responder) =>
 			upstreamOf(failureOf(postJson(callOf(respond), "/route", {}, REPLY)));
 		const backend = { backend: "lab" };
-		expect(await asked(() => Promise.reject(new Error("refused")))).toEqual(backend);
-		expect(await asked(() => json({ answer: "no" }))).toEqual(backend);
+		expect(await upstreamFor(() => Promise.reject(new Error("refused")))).toEqual(backend);
+		expect(await upstreamFor(() => json({ answer: "no" }))).toEqual(backend);
 		const { body, push, reset } = tap();
 		push("{");
 		reset();
-		expect(await asked(() => new Response(body))).toEqual(backend);
+		expect(await upstreamFor(() => new Response(body))).toEqual(backend);
 	});
 
-	it("is nothing of a backend, where the caller has left", async () => {
+	it("is absent if the caller has disconnected", async () => {
 		const call = callOf(neverAnswers);
 		const failure = failureOf(postJson(call, "/route", {}, REPLY));
-		call.leave();
+		call.disconnect();
 		expect(await upstreamOf(failure)).toBeUndefined();
 	});
 
-	it("has nothing that the model wrote or the upstream said, of an answer in another shape", async () => {
-		const said = "what the model wrote";
+	it("has no text of the model or the upstream if the answer has an unexpected form", async () => {
+		const modelText = "what the model wrote";
 		for (const body of [
-			said,
-			JSON.stringify({ [said]: said }),
-			JSON.stringify({ answer: said }),
-			`{"answer":${said}`,
+			modelText,
+			JSON.stringify({ [modelText]: modelText }),
+			JSON.stringify({ answer: modelText }),
+			`{"answer":${modelText}`,
 		]) {
 			const call = callOf(() => json(body));
 			const error = (await failureOf(postJson(call, "/route", {}, z.strictObject(REPLY.shape)))) as AiError;
 			expect(error.key).toBe("executionFailed");
-			expect(everywhere(error)).not.toContain(said);
+			expect(loggedText(error)).not.toContain(modelText);
 		}
 	});
 });
@@ -297,10 +300,10 @@ describe("secrets", () => {
 						list: { detail: [{ msg: message }] },
 					}[shape];
 					const call = callOf(() => json(body, status), { target: { key: undefined } });
-					// Not every string can be a header; the key is looked for all the same.
+					// Not every string can be a header; the key is searched for in any case.
 					call.target = { ...TARGET, headers: { "x-key": key } };
 					const error = failureOfBody(call, body);
-					expect(everywhere(error)).not.toContain(key);
+					expect(loggedText(error)).not.toContain(key);
 					const plain = { ...TARGET, headers: {}, key };
 					expect(withoutSecrets(plain, message)).not.toContain(key);
 				},
@@ -311,7 +314,7 @@ describe("secrets", () => {
 	it("are in no error of a real exchange", async () => {
 		for (const status of [400, 401, 404, 422, 429, 500, 501, 503])
 			for (const body of [{ error: { message: `bad key ${KEY}, ${TARGET.headers["x-tenant"]}` } }, KEY]) {
-				const text = everywhere(await refusal(status, body));
+				const text = loggedText(await refusal(status, body));
 				expect(text).not.toContain(KEY);
 				expect(text).not.toContain("tenant-secret-value");
 			}

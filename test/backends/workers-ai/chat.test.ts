@@ -23,8 +23,8 @@ async function asked(model: string, input: ChatInput, reply = jsonMode) {
 		url.includes("/v1/") ? says("hello") : json(reply),
 	);
 	await answer;
-	expect(call.asked).toHaveLength(1);
-	const { url, json: body } = call.asked[0] ?? { url: "", json: {} };
+	expect(call.requests).toHaveLength(1);
+	const { url, json: body } = call.requests[0] ?? { url: "", json: {} };
 	return { path: url.replace(URL, ""), body };
 }
 
@@ -110,7 +110,7 @@ describe("a chat", () => {
 		const bytes = openaiSse.split("\n\n").toSpliced(4, 2).join("\n\n");
 		const asking = ask("text-generation", KIMI, { ...HI, stream: true }, () => eventStream(bytes));
 		expect((await chunksOf(asking)).text).toBe(bytes);
-		expect(asking.call.asked[0]?.json.stream_options).toEqual({ include_usage: true });
+		expect(asking.call.requests[0]?.json.stream_options).toEqual({ include_usage: true });
 	});
 });
 
@@ -126,7 +126,7 @@ describe("what the OpenAI route cannot say", () => {
 		const completion = { choices: [{ index: 0, text: " upon", finish_reason: "stop" }] };
 		const asking = ask("text-generation", KIMI, RAW, () => json(completion));
 		expect((await outputOf(asking)).choices[0]?.message.content).toBe(" upon");
-		expect(asking.call.asked[0]?.url).toBe(`${URL}/v1/completions`);
+		expect(asking.call.requests[0]?.url).toBe(`${URL}/v1/completions`);
 	});
 
 	it.each([
@@ -182,7 +182,7 @@ describe("a route to another model", () => {
 			LLAMA,
 		);
 		await asking.answer;
-		expect(asking.call.asked[0]?.url).toBe(`${URL}/run/${LLAMA}`);
+		expect(asking.call.requests[0]?.url).toBe(`${URL}/run/${LLAMA}`);
 	});
 
 	it.each(["../../../../user/tokens", "@cf/../x", "@cf//x", ".", ""])(
@@ -190,7 +190,7 @@ describe("a route to another model", () => {
 		async (model) => {
 			const asking = ask("text-classification", LLAMA, { text: "a" }, () => json([]), model);
 			expect(await failureOf(asking.answer)).toMatchObject({ key: "noSuchModel", retryable: true });
-			expect(asking.call.asked).toHaveLength(0);
+			expect(asking.call.requests).toHaveLength(0);
 		},
 	);
 
@@ -203,7 +203,7 @@ describe("a route to another model", () => {
 			"@cf/a?b#c/d%2F",
 		);
 		await asking.answer;
-		expect(asking.call.asked[0]?.url).toBe(`${URL}/run/@cf/a%3Fb%23c/d%252F`);
+		expect(asking.call.requests[0]?.url).toBe(`${URL}/run/@cf/a%3Fb%23c/d%252F`);
 	});
 });
 
@@ -415,8 +415,8 @@ describe("Moondream", () => {
 			choices: [{ message: { content: "A cat.", reasoning_content: "Ears." }, finish_reason: "stop" }],
 			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 		});
-		expect(asking.call.asked[0]?.headers.get("accept")).toBe("application/json");
-		expect(asking.call.asked[0]).toMatchObject({
+		expect(asking.call.requests[0]?.headers.get("accept")).toBe("application/json");
+		expect(asking.call.requests[0]).toMatchObject({
 			url: `${URL}/run/${MOONDREAM}`,
 			json: {
 				task: "query",

@@ -25,7 +25,7 @@ describe("a ranking", () => {
 		];
 		const whole = rank(ranks);
 		expect(await outputOf(whole)).toEqual({ ranks: sorted });
-		expect(whole.call.asked[0]?.json).toEqual({ query: "q", contexts: [{ text: "a" }, { text: "b" }] });
+		expect(whole.call.requests[0]?.json).toEqual({ query: "q", contexts: [{ text: "a" }, { text: "b" }] });
 		expect(await outputOf(rank(ranks, 1))).toEqual({ ranks: sorted.slice(0, 1) });
 	});
 
@@ -62,7 +62,7 @@ describe("a translation of several texts", () => {
 			texts: ["Un", "Deux"],
 			usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 },
 		});
-		expect(asking.call.asked.map(({ json: body }) => body)).toEqual([
+		expect(asking.call.requests.map(({ json: body }) => body)).toEqual([
 			{ text: "One", source_lang: "en", target_lang: "fr" },
 			{ text: "Two", source_lang: "en", target_lang: "fr" },
 		]);

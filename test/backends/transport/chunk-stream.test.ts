@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
-import { Watch } from "../../../src/backends/transport/event-stream.ts";
+import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import chat from "../../fixtures/openai/llama-cpp/chat.sse?raw";
@@ -46,7 +46,7 @@ async function open(call: TestCall, choices = 1): Promise<ReadableStream<Uint8Ar
 	return reply.events;
 }
 
-/** What a stream gives and how it ends, wherever the failure is told: by the call or by the stream. */
+/** The text of a stream and its failure, whether the call or the stream fails. */
 async function stream(body: ReadableStream<Uint8Array> | string, choices = 1): Promise<Outcome> {
 	const call = callOf(() => eventStream(body));
 	return open(call, choices).then(drain, (error: unknown) => ({ text: "", error }));
@@ -58,9 +58,9 @@ const finish = (index = 0) => `data: {"choices":[{"index":${index},"delta":{},"f
 const DONE = "data: [DONE]\n\n";
 const cut = { key: "executionFailed", description: "The backend 'lab' was cut off mid-answer" };
 
-describe("a recorded stream", () => {
+describe("relayChunks", () => {
 	it.each(Object.entries(recorded))(
-		"of %s is passed on byte for byte, however it is cut",
+		"forwards the recorded stream of %s byte for byte, for all chunk boundaries",
 		async (_, text) => {
 			const bytes = encode(text);
 			await fc.assert(
@@ -72,19 +72,19 @@ describe("a recorded stream", () => {
 		},
 	);
 
-	it("is passed on byte for byte, a byte at a time", async () => {
+	it("forwards a stream that arrives one byte at a time", async () => {
 		const bytes = encode(notAscii);
 		expect(await stream(inPieces(bytes, [...bytes.keys()]))).toEqual({ text: notAscii });
 	});
 
-	it("keeps what is not a chunk: comments, names, ids", async () => {
+	it("forwards comments, event names and ids", async () => {
 		const text = `: ping\n\nevent: message\nid: 7\nretry: 10\n${delta("a")}data:${finish().slice(6)}${DONE}`;
 		expect(await stream(text)).toEqual({ text });
 	});
 });
 
 describe("an event", () => {
-	it("is passed on as soon as it is whole, not later and not sooner", async () => {
+	it("is forwarded as soon as it is complete", async () => {
 		const upstream = tap();
 		upstream.push(delta("a"));
 		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
@@ -99,7 +99,7 @@ describe("an event", () => {
 		await reader.cancel();
 	});
 
-	it("may come in many pieces: it is there with its last, and nothing is kept of the others", async () => {
+	it("may arrive in any number of pieces, without a promise chain that grows with them", async () => {
 		const turnsAfter = async (pieces: number): Promise<number> => {
 			const upstream = tap();
 			upstream.push(delta("a"));
@@ -132,31 +132,31 @@ describe("an event", () => {
 });
 
 describe("a stream that begins", () => {
-	/** A call under way, and what has been said of it so far. */
+	/** A pending call, and its outcome so far. */
 	function begin() {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
-		const said: string[] = [];
+		const outcomes: string[] = [];
 		const events = open(call);
 		void events.then(
-			() => said.push("begun"),
-			() => said.push("failed"),
+			() => outcomes.push("begun"),
+			() => outcomes.push("failed"),
 		);
-		return { upstream, call, said, events };
+		return { upstream, call, outcomes, events };
 	}
-	/** Lets everything that can go on without the network go on. */
+	/** Runs all work that needs no network. */
 	const settle = () => scheduler.wait(0);
 
-	it("is there with its first event: not before it, and not only with the second", async () => {
-		const { upstream, said, events } = begin();
+	it("resolves with its first event", async () => {
+		const { upstream, outcomes, events } = begin();
 		await settle();
-		expect(said).toEqual([]);
+		expect(outcomes).toEqual([]);
 		upstream.push(delta("a").slice(0, 30));
 		await settle();
-		expect(said).toEqual([]);
+		expect(outcomes).toEqual([]);
 		upstream.push(delta("a").slice(30));
 		await settle();
-		expect(said).toEqual(["begun"]);
+		expect(outcomes).toEqual(["begun"]);
 
 		const reader = (await events).getReader();
 		expect((await reader.read()).value).toEqual(encode(delta("a")));
@@ -167,17 +167,17 @@ describe("a stream that begins", () => {
 	});
 
 	it.each([": ping\n\n", ":\n\n", "\n\n", "retry: 10\n\n", "event: message\n\n"])(
-		"is not there with %j, which comes with it",
+		"does not begin with %j, but sends it before the first event",
 		async (keepAlive) => {
-			const { upstream, events, said } = begin();
+			const { upstream, events, outcomes } = begin();
 			upstream.push(keepAlive);
 			upstream.push(keepAlive);
 			await settle();
-			expect(said).toEqual([]);
+			expect(outcomes).toEqual([]);
 			upstream.push(delta("a"));
 			const reader = (await events).getReader();
 			expect((await reader.read()).value).toEqual(encode(keepAlive + keepAlive + delta("a")));
-			// Once it has begun, a caller who waits has each at once.
+			// After the beginning, each comment is forwarded at once.
 			const second = reader.read();
 			upstream.push(keepAlive);
 			expect((await second).value).toEqual(encode(keepAlive));
@@ -185,7 +185,7 @@ describe("a stream that begins", () => {
 		},
 	);
 
-	it("comes with no more than 4 KiB of comments", async () => {
+	it("keeps at most 4 KiB of comments before the first event", async () => {
 		const { upstream, events } = begin();
 		const comment = `: ${"x".repeat(1021)}\n\n`;
 		for (let sent = 0; sent < 1_000; sent++) upstream.push(comment);
@@ -197,7 +197,7 @@ describe("a stream that begins", () => {
 		await reader.cancel();
 	});
 
-	it("is waited for until its time is up, whatever comments come", async () => {
+	it("fails when the first event is late, even if comments arrive", async () => {
 		vi.useFakeTimers();
 		onTestFinished(() => void vi.useRealTimers());
 		const upstream = tap();
@@ -212,13 +212,13 @@ describe("a stream that begins", () => {
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("has not come when the caller leaves: the upstream's fetch ends", async () => {
+	it("aborts the upstream's fetch if the caller disconnects between comments and the first event", async () => {
 		const { upstream, call, events } = begin();
 		upstream.push(": ka\n\n");
 		await settle();
-		call.leave();
+		call.disconnect();
 		expect(await failureOf(events)).toMatchObject({ key: "aborted" });
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 
@@ -226,59 +226,56 @@ describe("a stream that begins", () => {
 		['data: {"error":{"message":"m","code":503}}\n\n', { key: "outOfCapacity", retryable: true }],
 		['data: {"error":{"message":"m","code":400}}\n\n', { key: "engineRefused", description: "m" }],
 		["data: oops\n\n", { key: "executionFailed", retryable: true }],
-	])("with %j has not begun: the call fails", async (event, failure) => {
+	])("fails the call if the first event is %j", async (event, failure) => {
 		const { upstream, call, events } = begin();
 		upstream.push(event + delta("a"));
 		const error = await failureOf(events);
 		expect(error).toBeInstanceOf(AiError);
 		expect(error).toMatchObject({ ...failure, upstream: { backend: "lab" } });
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it.each(["", delta("a").slice(0, 30), ": ping"])(
-		"and ends at once with %j is a call cut off",
-		async (text) => {
-			const { upstream, call, events } = begin();
-			upstream.push(text);
-			upstream.end();
-			expect(await failureOf(events)).toMatchObject(cut);
-			expect(call.asked[0]?.signal.aborted).toBe(true);
-		},
-	);
+	it.each(["", delta("a").slice(0, 30), ": ping"])("fails the call if the body is only %j", async (text) => {
+		const { upstream, call, events } = begin();
+		upstream.push(text);
+		upstream.end();
+		expect(await failureOf(events)).toMatchObject(cut);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
+	});
 
-	it("and resets at once is a call cut off", async () => {
+	it("fails the call if the connection is reset before the first event", async () => {
 		const { upstream, events } = begin();
 		upstream.reset();
 		expect(await failureOf(events)).toMatchObject(cut);
 	});
 
-	it("with too large an event is a call that failed", async () => {
+	it("fails the call if the first event is too large", async () => {
 		const { upstream, events } = begin();
 		for (let sent = 0; sent <= 16; sent++) upstream.push(new Uint8Array(1024 * 1024).fill(97));
 		expect(await failureOf(events)).toMatchObject({ key: "requestTooLarge" });
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("for a caller who has left does not begin", async () => {
+	it("fails the call if the caller disconnects before the first event", async () => {
 		const { upstream, call, events } = begin();
 		await settle();
-		call.leave();
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		call.disconnect();
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(await failureOf(events)).toMatchObject({ key: "aborted" });
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("with a good event passes it on, and fails behind it", async () => {
+	it("forwards a valid first event before it fails with the second", async () => {
 		const { upstream, events } = begin();
 		upstream.push(`${delta("a")}data: {"error":{"message":"m","code":503}}\n\n`);
 		expect(await drain(await events)).toMatchObject({ text: delta("a"), error: { key: "outOfCapacity" } });
 	});
 });
 
-describe("a stream that is cut", () => {
+describe("a stream that is interrupted", () => {
 	it.each(["\n", "\r\n"])(
-		"anywhere gives whole events, and an error unless it had finished (%j)",
+		"at any byte forwards the complete events, and errors unless all choices have finished (%j)",
 		async (newline) => {
 			const events = chat.split("\n\n").filter(Boolean);
 			const blank = newline + newline;
@@ -288,22 +285,22 @@ describe("a stream that is cut", () => {
 				const sent = text.slice(0, length);
 				const outcome = await stream(inPieces(encode(sent), [length >> 1]));
 
-				const whole = sent.split(blank).slice(0, -1);
-				const tail = sent.slice(whole.map((event) => event + blank).join("").length);
-				const good = whole.map((event) => event + blank).join("");
-				// All of an event but its blank line.
-				const tailIsWhole = tail.trim() !== "" && tail.trim() === events[whole.length];
-				const expected = tailIsWhole ? `${good}${tail}\n\n` : good;
-				const seen = whole.length + (tailIsWhole ? 1 : 0);
-				if (seen <= finishing) {
+				const complete = sent.split(blank).slice(0, -1);
+				const head = complete.map((event) => event + blank).join("");
+				const tail = sent.slice(head.length);
+				// An event without its blank line.
+				const tailIsEvent = tail.trim() !== "" && tail.trim() === events[complete.length];
+				const expected = tailIsEvent ? `${head}${tail}\n\n` : head;
+				const count = complete.length + (tailIsEvent ? 1 : 0);
+				if (count <= finishing) {
 					expect(outcome.error).toMatchObject(cut);
 					expect(outcome.text).toBe(expected);
-				} else expect(outcome).toEqual({ text: seen === events.length ? expected : expected + DONE });
+				} else expect(outcome).toEqual({ text: count === events.length ? expected : expected + DONE });
 			}
 		},
 	);
 
-	it("by a reset is an error too", async () => {
+	it("by a reset errors, too", async () => {
 		const upstream = tap();
 		upstream.push(delta("a"));
 		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
@@ -315,17 +312,17 @@ describe("a stream that is cut", () => {
 		});
 	});
 
-	it("has nothing to say where it never began", async () => {
+	it("before its first byte fails the call", async () => {
 		expect(await stream("")).toMatchObject({ text: "", error: cut });
 	});
 });
 
 describe("a stream without [DONE]", () => {
-	it("ends well once every choice has finished", async () => {
+	it("is complete if every choice has finished", async () => {
 		expect(await stream(delta("a") + finish())).toEqual({ text: delta("a") + finish() + DONE });
 	});
 
-	it("waits for as many choices as were asked for", async () => {
+	it("is complete only after the requested number of choices", async () => {
 		expect(await stream(finish(0), 2)).toMatchObject({ text: finish(0), error: cut });
 		expect(await stream(finish(0) + finish(0), 2)).toMatchObject({ error: cut });
 		expect(await stream(finish(0) + finish(1), 2)).toEqual({ text: finish(0) + finish(1) + DONE });
@@ -335,18 +332,18 @@ describe("a stream without [DONE]", () => {
 		expect(await stream(unnumbered + finish(1), 2)).toEqual({ text: unnumbered + finish(1) + DONE });
 	});
 
-	it("has not ended well while every finish is empty, as some engines send it until there is one", async () => {
+	it("is not complete while finish_reason is empty", async () => {
 		const unfinished = delta("a").replace("null", '""');
 		expect(await stream(unfinished)).toMatchObject({ text: unfinished, error: cut });
 		expect(await stream(unfinished + finish())).toEqual({ text: unfinished + finish() + DONE });
 	});
 
-	it("ends well without its last blank line", async () => {
+	it("is complete without its last blank line", async () => {
 		const text = delta("a") + finish().trimEnd();
 		expect(await stream(text)).toEqual({ text: `${text}\n\n${DONE}` });
 	});
 
-	it("ends well on a reset, once every choice has finished", async () => {
+	it("is complete on a reset, if every choice has finished", async () => {
 		const upstream = tap();
 		upstream.push(finish());
 		const reader = (await open(callOf(() => eventStream(upstream.body)))).getReader();
@@ -362,7 +359,7 @@ describe("[DONE]", () => {
 		expect(await stream(`${delta("a")}data: [DONE]`)).toEqual({ text: delta("a") + DONE });
 	});
 
-	it("is the end: nothing after it is passed on", async () => {
+	it("ends the stream: nothing after it is forwarded", async () => {
 		expect(await stream(`${delta("a")}${DONE}data: {"error":{"message":"late"}}\n\n`)).toEqual({
 			text: delta("a") + DONE,
 		});
@@ -373,7 +370,7 @@ describe("[DONE]", () => {
 		`: ka\n\n${DONE}`,
 		`data: {"choices":[]}\n\n${DONE}`,
 		`data: {"choices":null,"usage":{"prompt_tokens":1,"completion_tokens":0}}\n\n${DONE}`,
-	])("is no answer by itself: %j", async (text) => {
+	])("fails the call if no choice precedes it: %j", async (text) => {
 		expect((await stream(text)).error).toMatchObject({
 			key: "executionFailed",
 			description:
@@ -389,14 +386,14 @@ describe("an error inside a stream", () => {
 		['data: {"object":"error","message":"m","type":"BadRequestError","code":400}', "engineRefused"],
 		['data: {"error":"m"}', "executionFailed"],
 		['event: error\ndata: {"message":"m","code":503}', "outOfCapacity"],
-	])("%s ends it as %s, and is not passed on", async (event, key) => {
+	])("%s ends it as %s, and is not forwarded", async (event, key) => {
 		const { text, error } = await stream(`${delta("a")}${event}\n\n${delta("b")}${DONE}`);
 		expect(text).toBe(delta("a"));
 		expect(error).toBeInstanceOf(AiError);
 		expect(error).toMatchObject({ key });
 	});
 
-	it("is not looked for in what the model says", async () => {
+	it("is not searched for in the model's text", async () => {
 		const text = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: '{"error":{}}' }, finish_reason: "stop" }], error: null })}\n\n${DONE}`;
 		expect(await stream(text)).toEqual({ text });
 	});
@@ -438,22 +435,22 @@ describe("an event that is malformed", () => {
 		"data: 1\n\n",
 		"data: {\n\n",
 		'data: {"error":{"message":"a"}}\n\n',
-	])("that is no chunk of one line is not read together with others: %j", (event) => {
-		const watch = new Watch(
+	])("is not read together with others unless it is a chunk of one line: %j", (event) => {
+		const eventReader = new ChunkReader(
 			callOf(() => eventStream("")),
 			1,
 		);
-		expect(watch.seeTogether(encode(event), 1)).toBe(false);
-		expect(watch.progress.outputTokens).toBe(0);
+		expect(eventReader.readTogether(encode(event), 1)).toBe(false);
+		expect(eventReader.progress.outputTokens).toBe(0);
 	});
 
-	it("may be of any shape below that of an object, together with others or by itself", async () => {
-		// Text is made of what it has in its place: JSON can say that, too, where it is an object.
+	it("may have fields of any type, together with others or by itself", async () => {
+		// Converting such an object to text throws.
 		const any = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1, valueOf: 1 }));
 		const field = <T>(value: fc.Arbitrary<T>) => fc.oneof(value, any);
 		const called = fc.record({ name: any, arguments: any }, { requiredKeys: [] });
 		const calls = fc.array(field(fc.record({ function: field(called) }, { requiredKeys: [] })));
-		const said = {
+		const fields = {
 			content: any,
 			reasoning_content: any,
 			reasoning: any,
@@ -461,18 +458,18 @@ describe("an event that is malformed", () => {
 			tool_calls: field(calls),
 		};
 		const choice = fc.record(
-			{ index: any, finish_reason: any, text: any, delta: field(fc.record(said, { requiredKeys: [] })) },
+			{ index: any, finish_reason: any, text: any, delta: field(fc.record(fields, { requiredKeys: [] })) },
 			{ requiredKeys: [] },
 		);
 		const chunk = fc.record({ choices: field(fc.array(field(choice))), usage: any }, { requiredKeys: [] });
 		const read = (bytes: Uint8Array) => {
-			const watch = new Watch(
+			const eventReader = new ChunkReader(
 				callOf(() => eventStream("")),
 				1,
 			);
 			const unexpected = () => new AiError("executionFailed");
-			expect(watch.see(bytes, unexpected, [])).toBeUndefined();
-			expect(watch.seeTogether(bytes, 1)).toBe(true);
+			expect(eventReader.read(bytes, unexpected, [])).toBeUndefined();
+			expect(eventReader.readTogether(bytes, 1)).toBe(true);
 		};
 		fc.assert(
 			fc.property(chunk, (sent) => read(encode(`data: ${JSON.stringify(sent)}\n\n`))),
@@ -496,12 +493,12 @@ describe("an event that is malformed", () => {
 		const events = await open(call);
 		upstream.push("data: oops\n\n");
 		await drain(events);
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 });
 
-describe("time", () => {
+describe("time limits", () => {
 	const { idleMs, totalMs } = TARGET.timeouts;
 
 	beforeEach(() => {
@@ -522,7 +519,7 @@ describe("time", () => {
 		return { upstream, call, reader };
 	}
 
-	it("between two pieces is bounded, from the last piece", async () => {
+	it("apply between two pieces, from the last piece", async () => {
 		const { upstream, call, reader } = await opened();
 		for (let piece = 0; piece < 3; piece++) {
 			const read = reader.read();
@@ -532,17 +529,17 @@ describe("time", () => {
 		}
 		const read = failureOf(reader.read());
 		await vi.advanceTimersByTimeAsync(idleMs - 1);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 		await vi.advanceTimersByTimeAsync(1);
 		expect(await read).toMatchObject({
 			key: "timeout",
 			description: `The backend 'lab' was silent for ${idleMs} ms`,
 		});
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("that a slow reader takes is not the upstream's", async () => {
+	it("do not count the time of a slow reader", async () => {
 		const { upstream, reader } = await opened();
 		const first = reader.read();
 		upstream.push(delta("a"));
@@ -554,15 +551,15 @@ describe("time", () => {
 		await reader.cancel();
 	});
 
-	it("of the whole is bounded, reader or not", async () => {
+	it("apply to the complete call, with or without a reader", async () => {
 		const { call, upstream, reader } = await opened();
 		await vi.advanceTimersByTimeAsync(totalMs);
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 		expect(await failureOf(reader.read())).toMatchObject({ key: "modelTimeout" });
 	});
 
-	it("that runs out after every finish is a good end", async () => {
+	it("do not fail a stream in which every choice has finished", async () => {
 		const { upstream, reader } = await opened();
 		upstream.push(finish());
 		await reader.read();
@@ -572,7 +569,7 @@ describe("time", () => {
 		expect((await reader.read()).done).toBe(true);
 	});
 
-	it("after [DONE] is short: a connection that stays open is left", async () => {
+	it("close a connection that stays open 1 s after [DONE]", async () => {
 		const { upstream, reader } = await opened();
 		upstream.push(DONE);
 		await reader.read();
@@ -582,19 +579,19 @@ describe("time", () => {
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("for the first event is bounded, and ends the call", async () => {
+	it("apply to the first event, and fail the call", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
 		const failure = failureOf(open(call));
 		await vi.advanceTimersByTimeAsync(idleMs - 1);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 		await vi.advanceTimersByTimeAsync(1);
 		expect(await failure).toMatchObject({ key: "timeout" });
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(upstream.cancelled).toBe(true);
 	});
 
-	it("that runs out before a whole answer is read loses nothing of it", async () => {
+	it("do not drop a complete answer that has not been read", async () => {
 		const upstream = tap();
 		upstream.push(delta("a") + finish());
 		const events = await open(callOf(() => eventStream(upstream.body)));
@@ -602,18 +599,18 @@ describe("time", () => {
 		expect(await drain(events)).toEqual({ text: delta("a") + finish() + DONE });
 	});
 
-	it("stops with a good end", async () => {
+	it("end with the stream", async () => {
 		const { upstream, call, reader } = await opened();
 		upstream.push(DONE);
 		upstream.end();
 		while (!(await reader.read()).done);
 		expect(vi.getTimerCount()).toBe(0);
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 	});
 });
 
 describe("cancelling", () => {
-	it.each(["before the first read", "amid events", "while a read is under way"])(
+	it.each(["before the first read", "between events", "during a read"])(
 		"%s ends the upstream's fetch at once",
 		async (phase) => {
 			const upstream = tap();
@@ -621,34 +618,34 @@ describe("cancelling", () => {
 			upstream.push(delta("a") + delta("b").slice(0, 9));
 			const reader = (await open(call)).getReader();
 			if (phase !== "before the first read") await reader.read();
-			const read = phase === "while a read is under way" ? reader.read() : undefined;
+			const read = phase === "during a read" ? reader.read() : undefined;
 			const cancelled = reader.cancel();
-			expect(call.asked[0]?.signal.aborted).toBe(true);
+			expect(call.requests[0]?.signal.aborted).toBe(true);
 			expect(upstream.cancelled).toBe(true);
 			await cancelled;
 			if (read) expect((await read).done).toBe(true);
 		},
 	);
 
-	it("after the end is nothing", async () => {
+	it("after the end has no effect", async () => {
 		const call = callOf(() => eventStream(delta("a") + DONE));
 		const events = await open(call);
 		const reader = events.getReader();
 		while (!(await reader.read()).done);
 		await reader.cancel();
-		expect(call.asked[0]?.signal.aborted).toBe(false);
+		expect(call.requests[0]?.signal.aborted).toBe(false);
 	});
 });
 
-describe("a caller who leaves amid a stream", () => {
-	it("ends the upstream's fetch and errors the stream, even after every finish", async () => {
+describe("a caller who disconnects during a stream", () => {
+	it("ends the upstream's fetch and errors the stream, even if every choice has finished", async () => {
 		const upstream = tap();
 		const call = callOf(() => eventStream(upstream.body));
 		upstream.push(finish());
 		const reader = (await open(call)).getReader();
 		await reader.read();
-		call.leave();
-		expect(call.asked[0]?.signal.aborted).toBe(true);
+		call.disconnect();
+		expect(call.requests[0]?.signal.aborted).toBe(true);
 		expect(await failureOf(reader.read())).toMatchObject({ key: "aborted" });
 		expect(upstream.cancelled).toBe(true);
 	});

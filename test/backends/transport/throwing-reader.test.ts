@@ -1,4 +1,4 @@
-/** What becomes of a stream whose reader throws, which none should: one failure, and the upstream is let go. */
+/** A stream whose event reader throws, which none should: it ends with one failure, and the upstream is aborted. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startDeadline } from "../../../src/backends/transport/deadline.ts";
 import { passThrough } from "../../../src/backends/transport/pass-through.ts";
@@ -9,38 +9,38 @@ import { callOf, drain, eventStream, tap } from "../upstream.ts";
 const GOOD = "data: good\n\n";
 const ODD = "data: odd\n\n";
 
-const reader = (): EventReader => {
-	let seen = 0;
+const eventReader = (): EventReader => {
+	let reads = 0;
 	return {
 		format: "sse",
 		progress: new StreamProgress(),
-		sawEvent: true,
+		lastWasEvent: true,
 		done: false,
-		see() {
-			if (seen++ > 0) throw new TypeError("not a function");
+		read() {
+			if (reads++ > 0) throw new TypeError("not a function");
 			return undefined;
 		},
-		pass: (bytes) => (bytes.length > 0 ? { bytes, events: [{ data: "good" }] } : undefined),
+		output: (bytes) => (bytes.length > 0 ? { bytes, events: [{ data: "good" }] } : undefined),
 		end: () => undefined,
 	};
 };
 
 function started() {
 	const call = callOf(() => eventStream(""));
-	const deadline = startDeadline(call.target, call.world.now, call.signal);
+	const deadline = startDeadline(call);
 	onTestFinished(() => deadline.close());
 	return { call, deadline };
 }
 
-describe("a reader that throws", () => {
+describe("an event reader that throws", () => {
 	it.each([
-		["with more to come", [GOOD, ODD]],
-		["after some of it came to nothing", [GOOD, ODD.slice(0, 4), ODD.slice(4)]],
-	])("is a failure of the gateway's where events are relayed, %s", async (_, pieces) => {
+		["an event in one piece", [GOOD, ODD]],
+		["an event in two pieces", [GOOD, ODD.slice(0, 4), ODD.slice(4)]],
+	])("fails a relayed stream: %s", async (_, pieces) => {
 		const { call, deadline } = started();
 		const upstream = tap();
 		for (const piece of pieces) upstream.push(piece);
-		const { events } = await relay(call, upstream.body, deadline, reader());
+		const { events } = await relay({ call, source: upstream.body, deadline }, eventReader());
 		const { text, error } = await drain(events);
 		expect(text).toBe(GOOD);
 		expect(error).toMatchObject({ key: "executionFailed", cause: new TypeError("not a function") });
@@ -48,7 +48,7 @@ describe("a reader that throws", () => {
 		expect(deadline.signal.reason).toBe(error);
 	});
 
-	it("is one where they are passed on as they are: it is told once, and behind it nothing", async () => {
+	it("sends one error event at the end of a stream that is passed through", async () => {
 		const { call, deadline } = started();
 		let output: ReadableByteStreamController | undefined;
 		const upstream = new ReadableStream({
@@ -57,12 +57,12 @@ describe("a reader that throws", () => {
 				output = controller;
 			},
 		});
-		// As the runtime does with the body of a fetch.
+		// The runtime does this with the body of a fetch.
 		deadline.signal.addEventListener("abort", () => output?.error(deadline.signal.reason));
 		const write = (text: string) => output?.enqueue(new TextEncoder().encode(text));
-		const begun = passThrough(call, upstream, deadline, reader(), ({ key }) => `!${key}`);
+		const opening = passThrough({ call, source: upstream, deadline }, eventReader(), ({ key }) => `!${key}`);
 		write(GOOD);
-		const { events, ended } = await begun;
+		const { events, ended } = await opening;
 		const drained = drain(events);
 		write(ODD);
 		expect(await drained).toEqual({ text: `${GOOD}${ODD}!executionFailed` });

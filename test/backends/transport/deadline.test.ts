@@ -1,0 +1,79 @@
+/** The limits hold when the clock is set back during a call. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { startDeadline } from "../../../src/backends/transport/deadline.ts";
+import { readLimits } from "../../../src/backends/transport/relay.ts";
+import { callOf, json, NOW, type TestCall } from "../upstream.ts";
+
+const HOUR_MS = 3_600_000;
+const timeouts = { headerMs: 1_000, idleMs: 2_000, totalMs: 10_000 };
+
+beforeEach(() => {
+	vi.useFakeTimers({ now: NOW });
+});
+afterEach(() => {
+	expect(vi.getTimerCount()).toBe(0);
+	vi.useRealTimers();
+});
+
+const setBack = () => vi.setSystemTime(Date.now() - HOUR_MS);
+const testCall = (): TestCall => callOf(() => json({}), { target: { timeouts } });
+
+describe("a clock that is set back", () => {
+	it("does not extend the complete call of a busy upstream", async () => {
+		const deadline = startDeadline(testCall());
+		setBack();
+		for (let second = 0; second < 10; second++) {
+			expect(deadline.signal.aborted).toBe(false);
+			deadline.expect(timeouts.idleMs);
+			if (second === 5) setBack();
+			await vi.advanceTimersByTimeAsync(1_000);
+		}
+		expect(deadline.signal.reason).toMatchObject({
+			key: "modelTimeout",
+			description: "The backend 'lab' took longer than 10000 ms",
+		});
+	});
+
+	it("does not extend the wait of an upstream that is silent", async () => {
+		const deadline = startDeadline(testCall());
+		setBack();
+		await vi.advanceTimersByTimeAsync(999);
+		expect(deadline.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.reason).toMatchObject({ key: "timeout" });
+	});
+
+	it("does not extend a wait for which the timer is set again", async () => {
+		const deadline = startDeadline(testCall());
+		// The timer of the header, due at 1,000 ms, is kept for this read, due at 2,500 ms.
+		await vi.advanceTimersByTimeAsync(500);
+		deadline.expect(timeouts.idleMs);
+		setBack();
+		await vi.advanceTimersByTimeAsync(1_999);
+		expect(deadline.signal.aborted).toBe(false);
+		await vi.advanceTimersByTimeAsync(1);
+		expect(deadline.signal.reason).toMatchObject({ key: "timeout" });
+	});
+
+	it("does not end a call early", async () => {
+		const deadline = startDeadline(testCall());
+		deadline.pause();
+		setBack();
+		await vi.advanceTimersByTimeAsync(9_999);
+		expect(deadline.signal.aborted).toBe(false);
+		expect(deadline.elapsedMs()).toBe(9_999);
+		deadline.close();
+	});
+
+	it("does not extend the wait for the first event", async () => {
+		const call = callOf(() => json({}), { target: { timeouts: { ...timeouts, firstTokenMs: 3_000 } } });
+		const deadline = startDeadline(call);
+		const limitMs = readLimits({ call, deadline, source: new ReadableStream() });
+		await vi.advanceTimersByTimeAsync(900);
+		expect(limitMs(false)).toBe(2_100);
+		setBack();
+		expect(limitMs(false)).toBe(2_100);
+		expect(limitMs(true)).toBe(timeouts.idleMs);
+		deadline.close();
+	});
+});
