@@ -108,7 +108,7 @@ describe("a request for a model of Anthropic's own", () => {
 		expect(whole.choices[0]?.message.verbatim).toEqual(JSON.parse(thinking));
 
 		const { text: sent } = await drain(
-			await eventsOf(ask({ ...requests({}), stream: true }, () => eventStream(text), {}, OWN)),
+			await eventsOf(ask({ ...asked({}), stream: true }, () => eventStream(text), {}, OWN)),
 		);
 		const chunks = Array.from(
 			sent.matchAll(/^data: (\{.*)$/gm),

@@ -202,7 +202,7 @@ Always use the Read tool before the Edit tool. Run WebSearch for news.
 	it("one tool is called when the user names it", async () => {
 		const asked = turns('Use the Bash tool with {"prompt":"ls"}');
 		expect(await callsOf(asked, { tools: agent })).toEqual([{ name: "Bash", arguments: { prompt: "ls" } }]);
-		const done = [...requests, called("1", "Bash", { prompt: "ls" }), result("1", "a.txt"), user(REMINDER)];
+		const done = [...asked, called("1", "Bash", { prompt: "ls" }), result("1", "a.txt"), user(REMINDER)];
 		expect(await callsOf(done, { tools: agent })).toEqual([]);
 	});
 });
