@@ -20,11 +20,10 @@ export function countsOneChoice({ timings }: Timed, usage: Usage | undefined): u
 
 /** With the tokens of every choice, each by what is known of it. */
 export function countAllChoices(reply: ChatCompletion, { max_tokens }: ChatInput): ChatCompletion {
-	const { choices, usage } = reply;
-	const counted = usage ?? undefined;
-	if (choices.length < 2 || !countsOneChoice(reply as Timed, counted)) return reply;
-	const [first, ...others] = choices;
-	const scale = first ? counted.completion_tokens / Math.max(1, approximately(first)) : 1;
+	const [first, ...others] = reply.choices;
+	const counted = reply.usage ?? undefined;
+	if (!first || others.length === 0 || !countsOneChoice(reply as Timed, counted)) return reply;
+	const scale = counted.completion_tokens / Math.max(1, approximately(first));
 	const tokensOf = (choice: ChatChoice): number => {
 		if (choice.finish_reason === "length" && max_tokens !== undefined) return max_tokens;
 		const tokens = logprobsOf(choice) ?? Math.round(approximately(choice) * scale);

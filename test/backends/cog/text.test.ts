@@ -272,6 +272,11 @@ describe("a stream", () => {
 			"ended its prediction as failed",
 		],
 		["has an error", 'event: error\ndata: {"detail":"dropped"}\n\n', "was cut off mid-answer"],
+		[
+			"has an error before its end",
+			'event: error\ndata: {"detail":"dropped"}\n\nevent: completed\ndata: {"status":"succeeded"}\n\n',
+			"was cut off mid-answer",
+		],
 		["stops", "", "was cut off mid-answer"],
 		[
 			"is of no text",

@@ -333,10 +333,10 @@ describe("several choices of llama.cpp, which counts one", () => {
 			finish_reason: "stop",
 			...more,
 		});
-		const counted = async (other: object, input: object = {}) => {
+		const counted = async (other: object, input: object = {}, text = "one two three four") => {
 			const reply = {
 				...JSON.parse(twoChoicesJson),
-				choices: [said("one two three four"), other],
+				choices: [said(text), other],
 				usage: { prompt_tokens: 43, completion_tokens: 8, total_tokens: 51 },
 			};
 			return (await outputOf(ask("text-generation", { ...HI, n: 2, ...input }, () => json(reply)))).usage
@@ -344,6 +344,7 @@ describe("several choices of llama.cpp, which counts one", () => {
 		};
 		expect(await counted(said("one two", { logprobs: { content: [{}, {}, {}] } }))).toBe(8 + 3);
 		expect(await counted(said("one two"))).toBe(8 + 4);
+		expect(await counted(said("one two"), {}, "")).toBe(8 + 16);
 		// The bound is the count of a choice that reached it only.
 		expect(await counted(said("one two"), { max_tokens: 8 })).toBe(8 + 4);
 		expect(await counted(said("one two", { finish_reason: "length" }))).toBe(8 + 4);
