@@ -1,15 +1,15 @@
 /** The tests of sources that have no test file of their own name. Without a row, a source is tested with its whole folder. */
 export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 	"src/accounts/durable/alias-table.ts": ["test/surfaces/accounts/aliases.test.ts"],
-	"src/accounts/durable/bearer.ts": [
+	"src/accounts/durable/verified-token.ts": [
 		"test/accounts/durable/ledger.test.ts",
 		"test/accounts/durable/account.test.ts",
 	],
-	"src/accounts/durable/judged-refusal.ts": [
+	"src/accounts/durable/limit-refusal.ts": [
 		"test/accounts/client/accounts.test.ts",
 		"test/accounts/durable/refusals.test.ts",
 	],
-	"src/accounts/client/never-served.ts": ["test/accounts/client/accounts.test.ts"],
+	"src/accounts/client/failed-settlement.ts": ["test/accounts/client/accounts.test.ts"],
 	"src/accounts/durable/requests.ts": [
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",

@@ -1,7 +1,7 @@
 /** Creates the services of the pipeline from the configuration and the bindings. */
 import { waitUntil as keepAlive } from "cloudflare:workers";
 import { createLedgers } from "./accounts/client/accounts.ts";
-import { KnownAccounts } from "./accounts/client/known-accounts.ts";
+import { DirectoryCache } from "./accounts/client/directory-cache.ts";
 import { OpenObjects } from "./accounts/client/open-objects.ts";
 import type { Account } from "./accounts/durable/account.ts";
 import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
@@ -67,11 +67,11 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 					`${name}: expected a Durable Object namespace of the class ${CLASSES[name]}, found nothing (docs/configuration.md, Bindings)`,
 			),
 		);
-	const directory = new KnownAccounts({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
+	const directory = new DirectoryCache({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,
-		known: directory,
-		open: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
+		directory,
+		openObjects: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
 		now,
 		waitUntil,
 		wait,

@@ -120,13 +120,13 @@ export interface Settlement {
 export type Granted = Omit<Extract<Admitted, { ok: true }>, "ok" | "room">;
 
 /** A request on its way ahead of the account's word. */
-export interface Ahead {
+export interface SpeculativeAdmission {
 	/** What the account will say, as far as one can know. */
 	expected: Granted;
 	/** What it says; as {@link AccountLedger.admit}. Nobody may have an answer before. */
-	word: Promise<Granted>;
+	decision: Promise<Granted>;
 	/** The request can do nothing more without the word. */
-	needed(): void;
+	requireDecision(): void;
 }
 
 /** The account as a request sees it. */
@@ -137,7 +137,7 @@ export interface AccountLedger {
 	 * Admits a request of which one can know what the account will say: an engine may be asked meanwhile. `undefined`:
 	 * nobody knows, and nothing is on its way.
 	 */
-	ahead(admission: Admission): Ahead | undefined;
+	speculate(admission: Admission): SpeculativeAdmission | undefined;
 	/** Takes note; the object learns of it soon, together with others. Never throws. */
 	settle(settlement: Settlement): void;
 	/**

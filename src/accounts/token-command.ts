@@ -70,7 +70,7 @@ export type TokenResult =
 	| { ok: false; failure: FailureKey; description?: string };
 
 /** What `Account` and the Worker's side of it offer beside the ledger. */
-export interface TokenKeeper {
+export interface TokenStore {
 	/** Never throws for what the caller did. */
 	tokens(command: TokenCommand): Promise<TokenResult>;
 }

@@ -42,15 +42,15 @@ export async function admit(
 	};
 	// Live sessions and single-flight leaders wait for admission: neither may start unpaid.
 	const waits = isSession(call) || request.options?.singleFlight || !limits.speculation;
-	const speculation = waits ? undefined : ledger.ahead(admission);
+	const speculation = waits ? undefined : ledger.speculate(admission);
 	if (!speculation) return { call: limitOutput(call, await decide(ledger.admit(admission))) };
 	const expected = limitOutput(call, speculation.expected);
-	const decision = decide(speculation.word).then((granted) =>
+	const decision = decide(speculation.decision).then((granted) =>
 		granted.outputTokens === speculation.expected.outputTokens ? expected : limitOutput(call, granted),
 	);
 	// A refusal may come before the dispatch waits for it.
 	decision.catch(() => {});
-	return { call: expected, speculation: { decision, requireDecision: speculation.needed } };
+	return { call: expected, speculation: { decision, requireDecision: speculation.requireDecision } };
 }
 
 /** An engine that receives the output limit cannot cost more than was reserved. */

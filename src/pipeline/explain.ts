@@ -182,7 +182,7 @@ async function limitStatus(
 ): Promise<Explanation["limits"]> {
 	const request = { model, cost, ...(unpriced && { unpriced }) };
 	try {
-		const status = await ledgers.of(account).standing({ credential, rates, budgets, request });
+		const status = await ledgers.of(account).limitStatus({ credential, rates, budgets, request });
 		if (status.answer && !status.answer.ok) recorder.record("admit", refusal(status.answer));
 		return describeLimits(status);
 	} catch (thrown) {

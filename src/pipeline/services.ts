@@ -1,6 +1,6 @@
 /** The parsed configuration and the runtime, as the pipeline receives them. Types only. */
 import type { Accounts } from "../accounts/client/accounts.ts";
-import type { KnownAccounts } from "../accounts/client/known-accounts.ts";
+import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
 import type { World } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
@@ -30,7 +30,7 @@ export interface Services extends World {
 	log(error: AiError, requestId: string): void;
 	ledgers: Accounts;
 	/** The accounts that exist. */
-	directory: Pick<KnownAccounts, "list">;
+	directory: Pick<DirectoryCache, "list">;
 	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */
 	observers: readonly ExchangeObserver[];
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */

@@ -5,7 +5,7 @@ import { createApp } from "../../src/app.ts";
 import { configure } from "../../src/config/index.ts";
 import type { Services } from "../../src/pipeline/services.ts";
 import { createPersistent } from "../../src/services.ts";
-import { newAccount } from "../accounts/ask.ts";
+import { newAccount } from "../accounts/fixtures.ts";
 import { replaceServices, type TestOptions, testServices } from "../gateway.ts";
 
 export const ADMIN = "the-operator-of-the-test-and-nobody-else";

@@ -204,7 +204,7 @@ describe("admit", () => {
 	const admissionFor = async (variables: Record<string, unknown>): Promise<Admission> => {
 		const seen: Admission[] = [];
 		const ledger = {
-			ahead: () => undefined,
+			speculate: () => undefined,
 			admit: async (asked: Admission) => {
 				seen.push(asked);
 				return {};
@@ -230,7 +230,7 @@ describe("admit", () => {
 	])("takes a credential as verified if the account has answered: %s", async (key, credentialVerified) => {
 		const refusal = new AiError(key);
 		const { admitted, exchange } = await admitWith({
-			ahead: () => undefined,
+			speculate: () => undefined,
 			admit: () => Promise.reject(refusal),
 		});
 		await expect(admitted).rejects.toBe(refusal);
@@ -240,7 +240,9 @@ describe("admit", () => {
 	describe("of a speculative request", () => {
 		/** The account's answer may differ from what was expected of it. */
 		const speculate = async (expected: Granted, granted: Granted, call: TaskCall = CHAT) => {
-			const ledger = { ahead: () => ({ expected, word: Promise.resolve(granted), needed: () => {} }) };
+			const ledger = {
+				speculate: () => ({ expected, decision: Promise.resolve(granted), requireDecision: () => {} }),
+			};
 			const { call: first, speculation } = await (await admitWith(ledger, { call })).admitted;
 			return { first, second: await speculation?.decision };
 		};
@@ -274,7 +276,7 @@ describe("admit", () => {
 		it("does not happen if the operator has switched it off", async () => {
 			let speculations = 0;
 			const ledger = {
-				ahead: () => {
+				speculate: () => {
 					speculations++;
 					return undefined;
 				},

@@ -57,7 +57,7 @@ describe("an answer that cannot be written", () => {
 	});
 });
 
-describe("a request that goes ahead", () => {
+describe("a speculative request", () => {
 	const asked = (services: ReturnType<typeof testServices>, more: object = {}) =>
 		run(
 			{
@@ -72,7 +72,7 @@ describe("a request that goes ahead", () => {
 			services,
 		);
 	/** The real objects; what the account says is the test's, from the second request on. */
-	function gateway(word: (engineAsked: Promise<void>) => Promise<Granted>, secondStatus = 200) {
+	function gateway(decide: (engineAsked: Promise<void>) => Promise<Granted>, secondStatus = 200) {
 		let engineCalls = 0;
 		const limits: (number | undefined)[] = [];
 		const { promise: engineAsked, resolve: tellAsked } = Promise.withResolvers<void>();
@@ -88,18 +88,18 @@ describe("a request that goes ahead", () => {
 			},
 		});
 		const settled: Settlement[] = [];
-		let wentAhead = 0;
+		let speculations = 0;
 		const ledgers: typeof services.ledgers = {
 			of(account) {
 				const ledger = services.ledgers.of(account);
 				return Object.assign(Object.create(ledger), {
 					admit: ledger.admit.bind(ledger),
 					settle: (settlement: Settlement) => settled.push(settlement),
-					ahead() {
-						wentAhead++;
-						const promise = word(engineAsked);
-						promise.catch(() => {});
-						return { expected: {}, word: promise, needed: () => {} };
+					speculate() {
+						speculations++;
+						const decision = decide(engineAsked);
+						decision.catch(() => {});
+						return { expected: {}, decision, requireDecision: () => {} };
 					},
 				});
 			},
@@ -108,7 +108,7 @@ describe("a request that goes ahead", () => {
 			services: replaceServices(services, { ledgers }),
 			settled,
 			limits,
-			seen: () => ({ engineCalls, wentAhead }),
+			seen: () => ({ engineCalls, speculations }),
 		};
 	}
 	const no = () => Promise.reject(new AiError("rateLimited"));
@@ -116,7 +116,7 @@ describe("a request that goes ahead", () => {
 	it("gets the account's no, whatever its engine said, and is not settled", async () => {
 		const { services, settled, seen } = gateway((engineAsked) => engineAsked.then(no));
 		await expect(asked(services)).rejects.toMatchObject({ key: "rateLimited" });
-		expect(seen()).toEqual({ engineCalls: 1, wentAhead: 1 });
+		expect(seen()).toEqual({ engineCalls: 1, speculations: 1 });
 		expect(settled).toEqual([]);
 	});
 
@@ -149,7 +149,7 @@ describe("a request that goes ahead", () => {
 	it("is none that shares its answer: somebody must pay for it", async () => {
 		const { services, seen } = gateway(no);
 		await asked(services, { options: { singleFlight: true } });
-		expect(seen()).toEqual({ engineCalls: 1, wentAhead: 0 });
+		expect(seen()).toEqual({ engineCalls: 1, speculations: 0 });
 	});
 });
 

@@ -2,9 +2,9 @@ import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createLedgers } from "../../src/accounts/client/accounts.ts";
-import { type DirectoryCalls, KnownAccounts } from "../../src/accounts/client/known-accounts.ts";
+import { DirectoryCache, type DirectoryCalls } from "../../src/accounts/client/directory-cache.ts";
 import { OpenObjects } from "../../src/accounts/client/open-objects.ts";
-import { admission, newAccount } from "../accounts/ask.ts";
+import { admission, newAccount } from "../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../http/access.ts";
 
 const SECRET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg";
@@ -45,11 +45,11 @@ it("finds the account once the operator has made a call for it", async () => {
 
 it("answers 502 while the directory cannot be asked, and opens nothing", async () => {
 	const account = newAccount();
-	const directory = { has: () => Promise.reject(new Error("overloaded")) } as unknown as DirectoryCalls;
+	const calls = { has: () => Promise.reject(new Error("overloaded")) } as unknown as DirectoryCalls;
 	const world = { now: () => 0, wait: async () => {}, waitUntil: () => {}, log: () => {} };
-	const known = new KnownAccounts({ ...world, directory: () => directory });
-	const open = new OpenObjects({ max: 1, now: () => 0 });
-	const { of } = createLedgers({ ...world, known, open, namespace: env.ACCOUNT });
+	const directory = new DirectoryCache({ ...world, directory: () => calls });
+	const openObjects = new OpenObjects({ max: 1, now: () => 0 });
+	const { of } = createLedgers({ ...world, directory, openObjects, namespace: env.ACCOUNT });
 	const credential = { kind: "token", hash: "0".repeat(64) } as const;
 	await expect(of(account).verify(credential, "run")).rejects.toMatchObject({ status: 502, code: 7009 });
 	await expect(of(account).admit(admission({ credential }))).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { dataPoint } from "../../src/telemetry/analytics.ts";
-import { admission, settlement } from "../accounts/ask.ts";
+import { admission, settlement } from "../accounts/fixtures.ts";
 
 it("puts a request in the places that queries know", () => {
 	const asked = admission({

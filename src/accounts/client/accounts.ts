@@ -1,36 +1,36 @@
 /**
- * The Worker's side of the accounts' objects: one call admits a request, or all that came while the call before it was
- * under way, and takes along what settled since.
+ * The Worker's client of the `Account` objects. One call admits a request, or all requests that arrived while the previous call
+ * was under way, and carries the settlements since then.
  *
- * What waits to be sent belongs to the isolate, not to a request; it is plain data. A request that is let in but whose
- * answer is lost on the way back is settled as failed, so that it does not hold its reservation until it expires.
+ * Unsent settlements belong to the isolate, not to a request, and are plain data. If the answer to an admission is lost, the
+ * admission is settled as failed: otherwise its reservation would be held until it expires, and then be charged.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import type {
 	AccountLedger,
 	Admission,
 	Admitted,
-	Ahead,
 	CountedRequest,
 	Credential,
 	Granted,
 	Ledgers,
 	Permission,
 	Settlement,
+	SpeculativeAdmission,
 } from "../admission.ts";
 import type { Account } from "../durable/account.ts";
-import type { AccountRecords, AliasKeeper } from "../durable/account-records.ts";
+import type { AccountReports, AliasStore } from "../durable/account-interfaces.ts";
 import type { AliasRow } from "../durable/alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "../durable/limit-status.ts";
 import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
 import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
 import type { UsageQuery, UsageReport } from "../durable/usage.ts";
-import type { TokenCommand, TokenKeeper, TokenResult } from "../token-command.ts";
+import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { AliasCache } from "./alias-cache.ts";
-import { Leeway } from "./headroom-cache.ts";
-import type { KnownAccounts } from "./known-accounts.ts";
-import { neverServed } from "./never-served.ts";
+import type { DirectoryCache } from "./directory-cache.ts";
+import { failedSettlement } from "./failed-settlement.ts";
+import { HeadroomCache } from "./headroom-cache.ts";
 import type { OpenObjects } from "./open-objects.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
 
@@ -38,53 +38,54 @@ type Refused = Extract<Admitted, { ok: false }>;
 
 export interface LedgersWorld extends OutboxWorld {
 	namespace: DurableObjectNamespace<Account>;
-	/** Only accounts that it knows have their objects opened. */
-	known: KnownAccounts;
+	/** Only accounts in the directory have their objects opened. */
+	directory: DirectoryCache;
 	/** Each open object holds files of the process. */
-	open: OpenObjects;
-	/** Tells the operator of settlements that could not be delivered yet. */
+	openObjects: OpenObjects;
+	/** Logs settlements that could not be delivered yet. */
 	log(error: AiError, requestId: string): void;
 }
 
 export interface Accounts extends Ledgers {
-	of(account: string): AccountLedger & AccountRecords & AliasKeeper & TokenKeeper;
+	of(account: string): AccountLedger & AccountReports & AliasStore & TokenStore;
 }
 
-/** What an isolate keeps, of all accounts. */
-interface Isolate extends LedgersWorld {
-	/** Only of accounts that exist and have something to send. */
+/** The state of an isolate, for all accounts. */
+interface IsolateState extends LedgersWorld {
+	/** Only for accounts that exist and have settlements to send. */
 	outboxes: Map<string, Outbox>;
-	/** Only of accounts that exist and are being asked. A queue holds requests under way, each for ten seconds at most. */
+	/** Only for accounts that exist and have admissions under way, each for ten seconds at most. */
 	queues: Map<string, AdmissionQueue>;
-	leeway: Leeway;
+	headroom: HeadroomCache;
 	aliases: AliasCache;
 }
 
 export function createLedgers(world: LedgersWorld): Accounts {
-	const isolate: Isolate = {
+	const isolate: IsolateState = {
 		...world,
 		outboxes: new Map(),
 		queues: new Map(),
-		leeway: new Leeway(),
+		headroom: new HeadroomCache(),
 		aliases: new AliasCache(world.now),
 	};
-	return { of: (account) => new AccountSide(account, isolate) };
+	return { of: (account) => new AccountClient(account, isolate) };
 }
 
-class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKeeper {
+class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenStore {
 	readonly #account: string;
-	readonly #isolate: Isolate;
+	readonly #isolate: IsolateState;
 
-	constructor(account: string, isolate: Isolate) {
+	constructor(account: string, isolate: IsolateState) {
 		this.#account = account;
 		this.#isolate = isolate;
 	}
 
 	admit(admission: Admission): Promise<Granted> {
-		const { known, open } = this.#isolate;
-		// At once where nothing has to be waited for.
-		if (known.isCached(this.#account) && open.mayCall(this.#account)) return this.#admit(admission);
-		return this.#identify(admission.credential).then(() => this.#admit(admission));
+		const { directory, openObjects } = this.#isolate;
+		// Without an `await` if the directory's answer is cached.
+		if (directory.isCached(this.#account) && openObjects.mayCall(this.#account))
+			return this.#admit(admission);
+		return this.#checkAccount(admission.credential).then(() => this.#admit(admission));
 	}
 
 	#admit(admission: Admission): Promise<Granted> {
@@ -93,20 +94,20 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 		return this.#granted(admission, answer, queue);
 	}
 
-	ahead(admission: Admission): Ahead | undefined {
-		const { leeway, now } = this.#isolate;
-		const expected = leeway.take(this.#account, admission, now());
+	speculate(admission: Admission): SpeculativeAdmission | undefined {
+		const { headroom, now } = this.#isolate;
+		const expected = headroom.reserve(this.#account, admission, now());
 		if (!expected) return undefined;
 		const queue = this.#queue();
-		const { answer, needed } = queue.admitAhead(
+		const { answer, requireDecision } = queue.admitSpeculatively(
 			admission,
 			(admissions) => this.#admitAll(admissions),
-			() => leeway.release(this.#account),
+			() => headroom.release(this.#account),
 		);
-		const word = this.#granted(admission, answer, queue);
-		// Nobody may be there to hear it.
-		word.catch(() => {});
-		return { expected, word, needed };
+		const decision = this.#granted(admission, answer, queue);
+		// The request may end without waiting for the decision.
+		decision.catch(() => {});
+		return { expected, decision, requireDecision };
 	}
 
 	async #granted(admission: Admission, answer: Promise<Admitted>, queue: AdmissionQueue): Promise<Granted> {
@@ -114,7 +115,7 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 		try {
 			admitted = await answer;
 		} catch (error) {
-			this.settle(neverServed(admission));
+			this.settle(failedSettlement(admission));
 			throw error instanceof AiError ? error : unavailable(error);
 		} finally {
 			const { queues } = this.#isolate;
@@ -126,8 +127,8 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 	}
 
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		const { leeway, now, outboxes } = this.#isolate;
-		const askedAt = now();
+		const { headroom, now, outboxes } = this.#isolate;
+		const calledAt = now();
 		const outbox = outboxes.get(this.#account);
 		const settled = outbox?.take() ?? [];
 		try {
@@ -138,7 +139,7 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 			outbox?.confirm(settled);
 			for (const [i, admission] of admissions.entries()) {
 				const answer = admitted[i];
-				if (answer) leeway.learn(this.#account, admission, answer, askedAt);
+				if (answer) headroom.record(this.#account, admission, answer, calledAt);
 			}
 			return admitted;
 		} catch (error) {
@@ -148,8 +149,8 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 	}
 
 	#queue(): AdmissionQueue {
-		const known = this.#isolate.queues.get(this.#account);
-		if (known) return known;
+		const existing = this.#isolate.queues.get(this.#account);
+		if (existing) return existing;
 		const queue = new AdmissionQueue(this.#isolate);
 		this.#isolate.queues.set(this.#account, queue);
 		return queue;
@@ -161,7 +162,7 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 
 	async verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void> {
 		if (credential.kind === "operator" && !request) return;
-		await this.#identify(credential);
+		await this.#checkAccount(credential);
 		const verified = await this.#call(async (stub) => stub.verify(credential, permission, request));
 		if (!verified.ok) throw refusal(verified);
 	}
@@ -169,15 +170,15 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 	async tokens(command: TokenCommand): Promise<TokenResult> {
 		const credential: Credential =
 			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
-		await this.#identify(credential);
+		await this.#checkAccount(credential);
 		return this.#call(async (stub) => stub.tokens(command));
 	}
 
 	async aliases(credential: Credential): Promise<readonly AliasRow[]> {
 		const { aliases } = this.#isolate;
-		const known = aliases.get(this.#account);
-		if (known) return known;
-		await this.#identify(credential);
+		const cached = aliases.get(this.#account);
+		if (cached) return cached;
+		await this.#checkAccount(credential);
 		const rows = await this.#call(async (stub) => stub.aliases());
 		aliases.set(this.#account, rows);
 		return rows;
@@ -195,60 +196,61 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 		credential: Credential,
 		change: (stub: DurableObjectStub<Account>) => Promise<boolean>,
 	): Promise<boolean> {
-		await this.#identify(credential);
+		await this.#checkAccount(credential);
 		try {
 			return await this.#call(change);
 		} finally {
-			this.#isolate.aliases.forget(this.#account);
+			this.#isolate.aliases.delete(this.#account);
 		}
 	}
 
 	async usage(query: UsageQuery): Promise<UsageReport> {
-		await this.#identify(VERIFIED);
+		await this.#checkAccount(VERIFIED);
 		return this.#call(async (stub) => stub.usage(query));
 	}
 
 	async refusals(query: RefusalsQuery): Promise<RefusalsReport> {
-		await this.#identify(VERIFIED);
+		await this.#checkAccount(VERIFIED);
 		return this.#call(async (stub) => stub.refusals(query));
 	}
 
 	async requests(query: RequestsQuery): Promise<RequestsPage> {
-		await this.#identify(VERIFIED);
+		await this.#checkAccount(VERIFIED);
 		return this.#call(async (stub) => stub.requests(query));
 	}
 
-	async standing(query: LimitStatusQuery): Promise<LimitStatus> {
-		await this.#identify(query.credential);
-		return this.#call(async (stub) => stub.standing(query));
+	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
+		await this.#checkAccount(query.credential);
+		return this.#call(async (stub) => stub.limitStatus(query));
 	}
 
 	/**
-	 * Opens no object of an unknown account for a token, nor more objects than the process has files for. The operator's call
-	 * records the account.
+	 * Checks that the account's object may be called: a token never opens the object of an account that does not exist, and the
+	 * process has files for a limited number of open objects. A call of the operator records the account.
 	 */
-	async #identify(credential: Credential): Promise<void> {
-		const { known, open } = this.#isolate;
+	async #checkAccount(credential: Credential): Promise<void> {
+		const { directory, openObjects } = this.#isolate;
 		const account = this.#account;
-		if (!known.isCached(account)) {
+		if (!directory.isCached(account)) {
 			let exists = true;
 			try {
-				if (credential.kind === "operator") await known.record(account);
-				else exists = await known.exists(account);
+				if (credential.kind === "operator") await directory.record(account);
+				else exists = await directory.exists(account);
 			} catch (cause) {
 				throw unavailable(cause);
 			}
 			if (!exists) throw new AiError("authentication");
 		}
-		if (!open.mayCall(account)) throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
+		if (!openObjects.mayCall(account))
+			throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
 	}
 
-	/** A stub belongs to the request that got it, so each call gets its own. */
-	async #call<T>(ask: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
+	/** A stub belongs to the request that created it, so each call creates its own. */
+	async #call<T>(method: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
 		const account = this.#account;
 		const stub = this.#isolate.namespace.getByName(account);
 		try {
-			return await ask(stub);
+			return await method(stub);
 		} catch (cause) {
 			const error = unavailable(cause);
 			error.place = { account, object: String(stub.id) };
@@ -259,16 +261,16 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 	#outbox(): Outbox {
 		const account = this.#account;
 		const { outboxes } = this.#isolate;
-		const known = outboxes.get(account);
-		if (known) return known;
+		const existing = outboxes.get(account);
+		if (existing) return existing;
 		const outbox = new Outbox(this.#isolate, {
 			send: (batch) => {
-				this.#isolate.open.note(account);
+				this.#isolate.openObjects.recordCall(account);
 				return this.#call(async (stub) => stub.settle(batch));
 			},
-			gaveUp: (error, [first]) => this.#isolate.log(toAiError(error), first?.ticket ?? ""),
+			givenUp: (error, [first]) => this.#isolate.log(toAiError(error), first?.ticket ?? ""),
 			idle: () => {
-				// A flush that was taken for lost may come to its end beside a newer outbox.
+				// A flush that was considered lost may end after a newer outbox was created.
 				if (outboxes.get(account) === outbox) outboxes.delete(account);
 			},
 		});
@@ -277,12 +279,12 @@ class AccountSide implements AccountLedger, AccountRecords, AliasKeeper, TokenKe
 	}
 }
 
-/** Other accounts' objects close when they have been idle for ten seconds. */
+/** Objects of other accounts close after ten idle seconds. */
 const BUSY_SECONDS = 5;
-/** The caller was verified before: its account is known, or it is the operator. */
+/** The route has verified the caller. Its account exists, or the caller is the operator. */
 const VERIFIED: Credential = { kind: "operator" };
 
 const unavailable = (cause: unknown): AiError => new AiError("ledgerUnavailable", undefined, { cause });
 
-export const refusal = ({ failure, description, ...more }: Refused): AiError =>
-	new AiError(failure, description, more.retryAfter === undefined ? {} : { retryAfter: more.retryAfter });
+export const refusal = ({ failure, description, retryAfter }: Refused): AiError =>
+	new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });

@@ -1,229 +1,229 @@
 /**
- * Admissions on their way from this isolate to one account's object.
+ * Batches this isolate's admissions to one account's object.
  *
- * A call costs more than what it does, and the object answers only when what it admitted is on its disk; so while one is
- * under way, requests that come wait, and go together with the next. A request that finds none under way never waits,
- * unless it has gone ahead to its engine meanwhile and does not need the answer yet: those make a call at most every
- * `GATHER_MS`.
+ * A call costs more than the work that it does, and the object answers only when its writes are on the disk. So while a call is
+ * under way, later requests wait and share the next call. A blocking request that finds no call under way never waits. A
+ * speculative request does not need the decision yet: speculative requests make a call at most every `GATHER_MS`.
  *
- * Whoever has waited longest makes the next call, in its own context, and tells the others. The runtime may end that
- * context, and a call may hang: so nobody waits longer than `PATIENCE_MS` to be taken along.
+ * The request that has waited longest makes the next call, in its own I/O context, and resolves the others. The runtime may
+ * end that context, and a call may hang, so no request waits longer than `MAX_WAIT_MS` to be part of a call.
  */
 import type { Admission, Admitted } from "../admission.ts";
 
-/** Many times what a call takes. */
-const PATIENCE_MS = 100;
-/** Of one that was taken along: the call is lost. */
+/** Many times the duration of a call. */
+const MAX_WAIT_MS = 100;
+/** A call that has not answered for so long is lost. */
 export const LOST_AFTER_MS = 10_000;
-/** What one call takes along, so that it does not hold the object up for long. */
-const MAX_TOGETHER = 100;
-/** Less than most engines take for their first word, and enough for company where there is much to do. */
+/** Admissions in one call, so that it does not block the object for long. */
+const MAX_BATCH = 100;
+/** Shorter than the time to the first token of most engines, and long enough to fill a batch under load. */
 const GATHER_MS = 10;
-/** After a call, as many times what it took: where calls are slow, because there is much to do, they are fewer. */
-const REST = 3;
-/** One slow call is no reason for a long rest. */
-const MAX_REST_MS = 30;
+/** The pause after a call, as a multiple of its duration: slow calls mean load, so they become fewer. */
+const PAUSE_FACTOR = 3;
+/** Bounds the pause after a single slow call. */
+const MAX_PAUSE_MS = 30;
 
 export interface QueueWorld {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
-	/** Keeps the context of the request alive that is running now. */
+	/** Keeps the context of the current request alive. */
 	waitUntil(promise: Promise<unknown>): void;
 }
 
-/** One call of the object: an answer for each, in order. */
+/** One call of the object. Returns one answer for each admission, in order. */
 export type AdmitAll = (admissions: readonly Admission[]) => Promise<readonly Admitted[]>;
 
-type Outcome = { answer: Admitted } | { error: unknown };
+type CallOutcome = { answer: Admitted } | { error: unknown };
 
-interface Waiting {
+interface QueuedAdmission {
 	admission: Admission;
 	/**
-	 * Can do nothing without the answer. Another, whose engine is at work, can wait for company, and is told only of what is
-	 * no yes: each word costs an entry into its context.
+	 * The request cannot continue without the answer. Another request, whose engine is at work, is resolved only by a refusal
+	 * or a failure: each callback re-enters its I/O context, which costs about 20 us.
 	 */
-	needy: boolean;
-	/** There is an outcome. Called by whoever has it, in that one's context. */
-	heard(): void;
-	/** Goes with another one's call, or makes its own. */
+	blocking: boolean;
+	/** Called when there is an outcome, in the context of the request that made the call. */
+	onOutcome(): void;
+	/** The admission is part of a call, or is about to make its own. */
 	taken: boolean;
-	outcome?: Outcome;
-	/** The answer; or it is this one's turn to make the next call. */
-	told: PromiseWithResolvers<Admitted | "turn">;
+	outcome?: CallOutcome;
+	/** Resolves with the answer, or with `call` if this request must make the next call. */
+	result: PromiseWithResolvers<Admitted | "call">;
 }
 
 export class AdmissionQueue {
 	readonly #world: QueueWorld;
-	/** Not taken yet, the first to come first. */
-	#waiting: Waiting[] = [];
+	/** Admissions that are not taken yet, oldest first. */
+	#waiting: QueuedAdmission[] = [];
 	/** The latest call that is under way, or about to be. */
 	#current: { since: number } | undefined;
-	/** Somebody waits for company, and will then make a call. */
+	/** A speculative request waits for others, and will then make a call. */
 	#gathering: { since: number } | undefined;
-	/** Those who have gone ahead make no call before. */
+	/** Speculative requests make no call before this time. */
 	#gatherUntil = Number.NEGATIVE_INFINITY;
 
 	constructor(world: QueueWorld) {
 		this.#world = world;
 	}
 
-	/** Nobody waits, and nothing is under way. */
+	/** No admission waits, and no call is under way. */
 	get isIdle(): boolean {
 		return this.#current === undefined && this.#waiting.length === 0;
 	}
 
-	/** Rejects as the call did that took this admission along. */
+	/** Rejects if the call that contains this admission fails. */
 	admit(admission: Admission, admitAll: AdmitAll): Promise<Admitted> {
-		const own = waiting(admission, { needy: true });
+		const queued = queuedAdmission(admission, { blocking: true });
 		if (this.#isRecent(this.#current)) {
-			this.#wait(own);
-			this.#loseHeart(own);
-		} else this.#call(own, admitAll);
-		return this.#answerOf(own, admitAll);
+			this.#enqueue(queued);
+			this.#stopWaiting(queued);
+		} else this.#call(queued, admitAll);
+		return this.#answerOf(queued, admitAll);
 	}
 
 	/**
-	 * As {@link admit}, of a request that goes ahead. `needed` must be called when it can do nothing more without the
-	 * answer; a yes may come only then. `heard` is called as soon as there is an answer or a failure.
+	 * As {@link admit}, for a speculative request. `requireDecision` must be called when the request cannot continue without the
+	 * answer; an admission may resolve only then. `onOutcome` is called as soon as there is an answer or a failure.
 	 */
-	admitAhead(
+	admitSpeculatively(
 		admission: Admission,
 		admitAll: AdmitAll,
-		heard: () => void,
-	): { answer: Promise<Admitted>; needed(): void } {
-		const own = waiting(admission, { needy: false, heard });
-		this.#gather(own, admitAll);
+		onOutcome: () => void,
+	): { answer: Promise<Admitted>; requireDecision(): void } {
+		const queued = queuedAdmission(admission, { blocking: false, onOutcome });
+		this.#gather(queued, admitAll);
 		return {
-			answer: this.#answerOf(own, admitAll),
-			needed: () => {
-				own.needy = true;
-				if (own.outcome) return tell(own, own.outcome);
-				if (own.taken || this.#isRecent(this.#current)) return void this.#loseHeart(own);
-				this.#leave(own);
-				this.#call(own, admitAll);
+			answer: this.#answerOf(queued, admitAll),
+			requireDecision: () => {
+				queued.blocking = true;
+				if (queued.outcome) return resolve(queued, queued.outcome);
+				if (queued.taken || this.#isRecent(this.#current)) return void this.#stopWaiting(queued);
+				this.#dequeue(queued);
+				this.#call(queued, admitAll);
 			},
 		};
 	}
 
-	async #answerOf(own: Waiting, admitAll: AdmitAll): Promise<Admitted> {
+	async #answerOf(queued: QueuedAdmission, admitAll: AdmitAll): Promise<Admitted> {
 		for (;;) {
-			const told = await own.told.promise;
-			if (told !== "turn") return told;
-			own.told = Promise.withResolvers();
-			if (own.needy) this.#call(own, admitAll);
-			else this.#gather(own, admitAll);
+			const answer = await queued.result.promise;
+			if (answer !== "call") return answer;
+			queued.result = Promise.withResolvers();
+			if (queued.blocking) this.#call(queued, admitAll);
+			else this.#gather(queued, admitAll);
 		}
 	}
 
-	#wait(own: Waiting): void {
-		own.taken = false;
-		this.#waiting.push(own);
-		// The others count on it, should its turn come.
-		this.#world.waitUntil(own.told.promise.catch(() => {}));
+	#enqueue(queued: QueuedAdmission): void {
+		queued.taken = false;
+		this.#waiting.push(queued);
+		// It may have to make the next call for the others.
+		this.#world.waitUntil(queued.result.promise.catch(() => {}));
 	}
 
-	/** Its place among those who wait; it may have none. */
-	#leave(own: Waiting): void {
-		this.#waiting = this.#waiting.filter((each) => each !== own);
+	/** Does nothing if the admission is not waiting. */
+	#dequeue(queued: QueuedAdmission): void {
+		this.#waiting = this.#waiting.filter((other) => other !== queued);
 	}
 
 	/**
-	 * Its timer is also what the runtime wants to see of a request that waits for another: without one it takes it for
-	 * one that hangs. It is not stopped when the answer is there: to stop it costs more than to let it run out.
+	 * Makes a call after `MAX_WAIT_MS`, if no other call has taken the admission. The runtime also needs the timer: it ends a
+	 * request that waits for another request without one, because it seems to hang. The timer is not stopped when the answer
+	 * arrives, because stopping it costs more than letting it run out.
 	 */
-	async #loseHeart(own: Waiting): Promise<void> {
-		await this.#world.wait(PATIENCE_MS);
-		if (!own.taken) {
-			this.#leave(own);
-			own.taken = true;
-			own.told.resolve("turn");
-		} else if (!own.outcome) {
+	async #stopWaiting(queued: QueuedAdmission): Promise<void> {
+		await this.#world.wait(MAX_WAIT_MS);
+		if (!queued.taken) {
+			this.#dequeue(queued);
+			queued.taken = true;
+			queued.result.resolve("call");
+		} else if (!queued.outcome) {
 			await this.#world.wait(LOST_AFTER_MS);
-			settle(own, { error: new Error("The call that took this admission along was lost") });
+			settle(queued, { error: new Error("The call that contained this admission was lost") });
 		}
 	}
 
-	/** Makes the next call when it is time, unless another has come first. */
-	async #gather(own: Waiting, admitAll: AdmitAll): Promise<void> {
+	/** Makes the next call when it is due, unless another request makes it first. */
+	async #gather(queued: QueuedAdmission, admitAll: AdmitAll): Promise<void> {
 		const now = this.#world.now();
 		const isUnderWay = this.#isRecent(this.#current);
-		if (now >= this.#gatherUntil && !isUnderWay) return this.#call(own, admitAll);
-		this.#wait(own);
+		if (now >= this.#gatherUntil && !isUnderWay) return this.#call(queued, admitAll);
+		this.#enqueue(queued);
 		if (isUnderWay || this.#isRecent(this.#gathering)) return;
 		const gathering = { since: now };
 		this.#gathering = gathering;
 		await this.#world.wait(this.#gatherUntil - now);
 		if (this.#gathering === gathering) this.#gathering = undefined;
-		// Another has taken it along, or will.
-		if (own.taken || this.#isRecent(this.#current)) return;
-		this.#leave(own);
-		this.#call(own, admitAll);
+		// Another call has taken it, or the next one will.
+		if (queued.taken || this.#isRecent(this.#current)) return;
+		this.#dequeue(queued);
+		this.#call(queued, admitAll);
 	}
 
-	/** Never rejects: those whom it takes along are told. */
-	async #call(own: Waiting, admitAll: AdmitAll): Promise<void> {
+	/** Never rejects: each admission of the call gets the failure. */
+	async #call(queued: QueuedAdmission, admitAll: AdmitAll): Promise<void> {
 		const call = { since: this.#world.now() };
 		this.#current = call;
-		// It takes along whoever gathers, and those who come later need another to wake them.
+		// The call takes the gathering request too, so later speculative requests need a new one.
 		this.#gathering = undefined;
 		this.#gatherUntil = call.since + GATHER_MS;
-		const all = [own, ...this.#waiting.splice(0, MAX_TOGETHER - 1)];
-		for (const each of all) each.taken = true;
+		const batch = [queued, ...this.#waiting.splice(0, MAX_BATCH - 1)];
+		for (const each of batch) each.taken = true;
 		try {
-			const asked = admitAll(all.map(({ admission }) => admission));
-			// Its caller may leave; the others have not.
-			if (all.length > 1) this.#world.waitUntil(asked.catch(() => {}));
-			const admitted = await asked;
-			for (const [i, each] of all.entries()) {
-				const answer = admitted[i];
+			const admitting = admitAll(batch.map(({ admission }) => admission));
+			// The caller of this request may disconnect while the others still need the call.
+			if (batch.length > 1) this.#world.waitUntil(admitting.catch(() => {}));
+			const answers = await admitting;
+			for (const [i, each] of batch.entries()) {
+				const answer = answers[i];
 				settle(each, answer ? { answer } : { error: new TypeError("An admission got no answer") });
 			}
 		} catch (error) {
-			for (const each of all) settle(each, { error });
+			for (const each of batch) settle(each, { error });
 		}
 		const now = this.#world.now();
-		const restUntil = now + Math.min(REST * (now - call.since), MAX_REST_MS);
-		this.#gatherUntil = Math.max(this.#gatherUntil, restUntil);
-		// A later call did not wait for this one, and tells those who came after it.
+		const pauseUntil = now + Math.min(PAUSE_FACTOR * (now - call.since), MAX_PAUSE_MS);
+		this.#gatherUntil = Math.max(this.#gatherUntil, pauseUntil);
+		// A later call did not wait for this one, and starts the next one itself.
 		if (this.#current === call) this.#next();
 	}
 
-	/** Hands the turn to who needs the answer, or else to who has gone ahead. */
+	/** Lets a waiting request make the next call. Prefers a blocking one. */
 	#next(): void {
-		const next = this.#waiting.find(({ needy }) => needy) ?? this.#waiting[0];
-		this.#current = next?.needy ? { since: this.#world.now() } : undefined;
+		const next = this.#waiting.find(({ blocking }) => blocking) ?? this.#waiting[0];
+		this.#current = next?.blocking ? { since: this.#world.now() } : undefined;
 		if (!next) return;
-		this.#leave(next);
+		this.#dequeue(next);
 		next.taken = true;
-		next.told.resolve("turn");
+		next.result.resolve("call");
 	}
 
-	/** One so old may be dead: its request may be over. */
-	#isRecent(since: { since: number } | undefined): boolean {
-		return since !== undefined && this.#world.now() - since.since < PATIENCE_MS;
+	/** An older one may be lost: the request that made it may have ended. */
+	#isRecent(started: { since: number } | undefined): boolean {
+		return started !== undefined && this.#world.now() - started.since < MAX_WAIT_MS;
 	}
 }
 
-const waiting = (
+const queuedAdmission = (
 	admission: Admission,
-	{ needy, heard = () => {} }: { needy: boolean; heard?: () => void },
-): Waiting => ({
+	{ blocking, onOutcome = () => {} }: { blocking: boolean; onOutcome?: () => void },
+): QueuedAdmission => ({
 	admission,
-	needy,
-	heard,
+	blocking,
+	onOutcome,
 	taken: false,
-	told: Promise.withResolvers(),
+	result: Promise.withResolvers(),
 });
 
-/** The first outcome counts: a call that was given up may still come back. */
-function settle(own: Waiting, outcome: Outcome): void {
-	if (own.outcome) return;
-	own.outcome = outcome;
-	own.heard();
-	if (own.needy || "error" in outcome || !outcome.answer.ok) tell(own, outcome);
+/** The first outcome counts: a call that was considered lost may still answer. */
+function settle(queued: QueuedAdmission, outcome: CallOutcome): void {
+	if (queued.outcome) return;
+	queued.outcome = outcome;
+	queued.onOutcome();
+	if (queued.blocking || "error" in outcome || !outcome.answer.ok) resolve(queued, outcome);
 }
 
-function tell({ told }: Waiting, outcome: Outcome): void {
-	if ("answer" in outcome) told.resolve(outcome.answer);
-	else told.reject(outcome.error);
+function resolve({ result }: QueuedAdmission, outcome: CallOutcome): void {
+	if ("answer" in outcome) result.resolve(outcome.answer);
+	else result.reject(outcome.error);
 }

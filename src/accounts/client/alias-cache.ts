@@ -1,6 +1,6 @@
 /**
- * The aliases of accounts, as one isolate has read them. A write in this isolate takes effect at once, a write in another
- * one within `FRESH_MS`.
+ * An isolate's cache of the accounts' aliases. A write in this isolate takes effect at once, a write in another isolate within
+ * `FRESH_MS`.
  */
 import type { AliasRow } from "../durable/alias-table.ts";
 
@@ -8,7 +8,7 @@ export const FRESH_MS = 10_000;
 const MAX_ACCOUNTS = 1_000;
 
 export class AliasCache {
-	readonly #read = new Map<string, { rows: readonly AliasRow[]; at: number }>();
+	readonly #accounts = new Map<string, { rows: readonly AliasRow[]; at: number }>();
 	readonly #now: () => number;
 
 	constructor(now: () => number) {
@@ -16,17 +16,17 @@ export class AliasCache {
 	}
 
 	get(account: string): readonly AliasRow[] | undefined {
-		const entry = this.#read.get(account);
-		// A clock that was set back makes an entry old, too.
-		return entry && Math.abs(this.#now() - entry.at) < FRESH_MS ? entry.rows : undefined;
+		const cached = this.#accounts.get(account);
+		// A clock that was set back also makes the rows stale.
+		return cached && Math.abs(this.#now() - cached.at) < FRESH_MS ? cached.rows : undefined;
 	}
 
 	set(account: string, rows: readonly AliasRow[]): void {
-		if (this.#read.size >= MAX_ACCOUNTS) this.#read.clear();
-		this.#read.set(account, { rows, at: this.#now() });
+		if (this.#accounts.size >= MAX_ACCOUNTS) this.#accounts.clear();
+		this.#accounts.set(account, { rows, at: this.#now() });
 	}
 
-	forget(account: string): void {
-		this.#read.delete(account);
+	delete(account: string): void {
+		this.#accounts.delete(account);
 	}
 }

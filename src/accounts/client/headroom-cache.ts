@@ -1,91 +1,92 @@
 /**
- * What an isolate may take for granted of an account: a request like one that was let in a moment ago, of the same
- * token and for the same model, will be let in too where there was room for many more.
+ * An isolate's cache of how far each account is below its limits. If the account has just admitted a similar request (same
+ * token, same model) and had room for many more, it will probably admit this one.
  *
- * It only says whether an engine may be asked before the account has answered. Every request is still admitted by the
- * account's object, exactly, and nobody gets an answer before: what is taken for granted here and refused there has
- * cost what the engine did until it was stopped, which nobody is billed for.
+ * The cache only decides whether the upstream call may start before the account has answered. The account's object still decides
+ * about every request, and the response is held until it does. If it refuses, the engine's work until the cancellation is
+ * not billed.
  */
 import type { Admission, Admitted, Granted } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import { LOST_AFTER_MS } from "./admission-queue.ts";
 
-/** So long a word of the account's counts. */
-const LEEWAY_MS = 1000;
-/** At most this part of the room is used at once without an answer: other isolates use it too. */
+/** How long an answer of the account is used. */
+const FRESH_MS = 1000;
+/** The share of the headroom that may be used without an answer: other isolates use it too. */
 const SHARE = 1 / 8;
-/** Answers, and accounts with calls under way. Beyond it the oldest is dropped. */
+/** Cached answers, and accounts with calls under way. At the bound the oldest is dropped. */
 const MAX_ENTRIES = 1000;
 
-interface Known {
-	/** Whether the account bounds what may be said. */
+interface Headroom {
+	/** A budget limits the output. */
 	bounded: boolean;
+	/** The token has a budget of its own. */
 	limited: boolean;
-	/** Requests like it that would have been let in after it. */
+	/** Similar requests that would have been admitted after it. */
 	remaining: number;
-	/** Micro-neurons that it could cost. */
-	price: number;
-	until: number;
+	/** Micro-neurons that the request could cost at most. */
+	cost: number;
+	freshUntil: number;
 }
 
-export class Leeway {
-	readonly #known = new Map<string, Known>();
-	/** When those went ahead, by account, that were not answered yet. Lost calls would remain, so it has a bound. */
-	readonly #unanswered = new Map<string, number[]>();
+export class HeadroomCache {
+	readonly #headrooms = new Map<string, Headroom>();
+	/** By account: start times of the admissions that are not answered yet. Bounded, because a lost call is never released. */
+	readonly #pending = new Map<string, number[]>();
 	readonly #max: number;
 
 	constructor(max = MAX_ENTRIES) {
 		this.#max = max;
 	}
 
-	/** An account's answer to a call that was made then. */
-	learn(account: string, admission: Admission, admitted: Admitted, askedAt: number): void {
+	/** Records the account's answer to a call that started at `calledAt`. */
+	record(account: string, admission: Admission, admitted: Admitted, calledAt: number): void {
 		const key = keyOf(account, admission);
-		this.#known.delete(key);
+		this.#headrooms.delete(key);
 		if (!admitted.ok || !admitted.remaining) return;
 		const { limited = false, outputTokens, remaining } = admitted;
-		this.#known.set(key, {
+		this.#headrooms.set(key, {
 			bounded: outputTokens !== undefined,
 			limited,
 			remaining,
-			price: maxCost(admission.cost),
-			until: askedAt + LEEWAY_MS,
+			cost: maxCost(admission.cost),
+			freshUntil: calledAt + FRESH_MS,
 		});
-		dropOldest(this.#known, this.#max);
+		dropOldest(this.#headrooms, this.#max);
 	}
 
-	/** What the request will be granted. It then counts as unanswered until {@link release}. */
-	take(account: string, admission: Admission, now: number): Granted | undefined {
-		const known = this.#known.get(keyOf(account, admission));
-		if (!known || known.until <= now) return undefined;
-		const { bounded, limited, remaining } = known;
-		const price = maxCost(admission.cost);
-		const unanswered = this.#stillUnanswered(account, now);
-		const dearer = price > known.price ? price / known.price : 1;
-		if (unanswered.length + 1 > (remaining / dearer) * SHARE) return undefined;
-		unanswered.push(now);
-		this.#unanswered.set(account, unanswered);
-		dropOldest(this.#unanswered, this.#max);
+	/** The expected answer, if there is enough headroom. The request then counts as pending until {@link release}. */
+	reserve(account: string, admission: Admission, now: number): Granted | undefined {
+		const headroom = this.#headrooms.get(keyOf(account, admission));
+		if (!headroom || headroom.freshUntil <= now) return undefined;
+		const { bounded, limited, remaining } = headroom;
+		const cost = maxCost(admission.cost);
+		const pending = this.#pendingOf(account, now);
+		const costRatio = cost > headroom.cost ? cost / headroom.cost : 1;
+		if (pending.length + 1 > (remaining / costRatio) * SHARE) return undefined;
+		pending.push(now);
+		this.#pending.set(account, pending);
+		dropOldest(this.#pending, this.#max);
 		const { outputTokens } = admission.cost;
 		return { ...(bounded && { outputTokens }), ...(limited && { limited }) };
 	}
 
 	release(account: string): void {
-		const unanswered = this.#unanswered.get(account);
-		unanswered?.shift();
-		if (unanswered?.length === 0) this.#unanswered.delete(account);
+		const pending = this.#pending.get(account);
+		pending?.shift();
+		if (pending?.length === 0) this.#pending.delete(account);
 	}
 
-	/** Calls under way, lost ones among them. */
-	get unansweredAccounts(): number {
-		return this.#unanswered.size;
+	/** Accounts with pending admissions, lost ones included. */
+	get pendingAccounts(): number {
+		return this.#pending.size;
 	}
 
-	/** A request whose context has ended never hears its answer, and nobody else may. */
-	#stillUnanswered(account: string, now: number): number[] {
-		const all = this.#unanswered.get(account) ?? [];
-		const lost = all.findIndex((since) => now - since < LOST_AFTER_MS);
-		return lost === 0 ? all : all.slice(lost < 0 ? all.length : lost);
+	/** Without lost calls: if the context of a request has ended, its answer never arrives. */
+	#pendingOf(account: string, now: number): number[] {
+		const pending = this.#pending.get(account) ?? [];
+		const first = pending.findIndex((since) => now - since < LOST_AFTER_MS);
+		return first === 0 ? pending : pending.slice(first < 0 ? pending.length : first);
 	}
 }
 

@@ -1,12 +1,12 @@
-/** How many accounts have an open object: each holds files of the process until it has been idle for 10 seconds. */
+/** Bounds the number of open `Account` objects: each holds files of the process until it has been idle for 10 seconds. */
 
-/** Longer than the runtime keeps an idle object. */
+/** Longer than the runtime keeps an idle object open. */
 const OPEN_MS = 12_000;
 
 export class OpenObjects {
 	readonly #max: number;
 	readonly #now: () => number;
-	/** When each account was last called. The least recent is first. */
+	/** Time of the last call of each account. The least recent is first. */
 	readonly #calledAt = new Map<string, number>();
 
 	constructor({ max, now }: { max: number; now(): number }) {
@@ -14,7 +14,7 @@ export class OpenObjects {
 		this.#now = now;
 	}
 
-	/** Before a call. False: the account's object is not open, and no further one may be opened now. */
+	/** Records a call, unless it would open one object too many: then returns false. */
 	mayCall(account: string): boolean {
 		if (this.#max === Number.POSITIVE_INFINITY) return true;
 		const now = this.#now();
@@ -23,12 +23,12 @@ export class OpenObjects {
 			this.#calledAt.delete(other);
 		}
 		if (!this.#calledAt.has(account) && this.#calledAt.size >= this.#max) return false;
-		this.note(account);
+		this.recordCall(account);
 		return true;
 	}
 
-	/** A call that must be made in any case. */
-	note(account: string): void {
+	/** Records a call that is made in any case. */
+	recordCall(account: string): void {
 		if (this.#max === Number.POSITIVE_INFINITY) return;
 		this.#calledAt.delete(account);
 		this.#calledAt.set(account, this.#now());

@@ -1,59 +1,59 @@
 /**
- * Settlements on their way from this isolate to one account's object.
+ * Batches this isolate's settlements for one account's object.
  *
- * A call of the object costs more than all that a settlement does, so settlements wait for company: they go with the
- * account's next admission, or by a call of their own when one has waited for `FLUSH_AFTER_MS`, or at once when there
- * are `MAX_PENDING`. Where admissions are frequent, none waits for so long, and there is no call but theirs.
- * One leaves the outbox only when the object has it for certain. Sending one twice does no harm: the first counts.
+ * A call of the object costs more than the work of a settlement, so settlements are batched: they go with the account's next
+ * admission, or in a call of their own when one has waited for `FLUSH_AFTER_MS`, or at once when there are `MAX_PENDING`.
+ * With frequent admissions no settlement waits so long, and there are no other calls.
+ * A settlement stays in the outbox until the object has confirmed it. A second delivery is harmless: the first counts.
  *
- * The flush lives in the context of the request that began it, and a runtime may end that context. So nothing here
- * waits for a flush to come back: after a while another request begins a new one, and sends again what was under way.
+ * A flush runs in the I/O context of the request that started it, and the runtime may end that context. So nothing here waits
+ * for a flush to return: after `LOST_AFTER_MS` another request starts a new flush and sends the unconfirmed settlements again.
  */
 import type { Settlement } from "../admission.ts";
 
 const FLUSH_AFTER_MS = 100;
 const MAX_PENDING = 100;
 /**
- * While its object cannot be reached, each refused request of the account adds a failure. Beyond so many they are dropped:
- * all other settlements are of requests that the object admitted, so they are bounded.
+ * While the object cannot be reached, each request of the account adds a failed settlement. At this bound they are dropped.
+ * All other settlements belong to requests that the object admitted, so they are bounded.
  */
-const MAX_ENTRIES = 10_000;
-/** Failures in a row after which a flush leaves the rest to the next admission or settlement. */
+const MAX_SETTLEMENTS = 10_000;
+/** Consecutive failures after which a flush stops. The next admission or settlement continues. */
 const MAX_TRIES = 4;
-/** Each wait after a failure is this much longer: 0.4, 1.6 and 6.4 seconds. */
+/** The factor between waits after failures: 0.4, 1.6 and 6.4 seconds. */
 const WAIT_GROWTH = 4;
-/** A flush or a call so old may be dead. */
+/** A flush or a call of this age is considered lost. */
 const LOST_AFTER_MS = 10_000;
 
 export interface OutboxWorld {
-	/** Keeps the context of the request alive that is running now. */
+	/** Keeps the context of the current request alive. */
 	waitUntil(promise: Promise<unknown>): void;
 	wait(milliseconds: number): Promise<void>;
 	now(): number;
 }
 
-/** Whose outbox it is. */
+/** The account client that owns the outbox. */
 export interface OutboxOwner {
-	/** Throws where the object may not have got them. */
+	/** Throws if the object may not have received the batch. */
 	send(batch: readonly Settlement[]): Promise<void>;
-	/** A flush gave up on these for now. */
-	gaveUp(cause: unknown, batch: readonly Settlement[]): void;
-	/** Nothing is left to do; the outbox may be thrown away. */
+	/** A flush has failed too often. The batch stays in the outbox. */
+	givenUp(cause: unknown, batch: readonly Settlement[]): void;
+	/** The outbox is empty and may be dropped. */
 	idle(): void;
 }
 
-interface Entry {
+interface PendingSettlement {
 	settlement: Settlement;
-	/** The first is 1. */
-	nth: number;
+	/** Counted from 1. */
+	sequence: number;
 	addedAt: number;
-	/** Absent while no call has it. */
+	/** Absent while no call carries it. */
 	sentAt?: number | undefined;
 }
 
 interface Flush {
-	begunAt: number;
-	/** `idle`: waits for company. `retrying`: waits because a call failed. */
+	startedAt: number;
+	/** `idle`: waits for more settlements. `retrying`: waits because a call failed. */
 	state: "idle" | "sending" | "retrying";
 }
 
@@ -61,85 +61,89 @@ export class Outbox {
 	readonly #world: OutboxWorld;
 	readonly #owner: OutboxOwner;
 	/** By ticket, oldest first. */
-	readonly #entries = new Map<string, Entry>();
-	/** As many have come. */
+	readonly #settlements = new Map<string, PendingSettlement>();
+	/** Settlements so far. */
 	#count = 0;
 	#flush: Flush | undefined;
-	readonly #maxEntries: number;
+	readonly #max: number;
 
-	constructor(world: OutboxWorld, owner: OutboxOwner, maxEntries = MAX_ENTRIES) {
+	constructor(world: OutboxWorld, owner: OutboxOwner, maxSettlements = MAX_SETTLEMENTS) {
 		this.#world = world;
 		this.#owner = owner;
-		this.#maxEntries = maxEntries;
+		this.#max = maxSettlements;
 	}
 
-	/** Takes a settlement, of a ticket's the first. Never throws. */
+	/** Adds a settlement, unless the outbox has one of the same ticket. Never throws. */
 	add(settlement: Settlement): void {
-		const isDropped = settlement.outcome === "failed" && this.#entries.size >= this.#maxEntries;
-		if (!isDropped && !this.#entries.has(settlement.ticket))
-			this.#entries.set(settlement.ticket, { settlement, nth: ++this.#count, addedAt: this.#world.now() });
+		const isDropped = settlement.outcome === "failed" && this.#settlements.size >= this.#max;
+		if (!isDropped && !this.#settlements.has(settlement.ticket))
+			this.#settlements.set(settlement.ticket, {
+				settlement,
+				sequence: ++this.#count,
+				addedAt: this.#world.now(),
+			});
 		this.#ensureFlush();
 	}
 
-	/** For a call that leaves now. It must be given back by {@link confirm} or {@link release}. */
+	/** The batch for a call that starts now. Its caller must {@link confirm} or {@link release} it. */
 	take(): Settlement[] {
 		const batch: Settlement[] = [];
 		const now = this.#world.now();
-		for (const entry of this.#entries.values()) {
+		for (const pending of this.#settlements.values()) {
 			if (batch.length === MAX_PENDING) break;
-			if (!isWaiting(entry, now)) continue;
-			entry.sentAt = now;
-			batch.push(entry.settlement);
+			if (!isWaiting(pending, now)) continue;
+			pending.sentAt = now;
+			batch.push(pending.settlement);
 		}
 		return batch;
 	}
 
-	/** The object has them. */
+	/** The object has received the batch. */
 	confirm(batch: readonly Settlement[]): void {
-		for (const { ticket } of batch) this.#entries.delete(ticket);
-		// A flush that is under way sees by itself that nothing is left.
-		if (this.#entries.size === 0 && !this.#isFlushing()) this.#owner.idle();
+		for (const { ticket } of batch) this.#settlements.delete(ticket);
+		// A running flush notices by itself that the outbox is empty.
+		if (this.#settlements.size === 0 && !this.#isFlushing()) this.#owner.idle();
 	}
 
-	/** The object may not have them. */
+	/** The object may not have received the batch. */
 	release(batch: readonly Settlement[]): void {
 		for (const { ticket } of batch) {
-			const entry = this.#entries.get(ticket);
-			if (entry) entry.sentAt = undefined;
+			const pending = this.#settlements.get(ticket);
+			if (pending) pending.sentAt = undefined;
 		}
 		if (batch.length > 0) this.#ensureFlush();
 	}
 
 	#ensureFlush(): void {
 		const full = this.#waiting() >= MAX_PENDING;
-		// One that is sending sees by itself that the outbox is full again; an object that fails is left in peace.
+		// A flush that is sending notices by itself that the outbox is full again. A failing object gets no extra call.
 		if (this.#isFlushing() && !(full && this.#flush?.state === "idle")) return;
-		const next: Flush = { begunAt: this.#world.now(), state: "idle" };
+		const next: Flush = { startedAt: this.#world.now(), state: "idle" };
 		this.#flush = next;
 		try {
 			this.#world.waitUntil(this.#run(next, full ? 0 : FLUSH_AFTER_MS));
 		} catch {
-			// No request is running: the next one takes them along.
+			// No request is running: the next one sends them.
 			this.#flush = undefined;
 		}
 	}
 
-	/** As far as one can know. */
+	/** Whether a flush is running that is not considered lost. */
 	#isFlushing(): boolean {
-		return this.#flush !== undefined && this.#world.now() - this.#flush.begunAt < LOST_AFTER_MS;
+		return this.#flush !== undefined && this.#world.now() - this.#flush.startedAt < LOST_AFTER_MS;
 	}
 
 	async #run(flush: Flush, firstWait: number): Promise<void> {
 		let wait = firstWait;
 		let tries = 0;
 		while (true) {
-			const waitedFor = this.#count;
+			const lastBeforeWait = this.#count;
 			if (wait > 0) await this.#world.wait(wait);
-			// Another flush has taken over, or an admission took all.
+			// Another flush has replaced this one, or an admission has taken all settlements.
 			if (this.#flush !== flush) return;
 			const oldest = this.#oldest();
-			if (oldest && oldest.nth > waitedFor) {
-				// Those for which it waited are delivered. A clock may have gone back: it says how long, but not whether.
+			if (oldest && oldest.sequence > lastBeforeWait) {
+				// The settlements that it waited for are delivered. The decision needs no clock, because a clock may go back.
 				flush.state = "idle";
 				tries = 0;
 				wait = Math.min(oldest.addedAt + FLUSH_AFTER_MS - this.#world.now(), FLUSH_AFTER_MS);
@@ -159,7 +163,7 @@ export class Outbox {
 				this.release(batch);
 				tries++;
 				if (tries === MAX_TRIES) {
-					this.#owner.gaveUp(cause, batch);
+					this.#owner.givenUp(cause, batch);
 					break;
 				}
 				wait = FLUSH_AFTER_MS * WAIT_GROWTH ** tries;
@@ -168,23 +172,23 @@ export class Outbox {
 		}
 		if (this.#flush !== flush) return;
 		this.#flush = undefined;
-		if (this.#entries.size === 0) this.#owner.idle();
+		if (this.#settlements.size === 0) this.#owner.idle();
 	}
 
-	/** The first of those that no call has. */
-	#oldest(): Entry | undefined {
+	/** The oldest settlement that no call carries. */
+	#oldest(): PendingSettlement | undefined {
 		const now = this.#world.now();
-		for (const entry of this.#entries.values()) if (isWaiting(entry, now)) return entry;
+		for (const pending of this.#settlements.values()) if (isWaiting(pending, now)) return pending;
 		return undefined;
 	}
 
 	#waiting(): number {
 		const now = this.#world.now();
 		let count = 0;
-		for (const entry of this.#entries.values()) if (isWaiting(entry, now)) count++;
+		for (const pending of this.#settlements.values()) if (isWaiting(pending, now)) count++;
 		return count;
 	}
 }
 
-const isWaiting = ({ sentAt }: Entry, now: number): boolean =>
+const isWaiting = ({ sentAt }: PendingSettlement, now: number): boolean =>
 	sentAt === undefined || now - sentAt >= LOST_AFTER_MS;

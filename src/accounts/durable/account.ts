@@ -15,14 +15,14 @@ import type {
 } from "../admission.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
-import type { Bearer } from "./bearer.ts";
-import { Withdrawn } from "./cancelled-tickets.ts";
-import { type Asking, Ledger } from "./ledger.ts";
+import { CancelledTickets } from "./cancelled-tickets.ts";
+import { Ledger, type PendingAdmission } from "./ledger.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
 import { type RefusalsQuery, type RefusalsReport, WRITE_MS } from "./refusals.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import { type Refusal, Tokens } from "./tokens.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
+import type { VerifiedToken } from "./verified-token.ts";
 
 export type Verified = { ok: true } | Refusal | Extract<Admitted, { ok: false }>;
 interface Parts {
@@ -31,7 +31,7 @@ interface Parts {
 	aliases: AliasTable;
 }
 
-type Checked = { ok: true; bearer?: Bearer } | Refusal;
+type Checked = { ok: true; bearer?: VerifiedToken } | Refusal;
 
 /** An alarm so late is taken for lost: the runtime gives one up that fails again and again. */
 const ALARM_LOST_MS = 60_000;
@@ -44,7 +44,7 @@ export class Account extends DurableObject {
 	#parts: Parts | undefined;
 	/** Not known after a start, until it is set anew. */
 	#alarmAt: number | undefined;
-	readonly #withdrawn = new Withdrawn();
+	readonly #withdrawn = new CancelledTickets();
 
 	/** Settlements that waited for a call are booked first, whatever becomes of the request. */
 	admit(admission: Admission, settled: readonly Settlement[]): Admitted {
@@ -56,7 +56,7 @@ export class Account extends DurableObject {
 	admitAll(admissions: readonly Admission[], settled: readonly Settlement[]): Admitted[] {
 		if (settled.length > 0) this.settle(settled);
 		const answers = new Map<Admission, Admitted>();
-		const asking: Asking[] = [];
+		const asking: PendingAdmission[] = [];
 		for (const admission of admissions) {
 			const checked = this.#withdrawn.has(admission.ticket)
 				? GIVEN_UP
@@ -112,9 +112,9 @@ export class Account extends DurableObject {
 	}
 
 	/** Of a token that does not hold: how the account stands without it. */
-	standing(query: LimitStatusQuery): LimitStatus {
+	limitStatus(query: LimitStatusQuery): LimitStatus {
 		const checked = this.#check(query.credential, "run");
-		const standing = this.#open().ledger.standing(query, checked.ok ? checked.bearer : undefined);
+		const standing = this.#open().ledger.limitStatus(query, checked.ok ? checked.bearer : undefined);
 		return checked.ok || !query.request ? standing : { ...standing, answer: checked };
 	}
 
@@ -126,7 +126,7 @@ export class Account extends DurableObject {
 		if (next !== undefined) this.#wakeAt(next);
 	}
 
-	#letIn(asking: readonly Asking[]): (readonly [Admission, Admitted])[] {
+	#letIn(asking: readonly PendingAdmission[]): (readonly [Admission, Admitted])[] {
 		if (asking.length === 0) return [];
 		const { ledger } = this.#open();
 		try {
@@ -145,7 +145,7 @@ export class Account extends DurableObject {
 		}
 	}
 
-	#count(request: CountedRequest, bearer: Bearer | undefined): Verified {
+	#count(request: CountedRequest, bearer: VerifiedToken | undefined): Verified {
 		const { ledger } = this.#open();
 		try {
 			const counted = ledger.count(request, bearer);

@@ -7,7 +7,7 @@ const KEPT_MS = 60_000;
 /** Of more, the oldest are forgotten. */
 const MAX_TICKETS = 1000;
 
-export class Withdrawn {
+export class CancelledTickets {
 	/** When each ticket was given up, oldest first. */
 	readonly #tickets = new Map<string, number>();
 

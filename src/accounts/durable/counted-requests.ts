@@ -41,7 +41,7 @@ export class CountedRequests {
 	count({ rates }: CountedRequest, now: number): number {
 		const opens = this.#windows.opensAt(rates, now);
 		if (opens > now) return opens;
-		this.forget(now);
+		this.deleteExpired(now);
 		const keys = rates.map(({ key }) => key);
 		for (const key of keys)
 			this.#sql.exec(
@@ -54,7 +54,7 @@ export class CountedRequests {
 	}
 
 	/** Deletes rows that have died. */
-	forget(now: number): void {
+	deleteExpired(now: number): void {
 		this.#sql.exec("DELETE FROM counted WHERE counted_at <= ?", now - WINDOW_MS);
 	}
 }

@@ -16,22 +16,22 @@ import {
 	utcDay,
 } from "../clock.ts";
 import { hasBudget } from "../token-command.ts";
-import { type Bearer, withOwnLimits } from "./bearer.ts";
 import { Budgets, budgetKeys, describeRefusal, describeUnpriced, maxCost } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
-import { type Judgement, type Refusal, refuse } from "./judged-refusal.ts";
+import { type LimitDecision, type LimitRefusal, longestRefusal } from "./limit-refusal.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
 import type { OpenRequest } from "./request-rows.ts";
 import { Requests, type RequestsPage, type RequestsQuery } from "./requests.ts";
-import { atEstimate, sound } from "./settlements.ts";
+import { expiredSettlement, validSettlement } from "./settlements.ts";
 import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
+import { type VerifiedToken, withTokenLimits } from "./verified-token.ts";
 import { Windows } from "./windows.ts";
 
 /** A request, and who vouches for it where it is not the operator. */
-export interface Asking {
+export interface PendingAdmission {
 	admission: Admission;
-	bearer: Bearer | undefined;
+	bearer: VerifiedToken | undefined;
 }
 
 /** The caller's use of the number needs no more. */
@@ -79,7 +79,7 @@ export class Ledger {
 		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#budgets.day)))
 			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
 		this.#open.clear();
-		for (const request of this.#requests.underWay()) this.#hold(request, now);
+		for (const request of this.#requests.openRequests()) this.#hold(request, now);
 	}
 
 	/** The account's time: not before an earlier one, but for the correction of a clock that ran ahead. */
@@ -91,7 +91,7 @@ export class Ledger {
 	 * Lets a request in and reserves what it may cost, or says why not: then nothing is written, and nothing
 	 * counted but the refusal. A ledger that throws here is to be thrown away: its memory may be ahead of its tables.
 	 */
-	admit(admission: Admission, bearer?: Bearer): Admitted {
+	admit(admission: Admission, bearer?: VerifiedToken): Admitted {
 		const opened: OpenRequest[] = [];
 		const answer = this.#letIn(admission, bearer, opened);
 		if (opened.length > 0) this.#requests.insert(opened);
@@ -99,7 +99,7 @@ export class Ledger {
 	}
 
 	/** As if each had called {@link admit}, in order, and with one write for all. */
-	admitAll(asking: readonly Asking[]): Admitted[] {
+	admitAll(asking: readonly PendingAdmission[]): Admitted[] {
 		const opened: OpenRequest[] = [];
 		const answers = asking.map(({ admission, bearer }) => this.#letIn(admission, bearer, opened));
 		if (opened.length > 0) this.#requests.insert(opened);
@@ -107,19 +107,19 @@ export class Ledger {
 	}
 
 	/** Counts a request that is never billed, or refuses it. A ledger that throws here is to be thrown away, too. */
-	count(request: CountedRequest, bearer?: Bearer): Counted {
+	count(request: CountedRequest, bearer?: VerifiedToken): Counted {
 		const instant = this.#read();
 		const { now } = instant;
 		const until = this.#counted.count(request, now);
 		if (until <= now) return { ok: true };
 		this.refusals.count("rateLimited", { task: request.task, token: bearer?.id ?? "" }, now);
-		return refuse([{ failure: "rateLimited", until }], instant);
+		return longestRefusal([{ failure: "rateLimited", until }], instant);
 	}
 
 	/** How many more requests like this one would be admitted now, at most {@link MAX_REMAINING}. */
-	remaining(request: LimitedRequest, bearer?: Bearer): number {
+	remaining(request: LimitedRequest, bearer?: VerifiedToken): number {
 		const { now } = this.#read();
-		const { budgets, rates } = withOwnLimits(request, bearer);
+		const { budgets, rates } = withTokenLimits(request, bearer);
 		let remaining = MAX_REMAINING;
 		for (const { key, perMinute } of rates)
 			remaining = Math.min(remaining, Math.max(0, perMinute - this.#windows.used(key, now)));
@@ -136,7 +136,7 @@ export class Ledger {
 		for (const settlement of settlements) {
 			const request = this.#open.get(settlement.ticket);
 			if (request && !settled.has(settlement.ticket))
-				settled.set(settlement.ticket, [request, sound(settlement, request)]);
+				settled.set(settlement.ticket, [request, validSettlement(settlement, request)]);
 		}
 		if (settled.size === 0) return;
 		const { now } = this.#read();
@@ -155,19 +155,19 @@ export class Ledger {
 	expire(): void {
 		const { now } = this.#read();
 		const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
-		this.settle(expired.map(atEstimate));
+		this.settle(expired.map(expiredSettlement));
 	}
 
 	/** Writes what is only counted yet, and deletes rows that have died. Returns when there will be something to expire or to delete. */
 	sweep(): number | undefined {
 		const { now } = this.#read();
 		this.#windows.forget(now);
-		this.#counted.forget(now);
-		this.#usage.forget(now);
+		this.#counted.deleteExpired(now);
+		this.#usage.deleteExpired(now);
 		this.refusals.write();
-		this.refusals.forget(now);
-		if (this.#requests.forget(now)) return now;
-		const deaths = [this.#requests.nextDeath(), this.#usage.nextDeath(), this.refusals.nextDeath()];
+		this.refusals.deleteExpired(now);
+		if (this.#requests.deleteExpired(now)) return now;
+		const deaths = [this.#requests.nextExpiry(), this.#usage.nextExpiry(), this.refusals.nextExpiry()];
 		const due = [this.nextExpiry(), ...deaths].filter((time) => time !== undefined);
 		return due.length > 0 ? Math.min(...due) : undefined;
 	}
@@ -195,10 +195,10 @@ export class Ledger {
 		return this.#requests.page(query);
 	}
 
-	standing(query: LimitStatusQuery, bearer?: Bearer): LimitStatus {
+	limitStatus(query: LimitStatusQuery, bearer?: VerifiedToken): LimitStatus {
 		const instant = this.#read();
 		const { request } = query;
-		const { budgets, rates } = withOwnLimits(query, bearer);
+		const { budgets, rates } = withTokenLimits(query, bearer);
 		return {
 			day: this.#budgets.day,
 			open: this.#open.size,
@@ -208,7 +208,7 @@ export class Ledger {
 	}
 
 	/** Counts the request, and adds it to those that are to be written. */
-	#letIn(admission: Admission, bearer: Bearer | undefined, opened: OpenRequest[]): Admitted {
+	#letIn(admission: Admission, bearer: VerifiedToken | undefined, opened: OpenRequest[]): Admitted {
 		const { holdMs, model, task, ticket } = admission;
 		const instant = this.#read();
 		const { answer, rates, reserved } = this.#judge(admission, bearer, instant);
@@ -237,14 +237,14 @@ export class Ledger {
 	}
 
 	/** What a request is told, and what it then counts against; counts and reserves nothing yet. */
-	#judge(request: LimitedRequest, bearer: Bearer | undefined, instant: Instant): Judgement {
+	#judge(request: LimitedRequest, bearer: VerifiedToken | undefined, instant: Instant): LimitDecision {
 		const { model, unpriced } = request;
 		const { now } = instant;
-		const { budgets, rates } = withOwnLimits(request, bearer);
+		const { budgets, rates } = withTokenLimits(request, bearer);
 		const limited = bearer !== undefined && hasBudget(bearer.limits);
 		const opens = this.#windows.opensAt(rates, now);
 		const grant = this.#budgets.grant(request.cost, budgets);
-		const refusals: Refusal[] = [];
+		const refusals: LimitRefusal[] = [];
 		if (unpriced && limited)
 			refusals.push({
 				failure: "missingProviderKey",
@@ -264,7 +264,7 @@ export class Ledger {
 			});
 		}
 		if (grant.kind === "refused" || refusals.length > 0)
-			return { answer: refuse(refusals, instant), rates, reserved: 0 };
+			return { answer: longestRefusal(refusals, instant), rates, reserved: 0 };
 		const { microNeurons: reserved, outputTokens } = grant;
 		const answer: Admitted = {
 			ok: true,

@@ -8,7 +8,7 @@
  */
 import { FAILURES, type FailureKey } from "../../core/errors.ts";
 import { utcDay } from "../clock.ts";
-import { forgetDays, nextDeathOf, sumDays } from "./daily.ts";
+import { deleteOldDays, nextDayExpiry, sumDays } from "./daily-tables.ts";
 
 /** `code`: of the `AiError`. `token`: its id, empty for the operator. */
 export const REFUSAL_DIMENSIONS = ["day", "code", "task", "token"] as const;
@@ -121,12 +121,12 @@ export class Refusals {
 		return { rows: rows as RefusalRow[], requests: total.requests, truncated };
 	}
 
-	forget(now: number): void {
-		forgetDays(this.#sql, TABLE.name, now);
+	deleteExpired(now: number): void {
+		deleteOldDays(this.#sql, TABLE.name, now);
 	}
 
 	/** When the oldest row dies. */
-	nextDeath(): number | undefined {
-		return nextDeathOf(this.#sql, TABLE.name);
+	nextExpiry(): number | undefined {
+		return nextDayExpiry(this.#sql, TABLE.name);
 	}
 }

@@ -146,7 +146,7 @@ export class Requests {
 	}
 
 	/** Those under way, in the order of their admission. */
-	underWay(): OpenRequest[] {
+	openRequests(): OpenRequest[] {
 		return this.#sql
 			.exec<OpenRow>("SELECT * FROM requests WHERE outcome IS NULL ORDER BY id")
 			.toArray()
@@ -204,7 +204,7 @@ export class Requests {
 	}
 
 	/** Deletes what has died. Whether more may have. Looks at no row behind the dead: the alarm may come often. */
-	forget(now: number): boolean {
+	deleteExpired(now: number): boolean {
 		const { rowsWritten } = this.#sql.exec(
 			`DELETE FROM requests WHERE id IN (
 				SELECT id FROM requests
@@ -222,7 +222,7 @@ export class Requests {
 	}
 
 	/** When the oldest settled row dies of age. */
-	nextDeath(): number | undefined {
+	nextExpiry(): number | undefined {
 		const [oldest] = this.#sql
 			.exec<{ admitted_at: number }>(
 				"SELECT admitted_at FROM requests WHERE outcome IS NOT NULL ORDER BY id LIMIT 1",

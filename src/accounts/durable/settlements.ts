@@ -3,7 +3,7 @@ import type { Settlement } from "../admission.ts";
 import type { OpenRequest } from "./request-rows.ts";
 
 /** Of a request that nobody settled. */
-export const atEstimate = ({ ticket, reserved }: OpenRequest): Settlement => ({
+export const expiredSettlement = ({ ticket, reserved }: OpenRequest): Settlement => ({
 	ticket,
 	outcome: "expired",
 	microNeurons: reserved,
@@ -20,7 +20,7 @@ export const atEstimate = ({ ticket, reserved }: OpenRequest): Settlement => ({
  * What can be booked: one count that is no count would keep its whole batch from ever being written. A price that is
  * none is the reservation's.
  */
-export function sound(settlement: Settlement, { reserved }: OpenRequest): Settlement {
+export function validSettlement(settlement: Settlement, { reserved }: OpenRequest): Settlement {
 	const { outcome, microNeurons } = settlement;
 	return {
 		...settlement,

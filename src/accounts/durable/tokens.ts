@@ -28,7 +28,7 @@ const EXPIRED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 /** `last_used_on` of a token is written at most so often. */
 const USE_WRITTEN_MS = 60_000;
 
-interface Entry {
+interface HeldToken {
 	token: Token;
 	hash: string;
 	permissions: ReadonlySet<Permission>;
@@ -43,8 +43,8 @@ export class Tokens {
 	readonly #table: TokenTable;
 	readonly #clock: () => number;
 	/** In the order of issue. */
-	readonly #entries = new Map<string, Entry>();
-	readonly #byHash = new Map<string, Entry>();
+	readonly #entries = new Map<string, HeldToken>();
+	readonly #byHash = new Map<string, HeldToken>();
 
 	/** `clock`: the account's, which never goes back: a token that has expired stays so. */
 	constructor(sql: SqlStorage, clock: () => number) {
@@ -107,7 +107,7 @@ export class Tokens {
 
 	#create(
 		{ id, hash, fields }: Extract<TokenCommand, { kind: "create" }>,
-		maker: Entry | undefined,
+		maker: HeldToken | undefined,
 	): TokenResult {
 		const now = this.#clock();
 		this.#sweep(now);
@@ -121,9 +121,9 @@ export class Tokens {
 	}
 
 	#update(
-		{ hash, token }: Entry,
+		{ hash, token }: HeldToken,
 		fields: Extract<TokenCommand, { kind: "update" }>["fields"],
-		maker: Entry | undefined,
+		maker: HeldToken | undefined,
 	): TokenResult {
 		const { disabled, id, issuedOn, lastUsedOn, limits } = token;
 		const changed: Token = {
@@ -142,7 +142,7 @@ export class Tokens {
 	}
 
 	/** The text that was valid until now is not any more. */
-	#roll({ hash: old, token }: Entry, hash: string, maker: Entry | undefined): TokenResult {
+	#roll({ hash: old, token }: HeldToken, hash: string, maker: HeldToken | undefined): TokenResult {
 		// Who rolls a token holds it afterwards.
 		const excess = excessOver(maker, token);
 		if (excess) return excess;
@@ -152,7 +152,7 @@ export class Tokens {
 		return only(this.#hold(hash, rolled));
 	}
 
-	#delete(entry: Entry): TokenResult {
+	#delete(entry: HeldToken): TokenResult {
 		this.#table.delete(entry.token.id);
 		this.#drop(entry);
 		return only(entry);
@@ -168,26 +168,26 @@ export class Tokens {
 		return found.ok ? act() : found;
 	}
 
-	#asWriter(maker: Credential, act: (maker: Entry | undefined) => TokenResult): TokenResult {
+	#asWriter(maker: Credential, act: (maker: HeldToken | undefined) => TokenResult): TokenResult {
 		const found = this.#maker(maker, "tokens-write");
 		return found.ok ? act(found.entry) : found;
 	}
 
 	/** No entry for the operator, who may do everything. */
-	#maker(credential: Credential, permission: Permission): { ok: true; entry?: Entry } | Refusal {
+	#maker(credential: Credential, permission: Permission): { ok: true; entry?: HeldToken } | Refusal {
 		if (credential.kind === "operator") return { ok: true };
 		const found = this.#find(credential.hash);
 		if (found.ok && !found.entry.permissions.has(permission)) return lacks(permission);
 		return found;
 	}
 
-	#one(id: string, act: (entry: Entry) => TokenResult): TokenResult {
+	#one(id: string, act: (entry: HeldToken) => TokenResult): TokenResult {
 		const entry = this.#entries.get(id);
 		return entry ? act(entry) : { ok: false, failure: "notFound", description: "Token not found" };
 	}
 
 	/** A token that may be used now. Why not is told to who has its text, and to nobody else. */
-	#find(hash: string): { ok: true; entry: Entry } | Refusal {
+	#find(hash: string): { ok: true; entry: HeldToken } | Refusal {
 		const entry = this.#byHash.get(hash);
 		if (!entry) return { ok: false, failure: "authentication" };
 		const now = this.#clock();
@@ -199,7 +199,7 @@ export class Tokens {
 	}
 
 	/** In memory, and now and then on disk: what an eviction loses is less than a minute. */
-	#use(entry: Entry): void {
+	#use(entry: HeldToken): void {
 		const now = Math.max(this.#clock(), entry.token.lastUsedOn ?? 0);
 		entry.token.lastUsedOn = now;
 		if (now - entry.useWrittenOn < USE_WRITTEN_MS) return;
@@ -207,7 +207,7 @@ export class Tokens {
 		this.#table.writeUse(entry.token.id, now);
 	}
 
-	#hold(hash: string, token: Token): Entry {
+	#hold(hash: string, token: Token): HeldToken {
 		const useWrittenOn = token.lastUsedOn ?? Number.NEGATIVE_INFINITY;
 		const entry = { token, hash, permissions: permissionsOf(token.policies), useWrittenOn };
 		this.#entries.set(token.id, entry);
@@ -215,20 +215,20 @@ export class Tokens {
 		return entry;
 	}
 
-	#drop({ hash, token }: Entry): void {
+	#drop({ hash, token }: HeldToken): void {
 		this.#entries.delete(token.id);
 		this.#byHash.delete(hash);
 	}
 }
 
 /** A copy: what is answered must not change when the token does. */
-const only = ({ token }: Entry): TokenResult => ({ ok: true, tokens: [{ ...token }], total: 1 });
+const only = ({ token }: HeldToken): TokenResult => ({ ok: true, tokens: [{ ...token }], total: 1 });
 
 const hasExpired = ({ expiresOn }: Token, now: number): boolean =>
 	expiresOn !== undefined && expiresOn <= now;
 
 /** What a token would have beyond its maker; nothing is beyond the operator. */
-function excessOver(maker: Entry | undefined, token: Token): Refusal | undefined {
+function excessOver(maker: HeldToken | undefined, token: Token): Refusal | undefined {
 	if (!maker) return undefined;
 	const given = [...permissionsOf(token.policies)];
 	const beyond = given.filter((permission) => !maker.permissions.has(permission));

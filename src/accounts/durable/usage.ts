@@ -1,7 +1,7 @@
 /** The table of what an account used, by UTC day. */
 import type { Settlement } from "../admission.ts";
 import { startOfDay, utcDay } from "../clock.ts";
-import { forgetDays, nextDeathOf, sumDays } from "./daily.ts";
+import { deleteOldDays, nextDayExpiry, sumDays } from "./daily-tables.ts";
 import type { OpenRequest } from "./request-rows.ts";
 
 /** What usage can be told apart by. `token`: its id, empty for the operator. `backend`: empty where none answered. */
@@ -157,12 +157,12 @@ export class Usage {
 		return day === null ? 0 : startOfDay(day);
 	}
 
-	forget(now: number): void {
-		forgetDays(this.#sql, TABLE.name, now);
+	deleteExpired(now: number): void {
+		deleteOldDays(this.#sql, TABLE.name, now);
 	}
 
 	/** When the oldest row dies. */
-	nextDeath(): number | undefined {
-		return nextDeathOf(this.#sql, TABLE.name);
+	nextExpiry(): number | undefined {
+		return nextDayExpiry(this.#sql, TABLE.name);
 	}
 }

@@ -9,7 +9,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { permissionsToGive, type TokenCommand, type TokenKeeper } from "../../accounts/token-command.ts";
+import { permissionsToGive, type TokenCommand, type TokenStore } from "../../accounts/token-command.ts";
 import { PERMISSION_GROUPS, type PermissionGroup } from "../../accounts/token-policy.ts";
 import { digest, hexadecimal, newTokenText } from "../../accounts/token-text.ts";
 import { AiError } from "../../core/errors.ts";
@@ -222,7 +222,7 @@ const run = ({ caller, services }: Call, command: Ordered) =>
 
 const one = async (call: Call, command: Ordered) => first(await run(call, command));
 
-async function answerOf(keeper: TokenKeeper, command: TokenCommand) {
+async function answerOf(keeper: TokenStore, command: TokenCommand) {
 	const result = await keeper.tokens(command);
 	if (!result.ok) throw new AiError(result.failure, result.description);
 	return result;

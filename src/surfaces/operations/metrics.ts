@@ -68,7 +68,7 @@ async function factsOf(
 	const [usage, refused, standing] = await Promise.all([
 		ledger.usage({ by: ["model", "task", "backend"] }),
 		ledger.refusals({ by: ["code", "task"] }),
-		ledger.standing({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) }),
+		ledger.limitStatus({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) }),
 	]);
 	return { account, usage, refused, standing };
 }

@@ -3,55 +3,55 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Admission, Settlement } from "../../../src/accounts/admission.ts";
 import { type Accounts, createLedgers } from "../../../src/accounts/client/accounts.ts";
-import { type DirectoryCalls, KnownAccounts } from "../../../src/accounts/client/known-accounts.ts";
+import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
 import { OpenObjects } from "../../../src/accounts/client/open-objects.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import { AiError } from "../../../src/core/errors.ts";
-import { admission, fixedCost, newAccount, settlement, stubOf, TASK } from "../ask.ts";
+import { admission, fixedCost, newAccount, settlement, stubOf, TASK } from "../fixtures.ts";
 
 /** What happens to a call: it is not delivered, its answer is lost, it never ends, or its answer takes 600 ms. */
 type Fault = "none" | "lost" | "unanswered" | "hung" | "slow";
 
 interface Isolate {
 	accounts: Accounts;
-	/** Calls of objects, in order: the method and how many settlements it took along. */
+	/** Calls of objects, in order: the method and the number of settlements that the call carried. */
 	calls: [method: string, settlements: number][];
 	fault: Fault;
 	logged: AiError[];
-	/** Waits that have begun and not ended, in milliseconds. */
+	/** The remaining time of each wait, in milliseconds. */
 	waits: number[];
-	/** Lets so much time pass, and what then runs come to rest. */
+	/** Advances the time, and runs all that is due. */
 	pass(milliseconds: number): Promise<void>;
-	/** Ends every context that a request kept alive: nothing that waits there goes on. */
+	/** Ends every I/O context that a request kept alive, with its waits. */
 	endContexts(): void;
 }
 
-/** A directory that has every account. */
+/** A directory in which every account exists. */
 const EVERY_ACCOUNT = {
 	has: async () => true,
 	add: async () => {},
 	list: async () => ({ accounts: [] }),
 } as unknown as DirectoryCalls;
 
-/** The Worker's side in front of the real objects, in a world whose time the test lets pass. */
+/** The client in front of the real objects. The test sets the time. */
 function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 	let now = 1_000_000;
-	let timers: { at: number; ring(): void }[] = [];
+	let timers: { at: number; fire(): void }[] = [];
 	const running = new Set<Promise<unknown>>();
 	const calls: Isolate["calls"] = [];
 	const logged: AiError[] = [];
 
 	const wait = (milliseconds: number): Promise<void> =>
 		new Promise((resolve) => {
-			timers.push({ at: now + milliseconds, ring: resolve });
+			timers.push({ at: now + milliseconds, fire: resolve });
 		});
 
-	const faulty = async <T>(method: string, settlements: number, ask: () => Promise<T>): Promise<T> => {
+	const faulty = async <T>(method: string, settlements: number, call: () => Promise<T>): Promise<T> => {
 		calls.push([method, settlements]);
 		const { fault } = self;
 		if (fault === "lost") throw new Error("overloaded");
 		if (fault === "hung") return new Promise(() => {});
-		const answer = await ask();
+		const answer = await call();
 		if (fault === "unanswered") throw new Error("network connection lost");
 		if (fault === "slow") await wait(600);
 		return answer;
@@ -61,13 +61,13 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 			const stub = env.ACCOUNT.getByName(name);
 			return {
 				id: stub.id,
-				admit: (asked: Admission, settled: Settlement[]) =>
-					faulty("admit", settled.length, async () => stub.admit(asked, settled)),
-				admitAll: (asked: Admission[], settled: Settlement[]) =>
-					faulty(`admit ${asked.length}`, settled.length, async () => stub.admitAll(asked, settled)),
+				admit: (admission: Admission, settled: Settlement[]) =>
+					faulty("admit", settled.length, async () => stub.admit(admission, settled)),
+				admitAll: (batch: Admission[], settled: Settlement[]) =>
+					faulty(`admit ${batch.length}`, settled.length, async () => stub.admitAll(batch, settled)),
 				settle: (settled: Settlement[]) => faulty("settle", settled.length, async () => stub.settle(settled)),
-				verify: (...asked: Parameters<Account["verify"]>) =>
-					faulty("verify", 0, async () => stub.verify(...asked)),
+				verify: (...args: Parameters<Account["verify"]>) =>
+					faulty("verify", 0, async () => stub.verify(...args)),
 			};
 		},
 	} as unknown as DurableObjectNamespace<Account>;
@@ -75,8 +75,8 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 	const self: Isolate = {
 		accounts: createLedgers({
 			namespace,
-			known: new KnownAccounts({ directory: () => EVERY_ACCOUNT, now: () => now }),
-			open: new OpenObjects({ max: maxOpen, now: () => now }),
+			directory: new DirectoryCache({ directory: () => EVERY_ACCOUNT, now: () => now }),
+			openObjects: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
 			wait,
 			waitUntil: (promise) => {
@@ -101,7 +101,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 				if (!next) break;
 				now = next.at;
 				timers = timers.filter((timer) => timer !== next);
-				next.ring();
+				next.fire();
 			}
 			now = end;
 		},
@@ -111,12 +111,12 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 		},
 	};
 
-	/** Resolves when all that runs waits for a timer, or has ended. */
+	/** Resolves when all running work has ended or waits for a timer. */
 	async function settled(): Promise<void> {
 		let before: string;
 		do {
 			before = `${running.size} ${timers.length} ${calls.length}`;
-			// A call of the real object takes a few turns; it answers before one that is made after it.
+			// The real object answers calls in order.
 			await stubOf(PACER).verify({ kind: "operator" }, "read");
 		} while (before !== `${running.size} ${timers.length} ${calls.length}`);
 	}
@@ -129,7 +129,7 @@ const settledOf = async (
 	account: string,
 ): Promise<{ requests: number; microNeurons: number; open: number }> => {
 	const { requests, microNeurons } = (await stubOf(account).usage({ by: [] })).total;
-	const { open } = await stubOf(account).standing({
+	const { open } = await stubOf(account).limitStatus({
 		credential: { kind: "operator" },
 		rates: [],
 		budgets: [],
@@ -137,15 +137,15 @@ const settledOf = async (
 	return { requests, microNeurons, open };
 };
 
-describe("gathered settlements", () => {
-	it("make N requests N calls, and one more after the last", async () => {
+describe("batched settlements", () => {
+	it("need one call for each request, and one after the last", async () => {
 		const account = newAccount();
 		const { accounts, calls, pass } = isolate();
 		for (let i = 0; i < 20; i++) {
-			const asked = admission({ cost: fixedCost(10) });
-			await accounts.of(account).admit(asked);
+			const request = admission({ cost: fixedCost(10) });
+			await accounts.of(account).admit(request);
 			await pass(4);
-			accounts.of(account).settle(settlement(asked.ticket, { microNeurons: 3 }));
+			accounts.of(account).settle(settlement(request.ticket, { microNeurons: 3 }));
 		}
 		expect(calls).toEqual([["admit", 0], ...Array.from({ length: 19 }, () => ["admit", 1])]);
 		expect(await settledOf(account)).toEqual({ requests: 19, microNeurons: 57, open: 1 });
@@ -156,11 +156,11 @@ describe("gathered settlements", () => {
 		expect(calls).toHaveLength(21);
 	});
 
-	it("wait 100 ms at most, and have one flush for all", async () => {
+	it("wait at most 100 ms, and share one flush", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const tickets = await admitted(world.accounts, account, 3);
-		// The waits of those who came together.
+		// The waits of the concurrent admissions.
 		await world.pass(100);
 		for (const ticket of tickets) {
 			world.accounts.of(account).settle(settlement(ticket));
@@ -173,7 +173,7 @@ describe("gathered settlements", () => {
 		expect(world.waits).toEqual([]);
 	});
 
-	it("go at once when 100 wait", async () => {
+	it("are sent at once when 100 wait", async () => {
 		const account = newAccount();
 		const { accounts, calls, pass } = isolate();
 		const tickets = await admitted(accounts, account, 105);
@@ -185,7 +185,7 @@ describe("gathered settlements", () => {
 		expect(await settledOf(account)).toMatchObject({ requests: 105, open: 0 });
 	});
 
-	it("are their own account's", async () => {
+	it("go only with a call of their account", async () => {
 		const [a, b] = [newAccount(), newAccount()];
 		const { accounts, calls, pass } = isolate();
 		const [ticket = ""] = await admitted(accounts, a, 1);
@@ -197,18 +197,18 @@ describe("gathered settlements", () => {
 	});
 });
 
-describe("admissions at once", () => {
-	it("share the calls, and pass exactly as many as there is room for", async () => {
+describe("concurrent admissions", () => {
+	it("share calls, and never exceed the budget", async () => {
 		const account = newAccount();
 		const { accounts, calls } = isolate();
 		const budgets: Admission["budgets"] = [{ key: "account", microNeurons: 100, failure: "budgetExceeded" }];
-		const asked = await Promise.allSettled(
+		const results = await Promise.allSettled(
 			Array.from({ length: 500 }, () =>
 				accounts.of(account).admit(admission({ budgets, cost: fixedCost(1) })),
 			),
 		);
-		expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(100);
-		for (const each of asked)
+		expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(100);
+		for (const each of results)
 			if (each.status === "rejected") expect(each.reason).toMatchObject({ key: "budgetExceeded" });
 		expect(calls.map(([method]) => method)).toEqual([
 			"admit",
@@ -221,12 +221,14 @@ describe("admissions at once", () => {
 		expect(await settledOf(account)).toMatchObject({ open: 100 });
 	});
 
-	it("that nobody answers are settled as failed, each of them", async () => {
+	it("are each settled as failed if their answer is lost", async () => {
 		const account = newAccount();
 		const world = isolate();
 		world.fault = "unanswered";
-		const asked = [1, 2, 3].map(() => world.accounts.of(account).admit(admission({ cost: fixedCost(10) })));
-		for (const each of await Promise.allSettled(asked))
+		const admissions = [1, 2, 3].map(() =>
+			world.accounts.of(account).admit(admission({ cost: fixedCost(10) })),
+		);
+		for (const each of await Promise.allSettled(admissions))
 			expect(each).toMatchObject({ reason: { key: "ledgerUnavailable" } });
 		expect(world.calls.map(([method]) => method)).toEqual(["admit", "admit 2"]);
 		world.fault = "none";
@@ -235,8 +237,8 @@ describe("admissions at once", () => {
 	});
 });
 
-describe("an object that cannot be asked", () => {
-	it("admits nobody, and keeps every settlement until it can", async () => {
+describe("an unreachable object", () => {
+	it("admits no request, and gets every settlement later", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const [first = "", second = ""] = await admitted(world.accounts, account, 2);
@@ -248,7 +250,7 @@ describe("an object that cannot be asked", () => {
 			.catch((error: unknown) => error);
 		expect(refused).toBeInstanceOf(AiError);
 		expect(refused).toMatchObject({ key: "ledgerUnavailable", status: 502, retryable: false });
-		// The object's id is the name of its file: an operator finds a damaged one by it.
+		// The object's id is the name of its file, so the operator can find a damaged file.
 		expect(refused).toHaveProperty("place", {
 			account,
 			object: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -264,7 +266,7 @@ describe("an object that cannot be asked", () => {
 		expect(await settledOf(account)).toEqual({ requests: 2, microNeurons: 3, open: 0 });
 	});
 
-	it("is tried four times with growing waits, then by whoever comes next", async () => {
+	it("is called four times with growing waits, then by the next request", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const [ticket = ""] = await admitted(world.accounts, account, 1);
@@ -286,7 +288,7 @@ describe("an object that cannot be asked", () => {
 		expect(await settledOf(account)).toEqual({ requests: 1, microNeurons: 7, open: 1 });
 	});
 
-	it("is not asked at every settlement while it fails", async () => {
+	it("is not called at every settlement while it fails", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const tickets = await admitted(world.accounts, account, 130);
@@ -305,7 +307,7 @@ describe("an object that cannot be asked", () => {
 		expect(await settledOf(account)).toMatchObject({ requests: 130, open: 0 });
 	});
 
-	it("that booked what it could not answer for books nothing twice, and frees what nobody got", async () => {
+	it("books no settlement twice, and releases a reservation whose answer was lost", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const [ticket = ""] = await admitted(world.accounts, account, 1);
@@ -322,7 +324,7 @@ describe("an object that cannot be asked", () => {
 });
 
 describe("a flush whose context has ended", () => {
-	it("holds nothing up: the next admission takes its settlements", async () => {
+	it("leaves its settlements to the next admission", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const [ticket = ""] = await admitted(world.accounts, account, 1);
@@ -332,7 +334,7 @@ describe("a flush whose context has ended", () => {
 		expect(world.calls.at(-1)).toEqual(["admit", 1]);
 	});
 
-	it("in the middle of a call loses nothing: another call sends the same again, after 10 seconds", async () => {
+	it("loses no settlement: another call sends them again after 10 seconds", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const [ticket = ""] = await admitted(world.accounts, account, 1);
@@ -366,8 +368,8 @@ describe("a flush whose context has ended", () => {
 	});
 });
 
-describe("what the object answers", () => {
-	it("is an error that says why not and when again", async () => {
+describe("the answer of the object", () => {
+	it("becomes an error with the reason and Retry-After", async () => {
 		const account = newAccount();
 		const { accounts } = isolate();
 		const rates = [{ key: "task:x", perMinute: 1 }];
@@ -380,16 +382,16 @@ describe("what the object answers", () => {
 		expect(refused).toBeInstanceOf(AiError);
 	});
 
-	it("is the output that the budget pays for", async () => {
+	it("has the output that the budget pays for", async () => {
 		const { accounts } = isolate();
-		const asked = admission({
+		const request = admission({
 			budgets: [{ key: "account", microNeurons: 70, failure: "accountLimited" }],
 			cost: { fixedMicroNeurons: 10, microNeuronsPerOutputToken: 20, outputTokens: 9, outputUnbounded: true },
 		});
-		expect(await accounts.of(newAccount()).admit(asked)).toEqual({ outputTokens: 3 });
+		expect(await accounts.of(newAccount()).admit(request)).toEqual({ outputTokens: 3 });
 	});
 
-	it("is not asked for the operator's permission", async () => {
+	it("is not needed for the operator's permission", async () => {
 		const { accounts, calls } = isolate();
 		await accounts.of(newAccount()).verify({ kind: "operator" }, "tokens-write");
 		expect(calls).toEqual([]);
@@ -399,10 +401,10 @@ describe("what the object answers", () => {
 	});
 });
 
-it("settles every request once, whatever befalls the calls", { timeout: 60_000 }, async () => {
+it("settles every request once, with any faults of the calls", { timeout: 60_000 }, async () => {
 	const step = fc.oneof(
 		{ weight: 4, arbitrary: fc.record({ kind: fc.constant("admit" as const) }) },
-		{ weight: 4, arbitrary: fc.record({ kind: fc.constant("settle" as const), which: fc.nat() }) },
+		{ weight: 4, arbitrary: fc.record({ kind: fc.constant("settle" as const), index: fc.nat() }) },
 		{
 			weight: 3,
 			arbitrary: fc.record({
@@ -428,16 +430,16 @@ it("settles every request once, whatever befalls the calls", { timeout: 60_000 }
 			for (const step of steps) {
 				switch (step.kind) {
 					case "admit": {
-						const asked = admission({ cost: fixedCost(100) });
+						const request = admission({ cost: fixedCost(100) });
 						const admitted = await world.accounts
 							.of(account)
-							.admit(asked)
+							.admit(request)
 							.catch(() => undefined);
-						if (admitted) open.push(asked.ticket);
+						if (admitted) open.push(request.ticket);
 						break;
 					}
 					case "settle": {
-						const [ticket] = open.splice(step.which % Math.max(1, open.length), 1);
+						const [ticket] = open.splice(step.index % Math.max(1, open.length), 1);
 						if (ticket === undefined) break;
 						world.accounts.of(account).settle(settlement(ticket, { microNeurons: 7 }));
 						served += 7;
@@ -462,35 +464,41 @@ it("settles every request once, whatever befalls the calls", { timeout: 60_000 }
 			await world.accounts.of(account).admit(last);
 			world.accounts.of(account).settle(settlement(last.ticket));
 			await world.pass(1_000);
-			const { microNeurons, open: left } = await settledOf(account);
-			expect({ microNeurons, left }).toEqual({ microNeurons: served, left: open.length });
+			const total = await settledOf(account);
+			expect(total).toMatchObject({ microNeurons: served, open: open.length });
 		}),
 		{ numRuns: 40 },
 	);
 });
 
 async function admitted(accounts: Accounts, account: string, count: number): Promise<string[]> {
-	const asked = Array.from({ length: count }, () => admission({ cost: fixedCost(100) }));
-	await Promise.all(asked.map((one) => accounts.of(account).admit(one)));
-	return asked.map(({ ticket }) => ticket);
+	const requests = Array.from({ length: count }, () => admission({ cost: fixedCost(100) }));
+	await Promise.all(requests.map((one) => accounts.of(account).admit(one)));
+	return requests.map(({ ticket }) => ticket);
 }
 
-describe("ahead of the object's answer", () => {
+describe("speculation", () => {
 	const rates = [{ key: `task:${TASK}`, perMinute: 300 }];
 
-	it("goes who asks like one that was let in a moment ago, and is admitted all the same", async () => {
+	it("expects the answer of a similar recent request, and is still admitted by the object", async () => {
 		const account = newAccount();
 		const { accounts, calls, pass } = isolate();
 		const ledger = accounts.of(account);
-		expect(ledger.ahead(admission({ rates }))).toBeUndefined();
+		expect(ledger.speculate(admission({ rates }))).toBeUndefined();
 		await ledger.admit(admission({ rates }));
-		const others = Array.from({ length: 5 }, () => ledger.ahead(admission({ rates })));
-		expect(others.map((ahead) => ahead?.expected)).toEqual([{}, {}, {}, {}, {}]);
-		for (const ahead of others) ahead?.needed();
+		const others = Array.from({ length: 5 }, () => ledger.speculate(admission({ rates })));
+		expect(others.map((speculation) => speculation?.expected)).toEqual([{}, {}, {}, {}, {}]);
+		for (const speculation of others) speculation?.requireDecision();
 		// The first found no call under way.
-		await others[0]?.word;
+		await others[0]?.decision;
 		await pass(10);
-		expect(await Promise.all(others.map((ahead) => ahead?.word))).toEqual([{}, {}, {}, {}, {}]);
+		expect(await Promise.all(others.map((speculation) => speculation?.decision))).toEqual([
+			{},
+			{},
+			{},
+			{},
+			{},
+		]);
 		expect(calls).toEqual([
 			["admit", 0],
 			["admit", 0],
@@ -499,19 +507,19 @@ describe("ahead of the object's answer", () => {
 		expect((await settledOf(account)).open).toBe(6);
 	});
 
-	it("goes nobody where there is little room, or for long after", async () => {
+	it("does not happen with little headroom, or a second after the last answer", async () => {
 		const account = newAccount();
 		const { accounts, pass } = isolate();
 		const ledger = accounts.of(account);
 		const few = [{ key: `task:${TASK}`, perMinute: 8 }];
 		await ledger.admit(admission({ rates: few }));
-		expect(ledger.ahead(admission({ rates: few }))).toBeUndefined();
+		expect(ledger.speculate(admission({ rates: few }))).toBeUndefined();
 		await ledger.admit(admission({ rates }));
 		await pass(1_000);
-		expect(ledger.ahead(admission({ rates }))).toBeUndefined();
+		expect(ledger.speculate(admission({ rates }))).toBeUndefined();
 	});
 
-	it("goes nobody later than a second after a slow call began", async () => {
+	it("does not happen more than a second after the start of a slow call", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const ledger = world.accounts.of(account);
@@ -520,64 +528,64 @@ describe("ahead of the object's answer", () => {
 		await world.pass(600);
 		await admitted;
 		await world.pass(399);
-		expect(ledger.ahead(admission({ rates }))).toBeDefined();
+		expect(ledger.speculate(admission({ rates }))).toBeDefined();
 		await world.pass(1);
-		expect(ledger.ahead(admission({ rates }))).toBeUndefined();
+		expect(ledger.speculate(admission({ rates }))).toBeUndefined();
 	});
 
-	it("hears of a refusal without asking, and nothing is held for it", async () => {
+	it("is rejected by a refusal without a demand, and holds no reservation", async () => {
 		const account = newAccount();
-		const [mine, theirs] = [isolate(), isolate()];
-		await mine.accounts.of(account).admit(admission({ rates }));
-		for (let i = 1; i < 300; i++) await theirs.accounts.of(account).admit(admission({ rates }));
-		await mine.pass(10);
-		const ahead = mine.accounts.of(account).ahead(admission({ rates }));
-		await expect(ahead?.word).rejects.toMatchObject({ key: "rateLimited" });
+		const [first, second] = [isolate(), isolate()];
+		await first.accounts.of(account).admit(admission({ rates }));
+		for (let i = 1; i < 300; i++) await second.accounts.of(account).admit(admission({ rates }));
+		await first.pass(10);
+		const speculation = first.accounts.of(account).speculate(admission({ rates }));
+		await expect(speculation?.decision).rejects.toMatchObject({ key: "rateLimited" });
 		expect((await settledOf(account)).open).toBe(300);
-		expect(mine.accounts.of(account).ahead(admission({ rates }))).toBeUndefined();
+		expect(first.accounts.of(account).speculate(admission({ rates }))).toBeUndefined();
 	});
 
-	it("goes nobody with less output than was asked for: a budget's last room is the object's to give", async () => {
+	it("does not happen with less than the requested output: only the object grants the end of a budget", async () => {
 		const account = newAccount();
 		const { accounts, pass } = isolate();
 		const ledger = accounts.of(account);
-		const open = {
+		const cost = {
 			fixedMicroNeurons: 0,
 			microNeuronsPerOutputToken: 1,
 			outputTokens: 100,
 			outputUnbounded: true,
 		};
-		const asked = () =>
+		const request = () =>
 			admission({
-				cost: open,
+				cost,
 				budgets: [{ key: "account", microNeurons: 1_650, failure: "budgetExceeded" }],
 			});
-		expect(await ledger.admit(asked())).toEqual({ outputTokens: 100 });
-		const ahead = ledger.ahead(asked());
-		expect(ahead?.expected).toEqual({ outputTokens: 100 });
-		ahead?.needed();
-		expect(await ahead?.word).toEqual({ outputTokens: 100 });
+		expect(await ledger.admit(request())).toEqual({ outputTokens: 100 });
+		const speculation = ledger.speculate(request());
+		expect(speculation?.expected).toEqual({ outputTokens: 100 });
+		speculation?.requireDecision();
+		expect(await speculation?.decision).toEqual({ outputTokens: 100 });
 		await pass(10);
-		// Room for 14 like it: one may go ahead, and two not.
-		const next = ledger.ahead(asked());
+		// 14 similar requests fit: one may be speculative, two may not.
+		const next = ledger.speculate(request());
 		expect(next).toBeDefined();
-		expect(ledger.ahead(asked())).toBeUndefined();
-		next?.needed();
-		await next?.word;
-		for (let i = 0; i < 13; i++) await ledger.admit(asked());
-		expect(await ledger.admit(asked())).toEqual({ outputTokens: 50 });
-		expect(ledger.ahead(asked())).toBeUndefined();
+		expect(ledger.speculate(request())).toBeUndefined();
+		next?.requireDecision();
+		await next?.decision;
+		for (let i = 0; i < 13; i++) await ledger.admit(request());
+		expect(await ledger.admit(request())).toEqual({ outputTokens: 50 });
+		expect(ledger.speculate(request())).toBeUndefined();
 	});
 
-	it("settles as never served what the object may have let in unheard", async () => {
+	it("settles as failed an admission whose answer is lost", async () => {
 		const account = newAccount();
 		const world = isolate();
 		const ledger = world.accounts.of(account);
 		await ledger.admit(admission({ rates }));
 		await world.pass(10);
 		world.fault = "unanswered";
-		const ahead = ledger.ahead(admission({ rates }));
-		await expect(ahead?.word).rejects.toMatchObject({ key: "ledgerUnavailable" });
+		const speculation = ledger.speculate(admission({ rates }));
+		await expect(speculation?.decision).rejects.toMatchObject({ key: "ledgerUnavailable" });
 		expect((await settledOf(account)).open).toBe(2);
 		world.fault = "none";
 		await world.pass(1_000);
@@ -586,7 +594,7 @@ describe("ahead of the object's answer", () => {
 });
 
 describe("open objects", () => {
-	it("are at most as many as the process has files for", async () => {
+	it("are limited by the files of the process", async () => {
 		const { accounts, calls, pass } = isolate({ maxOpen: 1 });
 		const [first, second] = [newAccount(), newAccount()];
 		for (let i = 0; i < 2; i++) await accounts.of(first).admit(admission());

@@ -1,35 +1,35 @@
 import { describe, expect, it } from "vitest";
 import type { Admission, Admitted } from "../../../src/accounts/admission.ts";
 import { AdmissionQueue } from "../../../src/accounts/client/admission-queue.ts";
-import { admission } from "../ask.ts";
+import { admission } from "../fixtures.ts";
 
 interface Call {
 	tickets: string[];
-	/** Lets in those named, for one token each; refuses the others. */
+	/** Admits these tickets, with as many output tokens as their place in the call; refuses the others. */
 	answer(admitted: readonly string[]): Promise<void>;
 	fail(error: unknown): Promise<void>;
 }
 
-/** Calls are answered by the test, time passes when it says so. */
+/** A queue whose calls the test answers, and whose time the test sets. */
 function queue() {
 	let now = 1_000;
-	let timers: { at: number; ring(): void }[] = [];
+	let timers: { at: number; fire(): void }[] = [];
 	const alive = new Set<Promise<unknown>>();
 	const calls: Call[] = [];
 	const admissions = new AdmissionQueue({
 		now: () => now,
 		wait: (milliseconds) =>
 			new Promise((resolve) => {
-				timers.push({ at: now + milliseconds, ring: resolve });
+				timers.push({ at: now + milliseconds, fire: resolve });
 			}),
 		waitUntil: (promise) => {
 			alive.add(promise);
 			promise.finally(() => alive.delete(promise));
 		},
 	});
-	const admitAll = (asked: readonly Admission[]): Promise<Admitted[]> => {
+	const admitAll = (batch: readonly Admission[]): Promise<Admitted[]> => {
 		const { promise, resolve, reject } = Promise.withResolvers<Admitted[]>();
-		const tickets = asked.map(({ ticket }) => ticket);
+		const tickets = batch.map(({ ticket }) => ticket);
 		calls.push({
 			tickets,
 			answer(admitted) {
@@ -40,11 +40,11 @@ function queue() {
 							: { ok: false, failure: "rateLimited" },
 					),
 				);
-				return rest();
+				return settled();
 			},
 			fail(error) {
 				reject(error);
-				return rest();
+				return settled();
 			},
 		});
 		return promise;
@@ -53,7 +53,7 @@ function queue() {
 		calls,
 		alive,
 		isIdle: () => admissions.isIdle,
-		/** As when the contexts end that wait. */
+		/** As if the contexts of the waiting requests ended. */
 		loseTimers: () => {
 			timers = [];
 		},
@@ -62,44 +62,48 @@ function queue() {
 			admitted.catch(() => {});
 			return admitted;
 		},
-		ahead: (ticket: string) => {
-			const state = { heard: 0, told: false };
-			const { answer, needed } = admissions.admitAhead(admission({ ticket }), admitAll, () => {
-				state.heard++;
-			});
+		speculate: (ticket: string) => {
+			const state = { outcomes: 0, resolved: false };
+			const { answer, requireDecision } = admissions.admitSpeculatively(
+				admission({ ticket }),
+				admitAll,
+				() => {
+					state.outcomes++;
+				},
+			);
 			answer.then(
 				() => {
-					state.told = true;
+					state.resolved = true;
 				},
 				() => {},
 			);
-			return { answer, needed, state };
+			return { answer, requireDecision, state };
 		},
 		async pass(milliseconds: number) {
 			const end = now + milliseconds;
 			for (;;) {
-				await rest();
+				await settled();
 				const [next] = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
 				if (!next) break;
 				now = next.at;
 				timers = timers.filter((timer) => timer !== next);
-				next.ring();
+				next.fire();
 			}
 			now = end;
 		},
 	};
 }
 
-/** Lets all that can run now come to rest. */
-async function rest(): Promise<void> {
-	for (let turns = 0; turns < 20; turns++) await Promise.resolve();
+/** Resolves when all promises that can settle now have settled. */
+async function settled(): Promise<void> {
+	for (let i = 0; i < 20; i++) await Promise.resolve();
 }
 
 const granted = (outputTokens: number): Admitted => ({ ok: true, outputTokens });
 const refused: Admitted = { ok: false, failure: "rateLimited" };
 
-describe("admissions to one account", () => {
-	it("go at once where no call is under way", async () => {
+describe("blocking admissions", () => {
+	it("start a call at once if no call is under way", async () => {
 		const { admit, calls, isIdle } = queue();
 		const a = admit("a");
 		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"]]);
@@ -110,7 +114,7 @@ describe("admissions to one account", () => {
 		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"], ["b"]]);
 	});
 
-	it("wait for the call that is under way, and share the next; each gets its own answer", async () => {
+	it("wait for the call that is under way and share the next one, each with its own answer", async () => {
 		const { admit, calls, isIdle } = queue();
 		const all = ["a", "b", "c", "d"].map(admit);
 		expect(calls.map(({ tickets }) => tickets)).toEqual([["a"]]);
@@ -125,7 +129,7 @@ describe("admissions to one account", () => {
 		expect(isIdle()).toBe(true);
 	});
 
-	it("fail together, and those after them do not", async () => {
+	it("fail together with their call only", async () => {
 		const { admit, calls } = queue();
 		const all = ["a", "b", "c"].map(admit);
 		await calls[0]?.answer(["a"]);
@@ -140,7 +144,7 @@ describe("admissions to one account", () => {
 		expect(await d).toEqual(granted(1));
 	});
 
-	it("are at most 100 a call", async () => {
+	it("are at most 100 in one call", async () => {
 		const { admit, calls } = queue();
 		for (let i = 0; i < 200; i++) admit(String(i));
 		await calls[0]?.answer(["0"]);
@@ -148,7 +152,7 @@ describe("admissions to one account", () => {
 		expect(calls.map(({ tickets }) => tickets.length)).toEqual([1, 100, 99]);
 	});
 
-	it("do not wait for a call that takes long", async () => {
+	it("do not wait longer than 100 ms for a slow call", async () => {
 		const { admit, calls, pass } = queue();
 		admit("slow");
 		await pass(1);
@@ -157,11 +161,11 @@ describe("admissions to one account", () => {
 		const c = admit("c");
 		expect(calls).toHaveLength(1);
 		await pass(2);
-		// The first to lose heart takes the others along.
+		// The first request whose wait ends makes a call for all.
 		expect(calls.map(({ tickets }) => tickets)).toEqual([["slow"], ["a", "b", "c"]]);
 		await calls[1]?.answer(["a", "b", "c"]);
 		expect(await Promise.all([a, b, c])).toEqual([granted(1), granted(2), granted(3)]);
-		// The one that took long ends while another is under way, and leaves that one its turn.
+		// The slow call ends while another is under way, and does not start the next call.
 		admit("d");
 		admit("e");
 		await calls[0]?.answer(["slow"]);
@@ -170,7 +174,7 @@ describe("admissions to one account", () => {
 		expect(calls.map(({ tickets }) => tickets).slice(3)).toEqual([["e"]]);
 	});
 
-	it("keep the context alive whose call took others along, and no other", async () => {
+	it("keep only the context alive whose call contains other requests", async () => {
 		const { admit, calls, alive } = queue();
 		const own = admit("a");
 		// A call for one request may end with its request.
@@ -179,15 +183,15 @@ describe("admissions to one account", () => {
 		await calls[0]?.answer(["a"]);
 		await own;
 		expect(calls[1]?.tickets).toEqual(["b", "c", "d"]);
-		// The two that wait for b's call, and that call itself.
+		// The two requests that wait for b's call, and the call itself.
 		expect(alive.size).toBe(3);
 		await calls[1]?.answer(["b", "c", "d"]);
 		await Promise.all(others);
-		await rest();
+		await settled();
 		expect(alive.size).toBe(0);
 	});
 
-	it("fail where the call that took them along is lost", async () => {
+	it("fail if their call is lost", async () => {
 		const { admit, calls, pass, alive } = queue();
 		admit("a");
 		const b = admit("b");
@@ -201,174 +205,174 @@ describe("admissions to one account", () => {
 		await expect(d).rejects.toThrow("lost");
 		await calls[2]?.answer(["c", "d"]);
 		expect(await b).toEqual(granted(1));
-		await rest();
+		await settled();
 		expect(alive.size).toBe(0);
 	});
 });
 
-describe("admissions of requests that go ahead", () => {
+describe("speculative admissions", () => {
 	const ticketsOf = (calls: Call[]) => calls.map(({ tickets }) => tickets);
 
-	it("make a call at once, and then one every so often", async () => {
-		const { ahead, calls, pass } = queue();
-		ahead("a");
+	it("make a call at once, and then one every 10 ms", async () => {
+		const { speculate, calls, pass } = queue();
+		speculate("a");
 		expect(ticketsOf(calls)).toEqual([["a"]]);
 		await calls[0]?.answer(["a"]);
-		ahead("b");
+		speculate("b");
 		await pass(9);
-		ahead("c");
+		speculate("c");
 		expect(ticketsOf(calls)).toEqual([["a"]]);
 		await pass(1);
 		expect(ticketsOf(calls)).toEqual([["a"], ["b", "c"]]);
 		await calls[1]?.answer(["b", "c"]);
 		await pass(10);
-		ahead("d");
+		speculate("d");
 		expect(ticketsOf(calls)).toEqual([["a"], ["b", "c"], ["d"]]);
 	});
 
-	it("wait for the call that is under way, and then for company", async () => {
-		const { ahead, calls, pass } = queue();
-		for (const ticket of ["a", "b", "c"]) ahead(ticket);
+	it("wait for the call that is under way, and then for others", async () => {
+		const { speculate, calls, pass } = queue();
+		for (const ticket of ["a", "b", "c"]) speculate(ticket);
 		await pass(1);
 		await calls[0]?.answer(["a"]);
 		expect(ticketsOf(calls)).toEqual([["a"]]);
-		ahead("d");
+		speculate("d");
 		await pass(9);
 		expect(calls).toHaveLength(2);
 		expect(calls[1]?.tickets.toSorted()).toEqual(["b", "c", "d"]);
 	});
 
-	it("leave the object in peace for as many times what its call took, and not for long", async () => {
-		for (const [took, rests] of [
+	it("pause for three times the duration of a call, at most 30 ms", async () => {
+		for (const [callMs, pauseMs] of [
 			[8, 24],
 			[50, 30],
 		] as const) {
-			const { ahead, calls, pass } = queue();
-			ahead("a");
-			ahead("b");
-			await pass(took);
+			const { speculate, calls, pass } = queue();
+			speculate("a");
+			speculate("b");
+			await pass(callMs);
 			await calls[0]?.answer(["a"]);
-			await pass(rests - 1);
+			await pass(pauseMs - 1);
 			expect(calls).toHaveLength(1);
 			await pass(1);
 			expect(ticketsOf(calls)).toEqual([["a"], ["b"]]);
 		}
 	});
 
-	it("go along with one that waits for its answer", async () => {
-		const { admit, ahead, calls } = queue();
-		ahead("a");
+	it("share the call of a blocking admission", async () => {
+		const { admit, speculate, calls } = queue();
+		speculate("a");
 		await calls[0]?.answer(["a"]);
-		ahead("b");
+		speculate("b");
 		const c = admit("c");
 		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
 		await calls[1]?.answer(["b", "c"]);
 		expect(await c).toEqual(granted(1));
 	});
 
-	it("leave the turn to one that waits for its answer", async () => {
-		const { admit, ahead, calls } = queue();
-		ahead("a");
-		ahead("b");
+	it("leave the next call to a blocking admission", async () => {
+		const { admit, speculate, calls } = queue();
+		speculate("a");
+		speculate("b");
 		admit("c");
 		await calls[0]?.answer(["a"]);
 		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
 	});
 
-	it("are told of a yes when they need it, and of anything else at once", async () => {
-		const { ahead, calls } = queue();
-		ahead("first");
-		const [yes, no, early] = [ahead("yes"), ahead("no"), ahead("early")];
-		early.needed();
+	it("are resolved on demand if admitted, and at once if refused", async () => {
+		const { speculate, calls } = queue();
+		speculate("first");
+		const [late, refusedOne, early] = [speculate("late"), speculate("refused"), speculate("early")];
+		early.requireDecision();
 		await calls[0]?.answer(["first"]);
-		await calls[1]?.answer(["yes", "early"]);
-		expect([yes.state, no.state, early.state]).toEqual([
-			{ heard: 1, told: false },
-			{ heard: 1, told: true },
-			{ heard: 1, told: true },
+		await calls[1]?.answer(["late", "early"]);
+		expect([late.state, refusedOne.state, early.state]).toEqual([
+			{ outcomes: 1, resolved: false },
+			{ outcomes: 1, resolved: true },
+			{ outcomes: 1, resolved: true },
 		]);
-		expect(await no.answer).toEqual(refused);
-		yes.needed();
-		expect(await yes.answer).toEqual(granted(2));
+		expect(await refusedOne.answer).toEqual(refused);
+		late.requireDecision();
+		expect(await late.answer).toEqual(granted(2));
 	});
 
-	it("make a call at once when they need the answer, and take the others along", async () => {
-		const { ahead, calls, pass } = queue();
-		ahead("a");
+	it("make a call for all at once when one needs the answer", async () => {
+		const { speculate, calls, pass } = queue();
+		speculate("a");
 		await calls[0]?.answer(["a"]);
-		ahead("b");
-		ahead("c").needed();
+		speculate("b");
+		speculate("c").requireDecision();
 		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
 		await calls[1]?.answer(["b", "c"]);
 		await pass(10);
 		expect(calls).toHaveLength(2);
 	});
 
-	it("are woken by one of them, although another call took their waker along", async () => {
-		const { admit, ahead, calls, pass } = queue();
-		ahead("a");
+	it("make a call in time although another call took the gathering one", async () => {
+		const { admit, speculate, calls, pass } = queue();
+		speculate("a");
 		await calls[0]?.answer(["a"]);
-		ahead("waker");
+		speculate("gathering");
 		admit("b");
-		await calls[1]?.answer(["b", "waker"]);
-		ahead("c");
+		await calls[1]?.answer(["b", "gathering"]);
+		speculate("c");
 		await pass(10);
-		expect(ticketsOf(calls)).toEqual([["a"], ["b", "waker"], ["c"]]);
+		expect(ticketsOf(calls)).toEqual([["a"], ["b", "gathering"], ["c"]]);
 	});
 
-	it("are heard of once, also where the call that took them along is lost", async () => {
-		const { admit, ahead, calls, pass } = queue();
+	it("report one outcome if their call is lost and answers later", async () => {
+		const { admit, speculate, calls, pass } = queue();
 		admit("a");
 		const b = admit("b");
-		const one = ahead("c");
-		one.needed();
+		const one = speculate("c");
+		one.requireDecision();
 		await calls[0]?.answer(["a"]);
 		expect(calls[1]?.tickets).toEqual(["b", "c"]);
 		await pass(10_100);
 		await expect(one.answer).rejects.toThrow("lost");
 		await calls[1]?.answer(["b", "c"]);
 		await expect(b).rejects.toThrow("lost");
-		expect(one.state.heard).toBe(1);
+		expect(one.state.outcomes).toBe(1);
 	});
 
-	it("take the turn when they need the answer, without waiting for company", async () => {
-		const { ahead, calls } = queue();
-		ahead("a");
-		ahead("b");
-		ahead("c").needed();
+	it("make the next call without waiting for others when one needs the answer", async () => {
+		const { speculate, calls } = queue();
+		speculate("a");
+		speculate("b");
+		speculate("c").requireDecision();
 		await calls[0]?.answer(["a"]);
 		expect(ticketsOf(calls)).toEqual([["a"], ["c", "b"]]);
 	});
 
-	it("are told at once of a call that failed", async () => {
-		const { ahead, calls } = queue();
-		const one = ahead("a");
+	it("are rejected at once if their call fails", async () => {
+		const { speculate, calls } = queue();
+		const one = speculate("a");
 		await calls[0]?.fail(new Error("overloaded"));
 		await expect(one.answer).rejects.toThrow("overloaded");
-		expect(one.state.heard).toBe(1);
+		expect(one.state.outcomes).toBe(1);
 	});
 
-	it("lose heart like others once they need the answer", async () => {
-		const { ahead, calls, pass } = queue();
-		ahead("hangs");
-		const one = ahead("a");
+	it("do not wait longer than 100 ms once they need the answer", async () => {
+		const { speculate, calls, pass } = queue();
+		speculate("hangs");
+		const one = speculate("a");
 		await pass(100);
 		expect(calls).toHaveLength(1);
-		one.needed();
+		one.requireDecision();
 		await pass(100);
 		expect(ticketsOf(calls)).toEqual([["hangs"], ["a"]]);
 		await calls[1]?.answer(["a"]);
 		expect(await one.answer).toEqual(granted(1));
 	});
 
-	it("make the call of one whose context has ended", async () => {
-		const { ahead, calls, pass, loseTimers } = queue();
-		ahead("a");
+	it("make the call of a request whose context has ended", async () => {
+		const { speculate, calls, pass, loseTimers } = queue();
+		speculate("a");
 		await calls[0]?.answer(["a"]);
-		ahead("gone");
+		speculate("gone");
 		loseTimers();
 		await pass(100);
-		ahead("b");
+		speculate("b");
 		expect(ticketsOf(calls)).toEqual([["a"], ["b", "gone"]]);
 	});
 });

@@ -3,7 +3,7 @@ import { AliasCache } from "../../../src/accounts/client/alias-cache.ts";
 
 const ROWS = [{ alias: "fast", model: "m", modified_on: 1 }];
 
-it("keeps what was read for ten seconds, whichever way the clock goes", () => {
+it("keeps rows for ten seconds, also if the clock goes back", () => {
 	let now = 1_000_000;
 	const cache = new AliasCache(() => now);
 	expect(cache.get("a")).toBeUndefined();
@@ -16,10 +16,10 @@ it("keeps what was read for ten seconds, whichever way the clock goes", () => {
 	expect(cache.get("a")).toBeUndefined();
 });
 
-it("forgets an account, and all when there are too many", () => {
+it("deletes an account, and all accounts at the bound", () => {
 	const cache = new AliasCache(() => 0);
 	cache.set("a", ROWS);
-	cache.forget("a");
+	cache.delete("a");
 	expect(cache.get("a")).toBeUndefined();
 	for (let i = 0; i <= 1_000; i++) cache.set(String(i), ROWS);
 	expect(cache.get("0")).toBeUndefined();

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { Outbox } from "../../../src/accounts/client/outbox.ts";
-import { settlement } from "../ask.ts";
+import { settlement } from "../fixtures.ts";
 
-/** An outbox whose flushes wait until the test wakes them, and how often it had nothing left to do. */
-function outbox(maxEntries?: number) {
+/** An outbox whose waits the test ends. Counts how often it was idle. */
+function outbox(maxSettlements?: number) {
 	const world = {
 		time: 0,
 		wake: [] as (() => void)[],
@@ -25,18 +25,18 @@ function outbox(maxEntries?: number) {
 			send: async (batch) => {
 				world.sent.push(batch.map(({ ticket }) => ticket));
 			},
-			gaveUp: () => {},
+			givenUp: () => {},
 			idle: () => {
 				world.idle++;
 			},
 		},
-		maxEntries,
+		maxSettlements,
 	);
 	const flush = async () => {
 		for (const wake of world.wake.splice(0)) wake();
 		await Promise.all(world.running);
 	};
-	/** As far as the next wait. */
+	/** Runs until the next wait. */
 	const wakeUp = async () => {
 		for (const wake of world.wake.splice(0)) wake();
 		await new Promise((resolve) => setTimeout(resolve));
@@ -44,7 +44,7 @@ function outbox(maxEntries?: number) {
 	return { box, world, flush, wakeUp };
 }
 
-it("has nothing left to do when a flush has sent the last", async () => {
+it("is idle when a flush has sent the last settlement", async () => {
 	const { box, flush, world } = outbox();
 	box.add(settlement("a"));
 	expect(world.idle).toBe(0);
@@ -52,18 +52,18 @@ it("has nothing left to do when a flush has sent the last", async () => {
 	expect(world.idle).toBe(1);
 });
 
-it("has nothing left to do when an admission has taken the last, and its flush has ended", async () => {
+it("is idle when an admission has delivered the last settlement and the flush has ended", async () => {
 	const { box, flush, world } = outbox();
 	box.add(settlement("a"));
 	const batch = box.take();
-	// The flush finds nothing to send, but what the admission has may come back.
+	// The flush finds nothing to send, but the admission may release its batch.
 	await flush();
 	expect(world.idle).toBe(0);
 	box.confirm(batch);
 	expect(world.idle).toBe(1);
 });
 
-it("waits for its flush where that is still to wake", async () => {
+it("is not idle before a waiting flush has ended", async () => {
 	const { box, flush, world } = outbox();
 	box.add(settlement("a"));
 	box.confirm(box.take());
@@ -81,7 +81,7 @@ it("does not wait for a flush whose context has ended", () => {
 	expect(world.idle).toBe(1);
 });
 
-it("makes no call for those that came after the ones it waited for, which an admission took", async () => {
+it("waits again for later settlements after an admission has delivered the earlier ones", async () => {
 	const { box, flush, wakeUp, world } = outbox();
 	box.add(settlement("a"));
 	box.confirm(box.take());
@@ -99,7 +99,7 @@ it("makes no call for those that came after the ones it waited for, which an adm
 
 const HOUR_MS = 3_600_000;
 
-it("sends what it waited for when the clock has gone back meanwhile", async () => {
+it("sends after its wait although the clock has gone back", async () => {
 	const { box, wakeUp, world } = outbox();
 	world.time = HOUR_MS;
 	box.add(settlement("a"));
@@ -110,7 +110,7 @@ it("sends what it waited for when the clock has gone back meanwhile", async () =
 	expect(world.sent).toEqual([["a"], ["b"]]);
 });
 
-it("waits no longer than ever for those that came later, wherever the clock has gone", async () => {
+it("waits at most 100 ms for later settlements if the clock goes back", async () => {
 	const { box, wakeUp, world } = outbox();
 	world.time = HOUR_MS;
 	box.add(settlement("a"));
@@ -123,10 +123,10 @@ it("waits no longer than ever for those that came later, wherever the clock has 
 	expect(world.sent).toEqual([["b"]]);
 });
 
-it("sends at once when it is full, though the clock has gone back", async () => {
+it("sends at once when it is full although the clock has gone back", async () => {
 	const { box, wakeUp, world } = outbox();
 	world.time = HOUR_MS;
-	for (let nth = 1; nth < 100; nth++) box.add(settlement(`t${nth}`));
+	for (let i = 1; i < 100; i++) box.add(settlement(`t${i}`));
 	world.time = 0;
 	box.add(settlement("last"));
 	await wakeUp();
@@ -134,7 +134,7 @@ it("sends at once when it is full, though the clock has gone back", async () => 
 	expect(world.waits).toEqual([100]);
 });
 
-it("drops failures when it is full, and no other settlement", async () => {
+it("drops only failed settlements when it is full", async () => {
 	const { box, flush, world } = outbox(2);
 	box.add(settlement("a", { outcome: "failed" }));
 	box.add(settlement("b", { outcome: "failed" }));

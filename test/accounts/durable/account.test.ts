@@ -4,14 +4,14 @@ import type { Admission, Budget, Settlement } from "../../../src/accounts/admiss
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
 import type { TokenFields } from "../../../src/accounts/token-command.ts";
-import { admission, fixedCost, MODEL, newAccount, settlement, stubOf, TASK } from "../ask.ts";
+import { admission, fixedCost, MODEL, newAccount, settlement, stubOf, TASK } from "../fixtures.ts";
 
 const OPERATOR = { kind: "operator" } as const;
 const ACCOUNT: Budget = { key: "account", microNeurons: 1_000_000, failure: "accountLimited" };
 const WORKERS_AI_RUN = { id: "d3ab162cd977454484c09407d166146a", name: "Workers AI Run" };
 
 const standing = async (account: string, credential: Admission["credential"] = OPERATOR) =>
-	stubOf(account).standing({ credential, rates: [], budgets: [ACCOUNT] });
+	stubOf(account).limitStatus({ credential, rates: [], budgets: [ACCOUNT] });
 
 /** Makes a token that may run models, and returns the credential that it is. */
 async function tokenOf(
@@ -216,14 +216,14 @@ describe("an eviction", () => {
 			if (i < 2) settled.push(settlement(asked.ticket, { microNeurons: 30 + i }));
 		}
 		const query = { credential, rates, budgets: [ACCOUNT] };
-		const before = await stubOf(account).standing(query);
+		const before = await stubOf(account).limitStatus(query);
 		expect(before).toMatchObject({
 			open: 2,
 			budgets: [{ spentMicroNeurons: 61, reservedMicroNeurons: 200 }, {}],
 		});
 		expect(before.rates).toMatchObject([{ used: 4 }, { key: "token:token-1", used: 4, remaining: 3 }]);
 		await evictDurableObject(stubOf(account));
-		expect(await stubOf(account).standing(query)).toEqual(before);
+		expect(await stubOf(account).limitStatus(query)).toEqual(before);
 	});
 });
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { Withdrawn } from "../../../src/accounts/durable/cancelled-tickets.ts";
+import { CancelledTickets } from "../../../src/accounts/durable/cancelled-tickets.ts";
 
 it("knows a ticket for a minute, and then makes room", () => {
-	const withdrawn = new Withdrawn();
+	const withdrawn = new CancelledTickets();
 	withdrawn.add("a", 0);
 	withdrawn.add("b", 59_999);
 	expect(["a", "b", "c"].map((ticket) => withdrawn.has(ticket))).toEqual([true, true, false]);
@@ -11,7 +11,7 @@ it("knows a ticket for a minute, and then makes room", () => {
 });
 
 it("counts the minute from the last time that it was told", () => {
-	const withdrawn = new Withdrawn();
+	const withdrawn = new CancelledTickets();
 	withdrawn.add("a", 0);
 	withdrawn.add("a", 50_000);
 	withdrawn.add("b", 70_000);
@@ -19,7 +19,7 @@ it("counts the minute from the last time that it was told", () => {
 });
 
 it("knows a thousand, the newest", () => {
-	const withdrawn = new Withdrawn();
+	const withdrawn = new CancelledTickets();
 	for (let n = 0; n < 1001; n++) withdrawn.add(`${n}`, 0);
 	expect(["0", "1", "1000"].map((ticket) => withdrawn.has(ticket))).toEqual([false, true, true]);
 });

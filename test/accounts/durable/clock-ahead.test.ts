@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { admission, fixedCost, NOON, onBench, settlement } from "../ask.ts";
+import { admission, fixedCost, NOON, settlement, withLedger } from "../fixtures.ts";
 
 const MONTH = 30 * 86_400_000;
 const RATES = [{ key: "task:Text Generation", perMinute: 1 }];
@@ -7,7 +7,7 @@ const BUDGETS = [{ key: "account", microNeurons: 100, failure: "budgetExceeded" 
 
 for (const restarts of [false, true])
 	it(`an account whose clock ran ahead for a month works again when the clock is right${restarts ? ", after a restart" : ""}`, () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const log = vi.spyOn(console, "error").mockImplementation(() => {});
 			const before = admission({ cost: fixedCost(40), budgets: BUDGETS });
 			expect(bench.ledger.admit(before).ok).toBe(true);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { admission, type Bench, onBench, SECOND, TASK } from "../ask.ts";
+import { admission, type LedgerBench, SECOND, TASK, withLedger } from "../fixtures.ts";
 
 const RATES = [{ key: "task:Token Count", perMinute: 3 }];
-const count = ({ ledger }: Bench, rates = RATES) => ledger.count({ task: "Token Count", rates });
+const count = ({ ledger }: LedgerBench, rates = RATES) => ledger.count({ task: "Token Count", rates });
 const refusedFor = (retryAfter: number) => ({ ok: false, failure: "rateLimited", retryAfter });
 
 describe("requests that are never billed", () => {
 	it("pass as often as the rate says in any minute, to the request", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			for (const gap of [0, 10 * SECOND, 10 * SECOND]) {
 				bench.time += gap;
 				expect(count(bench)).toEqual({ ok: true });
@@ -21,7 +21,7 @@ describe("requests that are never billed", () => {
 		}));
 
 	it("are counted across a restart, also of one millisecond", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			for (let i = 0; i < 3; i++) expect(count(bench)).toEqual({ ok: true });
 			bench.restart();
 			expect(count(bench)).toEqual(refusedFor(60));
@@ -31,7 +31,7 @@ describe("requests that are never billed", () => {
 		}));
 
 	it("count apart from other rates and from requests that run a model", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const rates = [{ key: `task:${TASK}`, perMinute: 1 }];
 			for (let i = 0; i < 3; i++) expect(count(bench)).toEqual({ ok: true });
 			expect(bench.ledger.admit(admission({ rates }))).toEqual({ ok: true });
@@ -41,7 +41,7 @@ describe("requests that are never billed", () => {
 		}));
 
 	it("are among the refusals where they are refused, and then write nothing", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			for (let i = 0; i < 3; i++) count(bench);
 			const before = bench.storage.sql.exec("SELECT total_changes() AS n").one();
 			for (let i = 0; i < 5; i++) expect(count(bench)).toEqual(refusedFor(60));
@@ -52,7 +52,7 @@ describe("requests that are never billed", () => {
 		}));
 
 	it("leave no row behind after a minute", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const rows = () => bench.storage.sql.exec("SELECT key, requests FROM counted").toArray();
 			count(bench);
 			count(bench);

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Admission, Admitted, Outcome, Settlement } from "../../../src/accounts/admission.ts";
 import { Ledger } from "../../../src/accounts/durable/ledger.ts";
-import { NOON, onBench, settlement, TASK } from "../ask.ts";
+import { NOON, settlement, TASK, withLedger } from "../fixtures.ts";
 
 const MODELS = ["@cf/a/one", "@cf/a/two"];
 const TOKENS = [undefined, { id: "t1", limits: { dailyMicroNeurons: 700, requestsPerMinute: 4 } }];
@@ -178,7 +178,7 @@ describe("Ledger", () => {
 	it(
 		"agrees with the model after any operations",
 		() =>
-			onBench(({ storage }) => {
+			withLedger(({ storage }) => {
 				fc.assert(
 					fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
 						storage.sql.exec("DROP TABLE IF EXISTS requests; DROP TABLE IF EXISTS usage");
@@ -192,7 +192,7 @@ describe("Ledger", () => {
 									const id = MODELS[step.model] ?? "";
 									const bearer = TOKENS[step.token];
 									const admission = admissionFor(id, `ticket-${++tickets}`, step);
-									const { answer } = ledger.standing({ ...admission, request: admission }, bearer);
+									const { answer } = ledger.limitStatus({ ...admission, request: admission }, bearer);
 									const admitted = ledger.admit(admission, bearer);
 									expect(answer).toEqual(admitted);
 									expect(admitted.ok).toBe(model.admit(admission, bearer?.id ?? ""));
@@ -288,7 +288,7 @@ const stateOf = (ledger: Ledger) => {
 		outputUnbounded: false,
 		holdMs: 0,
 	});
-	return ledger.standing(
+	return ledger.limitStatus(
 		{ ...query, rates: [...query.rates, { key: `task:${TASK}`, perMinute: TASK_RATE }] },
 		TOKENS[1],
 	);

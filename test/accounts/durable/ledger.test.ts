@@ -2,23 +2,23 @@ import { describe, expect, it, vi } from "vitest";
 import type { Admitted, Budget } from "../../../src/accounts/admission.ts";
 import {
 	admission,
-	type Bench,
 	fixedCost,
+	type LedgerBench,
 	MIDNIGHT,
 	MODEL,
 	NOON,
-	onBench,
 	SECOND,
 	settlement,
 	TASK,
-} from "../ask.ts";
+	withLedger,
+} from "../fixtures.ts";
 
 const FREE: Budget = { key: "account", microNeurons: 1_000, failure: "freeAllocationUsed" };
 const OPERATOR = { kind: "operator" } as const;
 
 /** Admits a request of this cost, and returns its ticket. */
 function reserve(
-	{ ledger }: Bench,
+	{ ledger }: LedgerBench,
 	microNeurons: number,
 	fields: Parameters<typeof admission>[0] = {},
 ): string {
@@ -27,21 +27,21 @@ function reserve(
 	return asked.ticket;
 }
 
-const account = ({ ledger }: Bench) => {
-	const { day, budgets } = ledger.standing({ credential: OPERATOR, rates: [], budgets: [FREE] });
+const account = ({ ledger }: LedgerBench) => {
+	const { day, budgets } = ledger.limitStatus({ credential: OPERATOR, rates: [], budgets: [FREE] });
 	const [budget] = budgets;
 	return { day, spent: budget?.spentMicroNeurons, reserved: budget?.reservedMicroNeurons };
 };
 
-const used = ({ ledger }: Bench) =>
+const used = ({ ledger }: LedgerBench) =>
 	ledger.usage({ by: ["day"] }).rows.map(({ day, requests, microNeurons }) => [day, requests, microNeurons]);
 
 describe("rates", () => {
 	const rates = [{ key: `task:${TASK}`, perMinute: 3 }];
-	const ask = ({ ledger }: Bench): Admitted => ledger.admit(admission({ rates }));
+	const ask = ({ ledger }: LedgerBench): Admitted => ledger.admit(admission({ rates }));
 
 	it("tell the second from which the same request passes, and not one before", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			for (const gap of [0, 7_300, 11_111]) {
 				bench.time += gap;
 				expect(ask(bench).ok).toBe(true);
@@ -60,7 +60,7 @@ describe("rates", () => {
 		}));
 
 	it("count no refused request, and write none", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			for (let i = 0; i < 3; i++) ask(bench);
 			bench.time += 59_999;
 			const before = bench.storage.sql.exec("SELECT total_changes() AS n").one();
@@ -72,7 +72,7 @@ describe("rates", () => {
 		}));
 
 	it("are a token's own too", () =>
-		onBench(({ ledger }) => {
+		withLedger(({ ledger }) => {
 			const a = { id: "a", limits: { requestsPerMinute: 1 } };
 			const b = { id: "b", limits: { requestsPerMinute: 1 } };
 			expect(ledger.admit(admission(), a).ok).toBe(true);
@@ -81,7 +81,7 @@ describe("rates", () => {
 		}));
 
 	it("have no time to wait for where they let nothing pass", () =>
-		onBench(({ ledger }) => {
+		withLedger(({ ledger }) => {
 			const none = admission({ rates: [{ key: "task:x", perMinute: 0 }] });
 			expect(ledger.admit(none)).toEqual({ ok: false, failure: "rateLimited" });
 		}));
@@ -89,7 +89,7 @@ describe("rates", () => {
 
 describe("budgets", () => {
 	it("reserve, then settle the fact", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			expect(account(bench)).toEqual({ day: "2026-11-21", spent: 0, reserved: 700 });
 			bench.ledger.settle([settlement(ticket, { microNeurons: 250 })]);
@@ -98,7 +98,7 @@ describe("budgets", () => {
 		}));
 
 	it("refuse what does not fit until midnight UTC, to the second", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			bench.time = MIDNIGHT - 90_500;
 			const asked = admission({ cost: fixedCost(301), budgets: [FREE] });
@@ -117,7 +117,7 @@ describe("budgets", () => {
 		}));
 
 	it("name midnight for a request that costs exactly a day's budget", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 1);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1 })]);
 			bench.time = MIDNIGHT - 10_000;
@@ -129,7 +129,7 @@ describe("budgets", () => {
 		}));
 
 	it("name no time where exactly enough is held by requests under way", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const spent = reserve(bench, 400);
 			bench.ledger.settle([settlement(spent, { microNeurons: 400 })]);
 			reserve(bench, 500);
@@ -142,7 +142,7 @@ describe("budgets", () => {
 		}));
 
 	it("of the operator are named, and promise no time for what they never pay for", () =>
-		onBench(({ ledger }) => {
+		withLedger(({ ledger }) => {
 			const budgets: Budget[] = [
 				{ key: `model:${MODEL}`, microNeurons: 2_000_000, failure: "budgetExceeded" },
 			];
@@ -154,7 +154,7 @@ describe("budgets", () => {
 		}));
 
 	it("are a token's own too", () =>
-		onBench(({ ledger }) => {
+		withLedger(({ ledger }) => {
 			const bearer = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
 			expect(ledger.admit(admission({ cost: fixedCost(900_000) }), bearer)).toEqual({
 				ok: true,
@@ -170,7 +170,7 @@ describe("budgets", () => {
 		}));
 
 	it("of a token's own has no room for what has no price", () =>
-		onBench(({ ledger }) => {
+		withLedger(({ ledger }) => {
 			const limited = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
 			const unlimited = { id: "b", limits: { requestsPerMinute: 5 } };
 			const monthly = { id: "c", limits: { monthlyMicroNeurons: 1_000_000 } };
@@ -190,7 +190,7 @@ describe("budgets", () => {
 		}));
 
 	it("and rates that both refuse tell the longer wait", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const rates = [{ key: "task:x", perMinute: 1 }];
 			const ticket = reserve(bench, 1_000, { rates });
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
@@ -205,17 +205,17 @@ describe("budgets", () => {
 		}));
 
 	it("book the truth where an engine gave more than was reserved, and have no room then", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 900);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_200 })]);
 			expect(account(bench)).toMatchObject({ spent: 1_200, reserved: 0 });
 			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ overruns: 1, microNeurons: 1_200 });
-			const standing = bench.ledger.standing({ credential: OPERATOR, rates: [], budgets: [FREE] });
+			const standing = bench.ledger.limitStatus({ credential: OPERATOR, rates: [], budgets: [FREE] });
 			expect(standing.budgets[0]?.remainingMicroNeurons).toBe(0);
 		}));
 
 	it("tell a bounded request how much output it may have", () =>
-		onBench(({ ledger }) => {
+		withLedger(({ ledger }) => {
 			const open = {
 				fixedMicroNeurons: 100,
 				microNeuronsPerOutputToken: 10,
@@ -233,7 +233,7 @@ describe("budgets", () => {
 
 describe("midnight UTC", () => {
 	it("begins a day with its whole budget; what was reserved before settles on its own day", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			bench.time = MIDNIGHT - 1;
 			const late = reserve(bench, 900);
 			bench.time = MIDNIGHT;
@@ -249,7 +249,7 @@ describe("midnight UTC", () => {
 		}));
 
 	it("is crossed by a reservation that nobody settles, also after a restart", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			bench.time = MIDNIGHT - 1;
 			reserve(bench, 900, { holdMs: 1_000 });
 			bench.time = MIDNIGHT + 10_000;
@@ -261,7 +261,7 @@ describe("midnight UTC", () => {
 		}));
 
 	it("does not lose what a clock that ran ahead reserved on the next day", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const log = vi.spyOn(console, "error").mockImplementation(() => {});
 			bench.time = MIDNIGHT + 3_600_000;
 			const ticket = reserve(bench, 700);
@@ -277,14 +277,14 @@ describe("midnight UTC", () => {
 
 describe("a monthly budget", () => {
 	const MONTH: Budget = { key: "account", period: "month", microNeurons: 1_000, failure: "budgetExceeded" };
-	const month = ({ ledger }: Bench) => {
-		const [budget] = ledger.standing({ credential: OPERATOR, rates: [], budgets: [MONTH] }).budgets;
+	const month = ({ ledger }: LedgerBench) => {
+		const [budget] = ledger.limitStatus({ credential: OPERATOR, rates: [], budgets: [MONTH] }).budgets;
 		return [budget?.spentMicroNeurons, budget?.reservedMicroNeurons, budget?.remainingMicroNeurons];
 	};
 	const DAY_SECONDS = 24 * 3600;
 
 	it("counts all days of a UTC month, also after a restart, and refuses until the next month", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			bench.ledger.settle([settlement(reserve(bench, 600), { microNeurons: 600 })]);
 			bench.time = MIDNIGHT + 1_000;
 			reserve(bench, 300);
@@ -304,7 +304,7 @@ describe("a monthly budget", () => {
 		}));
 
 	it("is a token's own too, also after a restart", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const bearer = { id: "a", limits: { dailyMicroNeurons: 900, monthlyMicroNeurons: 1_000 } };
 			const ask = (neurons: number, id = "a") =>
 				bench.ledger.admit(admission({ cost: fixedCost(neurons) }), { ...bearer, id });
@@ -324,7 +324,7 @@ describe("a monthly budget", () => {
 		}));
 
 	it("says when the month ends, not the day", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			bench.ledger.settle([settlement(reserve(bench, 1_000), { microNeurons: 1_000 })]);
 			bench.time = MIDNIGHT;
 			const refused = bench.ledger.admit(admission({ cost: fixedCost(1), budgets: [FREE, MONTH] }));
@@ -334,7 +334,7 @@ describe("a monthly budget", () => {
 
 describe("a clock that goes back", () => {
 	it("opens no window early, and says how long it really takes", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const asked = () => admission({ rates: [{ key: "task:x", perMinute: 1 }] });
 			expect(bench.ledger.admit(asked()).ok).toBe(true);
 			bench.time = NOON - 240_000;
@@ -347,7 +347,7 @@ describe("a clock that goes back", () => {
 		}));
 
 	it("brings no spent day back", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			bench.time = MIDNIGHT;
 			const ticket = reserve(bench, 1_000);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
@@ -361,7 +361,7 @@ describe("a clock that goes back", () => {
 
 describe("settlement", () => {
 	it("counts once, the first", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			const first = settlement(ticket, { microNeurons: 100 });
 			bench.ledger.settle([first, settlement(ticket, { microNeurons: 200 })]);
@@ -373,13 +373,13 @@ describe("settlement", () => {
 		}));
 
 	it("of a ticket that nobody admitted is ignored", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			bench.ledger.settle([settlement(crypto.randomUUID(), { microNeurons: 5 })]);
 			expect(used(bench)).toEqual([]);
 		}));
 
 	it("of a failure bills nothing", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			bench.ledger.settle([settlement(ticket, { outcome: "failed", microNeurons: 9, code: 3040 })]);
 			expect(account(bench)).toMatchObject({ spent: 0, reserved: 0 });
@@ -388,7 +388,7 @@ describe("settlement", () => {
 		}));
 
 	it("with counts that are none does not keep the others from being booked", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const [odd, negative, sane] = [reserve(bench, 300), reserve(bench, 200), reserve(bench, 100)];
 			bench.ledger.settle([
 				settlement(odd, { microNeurons: Number.NaN, inputTokens: Number.NaN, latencyMs: 1.5 }),
@@ -407,7 +407,7 @@ describe("settlement", () => {
 		}));
 
 	it("is in the report beside rows whose sum is above 2^63", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 100);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 10 })]);
 			for (const model of ["@cf/a/a", "@cf/b/b"])
@@ -420,7 +420,7 @@ describe("settlement", () => {
 		}));
 
 	it("of many of one kind writes one row of usage", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const tickets = Array.from({ length: 50 }, () => reserve(bench, 10));
 			const before = changes(bench);
 			bench.ledger.settle(tickets.map((ticket) => settlement(ticket, { microNeurons: 1 })));
@@ -429,7 +429,7 @@ describe("settlement", () => {
 		}));
 
 	it("is written whole or not at all", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			bench.storage.sql.exec("ALTER TABLE usage RENAME TO elsewhere");
 			expect(() => bench.ledger.settle([settlement(ticket, { microNeurons: 100 })])).toThrow(/usage/);
@@ -443,7 +443,7 @@ describe("settlement", () => {
 
 describe("admission", () => {
 	it.each([1, 2])("of a batch in which %i pass outlives a restart", (count) =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const rates = [{ key: "task:Text Generation", perMinute: count }];
 			const batch = Array.from({ length: 3 }, () => ({ admission: admission({ rates }), bearer: undefined }));
 			const passed = bench.ledger.admitAll(batch).map(({ ok }) => ok);
@@ -455,7 +455,7 @@ describe("admission", () => {
 	);
 
 	it("writes one row", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			reserve(bench, 1);
 			const before = changes(bench);
 			reserve(bench, 1, { rates: [{ key: "task:x", perMinute: 5 }] });
@@ -463,7 +463,7 @@ describe("admission", () => {
 		}));
 
 	it("of an open ticket is a mistake, and holds nothing twice", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const ticket = reserve(bench, 10);
 			expect(() => bench.ledger.admit(admission({ ticket, cost: fixedCost(10) }))).toThrow(ticket);
 			expect(account(bench)).toMatchObject({ reserved: 10 });
@@ -472,7 +472,7 @@ describe("admission", () => {
 
 describe("expiry", () => {
 	it("settles at the estimate what nobody settled in time, and nothing before", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const late = reserve(bench, 300, { holdMs: 5_000 });
 			const slow = reserve(bench, 200, { holdMs: 9_000 });
 			expect(bench.ledger.nextExpiry()).toBe(NOON + 5_000);
@@ -503,11 +503,11 @@ describe("expiry", () => {
 
 describe("sweeping", () => {
 	const DAY = 86_400_000;
-	const rows = ({ storage }: Bench, table: string): unknown =>
+	const rows = ({ storage }: LedgerBench, table: string): unknown =>
 		storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one().n;
 
 	it("deletes settled requests after 7 days, and usage after 400, and says when to come again", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const settled = reserve(bench, 1);
 			const open = reserve(bench, 1, { holdMs: 30 * DAY });
 			bench.ledger.settle([settlement(settled, { microNeurons: 1 })]);
@@ -532,7 +532,7 @@ describe("sweeping", () => {
 		}));
 
 	it("looks at no row that has not died", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const many = Array.from({ length: 200 }, () => reserve(bench, 0));
 			bench.ledger.settle(many.map((ticket) => settlement(ticket)));
 			const exec = vi.spyOn(bench.storage.sql, "exec");
@@ -546,7 +546,7 @@ describe("sweeping", () => {
 	it(
 		"keeps the newest 10,000 requests, the open ones, and those of the last minute",
 		() =>
-			onBench((bench) => {
+			withLedger((bench) => {
 				const first = reserve(bench, 1);
 				bench.time += SECOND;
 				const many = Array.from({ length: 12_000 }, () => reserve(bench, 0));
@@ -567,5 +567,5 @@ describe("sweeping", () => {
 	);
 });
 
-const changes = ({ storage }: Bench): number =>
+const changes = ({ storage }: LedgerBench): number =>
 	storage.sql.exec<{ n: number }>("SELECT total_changes() AS n").one().n;

@@ -2,14 +2,14 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { describe, expect, it, vi } from "vitest";
 import type { Budget } from "../../../src/accounts/admission.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
-import { admission, fixedCost, MIDNIGHT, newAccount, onBench, stubOf, TASK } from "../ask.ts";
+import { admission, fixedCost, MIDNIGHT, newAccount, stubOf, TASK, withLedger } from "../fixtures.ts";
 
 const NONE: Budget = { key: "account", microNeurons: 0, failure: "freeAllocationUsed" };
 const refused = () => admission({ budgets: [NONE], cost: fixedCost(1) });
 
 describe("refusals", () => {
 	it("are counted by day, code, task and token", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const { ledger } = bench;
 			const token = { id: "t", limits: { dailyMicroNeurons: 10 } };
 			ledger.admit(refused());
@@ -45,28 +45,28 @@ describe("refusals", () => {
 		}));
 
 	it("are forgotten after 400 days", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const { refusals } = bench.ledger;
 			bench.ledger.admit(refused());
 			refusals.write();
-			expect(refusals.nextDeath()).toBe(Date.parse("2027-12-27T00:00:00Z"));
-			refusals.forget(Date.parse("2027-12-26T23:59:59Z"));
+			expect(refusals.nextExpiry()).toBe(Date.parse("2027-12-27T00:00:00Z"));
+			refusals.deleteExpired(Date.parse("2027-12-26T23:59:59Z"));
 			expect(refusals.report({ by: [] }).requests).toBe(1);
-			refusals.forget(Date.parse("2027-12-27T00:00:00Z"));
+			refusals.deleteExpired(Date.parse("2027-12-27T00:00:00Z"));
 			expect(refusals.report({ by: [] }).requests).toBe(0);
-			expect(refusals.nextDeath()).toBeUndefined();
+			expect(refusals.nextExpiry()).toBeUndefined();
 		}));
 
 	it("are not what explain asks about", () =>
-		onBench(({ ledger }) => {
+		withLedger(({ ledger }) => {
 			const { model, cost, budgets, rates, credential } = refused();
-			const { answer } = ledger.standing({ credential, budgets, rates, request: { model, cost } });
+			const { answer } = ledger.limitStatus({ credential, budgets, rates, request: { model, cost } });
 			expect(answer).toMatchObject({ ok: false });
 			expect(ledger.refusals.isPending).toBe(false);
 		}));
 
 	it("are written by the sweep, one row however many, and outlive a restart from then on", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			const changes = () => bench.storage.sql.exec<{ n: number }>("SELECT total_changes() AS n").one().n;
 			const before = changes();
 			for (let i = 0; i < 100; i++) bench.ledger.admit(refused());
@@ -79,7 +79,7 @@ describe("refusals", () => {
 		}));
 
 	it("die 400 days after their day", () =>
-		onBench((bench) => {
+		withLedger((bench) => {
 			bench.ledger.admit(refused());
 			expect(bench.ledger.sweep()).toBe(MIDNIGHT + 400 * 86_400_000);
 			bench.time = MIDNIGHT + 400 * 86_400_000 - 1;

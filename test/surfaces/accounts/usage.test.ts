@@ -2,7 +2,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import Papa from "papaparse";
 import { describe, expect, it } from "vitest";
 import type { Settlement } from "../../../src/accounts/admission.ts";
-import { admission, settlement, stubOf } from "../../accounts/ask.ts";
+import { admission, settlement, stubOf } from "../../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";

@@ -7,7 +7,7 @@ import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
 import { type AccountFacts, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
-import { admission, fixedCost, settlement, stubOf } from "../../accounts/ask.ts";
+import { admission, fixedCost, settlement, stubOf } from "../../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
 const METRICS = "http://gateway/metrics";
@@ -200,7 +200,7 @@ describe("the text of metrics", () => {
 
 /** Where calls of an account's object fail, as they do when it cannot be reached. */
 function withBroken(
-	method: "verify" | "standing" | "usage",
+	method: "verify" | "limitStatus" | "usage",
 	broken: (account: string) => boolean,
 	error: Error,
 ) {
@@ -278,7 +278,7 @@ describe("GET /metrics", () => {
 			app.request(`${METRICS}${query}`, { headers: { authorization: `Bearer ${token}` } });
 
 		it("says that it is down, and all of the others", async () => {
-			const { account, app, logged } = withBroken("standing", (name) => name.endsWith("-b"), lost);
+			const { account, app, logged } = withBroken("limitStatus", (name) => name.endsWith("-b"), lost);
 			const response = await scrape(app, `?account=${account}-b&account=${account}`, ADMIN);
 			expect(response.status).toBe(200);
 			const families = parse(await response.text());

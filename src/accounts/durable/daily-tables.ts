@@ -57,12 +57,12 @@ export function sumDays<Dimension extends string, Counts extends object>(
 }
 
 /** Deletes the days that are dead. */
-export function forgetDays(sql: SqlStorage, table: string, now: number): void {
+export function deleteOldDays(sql: SqlStorage, table: string, now: number): void {
 	sql.exec(`DELETE FROM ${table} WHERE day < ?`, utcDay(now - KEPT_DAYS * DAY_MS));
 }
 
 /** When the oldest day dies. */
-export function nextDeathOf(sql: SqlStorage, table: string): number | undefined {
+export function nextDayExpiry(sql: SqlStorage, table: string): number | undefined {
 	const { day } = sql.exec<{ day: string | null }>(`SELECT min(day) AS day FROM ${table}`).one();
 	return day === null ? undefined : startOfDay(day) + (KEPT_DAYS + 1) * DAY_MS;
 }

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { forgetDays, nextDeathOf, sumDays } from "../../../src/accounts/durable/daily.ts";
-import { NOON, onBench } from "../ask.ts";
+import { deleteOldDays, nextDayExpiry, sumDays } from "../../../src/accounts/durable/daily-tables.ts";
+import { NOON, withLedger } from "../fixtures.ts";
 
 const TABLE = { name: "counted", sums: "sum(n) AS n", dimensions: ["day", "model"] } as const;
 const ANY = { from: undefined, to: undefined, where: {} };
 
 /** The tables of an account, and one more with a count for each day and model. */
 const withRows = <T>(rows: readonly [string, string, number][], test: (sql: SqlStorage) => T): Promise<T> =>
-	onBench(({ storage: { sql } }) => {
+	withLedger(({ storage: { sql } }) => {
 		sql.exec("CREATE TABLE counted (day TEXT, model TEXT, n INTEGER)");
 		for (const row of rows) sql.exec("INSERT INTO counted VALUES (?, ?, ?)", ...row);
 		return test(sql);
@@ -73,11 +73,11 @@ it("keeps a day for 400 days", () =>
 			["2025-10-17", "a", 2],
 		],
 		(sql) => {
-			expect(nextDeathOf(sql, "counted")).toBe(Date.parse("2026-11-21T00:00:00Z"));
-			forgetDays(sql, "counted", NOON);
+			expect(nextDayExpiry(sql, "counted")).toBe(Date.parse("2026-11-21T00:00:00Z"));
+			deleteOldDays(sql, "counted", NOON);
 			expect(sumDays(sql, TABLE, { ...ANY, by: ["day"] }).rows).toEqual([{ day: "2025-10-17", n: 2 }]);
-			expect(nextDeathOf(sql, "counted")).toBe(Date.parse("2026-11-22T00:00:00Z"));
-			forgetDays(sql, "counted", NOON + 86_400_000);
-			expect(nextDeathOf(sql, "counted")).toBeUndefined();
+			expect(nextDayExpiry(sql, "counted")).toBe(Date.parse("2026-11-22T00:00:00Z"));
+			deleteOldDays(sql, "counted", NOON + 86_400_000);
+			expect(nextDayExpiry(sql, "counted")).toBeUndefined();
 		},
 	));

@@ -55,7 +55,7 @@ export const MIDNIGHT = Date.parse("2026-11-22T00:00:00Z");
 export const NOON = Date.parse("2026-11-21T12:00:00Z");
 
 /** A ledger on the tables of an account of its own, with a clock that the test sets. */
-export interface Bench {
+export interface LedgerBench {
 	ledger: Ledger;
 	/** Milliseconds since the epoch. */
 	time: number;
@@ -64,10 +64,10 @@ export interface Bench {
 	restart(): void;
 }
 
-export const onBench = <T>(test: (bench: Bench) => T): Promise<T> =>
+export const withLedger = <T>(test: (bench: LedgerBench) => T): Promise<T> =>
 	runInDurableObject(stubOf(newAccount()), (_: Account, { storage }) => {
 		const open = (): Ledger => new Ledger(storage, () => bench.time);
-		const bench: Bench = {
+		const bench: LedgerBench = {
 			time: NOON,
 			storage,
 			get ledger() {

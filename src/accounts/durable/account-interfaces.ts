@@ -7,15 +7,15 @@ import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
 
 /** What an account knows of its past. Who may ask was verified. Each throws `AiError` where the object cannot be asked. */
-export interface AccountRecords {
+export interface AccountReports {
 	usage(query: UsageQuery): Promise<UsageReport>;
 	refusals(query: RefusalsQuery): Promise<RefusalsReport>;
 	requests(query: RequestsQuery): Promise<RequestsPage>;
-	standing(query: LimitStatusQuery): Promise<LimitStatus>;
+	limitStatus(query: LimitStatusQuery): Promise<LimitStatus>;
 }
 
 /** The aliases of models that an account has set. */
-export interface AliasKeeper {
+export interface AliasStore {
 	aliases(credential: Credential): Promise<readonly AliasRow[]>;
 	/** False where the account has as many as it may have. */
 	setAlias(credential: Credential, row: AliasRow): Promise<boolean>;

@@ -1,8 +1,8 @@
-/** The settlement of a request that was let in, but whose answer from the account was lost: it holds no reservation. */
+/** Settles an admission whose answer was lost: if the account admitted the request, the reservation is released. */
 import { FAILURES } from "../../core/errors.ts";
 import type { Admission, Settlement } from "../admission.ts";
 
-export const neverServed = ({ ticket }: Admission): Settlement => ({
+export const failedSettlement = ({ ticket }: Admission): Settlement => ({
 	ticket,
 	outcome: "failed",
 	microNeurons: 0,

@@ -3,15 +3,15 @@ import type { Budget, BudgetPeriod, RateLimit } from "../admission.ts";
 import type { TokenLimits } from "../token-command.ts";
 
 /** A token that holds, and its own limits. */
-export interface Bearer {
+export interface VerifiedToken {
 	id: string;
 	limits: TokenLimits;
 }
 
 /** A token's own limits, beside those of the account and the model. */
-export function withOwnLimits(
+export function withTokenLimits(
 	{ budgets, rates }: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
-	bearer: Bearer | undefined,
+	bearer: VerifiedToken | undefined,
 ): { budgets: readonly Budget[]; rates: readonly RateLimit[] } {
 	if (!bearer) return { budgets, rates };
 	const { id, limits } = bearer;

@@ -3,14 +3,14 @@ import type { FailureKey } from "../../core/errors.ts";
 import type { Admitted, RateLimit } from "../admission.ts";
 import type { Instant } from "../clock.ts";
 
-export interface Refusal {
+export interface LimitRefusal {
 	failure: FailureKey;
 	description?: string;
 	/** When the same request would pass; infinite where it never does. */
 	until: number;
 }
 
-export interface Judgement {
+export interface LimitDecision {
 	answer: Admitted;
 	/** The token's own among them. */
 	rates: readonly RateLimit[];
@@ -19,7 +19,10 @@ export interface Judgement {
 }
 
 /** Of several reasons the one that lasts longest: after it, the request passes. */
-export function refuse(refusals: readonly Refusal[], { clock }: Instant): Extract<Admitted, { ok: false }> {
+export function longestRefusal(
+	refusals: readonly LimitRefusal[],
+	{ clock }: Instant,
+): Extract<Admitted, { ok: false }> {
 	const { failure, description, until } = refusals.reduce((a, b) => (b.until > a.until ? b : a));
 	return {
 		ok: false,
