@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { toAiError } from "./core/errors.ts";
 import { Authenticator } from "./http/authenticate.ts";
-import { RememberingRouter } from "./http/caching-router.ts";
+import { CachingRouter } from "./http/caching-router.ts";
 import type { Access } from "./http/credentials.ts";
 import { type CorsSetting, crossOrigin } from "./http/cross-origin.ts";
 import { failureEnvelope } from "./http/envelope.ts";
@@ -13,7 +13,7 @@ import { BASE_ADDRESSES } from "./surfaces/bases.ts";
 import { ROUTES, UNKNOWN_PATHS } from "./surfaces/routes.ts";
 
 export function createApp(services: Services, { cors, ...access }: Access & { cors?: CorsSetting }): Hono {
-	const app = new Hono({ strict: false, router: new RememberingRouter() });
+	const app = new Hono({ strict: false, router: new CachingRouter() });
 	for (const address of BASE_ADDRESSES)
 		app.get(address, async (c, next) => (c.req.method === "HEAD" ? c.body(null, 204) : next()));
 	if (cors) app.use(crossOrigin(cors));

@@ -20,14 +20,14 @@ import {
 } from "./telemetry/exchange-observer.ts";
 import { logFailure } from "./telemetry/log.ts";
 
-/** Bindings of a deployment, besides its variables. */
+/** The bindings of a deployment, without its variables. */
 export interface Bindings {
 	ACCOUNT: DurableObjectNamespace<Account>;
 	/** The accounts that exist. */
 	DIRECTORY: DurableObjectNamespace<Directory>;
 	/** A dataset of Analytics Engine: src/telemetry/analytics.ts. */
 	ANALYTICS?: AnalyticsEngineDataset;
-	/** Without it every isolate has its own view of the engines. */
+	/** If absent, every isolate has its own view of the engines' health. */
 	FLEET?: DurableObjectNamespace<Fleet>;
 }
 
@@ -58,7 +58,7 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
 	const { ACCOUNT, DIRECTORY, FLEET } = bindings;
-	// A deployment may have a configuration from before these classes.
+	// The configuration of a deployment may be older than these classes.
 	const missing = Object.entries({ ACCOUNT, DIRECTORY }).filter(([, namespace]) => !namespace);
 	if (missing.length > 0)
 		throw new ConfigError(
@@ -78,7 +78,7 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 		log: logFailure,
 	});
 	return {
-		// Called through a closure: workerd's fetch insists on its own `this`.
+		// A closure, because workerd's `fetch` throws if it is called with another `this`.
 		fetch: (input, init) => fetch(input, init),
 		now,
 		uuid: () => crypto.randomUUID(),
@@ -91,7 +91,7 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 		health: new IsolateHealth({
 			now,
 			waitUntil,
-			...(FLEET && { exchange: (news) => FLEET.getByName(FLEET_NAME).exchange(news) }),
+			...(FLEET && { exchange: (report) => FLEET.getByName(FLEET_NAME).exchange(report) }),
 		}),
 		background,
 		waitUntil,
@@ -99,14 +99,14 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 	};
 }
 
-/** The log of the surfaces. A failure of an exchange is skipped, because its observers have logged it. */
+/** The log of the surfaces. Skips failures of an exchange, because its observers have logged them. */
 export const logUnreported =
 	(log: Services["log"]): Services["log"] =>
 	(error, requestId) => {
 		if (!error.exchange) log(error, requestId);
 	};
 
-/** Every exchange reports to these. */
+/** The observers of every exchange. */
 export const observersOf = ({
 	ledgers,
 	log,

@@ -1,31 +1,33 @@
-/** Bodies and queries of an account's own routes. What is wrong with one is told by its field, as 1001. */
+/** Bodies and queries of the routes that manage accounts. An invalid field is reported by its path, as 1001. */
 import type * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import type { Limits } from "../pipeline/limits.ts";
 import { readJson } from "./body.ts";
 
-/** Of what such a route is sent, which is never a document. */
+/** These routes take short JSON only. */
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** A sentence that lists more is not read. */
-const MAX_MISTAKES = 8;
+const MAX_REPORTED_ISSUES = 8;
 
-/** All mistakes: `policies[0].effect: Invalid option: …; name: …`; `whole` where it is no one field. Never repeats a value. */
-export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, whole: "body" | "query"): T {
+/**
+ * Throws 1001 with all invalid fields: `policies[0].effect: Invalid option: …; name: …`. An issue without a field has
+ * `source` as its path. The message contains no value of the request.
+ */
+export function parseFields<T>(schema: z.ZodType<T>, fields: unknown, source: "body" | "query"): T {
 	const result = schema.safeParse(fields);
 	if (result.success) return result.data;
-	const mistakes = result.error.issues.map(({ path, message }) => {
+	const issues = result.error.issues.map(({ path, message }) => {
 		const field = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
-		return `${field.replace(/^\./, "") || whole}: ${message}`;
+		return `${field.replace(/^\./, "") || source}: ${message}`;
 	});
-	throw new AiError("invalidRequest", mistakes.slice(0, MAX_MISTAKES).join("; "));
+	throw new AiError("invalidRequest", issues.slice(0, MAX_REPORTED_ISSUES).join("; "));
 }
 
 export async function readFields(request: Request, limits: Limits): Promise<unknown> {
 	try {
 		return await readJson(request, { ...limits, jsonBytes: Math.min(MAX_BODY_BYTES, limits.jsonBytes) });
 	} catch (error) {
-		// Of these routes, nothing is inference.
+		// These routes run no model, so a failure of the inference plane becomes 1001.
 		if (error instanceof AiError && error.failure.plane === "inference" && error.status < 500)
 			throw new AiError("invalidRequest", error.description);
 		throw error;

@@ -1,13 +1,13 @@
 /**
- * Authentication of a request at its route, in one step before the body is read: the credential, the account, and
- * whether the account's object confirms that the credential has the route's permission.
+ * Authenticates a request at its route, before the body is read: finds the credential and the account, and asks the
+ * account's object whether the credential has the route's permission.
  *
- * A route is *lazy* where the pipeline's admission verifies the credential in the same call of the account's object that
- * admits the request. A small JSON body of such a route is read first. Before a large body, a form or a file is read,
- * the credential is verified here.
+ * On a *lazy* route the pipeline's admission verifies the credential, in the same call of the account's object that admits
+ * the request. If the body is small JSON, it is read before that. Otherwise the credential is verified here first, because
+ * large bodies, forms and files are expensive to read.
  *
- * A text that cannot be a token is refused without a call of an object, and so is a token of another account than the
- * path's: with 403, because a token names its account and is valid for no other.
+ * A text that cannot be a token is refused without a call of an object. So is a token whose account is not the path's:
+ * 403, because a token contains the id of its account and is valid for no other.
  */
 import type { Context } from "hono";
 import type { Ledgers, Permission } from "../accounts/admission.ts";
@@ -17,11 +17,11 @@ import type { Services } from "../pipeline/services.ts";
 import { isSmallJson } from "./body.ts";
 import { type Access, type Bearer, type CredentialReader, credentialReader } from "./credentials.ts";
 import type { Authentication } from "./mount-routes.ts";
-import type { Entrance, Identity, Route, RoutePermission } from "./route.ts";
+import type { Endpoint, Identity, Route, RoutePermission } from "./route.ts";
 import { VerifiedTokens } from "./verified-tokens.ts";
 
 export const ACCOUNT_ID = /^[\w-]{1,64}$/;
-/** The account of the examples, for development. */
+/** The account that the examples of the documentation use. */
 const LOCAL_ACCOUNT = "local";
 
 type World = Pick<Services, "ledgers" | "directory" | "now">;
@@ -39,7 +39,7 @@ export class Authenticator implements Authentication {
 		this.#verified = new VerifiedTokens(world);
 	}
 
-	async identify(c: Context, { account, credentials, permission }: Entrance): Promise<Identity> {
+	async identify(c: Context, { account, credentials, permission }: Endpoint): Promise<Identity> {
 		if (permission === "none") return {};
 		const bearer = this.#read(c.req, credentials);
 		const id =
@@ -55,14 +55,14 @@ export class Authenticator implements Authentication {
 		const { bearer, caller } = identity;
 		if (permission === "operator" && bearer?.credential.kind !== "operator")
 			throw new AiError("forbidden", "Authentication error: only the operator's token sees all accounts");
-		if (!caller || caller.verified || !isOfTokens(permission)) return identity;
+		if (!caller || caller.verified || !isAccountPermission(permission)) return identity;
 		if (!lazy) return { ...identity, caller: await verifyCaller(caller, permission, this.#world.ledgers) };
 		if (isSmallJson(request)) return identity;
 		await this.#verified.verify(caller.account, caller.credential);
 		return { ...identity, caller: { ...caller, verified: true } };
 	}
 
-	/** The account for a path that names none: the token's; for the operator the only one, if there is one. */
+	/** The account for a path without one: the token's. For the operator, the only account, if exactly one exists. */
 	async #soleAccount({ account }: Bearer, path: string): Promise<string> {
 		if (account !== undefined) return account;
 		if (this.#access.allowAnonymous) return LOCAL_ACCOUNT;
@@ -76,28 +76,28 @@ export class Authenticator implements Authentication {
 	}
 }
 
-/** Calls the account's object, unless the caller is verified already. Throws `AiError` where it refuses. */
+/** Calls the account's object, unless the caller is already verified. Throws `AiError` if the object refuses. */
 export async function verifyCaller(
 	caller: Caller,
 	permission: RoutePermission,
 	ledgers: Ledgers,
 ): Promise<Caller> {
-	if (caller.verified || !isOfTokens(permission)) return caller;
+	if (caller.verified || !isAccountPermission(permission)) return caller;
 	await ledgers.of(caller.account).verify(caller.credential, permission);
 	return { ...caller, verified: true };
 }
 
-/** A permission that the account's object verifies before the handler runs. */
-const isOfTokens = (permission: RoutePermission): permission is Permission =>
+/** Whether the account's object verifies the permission before the handler runs. */
+const isAccountPermission = (permission: RoutePermission): permission is Permission =>
 	permission !== "none" && permission !== "token" && permission !== "operator";
 
-function callerFrom({ account: own, credential }: Bearer, account: string, path: string): Caller {
+function callerFrom({ account: tokenAccount, credential }: Bearer, account: string, path: string): Caller {
 	if (!ACCOUNT_ID.test(account))
 		throw new AiError(
 			"unroutableAccount",
 			`Could not route to ${path.replace(/^\/client\/v4/, "")}, perhaps your object identifier is invalid?`,
 		);
-	if (own !== undefined && own !== account)
+	if (tokenAccount !== undefined && tokenAccount !== account)
 		throw new AiError("forbidden", "Authentication error: the token is for another account");
 	return { account, credential, ...(credential.kind === "operator" && { verified: true }) };
 }

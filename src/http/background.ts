@@ -1,11 +1,11 @@
 /**
- * What goes on behind the answers of one isolate: requests that are not settled yet, settlements on their way. A platform
- * keeps a Worker until that is done; a process that is told to stop has to ask (`surfaces/drain.ts`).
+ * Background work of one isolate: requests that are not settled yet, and settlements that are being sent. Cloudflare keeps
+ * a Worker alive until this work ends. A process that stops must wait for it (`surfaces/operations/drain.ts`).
  */
 
-/** What ends may begin something else a moment later: a request that is settled, the way of its settlement. */
-const REST_MS = 250;
-const LOOK_MS = 25;
+/** Work that ends may start other work shortly after: a request that ends starts the sending of its settlement. */
+const QUIET_MS = 250;
+const POLL_MS = 25;
 
 export interface BackgroundWorld {
 	now(): number;
@@ -15,43 +15,43 @@ export interface BackgroundWorld {
 
 export class Background {
 	readonly #world: BackgroundWorld;
-	#underWay = 0;
+	#pending = 0;
 	#closed = false;
 
 	constructor(world: BackgroundWorld) {
 		this.#world = world;
 	}
 
-	/** Keeps the context of the request alive that is running now. */
+	/** Keeps the context of the current request alive until `work` ends. */
 	readonly waitUntil = (work: Promise<unknown>): void => {
 		this.#world.waitUntil(work);
-		this.#underWay++;
+		this.#pending++;
 		const end = (): void => {
-			this.#underWay--;
+			this.#pending--;
 		};
 		work.then(end, end);
 	};
 
-	/** Whether nothing new is to be let in. */
+	/** New requests must be refused. */
 	get isClosed(): boolean {
 		return this.#closed;
 	}
 
-	/** Requests that are not settled yet, and what else goes on behind answers. */
+	/** Number of promises that are pending. */
 	get size(): number {
-		return this.#underWay;
+		return this.#pending;
 	}
 
 	close(): void {
 		this.#closed = true;
 	}
 
-	/** Resolves when nothing has been under way for a moment. */
-	async rest(): Promise<void> {
+	/** Resolves when no work has been pending for `QUIET_MS`. */
+	async whenIdle(): Promise<void> {
 		const { now, wait } = this.#world;
-		for (let since = now(); now() - since < REST_MS; ) {
-			await wait(LOOK_MS);
-			if (this.#underWay > 0) since = now();
+		for (let since = now(); now() - since < QUIET_MS; ) {
+			await wait(POLL_MS);
+			if (this.#pending > 0) since = now();
 		}
 	}
 }

@@ -1,4 +1,4 @@
-/** A request's body, whole and bounded, as the inputs of a call. Everything wrong with it is the caller's to mend. */
+/** Reads a request's body up to a limit and parses it. Every invalid body is an error of the caller: 3006, 3007 or 5006. */
 import { AiError } from "../core/errors.ts";
 import { concat } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
@@ -6,10 +6,10 @@ import type { Inputs } from "../pipeline/request.ts";
 import { boundJson, tooDeep } from "./json-scan.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
-/** What curl and some clients say when nobody told them what they send. */
-const UNSAID_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded|application\/octet-stream)/i;
+/** No content type, or one that curl and other clients send by default. The body may be JSON. */
+const DEFAULT_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded|application\/octet-stream)/i;
 const OPENING_BRACE = 0x7b;
-/** White space, and the bytes of a byte order mark. */
+/** Bytes that may precede JSON: white space, and a byte order mark. */
 const BEFORE_JSON = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 /** Up to this size, reading and validating a body costs about as much as a call of the account's object. */
@@ -23,25 +23,25 @@ export function isSmallJson(request: Request): boolean {
 	return Number(length) <= SMALL_BODY_BYTES && JSON_TYPE.test(headers.get("content-type")?.trim() ?? "");
 }
 
-/** A JSON body gives fields; any other stays bytes, for the dialect to know what they are. */
+/** A JSON body becomes `fields`. Any other stays bytes, which the dialect interprets. */
 export async function readInputs(request: Request, limits: SizeLimits): Promise<Inputs> {
 	const contentType = request.headers.get("content-type")?.trim() ?? "";
 	if (JSON_TYPE.test(contentType))
 		return { fields: parseJson(await readBody(request, limits.jsonBytes, limits.bodyMs), limits) };
 	const bytes = await readBody(request, limits.uploadBytes, limits.bodyMs);
-	if (UNSAID_TYPE.test(contentType) && looksLikeJson(bytes)) {
+	if (DEFAULT_TYPE.test(contentType) && startsWithBrace(bytes)) {
 		if (bytes.length > limits.jsonBytes) throw tooLarge(limits.jsonBytes);
 		return { fields: parseJson(bytes, limits) };
 	}
 	return { fields: {}, body: { bytes, contentType } };
 }
 
-/** A body that has to be JSON, whatever its content type says. */
+/** Parses the body as JSON. Its content type is ignored. */
 export async function readJson(request: Request, limits: SizeLimits): Promise<unknown> {
 	return parseJson(await readBody(request, limits.jsonBytes, limits.bodyMs), limits);
 }
 
-/** 3007 where the body has not arrived within `milliseconds`. */
+/** Throws 3007 if the body has not arrived within `milliseconds`. */
 export async function readBody(
 	request: Request,
 	limit: number,
@@ -65,11 +65,11 @@ async function readBytes(
 	const bytes =
 		stated <= limit
 			? await readStated(body, { stated, limit, signal })
-			: await readWhole(body, { limit, signal });
+			: await readStream(body, { limit, signal });
 	return encoding === undefined ? bytes : decompress(bytes, encoding, limit);
 }
 
-/** The signal is aborted when the time is over: it cancels the read that is pending. */
+/** Rejects when the time is over, and aborts the signal, which cancels the pending read. */
 async function within<T>(milliseconds: number, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
 	const late = Promise.withResolvers<never>();
 	const control = new AbortController();
@@ -88,13 +88,13 @@ async function within<T>(milliseconds: number, read: (signal: AbortSignal) => Pr
 	}
 }
 
-/** Bytes of the body by its `content-length`; infinite where that is missing. */
+/** Bytes of the body by its `content-length`; infinite if the header is missing or invalid. */
 function statedLength({ headers }: Request): number {
 	const length = headers.get("content-length");
 	return length !== null && /^\d+$/.test(length) ? Number(length) : Number.POSITIVE_INFINITY;
 }
 
-/** Reads a body of a stated length with one call of the runtime, which costs a sixth of reading it chunk by chunk. */
+/** Reads a body with a `content-length` in one call of the runtime. This costs a sixth of reading it chunk by chunk. */
 async function readStated(
 	body: ReadableStream<Uint8Array>,
 	{ stated, limit, signal }: { stated: number; limit: number; signal: AbortSignal },
@@ -102,11 +102,11 @@ async function readStated(
 	const reader = body.getReader({ mode: "byob" });
 	const stop = cancelOnAbort(reader, signal);
 	try {
-		// One byte more than stated: the end of the body ends the read.
+		// One byte more than stated, so that the read ends with the body and detects a longer one.
 		const { value } = await reader.readAtLeast(stated + 1, new Uint8Array(stated + 1));
 		if (value === undefined || value.length <= stated) return value ?? new Uint8Array();
 		reader.releaseLock();
-		return await readWhole(body, { limit, signal, first: value });
+		return await readStream(body, { limit, signal, first: value });
 	} finally {
 		stop();
 	}
@@ -126,31 +126,31 @@ function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
 	const encoding = headers.get("content-encoding")?.trim().toLowerCase() || "identity";
 	if (encoding === "identity") return undefined;
 	if (encoding === "gzip" || encoding === "deflate") return encoding;
-	throw new AiError("badInput", "Error: of content encodings, gzip and deflate are taken");
+	throw new AiError("badInput", "Error: the content encoding is not supported: use gzip or deflate");
 }
 
 /**
- * The limit holds for what comes out, too. A body is decompressed after it has arrived: a read of the network behind the
- * runtime's `DecompressionStream` cannot be cancelled.
+ * The limit also applies to the decompressed bytes. Decompression starts after the body has arrived, because a pending
+ * network read behind the runtime's `DecompressionStream` cannot be cancelled.
  */
 const decompress = (
 	bytes: Uint8Array<ArrayBuffer>,
 	encoding: "gzip" | "deflate",
 	limit: number,
 ): Promise<Uint8Array<ArrayBuffer>> =>
-	readWhole(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(encoding)), { limit });
+	readStream(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(encoding)), { limit });
 
 /**
- * A client that is answered before it has sent everything often sees a broken connection instead of the answer; so
- * this many times the limit is read and dropped first.
+ * Many clients report a broken connection if the response arrives before they have sent the body. Therefore a body that
+ * is too large is read up to this multiple of the limit, and dropped, before it is refused.
  */
-const DROPPED_TIMES_LIMIT = 4;
+const MAX_DRAINED_LIMITS = 4;
 
 /**
- * Reads a stream to its end. Throws 3006 beyond `limit` bytes. The stream is cancelled when the signal is aborted, and
- * when it is several times too long. `first`: bytes of it that were read before.
+ * Reads a stream to its end. Throws 3006 beyond `limit` bytes. The stream is cancelled when the signal is aborted, or
+ * after `MAX_DRAINED_LIMITS` times the limit. `first`: bytes of the stream that were already read.
  */
-export async function readWhole(
+export async function readStream(
 	stream: ReadableStream<Uint8Array>,
 	{ limit, signal, first = new Uint8Array() }: { limit: number; signal?: AbortSignal; first?: Uint8Array },
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -159,14 +159,14 @@ export async function readWhole(
 	const reader = stream.getReader();
 	const stop = cancelOnAbort(reader, signal);
 	try {
-		while (length <= limit * DROPPED_TIMES_LIMIT) {
+		while (length <= limit * MAX_DRAINED_LIMITS) {
 			const { value, done } = await reader.read();
 			if (done) break;
 			length += value.length;
 			if (length <= limit) chunks.push(value);
 			else chunks.length = 0;
 		}
-		if (length > limit * DROPPED_TIMES_LIMIT) void reader.cancel().catch(() => {});
+		if (length > limit * MAX_DRAINED_LIMITS) void reader.cancel().catch(() => {});
 	} catch (error) {
 		if (error instanceof TypeError)
 			throw new AiError("badInput", "Error: the request body cannot be decoded");
@@ -191,19 +191,19 @@ export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<SizeLimits, "js
 	return parseText(text, "the request body");
 }
 
-/** The parser's own message quotes the body; ours only says where the fault is. */
-export function parseText(text: string, what: string): unknown {
+/** The parser's message quotes the body. The error contains only the position. `source`: what the text is, for the message. */
+export function parseText(text: string, source: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch (error) {
-		const place = /position \d+(?: \(line \d+ column \d+\))?/.exec(String(error))?.[0];
-		throw new AiError("badInput", `Error: ${what} is not valid JSON${place ? `, at ${place}` : ""}`);
+		const position = /position \d+(?: \(line \d+ column \d+\))?/.exec(String(error))?.[0];
+		throw new AiError("badInput", `Error: ${source} is not valid JSON${position ? `, at ${position}` : ""}`);
 	}
 }
 
 /**
- * Code behind this recurses over what the caller nested; a bound here keeps every stack safe. What crossed RPC may also
- * hold what JSON has no word for, or itself: refused too.
+ * Later steps recurse over the value, so its depth is bounded to protect the stack. A value that came over RPC may also
+ * contain itself, which this bound refuses, or values that JSON does not have. Those throw 5006.
  */
 export function boundDepth(value: unknown, limit: number): unknown {
 	let level = new Set(containersIn([value]));
@@ -217,7 +217,7 @@ export function boundDepth(value: unknown, limit: number): unknown {
 	return value;
 }
 
-/** Arrays and objects among values. Bytes are values: some inputs are. */
+/** The arrays and plain objects among the values. Bytes are allowed, because some inputs are bytes, but have no level. */
 function* containersIn(values: readonly unknown[]): Iterable<object> {
 	for (const value of values) {
 		const kind = typeof value;
@@ -232,12 +232,9 @@ function* containersIn(values: readonly unknown[]): Iterable<object> {
 }
 
 const notJson = (kind: string): AiError =>
-	new AiError(
-		"badInput",
-		`Error: only values that JSON knows are taken, and a ${kind} among the inputs is none`,
-	);
+	new AiError("badInput", `Error: the inputs contain a value that JSON does not have: ${kind}`);
 
-function looksLikeJson(bytes: Uint8Array): boolean {
+function startsWithBrace(bytes: Uint8Array): boolean {
 	return bytes.find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Credentials of requests: where a route takes them, and what their text is. A credential is `Authorization: Bearer` with
- * a token of the account, or with the operator's `ADMIN_TOKEN`, which is valid for every account; or the same text where
- * the SDKs of Anthropic, Google and AI Gateway send it.
+ * Reads the credential of a request, from the locations that its route allows. A credential is a token of an account, or
+ * the operator's `ADMIN_TOKEN`, which is valid for every account. It is in `Authorization: Bearer`, or where the SDKs of
+ * Anthropic, Google and AI Gateway send it.
  *
- * Differences from the product: there are no global API keys, so `X-Auth-Key` and `X-Auth-Email` are no credentials. A
- * missing or malformed header is 10000 like a wrong one, not 9106 or 6003.
+ * Differences from the product: global API keys do not exist, so `X-Auth-Key` and `X-Auth-Email` are ignored. A missing
+ * or malformed header is 10000, like an invalid token, and not 9106 or 6003.
  */
 import type { HonoRequest } from "hono";
 import type { Credential } from "../accounts/admission.ts";
@@ -22,7 +22,7 @@ export interface CredentialLocation {
 }
 
 export const AUTHORIZATION: CredentialLocation = { in: "header", name: "authorization", scheme: "bearer" };
-/** AI Gateway takes its token here beside the provider's key, which `Authorization` may hold. */
+/** AI Gateway takes its token here, because `Authorization` may contain the provider's key. */
 export const GATEWAY_AUTHORIZATION: CredentialLocation = {
 	in: "header",
 	name: "cf-aig-authorization",
@@ -38,27 +38,27 @@ export const GEMINI_KEYS: readonly CredentialLocation[] = [
 
 export interface Access {
 	/**
-	 * Every caller is the operator, whatever credential the request has: clients on a developer's machine send a
-	 * placeholder, or the token of another deployment.
+	 * Every caller is the operator. The credential of the request is ignored, because clients on a developer's machine send
+	 * a placeholder or the token of another deployment.
 	 */
 	allowAnonymous: boolean;
-	/** Names of hosts by which a gateway without credentials may be reached: local-only.ts. */
+	/** Host names that a gateway without credentials accepts: local-only.ts. */
 	allowedHosts?: readonly string[];
 	/** At least 32 characters. */
 	adminToken?: string;
 }
 
-/** A credential, not verified yet unless it is the operator's. */
+/** A credential. Only the operator's is already verified. */
 export interface Bearer {
 	credential: Credential;
-	/** The account that a token is for. The operator's is for all. */
+	/** The account of the token. Absent for the operator, whose credential is valid for all. */
 	account?: string;
 }
 
 const BEARER = /^Bearer +([!-~]+)$/i;
-/** For each isolate. Hashing is half of the cost of reading a header. */
+/** For each isolate. Hashing is half of the cost of reading a credential. */
 const MAX_CACHED_TOKENS = 1_000;
-/** A header may be longer than any token. */
+/** A longer text is no token, and is not cached. */
 const MAX_CACHED_CHARACTERS = 256;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };
 
@@ -67,14 +67,14 @@ const NO_ADMIN_TOKEN =
 
 export type CredentialReader = (request: HonoRequest, locations: readonly CredentialLocation[]) => Bearer;
 
-/** The first location that the request has counts. The reader throws 401 where its text cannot be a token. */
+/** The reader uses the first location that the request has. It throws 401 if the text cannot be a token. */
 export function credentialReader({ allowAnonymous, adminToken }: Access): CredentialReader {
 	const admin = adminToken === undefined ? undefined : digest(adminToken);
-	// By the text of the header. Caches the hash only: the account's object verifies the token at every request.
+	// By the text of the credential. Only the hash is cached: the account's object verifies the token at every request.
 	const cache = new Map<string, Bearer>();
 	let warned = false;
 	const refuse = (): never => {
-		// Once, for the operator of a new deployment.
+		// Logged once, for the operator of a new deployment.
 		if (adminToken === undefined && !warned) console.warn(NO_ADMIN_TOKEN);
 		warned = true;
 		throw new AiError("authentication");
@@ -98,7 +98,7 @@ export function credentialReader({ allowAnonymous, adminToken }: Access): Creden
 	};
 }
 
-/** With its scheme, also where the location has none. */
+/** The text with the scheme `Bearer`, which is added if the location has none. */
 function textIn(request: HonoRequest, locations: readonly CredentialLocation[]): string | undefined {
 	for (const { in: place, name, scheme, requires } of locations) {
 		if (requires !== undefined && request.header(requires) === undefined) continue;

@@ -11,7 +11,7 @@ export interface CorsSetting {
 	origins: readonly string[];
 }
 
-/** Headers of replies that a page may read, beside those that it always may. */
+/** Headers of replies that a page may read, in addition to those that CORS always allows. */
 const EXPOSED = [
 	"cf-ai-neurons",
 	"cf-ai-req-id",

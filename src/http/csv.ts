@@ -1,8 +1,8 @@
-/** Tables for spreadsheets. */
+/** CSV responses. */
 
 /**
- * What a spreadsheet might run: callers can name models. A model of the catalogue begins with `@` and is none of that,
- * as long as it has nothing but what such ids have.
+ * Matches a cell that a spreadsheet may run as a formula, because callers choose the names of aliases and models. Ids of
+ * the catalogue begin with `@` and are excepted: `@cf/` or `@hf/`, and then only the characters of such ids.
  */
 const FORMULA = /^(?:[=+\-\t\r\n]|@(?!(?:cf|hf)\/[\w./-]+$))/;
 

@@ -1,10 +1,9 @@
 /**
- * Cloudflare's v4 envelope, around results and around failures.
+ * Cloudflare's v4 envelope, for results and failures.
  *
- * Observed of the product: an inference failure has `errors` first and an empty object as `result`; a failure at the
- * API's edge, or of AI Gateway's, has `result: null`.
+ * Observed at the product: an inference failure has `errors` first and an empty object as `result`. A failure of the API
+ * or of AI Gateway has `result: null`.
  */
-
 import { type AiError, FAILURES } from "../core/errors.ts";
 import { failureMessage } from "../dialects/failure-message.ts";
 import type { Reply } from "../pipeline/request.ts";
@@ -25,7 +24,7 @@ const enveloped = (result: unknown, extra: object = {}): object => ({
 export const envelope = (result: unknown, extra: object = {}): Response =>
 	Response.json(enveloped(result, extra));
 
-/** Comes second after an id that routes nowhere. */
+/** The second error of a reply to an unroutable account id. */
 const NO_ROUTE = { code: FAILURES.noRoute.code as number, message: FAILURES.noRoute.description as string };
 
 export function failureEnvelope(error: AiError, requestId: string, extra: object = {}): Response {
@@ -55,23 +54,23 @@ export function failureHeaders({ retryAfter, upstream, exchange }: AiError, requ
 	return headers;
 }
 
-/** After the opening brace, of what has no result. */
-const REST_OF_ENVELOPE = JSON.stringify(enveloped(undefined)).slice(1);
+/** The fields after `result`, with the closing brace. */
+const ENVELOPE_END = JSON.stringify(enveloped(undefined)).slice(1);
 
-/** How a surface writes the JSON of a reply: as it is, or in the envelope. */
+/** How a surface writes the JSON of a reply: unchanged, or in the envelope. */
 export const WRAPS = {
 	bare: (json: string): string => json,
-	envelope: (json: string): string => `{"result":${json},${REST_OF_ENVELOPE}`,
+	envelope: (json: string): string => `{"result":${json},${ENVELOPE_END}`,
 } as const;
 
-/** A reply as a response: bytes, events and websockets as they are, JSON as `wrap` has it. */
+/** A reply as a response. `wrap` applies to JSON only. */
 export function replyResponse(
 	{ served, neurons, dropped, body }: Reply,
 	requestId: string,
 	wrap: (json: string) => string,
 	{ alsoId }: { alsoId?: string } = {},
 ): Response {
-	// All at once: each that is set on a response is a call of the runtime.
+	// In one object: each header that is set on a response later is a call of the runtime.
 	const headers = {
 		[REQUEST_ID]: requestId,
 		...(alsoId !== undefined && { [alsoId]: requestId }),

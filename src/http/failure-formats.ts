@@ -1,4 +1,4 @@
-/** Failures as the callers of each surface expect them. Each route names its format. */
+/** The formats of failures. Each route declares one. */
 import type { HonoRequest } from "hono";
 import type { AiError } from "../core/errors.ts";
 import { clientStatus } from "../dialects/client-failure.ts";
@@ -16,14 +16,14 @@ export type FailureFormat = (error: AiError, requestId: string, request: HonoReq
 /** Cloudflare's v4 envelope. */
 export const v4Failure: FailureFormat = (error, requestId) => failureEnvelope(error, requestId);
 
-/** The v4 envelope, and in it OpenAI's `error`. OpenAI's SDKs read the id from `x-request-id`. */
+/** The v4 envelope with OpenAI's `error` added. OpenAI's SDKs read the id from `x-request-id`. */
 export function openAiFailure(error: AiError, requestId: string): Response {
 	const response = failureEnvelope(error, requestId, { error: openAiError(error, requestId) });
 	if (error.failure.plane === "inference") response.headers.set("x-request-id", requestId);
 	return response;
 }
 
-/** OpenAI's Responses: bare, as the product has it, with all fields of OpenAI's `error`. */
+/** OpenAI's Responses: without the envelope, as in the product, with all fields of OpenAI's `error`. */
 export function responsesFailure(error: AiError, requestId: string): Response {
 	if (error.failure.plane !== "inference") return openAiFailure(error, requestId);
 	const { type, param } = openAiError(error, requestId);

@@ -1,13 +1,13 @@
 /**
- * Bounds on a JSON text before it is parsed: the parser would first build millions of keys or lists, for seconds of CPU.
- * The scan finds strings, lists and objects; it does not check the grammar.
+ * Checks limits of a JSON text before it is parsed, because the parser can use seconds of CPU to build millions of keys or
+ * lists. The scan finds strings, lists and objects. It does not check the grammar.
  */
 import { AiError } from "../core/errors.ts";
 
-/** Strings (keys among them), lists and objects. Numbers are free: a file may be sent as a list of its bytes. */
+/** Strings (including keys), lists and objects. Numbers do not count: a file may be sent as a list of its bytes. */
 const MAX_VALUES = 100_000;
 
-/** Of one object. A larger one costs the parser and each reader several times as much for a key. */
+/** For each object. In a larger one, each key costs the parser and every reader several times as much. */
 const MAX_KEYS = 5_000;
 
 const QUOTE = 0x22;
@@ -18,7 +18,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Throws 5006 where the text holds too many values, nests too deep, or an object has too many keys. */
+/** Throws 5006 if the text has too many values or is nested too deep, or if an object has too many keys. */
 export function boundJson(bytes: Uint8Array, maxDepth: number): void {
 	let values = 0;
 	let depth = 0;
@@ -35,9 +35,9 @@ export function boundJson(bytes: Uint8Array, maxDepth: number): void {
 			commas[depth] = byte === OPEN_OBJECT ? MAX_KEYS - 1 : Number.POSITIVE_INFINITY;
 		} else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
 		else if (byte === COMMA) {
-			const left = (commas[depth] ?? 0) - 1;
-			if (left < 0) throw new AiError("badInput", `Error: an object holds more than ${MAX_KEYS} keys`);
-			commas[depth] = left;
+			const remaining = (commas[depth] ?? 0) - 1;
+			if (remaining < 0) throw new AiError("badInput", `Error: an object holds more than ${MAX_KEYS} keys`);
+			commas[depth] = remaining;
 		}
 		if (values > MAX_VALUES) throw new AiError("badInput", `Error: '/' holds more than ${MAX_VALUES} values`);
 	}
@@ -46,7 +46,7 @@ export function boundJson(bytes: Uint8Array, maxDepth: number): void {
 export const tooDeep = (limit: number): AiError =>
 	new AiError("badInput", `Error: nested deeper than ${limit} levels`);
 
-/** Index of the closing quote, or of the end. The native search is fast over files in base64, which have no escapes. */
+/** Index of the closing quote, or of the end of the text. Files in base64 have no escapes: the native search skips them fast. */
 function endOfString(bytes: Uint8Array, start: number): number {
 	const quote = bytes.indexOf(QUOTE, start);
 	if (quote < 0) return bytes.length;

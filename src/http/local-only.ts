@@ -1,25 +1,30 @@
 /**
- * Protection of a gateway that needs no credential (`ALLOW_ANONYMOUS`) against web pages in a browser that reaches it. A page may
- * send requests to loopback (cross-site requests), or give its own name the address 127.0.0.1 (DNS rebinding).
+ * Protects a gateway without credentials (`ALLOW_ANONYMOUS`) against foreign web pages in a browser on the same machine or
+ * network. Such a page can send requests to loopback (cross-site requests), or resolve its own name to 127.0.0.1 (DNS
+ * rebinding).
  *
- * `Host` must be a loopback name, an address, or a name of `ALLOWED_HOSTS`. `Origin`, which browsers send, must be the same host,
- * a page of this machine, or an origin of `CORS`. A gateway with tokens needs none of this: a foreign page has no token.
+ * `Host` must be a loopback name, an address, or a name of `ALLOWED_HOSTS`. `Origin`, which browsers send, must be the
+ * same host, a loopback name, or an origin of `CORS`. A gateway with tokens does not need this, because a foreign page has
+ * no token.
  */
 import type { Context } from "hono";
 import { AiError } from "../core/errors.ts";
 import type { CorsSetting } from "./cross-origin.ts";
 
-/** The names of container engines for the machine itself are in no public DNS, as `.internal` is reserved. */
+/**
+ * Matches loopback names and addresses, and the names that container engines give the host. Those are not in public DNS,
+ * because `.internal` is reserved.
+ */
 const LOOPBACK =
 	/^(?:localhost|[\w.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\]|host\.(?:docker|containers)\.internal)$/i;
-/** DNS rebinding needs a name. */
+/** Matches IPv4 and IPv6 addresses. They are safe, because DNS rebinding needs a name. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
-/** Bodies of these types a page may send to any address without a preflight; they could hold JSON. */
+/** Matches content types that a page may send to any address without a preflight. Such a body may be JSON. */
 const UNCHECKED_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded)/i;
 
 export interface LocalAccess {
 	allowAnonymous: boolean;
-	/** Names of hosts beyond loopback: `gateway.lan`. */
+	/** Host names in addition to loopback: `gateway.lan`. */
 	allowedHosts?: readonly string[];
 	cors?: CorsSetting;
 }
@@ -41,7 +46,7 @@ export function localOnly({
 				`The host ${hostname} is not allowed while ALLOW_ANONYMOUS is set: add it to ALLOWED_HOSTS`,
 			);
 		const origin = c.req.header("origin");
-		// "null", the origin of sandboxed pages and of files, is no address.
+		// The origin of sandboxed pages and of files is "null", which has no host.
 		const page = origin === undefined ? hostname : URL.parse(origin)?.hostname;
 		if (page === hostname) return;
 		if (!origins.has("*") && !origins.has(origin ?? "") && !(page !== undefined && LOOPBACK.test(page)))

@@ -1,11 +1,11 @@
-/** Bodies that name their model, as OpenAI's and Anthropic's do. */
+/** Bodies with a field `model`, as OpenAI's and Anthropic's APIs have them. */
 import * as z from "zod";
 import { validate } from "../dialects/validation/validation.ts";
 
-const NamesModel = z.looseObject({ model: z.string().min(1) });
+const ModelBody = z.looseObject({ model: z.string().min(1) });
 
-/** As it came: the schema, which would copy it, only finds the words for what is wrong. Throws 5006. */
-export function namesModel(sent: unknown): { model: string } {
-	const named = typeof sent === "object" && sent !== null && "model" in sent ? sent.model : undefined;
-	return typeof named === "string" && named !== "" ? (sent as { model: string }) : validate(NamesModel, sent);
+/** Returns the body itself. The schema would copy it, and is used only for the message of 5006. */
+export function requireModel(body: unknown): { model: string } {
+	const model = typeof body === "object" && body !== null && "model" in body ? body.model : undefined;
+	return typeof model === "string" && model !== "" ? (body as { model: string }) : validate(ModelBody, body);
 }

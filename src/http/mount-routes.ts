@@ -1,7 +1,7 @@
 /**
- * Mounts routes on an app. Every request passes the same steps: authentication, the handler, and, where one of them
- * throws, the failure in the format of the route. A path without a route, and another method of a path, are refused after
- * the credential was read and before the account's object is called.
+ * Mounts routes on an app. Every request passes the same steps: authentication, then the handler. If one of them throws,
+ * the failure is rendered in the format of the route. For a path without a route, or another method of a path, the
+ * credential is read before the refusal, and the account's object is not called.
  */
 import type { Context, Env, Hono } from "hono";
 import type { Ledgers } from "../accounts/admission.ts";
@@ -10,7 +10,7 @@ import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
 import {
 	Call,
-	type Entrance,
+	type Endpoint,
 	type Identity,
 	methodNotAllowed,
 	type Route,
@@ -19,8 +19,8 @@ import {
 
 export interface Authentication {
 	/** Reads the credential and finds the account. Throws 401, 403 and 404. */
-	identify(c: Context, entrance: Entrance): Promise<Identity>;
-	/** Verifies the credential, except where a lazy route leaves that to admission. Throws `AiError`. */
+	identify(c: Context, endpoint: Endpoint): Promise<Identity>;
+	/** Verifies the credential, unless a lazy route leaves that to admission. Throws `AiError`. */
 	verify(request: Request, route: Route, identity: Identity): Promise<Identity>;
 }
 
@@ -31,23 +31,26 @@ export interface RouteWorld {
 	guard?(c: Context): void;
 }
 
-/** What the account answers about a caller, or that it cannot be reached. It verifies the token before a rate refuses it. */
-const ABOUT_THE_CREDENTIAL: ReadonlySet<string> = new Set([
+/**
+ * Failures of the call that verifies the credential. They are disclosed without a second call. `rateLimited` is one of
+ * them, because the account's object verifies the token before it checks a rate.
+ */
+const VERIFICATION_FAILURES: ReadonlySet<string> = new Set([
 	"authentication",
 	"forbidden",
 	"ledgerUnavailable",
 	"rateLimited",
 ]);
 
-/** A request matches the first pattern of the list that its path fits, whatever the methods of that pattern. */
+/** A request gets the first pattern of the list that its path matches, even if that pattern lacks its method. */
 export function mountRoutes<E extends Env>(
 	app: Hono<E>,
 	{ routes, unknown }: { routes: readonly Route[]; unknown: readonly UnknownPaths[] },
 	world: RouteWorld,
 ): void {
-	for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
-		for (const route of ofPath) app.on(route.method, path, (c) => answer(c, route, world));
-		const [first] = ofPath;
+	for (const [path, routesOfPath] of Map.groupBy(routes, (route) => route.path)) {
+		for (const route of routesOfPath) app.on(route.method, path, (c) => answer(c, route, world));
+		const [first] = routesOfPath;
 		if (first) app.all(path, (c) => refuse(c, first, world));
 	}
 	for (const paths of unknown) app.all(paths.path, (c) => refuse(c, paths, world));
@@ -64,41 +67,50 @@ async function answer(c: Context, route: Route, world: RouteWorld): Promise<Resp
 		caller = identity.caller;
 		response = await route.handler(c, new Call(id, services, identity));
 	} catch (thrown) {
-		const error = route.lazy ? await disclosable(thrown, caller, services.ledgers) : toAiError(thrown);
+		const error = route.lazy ? await disclosedError(thrown, caller, services.ledgers) : toAiError(thrown);
 		services.log(error, id);
 		response = route.failure(error, id, c.req);
 	}
-	// Only of a reply to a verified caller.
+	// Replies to a caller that was not verified contain nothing secret.
 	if (route.noStore && caller) response.headers.set("cache-control", "no-store");
 	return response;
 }
 
-/** `entrance`: a route of the path, which has no such method, or paths without a route. */
-async function refuse(c: Context, entrance: Route | UnknownPaths, world: RouteWorld): Promise<Response> {
+/** `endpoint`: a route with the same path and another method, or a pattern of paths without a route. */
+async function refuse(c: Context, endpoint: Route | UnknownPaths, world: RouteWorld): Promise<Response> {
 	const { authentication, guard, services } = world;
 	const id = services.uuid();
 	try {
 		guard?.(c);
-		await authentication.identify(c, entrance);
+		await authentication.identify(c, endpoint);
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
-		return entrance.failure(error, id, c.req);
+		return endpoint.failure(error, id, c.req);
 	}
-	if ("method" in entrance) return entrance.failure(methodNotAllowed(c), id, c.req);
-	const { explain, explained, failure } = entrance;
+	if ("method" in endpoint) return endpoint.failure(methodNotAllowed(c), id, c.req);
+	const { explain, explained, failure } = endpoint;
 	const reason = explain?.(c.req.path);
 	const format = reason === undefined ? failure : (explained ?? failure);
 	return format(new AiError("noRoute", reason), id, c.req);
 }
 
 /**
- * The error as the caller may see it. On a lazy route a request may fail before admission, which verifies the
- * credential: it is verified here then, so that a caller without a valid token learns only that.
+ * The error that may be disclosed to the caller. On a lazy route a request may fail before admission has verified the
+ * credential. In that case it is verified here, so that a caller without a valid token gets only that refusal.
  */
-async function disclosable(thrown: unknown, caller: Caller | undefined, ledgers: Ledgers): Promise<AiError> {
+async function disclosedError(
+	thrown: unknown,
+	caller: Caller | undefined,
+	ledgers: Ledgers,
+): Promise<AiError> {
 	const error = toAiError(thrown);
-	if (!caller || caller.verified || error.exchange?.credentialVerified || ABOUT_THE_CREDENTIAL.has(error.key))
+	if (
+		!caller ||
+		caller.verified ||
+		error.exchange?.credentialVerified ||
+		VERIFICATION_FAILURES.has(error.key)
+	)
 		return error;
 	try {
 		await ledgers.of(caller.account).verify(caller.credential, "run");

@@ -1,6 +1,6 @@
 /**
- * Routes of the HTTP surfaces, each declared once: its method and path, its permission, where it takes a credential, the
- * format of its failures, its handler, and what an OpenAPI document says about it. `mountRoutes` mounts a list of them.
+ * Routes of the HTTP surfaces, each declared once: its method and path, its permission, the locations of its credential,
+ * the format of its failures, its handler, and the summary and schemas of an OpenAPI document. `mountRoutes` mounts them.
  */
 import type { Context } from "hono";
 import type { z } from "zod";
@@ -19,57 +19,57 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
  */
 export type RoutePermission = Permission | "none" | "token" | "operator";
 
-/** `path`: the parameter `:account`. `token`: the token's; a route needs one. `optional`: the token's, the operator has none. */
+/** `path`: the parameter `:account`. `token`: the account of the token. `optional`: the same, but absent for the operator. */
 export type AccountSource = "path" | "token" | "optional";
 
 export interface Payload {
 	/** A media type. */
 	type: string;
-	/** `by-model`: the model decides, and `GET …/ai/models/schema?model=` shows it. Absent: the code has no schema. */
+	/** `by-model`: depends on the model; `GET …/ai/models/schema?model=` shows it. Absent: there is no schema. */
 	schema?: z.ZodType | "by-model";
 }
 
-/** What a request meets before a handler: also at a path without a route. */
-export interface Entrance {
+/** What authentication and failures need to know of a path. Paths without a route have it too. */
+export interface Endpoint {
 	/** Hono's pattern, from the root. */
 	path: string;
 	permission: RoutePermission;
 	account: AccountSource;
-	/** The first that a request has counts. */
+	/** The first location that a request has is used. */
 	credentials: readonly CredentialLocation[];
 	failure: FailureFormat;
 }
 
-/** `call`: who calls. Handlers keep nothing between requests. */
+/** Handlers keep no state between requests. */
 export type Handler = (c: Context, call: Call) => Response | Promise<Response>;
 
-export interface Route extends Entrance {
+export interface Route extends Endpoint {
 	method: Method;
 	/** One line of an OpenAPI document. */
 	summary: string;
 	tag: string;
 	/**
 	 * The handler's own call of the account's object verifies the credential: the pipeline's admission, or `countRequest`.
-	 * Until then no error but one about the credential is disclosed.
+	 * Until then only errors about the credential are disclosed.
 	 */
 	lazy?: true;
-	/** No cache may keep a reply: it may contain the text of a token. */
+	/** Caches must not store the reply, because it may contain the text of a token. */
 	noStore?: true;
-	/** Parameters of the address. Their defaults may depend on the day. */
+	/** Query parameters. Their defaults may depend on the day. */
 	query?: z.ZodType | ((today: string) => z.ZodType);
-	/** The body. Absent: there is none. */
+	/** The request body. Absent: the route takes none. */
 	input?: Payload;
 	/** Absent: JSON without a schema. */
 	output?: Payload;
 	handler: Handler;
 }
 
-/** A path below which every route of a group is mounted. */
+/** A path prefix at which every route of a group is mounted. */
 export interface Base {
 	path: string;
-	/** For a base without `:account`. */
+	/** For a base whose path has no `:account`. */
 	account?: Exclude<AccountSource, "path">;
-	/** These come before those of the group. */
+	/** Tried before those of the group. */
 	credentials?: readonly CredentialLocation[];
 }
 
@@ -78,12 +78,12 @@ export interface RouteGroup {
 	bases: readonly Base[];
 	tag: string;
 	failure: FailureFormat;
-	/** `Authorization` where absent. */
+	/** Absent: `Authorization`. */
 	credentials?: readonly CredentialLocation[];
 	noStore?: true;
 }
 
-/** A route without what its group says. `path`: from the base. */
+/** A route without the properties of its group. `path`: relative to the base. */
 export interface RouteDeclaration
 	extends Omit<Route, "account" | "credentials" | "failure" | "method" | "tag"> {
 	method: Method | readonly Method[];
@@ -92,11 +92,11 @@ export interface RouteDeclaration
 	credentials?: readonly CredentialLocation[];
 }
 
-const entranceAt = (
+const endpointAt = (
 	{ path: basePath, account = "optional", credentials: first = [] }: Base,
 	path: string,
 	{ failure, credentials = [AUTHORIZATION] }: Pick<RouteGroup, "failure" | "credentials">,
-): Omit<Entrance, "permission"> => {
+): Omit<Endpoint, "permission"> => {
 	const full = `${basePath}${path}`;
 	return {
 		path: full,
@@ -106,7 +106,7 @@ const entranceAt = (
 	};
 };
 
-/** The routes of a group: each declaration at every base, for each of its methods. */
+/** Makes one route of each declaration for every base and method. */
 export const defineRoutes = (group: RouteGroup, declarations: readonly RouteDeclaration[]): Route[] =>
 	group.bases.flatMap((base) =>
 		declarations.flatMap((declaration) =>
@@ -115,22 +115,22 @@ export const defineRoutes = (group: RouteGroup, declarations: readonly RouteDecl
 					tag: group.tag,
 					...(group.noStore && { noStore: true }),
 					...declaration,
-					...entranceAt(base, declaration.path, { ...group, ...declaration }),
+					...endpointAt(base, declaration.path, { ...group, ...declaration }),
 					method,
 				}),
 			),
 		),
 	);
 
-/** A part of the address space where paths without a route are refused. */
-export interface UnknownPaths extends Entrance {
-	/** The sentence of the refusal, where it can say more than that there is no route. */
+/** A pattern of paths without a route, with the format of their refusal. */
+export interface UnknownPaths extends Endpoint {
+	/** The description of the refusal. `undefined`: the default description of `noRoute`. */
 	explain?(path: string): string | undefined;
-	/** The format of a refusal with such a sentence. */
+	/** The format of a refusal with a description from `explain`. */
 	explained?: FailureFormat;
 }
 
-/** `path`: a pattern from each base. */
+/** `path`: a pattern relative to each base. */
 export const defineUnknown = (
 	group: RouteGroup,
 	paths: readonly (Pick<UnknownPaths, "path" | "explain"> & { explained?: FailureFormat })[],
@@ -139,21 +139,21 @@ export const defineUnknown = (
 		paths.map(
 			(unknown): UnknownPaths => ({
 				...unknown,
-				...entranceAt(base, unknown.path, group),
-				// A token of any account may learn that there is no route.
+				...endpointAt(base, unknown.path, group),
+				// The refusal is the same for all accounts, so a token of any account is accepted.
 				account: "optional",
 				permission: "run",
 			}),
 		),
 	);
 
-/** `caller`: absent where the route has no account. `bearer`: absent on a route without a credential. */
+/** `caller`: absent if the route has no account. `bearer`: absent on a route without a credential. */
 export interface Identity {
 	bearer?: Bearer;
 	caller?: Caller;
 }
 
-/** A request that reached its handler. */
+/** The context of one request, for its handler. */
 export class Call {
 	/** `cf-ai-req-id` */
 	readonly id: string;
@@ -179,7 +179,7 @@ export class Call {
 	}
 }
 
-/** A parameter of the path, without the slash at its end. */
+/** A parameter of the path, without a trailing slash. */
 export const pathParameter = ({ req }: Context, name: string): string =>
 	(req.param(name) ?? "").replace(/\/$/, "");
 

@@ -1,7 +1,7 @@
-/** Errors as they cross RPC: own properties do, a class does not, and a cause must not. */
+/** An error that is thrown over RPC. RPC keeps own properties but not the class. The cause is omitted: it may be secret. */
 import type { AiError } from "../core/errors.ts";
 
-export const crossing = ({ code, description, failure, message, name, status }: AiError): Error =>
+export const toRpcError = ({ code, description, failure, message, name, status }: AiError): Error =>
 	Object.assign(new Error(message), {
 		name: failure.plane === "gateway" ? failure.name : name,
 		internalCode: code,

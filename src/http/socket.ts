@@ -1,19 +1,18 @@
 /**
- * A reply that is a conversation, over a websocket. Frames are bounded one by one and by what waits to be heard,
- * because a websocket has no other way to slow its sender. What it sends, the runtime keeps for a reader who is slow.
+ * Connects a live session to a websocket. The size of a frame and the bytes that wait to be processed are limited, because a
+ * websocket has no backpressure for its sender. The runtime buffers outgoing frames for a slow reader.
  *
- * Closes with 1000 when the conversation has ended, 1008 on the caller's mistakes, 1009 on a frame that is too large,
- * 1011 on our own. The conversation ends with the socket, whoever closes it.
+ * Closes with 1000 when the session has ended, 1008 after an error of the caller, 1009 after a frame that is too large,
+ * 1011 after an error of the gateway or the engine. The session ends when either side closes the socket.
  */
-
 import { type AiError, toAiError } from "../core/errors.ts";
 import type { SocketFrames } from "../dialects/dialect.ts";
 import { logFailure } from "../telemetry/log.ts";
 
 const MAX_FRAME_BYTES = 1024 * 1024;
-/** Minutes of sound: an ear that is so far behind will not catch up. */
-const MAX_WAITING_BYTES = 8 * 1024 * 1024;
-/** Of a close frame (RFC 6455, 5.5). */
+/** Minutes of audio. An engine that is so far behind will not catch up. */
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
+/** Limit of a close frame (RFC 6455, 5.5). */
 const MAX_REASON_BYTES = 123;
 
 const NORMAL = 1000;
@@ -21,7 +20,7 @@ const POLICY = 1008;
 const TOO_BIG = 1009;
 const INTERNAL = 1011;
 
-/** Whether a request asks for a websocket. */
+/** Whether the request is a websocket handshake. */
 export const isUpgrade = (request: Request): boolean =>
 	request.method === "GET" && request.headers.get("upgrade")?.toLowerCase() === "websocket";
 
@@ -29,42 +28,42 @@ export function socketResponse(frames: SocketFrames, requestId: string): Respons
 	const { 0: client, 1: server } = new WebSocketPair();
 	server.binaryType = "arraybuffer";
 	server.accept();
-	void converse(server, frames, requestId);
+	void relay(server, frames, requestId);
 	return new Response(null, { status: 101, webSocket: client });
 }
 
-/** Ends with the conversation; never rejects. */
-async function converse(socket: WebSocket, frames: SocketFrames, requestId: string): Promise<void> {
+/** Resolves when the session has ended. Never rejects. */
+async function relay(socket: WebSocket, frames: SocketFrames, requestId: string): Promise<void> {
 	const reader = frames.readable.getReader();
 	const writer = frames.writable.getWriter();
-	let waiting = 0;
-	const leave = (): void => {
+	let pending = 0;
+	const cancel = (): void => {
 		reader.cancel().catch(() => {});
 	};
 	const refuse = (code: number, reason: string): void => {
 		close(socket, code, reason);
-		leave();
+		cancel();
 	};
 	socket.addEventListener("message", (event) => {
 		const data: string | ArrayBuffer = event.data;
 		const size = typeof data === "string" ? data.length : data.byteLength;
 		if (size > MAX_FRAME_BYTES) return refuse(TOO_BIG, `a frame is larger than ${MAX_FRAME_BYTES} bytes`);
-		waiting += size;
-		if (waiting > MAX_WAITING_BYTES)
-			return refuse(POLICY, `more than ${MAX_WAITING_BYTES} bytes wait to be heard`);
+		pending += size;
+		if (pending > MAX_PENDING_BYTES)
+			return refuse(POLICY, `more than ${MAX_PENDING_BYTES} bytes wait to be processed`);
 		writer.write(typeof data === "string" ? data : new Uint8Array(data)).then(
 			() => {
-				waiting -= size;
+				pending -= size;
 			},
-			// Why not, the other direction says.
+			// The reader reports why the session ended.
 			() => {},
 		);
 	});
 	socket.addEventListener("close", () => {
 		close(socket, NORMAL);
-		leave();
+		cancel();
 	});
-	socket.addEventListener("error", leave);
+	socket.addEventListener("error", cancel);
 	try {
 		for (;;) {
 			const { done, value } = await reader.read();
@@ -79,12 +78,12 @@ async function converse(socket: WebSocket, frames: SocketFrames, requestId: stri
 	}
 }
 
-/** A socket that is closed already stays as it was. */
+/** Has no effect on a socket that is already closed. */
 function close(socket: WebSocket, code: number, reason?: string): void {
 	try {
 		socket.close(code, reason);
 	} catch {
-		// Closed from the other side, which is as good.
+		// The other side has closed it.
 	}
 }
 

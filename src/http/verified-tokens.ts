@@ -1,9 +1,9 @@
 /**
- * Tokens that their accounts verified a moment ago. Before a large body is read the token must hold; clients that send
- * large bodies send many, and the verification is a call of the account's object.
+ * A cache of tokens that their accounts verified within the last second. The token must be valid before a large body is
+ * read. Clients that send large bodies send many, and each verification is a call of the account's object.
  *
- * Only the reading of a body relies on this cache. Admission, which comes after it, asks the object every time, so a
- * revoked token runs nothing.
+ * Only the reading of a body depends on this cache. Admission follows and always calls the object, so a revoked token
+ * runs no model.
  */
 import type { Credential, Ledgers } from "../accounts/admission.ts";
 
@@ -13,21 +13,21 @@ const MAX_TOKENS = 1_000;
 export class VerifiedTokens {
 	readonly #ledgers: Ledgers;
 	readonly #now: () => number;
-	/** Until when, by account and hash. */
-	readonly #until = new Map<string, number>();
+	/** When each entry expires, by account and hash. */
+	readonly #expiry = new Map<string, number>();
 
 	constructor({ ledgers, now }: { ledgers: Ledgers; now(): number }) {
 		this.#ledgers = ledgers;
 		this.#now = now;
 	}
 
-	/** Throws `AiError` where the token may not run models. */
+	/** Throws `AiError` if the token may not run models. */
 	async verify(account: string, credential: Credential): Promise<void> {
 		if (credential.kind === "operator") return;
 		const key = `${account}:${credential.hash}`;
-		if ((this.#until.get(key) ?? 0) > this.#now()) return;
+		if ((this.#expiry.get(key) ?? 0) > this.#now()) return;
 		await this.#ledgers.of(account).verify(credential, "run");
-		if (this.#until.size >= MAX_TOKENS) this.#until.clear();
-		this.#until.set(key, this.#now() + VALID_MS);
+		if (this.#expiry.size >= MAX_TOKENS) this.#expiry.clear();
+		this.#expiry.set(key, this.#now() + VALID_MS);
 	}
 }

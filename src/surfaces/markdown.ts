@@ -15,7 +15,7 @@ import { boundDepth, parseText, readBody, readJson } from "../http/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { v4Failure } from "../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../http/route.ts";
-import { crossing } from "../http/rpc-error.ts";
+import { toRpcError } from "../http/rpc-error.ts";
 import { convertFiles, type SourceFile } from "../markdown/convert.ts";
 import { SUPPORTED, type SupportedFormat } from "../markdown/formats.ts";
 import { ConversionOptions } from "../markdown/options.ts";
@@ -170,7 +170,7 @@ export class ToMarkdownService extends RpcTarget {
 			const [only] = results;
 			return Array.isArray(files) || !only ? results : only;
 		} catch (error) {
-			throw crossing(toAiError(error));
+			throw toRpcError(toAiError(error));
 		}
 	}
 

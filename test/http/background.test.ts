@@ -16,7 +16,7 @@ function world() {
 }
 
 describe("what goes on behind the answers", () => {
-	it("is at rest a moment after the last of it, however that ended", async () => {
+	it("is idle shortly after the last work has ended, also after a failure", async () => {
 		const time = world();
 		const background = new Background(time);
 		const first = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ describe("what goes on behind the answers", () => {
 			if (time.now() === 1000) second.resolve();
 			if (time.now() === 1000) endedAt = 1000;
 		};
-		await background.rest();
+		await background.whenIdle();
 		expect(endedAt).toBe(1000);
 		expect(time.now()).toBeGreaterThanOrEqual(1200);
 		expect(time.now()).toBeLessThan(1400);
@@ -48,13 +48,13 @@ describe("what goes on behind the answers", () => {
 			if (time.now() === 200) background.waitUntil(late.promise);
 			if (time.now() === 2000) late.resolve();
 		};
-		await background.rest();
+		await background.whenIdle();
 		expect(time.now()).toBeGreaterThanOrEqual(2200);
 	});
 
 	it("takes a moment where there is nothing", async () => {
 		const time = world();
-		await new Background(time).rest();
+		await new Background(time).whenIdle();
 		expect(time.now()).toBe(250);
 	});
 });

@@ -106,7 +106,9 @@ describe("readInputs", () => {
 		);
 		const other = post("x", "application/json");
 		other.headers.set("content-encoding", "br");
-		await expect(readInputs(other, limits)).rejects.toThrow("gzip and deflate are taken");
+		await expect(readInputs(other, limits)).rejects.toThrow(
+			"the content encoding is not supported: use gzip or deflate",
+		);
 	});
 
 	describe("of a stated length", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { namesModel } from "../../src/http/model-body.ts";
+import { requireModel } from "../../src/http/model-body.ts";
 
 describe("a body that names its model", () => {
 	it("is itself, not a copy", () => {
 		const body = { messages: [], model: "m" };
-		expect(namesModel(body)).toBe(body);
+		expect(requireModel(body)).toBe(body);
 	});
 
 	it.each([
@@ -16,6 +16,6 @@ describe("a body that names its model", () => {
 		["an empty model", { model: "" }],
 		["a number for a model", { model: 5 }],
 	])("%s is refused as bad input", (_, body) => {
-		expect(() => namesModel(body)).toThrow(expect.objectContaining({ key: "badInput" }));
+		expect(() => requireModel(body)).toThrow(expect.objectContaining({ key: "badInput" }));
 	});
 });

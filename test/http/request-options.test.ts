@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { headersIn, preferencesOf } from "../../src/http/request-options.ts";
+import { headersIn, readRequestOptions } from "../../src/http/request-options.ts";
 
 const session = (headers: Record<string, string>, fields?: unknown, account = "a") =>
-	preferencesOf({ headers: new Headers(headers), account, fields }).session;
+	readRequestOptions({ headers: new Headers(headers), account, fields }).session;
 
 describe("the session of a request", () => {
 	it.each([
@@ -36,7 +36,7 @@ describe("the session of a request", () => {
 
 	it("comes with the binding's extraHeaders, too", () => {
 		const headers = headersIn({ "X-Session-Id": "s", "x-ganglion-single-flight": "1", other: "x" });
-		expect(preferencesOf({ headers, account: "a" })).toEqual({
+		expect(readRequestOptions({ headers, account: "a" })).toEqual({
 			session: "a s",
 			options: { singleFlight: true },
 		});

@@ -313,7 +313,10 @@ describe("a conversation on a socket", () => {
 		const { frames, ended } = held();
 		const { socket, rest } = conversation(frames);
 		for (let sent = 0; sent <= 8_388_608; sent += 1_048_576) socket.send(new Uint8Array(1_048_576));
-		expect(await rest()).toMatchObject({ code: 1008, reason: expect.stringContaining("wait to be heard") });
+		expect(await rest()).toMatchObject({
+			code: 1008,
+			reason: expect.stringContaining("wait to be processed"),
+		});
 		expect(await ended).toBe("cancelled");
 	});
 

@@ -1,7 +1,7 @@
 /** `author/model` at every door: a key is all that a provider needs, and what is missing is told as the product tells it. */
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
-import { crossing } from "../../src/http/rpc-error.ts";
+import { toRpcError } from "../../src/http/rpc-error.ts";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
 import chatJson from "../fixtures/gemini/chat.json?raw";
 import chatSse from "../fixtures/gemini/chat.sse?raw";
@@ -283,13 +283,13 @@ describe("a failure about a third party's model", () => {
 	});
 
 	it("crosses RPC under AI Gateway's name", () => {
-		expect(crossing(new AiError("missingProviderKey"))).toMatchObject({
+		expect(toRpcError(new AiError("missingProviderKey"))).toMatchObject({
 			name: "AiGatewayError",
 			message: "2021: Insufficient AI Gateway credits",
 			internalCode: 2021,
 			httpCode: 402,
 		});
-		expect(crossing(new AiError("badInput"))).toMatchObject({ name: "AiError" });
+		expect(toRpcError(new AiError("badInput"))).toMatchObject({ name: "AiError" });
 	});
 });
 

@@ -13,16 +13,16 @@ import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
-import { RememberingRouter } from "../../http/caching-router.ts";
+import { CachingRouter } from "../../http/caching-router.ts";
 import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
-import { preferencesOf } from "../../http/request-options.ts";
+import { readRequestOptions } from "../../http/request-options.ts";
 import {
 	type Call,
 	defineRoutes,
 	defineUnknown,
-	type Entrance,
+	type Endpoint,
 	type Identity,
 	type Route,
 	type UnknownPaths,
@@ -110,7 +110,7 @@ const wires = new WeakMap<Services, Wire>();
 export function wireOf(services: Services): Wire {
 	const known = wires.get(services);
 	if (known) return known;
-	const app: Wire = new Hono({ strict: false, router: new RememberingRouter() });
+	const app: Wire = new Hono({ strict: false, router: new CachingRouter() });
 	mountRoutes(
 		app,
 		{ routes: wireRoutes, unknown: wireUnknown },
@@ -128,7 +128,7 @@ class WireCaller implements Authentication {
 		this.#services = services;
 	}
 
-	async identify(c: Context<{ Bindings: WireBindings }>, { permission }: Entrance): Promise<Identity> {
+	async identify(c: Context<{ Bindings: WireBindings }>, { permission }: Endpoint): Promise<Identity> {
 		return { caller: await verifyCaller(c.env.caller, permission, this.#services.ledgers) };
 	}
 
@@ -147,7 +147,7 @@ async function infer(
 	const model = modelOf(c.req.header("cf-consn-model-id"));
 	const { options, ...inputs } = await read();
 	const { headers, signal } = c.req.raw;
-	const preferences = preferencesOf({ headers, account: caller.account, options });
+	const preferences = readRequestOptions({ headers, account: caller.account, options });
 	const reply = await run({ id, caller, model, dialect, inputs, signal, ...preferences }, services);
 	return replyResponse(reply, id, WRAPS.bare);
 }

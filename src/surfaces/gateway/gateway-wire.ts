@@ -21,7 +21,7 @@ import {
 	type Route,
 	type RouteDeclaration,
 } from "../../http/route.ts";
-import { crossing } from "../../http/rpc-error.ts";
+import { toRpcError } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
@@ -235,7 +235,7 @@ export class AiGateway extends RpcTarget {
 
 /** Named as the runtime's own class names it. */
 const logNotFound = (): Error =>
-	Object.assign(crossing(new AiError("notFound", "Log Not Found")), {
+	Object.assign(toRpcError(new AiError("notFound", "Log Not Found")), {
 		name: "AiGatewayLogNotFound",
 		message: "Log Not Found",
 	});

@@ -17,8 +17,8 @@ import { nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
-import { namesModel } from "../../http/model-body.ts";
-import { headersIn, preferencesOf } from "../../http/request-options.ts";
+import { requireModel } from "../../http/model-body.ts";
+import { headersIn, readRequestOptions } from "../../http/request-options.ts";
 import type { Model } from "../../models/model.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
@@ -111,7 +111,7 @@ async function answer(step: Step, { caller, signal, services }: StepsContext): P
 				services,
 			);
 		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
-		const preferences = preferencesOf({ headers, account: caller.account, fields: inputs.fields });
+		const preferences = readRequestOptions({ headers, account: caller.account, fields: inputs.fields });
 		const request = { id, caller, model, dialect, inputs, signal, ...preferences };
 		return replyResponse(await runRoute(request, services), id, wrap);
 	} catch (thrown) {
@@ -168,7 +168,7 @@ function routeOf({ provider, endpoint, inputs }: Step): Route {
 
 /** A step on one of OpenAI's or Anthropic's routes. `idOf`: the catalogue's id of the model that the body names. */
 function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string) => string): Route {
-	const named = namesModel(fields);
+	const named = requireModel(fields);
 	const model = idOf(named.model);
 	const inputs = { fields: { ...named, model } };
 	return { model, dialect: onlyFor(route), inputs, wrap: WRAPS.bare, run: route.run };

@@ -7,7 +7,7 @@ import { isRecord } from "../../core/json.ts";
 import { geminiContent } from "../../dialects/gemini/gemini.ts";
 import { countedRequest } from "../../dialects/gemini/request.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { preferencesOf } from "../../http/request-options.ts";
+import { readRequestOptions } from "../../http/request-options.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
@@ -66,7 +66,7 @@ async function generate(call: GeminiCall, stream: boolean, services: Services): 
 			dialect: onlyFor(GEMINI_ROUTE),
 			inputs: { fields },
 			signal,
-			...preferencesOf({ headers, account: caller.account }),
+			...readRequestOptions({ headers, account: caller.account }),
 		},
 		services,
 	);

@@ -31,8 +31,8 @@ import { readBody, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { messagesFailure, openAiFailure, responsesFailure } from "../../http/failure-formats.ts";
-import { namesModel } from "../../http/model-body.ts";
-import { preferencesOf } from "../../http/request-options.ts";
+import { requireModel } from "../../http/model-body.ts";
+import { readRequestOptions } from "../../http/request-options.ts";
 import {
 	type Call,
 	defineRoutes,
@@ -146,7 +146,7 @@ const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	input: BY_MODEL,
 	output: BY_MODEL,
 	handler: async (c, call) => {
-		const fields = namesModel(await readJson(c.req.raw, call.services.limits));
+		const fields = requireModel(await readJson(c.req.raw, call.services.limits));
 		return infer(c, call, { route, model: fields.model, inputs: { fields } });
 	},
 });
@@ -245,7 +245,7 @@ async function count(
 	defaults: object = {},
 ): Promise<number> {
 	await countRequest("Token Count", caller, services);
-	const fields = namesModel(await readJson(c.req.raw, services.limits));
+	const fields = requireModel(await readJson(c.req.raw, services.limits));
 	const { model } = await resolveModel(fields.model, caller, services);
 	return countPrompt({ ...defaults, ...fields }, onlyFor(route)(model), { model, routed: undefined });
 }
@@ -264,7 +264,7 @@ async function infer(
 			dialect: onlyFor(route),
 			inputs,
 			signal,
-			...preferencesOf({
+			...readRequestOptions({
 				headers,
 				account: caller.account,
 				fields: inputs.fields,

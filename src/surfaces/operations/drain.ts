@@ -12,7 +12,7 @@ import { failureEnvelope } from "../../http/envelope.ts";
 /** Long enough to be started again, or for a proxy to ask another. */
 const RETRY_AFTER_SECONDS = "2";
 
-export function drain(background: Pick<Background, "close" | "rest">) {
+export function drain(background: Pick<Background, "close" | "whenIdle">) {
 	return class extends WorkerEntrypoint {
 		override fetch(request: Request): Response {
 			const { readable, writable } = new IdentityTransformStream();
@@ -22,7 +22,7 @@ export function drain(background: Pick<Background, "close" | "rest">) {
 				// It breaks off where whoever asked is gone, and has not told to stop.
 				await request.body?.pipeTo(new WritableStream());
 				background.close();
-				await background.rest();
+				await background.whenIdle();
 				await writer.close();
 			};
 			this.ctx.waitUntil(answered().catch(() => {}));

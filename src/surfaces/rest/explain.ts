@@ -4,7 +4,7 @@ import { AiError } from "../../core/errors.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
-import { namesModel } from "../../http/model-body.ts";
+import { requireModel } from "../../http/model-body.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
 import { AI, below } from "../bases.ts";
@@ -31,7 +31,7 @@ export const explainRoutes: readonly Route[] = defineRoutes(
 					permission: "read",
 					input: BY_MODEL,
 					handler: async (c: Context, call: Call) => {
-						const fields = namesModel(await readJson(c.req.raw, call.services.limits));
+						const fields = requireModel(await readJson(c.req.raw, call.services.limits));
 						const inputs = { model: fields.model, inputs: { fields }, dialect: onlyFor(route) };
 						return envelope(await explain(requestOf(c, call, inputs), call.services));
 					},

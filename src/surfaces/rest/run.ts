@@ -15,7 +15,7 @@ import { validate } from "../../dialects/validation/validation.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
-import { preferencesOf } from "../../http/request-options.ts";
+import { readRequestOptions } from "../../http/request-options.ts";
 import { type Call, defineRoutes, methodNotAllowed, pathParameter, type Route } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Model } from "../../models/model.ts";
@@ -152,7 +152,7 @@ export function requestOf(
 		inputs: options === undefined ? inputs : { ...inputs, fields },
 		dialect,
 		signal,
-		...preferencesOf({ headers, account: caller.account, options }),
+		...readRequestOptions({ headers, account: caller.account, options }),
 	};
 }
 

@@ -13,10 +13,10 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { nativeDialect } from "../../dialects/index.ts";
-import { boundDepth, readWhole } from "../../http/body.ts";
+import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { headersIn, preferencesOf } from "../../http/request-options.ts";
-import { crossing } from "../../http/rpc-error.ts";
+import { headersIn, readRequestOptions } from "../../http/request-options.ts";
+import { toRpcError } from "../../http/rpc-error.ts";
 import type { SearchModel } from "../../models/search.ts";
 import { search } from "../../models/search.ts";
 import type { Limits } from "../../pipeline/limits.ts";
@@ -74,7 +74,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 						dialect: nativeDialect,
 						inputs: await takeInputs(inputs, services.limits),
 						signal,
-						...preferencesOf({
+						...readRequestOptions({
 							headers: headersIn(options?.extraHeaders),
 							account: caller.account,
 							options,
@@ -88,7 +88,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 				services.log(error, id);
 				cancelStreams(inputs);
 				if (returnRawResponse) return wireFailure(error, id);
-				throw crossing(error);
+				throw toRpcError(error);
 			}
 		}
 
@@ -121,11 +121,11 @@ export function entrypoint(current: () => EntrypointWorld) {
 
 		/** A method of the runtime's class. Without it the caller gets a TypeError about a missing method. */
 		aiSearch(): never {
-			throw crossing(notAvailable("AI Search"));
+			throw toRpcError(notAvailable("AI Search"));
 		}
 
 		websearch(): never {
-			throw crossing(notAvailable("web search"));
+			throw toRpcError(notAvailable("web search"));
 		}
 
 		override fetch(request: Request): Response | Promise<Response> {
@@ -141,7 +141,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			try {
 				return answer(this.#caller());
 			} catch (error) {
-				throw crossing(toAiError(error));
+				throw toRpcError(toAiError(error));
 			}
 		}
 
@@ -210,7 +210,7 @@ async function takeBody(inputs: Record<string, unknown>, limit: number): Promise
 		throw new AiError("invalidInput", "Content-Type is required with ReadableStream inputs");
 	// A form is serialised here, so its boundary is ours, whatever content type was named beside it.
 	const response = new Response(body as ReadableStream | FormData);
-	const bytes = response.body ? await readWhole(response.body, { limit }) : new Uint8Array();
+	const bytes = response.body ? await readStream(response.body, { limit }) : new Uint8Array();
 	return {
 		fields,
 		body: {
