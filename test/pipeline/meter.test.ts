@@ -299,6 +299,22 @@ describe("the exchange of a stream", () => {
 		expect(settled.map(({ microNeurons }) => microNeurons)).toEqual([0]);
 	});
 
+	it("shows the price of cached tokens, where the model has one", async () => {
+		const cached = new Catalog().find("@cf/deepseek-ai/deepseek-v4-flash-0731");
+		if (!cached) throw new Error("no model");
+		const { exchange } = observedExchange({ model: cached, admission: {} });
+		const events = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
+		const progress = { usage: undefined, outputTokens: 0 };
+		const answer = { task: "text-generation", answer: { kind: "stream", events, progress } } as const;
+		const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+		const { withCost } = await meter(exchange, { call, answer, served }, cached, { wait: async () => {} });
+		// A million tokens: input 40,000 neurons, cached input 1,273, output 120,000.
+		const many = { prompt_tokens: 300, completion_tokens: 200, total_tokens: 500 };
+		expect(withCost(many).neurons).toBe(36);
+		expect(withCost({ ...many, prompt_tokens_details: { cached_tokens: 200 } }).neurons).toBe(28.25);
+		expect(withCost({ prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 }).neurons).toBe(0.04);
+	});
+
 	it("says that the caller left, where a signal said it", async () => {
 		expect(await outcomeOf(failing(new AiError("aborted")))).toEqual(["left"]);
 	});

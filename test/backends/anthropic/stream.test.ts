@@ -154,6 +154,15 @@ describe("a stream", () => {
 		expect(chunks[0]?.choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
 	});
 
+	it("names the model that answers, else the one that was asked", async () => {
+		const modelsOf = async (message: object) => {
+			const chunks = await chunksOf(event("message_start", { message }) + STOP("end_turn"));
+			return new Set(chunks.map(({ model }) => model));
+		};
+		expect(await modelsOf({ id: "msg_1", model: "claude-answering" })).toEqual(new Set(["claude-answering"]));
+		expect(await modelsOf({ id: "msg_1", model: "" })).toEqual(new Set(["claude-sonnet-4-5-20250929"]));
+	});
+
 	it("ends with its last event, not with its reason", async () => {
 		const body =
 			START +
