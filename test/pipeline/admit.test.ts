@@ -84,7 +84,7 @@ describe("admission", () => {
 		const choices: TaskCall = { ...CHAT, input: { ...CHAT.input, n: 3 } };
 		expect((await asked("@cf/moonshotai/kimi-k2.5", {}, choices)).cost).toMatchObject({
 			outputTokens: 3 * 4_096,
-			leastOutputTokens: 3,
+			minOutputTokens: 3,
 			outputUnbounded: true,
 		});
 	});
