@@ -3,7 +3,7 @@
  * has one row, and the row is the truth:
  *
  * - `ok`: exactly what the engine gave of its last call.
- * - `left`, `cut`: between what the caller has and what the engine gave; within one chunk of both where they kept step.
+ * - `cancelled`, `interrupted`: between what the caller has and what the engine gave; within one chunk of both where they kept step.
  * - `failed`: nothing is billed, and the caller was told so.
  * - `expired`: what was reserved; only where the Worker was killed under it, or before it could deliver the settlement.
  *
@@ -44,10 +44,10 @@ export const CLASSES = [
 	"told",
 	"counted",
 	"estimated",
-	"left",
-	"leftRunning",
-	"leftBefore",
-	"cut",
+	"cancelled",
+	"cancelledRunning",
+	"cancelledBefore",
+	"interrupted",
 	"failed",
 	"expired",
 	"refused",
@@ -145,7 +145,7 @@ export class Audit {
 			refuse("its connection broke, although nobody was killed");
 		const most = mostCallsOf(planned.door) * (wasGrantedLess(calls) ? 2 : 1);
 		if (calls.length > most) refuse(`engines were called ${calls.length} times, the route allows ${most}`);
-		if (heard.end === "left" && heard.status === undefined) this.#judgeLeftBefore(evidence, row, refuse);
+		if (heard.end === "left" && heard.status === undefined) this.#judgeCancelledBefore(evidence, row, refuse);
 		if (!row) {
 			const inVain = underKill || heard.end === "left" || wasNotLetIn(heard);
 			if (calls.length > 0 && (heard.status === 200 || !inVain))
@@ -170,7 +170,7 @@ export class Audit {
 	}
 
 	/** Of a caller who left before the headers: what the engine had finished by then is billed. */
-	#judgeLeftBefore(
+	#judgeCancelledBefore(
 		{ calls, heard, planned }: Evidence,
 		row: Row | undefined,
 		refuse: (what: string) => void,
@@ -212,7 +212,7 @@ export class Audit {
 					refuse(`its row has ${row.attempts} attempts, engines were called ${calls.length} times`);
 				const passed = last?.outputTokens ?? 0;
 				if (heard.end === "left" && heard.status === undefined)
-					this.#count("leftBefore", passed, bill.estimated ? passed : row.output_tokens, billed);
+					this.#count("cancelledBefore", passed, bill.estimated ? passed : row.output_tokens, billed);
 				else if (!bill.estimated)
 					this.#count("told", planned.promptTokens + passed, row.input_tokens + row.output_tokens, billed);
 				else if (planned.stream && planned.tokensPerEvent === 1)
@@ -220,14 +220,14 @@ export class Audit {
 				else this.#count("estimated", passed, row.output_tokens, billed);
 				return;
 			}
-			case "left":
-			case "cut": {
-				if (!planned.stream) refuse("a whole answer cannot be left or cut");
-				if (row.outcome === "left" && heard.end === "complete") refuse("the caller had not left");
-				if (row.outcome === "cut" && last?.whole && row.latency_ms < this.#circumstances.totalMs)
-					refuse("it was booked as cut, but the engine's answer was whole");
-				if (row.outcome === "cut" && heard.end === "complete" && !heard.errorFrame)
-					refuse("it was booked as cut, but the caller's answer was whole");
+			case "cancelled":
+			case "interrupted": {
+				if (!planned.stream) refuse("only a stream can be cancelled or interrupted");
+				if (row.outcome === "cancelled" && heard.end === "complete") refuse("the caller had not left");
+				if (row.outcome === "interrupted" && last?.whole && row.latency_ms < this.#circumstances.totalMs)
+					refuse("it was booked as interrupted, but the engine's answer was whole");
+				if (row.outcome === "interrupted" && heard.end === "complete" && !heard.errorFrame)
+					refuse("it was booked as interrupted, but the caller's answer was whole");
 				this.#judgePart(evidence, row, refuse);
 				return;
 			}
@@ -270,7 +270,7 @@ export class Audit {
 		const least = Math.floor(lastOf(heard.tokens) / planned.tokensPerEvent);
 		const maxTokens = grantOf(calls);
 		const { leaving } = planned;
-		const inStep = row.outcome === "left" && leaving.when === "during" && leaving.inStep;
+		const inStep = row.outcome === "cancelled" && leaving.when === "during" && leaving.inStep;
 		const broken = calls.at(-1)?.fault;
 		const bills = Array.from({ length: Math.max(0, most - least) + 1 }, (_, i) => ({
 			events: least + i,
@@ -281,7 +281,8 @@ export class Audit {
 				events: most,
 				bill: billOf(planned, question.prompt, { events: most, whole: true, maxTokens }),
 			});
-		const name: Class = row.outcome === "cut" ? "cut" : inStep ? "left" : "leftRunning";
+		const name: Class =
+			row.outcome === "interrupted" ? "interrupted" : inStep ? "cancelled" : "cancelledRunning";
 		const fits = bills.findLast(({ bill }) => differences(row, bill).length === 0);
 		if (!fits) {
 			const nearest = bills.at(-1)?.bill;
@@ -296,7 +297,7 @@ export class Audit {
 		if (inStep && apart > 1) refuse(`billed ${fits.events} events of the ${most} that the engine gave`);
 		// All that came before an end that was not its end has been read, and was passed on while the caller stayed.
 		const readToEnd = broken && broken !== "torn" && row.latency_ms < this.#circumstances.totalMs;
-		if (row.outcome === "cut" && heard.end === "complete" && readToEnd && apart > 0)
+		if (row.outcome === "interrupted" && heard.end === "complete" && readToEnd && apart > 0)
 			refuse(`billed ${fits.events} events of the ${most} that the engine gave before it broke off`);
 		// A chunk of several tokens is told apart by our own count of its text.
 		const exact = !fits.bill.estimated || planned.tokensPerEvent === 1;

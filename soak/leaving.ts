@@ -101,13 +101,13 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 			isLimited: () => false,
 		});
 		audit.account({ account: ACCOUNT, rows, totals: await gateway.totals(ACCOUNT) }, own);
-		const left = new Set(rows.filter(({ outcome }) => outcome === "left").map(({ id }) => id));
+		const cancelled = new Set(rows.filter(({ outcome }) => outcome === "cancelled").map(({ id }) => id));
 		const departures = ways.map((way): Departures => {
 			const these = evidence.filter((each) => wayOf(each) === way);
 			const closedAfter = these
 				.map(({ calls, heard }) => (calls.at(-1)?.closedAt ?? Number.POSITIVE_INFINITY) - heard.endedAt)
 				.sort((a, b) => a - b);
-			const billed = these.filter(({ heard }) => left.has(heard.id ?? "")).length;
+			const billed = these.filter(({ heard }) => cancelled.has(heard.id ?? "")).length;
 			return { way, closedAfter, ...(way !== CONTROL && { billed }) };
 		});
 		return { departures, violations: audit.close().violations };

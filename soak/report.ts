@@ -6,10 +6,10 @@ const NAMES: Record<Class, string> = {
 	told: "the engine told its usage",
 	counted: "whole, its events counted by us",
 	estimated: "whole, estimated by its text",
-	left: "left, the engine in step with it",
-	leftRunning: "left, the engine ahead of it",
-	leftBefore: "left before the headers, billed",
-	cut: "cut amid the answer",
+	cancelled: "cancelled, the engine in step with it",
+	cancelledRunning: "cancelled, the engine ahead of it",
+	cancelledBefore: "cancelled before the headers, billed",
+	interrupted: "interrupted amid the answer",
 	failed: "failed, nothing billed",
 	expired: "expired, billed as reserved",
 	refused: "refused, nothing booked",
@@ -24,8 +24,8 @@ export function summary({ killed, objectFaults, seconds, verdict, watched }: Run
 		["", "requests", "engine's tokens", "ledger's tokens", "difference", "most apart", "neurons"],
 		...CLASSES.map((name) => {
 			const { engineTokens, ledgerTokens, microNeurons, mostApart, requests } = verdict.tallies[name];
-			const part = name === "left" || name === "leftRunning" || name === "cut";
-			const compared = part || name === "told" || name === "counted" || name === "leftBefore";
+			const part = name === "cancelled" || name === "cancelledRunning" || name === "interrupted";
+			const compared = part || name === "told" || name === "counted" || name === "cancelledBefore";
 			return [
 				NAMES[name],
 				number(requests),

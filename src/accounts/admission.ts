@@ -89,9 +89,19 @@ export type Admitted =
 			retryAfter?: number;
 	  };
 
-/** `left`: the caller went. `failed`: no answer, nothing billed. `cut`: a stream that broke. `expired`: nobody settled. */
-export const OUTCOMES = ["ok", "failed", "cut", "left", "expired"] as const;
+/**
+ * `failed`: no answer, not billed. `interrupted`: a stream broke off. `cancelled`: the caller disconnected. `expired`: never
+ * settled, so the reservation was charged.
+ */
+export const OUTCOMES = ["ok", "failed", "interrupted", "cancelled", "expired"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
+
+/** Earlier names of `interrupted` and `cancelled`. Stored rows may have them, and filters accept them. */
+export const EARLIER_OUTCOMES = ["cut", "left"] as const;
+export type EarlierOutcome = (typeof EARLIER_OUTCOMES)[number];
+
+export const presentOutcome = (name: Outcome | EarlierOutcome): Outcome =>
+	name === "cut" ? "interrupted" : name === "left" ? "cancelled" : name;
 
 /** How one request ended. The first settlement of a ticket counts, any other of it is ignored. */
 export interface Settlement {

@@ -130,7 +130,8 @@ function followPassThrough(
 }
 
 /** The outcome of a stream that errors. */
-const outcomeOf = (failure: AiError): AnswerOutcome => (failure.key === "aborted" ? "left" : "cut");
+const outcomeOf = (failure: AiError): AnswerOutcome =>
+	failure.key === "aborted" ? "cancelled" : "interrupted";
 
 /** For a pull after the reader has cancelled. */
 const never = (): Promise<never> => new Promise(() => {});
@@ -173,7 +174,7 @@ function observe<T>(
 			cancelled = true;
 			// A later stage that fails cancels with its failure. A caller who disconnects has another reason, or none.
 			const failure = reason instanceof AiError && reason.key !== "aborted" ? reason : undefined;
-			if (!over) end(failure ? "cut" : "left", failure);
+			if (!over) end(failure ? "interrupted" : "cancelled", failure);
 			return from.cancel(reason);
 		},
 	};

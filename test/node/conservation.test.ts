@@ -24,12 +24,20 @@ describe("a run with faults", () => {
 		const { tallies } = run.verdict;
 		expect(tallies.told.engineTokens).toBe(tallies.told.ledgerTokens);
 		expect(tallies.counted.engineTokens).toBe(tallies.counted.ledgerTokens);
-		expect(tallies.left.mostApart).toBeLessThanOrEqual(1);
+		expect(tallies.cancelled.mostApart).toBeLessThanOrEqual(1);
 	});
 
 	it("had something of everything in it", () => {
 		const { tallies } = run.verdict;
-		for (const name of ["told", "counted", "estimated", "left", "leftRunning", "cut", "failed"] as const)
+		for (const name of [
+			"told",
+			"counted",
+			"estimated",
+			"cancelled",
+			"cancelledRunning",
+			"interrupted",
+			"failed",
+		] as const)
 			expect(tallies[name].requests, name).toBeGreaterThan(0);
 		expect(tallies.expired.requests).toBeGreaterThan(0);
 		expect(run.killed).toHaveLength(1);
@@ -169,15 +177,15 @@ describe("an audit", () => {
 			"a failure was billed",
 		],
 		[
-			"a stream that was left, billed above what its engine gave",
+			"a stream that was cancelled, billed above what its engine gave",
 			changed({ output_tokens: 500 }),
-			({ outcome }) => outcome === "left",
+			({ outcome }) => outcome === "cancelled",
 			"billed 500 of output, but",
 		],
 		[
-			"a stream that was cut, billed for less than had come",
+			"a stream that was interrupted, billed for less than had come",
 			(rows) => changed({ output_tokens: (rows[0]?.output_tokens ?? 0) - 1 })(rows),
-			({ estimated, outcome, output_tokens }) => outcome === "cut" && estimated && output_tokens > 1,
+			({ estimated, outcome, output_tokens }) => outcome === "interrupted" && estimated && output_tokens > 1,
 			"of output, but",
 		],
 	])("finds %s", (_, tamper, of, what) => {

@@ -217,7 +217,7 @@ describe("the sixteen faults", () => {
 		const broken = await gateway.ask();
 		expect(broken).toMatchObject({ status: 200, text: BEGUN, done: false });
 		expect(broken.errors).toHaveLength(1);
-		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 40 });
+		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 40 });
 	});
 
 	it("S15 a flap: back to the primary within 30 s of its recovery, and few calls until then", async () => {
@@ -326,7 +326,7 @@ describe("a caller who leaves", () => {
 		const provider = backend === "a" ? a : b;
 		await (await provider.called(1)).closed;
 		expect(provider.calls[0]?.cancelled).toBe(true);
-		expect(await gateway.billed()).toMatchObject({ outcome: "left", backend });
+		expect(await gateway.billed()).toMatchObject({ outcome: "cancelled", backend });
 	});
 });
 

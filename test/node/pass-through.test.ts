@@ -140,7 +140,11 @@ describe("a stream that breaks", () => {
 	])("and %s ends in one error frame, and is billed for what passed", async (_, script) => {
 		await passing(script);
 		expect(await ask()).toBe(delta("a") + delta("b") + CUT);
-		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 2, estimated: true });
+		expect(await gateway.billed()).toMatchObject({
+			outcome: "interrupted",
+			output_tokens: 2,
+			estimated: true,
+		});
 	});
 
 	it("amid an event: a blank line ends that", async () => {
@@ -158,21 +162,21 @@ describe("a stream that breaks", () => {
 		await passing(says([delta("a"), "data: {no\n\n"], hang));
 		const shape = "AiError: AiError: The backend 'a' answered with something that is not a chat stream";
 		expect(await ask()).toBe(`${delta("a")}data: {no\n\n${frame(5001, shape)}`);
-		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 1 });
+		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 1 });
 	});
 
 	it("with an error of the engine's own has that and no other", async () => {
 		const error = 'data: {"error":{"message":"CUDA error","type":"InternalServerError","code":500}}\n\n';
 		await passing(says([delta("a"), error, DONE]));
 		expect(await ask()).toBe(delta("a") + error + DONE);
-		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 1 });
+		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 1 });
 	});
 
 	it("by silence", async () => {
 		await passing(says([delta("a")], hang), { timeouts: { ...TIMEOUTS, idle_ms: 300 } });
 		const silent = "AiError: Timeout: The backend 'a' was silent for 300 ms";
 		expect(await ask()).toBe(delta("a") + frame(3007, silent));
-		expect(await gateway.billed()).toMatchObject({ outcome: "cut", output_tokens: 1 });
+		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 1 });
 	});
 
 	it("is let go when its end has come and its connection stays", async () => {
@@ -204,11 +208,17 @@ describe("events that are looked at together", () => {
 		["are paid as the last says", [delta("b"), finish, usage(9), DONE], "", "ok", 9],
 		["are whole when every choice is, without [DONE]", [delta("b"), finish], DONE, "ok", 2],
 		["are read up to [DONE]", [delta("b"), finish, DONE, "data: {no\n\n"], "", "ok", 2],
-		["are read up to one that is no JSON", [delta("b"), "data: {no\n\n", delta("c")], shape, "cut", 2],
-		["are JSON each for itself", [delta("b"), 'data: {"a":[1\n\n', "data: 2]}\n\n"], shape, "cut", 2],
-		["are JSON each on one line", [delta("b"), 'data: {"a":\n1}\n\n', delta("c")], shape, "cut", 2],
-		["are objects each", [delta("b"), "data: 7\n\n", delta("c")], shape, "cut", 2],
-		["are read up to an error of the engine's", [delta("b"), named, delta("d")], "", "cut", 2],
+		[
+			"are read up to one that is no JSON",
+			[delta("b"), "data: {no\n\n", delta("c")],
+			shape,
+			"interrupted",
+			2,
+		],
+		["are JSON each for itself", [delta("b"), 'data: {"a":[1\n\n', "data: 2]}\n\n"], shape, "interrupted", 2],
+		["are JSON each on one line", [delta("b"), 'data: {"a":\n1}\n\n', delta("c")], shape, "interrupted", 2],
+		["are objects each", [delta("b"), "data: 7\n\n", delta("c")], shape, "interrupted", 2],
+		["are read up to an error of the engine's", [delta("b"), named, delta("d")], "", "interrupted", 2],
 		[
 			"may be of other forms",
 			[`: note\n\n${delta("b")}`, delta("c").replace(": ", ":"), finish],
@@ -217,7 +227,7 @@ describe("events that are looked at together", () => {
 			3,
 		],
 		["may have other line ends", [delta("b"), delta("c").replaceAll("\n", "\r\n"), finish], DONE, "ok", 3],
-		["may end in half a one", [delta("b"), delta("c"), "data: {"], `\n\n${CUT}`, "cut", 3],
+		["may end in half a one", [delta("b"), delta("c"), "data: {"], `\n\n${CUT}`, "interrupted", 3],
 	])("%s", async (_, frames, last, outcome, output_tokens) => {
 		const text = delta("a") + frames.join("");
 		await passing(says([delta("a"), frames.join("")]));
@@ -287,7 +297,7 @@ describe("a caller", () => {
 			await a.calls[turn]?.closed;
 			times.push(closedAt - leftAt);
 			const { outcome, output_tokens } = await gateway.billed();
-			expect(outcome).toBe("left");
+			expect(outcome).toBe("cancelled");
 			expect(output_tokens).toBeGreaterThanOrEqual(heard);
 			expect(output_tokens).toBeLessThanOrEqual(heard + CANCELLED_MS / 10);
 		}

@@ -69,7 +69,7 @@ describe("an exchange", () => {
 		exchange.begin();
 		expect(await isReleased()).toBe(false);
 		expect(exchange.complete("ok", { measured, served })).toBe(3 * 26_668 + 2 * 204_805);
-		exchange.complete("cut", { measured, served });
+		exchange.complete("interrupted", { measured, served });
 		exchange.fail(new AiError("executionFailed"));
 		expect(settled).toEqual([
 			{
@@ -173,7 +173,7 @@ describe("observers", () => {
 		const { exchange, logged } = observedExchange({ admission: {} });
 		exchange.attempt(target("a"));
 		const failure = new AiError("executionFailed", undefined, { upstream });
-		exchange.complete("cut", { measured, served, failure });
+		exchange.complete("interrupted", { measured, served, failure });
 		expect(logged).toEqual([["id", 5001]]);
 		expect(failure.place).toMatchObject({ backend: "a", attempt: 1 });
 	});

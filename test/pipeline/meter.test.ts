@@ -145,7 +145,7 @@ describe("a stream with a chunk that is odd", () => {
 			const { text, outcomes } = await outcomeOf(path, delta("Hel"), odd, finish(), "data: [DONE]\n\n");
 			expect(text).toContain("Hel");
 			expect(text).toMatch(/error/);
-			expect(outcomes).toEqual(["cut"]);
+			expect(outcomes).toEqual(["interrupted"]);
 		},
 	);
 });
@@ -219,14 +219,14 @@ describe("the exchange of a stream", () => {
 
 	it("says how it ended, once", async () => {
 		expect(await outcomeOf({ start: (controller) => controller.close() })).toEqual(["ok"]);
-		expect(await outcomeOf(failing(new AiError("executionFailed")))).toEqual(["cut"]);
+		expect(await outcomeOf(failing(new AiError("executionFailed")))).toEqual(["interrupted"]);
 	});
 
 	it.each([
-		["the caller leaves, without a reason", undefined, "left", []],
-		["the caller leaves, by a signal", new AiError("aborted"), "left", []],
-		["the runtime drops the caller", new Error("network connection lost"), "left", []],
-		["a later stage fails", new AiError("executionFailed"), "cut", [5001]],
+		["the caller leaves, without a reason", undefined, "cancelled", []],
+		["the caller leaves, by a signal", new AiError("aborted"), "cancelled", []],
+		["the runtime drops the caller", new Error("network connection lost"), "cancelled", []],
+		["a later stage fails", new AiError("executionFailed"), "interrupted", [5001]],
 	])("settles a cancelled stream at once, without a pull: %s", async (_, reason, outcome, codes) => {
 		let cancelled: unknown = "not cancelled";
 		const {
@@ -316,7 +316,7 @@ describe("the exchange of a stream", () => {
 	});
 
 	it("says that the caller left, where a signal said it", async () => {
-		expect(await outcomeOf(failing(new AiError("aborted")))).toEqual(["left"]);
+		expect(await outcomeOf(failing(new AiError("aborted")))).toEqual(["cancelled"]);
 	});
 });
 

@@ -62,7 +62,9 @@ describe("what an account keeps", () => {
 
 		const cut = billed(() => events(delta("Hel"), delta("lo")));
 		await (await cut.run({ prompt: "Hi", stream: true })).text();
-		expect(await cut.records(1)).toMatchObject([{ outcome: "cut", output_tokens: 2, estimated: true }]);
+		expect(await cut.records(1)).toMatchObject([
+			{ outcome: "interrupted", output_tokens: 2, estimated: true },
+		]);
 
 		const live = liveEvents();
 		const left = billed(() => live.response);
@@ -71,7 +73,9 @@ describe("what an account keeps", () => {
 		await reader?.read();
 		await reader?.cancel();
 		await live.cancelled;
-		expect(await left.records(1)).toMatchObject([{ outcome: "left", output_tokens: 1, estimated: true }]);
+		expect(await left.records(1)).toMatchObject([
+			{ outcome: "cancelled", output_tokens: 1, estimated: true },
+		]);
 	});
 
 	it("tells who has no token nothing but that, whatever else is wrong", async () => {

@@ -9,7 +9,7 @@ it("puts a request in the places that queries know", () => {
 		credential: { kind: "token", hash: "h" },
 	});
 	const ended = settlement("ticket", {
-		outcome: "cut",
+		outcome: "interrupted",
 		microNeurons: 1_500_001,
 		inputTokens: 10,
 		cachedTokens: 4,
@@ -22,7 +22,7 @@ it("puts a request in the places that queries know", () => {
 	});
 	expect(dataPoint(ended, asked, "local")).toEqual({
 		indexes: ["local"],
-		blobs: ["@cf/a/b", "Text Generation", "engine", "cut", "token", "estimated", "ticket"],
+		blobs: ["@cf/a/b", "Text Generation", "engine", "interrupted", "token", "estimated", "ticket"],
 		doubles: [1.500001, 10, 4, 2, 120, 30, 2, 3007],
 	});
 });

@@ -1,5 +1,5 @@
 /** A row of the table of requests, as it is kept and as it is told. */
-import type { Outcome, Settlement } from "../admission.ts";
+import { type EarlierOutcome, type Outcome, presentOutcome, type Settlement } from "../admission.ts";
 
 /** Parts rate keys, which have none. */
 export const KEY_SEPARATOR = "\n";
@@ -46,7 +46,7 @@ export type OpenRow = {
 };
 
 export type Row = OpenRow & {
-	outcome: Outcome | null;
+	outcome: Outcome | EarlierOutcome | null;
 	settled_at: number | null;
 	micro_neurons: number | null;
 	input_tokens: number | null;
@@ -77,7 +77,7 @@ export const openRequest = (row: OpenRow): OpenRequest => ({
 
 export const requestRecord = (row: Row): RequestRecord => ({
 	ticket: row.ticket,
-	outcome: row.outcome ?? "open",
+	outcome: row.outcome === null ? "open" : presentOutcome(row.outcome),
 	admittedAt: row.admitted_at,
 	...(row.settled_at !== null && { settledAt: row.settled_at }),
 	model: row.model,

@@ -188,7 +188,11 @@ export class Requests {
 		where("model = ?", model);
 		where("task = ?", task);
 		where("token = ?", token);
-		where("coalesce(outcome, 'open') = ?", outcome);
+		// Rows of earlier versions have `cut` and `left`.
+		where(
+			"CASE outcome WHEN 'cut' THEN 'interrupted' WHEN 'left' THEN 'cancelled' ELSE coalesce(outcome, 'open') END = ?",
+			outcome,
+		);
 		const rows = this.#sql
 			.exec<Row>(
 				`SELECT * FROM requests WHERE ${["true", ...conditions].join(" AND ")} ORDER BY id DESC LIMIT ?`,

@@ -5,7 +5,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { MICRO_NEURONS, OUTCOMES } from "../../accounts/admission.ts";
+import { EARLIER_OUTCOMES, MICRO_NEURONS, OUTCOMES, presentOutcome } from "../../accounts/admission.ts";
 import { DAY_MS, utcDay } from "../../accounts/clock.ts";
 import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refusals.ts";
 import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
@@ -85,7 +85,10 @@ const RequestsQuery = z.strictObject({
 	...filters,
 	limit: wholeNumber.pipe(z.number().min(1).max(MAX_LIMIT)).optional(),
 	cursor: wholeNumber.optional(),
-	outcome: z.enum([...OUTCOMES, "open"]).optional(),
+	outcome: z
+		.enum([...OUTCOMES, "open", ...EARLIER_OUTCOMES])
+		.transform((name) => (name === "open" ? name : presentOutcome(name)))
+		.optional(),
 });
 
 export const usageRoutes: readonly Route[] = defineRoutes(

@@ -150,7 +150,7 @@ const step = fc.oneof(
 			uses: fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat({ max: 100 })), {
 				maxLength: 5,
 			}),
-			outcome: fc.constantFrom<Outcome>("ok", "failed", "cut", "left"),
+			outcome: fc.constantFrom<Outcome>("ok", "failed", "interrupted", "cancelled"),
 		}),
 	},
 	{

@@ -365,7 +365,7 @@ describe("settlement", () => {
 			const ticket = reserve(bench, 700);
 			const first = settlement(ticket, { microNeurons: 100 });
 			bench.ledger.settle([first, settlement(ticket, { microNeurons: 200 })]);
-			bench.ledger.settle([settlement(ticket, { microNeurons: 300, outcome: "cut" })]);
+			bench.ledger.settle([settlement(ticket, { microNeurons: 300, outcome: "interrupted" })]);
 			bench.restart();
 			bench.ledger.settle([first]);
 			expect(used(bench)).toEqual([["2026-11-21", 1, 100]]);

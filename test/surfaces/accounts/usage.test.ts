@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import Papa from "papaparse";
 import { describe, expect, it } from "vitest";
 import type { Settlement } from "../../../src/accounts/admission.ts";
@@ -24,7 +24,7 @@ async function used() {
 	});
 	await serve("two", LLAMA, "Text Generation", {
 		microNeurons: 9_007_199_254,
-		outcome: "left",
+		outcome: "cancelled",
 		estimated: true,
 		attempts: 2,
 	});
@@ -255,7 +255,12 @@ describe("GET /ai/usage/requests", () => {
 		expect(result_info).toEqual({ count: 3 });
 		expect(result.map(({ id }) => id)).toEqual(["three", "two", "one"]);
 		expect(result[0]).toMatchObject({ outcome: "failed", code: 3040, backend: null, neurons: 0 });
-		expect(result[1]).toMatchObject({ outcome: "left", estimated: true, attempts: 2, neurons: 9007.199254 });
+		expect(result[1]).toMatchObject({
+			outcome: "cancelled",
+			estimated: true,
+			attempts: 2,
+			neurons: 9007.199254,
+		});
 		expect(result[2]).toEqual({
 			id: "one",
 			outcome: "ok",
@@ -318,10 +323,39 @@ describe("GET /ai/usage/requests", () => {
 	});
 
 	it.each([
+		["interrupted", "cut"],
+		["cancelled", "left"],
+	] as const)(
+		"lists rows of an earlier version as %s, and accepts the filter %s",
+		async (outcome, earlier) => {
+			const { account, ask } = closedGateway();
+			const stub = stubOf(account);
+			for (const ticket of ["present", "earlier", "other"]) {
+				await stub.admit(admission({ ticket }), []);
+				await stub.settle([settlement(ticket, { outcome: ticket === "other" ? "ok" : outcome })]);
+			}
+			await runInDurableObject(stub, (_, { storage }) => {
+				storage.sql.exec("UPDATE requests SET outcome = ? WHERE ticket = 'earlier'", earlier);
+			});
+			for (const filter of [outcome, earlier]) {
+				const { result } = await (await ask(`/ai/usage/requests?outcome=${filter}`, ADMIN)).json<Told>();
+				expect(result).toMatchObject([
+					{ id: "earlier", outcome },
+					{ id: "present", outcome },
+				]);
+				expect(result).toHaveLength(2);
+			}
+		},
+	);
+
+	it.each([
 		["limit=0", "limit: Too small: expected number to be >=1"],
 		["limit=101", "limit: Too big: expected number to be <=100"],
 		["cursor=-1", "cursor: expected a whole number"],
-		["outcome=well", 'outcome: Invalid option: expected one of "ok"|"failed"|"cut"|"left"|"expired"|"open"'],
+		[
+			"outcome=well",
+			'outcome: Invalid option: expected one of "ok"|"failed"|"interrupted"|"cancelled"|"expired"|"open"|"cut"|"left"',
+		],
 	])("refuses %s", async (query, message) => {
 		const { ask } = closedGateway();
 		expect(await failureOf(await ask(`/ai/usage/requests?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
