@@ -1,5 +1,5 @@
 /**
- * Refusals of inputs that pass the product's schemas and that engines cannot use: code 8001.
+ * Errors of inputs: code 5006, and code 8001 for inputs that the product's schemas accept and engines cannot use.
  *
  * The body schemas of the Messages and Responses routes are as loose as the product's (`input` is "string or array"),
  * because items, parts and tools have many types, most of them for tools that only the provider hosts. The supported
@@ -8,9 +8,12 @@
 import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
 
-/** `sentence` begins with the field. */
+/** An error of code 8001. `sentence` begins with the field. */
 export const invalidInput = (sentence: string): AiError =>
 	new AiError("invalidInput", `Invalid input: ${sentence}`);
+
+/** An error of code 5006, for inputs that do not match a schema. `sentence` names the field by its JSON pointer. */
+export const badInput = (sentence: string): AiError => new AiError("badInput", `Error: ${sentence}`);
 
 /** The first issue as a sentence that begins with its place. `at` is the place of the parsed value. */
 export function describeIssue(error: z.ZodError, at: string): string {

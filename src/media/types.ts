@@ -122,7 +122,7 @@ export function soundTypeOf(file: File): string | undefined {
 export const extensionOf = (type: string): string | undefined => EXTENSIONS.get(type);
 
 /** Whether the bytes may contain audio: false for text and images, true in doubt. */
-export function maySound(bytes: Uint8Array): boolean {
+export function mayBeAudio(bytes: Uint8Array): boolean {
 	const type = mediaTypeOf(bytes);
 	if (type) return !type.startsWith("image/");
 	for (let i = 1; i < Math.min(bytes.length, FRAME_SEARCH_BYTES); i++) if (frameTypeAt(bytes, i)) return true;

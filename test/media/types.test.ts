@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { extensionOf, knownType, maySound, mediaTypeOf, soundTypeOf, typeOf } from "../../src/media/types.ts";
+import {
+	extensionOf,
+	knownType,
+	mayBeAudio,
+	mediaTypeOf,
+	soundTypeOf,
+	typeOf,
+} from "../../src/media/types.ts";
 
 const bytes = (latin1: string) => Uint8Array.from(latin1, (character) => character.charCodeAt(0));
 
@@ -93,20 +100,20 @@ describe("a type that was said", () => {
 	});
 });
 
-describe("maySound", () => {
+describe("mayBeAudio", () => {
 	it("is true for sound, and for films, which have a sound track", () => {
-		expect(maySound(bytes("RIFF\x10\0\0\0WAVEfmt "))).toBe(true);
-		expect(maySound(bytes("\x1a\x45\xdf\xa3"))).toBe(true);
+		expect(mayBeAudio(bytes("RIFF\x10\0\0\0WAVEfmt "))).toBe(true);
+		expect(mayBeAudio(bytes("\x1a\x45\xdf\xa3"))).toBe(true);
 	});
 
 	it("finds an MP3 frame behind padding", () => {
-		expect(maySound(bytes(`${"\0".repeat(1000)}\xff\xfb\x90\x64`))).toBe(true);
-		expect(maySound(bytes(`${"\0".repeat(5000)}\xff\xfb\x90\x64`))).toBe(false);
+		expect(mayBeAudio(bytes(`${"\0".repeat(1000)}\xff\xfb\x90\x64`))).toBe(true);
+		expect(mayBeAudio(bytes(`${"\0".repeat(5000)}\xff\xfb\x90\x64`))).toBe(false);
 	});
 
 	it("is false for text, images and nothing", () => {
-		expect(maySound(bytes("this is not audio"))).toBe(false);
-		expect(maySound(bytes("\x89PNG\r\n\x1a\n"))).toBe(false);
-		expect(maySound(new Uint8Array())).toBe(false);
+		expect(mayBeAudio(bytes("this is not audio"))).toBe(false);
+		expect(mayBeAudio(bytes("\x89PNG\r\n\x1a\n"))).toBe(false);
+		expect(mayBeAudio(new Uint8Array())).toBe(false);
 	});
 });

@@ -52,7 +52,7 @@ function inputsOf(input: ChatInput, { target, model }: Call): Record<string, unk
 	const parts = Array.isArray(last.content) ? last.content : [];
 	const images = parts.flatMap(({ image_url }) => image_url?.url ?? []);
 	if (images.length > 1)
-		throw new AiError("engineRefused", `The backend '${target.backend}' looks at one image a request`, {
+		throw new AiError("engineRefused", `The backend '${target.backend}' looks at one image per request`, {
 			retryable: true,
 		});
 	return {

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { Wrapped } from "./media.ts";
 
-/** Websocket callers write these as text. */
+/** A boolean. Websocket callers send it as text. */
 export const flag = z
 	.custom<boolean | "true" | "false">()
 	.check((context) => {
@@ -10,7 +10,7 @@ export const flag = z
 			context.issues.push({ code: "invalid_type", expected: "boolean", input: context.value });
 	})
 	.meta({ type: "boolean" });
-/** Parameters of an address are text. */
+/** A number. In a query string it is text. */
 const count = z
 	.custom<number | string>()
 	.check((context) => {
@@ -77,8 +77,8 @@ export const FLUX = {
 
 type Terms = z.output<typeof terms>;
 
-/** `keywords` are `word` or `word:boost`. */
+/** The terms as one prompt. A keyword is `word` or `word:boost`; the boost is removed. */
 export function vocabularyOf(sent: { keyterm?: Terms | undefined; keywords?: Terms | undefined }): string {
-	const words = [sent.keyterm ?? [], sent.keywords ?? []].flat();
-	return words.map((word) => word.replace(/:-?[\d.]+$/, "")).join(", ");
+	const terms = [sent.keyterm ?? [], sent.keywords ?? []].flat();
+	return terms.map((term) => term.replace(/:-?[\d.]+$/, "")).join(", ");
 }

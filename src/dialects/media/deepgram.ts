@@ -1,9 +1,9 @@
 /**
- * Deepgram's speech recognition over HTTP: Nova, and Flux, which the product serves over websockets alone (`flux.ts`,
+ * Deepgram's speech recognition over HTTP: Nova, and Flux, which the product serves only over websockets (`flux.ts`,
  * `nova-live.ts`).
  *
- * Differences from the product: options that ask for analysis beside the text (`diarize`, `topics`, `sentiment`, …)
- * are checked and then left to the engine's own settings.
+ * Differences from the product: options for additional analysis (`diarize`, `topics`, `sentiment`, …) are validated and
+ * not forwarded; the engine's own settings apply.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -14,8 +14,8 @@ import { modelFields, perModel } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { FLUX, NOVA, vocabularyOf } from "./deepgram-fields.ts";
 import { TurnInfo } from "./flux.ts";
-import { soundOf } from "./media.ts";
-import { recognize, TimedWord, timedWord } from "./speech.ts";
+import { audioOf } from "./media.ts";
+import { TimedWord, timedWord, transcriptionCall } from "./transcription.ts";
 
 type Nova = z.output<z.ZodObject<typeof NOVA>>;
 
@@ -25,8 +25,8 @@ const nova: Reader = {
 	read({ audio, language, detect_language, keyterm, keywords }: Nova) {
 		const detects = detect_language === true || detect_language === "true";
 		const prompt = vocabularyOf({ keyterm, keywords });
-		return recognize({
-			audio: soundOf(audio),
+		return transcriptionCall({
+			audio: audioOf(audio),
 			task: "transcribe",
 			...(language && !detects && { language }),
 			...(prompt && { prompt }),
@@ -39,7 +39,7 @@ const websocketOnly = (): never => {
 };
 
 const flux: Reader = {
-	// Nothing is insisted on: whoever runs this model plainly should hear of the websocket, not of a missing field.
+	// No field is required, so that a request over HTTP gets the error about the websocket, not about a missing field.
 	schema: perModel((model) =>
 		modelFields(FLUX, model)
 			.partial()
@@ -61,9 +61,9 @@ const Alternative = z.object({
 });
 
 export function alternativeOf(transcript: string, words: readonly Word[]): z.output<typeof Alternative> {
-	const known = words.flatMap(({ confidence }) => confidence ?? []);
+	const confidences = words.flatMap(({ confidence }) => confidence ?? []);
 	return {
-		...(known.length > 0 && { confidence: known.reduce((a, b) => a + b) / known.length }),
+		...(confidences.length > 0 && { confidence: confidences.reduce((a, b) => a + b) / confidences.length }),
 		transcript,
 		words: words.map((word) => ({
 			...timedWord(word),

@@ -1,23 +1,23 @@
 /**
  * Deepgram's Flux over a websocket: the turns of a conversation (developers.deepgram.com/docs/flux/state,
- * /reference/speech-to-text/listen-flux). Every frame has the next `sequence_id`, from 0 with `Connected`.
+ * /reference/speech-to-text/listen-flux). Every frame has the next `sequence_id`; `Connected` has 0.
  *
- * Differences from the product: no `Configure`; `type`, which Deepgram's frames have and the catalogue's schema does
- * not name, is there; a closing websocket has code 1000 where Deepgram gives none.
+ * Differences from the product: no `Configure`; frames have Deepgram's `type`, which the catalogue's schema does not list;
+ * a closing websocket has code 1000, where Deepgram sends no code.
  */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { FLUX, vocabularyOf } from "./deepgram-fields.ts";
-import { framesOf, type LiveProtocol, sampleRateOf, within } from "./live.ts";
+import { inRange, type LiveProtocol, readSampleRate, sessionFrames } from "./live.ts";
 
 type Flux = z.output<z.ZodObject<typeof FLUX>>;
 
-const USUAL_THRESHOLD = "0.7";
-const USUAL_TIMEOUT_MS = "5000";
+const DEFAULT_THRESHOLD = "0.7";
+const DEFAULT_TIMEOUT_MS = "5000";
 const THRESHOLDS = [0.5, 0.9] as const;
 const EAGER_THRESHOLDS = [0.3, 0.9] as const;
 const TIMEOUTS_MS = [500, 60_000] as const;
@@ -26,22 +26,22 @@ const reader: Reader = {
 	schema: perModel((model) => modelFields(FLUX, model)),
 	read(inputs: Flux) {
 		const { encoding, eager_eot_threshold: eager, eot_threshold, eot_timeout_ms } = inputs;
-		const threshold = within("eot_threshold", Number(eot_threshold ?? USUAL_THRESHOLD), ...THRESHOLDS);
-		const eagerThreshold = eager && within("eager_eot_threshold", Number(eager), ...EAGER_THRESHOLDS);
+		const threshold = inRange("eot_threshold", Number(eot_threshold ?? DEFAULT_THRESHOLD), ...THRESHOLDS);
+		const eagerThreshold = eager && inRange("eager_eot_threshold", Number(eager), ...EAGER_THRESHOLDS);
 		if (eagerThreshold && eagerThreshold > threshold)
-			throw new AiError("invalidInput", "Invalid input: eager_eot_threshold must not be above eot_threshold");
+			throw invalidInput("eager_eot_threshold must not be above eot_threshold");
 		return {
 			task: "live-transcription",
 			input: {
-				samples: { encoding, sample_rate: sampleRateOf(inputs.sample_rate), channels: 1 },
+				samples: { encoding, sample_rate: readSampleRate(inputs.sample_rate), channels: 1 },
 				...present({ prompt: vocabularyOf(inputs) || undefined }),
 				division: {
 					kind: "turns",
 					eot_threshold: threshold,
 					...(eagerThreshold && { eager_eot_threshold: eagerThreshold }),
-					eot_timeout_ms: within(
+					eot_timeout_ms: inRange(
 						"eot_timeout_ms",
-						Number(eot_timeout_ms ?? USUAL_TIMEOUT_MS),
+						Number(eot_timeout_ms ?? DEFAULT_TIMEOUT_MS),
 						...TIMEOUTS_MS,
 					),
 				},
@@ -66,36 +66,36 @@ const writer: Writer = {
 	schema: TurnInfo,
 	write: (answer, { requestId }) => ({
 		kind: "socket",
-		frames: framesOf(outputValue("live-transcription", answer), protocol(requestId)),
+		frames: sessionFrames(outputValue("live-transcription", answer), protocol(requestId)),
 	}),
 };
 
 export const fluxLive: Dialect = { reader, writer };
 
-/** `Finalize` and `KeepAlive` are Nova's; Deepgram's reference lists them here as well. */
+/** Deepgram's reference also lists Nova's `Finalize` and `KeepAlive` for Flux. */
 const CONTROLS: LiveProtocol["controls"] = new Map([
 	["CloseStream", "end"],
 	["ForceEndTurn", "finalize"],
 	["Finalize", "finalize"],
-	["KeepAlive", "nothing"],
+	["KeepAlive", "none"],
 ]);
 
 function protocol(request_id: string): LiveProtocol {
-	let next = 0;
+	let nextSequenceId = 0;
 	return {
-		opening: [{ type: "Connected", request_id, sequence_id: next++ }],
+		opening: [{ type: "Connected", request_id, sequence_id: nextSequenceId++ }],
 		controls: CONTROLS,
-		write: (event) => (event.kind === "turn" ? [turnInfo(event, request_id, next++)] : []),
+		write: (event) => (event.kind === "turn" ? [turnInfo(event, request_id, nextSequenceId++)] : []),
 		fail: ({ description, status }) => ({
 			type: "Error",
-			sequence_id: next++,
+			sequence_id: nextSequenceId++,
 			code: status < 500 ? "BAD_REQUEST" : "INTERNAL_SERVER_ERROR",
 			description,
 		}),
 	};
 }
 
-/** Where an engine knows no confidence: the word is what it heard. */
+/** The confidence of a word if the engine does not report one. */
 const UNKNOWN_CONFIDENCE = 1;
 
 function turnInfo(

@@ -1,4 +1,4 @@
-/** What every dialect that asks for an image fills in: sizes, defaults, the format of the answer. */
+/** The task input of all image dialects: sizes, defaults, the format of the answer. */
 
 import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
@@ -15,32 +15,32 @@ const FULL_RANGE: SizeRange = { min: 256, max: 2048 };
 export const sizeRange = (model: Pick<Model, "input">): SizeRange =>
 	inputFamily(model).image?.sides ?? FULL_RANGE;
 
-/** Where neither caller nor catalogue names a size. */
-const USUAL_SIDE = 1024;
-/** Diffusion models work on blocks of so many pixels. */
+/** The size if neither the caller nor the catalogue has one. */
+const DEFAULT_SIDE = 1024;
+/** Diffusion models process blocks of this many pixels. */
 const BLOCK = 8;
 
-/** What a caller may ask for; the rest of an image's input follows from the model. */
+/** The caller's fields. The model determines the other fields. */
 type ImageFields = Partial<Omit<ImageInput, "prompt">> & Pick<ImageInput, "prompt">;
 
-/** An absent size, or the zero that means the same, is the catalogue's, else that of the image to start from. */
-export function paint(asked: ImageFields, model: Model): TaskCall<"text-to-image"> {
-	const { prompt, width, height, images = [], format, ...rest } = asked;
+/** If the size is absent or 0, the catalogue's size applies, otherwise the size of the first input image. */
+export function imageCall(fields: ImageFields, model: Model): TaskCall<"text-to-image"> {
+	const { prompt, width, height, images = [], format, ...options } = fields;
 	const { defaults } = model;
-	const usual = images[0] ? startingSize(images[0], model) : { width: USUAL_SIDE, height: USUAL_SIDE };
+	const fallback = images[0] ? startingSize(images[0], model) : { width: DEFAULT_SIDE, height: DEFAULT_SIDE };
 	return {
 		task: "text-to-image",
 		input: {
 			prompt,
-			width: width || count(defaults.width) || usual.width,
-			height: height || count(defaults.height) || usual.height,
+			width: width || count(defaults.width) || fallback.width,
+			height: height || count(defaults.height) || fallback.height,
 			images,
 			...present({
 				steps: count(defaults.num_steps) ?? count(defaults.steps),
 				guidance: count(defaults.guidance),
-				...present(rest),
+				...present(options),
 			}),
-			// The answers in JSON hold JPEG data (observed); the raw ones say what they are.
+			// Answers in JSON contain JPEG data (observed). Raw answers have a content type.
 			format: format ?? outputFamily(model).imageFile ?? "jpeg",
 		},
 	};
@@ -50,7 +50,7 @@ const count = (value: unknown): number | undefined => (typeof value === "number"
 
 function startingSize({ bytes }: Media, model: Model): { width: number; height: number } {
 	const { min, max } = sizeRange(model);
-	const fitted = (side: number): number => Math.min(max, Math.max(min, Math.round(side / BLOCK) * BLOCK));
+	const clamp = (side: number): number => Math.min(max, Math.max(min, Math.round(side / BLOCK) * BLOCK));
 	const size = imageSizeOf(bytes);
-	return { width: fitted(size?.width ?? USUAL_SIDE), height: fitted(size?.height ?? USUAL_SIDE) };
+	return { width: clamp(size?.width ?? DEFAULT_SIDE), height: clamp(size?.height ?? DEFAULT_SIDE) };
 }

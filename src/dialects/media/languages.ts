@@ -1,4 +1,4 @@
-/** Languages of speech: Whisper's engines say `en` or `english`, and dialects want one or the other. */
+/** Converts languages of speech: Whisper's engines send `en` or `english`, and each dialect requires one form. */
 
 /** Whisper's own list. */
 const CODES =
@@ -6,7 +6,7 @@ const CODES =
 		" ",
 	);
 
-/** Names that Whisper has and CLDR words otherwise. */
+/** Whisper's names that differ from CLDR's. */
 const WHISPER_NAMES: Record<string, string> = {
 	jw: "javanese",
 	my: "myanmar",
@@ -17,7 +17,7 @@ const WHISPER_NAMES: Record<string, string> = {
 	yue: "cantonese",
 };
 
-/** `en` -> `english`. Anything that is no language code comes back as it is. */
+/** `en` -> `english`. Any other text is returned in lower case. */
 export function languageName(language: string): string {
 	const code = language.toLowerCase();
 	if (WHISPER_NAMES[code]) return WHISPER_NAMES[code];
@@ -25,7 +25,7 @@ export function languageName(language: string): string {
 	return new Intl.DisplayNames("en", { type: "language" }).of(code)?.toLowerCase() ?? code;
 }
 
-/** `english` -> `en`. Anything that is no language name comes back as it is. */
+/** `english` -> `en`. Any other text is returned in lower case. */
 export function languageCode(language: string | undefined): string | undefined {
 	const name = language?.toLowerCase();
 	if (name === undefined || CODES.includes(name)) return name;

@@ -1,27 +1,28 @@
-/** A session of live transcription as the frames of a websocket: what Deepgram's two protocols have in common. */
+/** A session of live transcription as websocket frames: the common part of Deepgram's two protocols. */
 import * as z from "zod";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { type AiError, toAiError } from "../../core/errors.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
 import type { SocketFrames } from "../dialect.ts";
+import { invalidInput } from "../invalid-input.ts";
 
-/** What a control message asks for. */
-type Control = "end" | "finalize" | "nothing";
+/** The effect of a control message. */
+type Control = "end" | "finalize" | "none";
 
 export interface LiveProtocol {
-	/** Sent before there is any sound. */
+	/** Sent before any audio. */
 	opening: readonly object[];
 	/** Control messages by their `type`. */
 	controls: ReadonlyMap<string, Control>;
-	/** Sees the sound that passes. */
-	hear?(bytes: Uint8Array): void;
-	/** What is sent of an event. */
+	/** Called with the caller's audio. */
+	onAudio?(bytes: Uint8Array): void;
+	/** The messages for an event. */
 	write(event: TranscriptionEvent): readonly object[];
-	/** What is sent of a failure, before the end. */
+	/** The message for a failure, sent before the end. */
 	fail(error: AiError): object;
 }
 
-/** Takes over the session. Binary frames are sound, text frames are control messages. */
-export function framesOf(session: LiveTranscription, protocol: LiveProtocol): SocketFrames {
+/** Takes over the session. Binary frames are audio, text frames are control messages. */
+export function sessionFrames(session: LiveTranscription, protocol: LiveProtocol): SocketFrames {
 	return { readable: outgoing(session.readable, protocol), writable: incoming(session.writable, protocol) };
 }
 
@@ -31,20 +32,20 @@ function outgoing(
 ): ReadableStream<string> {
 	const reader = events.getReader();
 	let failure: AiError | undefined;
-	let left = false;
+	let cancelled = false;
 	return new ReadableStream(
 		{
 			start(controller) {
 				for (const message of protocol.opening) controller.enqueue(JSON.stringify(message));
 			},
 			async pull(controller) {
-				// Not at once: an error drops the frames that nobody has read yet.
+				// At the next pull, because an error discards frames that are not read yet.
 				if (failure) return controller.error(failure);
 				try {
-					// An event may have no frames, and a pull without any would be the last.
+					// An event may have no frames. A pull without frames would be the last one.
 					for (let sent = 0; sent === 0; ) {
 						const { done, value } = await reader.read();
-						if (left) return;
+						if (cancelled) return;
 						if (done) return controller.close();
 						for (const message of protocol.write(value)) {
 							controller.enqueue(JSON.stringify(message));
@@ -57,7 +58,7 @@ function outgoing(
 				}
 			},
 			cancel(reason) {
-				left = true;
+				cancelled = true;
 				return reader.cancel(reason);
 			},
 		},
@@ -80,7 +81,7 @@ function incoming(
 		async write(frame) {
 			if (ended) return;
 			if (typeof frame !== "string") {
-				protocol.hear?.(frame);
+				protocol.onAudio?.(frame);
 				return writer.write({ kind: "audio", bytes: frame });
 			}
 			const control = controlOf(frame, protocol.controls);
@@ -89,15 +90,12 @@ function incoming(
 					return end();
 				case "finalize":
 					return writer.write({ kind: "finalize" });
-				case "nothing":
+				case "none":
 					return;
 				case undefined: {
-					const known = [...protocol.controls.keys()].join(", ");
-					const error = new AiError(
-						"invalidInput",
-						`Invalid input: a text frame must be a JSON message whose type is one of ${known}`,
-					);
-					// The session tells the caller.
+					const types = [...protocol.controls.keys()].join(", ");
+					const error = invalidInput(`a text frame must be a JSON message whose type is one of ${types}`);
+					// The session sends the error to the caller.
 					await writer.abort(error);
 					throw error;
 				}
@@ -120,19 +118,19 @@ function controlOf(frame: string, controls: ReadonlyMap<string, Control>): Contr
 	}
 }
 
-/** Samples that a session can be asked to hear. */
-const LOWEST_RATE_HZ = 4_000;
-const HIGHEST_RATE_HZ = 96_000;
-const MOST_CHANNELS = 32;
+/** Bounds of the audio that a session accepts. */
+const MIN_SAMPLE_RATE_HZ = 4_000;
+const MAX_SAMPLE_RATE_HZ = 96_000;
+const MAX_CHANNELS = 32;
 
-export const sampleRateOf = (sent: string | number): number =>
-	within("sample_rate", Number(sent), LOWEST_RATE_HZ, HIGHEST_RATE_HZ);
+export const readSampleRate = (sent: string | number): number =>
+	inRange("sample_rate", Number(sent), MIN_SAMPLE_RATE_HZ, MAX_SAMPLE_RATE_HZ);
 
-export const channelsOf = (sent: string | number): number =>
-	within("channels", Number(sent), 1, MOST_CHANNELS);
+export const readChannels = (sent: string | number): number =>
+	inRange("channels", Number(sent), 1, MAX_CHANNELS);
 
-/** Throws 8001. The schema has seen to it that there is a number at all. */
-export function within(field: string, value: number, least: number, most: number): number {
-	if (value >= least && value <= most) return value;
-	throw new AiError("invalidInput", `Invalid input: ${field} must be from ${least} to ${most}`);
+/** Throws 8001. The schema guarantees that the value is a number. */
+export function inRange(field: string, value: number, min: number, max: number): number {
+	if (value >= min && value <= max) return value;
+	throw invalidInput(`${field} must be from ${min} to ${max}`);
 }

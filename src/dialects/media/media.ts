@@ -1,18 +1,19 @@
 /// <reference lib="esnext.typedarrays" />
 /**
- * Sound and images as callers send them: arrays of bytes, base64, data URIs, bodies, forms. The schemas below only
- * look, so an array of millions of numbers costs one loop and no copy; `read` decodes what it needs.
+ * Audio and images in requests: arrays of bytes, base64, data URIs, bodies, forms. The schemas below only check them, so an
+ * array of millions of numbers costs one loop and no copy. Readers decode what they need.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { undecodableImage } from "../../core/undecodable-image.ts";
 import { hasTooManySegments } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
-import { maySound, mediaTypeOf } from "../../media/types.ts";
+import { mayBeAudio, mediaTypeOf } from "../../media/types.ts";
+import { invalidInput } from "../invalid-input.ts";
 
 export type Bytes = Media["bytes"];
 
-/** A body that is not JSON, as the binding hands it over: `{body: <stream>, contentType}`, the stream read. */
+/** A body that is not JSON. The binding sends `{body: <stream>, contentType}`; here the stream is already read. */
 interface WrappedBody {
 	body: Bytes;
 	contentType: string;
@@ -20,9 +21,9 @@ interface WrappedBody {
 
 export type SentBytes = number[] | Bytes | WrappedBody;
 
-const LARGEST_BYTE = 255;
+const MAX_BYTE = 255;
 
-/** A file as an array of its bytes, which is what JSON callers send; or its bytes, when it came as the body. */
+/** A file: an array of its bytes from JSON callers, or its bytes if it is the body. */
 export const ByteArray = z
 	.custom<SentBytes>()
 	.check((context) => {
@@ -32,12 +33,12 @@ export const ByteArray = z
 			context.issues.push({ code: "invalid_type", expected: "array", input: value });
 			return;
 		}
-		// The first offender only: a list of them all would be as long as the file.
-		const at = firstNotByte(value);
-		if (at === -1) return;
-		const input: unknown = value[at];
+		// Only the first invalid byte, because a list of all could be as long as the file.
+		const index = firstNotByte(value);
+		if (index === -1) return;
+		const input: unknown = value[index];
 		if (!Number.isInteger(input))
-			context.issues.push({ code: "invalid_type", expected: "int", input, path: [at] });
+			context.issues.push({ code: "invalid_type", expected: "int", input, path: [index] });
 		else if (Number(input) < 0)
 			context.issues.push({
 				code: "too_small",
@@ -45,32 +46,31 @@ export const ByteArray = z
 				minimum: 0,
 				inclusive: true,
 				input,
-				path: [at],
+				path: [index],
 			});
 		else
 			context.issues.push({
 				code: "too_big",
 				origin: "number",
-				maximum: LARGEST_BYTE,
+				maximum: MAX_BYTE,
 				inclusive: true,
 				input,
-				path: [at],
+				path: [index],
 			});
 	})
-	.meta({ type: "array", items: { type: "integer", minimum: 0, maximum: LARGEST_BYTE } });
+	.meta({ type: "array", items: { type: "integer", minimum: 0, maximum: MAX_BYTE } });
 
 function firstNotByte(values: unknown[]): number {
 	for (let i = 0; i < values.length; i++) {
 		const value = values[i];
-		if (typeof value !== "number" || !(value >= 0 && value <= LARGEST_BYTE) || !Number.isInteger(value))
-			return i;
+		if (typeof value !== "number" || !(value >= 0 && value <= MAX_BYTE) || !Number.isInteger(value)) return i;
 	}
 	return -1;
 }
 
 /**
- * A file as `{body, contentType}`. JSON cannot hold such a body, and what is in its place does not count: observed,
- * the product then misses both properties, the `contentType` that is there included.
+ * A file as `{body, contentType}`. JSON cannot contain such a body. Observed: for any other body the product reports both
+ * properties as missing, even if `contentType` is present.
  */
 export const Wrapped = z
 	.custom<WrappedBody>()
@@ -98,36 +98,36 @@ function isWrapped(value: unknown): value is WrappedBody {
 	return body instanceof Uint8Array && typeof contentType === "string";
 }
 
-/** What clients say of a body when nobody told them what it is. */
-const UNSAID = /^(?:$|application\/octet-stream|application\/x-www-form-urlencoded|binary\/)/i;
+/** Default types that clients send if they do not know the type, or none. */
+const UNSPECIFIC_TYPE = /^(?:$|application\/octet-stream|application\/x-www-form-urlencoded|binary\/)/i;
 
-/** The file, with the sender's word on its type unless that says nothing. Does not copy bytes that came as bytes. */
+/** The file with the sender's type, or the detected type if the sender's is unspecific. Does not copy a `Uint8Array`. */
 export function toMedia(sent: SentBytes): Media {
 	const { body, contentType } = isWrapped(sent)
 		? sent
 		: { body: sent instanceof Uint8Array ? sent : new Uint8Array(sent), contentType: "" };
-	const type = UNSAID.test(contentType) ? mediaTypeOf(body) : contentType;
+	const type = UNSPECIFIC_TYPE.test(contentType) ? mediaTypeOf(body) : contentType;
 	return { bytes: body, ...(type !== undefined && { contentType: type }) };
 }
 
-/** Any sound at all; headerless samples pass. Throws 8001. */
-export function soundOf(sent: SentBytes): Media {
+/** Any audio, also samples without a header. Throws 8001 if it is empty. */
+export function audioOf(sent: SentBytes): Media {
 	const media = toMedia(sent);
-	if (media.bytes.length === 0) throw new AiError("invalidInput", "Invalid input: the audio is empty");
+	if (media.bytes.length === 0) throw invalidInput("the audio is empty");
 	return media;
 }
 
-/** Sound in a file format. Throws 8001, as the product does (observed). */
-export function soundFileOf(sent: SentBytes): Media {
-	const media = soundOf(sent);
-	if (!maySound(media.bytes)) throw new AiError("invalidInput");
+/** Audio in a file format. Throws 8001, as the product does (observed). */
+export function audioFileOf(sent: SentBytes): Media {
+	const media = audioOf(sent);
+	if (!mayBeAudio(media.bytes)) throw new AiError("invalidInput");
 	return media;
 }
 
-/** An image that a decoder would know. `name` is what the refusal calls it: `image[0]`, `mask`. Throws 3030. */
+/** An image with a known signature. `name` names it in the error message: `image[0]`, `mask`. Throws 3030. */
 export function imageOf(sent: SentBytes, name = "image[0]"): Media {
 	const { bytes } = toMedia(sent);
-	// Not the sender's word: engines are told this type, and refuse an image that is another.
+	// The detected type, not the sender's: engines refuse an image whose type is wrong.
 	const contentType = mediaTypeOf(bytes);
 	if (!contentType?.startsWith("image/") || (contentType === "image/jpeg" && hasTooManySegments(bytes)))
 		throw undecodableImage(name);
@@ -145,12 +145,12 @@ export function decodeBase64(text: string): Bytes {
 
 export const encodeBase64 = (bytes: Uint8Array): string => bytes.toBase64();
 
-/** Of what comes before a data URI's comma: a media type, a parameter or two, `base64`. */
+/** Bounds the part before a data URI's comma: a media type, parameters, `base64`. */
 const MAX_DATA_URI_HEAD_CHARACTERS = 200;
 
 /**
- * `data:image/png;base64,…`, or `undefined` for any other text. Parameters of the type are left out. Throws 5004 when
- * its base64 does not decode.
+ * Decodes `data:image/png;base64,…` without the type's parameters. `undefined` for any other text. Throws 5004 for invalid
+ * base64.
  */
 export function decodeDataUri(text: string): WrappedBody | undefined {
 	const start = text.slice(0, MAX_DATA_URI_HEAD_CHARACTERS);
@@ -161,12 +161,12 @@ export function decodeDataUri(text: string): WrappedBody | undefined {
 	return { body: decodeBase64(text.slice(comma + 1)), contentType: type.trim() };
 }
 
-/** Bytes as a string with one character each, which JSON callers of the image models may send. */
+/** Decodes a string with one character per byte, which JSON callers of the image models may send. */
 export function decodeBinaryString(text: string): Bytes | undefined {
 	const bytes = new Uint8Array(text.length);
 	for (let i = 0; i < text.length; i++) {
 		const code = text.charCodeAt(i);
-		if (code > LARGEST_BYTE) return undefined;
+		if (code > MAX_BYTE) return undefined;
 		bytes[i] = code;
 	}
 	return bytes;

@@ -1,15 +1,14 @@
 /**
- * Moondream: one model, four tasks. `query` and `caption` are a chat about one image, `point` and `detect` find
- * objects in it; places are fractions of the image's sides.
+ * Moondream: one model, four tasks. `query` and `caption` are a chat about one image, `point` and `detect` find objects in
+ * it. Coordinates are fractions of the image's sides.
  *
- * Unverified, and chosen: what streams look like. Each frame has the next piece of what the finished reply has under
- * the same name (`answer`, `caption`, `reasoning.text`); the last one has the `finish_reason` and the `metrics`.
+ * The format of streams is our choice, not verified. Each event has the next part of a field of the complete reply
+ * (`answer`, `caption`, `reasoning.text`); the last one has the `finish_reason` and the `metrics`.
  *
- * Differences from the product: `point` and `detect` take data URIs only, because nothing is fetched here on a caller's
- * word; `reasoning.grounding` is empty; the times in `metrics` are 0 where the engine does not say them.
+ * Differences from the product: `point` and `detect` accept only data URIs, because the gateway does not fetch callers'
+ * URLs; `reasoning.grounding` is empty; the times in `metrics` are 0 if the engine does not report them.
  */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { DetectObjectsOutput } from "../../tasks/object-detection/types.ts";
@@ -20,6 +19,7 @@ import { firstChoice, parseChunk, reasoningOf } from "../chat/chunks.ts";
 import { mapChatEvents } from "../chat/events.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { checkImageUrl } from "./image-url.ts";
 import { decodeDataUri, imageOf } from "./media.ts";
@@ -57,23 +57,23 @@ export const moondreamReader: Reader = {
 		const { task = "query", question = "", caption_length = "normal" } = inputs;
 		switch (task) {
 			case "query":
-				return converse(inputs, question);
+				return chatCallOf(inputs, question);
 			case "caption":
-				return converse(inputs, CAPTION_PROMPTS[caption_length]);
+				return chatCallOf(inputs, CAPTION_PROMPTS[caption_length]);
 			case "point":
 			case "detect":
-				return find(inputs, task);
+				return detectionCall(inputs, task);
 			default:
 				return task satisfies never;
 		}
 	},
 };
 
-function converse(inputs: Moondream, text: string): TaskCall {
+function chatCallOf(inputs: Moondream, text: string): TaskCall {
 	const { image, reasoning, temperature, top_p, max_tokens, stream = true } = inputs;
 	const content: ContentPart[] = [{ type: "text", text }];
 	if (image !== undefined) {
-		if (!embedded(image)) checkImageUrl(image, "/image");
+		if (!embeddedImage(image)) checkImageUrl(image, "/image");
 		content.unshift({ type: "image_url", image_url: { url: image } });
 	}
 	return {
@@ -87,16 +87,16 @@ function converse(inputs: Moondream, text: string): TaskCall {
 	};
 }
 
-function find({ image = "", target, max_objects }: Moondream, task: string): TaskCall {
-	const media = embedded(image);
+function detectionCall({ image = "", target, max_objects }: Moondream, task: string): TaskCall {
+	const media = embeddedImage(image);
 	if (media)
 		return { task: "object-detection", input: { image: media, ...present({ target, max_objects }) } };
 	checkImageUrl(image, "/image");
-	throw new AiError("invalidInput", `Invalid input: for '${task}', 'image' must be a data URI`);
+	throw invalidInput(`for '${task}', 'image' must be a data URI`);
 }
 
-/** The image inside a data URI, if it is one. Throws 3030 when it is no image. */
-const embedded = (image: string) => {
+/** The image of a data URI; `undefined` for a URL. Throws 3030 if it is not an image. */
+const embeddedImage = (image: string) => {
 	const wrapped = decodeDataUri(image);
 	return wrapped && imageOf(wrapped);
 };
@@ -122,7 +122,7 @@ const MoondreamResult = z.object({
 });
 type MoondreamResult = z.output<typeof MoondreamResult>;
 
-/** What llama.cpp puts beside its usage. */
+/** llama.cpp sends its timings beside the usage. */
 const Timed = z.looseObject({ timings: z.looseObject({ prompt_ms: z.number(), predicted_ms: z.number() }) });
 type Timings = z.output<typeof Timed>["timings"];
 
@@ -144,17 +144,17 @@ export const moondreamWriter: Writer = {
 		if (task === "point" || task === "detect")
 			return {
 				kind: "json",
-				value: foundResult(outputValue("object-detection", answer), context.inputs as Moondream),
+				value: detectionResult(outputValue("object-detection", answer), context.inputs as Moondream),
 			};
 		const field = task === "caption" ? "caption" : "answer";
 		const reply = chatReply(answer, context);
 		return reply.kind === "value"
-			? { kind: "json", value: saidResult(reply.completion, field) }
-			: { kind: "events", events: saidEvents(reply.events, field) };
+			? { kind: "json", value: textResult(reply.completion, field) }
+			: { kind: "events", events: textEvents(reply.events, field) };
 	},
 };
 
-function foundResult(
+function detectionResult(
 	{ objects, width, height }: DetectObjectsOutput,
 	{ task, max_objects }: Moondream,
 ): MoondreamResult {
@@ -164,29 +164,29 @@ function foundResult(
 		x_max: fraction(xmax, width),
 		y_max: fraction(ymax, height),
 	}));
-	const end = { finish_reason: "stop", metrics: metricsOf() };
-	if (task === "detect") return { ...end, objects: boxes };
+	const common = { finish_reason: "stop", metrics: metricsOf() };
+	if (task === "detect") return { ...common, objects: boxes };
 	const points = boxes.map(({ x_min, y_min, x_max, y_max }) => ({
 		x: (x_min + x_max) / 2,
 		y: (y_min + y_max) / 2,
 	}));
-	return { ...end, points };
+	return { ...common, points };
 }
 
 const fraction = (pixels: number, side: number): number => Math.min(1, Math.max(0, pixels / side));
 
-function saidResult(completion: ChatCompletion, field: "answer" | "caption"): MoondreamResult {
+function textResult(completion: ChatCompletion, field: "answer" | "caption"): MoondreamResult {
 	const choice = completion.choices.find(({ index }) => index === 0);
-	const thought = choice ? reasoningOf(choice.message) : "";
+	const reasoning = choice ? reasoningOf(choice.message) : "";
 	return {
 		finish_reason: choice?.finish_reason ?? "stop",
 		metrics: metricsOf(completion.usage, timingsOf(completion)),
 		[field]: choice?.message.content ?? "",
-		...(thought && { reasoning: { text: thought, grounding: [] } }),
+		...(reasoning && { reasoning: { text: reasoning, grounding: [] } }),
 	};
 }
 
-function saidEvents(
+function textEvents(
 	events: ReadableStream<Uint8Array>,
 	field: "answer" | "caption",
 ): ReadableStream<Uint8Array> {
@@ -201,9 +201,9 @@ function saidEvents(
 			timings = timingsOf(chunk) ?? timings;
 			const choice = firstChoice(chunk);
 			finish_reason = choice?.finish_reason ?? finish_reason;
-			const thought = choice ? reasoningOf(choice.delta) : "";
-			const said = choice?.delta.content ?? "";
-			return (thought && frame({ reasoning: { text: thought } })) + (said && frame({ [field]: said }));
+			const reasoning = choice ? reasoningOf(choice.delta) : "";
+			const text = choice?.delta.content ?? "";
+			return (reasoning && frame({ reasoning: { text: reasoning } })) + (text && frame({ [field]: text }));
 		},
 		onDone: () => frame({ [field]: "", finish_reason, metrics: metricsOf(usage, timings) }) + DONE,
 	});

@@ -11,16 +11,16 @@ export type FormPart = { name: string } & (
 	| { bytes: Bytes; contentType: string; filename: string }
 );
 
-/** A class, so that no JSON body can pass for a form. */
+/** A class, so that a JSON body is never taken for a form. */
 export class MultipartForm {
-	/** In the order sent; a name may come more than once. */
+	/** In the order of the form. Names may repeat. */
 	readonly parts: readonly FormPart[];
 
 	constructor(parts: readonly FormPart[]) {
 		this.parts = parts;
 	}
 
-	/** Text of the first part of that name; `undefined` when there is none, or it is a file. */
+	/** The text of the first part with the name that is not a file. */
 	text(name: string): string | undefined {
 		return this.texts(name)[0];
 	}
@@ -29,7 +29,7 @@ export class MultipartForm {
 		return this.parts.flatMap((part) => (part.name === name && "value" in part ? [part.value] : []));
 	}
 
-	/** The first part of that name as bytes; a part without a file name counts as the text that it is. */
+	/** The bytes of the first part with the name. A part without a file name is text. */
 	file(name: string): { bytes: Bytes; contentType: string } | undefined {
 		const part = this.parts.find((each) => each.name === name);
 		if (!part) return undefined;
@@ -43,7 +43,7 @@ export interface WrappedForm {
 	contentType: string;
 }
 
-/** The input that a form stands for: `{body: <the form>, contentType}`. */
+/** A form as an input: `{body: <the form>, contentType}`. */
 export const FormBody = z
 	.custom<WrappedForm>()
 	.check((context) => {
@@ -60,15 +60,15 @@ export const FormBody = z
 		required: ["body", "contentType"],
 	});
 
-/** RFC 2046, section 5.1.1 */
+/** A boundary: RFC 2046, section 5.1.1. */
 const BOUNDARY = /^[\w'()+,./:=? -]{1,70}$/;
 const BOUNDARY_PARAMETER = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i;
-/** The runtime needs 15 microseconds for each part, an empty one included. */
+/** The runtime needs 15 microseconds for each part, also for empty parts. */
 const MAX_PARTS = 500;
 
 /**
- * Reads a form. The binding's `FormData` inputs come with a bare `multipart/form-data`, for which the boundary is
- * taken from the body's first line. Throws 5006.
+ * Parses a form. The binding sends `FormData` inputs with a `multipart/form-data` type without a boundary; then the first line
+ * of the body has the boundary. Throws 5006.
  */
 export async function parseMultipart(bytes: Bytes, contentType: string): Promise<MultipartForm> {
 	if (!/^multipart\/form-data/i.test(contentType))
@@ -98,16 +98,16 @@ function firstBoundary(bytes: Bytes): string {
 	return line.startsWith("--") ? line.slice(2).trimEnd() : "";
 }
 
-/** Before the form is parsed. A boundary inside a file counts, too: then the form is malformed anyway. */
+/** Called before the form is parsed. A boundary inside a file also counts; such a form is malformed. */
 function refuseManyParts(bytes: Bytes, boundary: string): void {
 	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	const delimiter = Buffer.from(`--${boundary}`);
-	let at = buffer.indexOf(delimiter);
+	let position = buffer.indexOf(delimiter);
 	// The last delimiter ends the form.
-	for (let found = 0; at >= 0; found++) {
+	for (let found = 0; position >= 0; found++) {
 		if (found > MAX_PARTS)
 			throw new AiError("badInput", `Error: the multipart/form-data body has more than ${MAX_PARTS} parts`);
-		at = buffer.indexOf(delimiter, at + delimiter.length);
+		position = buffer.indexOf(delimiter, position + delimiter.length);
 	}
 }
 

@@ -1,9 +1,9 @@
 /**
- * Deepgram's Nova over a websocket: segments of the sound (developers.deepgram.com/reference/speech-to-text/
- * listen-streaming). Without an encoding the sound comes in a container, which the engine has to know.
+ * Deepgram's Nova over a websocket: segments of the audio (developers.deepgram.com/reference/speech-to-text/
+ * listen-streaming). Without an encoding the audio is in a container, which the engine must detect.
  *
- * Differences from the product: channels are heard together, also with `multichannel`; options that ask for analysis
- * are left to the engine; silence on the line is not an error (`NET-0001`).
+ * Differences from the product: all channels are mixed, also with `multichannel`; options for additional analysis are not
+ * forwarded; a connection without audio is not an error (`NET-0001`).
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
@@ -15,9 +15,9 @@ import { modelFields, perModel, present } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { alternativeOf } from "./deepgram.ts";
 import { NOVA, vocabularyOf } from "./deepgram-fields.ts";
-import { channelsOf, framesOf, type LiveProtocol, sampleRateOf } from "./live.ts";
+import { type LiveProtocol, readChannels, readSampleRate, sessionFrames } from "./live.ts";
 
-/** Callers write numbers and flags as text, as in the query of Deepgram's own address. */
+/** Callers may send numbers and flags as text, as in the query string of Deepgram's own URL. */
 const count = z.union([z.string().regex(/^[0-9]+$/), z.int().min(0)]);
 const milliseconds = z.union([z.string().regex(/^(?:[0-9]+|true|false)$/), z.int().min(0), z.boolean()]);
 
@@ -32,16 +32,16 @@ const NOVA_LIVE = {
 };
 type NovaLive = z.output<z.ZodObject<typeof NOVA_LIVE>>;
 
-/** Deepgram's own. */
-const USUAL_ENDPOINTING_MS = 10;
-/** The least that Deepgram advises. The catalogue has it as a flag. */
-const USUAL_UTTERANCE_END_MS = 1000;
+/** Deepgram's default. */
+const DEFAULT_ENDPOINTING_MS = 10;
+/** The minimum that Deepgram recommends. In the catalogue's schema the field is a flag. */
+const DEFAULT_UTTERANCE_END_MS = 1000;
 
 const reader: Reader = {
 	schema: perModel((model) => modelFields(NOVA_LIVE, model)),
 	read(inputs: NovaLive) {
 		const { detect_language, interim_results, language, vad_events } = inputs;
-		const { endpointing = USUAL_ENDPOINTING_MS, utterance_end_ms = false } = inputs;
+		const { endpointing = DEFAULT_ENDPOINTING_MS, utterance_end_ms = false } = inputs;
 		return {
 			task: "live-transcription",
 			input: {
@@ -55,8 +55,8 @@ const reader: Reader = {
 					interim_results: isOn(interim_results),
 					vad_events: isOn(vad_events),
 					...present({
-						endpointing: durationOf(endpointing, USUAL_ENDPOINTING_MS),
-						utterance_end_ms: durationOf(utterance_end_ms, USUAL_UTTERANCE_END_MS),
+						endpointing: durationOf(endpointing, DEFAULT_ENDPOINTING_MS),
+						utterance_end_ms: durationOf(utterance_end_ms, DEFAULT_UTTERANCE_END_MS),
 					}),
 				},
 			},
@@ -66,10 +66,10 @@ const reader: Reader = {
 
 const isOn = (flag: boolean | string | undefined): boolean => flag === true || flag === "true";
 
-/** Undefined: off. */
-function durationOf(sent: string | number | boolean, usual: number): number | undefined {
+/** `undefined` means off, `true` the default. */
+function durationOf(sent: string | number | boolean, defaultMs: number): number | undefined {
 	if (sent === false || sent === "false") return;
-	return sent === true || sent === "true" ? usual : Number(sent);
+	return sent === true || sent === "true" ? defaultMs : Number(sent);
 }
 
 function samplesOf({
@@ -81,7 +81,7 @@ function samplesOf({
 	if (sample_rate === undefined)
 		throw new AiError("badInput", "Error: required properties at '/' are 'encoding,sample_rate'");
 	return {
-		samples: { encoding, sample_rate: sampleRateOf(sample_rate), channels: channelsOf(channels) },
+		samples: { encoding, sample_rate: readSampleRate(sample_rate), channels: readChannels(channels) },
 	};
 }
 
@@ -101,7 +101,7 @@ const writer: Writer = {
 	schema: Results,
 	write: (answer, context) => ({
 		kind: "socket",
-		frames: framesOf(outputValue("live-transcription", answer), protocol(context)),
+		frames: sessionFrames(outputValue("live-transcription", answer), protocol(context)),
 	}),
 };
 
@@ -110,18 +110,18 @@ export const novaLive: Dialect = { reader, writer };
 const CONTROLS: LiveProtocol["controls"] = new Map([
 	["CloseStream", "end"],
 	["Finalize", "finalize"],
-	["KeepAlive", "nothing"],
+	["KeepAlive", "none"],
 ]);
 
-/** The first of one. */
+/** The index of the only channel, and the number of channels. */
 const CHANNEL_INDEX = [0, 1];
 
 function protocol({ model, now, requestId }: WriteContext): LiveProtocol {
-	const sound = createHash("sha256");
+	const audioHash = createHash("sha256");
 	return {
 		opening: [],
 		controls: CONTROLS,
-		hear: (bytes) => void sound.update(bytes),
+		onAudio: (bytes) => void audioHash.update(bytes),
 		write(event) {
 			switch (event.kind) {
 				case "segment": {
@@ -149,7 +149,7 @@ function protocol({ model, now, requestId }: WriteContext): LiveProtocol {
 							type: "Metadata",
 							transaction_key: "deprecated",
 							request_id: requestId,
-							sha256: sound.digest("hex"),
+							sha256: audioHash.digest("hex"),
 							created: new Date(now).toISOString(),
 							duration: event.duration,
 							channels: event.channels,

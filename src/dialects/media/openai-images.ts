@@ -1,34 +1,39 @@
 /**
- * `POST /images/generations`. Fields that steer OpenAI's own models (`quality`, `style`, `background`) do nothing.
+ * `POST /images/generations`. Fields for OpenAI's own models (`quality`, `style`, `background`) are ignored.
  *
- * Engines paint one image a call, so a request for several is taken apart in front of the pipeline ({@link eachImage})
- * and put together behind it ({@link together}).
+ * Engines generate one image per call. A request for several images is split before the pipeline
+ * ({@link singleImageBodies}), and the replies are merged after it ({@link mergeImages}).
  */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";
+import { badInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
-import { paint, sizeRange } from "./image-input.ts";
+import { imageCall, sizeRange } from "./image-input.ts";
 import { encodeBase64 } from "./media.ts";
 
-/** Of one request, as at OpenAI. */
-const MOST_IMAGES = 10;
+/** Per request, as in OpenAI's API. */
+const MAX_IMAGES = 10;
+
+/** Fields of generations and edits. */
+export const ImageFields = {
+	size: z
+		.string()
+		.regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/)
+		.optional(),
+	response_format: z.enum(["b64_json", "url"]).optional(),
+	output_format: z.enum(["png", "jpeg", "webp"]).optional(),
+};
 
 const ImagesRequest = nullAsAbsent(
 	z.object({
 		model: z.string(),
 		prompt: z.string().min(1),
-		n: z.int().min(1).max(MOST_IMAGES).optional(),
-		size: z
-			.string()
-			.regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/)
-			.optional(),
-		response_format: z.enum(["b64_json", "url"]).optional(),
-		output_format: z.enum(["png", "jpeg", "webp"]).optional(),
+		n: z.int().min(1).max(MAX_IMAGES).optional(),
+		...ImageFields,
 		stream: z.boolean().optional(),
-		/** Ours: OpenAI has no such field. */
+		/** Our extension: OpenAI does not have it. */
 		seed: z.int().optional(),
 	}),
 );
@@ -38,24 +43,24 @@ const reader: Reader = {
 	schema: () => ImagesRequest,
 	read({ prompt, n, size, response_format, output_format, stream, seed }: ImagesRequest, model) {
 		const format = formatOf({ n, response_format, output_format, stream });
-		return paint({ prompt, format, ...present({ seed }), ...sidesOf(size, model) }, model);
+		return imageCall({ prompt, format, ...present({ seed }), ...sizeFields(size, model) }, model);
 	},
 };
 
-/** The format of the file. Throws 5006 for what neither generating nor editing can do here. */
+/** The format of the image file. Throws 5006 for options that are not supported here. */
 export function formatOf(
 	fields: Partial<Pick<ImagesRequest, "n" | "response_format" | "output_format" | "stream">>,
 ): "png" | "jpeg" {
 	const { n, response_format, output_format, stream } = fields;
-	if (n !== undefined && n !== 1) throw refused("'/n' must be 1: one image a request");
-	if (stream) throw refused("'/stream' must be false: images come whole");
+	if (n !== undefined && n !== 1) throw badInput("'/n' must be 1: one image per request");
+	if (stream) throw badInput("'/stream' must be false: images are not streamed");
 	if (response_format === "url")
-		throw refused("'/response_format' must be 'b64_json': no images are kept here to be fetched by 'url'");
-	if (output_format === "webp") throw refused("'/output_format' must be 'png' or 'jpeg'");
+		throw badInput("'/response_format' must be 'b64_json': images are not stored, so there is no 'url'");
+	if (output_format === "webp") throw badInput("'/output_format' must be 'png' or 'jpeg'");
 	return output_format ?? "png";
 }
 
-export function sidesOf(
+export function sizeFields(
 	size: string | undefined,
 	model: Model,
 ): { width: number; height: number } | undefined {
@@ -63,11 +68,9 @@ export function sidesOf(
 	const [width = 0, height = 0] = size.split("x").map(Number);
 	const { min, max } = sizeRange(model);
 	if (Math.min(width, height) < min || Math.max(width, height) > max)
-		throw refused(`'/size' must be from ${min}x${min} to ${max}x${max} for this model`);
+		throw badInput(`'/size' must be from ${min}x${min} to ${max}x${max} for this model`);
 	return { width, height };
 }
-
-export const refused = (what: string): AiError => new AiError("badInput", `Error: ${what}`);
 
 const ImagesResponse = z.object({
 	created: z.int(),
@@ -87,20 +90,20 @@ export const imagesWriter: Writer = {
 
 export const openaiImages: Dialect = { reader, writer: imagesWriter };
 
-const AsksForSeveral = z.looseObject({ n: z.int().min(2).max(MOST_IMAGES), seed: z.int().nullish() });
+const ImageBatch = z.looseObject({ n: z.int().min(2).max(MAX_IMAGES), seed: z.int().nullish() });
 
-/** A body for each image that is asked for, its seed one above the last. One that is wrong stays, for the reader. */
-export function eachImage(fields: unknown): [unknown, ...unknown[]] {
-	const { data } = AsksForSeveral.safeParse(fields);
+/** One body per requested image, with consecutive seeds. Any other body stays unchanged; the reader validates it. */
+export function singleImageBodies(fields: unknown): [unknown, ...unknown[]] {
+	const { data } = ImageBatch.safeParse(fields);
 	if (!data) return [fields];
-	const { n, seed, ...rest } = data;
-	const body = (place: number) => ({ ...rest, ...(seed != null && { seed: seed + place }) });
-	return [body(0), ...Array.from({ length: n - 1 }, (_, place) => body(place + 1))];
+	const { n, seed, ...common } = data;
+	const body = (index: number) => ({ ...common, ...(seed != null && { seed: seed + index }) });
+	return [body(0), ...Array.from({ length: n - 1 }, (_, index) => body(index + 1))];
 }
 
-/** What the writer gave for each of them, as one. */
-export function together(values: readonly unknown[]): z.output<typeof ImagesResponse> {
+/** Merges the replies of a batch. */
+export function mergeImages(values: readonly unknown[]): z.output<typeof ImagesResponse> {
 	const [first, ...others] = values.map((value) => ImagesResponse.parse(value));
-	if (!first) throw new TypeError("There is no image to put together");
+	if (!first) throw new TypeError("There is no image to merge");
 	return { ...first, data: [first, ...others].flatMap(({ data }) => data) };
 }

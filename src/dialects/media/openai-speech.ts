@@ -1,6 +1,6 @@
 /**
- * `POST /audio/speech`. `voice` goes to the engine as it is: OpenAI's own names mean something only to an engine that
- * knows them. A strict route takes only the speakers that the model has. `instructions` have no counterpart in the models here, and are dropped.
+ * `POST /audio/speech`. `voice` is forwarded unchanged: OpenAI's names only work with engines that support them. A strict
+ * route accepts only the model's own speakers. `instructions` are dropped, because no model here supports them.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ import { nullAsAbsent, present } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { SPEAKERS, speechMedia } from "./text-to-speech.ts";
 
-/** Hertz of `pcm`, which has no header to say so. */
+/** Hertz. `pcm` has no header. */
 const PCM_SAMPLE_RATE = 24_000;
 
 const FORMATS = {
@@ -42,13 +42,13 @@ const reader: Reader = {
 		const speakers: readonly string[] | undefined = SPEAKERS[id];
 		if (strict && name && speakers && !speakers.includes(name))
 			throw new AiError("badInput", `Error: enum value not in ${speakers.join(",")} at '/voice'`);
-		const usual = typeof defaults.speaker === "string" ? defaults.speaker : undefined;
+		const defaultVoice = typeof defaults.speaker === "string" ? defaults.speaker : undefined;
 		return {
 			task: "text-to-speech",
 			input: {
 				text: input,
 				...FORMATS[response_format ?? "mp3"],
-				...present({ voice: name || usual, speed }),
+				...present({ voice: name || defaultVoice, speed }),
 			},
 		};
 	},

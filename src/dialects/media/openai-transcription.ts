@@ -1,20 +1,18 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (into English): a form in; JSON, text or subtitles out. */
 
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Dialect, Reader, Rendered, WriteContext, Writer } from "../dialect.ts";
 import { present } from "../fields.ts";
+import { badInput, invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
-import { validate } from "../validation/validation.ts";
+import { FormInput, readFormFields } from "./form-fields.ts";
 import { languageCode, languageName } from "./languages.ts";
-import { soundFileOf } from "./media.ts";
-import { FormBody, type MultipartForm, type WrappedForm } from "./multipart.ts";
-import { timedWord } from "./speech.ts";
+import { audioFileOf } from "./media.ts";
+import type { MultipartForm } from "./multipart.ts";
 import { cuesOf, subRip, webVtt } from "./subtitles.ts";
-
-const Form = z.object({ multipart: FormBody });
+import { timedWord } from "./transcription.ts";
 
 const FormFields = z.object({
 	model: z.string(),
@@ -26,37 +24,26 @@ const FormFields = z.object({
 	stream: z.enum(["true", "false"]).optional(),
 });
 
-/** How OpenAI's SDKs write it in a form, which has no other word for it. */
-const NULL = "null";
+/** OpenAI's SDKs write `null` in a form as this text. */
+const NULL_TEXT = "null";
 
-/** Numbers as numbers, repeated fields as lists, without what is empty. */
-function fieldsOf(form: MultipartForm): z.output<typeof FormFields> {
-	const fields = Object.fromEntries(
-		Object.keys(FormFields.shape).flatMap((name): [string, unknown][] => {
-			const [text] = form.texts(name);
-			if (text === undefined || text === "" || text === NULL) return [];
-			if (name.endsWith("[]")) return [[name, form.texts(name)]];
-			return [[name, name === "temperature" && !Number.isNaN(Number(text)) ? Number(text) : text]];
-		}),
-	);
-	return validate(FormFields, fields);
-}
+const fieldsOf = (form: MultipartForm): z.output<typeof FormFields> =>
+	readFormFields(form, FormFields, { numbers: ["temperature"], absentText: NULL_TEXT });
 
 const readerOf = (task: TranscriptionInput["task"]): Reader => ({
-	schema: () => Form,
+	schema: () => FormInput,
 	body: { field: "multipart", as: "wrapped" },
-	read({ multipart: { body: form } }: { multipart: WrappedForm }, model) {
+	read({ multipart: { body: form } }: FormInput, model) {
 		if (task === "translate" && inputFamily(model).transcription?.translates === false)
-			throw new AiError("invalidInput", `Invalid input: model: ${model.id} does not translate`);
+			throw invalidInput(`model: ${model.id} does not translate`);
 		const { language, prompt, temperature, stream } = fieldsOf(form);
-		if (stream === "true")
-			throw new AiError("badInput", "Error: '/stream' must be false: transcripts come whole");
+		if (stream === "true") throw badInput("'/stream' must be false: transcripts are not streamed");
 		const file = form.file("file");
-		if (!file) throw new AiError("badInput", "Error: required properties at '/' are 'file'");
+		if (!file) throw badInput("required properties at '/' are 'file'");
 		return {
 			task: "speech-recognition",
 			input: {
-				audio: soundFileOf({ body: file.bytes, contentType: file.contentType }),
+				audio: audioFileOf({ body: file.bytes, contentType: file.contentType }),
 				task,
 				...present({ language: languageCode(language), prompt, temperature }),
 			},
@@ -71,7 +58,7 @@ const writerOf = (task: TranscriptionInput["task"]): Writer => ({
 	}),
 	write(answer, { inputs }: WriteContext): Rendered {
 		const transcript = outputValue("speech-recognition", answer);
-		const fields = fieldsOf((inputs as { multipart: WrappedForm }).multipart.body);
+		const fields = fieldsOf((inputs as FormInput).multipart.body); // the reader parsed it
 		switch (fields.response_format) {
 			case "json":
 				return { kind: "json", value: { text: transcript.text, ...usageOf(transcript) } };

@@ -1,4 +1,4 @@
-/** Speech recognition: the tables of its input and output shapes. */
+/** Tables of the readers and writers of speech recognition by shape. */
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { deepgramReaders, deepgramWriters } from "./deepgram.ts";

@@ -2,40 +2,40 @@
 import type { Transcript, TranscriptSegment, Word } from "../../tasks/speech-recognition/types.ts";
 
 interface Cue {
-	/** Seconds; cues are in order of their starts, and end after they start. */
+	/** Seconds. Cues are sorted by their start, and `end` is after `start`. */
 	start: number;
 	end: number;
 	/** One line. */
 	text: string;
 	words: Word[];
-	/** What the engine had said of this cue, where the cue is one of its segments. */
+	/** The engine's segment, if the cue is one. */
 	segment?: TranscriptSegment;
 }
 
-/** Where words come without segments, a cue ends at a pause, at the end of a sentence, or when it is full. */
+/** For words without segments: a cue ends at a pause, at the end of a sentence, or at its maximum length. */
 const PAUSE_SECONDS = 1;
 const CUE_SECONDS = 6;
 const CUE_CHARACTERS = 80;
 const SENTENCE_END = /[.?!…。？！]["'”’)]*$/;
 
-/** Both formats count in these, and neither has a cue that takes no time. */
+/** Both formats have millisecond resolution and no cues of zero length. */
 const MS_PER_SECOND = 1000;
 
-/** Empty when nothing in the transcript says when it was said. */
+/** Empty for a transcript without times. */
 export function cuesOf({ text, duration, segments, words = [] }: Transcript): Cue[] {
 	if (segments?.length) {
 		const cues = segments.map((segment) => {
 			const { start, end, text } = segment;
 			return { start, end, text, words: [], segment };
 		});
-		return shareOut(words, inOrder(cues));
+		return assignWords(words, normalizeCues(cues));
 	}
-	if (words.length > 0) return inOrder(groupWords(words));
-	return duration ? inOrder([{ start: 0, end: duration, text, words: [] }]) : [];
+	if (words.length > 0) return normalizeCues(groupWords(words));
+	return duration ? normalizeCues([{ start: 0, end: duration, text, words: [] }]) : [];
 }
 
-/** An empty text is not shown. */
-function inOrder(cues: Cue[]): Cue[] {
+/** Sorts cues, rounds their times, removes white space and drops cues without text. */
+function normalizeCues(cues: Cue[]): Cue[] {
 	return cues
 		.map((cue) => {
 			const start = Math.round(Math.max(0, cue.start) * MS_PER_SECOND);
@@ -48,7 +48,7 @@ function inOrder(cues: Cue[]): Cue[] {
 }
 
 function groupWords(words: Word[]): Cue[] {
-	// Whisper's words carry their own leading spaces, so that Chinese has none; Deepgram's never do.
+	// Whisper's words have leading spaces, except in languages such as Chinese. Deepgram's words never do.
 	const separator = words.some(({ word }) => word.startsWith(" ")) ? "" : " ";
 	const cues: Cue[] = [];
 	let cue: Cue | undefined;
@@ -71,13 +71,13 @@ function groupWords(words: Word[]): Cue[] {
 	return cues;
 }
 
-/** Gives each word to the last cue that has begun by the word's middle. */
-function shareOut(words: Word[], cues: Cue[]): Cue[] {
-	let at = 0;
+/** Adds each word to the last cue that starts before the word's middle. */
+function assignWords(words: Word[], cues: Cue[]): Cue[] {
+	let index = 0;
 	for (const word of words) {
 		const middle = (word.start + word.end) / 2;
-		while ((cues[at + 1]?.start ?? Number.POSITIVE_INFINITY) <= middle) at++;
-		cues[at]?.words.push(word);
+		while ((cues[index + 1]?.start ?? Number.POSITIVE_INFINITY) <= middle) index++;
+		cues[index]?.words.push(word);
 	}
 	return cues;
 }
@@ -105,6 +105,6 @@ function timestamp(seconds: number, point: string): string {
 	return `${pad(ms / 3_600_000, 2)}:${pad((ms / 60_000) % 60, 2)}:${pad((ms / 1000) % 60, 2)}${point}${pad(ms % 1000, 3)}`;
 }
 
-/** Cue text is markup: an arrow in it would begin another cue. */
+/** Cue text is markup. An unescaped arrow in it would start another cue. */
 const escapeCue = (text: string): string =>
 	text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -1,8 +1,8 @@
 /**
- * Text to image: the input shapes that are JSON (the form of FLUX.2 is in `flux2-form.ts`), and three ways to answer.
+ * Text to image: the JSON input shapes (`flux2-form.ts` has the form of FLUX.2), and three output shapes.
  *
- * Difference from the product: an engine that answers in another format than the model's own is not corrected; the
- * content type tells the truth.
+ * Difference from the product: if an engine answers in another format than the model's own, the image is not converted; the
+ * content type is that of the image.
  */
 import * as z from "zod";
 import { mediaTypeOf } from "../../media/types.ts";
@@ -11,7 +11,7 @@ import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { flux2Form } from "./flux2-form.ts";
-import { paint } from "./image-input.ts";
+import { imageCall } from "./image-input.ts";
 import { ByteArray, decodeBase64, encodeBase64, imageOf } from "./media.ts";
 
 const prompt = z.string().min(1);
@@ -36,12 +36,12 @@ const stableDiffusion: Reader = {
 	read({ prompt, negative_prompt, height, width, guidance, seed, ...inputs }: StableDiffusion, model) {
 		const { image, image_b64, mask, num_steps, strength } = inputs;
 		const start = image ?? (image_b64 === undefined ? undefined : decodeBase64(image_b64));
-		return paint(
+		return imageCall(
 			{
 				prompt,
 				images: start ? [imageOf(start)] : [],
 				...present({ negative_prompt, height, width, guidance, seed, steps: num_steps }),
-				// Without an image there is nothing to stay near to.
+				// `strength` and `mask` have no effect without an image.
 				...(start && present({ strength, mask: mask && imageOf(mask, "mask") })),
 			},
 			model,
@@ -52,14 +52,14 @@ const stableDiffusion: Reader = {
 const FLUX1 = {
 	prompt: prompt.max(2048),
 	steps: z.int().min(1).max(8).optional(),
-	// In no schema, and reported to work all the same.
+	// Not in the product's schema, but reported to work.
 	seed: z.int().optional(),
 };
 type Flux1 = z.output<z.ZodObject<typeof FLUX1>>;
 
 const flux1: Reader = {
 	schema: perModel((model) => modelFields(FLUX1, model).strict()),
-	read: ({ prompt, steps, seed }: Flux1, model) => paint({ prompt, ...present({ steps, seed }) }, model),
+	read: ({ prompt, steps, seed }: Flux1, model) => imageCall({ prompt, ...present({ steps, seed }) }, model),
 };
 
 const LUCID = {
@@ -76,7 +76,7 @@ type Lucid = z.output<z.ZodObject<typeof LUCID>>;
 const lucid: Reader = {
 	schema: perModel((model) => modelFields(LUCID, model)),
 	read: ({ prompt, guidance, seed, height, width, num_steps, steps }: Lucid, model) =>
-		paint({ prompt, ...present({ guidance, seed, height, width, steps: num_steps ?? steps }) }, model),
+		imageCall({ prompt, ...present({ guidance, seed, height, width, steps: num_steps ?? steps }) }, model),
 };
 
 const PHOENIX = {
@@ -93,7 +93,7 @@ type Phoenix = z.output<z.ZodObject<typeof PHOENIX>>;
 const phoenix: Reader = {
 	schema: perModel((model) => modelFields(PHOENIX, model)),
 	read: ({ prompt, guidance, seed, height, width, num_steps, negative_prompt }: Phoenix, model) =>
-		paint(
+		imageCall(
 			{ prompt, ...present({ guidance, seed, height, width, steps: num_steps, negative_prompt }) },
 			model,
 		),
@@ -107,13 +107,13 @@ export const textToImageReaders = {
 	"tti-multipart": flux2Form,
 } satisfies Partial<Record<InputShape, Reader>>;
 
-const rawImage = (usualType: string): Writer => ({
-	schema: usualType,
+const rawImage = (defaultType: string): Writer => ({
+	schema: defaultType,
 	write(answer) {
 		const { bytes, contentType } = outputValue("text-to-image", answer);
 		return {
 			kind: "bytes",
-			media: { bytes, contentType: contentType ?? mediaTypeOf(bytes) ?? usualType },
+			media: { bytes, contentType: contentType ?? mediaTypeOf(bytes) ?? defaultType },
 		};
 	},
 });

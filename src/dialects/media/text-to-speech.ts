@@ -1,6 +1,5 @@
-/** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the sound itself. */
+/** Text to speech: MeloTTS, which answers in JSON, and Deepgram's Aura, which answers with the audio file. */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
@@ -9,10 +8,11 @@ import type { TaskCall } from "../../tasks/task.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { encodeBase64 } from "./media.ts";
 
-const speak = (input: SpeechInput): TaskCall => ({ task: "text-to-speech", input });
+const speechCall = (input: SpeechInput): TaskCall => ({ task: "text-to-speech", input });
 
 const MELO = {
 	prompt: z.string().min(1),
@@ -22,12 +22,13 @@ type Melo = z.output<z.ZodObject<typeof MELO>>;
 
 const melo: Reader = {
 	schema: perModel((model) => modelFields(MELO, model)),
-	read: ({ prompt, lang }: Melo) => speak({ text: prompt, ...present({ language: lang }), encoding: "mp3" }),
+	read: ({ prompt, lang }: Melo) =>
+		speechCall({ text: prompt, ...present({ language: lang }), encoding: "mp3" }),
 };
 
 const names = (list: string): string[] => list.split(" ");
 
-/** Voices of the catalogue's own models; one that an operator adds may have any. */
+/** Voices of the catalogue's models. Models that the operator adds accept any voice. */
 export const SPEAKERS: Record<string, string[]> = {
 	"@cf/deepgram/aura-1": names(
 		"angus asteria arcas orion orpheus athena luna zeus perseus helios hera stella",
@@ -38,7 +39,7 @@ export const SPEAKERS: Record<string, string[]> = {
 	"@cf/deepgram/aura-2-es": names("sirio nestor carina celeste alvaro diana aquila selena estrella javier"),
 };
 
-/** What each encoding can be put in. */
+/** The containers of each encoding. */
 const CONTAINERS: Record<SpeechInput["encoding"], NonNullable<SpeechInput["container"]>[]> = {
 	linear16: ["wav", "none"],
 	mulaw: ["wav", "none"],
@@ -49,9 +50,9 @@ const CONTAINERS: Record<SpeechInput["encoding"], NonNullable<SpeechInput["conta
 	aac: ["none"],
 };
 
-/** Hertz: what is made of samples takes that much room a second. */
+/** Hertz. The size of uncompressed audio is proportional to it. */
 const SAMPLE_RATES = { min: 8_000, max: 48_000 };
-/** Bits per second: Opus goes up to here, the others less far. */
+/** Bits per second: the maximum of Opus. The other encodings have lower maximums. */
 const MAX_BIT_RATE = 650_000;
 
 const auraFields = (model: Model) => {
@@ -69,22 +70,19 @@ type Aura = z.output<z.ZodObject<ReturnType<typeof auraFields>>>;
 
 const aura: Reader = {
 	schema: perModel((model) => modelFields(auraFields(model), model)),
-	read({ text, speaker, encoding = "mp3", ...rest }: Aura) {
-		const { container, sample_rate, bit_rate } = rest;
+	read({ text, speaker, encoding = "mp3", container, sample_rate, bit_rate }: Aura) {
 		if (container && !CONTAINERS[encoding].includes(container))
-			throw invalid(`'${encoding}' does not go into '${container}'`);
+			throw invalidInput(`'${encoding}' does not go into '${container}'`);
 		if (sample_rate && (sample_rate < SAMPLE_RATES.min || sample_rate > SAMPLE_RATES.max))
-			throw invalid(`'sample_rate' must be from ${SAMPLE_RATES.min} to ${SAMPLE_RATES.max}`);
-		if (bit_rate && bit_rate > MAX_BIT_RATE) throw invalid(`'bit_rate' must be at most ${MAX_BIT_RATE}`);
-		return speak({
+			throw invalidInput(`'sample_rate' must be from ${SAMPLE_RATES.min} to ${SAMPLE_RATES.max}`);
+		if (bit_rate && bit_rate > MAX_BIT_RATE) throw invalidInput(`'bit_rate' must be at most ${MAX_BIT_RATE}`);
+		return speechCall({
 			text,
 			encoding,
 			...present({ voice: speaker, container, sample_rate, bit_rate }),
 		});
 	},
 };
-
-const invalid = (what: string): AiError => new AiError("invalidInput", `Invalid input: ${what}`);
 
 export const textToSpeechReaders = {
 	"tts-melotts": melo,
@@ -101,10 +99,10 @@ const CONTENT_TYPES: Record<SpeechInput["encoding"], string> = {
 	alaw: "audio/x-alaw-basic",
 };
 
-/** The type that the engine gave, or the one that the bytes show, or that of what was asked for. */
+/** The content type is the engine's, otherwise the detected one, otherwise that of the requested encoding. */
 export function speechMedia(media: Media, { encoding, sample_rate }: SpeechInput): Media {
 	const contentType = media.contentType ?? mediaTypeOf(media.bytes) ?? CONTENT_TYPES[encoding];
-	// RFC 3551: samples without a header say their rate in their type.
+	// RFC 3551: the type of samples without a header has a `rate` parameter.
 	const rate = contentType === "audio/L16" && sample_rate ? `;rate=${sample_rate}` : "";
 	return { bytes: media.bytes, contentType: contentType + rate };
 }

@@ -1,9 +1,9 @@
-/** Smart Turn: whether a speaker has finished. */
+/** Smart Turn: detects whether a speaker has finished. */
 import * as z from "zod";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
-import { decodeBase64, soundOf, Wrapped } from "./media.ts";
+import { audioOf, decodeBase64, Wrapped } from "./media.ts";
 
 const SMART_TURN = {
 	audio: z.union([Wrapped, z.string()]),
@@ -17,7 +17,7 @@ export const turnReader: Reader = {
 	read: ({ audio, dtype }: SmartTurn) => ({
 		task: "turn-detection",
 		input: {
-			audio: soundOf(typeof audio === "string" ? decodeBase64(audio) : audio),
+			audio: audioOf(typeof audio === "string" ? decodeBase64(audio) : audio),
 			...present({ dtype }),
 		},
 	}),

@@ -1,4 +1,4 @@
-/** Images in: classification, object detection, description. */
+/** Image inputs: classification, object detection, description. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
@@ -7,6 +7,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import {
 	ByteArray,
@@ -48,15 +49,14 @@ const DESCRIBE = {
 type Describe = z.output<z.ZodObject<typeof DESCRIBE>>;
 
 const imageToText: Reader = {
-	// Loose, to see the fields that this model lacks: they are not dropped as strangers are, they are refused.
+	// Loose, because fields of other models of the family are refused, not dropped as unknown fields are.
 	schema: perModel((model) => modelFields(DESCRIBE, model).loose()),
 	body: { field: "image", as: "raw" },
 	read(inputs: Describe, model) {
-		refuseLacking(inputs, model);
+		refuseUnsupported(inputs, model);
 		const { image, prompt, raw, temperature, top_p, top_k, seed, max_tokens } = inputs;
 		const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
-		if (max_tokens !== undefined && max_tokens < 1)
-			throw new AiError("invalidInput", "Invalid input: max_tokens must be at least 1");
+		if (max_tokens !== undefined && max_tokens < 1) throw invalidInput("max_tokens must be at least 1");
 		return {
 			task: "image-to-text",
 			input: {
@@ -68,15 +68,15 @@ const imageToText: Reader = {
 	},
 };
 
-/** Observed: uform answers a `temperature` with a refusal of the model's own, not of the validator. */
-function refuseLacking(inputs: object, { inputFields }: Model): void {
-	const lacking = Object.keys(DESCRIBE).find(
+/** Observed: for a `temperature` uform returns the model's own error, not one of the validator. */
+function refuseUnsupported(inputs: object, { inputFields }: Model): void {
+	const unsupported = Object.keys(DESCRIBE).find(
 		(name) => name in inputs && inputFields?.includes(name) === false,
 	);
-	if (lacking) throw new AiError("refusedByModel", `The model does not take '${lacking}'`);
+	if (unsupported) throw new AiError("refusedByModel", `The model does not take '${unsupported}'`);
 }
 
-/** The product takes a string of bytes; base64 and data URIs, which callers expect of a string, are ours. */
+/** The product accepts a string of bytes. Base64 and data URIs are our extensions. */
 function imageOfText(text: string): Media {
 	const wrapped = decodeDataUri(text);
 	if (wrapped) return imageOf(wrapped);

@@ -1,8 +1,8 @@
 /**
- * Whisper: two ways in, two ways out.
+ * Whisper: two input shapes and two output shapes.
  *
- * Difference from the product: options that steer the decoder (`vad_filter`, `beam_size`, `prefix`, the thresholds)
- * are checked and then left to the engine's own settings.
+ * Difference from the product: options of the decoder (`vad_filter`, `beam_size`, `prefix`, the thresholds) are validated
+ * and not forwarded; the engine's own settings apply.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -10,11 +10,12 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { modelFields, perModel } from "../fields.ts";
+import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { languageCode } from "./languages.ts";
-import { ByteArray, type Bytes, decodeBase64, soundFileOf, Wrapped } from "./media.ts";
-import { recognize, TimedWord, timedWord } from "./speech.ts";
+import { audioFileOf, ByteArray, type Bytes, decodeBase64, Wrapped } from "./media.ts";
 import { cuesOf, webVtt } from "./subtitles.ts";
+import { TimedWord, timedWord, transcriptionCall } from "./transcription.ts";
 
 const WHISPER_BINARY = {
 	audio: ByteArray,
@@ -30,11 +31,10 @@ const whisperBinary: Reader = {
 		const language = languageCode(source_lang);
 		const target = languageCode(target_lang);
 		const translate = target !== undefined && target !== language;
-		// Whisper was trained to translate into English and nothing else.
-		if (translate && target !== "en")
-			throw new AiError("invalidInput", "Invalid input: 'target_lang' must be 'en'");
-		return recognize({
-			audio: soundFileOf(audio),
+		// Whisper was trained to translate only into English.
+		if (translate && target !== "en") throw invalidInput("'target_lang' must be 'en'");
+		return transcriptionCall({
+			audio: audioFileOf(audio),
 			task: translate ? "translate" : "transcribe",
 			...(language && { language }),
 		});
@@ -61,16 +61,16 @@ const whisperBase64: Reader = {
 	schema: perModel((model) => modelFields(WHISPER_BASE64, model)),
 	body: { field: "audio", as: "wrapped" },
 	read: ({ audio, task, language, initial_prompt }: WhisperBase64) =>
-		recognize({
-			audio: soundFileOf(typeof audio === "string" ? soundOfText(audio) : audio),
+		transcriptionCall({
+			audio: audioFileOf(typeof audio === "string" ? audioOfText(audio) : audio),
 			task: task ?? "transcribe",
 			...(language && { language }),
 			...(initial_prompt && { prompt: initial_prompt }),
 		}),
 };
 
-/** Observed: the product's engine refuses text that is no base64, a data URL included, as it refuses any other sound. */
-function soundOfText(base64: string): Bytes {
+/** Observed: the product refuses text that is not base64, also a data URL, with the same error as invalid audio. */
+function audioOfText(base64: string): Bytes {
 	try {
 		return decodeBase64(base64);
 	} catch (cause) {
@@ -135,16 +135,16 @@ const transcriptionV3: Writer = {
 	schema: TranscriptionV3,
 	write(answer, { inputs, call }) {
 		const transcript = outputValue("speech-recognition", answer);
-		const { language: asked } = call.input as TranscriptionInput;
+		const { language: requested } = call.input as TranscriptionInput;
 		const { vad_filter } = inputs as Partial<WhisperBase64>;
 		const cues = cuesOf(transcript);
 		const duration = transcript.duration ?? cues.at(-1)?.end;
-		const language = languageCode(transcript.language ?? asked);
+		const language = languageCode(transcript.language ?? requested);
 		const value: z.output<typeof TranscriptionV3> = {
 			transcription_info: {
 				...(language && { language }),
-				// Whisper is certain of a language that it was told; of one that it heard, engines do not say.
-				...(asked && { language_probability: 1 }),
+				// The probability of a requested language is 1. Engines do not report it for a detected one.
+				...(requested && { language_probability: 1 }),
 				...(duration !== undefined && { duration }),
 				...(duration !== undefined && !vad_filter && { duration_after_vad: duration }),
 			},

@@ -1,14 +1,14 @@
-/** Images, sound and videos that come with a decision's state: embedded, and within the product's limits. */
+/** Images, audio and videos of a decision: embedded, within the product's limits. */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
-import { maySound, mediaTypeOf } from "../../media/types.ts";
+import { mayBeAudio, mediaTypeOf } from "../../media/types.ts";
 import type { DecisionInput } from "../../tasks/decision/types.ts";
+import { badInput } from "../invalid-input.ts";
 import { type Bytes, decodeBase64, decodeDataUri, encodeBase64 } from "../media/media.ts";
 
-export const MOST_IMAGES = 4;
-export const MOST_CLIPS = 4;
-export const MOST_VIDEOS = 2;
+export const MAX_IMAGES = 4;
+export const MAX_CLIPS = 4;
+export const MAX_VIDEOS = 2;
 const MIB = 1024 * 1024;
 const IMAGE_BYTES = 4 * MIB;
 const IMAGE_PIXELS = 16_000_000;
@@ -54,49 +54,49 @@ interface Checked {
 
 const total = (media: Checked[]): number => media.reduce((sum, { bytes }) => sum + bytes, 0);
 
-function checkImage(sent: Sent, where: string): Checked {
-	const { type, bytes } = decode(sent, where);
-	if (!IMAGE_TYPES.includes(type)) refuse(where, "must be image/png, image/jpeg or image/webp");
-	limit(where, bytes.length, IMAGE_BYTES, "bytes");
+function checkImage(sent: Sent, pointer: string): Checked {
+	const { type, bytes } = decode(sent, pointer);
+	if (!IMAGE_TYPES.includes(type)) refuse(pointer, "must be image/png, image/jpeg or image/webp");
+	limit(pointer, bytes.length, IMAGE_BYTES, "bytes");
 	const actual = mediaTypeOf(bytes);
 	const size = actual && IMAGE_TYPES.includes(actual) ? imageSizeOf(bytes) : undefined;
-	if (!actual || !size) refuse(where, "image payload is invalid");
-	limit(where, size.width * size.height, IMAGE_PIXELS, "pixels");
-	// Engines refuse an image that is of another type than they are told.
+	if (!actual || !size) refuse(pointer, "image payload is invalid");
+	limit(pointer, size.width * size.height, IMAGE_PIXELS, "pixels");
+	// Engines refuse an image whose declared type is wrong.
 	return { bytes: bytes.length, url: dataUrl(sent, actual, type, bytes) };
 }
 
-function checkClip(sent: Sent, where: string, kind: "audio" | "video"): Checked {
-	const { type, bytes } = decode(sent, where);
-	if (!type.startsWith(`${kind}/`)) refuse(where, `must be of a type ${kind}/*`);
-	limit(where, bytes.length, kind === "audio" ? CLIP_BYTES : VIDEO_BYTES, "bytes");
-	// A video may be in a container that we do not know.
-	const plausible = kind === "audio" ? maySound(bytes) : !mediaTypeOf(bytes)?.startsWith("image/");
-	if (bytes.length === 0 || !plausible) refuse(where, `${kind} payload is invalid`);
+function checkClip(sent: Sent, pointer: string, kind: "audio" | "video"): Checked {
+	const { type, bytes } = decode(sent, pointer);
+	if (!type.startsWith(`${kind}/`)) refuse(pointer, `must be of a type ${kind}/*`);
+	limit(pointer, bytes.length, kind === "audio" ? CLIP_BYTES : VIDEO_BYTES, "bytes");
+	// The type of a video may be unknown here.
+	const plausible = kind === "audio" ? mayBeAudio(bytes) : !mediaTypeOf(bytes)?.startsWith("image/");
+	if (bytes.length === 0 || !plausible) refuse(pointer, `${kind} payload is invalid`);
 	return { bytes: bytes.length, url: dataUrl(sent, type, type, bytes) };
 }
 
-function decode(sent: Sent, where: string): { type: string; bytes: Bytes } {
+function decode(sent: Sent, pointer: string): { type: string; bytes: Bytes } {
 	const embedded = () => {
 		try {
 			if (typeof sent === "string") return decodeDataUri(sent);
 			return { body: decodeBase64(sent.base64), contentType: sent.content_type.trim().toLowerCase() };
 		} catch {
-			return refuse(where, "is not base64");
+			return refuse(pointer, "is not base64");
 		}
 	};
-	const { body, contentType } = embedded() ?? refuse(where, "must be a base64 data URL");
+	const { body, contentType } = embedded() ?? refuse(pointer, "must be a base64 data URL");
 	return { type: contentType, bytes: body };
 }
 
-/** The caller's own text where it already is such a URL. */
+/** The caller's own text if it already is a data URL with this type. */
 const dataUrl = (sent: Sent, type: string, sentType: string, bytes: Bytes): string =>
 	typeof sent === "string" && type === sentType ? sent : `data:${type};base64,${encodeBase64(bytes)}`;
 
-function limit(where: string, value: number, most: number, unit: string): void {
-	if (value > most) refuse(where, `must be <= ${most} ${unit}`);
+function limit(pointer: string, value: number, max: number, unit: string): void {
+	if (value > max) refuse(pointer, `must be <= ${max} ${unit}`);
 }
 
-function refuse(where: string, why: string): never {
-	throw new AiError("badInput", `Error: '${where}' ${why}`);
+function refuse(pointer: string, reason: string): never {
+	throw badInput(`'${pointer}' ${reason}`);
 }

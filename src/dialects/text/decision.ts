@@ -1,41 +1,41 @@
 /**
  * Decisions on the native routes: the Clef models' `{model, state, questions, images?, audio?, videos?}`.
  *
- * Known differences from the product: an image that is not one is refused like any bad input, not by the model with
- * status 422 and code 5012; the seconds of sound (300) and video (60) are the engine's to check; texts that are given as
- * objects reach the engine as JSON.
+ * Known differences from the product: an invalid image is refused with code 5006, not by the model with status 422 and code
+ * 5012; the engine must check the duration of audio (300 seconds) and video (60 seconds); instructions and criteria that are
+ * objects are sent to the engine as JSON.
  */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { DecisionAnswer, Question } from "../../tasks/decision/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
+import { badInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
-import { Clip, checkMedia, Image, MOST_CLIPS, MOST_IMAGES, MOST_VIDEOS } from "./decision-media.ts";
+import { Clip, checkMedia, Image, MAX_CLIPS, MAX_IMAGES, MAX_VIDEOS } from "./decision-media.ts";
 
 /** `clef` and `clef-flash` share one input schema. */
 const SELECTORS_OF_ONE_SCHEMA = ["clef", "clef-flash"];
-const MOST_QUESTIONS = 64;
-const LONGEST_QUESTION_ID = 100;
-const FEWEST_OPTIONS = 2;
-const MOST_OPTIONS = 255;
-const FEWEST_LEVELS = 2;
-const MOST_LEVELS = 10;
+const MAX_QUESTIONS = 64;
+const MAX_QUESTION_ID_CHARACTERS = 100;
+const MIN_OPTIONS = 2;
+const MAX_OPTIONS = 255;
+const MIN_LEVELS = 2;
+const MAX_LEVELS = 10;
 
-/** What a question or an option means: a text, or structured data that holds it. */
+/** The text of a question or an option, or structured data that contains it. */
 const Structured = [z.record(z.string(), z.unknown()), z.array(z.unknown())] as const;
 const Instructions = z.union([z.string().min(1), ...Structured]);
 const Level = z.union([z.string(), ...Structured]);
 const Detail = z.union([z.string(), ...Structured, z.null()]);
 
-function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value, fewest: number, most: number) {
+function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value, min: number, max: number) {
 	const count = (map: object): number => Object.keys(map).length;
 	return z
 		.record(key, value)
-		.refine((map) => count(map) >= fewest, { params: { minProperties: fewest } })
-		.refine((map) => count(map) <= most, { params: { maxProperties: most } })
-		.meta({ minProperties: fewest, maxProperties: most });
+		.refine((map) => count(map) >= min, { params: { minProperties: min } })
+		.refine((map) => count(map) <= max, { params: { maxProperties: max } })
+		.meta({ minProperties: min, maxProperties: max });
 }
 
 const AnyQuestion = z.discriminatedUnion("type", [
@@ -47,36 +47,36 @@ const AnyQuestion = z.discriminatedUnion("type", [
 	z.object({
 		type: z.literal("choice"),
 		instructions: Instructions,
-		criteria: mapOf(z.string().min(1), Detail, FEWEST_OPTIONS, MOST_OPTIONS),
+		criteria: mapOf(z.string().min(1), Detail, MIN_OPTIONS, MAX_OPTIONS),
 	}),
 	z.object({
 		type: z.literal("score"),
 		instructions: Instructions,
-		criteria: z.array(Level).min(FEWEST_LEVELS).max(MOST_LEVELS),
+		criteria: z.array(Level).min(MIN_LEVELS).max(MAX_LEVELS),
 	}),
 ]);
 
 const QuestionId = z
 	.string()
 	.regex(/^[A-Za-z0-9_.-]+$/)
-	.max(LONGEST_QUESTION_ID);
+	.max(MAX_QUESTION_ID_CHARACTERS);
 
 const decisionInputs = perModel((model) => {
 	const has = (field: string): boolean => model.inputFields?.includes(field) ?? true;
-	// Dropped, as other unknown properties are, they would be evidence that nobody looked at.
+	// Refused, not dropped as other unknown properties are: the answer would ignore the caller's evidence.
 	const absent = z.never().optional();
 	return z.object({
 		model: selectorSchema(model),
 		state: z.unknown(),
-		questions: mapOf(QuestionId, AnyQuestion, 1, MOST_QUESTIONS),
-		images: has("images") ? z.array(Image).max(MOST_IMAGES).optional() : absent,
-		audio: has("audio") ? z.array(Clip.audio).max(MOST_CLIPS).optional() : absent,
-		videos: has("videos") ? z.array(Clip.video).max(MOST_VIDEOS).optional() : absent,
+		questions: mapOf(QuestionId, AnyQuestion, 1, MAX_QUESTIONS),
+		images: has("images") ? z.array(Image).max(MAX_IMAGES).optional() : absent,
+		audio: has("audio") ? z.array(Clip.audio).max(MAX_CLIPS).optional() : absent,
+		videos: has("videos") ? z.array(Clip.video).max(MAX_VIDEOS).optional() : absent,
 	});
 });
 type DecisionInputs = z.output<ReturnType<typeof decisionInputs>>;
 
-/** `@cf/cloudflare/clef-omni`: `clef-omni`, which is how the inputs name the model once more. */
+/** The `model` field of the inputs: `clef-omni` for `@cf/cloudflare/clef-omni`. */
 const selectorOf = ({ id }: Model): string => id.slice(id.lastIndexOf("/") + 1);
 
 function selectorSchema(model: Model) {
@@ -93,9 +93,9 @@ export const decisionReader: Reader = {
 	read(inputs: DecisionInputs, model) {
 		const selector = selectorOf(model);
 		if (inputs.model !== undefined && inputs.model.trim() !== selector)
-			throw new AiError("badInput", `Error: '/model' must be '${selector}' for ${model.id}`);
+			throw badInput(`'/model' must be '${selector}' for ${model.id}`);
 		const questions = Object.entries(inputs.questions).map(
-			([id, question]) => [id, inWords(question)] as const,
+			([id, question]) => [id, taskQuestion(question)] as const,
 		);
 		return {
 			task: "decision",
@@ -109,26 +109,29 @@ export const decisionReader: Reader = {
 	},
 };
 
-function inWords(question: z.output<typeof AnyQuestion>): Question {
-	const instructions = words(question.instructions);
+function taskQuestion(question: z.output<typeof AnyQuestion>): Question {
+	const instructions = textOf(question.instructions);
 	switch (question.type) {
 		case "noul": {
 			const { true: yes, false: no } = question.criteria ?? {};
-			const criteria = { ...(yes != null && { true: words(yes) }), ...(no != null && { false: words(no) }) };
+			const criteria = {
+				...(yes != null && { true: textOf(yes) }),
+				...(no != null && { false: textOf(no) }),
+			};
 			return { type: "noul", instructions, ...(question.criteria && { criteria }) };
 		}
 		case "choice": {
-			const options = Object.entries(question.criteria).map(([option, detail]) => [option, words(detail)]);
+			const options = Object.entries(question.criteria).map(([option, detail]) => [option, textOf(detail)]);
 			return { type: "choice", instructions, criteria: Object.fromEntries(options) };
 		}
 		case "score":
-			return { type: "score", instructions, criteria: question.criteria.map(words) };
+			return { type: "score", instructions, criteria: question.criteria.map(textOf) };
 		default:
 			return question satisfies never;
 	}
 }
 
-const words = (detail: z.output<typeof Detail>): string =>
+const textOf = (detail: z.output<typeof Detail>): string =>
 	typeof detail === "string" ? detail : detail === null ? "" : JSON.stringify(detail);
 
 const Probability = z.number().min(0).max(1);
@@ -146,7 +149,7 @@ const Reply = z.object({
 			}),
 			z.object({
 				type: z.literal("score"),
-				/** The expected level; it can lie between two. */
+				/** The expected value, which can lie between two levels. */
 				score: z.number(),
 				legend: z.record(z.string(), z.string()),
 				probabilities: z.record(z.string(), Probability),
@@ -170,7 +173,7 @@ export const decisionWriter: Writer = {
 	},
 };
 
-/** Confidence is derived here, as the product does, so that a threshold means the same whichever engine answered. */
+/** Confidence is calculated here, as in the product, so that thresholds mean the same for all engines. */
 function rendered(answer: DecisionAnswer): DecisionAnswer {
 	if (answer.type === "noul") return { type: "noul", noul: rounded(answer.noul) };
 	const probabilities = Object.fromEntries(
@@ -182,12 +185,12 @@ function rendered(answer: DecisionAnswer): DecisionAnswer {
 		: { ...answer, score: rounded(answer.score), probabilities, confidence };
 }
 
-/** 0 when all outcomes are alike, 1 when there is only one: the sum of squares, scaled (observed). */
+/** 0 for a uniform distribution, 1 for a certain outcome: the scaled sum of squares (observed). */
 function confidenceOf(shares: number[]): number {
-	const alike = 1 / shares.length;
+	const uniform = 1 / shares.length;
 	const squares = shares.reduce((sum, share) => sum + share * share, 0);
-	return shares.length < 2 ? 1 : Math.min(1, Math.max(0, (squares - alike) / (1 - alike)));
+	return shares.length < 2 ? 1 : Math.min(1, Math.max(0, (squares - uniform) / (1 - uniform)));
 }
 
-/** To four places (observed). */
+/** Four decimals (observed). */
 const rounded = (value: number): number => Math.round(value * 10_000) / 10_000;

@@ -1,8 +1,7 @@
 /**
- * Text embeddings on the native routes. Known differences from the product: the async form (`{requests: […]}`) is not
- * read here; bge-m3's `response: null` and `meta` beside its vectors (observed) are not written.
+ * Text embeddings on the native routes. Known differences from the product: the batch form (`{requests: […]}`) is not read
+ * here; bge-m3's observed fields `response: null` and `meta` are not written.
  */
-
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
@@ -14,15 +13,15 @@ import { defaulted, perModel } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { stringifyWith } from "../stringify-with.ts";
 
-/** Of one request (developers.cloudflare.com/workers-ai/platform/limits). */
+/** Per request (developers.cloudflare.com/workers-ai/platform/limits). */
 const MAX_TEXTS = 100;
 
-export const mostTexts = (model: Pick<Model, "input">): number =>
+export const maxTexts = (model: Pick<Model, "input">): number =>
 	inputFamily(model).embeddings?.maxTexts ?? MAX_TEXTS;
 
-// A text may be empty: the published schemas say `minLength: 1`, the product embeds it all the same (observed).
-const textOrTexts = (most: number) => z.union([z.string(), z.array(z.string()).min(1).max(most)]);
-const listed = (texts: string | string[] | undefined): string[] =>
+// A text may be empty. The published schemas have `minLength: 1`, but the product embeds empty texts (observed).
+const textOrTexts = (max: number) => z.union([z.string(), z.array(z.string()).min(1).max(max)]);
+const asList = (texts: string | string[] | undefined): string[] =>
 	typeof texts === "string" ? [texts] : (texts ?? []);
 
 const Pooling = z.enum(["mean", "cls"]);
@@ -35,8 +34,8 @@ const bge: Reader = {
 	schema: bgeInputs,
 	read: ({ text, pooling = "mean" }: BgeInputs) => ({
 		task: "text-embeddings",
-		// These models know 512 tokens of a text, and callers cannot say what becomes of the rest: it is cut.
-		input: { texts: listed(text), pooling, truncate: true },
+		// The context of these models is 512 tokens, and they have no field for truncation: longer texts are truncated.
+		input: { texts: asList(text), pooling, truncate: true },
 	}),
 };
 
@@ -58,11 +57,11 @@ const m3: Reader = {
 	read(inputs: M3Inputs) {
 		const texts =
 			"contexts" in inputs
-				? [...listed(inputs.query), ...inputs.contexts.map(({ text }) => text)]
-				: listed(inputs.text);
+				? [...asList(inputs.query), ...inputs.contexts.map(({ text }) => text)]
+				: asList(inputs.text);
 		return {
 			task: "text-embeddings",
-			// The model's dense vectors are its first token's: there is no choice.
+			// The model's dense vectors always use the first token.
 			input: { texts, pooling: "cls", truncate: inputs.truncate_inputs ?? false },
 		};
 	},
@@ -73,13 +72,13 @@ const plain: Reader = {
 	schema: () => PlainInputs,
 	read: ({ text }: z.output<typeof PlainInputs>) => ({
 		task: "text-embeddings",
-		input: { texts: listed(text) },
+		input: { texts: asList(text) },
 	}),
 };
 
 const DEFAULT_INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query";
 const qwen3Inputs = perModel((model) => {
-	const texts = textOrTexts(mostTexts(model)).optional();
+	const texts = textOrTexts(maxTexts(model)).optional();
 	return z.object({
 		queries: texts,
 		instruction: defaulted(model, "instruction", z.string()),
@@ -89,15 +88,15 @@ const qwen3Inputs = perModel((model) => {
 });
 type Qwen3Inputs = z.output<ReturnType<typeof qwen3Inputs>>;
 
-/** Vectors come in this order: queries, documents, text (which is another name for documents). */
+/** The vectors are in the order queries, documents, text. `text` is another name for documents. */
 const qwen3: Reader = {
 	schema: qwen3Inputs,
 	read({ queries, instruction = DEFAULT_INSTRUCTION, documents, text }: Qwen3Inputs) {
 		const texts = [
-			// As the model was trained: huggingface.co/Qwen/Qwen3-Embedding-0.6B.
-			...listed(queries).map((query) => `Instruct: ${instruction}\nQuery:${query}`),
-			...listed(documents),
-			...listed(text),
+			// The model's training format: huggingface.co/Qwen/Qwen3-Embedding-0.6B.
+			...asList(queries).map((query) => `Instruct: ${instruction}\nQuery:${query}`),
+			...asList(documents),
+			...asList(text),
 		];
 		if (texts.length === 0)
 			throw new AiError(
@@ -123,10 +122,10 @@ const PlainOutput = z.object({ shape: Shape, data: Vectors, usage: Usage });
 const PooledOutput = z.object({ shape: Shape, data: Vectors, pooling: Pooling, usage: Usage });
 
 /**
- * What `write` makes of the vectors. Where their JSON is at hand it becomes part of the reply's, and the numbers are
- * read for those alone who take the reply as a value, as RPC does.
+ * Renders the result of `write`. If the engine's JSON of the vectors exists, it is copied into the reply, and the numbers
+ * are parsed only if the reply is used as a value, as in RPC.
  */
-export function withVectors(output: EmbeddingsOutput, write: (vectors: number[][]) => object): Rendered {
+export function renderVectors(output: EmbeddingsOutput, write: (vectors: number[][]) => object): Rendered {
 	const { written } = output;
 	if (written?.as !== "json") return { kind: "json", value: write(output.vectors) };
 	const texts = new Map(written.rows.map((row) => [[] as number[], row]));
@@ -144,17 +143,17 @@ function shapeOf(output: EmbeddingsOutput): [number, number] {
 	const { vectors } = output;
 	return [vectors.length, vectors[0]?.length ?? 0];
 }
-const usageOf = ({ usage }: EmbeddingsOutput) => usage && { usage };
+const usageField = ({ usage }: EmbeddingsOutput) => usage && { usage };
 
 const pooledWriter: Writer = {
 	schema: PooledOutput,
 	write(answer, { call }) {
 		const output = outputValue("text-embeddings", answer);
 		const pooling = (call.task === "text-embeddings" && call.input.pooling) || "mean";
-		const rest = { pooling, ...usageOf(output) };
-		return withVectors(
+		const fields = { pooling, ...usageField(output) };
+		return renderVectors(
 			output,
-			(data) => ({ shape: shapeOf(output), data, ...rest }) satisfies z.input<typeof PooledOutput>,
+			(data) => ({ shape: shapeOf(output), data, ...fields }) satisfies z.input<typeof PooledOutput>,
 		);
 	},
 };
@@ -163,9 +162,10 @@ const plainWriter: Writer = {
 	schema: PlainOutput,
 	write(answer) {
 		const output = outputValue("text-embeddings", answer);
-		return withVectors(
+		return renderVectors(
 			output,
-			(data) => ({ shape: shapeOf(output), data, ...usageOf(output) }) satisfies z.input<typeof PlainOutput>,
+			(data) =>
+				({ shape: shapeOf(output), data, ...usageField(output) }) satisfies z.input<typeof PlainOutput>,
 		);
 	},
 };
@@ -184,25 +184,25 @@ const m3Writer: Writer = {
 			return pooledWriter.write(answer, context);
 		const output = outputValue("text-embeddings", answer);
 		if ("query" in inputs && inputs.query !== undefined) {
-			const value = { response: rankContexts(output.vectors), ...usageOf(output) };
+			const value = { response: rankContexts(output.vectors), ...usageField(output) };
 			return { kind: "json", value: value satisfies z.input<typeof RankedOutput> };
 		}
-		const rest = { shape: shapeOf(output), pooling: "cls" as const, ...usageOf(output) };
-		return withVectors(
+		const fields = { shape: shapeOf(output), pooling: "cls" as const, ...usageField(output) };
+		return renderVectors(
 			output,
-			(response) => ({ response, ...rest }) satisfies z.input<typeof ContextsOutput>,
+			(response) => ({ response, ...fields }) satisfies z.input<typeof ContextsOutput>,
 		);
 	},
 };
 
-/** Contexts by their likeness to the query, whose vector is the first; the best first. */
+/** Contexts by similarity to the query, best first. The first vector is the query's. */
 function rankContexts([query = [], ...contexts]: number[][]): { id: number; score: number }[] {
 	return contexts
 		.map((context, id) => ({ id, score: cosine(query, context) }))
 		.sort((a, b) => b.score - a.score);
 }
 
-/** -1 to 1; 0 where a vector has no direction. */
+/** From -1 to 1; 0 if a vector has zero length. */
 function cosine(a: number[], b: number[]): number {
 	let dot = 0;
 	let squareA = 0;

@@ -1,10 +1,9 @@
 /**
  * `POST /ai/v1/embeddings`, for every model of the task (platform.openai.com/docs/api-reference/embeddings).
  *
- * Known difference from OpenAI: arrays of tokens are refused, because no two models here share a vocabulary; a request
- * holds as many texts as the model's native route allows, not 2048.
+ * Known differences from OpenAI: arrays of tokens are refused, because the models have different vocabularies; the maximum
+ * number of texts is that of the model's native route, not 2048.
  */
-
 import * as z from "zod";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import { inputFamily } from "../../models/family.ts";
@@ -14,12 +13,12 @@ import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent, perModel } from "../fields.ts";
 import { encodeBase64 } from "../media/media.ts";
 import { outputValue } from "../output-value.ts";
-import { mostTexts, withVectors } from "./embeddings.ts";
+import { maxTexts, renderVectors } from "./embeddings.ts";
 
-const notTokens = (input: unknown): boolean =>
+const isNotTokens = (input: unknown): boolean =>
 	!Array.isArray(input) || !(typeof input[0] === "number" || Array.isArray(input[0]));
 
-/** LangChain sends tokens unless it is told not to, so the way out is named as it is called there. */
+/** LangChain sends tokens by default, so the message names its option. */
 const NO_TOKENS =
 	"must be text, not tokens: the vocabularies of models differ (LangChain: check_embedding_ctx_length: false)";
 
@@ -29,8 +28,8 @@ const inputs = perModel((model) =>
 			model: z.string(),
 			input: z
 				.unknown()
-				.refine(notTokens, NO_TOKENS)
-				.pipe(z.union([z.string(), z.array(z.string()).min(1).max(mostTexts(model))])),
+				.refine(isNotTokens, NO_TOKENS)
+				.pipe(z.union([z.string(), z.array(z.string()).min(1).max(maxTexts(model))])),
 			encoding_format: z.enum(["float", "base64"]).default("float"),
 			dimensions: z.int().min(1).optional(),
 			user: z.string().optional(),
@@ -45,7 +44,7 @@ const Reply = z.object({
 		z.object({
 			object: z.literal("embedding"),
 			index: z.int(),
-			/** Base64 of little-endian 32-bit floats, when that was asked for. */
+			/** A list, or base64 of little-endian 32-bit floats if requested. */
 			embedding: z.union([z.array(z.number()), z.string()]),
 		}),
 	),
@@ -70,16 +69,16 @@ export const openaiEmbeddings: Dialect = {
 		write(answer, { model, call }) {
 			const output = outputValue("text-embeddings", answer);
 			const { usage, written } = output;
-			// SDKs count on it being there; an engine that did not count gets our estimate.
-			const rest = { model: model.id, usage: usage ?? estimated(call) };
+			// SDKs require the usage. For engines without counts it is our estimate.
+			const fields = { model: model.id, usage: usage ?? estimated(call) };
 			const listOf = (embeddings: (number[] | string)[]) =>
 				({
 					object: "list",
 					data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })),
-					...rest,
+					...fields,
 				}) satisfies z.input<typeof Reply>;
 			if (call.task !== "text-embeddings" || call.input.encoding !== "base64")
-				return withVectors(output, listOf);
+				return renderVectors(output, listOf);
 			const packed =
 				written?.as === "base64"
 					? written.rows
@@ -94,7 +93,7 @@ function estimated(call: TaskCall): { prompt_tokens: number; total_tokens: numbe
 	return { prompt_tokens: tokens, total_tokens: tokens };
 }
 
-/** What the model's native route does when it is told nothing, so that both routes give the same vectors. */
+/** The defaults of the model's native route, so that both routes return the same vectors. */
 function nativeDefaults(model: Model): { pooling?: "mean" | "cls"; truncate?: boolean } {
 	const { pooling, truncation } = inputFamily(model).embeddings ?? {};
 	return {
@@ -103,5 +102,5 @@ function nativeDefaults(model: Model): { pooling?: "mean" | "cls"; truncate?: bo
 	};
 }
 
-/** As every machine here has them: little-endian. */
+/** Little-endian, as on all supported platforms. */
 const floatBytes = (vector: number[]): Uint8Array => new Uint8Array(new Float32Array(vector).buffer);

@@ -1,5 +1,5 @@
 /**
- * `POST /rerank`, which OpenAI does not have: the form that Jina, Cohere, vLLM, SGLang and llama.cpp share
+ * `POST /rerank`, which OpenAI does not have, in the common form of Jina, Cohere, vLLM, SGLang and llama.cpp
  * (docs.cohere.com/reference/rerank).
  */
 import * as z from "zod";
@@ -26,7 +26,7 @@ const Reply = z.object({
 	/** Best first. */
 	results: z.array(
 		z.object({
-			/** Of the document in the request. */
+			/** The index of the document in the request. */
 			index: z.int(),
 			relevance_score: z.number(),
 			document: z.object({ text: z.string() }).optional(),

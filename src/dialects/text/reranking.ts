@@ -5,7 +5,7 @@ import { outputValue } from "../output-value.ts";
 
 const Inputs = z.object({
 	query: z.string().min(1),
-	// The published schema lets `text` be missing; the product refuses an empty one (observed), so we refuse both.
+	// In the published schema `text` is optional. The product refuses an empty text (observed), so both are refused here.
 	contexts: z.array(z.object({ text: z.string().min(1) })).min(1),
 	top_k: z.int().min(1).optional(),
 });
@@ -24,8 +24,8 @@ export const rerankWriter: Writer = {
 	schema: Reply,
 	write(answer, { call }) {
 		const { ranks } = outputValue("reranking", answer);
-		const most = call.task === "reranking" ? call.input.top_k : undefined;
-		const value = { response: ranks.slice(0, most).map(({ id, score }) => ({ id, score })) };
+		const max = call.task === "reranking" ? call.input.top_k : undefined;
+		const value = { response: ranks.slice(0, max).map(({ id, score }) => ({ id, score })) };
 		return { kind: "json", value: value satisfies z.input<typeof Reply> };
 	},
 };

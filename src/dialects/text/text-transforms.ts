@@ -1,6 +1,6 @@
 /**
- * Classification, summarization and translation on the native routes. Known difference from the product: m2m100's
- * async form (`{requests: […]}`) is not read here.
+ * Classification, summarization and translation on the native routes. Known difference from the product: m2m100's batch
+ * form (`{requests: […]}`) is not read here.
  */
 import * as z from "zod";
 import type { InputShape, OutputShape } from "../../models/family.ts";
@@ -41,7 +41,7 @@ const m2mInputs = perModel((model) =>
 );
 type M2mInputs = z.output<ReturnType<typeof m2mInputs>>;
 
-/** Languages are passed on as they are named: callers say `en` and `english`. */
+/** Languages are forwarded unchanged: callers send `en` and `english`. */
 const translationM2m: Reader = {
 	schema: m2mInputs,
 	read: ({ text, source_lang = "en", target_lang }: M2mInputs) => ({
@@ -50,7 +50,7 @@ const translationM2m: Reader = {
 	}),
 };
 
-/** The product's list; each is a language and its script, named as FLORES-200 does. */
+/** The product's list, in the notation of FLORES-200: a language and its script. */
 const INDIC_LANGUAGES = [
 	"asm_Beng",
 	"awa_Deva",
@@ -119,7 +119,7 @@ export const textTransformReaders = {
 const Usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() });
 
 const Labels = z.array(z.object({ label: z.string(), score: z.number() }));
-/** A sentiment model gives its two labels in this order, whichever is the likelier. */
+/** Sentiment labels are always in this order. Other labels are sorted by score. */
 const SENTIMENTS = ["NEGATIVE", "POSITIVE"];
 
 const labels: Writer = {
@@ -129,14 +129,14 @@ const labels: Writer = {
 			answer.task === "image-classification"
 				? outputValue("image-classification", answer)
 				: outputValue("text-classification", answer);
-		const value = inOrder(output.labels).map(({ label, score }) => ({ label, score }));
+		const value = sortLabels(output.labels).map(({ label, score }) => ({ label, score }));
 		return { kind: "json", value: value satisfies z.input<typeof Labels> };
 	},
 };
 
-function inOrder(given: LabelsOutput["labels"]): LabelsOutput["labels"] {
-	const bySentiment = given.every(({ label }) => SENTIMENTS.includes(label));
-	return given.toSorted((a, b) =>
+function sortLabels(labels: LabelsOutput["labels"]): LabelsOutput["labels"] {
+	const bySentiment = labels.every(({ label }) => SENTIMENTS.includes(label));
+	return labels.toSorted((a, b) =>
 		bySentiment ? SENTIMENTS.indexOf(a.label) - SENTIMENTS.indexOf(b.label) : b.score - a.score,
 	);
 }

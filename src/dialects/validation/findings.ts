@@ -1,8 +1,8 @@
 /**
- * What does not fit, in the words of the product's validator (github.com/cloudflare/cabidela, and replies observed on
- * the wire). Known differences: it stops at its first finding where we list several; it repeats the caller's values
- * (`enum nobody not in …`) where we say `value`, because a value may be a prompt; it does not check `minItems` and
- * `maxItems`, so that wording is ours, after its `minProperties`.
+ * Describes zod's issues in the wording of the product's validator (github.com/cloudflare/cabidela, and observed replies).
+ * Known differences: the product reports only its first finding, we list several; it repeats the caller's value
+ * (`enum wizard not in …`), we write `value`, because a value may be a prompt; it does not check `minItems` and `maxItems`,
+ * so their wording follows that of its `minProperties`.
  */
 import type { z } from "zod";
 import type { Schema } from "./schema-place.ts";
@@ -19,7 +19,7 @@ import {
 const MAX_FINDINGS = 16;
 const MAX_CHARACTERS = 2_000;
 const MAX_POINTER_CHARACTERS = 200;
-/** A key may be the caller's text: enough of it to be found again. */
+/** Enough of a key to identify it. The caller may send text of any length as a key. */
 const MAX_KEY_CHARACTERS = 64;
 const MAX_KEYS_NAMED = 8;
 const MAX_LIST_CHARACTERS = 500;
@@ -27,27 +27,27 @@ const MAX_LIST_CHARACTERS = 500;
 type Issue = z.core.$ZodIssue;
 type IssueOf<Code extends Issue["code"]> = Extract<Issue, { code: Code }>;
 
-/** Findings still to be given, over all branches of all unions. */
+/** The number of findings that may still be listed, over all branches of all unions. */
 interface Budget {
-	left: number;
+	remaining: number;
 	exceeded: boolean;
 }
 
-export function describeFaults(issues: readonly Issue[], schema: Schema, inputs: unknown): string {
-	const budget: Budget = { left: MAX_FINDINGS, exceeded: false };
+export function describeIssues(issues: readonly Issue[], schema: Schema, inputs: unknown): string {
+	const budget: Budget = { remaining: MAX_FINDINGS, exceeded: false };
 	const found = listFindings(issues, { schema, value: inputs }, [], budget).join(", ");
 	return shorten(budget.exceeded ? `${found}, …` : found, MAX_CHARACTERS);
 }
 
-/** `at` is where `place` is in the inputs; the paths of the issues start there. */
+/** `at` is the path of `place` in the inputs. The paths of the issues are relative to it. */
 function listFindings(issues: readonly Issue[], place: Place, at: Path, budget: Budget): string[] {
 	const found = new Set<string>();
 	for (const issue of issues) {
-		budget.exceeded ||= budget.left <= 0;
+		budget.exceeded ||= budget.remaining <= 0;
 		if (budget.exceeded) break;
 		const before = found.size;
 		found.add(isMissing(issue) ? missing(issue, issues, place, at) : finding(issue, place, at, budget));
-		budget.left -= found.size - before;
+		budget.remaining -= found.size - before;
 	}
 	return [...found];
 }
@@ -57,7 +57,7 @@ const isMissing = (issue: Issue): boolean =>
 	issue.path.length > 0 &&
 	["invalid_type", "invalid_value", "invalid_union"].includes(issue.code);
 
-/** The product names every required property of the object, whichever of them is missing. */
+/** The product lists all required properties of the object, not only the missing ones. */
 function missing(issue: Issue, issues: readonly Issue[], place: Place, at: Path): string {
 	const parent = issue.path.slice(0, -1);
 	const key = String(issue.path.at(-1));
@@ -84,13 +84,13 @@ function finding(issue: Issue, place: Place, at: Path, budget: Budget): string {
 		case "invalid_union":
 			return unionFinding(issue, place, at, budget);
 		case "too_big":
-			return beyond(issue, where, issue.inclusive === false ? "<" : "<=", issue.maximum, "max");
+			return outOfRange(issue, where, issue.inclusive === false ? "<" : "<=", issue.maximum, "max");
 		case "too_small":
-			return beyond(issue, where, issue.inclusive === false ? ">" : ">=", issue.minimum, "min");
+			return outOfRange(issue, where, issue.inclusive === false ? ">" : ">=", issue.minimum, "min");
 		case "not_multiple_of":
 			return `'${where}' must be multiple of ${issue.divisor}`;
 		case "invalid_value":
-			return notAmong(issue.values, where);
+			return notInList(issue.values, where);
 		case "invalid_format":
 			return "pattern" in issue && issue.format === "regex"
 				? `'${where}' failed test ${shorten(patternText(String(issue.pattern)), MAX_LIST_CHARACTERS)} pattern`
@@ -112,7 +112,7 @@ function finding(issue: Issue, place: Place, at: Path, budget: Budget): string {
 	}
 }
 
-/** Counterintuitive and observed: first what the schema wants, then what the value is. */
+/** Observed: first the types of the schema, then the types of the value. */
 const typeMismatch = (where: string, expected: string[], value: unknown): string =>
 	`Type mismatch of '${where}', '${expected.join(",")}' not in ${typesOf(value)
 		.map((type) => `'${type}'`)
@@ -126,13 +126,16 @@ const JSON_TYPES: Record<string, string> = {
 };
 
 function expectedTypes(issue: IssueOf<"invalid_type">, place: Place): string[] {
-	const own = JSON_TYPES[issue.expected] ?? issue.expected;
+	const expected = JSON_TYPES[issue.expected] ?? issue.expected;
 	const accepted = acceptedTypes(placeAt(place, issue.path).schema);
-	// An issue out of a union's branch may be about another schema than the one found at its path.
-	return accepted.some((type) => type === own || (type === "integer" && own === "number")) ? accepted : [own];
+	// An issue of a union's branch may concern another schema than the one at its path.
+	const isSameSchema = accepted.some(
+		(type) => type === expected || (type === "integer" && expected === "number"),
+	);
+	return isSameSchema ? accepted : [expected];
 }
 
-/** All the types that a value has for the product: an integer is a number too, a list of numbers may be bytes. */
+/** All types of a value in the product: an integer is also a number, and a list of numbers may be bytes. */
 function typesOf(value: unknown): string[] {
 	if (value === null) return ["null"];
 	if (typeof value === "number") return Number.isInteger(value) ? ["number", "integer"] : ["number"];
@@ -156,22 +159,22 @@ function unionFinding(issue: IssueOf<"invalid_union">, place: Place, at: Path, b
 			chosen.flatMap((each) => listFindings(each.issues, { schema: each.schema, value }, path, budget)),
 		).join(", ");
 	if (union?.exclusive) return `oneOf at '${where}' not met, 0 matches: ${inBranches(branches)}`;
-	const right = branches.filter(({ issues }) => !isOfWrongType(issues));
-	if (right.length === 0) {
+	const candidates = branches.filter(({ issues }) => !isOfWrongType(issues));
+	if (candidates.length === 0) {
 		const types = acceptedTypes(schema);
-		// The product's validator looks for members in a branch of an array or an object, and names no mismatch there.
-		const named = types.filter((type) => type !== "array" && type !== "object");
-		return typeMismatch(where, [named, types, ["any"]].find((some) => some.length > 0) ?? [], issue.input);
+		// The product's validator lists no mismatch for branches with arrays and objects, because it checks their members.
+		const scalars = types.filter((type) => type !== "array" && type !== "object");
+		return typeMismatch(where, [scalars, types, ["any"]].find((list) => list.length > 0) ?? [], issue.input);
 	}
-	// A branch whose constants do not fit (`type: "text"`) is not the one that was meant.
-	const meant = right.filter(
+	// A branch with other constants (`type: "text"`) is not the one that the caller intended.
+	const intended = candidates.filter(
 		({ issues }) => !issues.some(({ code, path }) => code === "invalid_value" && path[0]),
 	);
-	const chosen = meant.length > 0 ? meant : right;
+	const chosen = intended.length > 0 ? intended : candidates;
 	return chosen.length === 1 ? inBranches(chosen) : `anyOf at '${where}' not met: ${inBranches(chosen)}`;
 }
 
-/** Whether a branch of a union failed at once, because the value is of another type. */
+/** Whether a branch of a union failed because the value has another type. */
 const isOfWrongType = (issues: readonly Issue[]): boolean =>
 	issues.some(
 		(issue) =>
@@ -182,13 +185,13 @@ const isOfWrongType = (issues: readonly Issue[]): boolean =>
 
 function discriminatorFinding(issue: IssueOf<"invalid_union">, path: Path, key: string): string {
 	const { input } = issue;
-	const given: unknown = typeof input === "object" && input !== null ? Reflect.get(input, key) : undefined;
-	return given === undefined
+	const value: unknown = typeof input === "object" && input !== null ? Reflect.get(input, key) : undefined;
+	return value === undefined
 		? `required properties at '${pointer(path.slice(0, -1))}' are '${key}'`
-		: notAmong("options" in issue ? (issue.options ?? []) : [], pointer(path));
+		: notInList("options" in issue ? (issue.options ?? []) : [], pointer(path));
 }
 
-function beyond(
+function outOfRange(
 	issue: IssueOf<"too_big" | "too_small">,
 	where: string,
 	comparison: string,
@@ -202,7 +205,7 @@ function beyond(
 	return `'${where}' must be ${comparison} ${bound}`;
 }
 
-const notAmong = (values: readonly unknown[], where: string): string =>
+const notInList = (values: readonly unknown[], where: string): string =>
 	values.length === 1
 		? `const value doesn't match ${shorten(String(values[0]), MAX_KEY_CHARACTERS)} at '${where}'`
 		: `enum value not in ${shorten(values.map(String).join(","), MAX_LIST_CHARACTERS)} at '${where}'`;
@@ -211,8 +214,8 @@ const notAllowed = (paths: readonly Path[], at: Path): string =>
 	`Additional or unevaluated properties '${paths.map(pointer).join(", ")}' at '${pointer(at)}' not allowed`;
 
 /**
- * A refinement says what its value must be: `.refine(isText, "must be text")`. One with `params: {minProperties: 1}` (or
- * `maxProperties`) is worded as that keyword.
+ * The message of a refinement is a predicate: `.refine(isText, "must be text")`. With `params: {minProperties: 1}` (or
+ * `maxProperties`) the finding has the wording of that keyword.
  */
 function customFinding(issue: IssueOf<"custom">, where: string): string {
 	for (const keyword of ["minProperties", "maxProperties"]) {
@@ -224,7 +227,7 @@ function customFinding(issue: IssueOf<"custom">, where: string): string {
 	return `'${where}' ${issue.message === "Invalid input" ? "is not valid" : issue.message}`;
 }
 
-/** A JSON pointer (RFC 6901), but for the root, which the product writes as `/`. */
+/** A JSON pointer (RFC 6901). The product writes the root as `/`. */
 function pointer(path: Path): string {
 	if (path.length === 0) return "/";
 	return shorten(
@@ -235,7 +238,7 @@ function pointer(path: Path): string {
 
 const name = (key: PropertyKey): string => shorten(String(key), MAX_KEY_CHARACTERS);
 
-/** Without the slashes and the flags of the literal, as JSON Schema has it. */
+/** The pattern without the slashes and flags of the literal, as in JSON Schema. */
 const patternText = (pattern: string): string =>
 	(/^\/(.*)\/[a-z]*$/s.exec(pattern)?.[1] ?? pattern).replaceAll("\\/", "/");
 

@@ -1,10 +1,10 @@
-/** What a zod schema says about one place in the inputs: what a list of issues leaves out. */
+/** Finds the zod schema of one place in the inputs, which zod's issues do not contain. */
 import type { z } from "zod";
 
 export type Schema = z.core.$ZodType;
 export type Path = readonly PropertyKey[];
 
-/** A schema, and the part of the inputs that it was asked about: a union's branch depends on the value. */
+/** A schema and the part of the inputs that it applies to. The value determines the branch of a union. */
 export interface Place {
 	schema: Schema | undefined;
 	value: unknown;
@@ -17,7 +17,7 @@ export function placeAt(place: Place, path: Path): Place {
 	}, place);
 }
 
-/** Names of the properties that an object at this place must have, in the schema's order; none for what is no object. */
+/** The required properties of an object at this place, in the schema's order. Empty for other schemas. */
 export function requiredKeys({ schema, value }: Place): string[] {
 	if (!schema) return [];
 	const { def } = unwrap(schema)._zod;
@@ -35,13 +35,13 @@ export function requiredKeys({ schema, value }: Place): string[] {
 	}
 }
 
-/** JSON Schema's names of the types that a schema accepts; empty where it does not say. */
+/** JSON Schema's names of the accepted types. Empty if the schema does not determine them. */
 export function acceptedTypes(schema: Schema | undefined): string[] {
 	if (!schema) return [];
-	const inside = innerOf(schema);
-	const { def } = known(schema)._zod;
-	if (inside)
-		return def.type === "nullable" ? unique([...acceptedTypes(inside), "null"]) : acceptedTypes(inside);
+	const inner = wrappedSchema(schema);
+	const { def } = zodType(schema)._zod;
+	if (inner)
+		return def.type === "nullable" ? unique([...acceptedTypes(inner), "null"]) : acceptedTypes(inner);
 	switch (def.type) {
 		case "string":
 		case "boolean":
@@ -56,9 +56,9 @@ export function acceptedTypes(schema: Schema | undefined): string[] {
 		case "tuple":
 			return ["array"];
 		case "enum":
-			return unique(Object.values(def.entries).map((entry) => typeof entry));
+			return unique(Object.values(def.entries).map((value) => typeof value));
 		case "literal":
-			return unique(def.values.map((entry) => (entry === null ? "null" : typeof entry)));
+			return unique(def.values.map((value) => (value === null ? "null" : typeof value)));
 		case "union":
 			return unique(def.options.flatMap(acceptedTypes));
 		case "intersection":
@@ -68,7 +68,7 @@ export function acceptedTypes(schema: Schema | undefined): string[] {
 	}
 }
 
-/** `z.int()` is a format of its own, `z.number().int()` a check. */
+/** `z.int()` is a format, `z.number().int()` a check. */
 const isInteger = (def: z.core.$ZodTypeDef): boolean =>
 	[def, ...(def.checks ?? []).map((check) => check._zod.def)].some(
 		(each) => "format" in each && String(each.format).includes("int"),
@@ -76,7 +76,7 @@ const isInteger = (def: z.core.$ZodTypeDef): boolean =>
 
 interface Union {
 	options: readonly Schema[];
-	/** Exactly one option may match: `oneOf`, not `anyOf`. */
+	/** Whether exactly one option may match: `oneOf`, not `anyOf`. */
 	exclusive: boolean;
 }
 
@@ -89,18 +89,18 @@ export function unionOf(schema: Schema | undefined): Union | undefined {
 
 type UnionDef = Extract<z.core.$ZodTypes["_zod"]["def"], { type: "union" }>;
 
-/** zod's own classes are all the schemas there are; `def.type` tells them apart. */
-const known = (schema: Schema): z.core.$ZodTypes => schema as z.core.$ZodTypes;
+/** Every schema is an instance of one of zod's classes. `def.type` distinguishes them. */
+const zodType = (schema: Schema): z.core.$ZodTypes => schema as z.core.$ZodTypes;
 
-/** Without all that wraps it. */
+/** The schema without its wrappers. */
 function unwrap(schema: Schema): z.core.$ZodTypes {
-	const inside = innerOf(schema);
-	return inside ? unwrap(inside) : known(schema);
+	const inner = wrappedSchema(schema);
+	return inner ? unwrap(inner) : zodType(schema);
 }
 
-/** What an optional, a default, a lazy, … wraps. */
-function innerOf(schema: Schema): Schema | undefined {
-	const { def } = known(schema)._zod;
+/** The inner schema of an optional, a default, a lazy, …. `undefined` for a schema that wraps none. */
+function wrappedSchema(schema: Schema): Schema | undefined {
+	const { def } = zodType(schema)._zod;
 	switch (def.type) {
 		case "optional":
 		case "nullable":
@@ -113,7 +113,7 @@ function innerOf(schema: Schema): Schema | undefined {
 		case "lazy":
 			return def.getter();
 		case "pipe":
-			// The side that says what may be sent: a transform or an open schema in front says nothing.
+			// The side that constrains the input. A transform or an open schema in front does not.
 			return ["transform", "unknown", "any"].includes(def.in._zod.def.type) ? def.out : def.in;
 		default:
 			return undefined;
@@ -143,7 +143,7 @@ function childOf(schema: Schema, key: PropertyKey, value: unknown): Schema | und
 	}
 }
 
-/** The option of a discriminated union that claims the value. */
+/** The option of a discriminated union for the value. */
 function discriminated(def: UnionDef, value: unknown): Schema | undefined {
 	if (!("discriminator" in def) || typeof value !== "object" || value === null) return undefined;
 	const { discriminator } = def as z.core.$ZodDiscriminatedUnionDef;

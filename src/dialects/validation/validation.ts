@@ -1,17 +1,17 @@
-/** The caller's inputs against a dialect's schema; what does not fit is refused as 5006, in the product's words. */
+/** Validates the caller's inputs against a dialect's schema. Throws 5006 with the product's wording. */
 import type { z } from "zod";
 import { AiError } from "../../core/errors.ts";
-import { describeFaults } from "./findings.ts";
+import { describeIssues } from "./findings.ts";
 
-/** Each may be a fault, and a fault takes a thousand bytes until it is told. Lists of numbers, which are files, are free. */
+/** Each value may cause an issue, and an issue takes 1,000 bytes of memory. Lists of numbers (files) do not count. */
 const MAX_VALUES = 100_000;
-/** Above so many values, numbers included, the first fault is the answer, not a list. */
-const MAX_VALUES_SEARCHED_ON = 10_000;
+/** Above this number of values, numbers included, only the first issue is reported. */
+const MAX_VALUES_FOR_ALL_ISSUES = 10_000;
 
 type Context = z.core.ParseContextInternal<z.core.$ZodIssue>;
-const ALL_FAULTS: Context = { reportInput: true };
-/** zod keeps `abortEarly` for its own `validate()`, which does not say what the fault was. */
-const FIRST_FAULT: Context = { reportInput: true, abortEarly: true };
+const ALL_ISSUES: Context = { reportInput: true };
+/** zod documents `abortEarly` only for its own `validate()`, which does not return the issue. */
+const FIRST_ISSUE: Context = { reportInput: true, abortEarly: true };
 
 export function validate<T>(schema: z.ZodType<T>, inputs: unknown): T {
 	try {
@@ -26,26 +26,26 @@ function check<T>(schema: z.ZodType<T>, inputs: unknown): T {
 	const { values, numbers } = measure(inputs);
 	if (values > MAX_VALUES) throw new AiError("badInput", `Error: '/' holds more than ${MAX_VALUES} values`);
 	try {
-		const few = values + numbers <= MAX_VALUES_SEARCHED_ON;
-		const result = schema.safeParse(inputs, few ? ALL_FAULTS : FIRST_FAULT);
+		const listsAll = values + numbers <= MAX_VALUES_FOR_ALL_ISSUES;
+		const result = schema.safeParse(inputs, listsAll ? ALL_ISSUES : FIRST_ISSUE);
 		if (result.success) return result.data;
-		// No `cause`: the issues hold what the caller sent, and a cause goes to the log.
-		throw new AiError("badInput", `Error: ${describeFaults(result.error.issues, schema, inputs)}`);
+		// No `cause`: the issues contain the caller's inputs, and a cause is logged.
+		throw new AiError("badInput", `Error: ${describeIssues(result.error.issues, schema, inputs)}`);
 	} catch (error) {
-		// The stack ends on inputs nested deeper than any schema here needs.
+		// Deeply nested inputs overflow the stack. No schema here needs such depth.
 		if (error instanceof RangeError)
 			throw new AiError("badInput", "Error: '/' is too large or too deeply nested to be checked");
 		throw error;
 	}
 }
 
-/** How much there is to check. Stops when it is too much; a list that begins with a number is not looked through. */
+/** Counts the values to validate. Stops above the maximum. The items of a list that begins with a number are not read. */
 function measure(inputs: unknown): { values: number; numbers: number } {
 	let values = 0;
 	let numbers = 0;
-	const open = [inputs];
-	while (open.length > 0 && values <= MAX_VALUES) {
-		const value = open.pop();
+	const queue = [inputs];
+	while (queue.length > 0 && values <= MAX_VALUES) {
+		const value = queue.pop();
 		if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) continue;
 		const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
 		if (Array.isArray(value) && typeof value[0] === "number") {
@@ -53,28 +53,28 @@ function measure(inputs: unknown): { values: number; numbers: number } {
 			continue;
 		}
 		values += children.length;
-		if (values <= MAX_VALUES) for (const child of children) open.push(child);
+		if (values <= MAX_VALUES) for (const child of children) queue.push(child);
 	}
 	return { values, numbers };
 }
 
 /**
- * zod compares `length` of whatever it finds with a bound, also of a value that has already failed its type. An object
- * whose own `toString` or `valueOf` is data cannot be compared and throws a TypeError. Here such objects become NaN in
- * comparisons; no serializer sees that. Returns whether there was one.
+ * zod compares the `length` of any value with a bound, also of a value with the wrong type. An object whose own `toString`
+ * or `valueOf` is data cannot be compared and throws a TypeError. This function makes such objects NaN in comparisons;
+ * serializers ignore it. Returns whether there was such an object.
  */
 function makeComparable(inputs: unknown): boolean {
 	let found = false;
-	const open = [inputs];
-	while (open.length > 0) {
-		const value = open.pop();
+	const queue = [inputs];
+	while (queue.length > 0) {
+		const value = queue.pop();
 		if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) continue;
 		const isOpaque = Object.hasOwn(value, "toString") || Object.hasOwn(value, "valueOf");
 		if (isOpaque && !Object.hasOwn(value, Symbol.toPrimitive)) {
 			Object.defineProperty(value, Symbol.toPrimitive, { value: () => Number.NaN });
 			found = true;
 		}
-		for (const child of Object.values(value)) open.push(child);
+		for (const child of Object.values(value)) queue.push(child);
 	}
 	return found;
 }

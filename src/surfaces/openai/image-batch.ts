@@ -3,13 +3,13 @@
  * engines paint one image a call. They run side by side. The first failure stops the others and is the answer; what an
  * engine had painted by then is paid.
  */
-import { eachImage, together } from "../../dialects/media/openai-images.ts";
+import { mergeImages, singleImageBodies } from "../../dialects/media/openai-images.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 
 export async function runEach(request: InferenceRequest, services: Services): Promise<Reply> {
-	const bodies = eachImage(request.inputs.fields);
+	const bodies = singleImageBodies(request.inputs.fields);
 	if (bodies.length === 1) return run(request, services);
 	const stop = new AbortController();
 	const signal = AbortSignal.any([request.signal, stop.signal]);
@@ -32,7 +32,7 @@ export async function runEach(request: InferenceRequest, services: Services): Pr
 /** The first reply with the images, the calls and the cost of all. */
 function joined(replies: readonly Reply[]): Reply {
 	const [first] = replies;
-	if (!first) throw new TypeError("There is no reply to put together");
+	if (!first) throw new TypeError("There is no reply to merge");
 	const costs = replies.flatMap(({ neurons }) => neurons ?? []);
 	const attempts = replies.reduce((sum, { served }) => sum + served.attempts, 0);
 	const values = replies.map(({ body }) => (body.kind === "json" ? body.value : undefined));
@@ -40,6 +40,6 @@ function joined(replies: readonly Reply[]): Reply {
 		...first,
 		served: { ...first.served, attempts },
 		...(costs.length > 0 && { neurons: costs.reduce((sum, cost) => sum + cost, 0) }),
-		body: { kind: "json", value: together(values) },
+		body: { kind: "json", value: mergeImages(values) },
 	};
 }

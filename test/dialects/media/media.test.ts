@@ -2,14 +2,14 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import {
+	audioFileOf,
+	audioOf,
 	ByteArray,
 	decodeBase64,
 	decodeBinaryString,
 	decodeDataUri,
 	encodeBase64,
 	imageOf,
-	soundFileOf,
-	soundOf,
 	toMedia,
 	Wrapped,
 } from "../../../src/dialects/media/media.ts";
@@ -97,12 +97,12 @@ describe("toMedia", () => {
 
 describe("sound", () => {
 	it("is refused when there is none", () => {
-		expect(() => soundOf([])).toThrow("8001: Invalid input");
-		expect(() => soundFileOf(latin1("<html>not found</html>"))).toThrow("8001: Invalid input");
+		expect(() => audioOf([])).toThrow("8001: Invalid input");
+		expect(() => audioFileOf(latin1("<html>not found</html>"))).toThrow("8001: Invalid input");
 	});
 
 	it("may have no header where a model can be told what it is", () => {
-		expect(soundOf([128, 127]).bytes).toEqual(new Uint8Array([128, 127]));
+		expect(audioOf([128, 127]).bytes).toEqual(new Uint8Array([128, 127]));
 	});
 });
 

@@ -60,13 +60,13 @@ describe("images/generations", () => {
 	});
 
 	it.each([
-		[{ n: 2 }, "'/n' must be 1: one image a request"],
+		[{ n: 2 }, "'/n' must be 1: one image per request"],
 		[
 			{ response_format: "url" },
-			"'/response_format' must be 'b64_json': no images are kept here to be fetched by 'url'",
+			"'/response_format' must be 'b64_json': images are not stored, so there is no 'url'",
 		],
 		[{ output_format: "webp" }, "'/output_format' must be 'png' or 'jpeg'"],
-		[{ stream: true }, "'/stream' must be false: images come whole"],
+		[{ stream: true }, "'/stream' must be false: images are not streamed"],
 		[{ prompt: "" }, "Length of '/prompt' must be >= 1 not met"],
 	])("refuses %j", (inputs, finding) => {
 		expect(refusal(reader, schnell, { model: schnell.id, prompt: "a fox", ...inputs })).toBe(
@@ -176,7 +176,7 @@ describe("audio/transcriptions", () => {
 
 	it("refuses what it cannot read or do", () => {
 		const refused = (fields: Record<string, string>) => refusal(reader, whisper, form(fields, file));
-		expect(refused({ stream: "true" })).toBe("Error: '/stream' must be false: transcripts come whole");
+		expect(refused({ stream: "true" })).toBe("Error: '/stream' must be false: transcripts are not streamed");
 		expect(refused({ temperature: "warm" })).toBe(
 			"Error: Type mismatch of '/temperature', 'number' not in 'string'",
 		);
