@@ -6,7 +6,7 @@ import {
 	type LocalSettings,
 	portsWithoutEngine,
 	settingsFor,
-	wantsLocalEngines,
+	usesLocalEngines,
 } from "../scripts/engines/local.ts";
 import { findEngines } from "../scripts/engines/probe.ts";
 import type { Env } from "../src/config/headers.ts";
@@ -23,7 +23,7 @@ export async function withLocalEngines(
 	if ("url" in options) return options;
 	// `readOptions` reports an invalid value with the other problems.
 	const { data: localEngines, success } = LocalEngines.optional().safeParse(options.localEngines);
-	if (!success || !wantsLocalEngines(localEngines, options, processEnv)) return options;
+	if (!success || !usesLocalEngines(localEngines, options, processEnv)) return options;
 	const found = await search(Array.isArray(localEngines) ? localEngines : undefined);
 	return found ? { ...options, BACKENDS: found.BACKENDS, ROUTES: found.ROUTES } : options;
 }

@@ -1,4 +1,4 @@
-/** Whether an address is free, before anything is started: wrangler and workerd report it late, and at length. */
+/** Checks that an address is free before anything starts. wrangler and workerd report this late, with long messages. */
 import { createServer } from "node:net";
 import { stopWith } from "./settings.ts";
 

@@ -1,8 +1,8 @@
 /**
- * `npm run build`: the Worker as it deploys, in its modules (`dist/worker`, `worker.ts`), and the Miniflare plugin that
- * runs it (`dist/miniflare`), with its types. The package is these two: whoever installs it installs nothing else.
+ * `npm run build`: builds the Worker as it deploys, in modules (`dist/worker`, see `worker.ts`), and the Miniflare plugin that runs
+ * it (`dist/miniflare`), with its types. The package consists of these two, and has no dependencies.
  *
- * Files are moved to their places when they are whole: a session that runs from `dist` meanwhile never sees half.
+ * Complete files are moved to their places, so a session that runs from `dist` at the same time never reads a partial file.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { unstable_readConfig as readConfig } from "wrangler";
 import { notices } from "./notices.ts";
 import { buildWorker, DIST, ROOT, withBuilding } from "./worker.ts";
 
-const WANTED = [
+const OUTPUTS = [
 	"miniflare/index.js",
 	"miniflare/forward.js",
 	"miniflare/index.d.ts",
@@ -53,7 +53,7 @@ await withBuilding(async (building) => {
 	writeFileSync(join(building, "NOTICES.txt"), notices(ROOT, bundled));
 	run("typescript/bin/tsc", "-p", "miniflare", "--outDir", building);
 
-	for (const file of WANTED) {
+	for (const file of OUTPUTS) {
 		mkdirSync(dirname(join(DIST, file)), { recursive: true });
 		renameSync(join(building, file), join(DIST, file));
 	}

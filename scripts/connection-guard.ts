@@ -1,19 +1,19 @@
 /**
- * Stands before `workerd`, which ends when it cannot accept a connection for want of files. Connections up to a maximum are
- * passed to the runtime's Unix socket, byte by byte; further ones get 503.
+ * Limits the connections to `workerd`, which exits if it has no file for a new connection. Connections up to a maximum are
+ * forwarded to the runtime's Unix socket, byte by byte. Others get 503.
  *
- * Each connection holds two files here and at least one in the runtime, so the maximum suits both (src/config/capacity.ts).
+ * Each connection uses two files here and at least one in the runtime. The maximum fits both (src/config/capacity.ts).
  */
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 
 /** Time for the first byte of a request. */
 const FIRST_BYTE_MS = 10_000;
-/** After so long without a byte the system asks whether the caller is still there. */
+/** After this time without a byte the system checks whether the caller is still connected. */
 const KEEP_ALIVE_MS = 60_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Time for a refused caller to read why. */
+/** Time for a refused caller to read the response. */
 const REFUSED_MS = 1_000;
-/** Refused callers who read slowly hold files, too: beyond so many a connection is closed without an answer. */
+/** Refused callers who read slowly use files too. Above this number, connections are closed without a response. */
 const maxRefused = (maxConnections: number): number => 2 * maxConnections;
 
 const BODY = JSON.stringify({
@@ -31,8 +31,8 @@ export interface GuardOptions {
 	target: string;
 	maxConnections: number;
 	/**
-	 * Time without a byte in either direction: longer than any answer takes. The runtime itself closes connections that wait
-	 * for another request, and those whose headers are not complete in time.
+	 * Longest time without a byte in either direction. Must be longer than any answer. The runtime itself closes idle
+	 * connections, and those whose headers are not complete in time.
 	 */
 	idleMs(): number;
 	firstByteMs?: number;
@@ -62,7 +62,7 @@ export function guardConnections({
 		pass(caller, { target, idleMs, firstByteMs });
 	});
 	server.maxConnections = maxConnections + maxRefused(maxConnections);
-	// Where this process itself has no file left, the connection waits in the queue of the system.
+	// If this process has no file left, the connection waits in the queue of the system.
 	server.on("error", (error) => console.error(`A connection could not be accepted: ${error.message}`));
 	return new Promise((resolve, reject) => {
 		server.once("error", reject);
@@ -80,7 +80,7 @@ function refuse(caller: Socket): void {
 	setTimeout(() => caller.destroy(), REFUSED_MS).unref();
 }
 
-/** Opens the runtime's side with the first byte: a silent caller costs the runtime nothing. */
+/** Connects to the runtime at the first byte: a silent caller uses no resources of the runtime. */
 function pass(
 	caller: Socket,
 	{ target, idleMs, firstByteMs }: { target: string; idleMs(): number; firstByteMs: number },

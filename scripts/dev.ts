@@ -1,10 +1,10 @@
 /**
- * `npm run dev`: the gateway under `wrangler dev`, open to everyone on this machine, with the simulator behind every
- * model that no route names; where no route is written at all, engines that run on this machine come before it
- * (`engines/`). Says once, cleanly, what serves the models; after that the log is wrangler's.
+ * `npm run dev`: runs the gateway in `wrangler dev`, without authentication on this machine. The simulator serves all models
+ * without a route. If no route is configured, engines that run on this machine come first (`engines/`). Prints once what
+ * serves the models; later output is wrangler's.
  *
- * Arguments go on to wrangler (`npm run dev -- --port 9000 --env staging`), but for those about engines:
- * `--no-local-engines`; `--local-engines`, also in CI; `--engine-ports 11434,9000`, to look elsewhere.
+ * Arguments are passed to wrangler (`npm run dev -- --port 9000 --env staging`), except those about engines:
+ * `--no-local-engines`; `--local-engines`, also in CI; `--engine-ports 11434,9000`, for other ports.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { configure, describeRouting } from "../src/config/index.ts";
 import { checkAddress } from "./address.ts";
-import { type LocalSettings, portsWithoutEngine, settingsFor, wantsLocalEngines } from "./engines/local.ts";
+import { type LocalSettings, portsWithoutEngine, settingsFor, usesLocalEngines } from "./engines/local.ts";
 import { findEngines } from "./engines/probe.ts";
 import { refuseNpmOptions } from "./options.ts";
 import { orStop, readVariables, stopWith, warnings } from "./settings.ts";
@@ -21,21 +21,21 @@ import { orStop, readVariables, stopWith, warnings } from "./settings.ts";
 const DEV_VARS = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 const DEFAULT_PORT = "8787";
 const PARENT_CHECK_MS = 1000;
-/** Whoever names a port knows that an engine is there, which may be busy. */
+/** For ports that the user names: an engine is there, but may be busy. */
 const NAMED_PORT_MS = 3000;
 
-const OWN_OPTIONS = ["port", "env", "config", "local-engines", "engine-ports", "var"];
+const DEV_OPTIONS = ["port", "env", "config", "local-engines", "engine-ports", "var"];
 const USAGE = `npm run dev -- [options]
 
-  --port N                where to listen (${DEFAULT_PORT})
+  --port N                the port to listen on (${DEFAULT_PORT})
   --config FILE           instead of wrangler.jsonc
   --env NAME              an environment of that file
   --var NAME:VALUE        a variable, such as ROUTES:{"*":[{"backend":"simulator"}]}
-  --no-local-engines      do not look for engines on this machine
-  --local-engines         look for them, also in CI
-  --engine-ports N,N      where to look (11434,8080,8000,1234)
+  --no-local-engines      do not search for engines on this machine
+  --local-engines         search for them, also in CI
+  --engine-ports N,N      ports to search (11434,8080,8000,1234)
 
-Every other option goes to wrangler dev: npx wrangler dev --help shows them`;
+All other options are passed to wrangler dev: npx wrangler dev --help`;
 
 const args = process.argv.slice(2);
 const { values, tokens } = parseArgs({
@@ -53,7 +53,7 @@ const { values, tokens } = parseArgs({
 	allowNegative: true,
 	tokens: true,
 });
-refuseNpmOptions(OWN_OPTIONS);
+refuseNpmOptions(DEV_OPTIONS);
 if (values.help) {
 	console.log(USAGE);
 	process.exit(0);
@@ -80,36 +80,36 @@ const child = spawn(
 	],
 	{
 		stdio: ["inherit", "pipe", "pipe"],
-		// The runtime works without the sample of `request.cf` that wrangler would fetch, and says so at length.
+		// The runtime works without the sample of `request.cf` that wrangler would fetch, but prints a long warning.
 		env: { CLOUDFLARE_CF_FETCH_ENABLED: "false", WRANGLER_SEND_METRICS: "false", ...process.env },
 	},
 );
 announceWhenReady(child);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-// npm's shell does not pass a signal on: when it is gone, so is who started us.
+// npm's shell does not forward signals. If the parent process has changed, npm has exited.
 const parent = process.ppid;
 setInterval(() => process.ppid !== parent && child.kill("SIGTERM"), PARENT_CHECK_MS).unref();
 child.on("exit", (code, signal) => process.exit(signal ? 0 : (code ?? 1)));
 
-/** Arguments about engines are for this script alone. */
+/** Removes the arguments about engines, which only this script reads. */
 function argsOfWrangler(): string[] {
-	const own = (tokens ?? []).filter(
+	const engineOptions = (tokens ?? []).filter(
 		(token) => token.kind === "option" && ["local-engines", "engine-ports"].includes(token.name),
 	);
-	const places = own.flatMap((token) =>
+	const positions = engineOptions.flatMap((token) =>
 		token.kind === "option" && token.value !== undefined && !token.inlineValue
 			? [token.index, token.index + 1]
 			: [token.index],
 	);
-	return args.filter((_, place) => !places.includes(place));
+	return args.filter((_, position) => !positions.includes(position));
 }
 
-/** What the Worker will have. */
+/** The variables of the Worker. */
 function variables(): Record<string, unknown> {
 	const env = typeof values.env === "string" ? values.env : undefined;
 	const config = typeof values.config === "string" ? values.config : undefined;
 	const { vars, secrets, ai } = readVariables({ config, env });
-	// A backend may name the binding, which is the runtime's to make.
+	// A backend may name the binding, which the runtime creates.
 	return { ...vars, ...secrets, ...(ai !== undefined && { [ai]: { run: () => {} } }) };
 }
 
@@ -119,7 +119,7 @@ function readPort(text: string): number {
 	return stopWith(`--port: expected a number up to 65535, found ${text}`);
 }
 
-/** As wrangler reads them: `--var A:1 B:2 --var C:3`. */
+/** Parses variables as wrangler does: `--var A:1 B:2 --var C:3`. */
 function variablesOfArguments(): Record<string, string> {
 	const found: Record<string, string> = {};
 	let inVar = false;
@@ -134,15 +134,19 @@ function variablesOfArguments(): Record<string, string> {
 
 async function localEngines(): Promise<LocalSettings | undefined> {
 	const ports = values["engine-ports"];
-	const wanted = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
+	const requested = typeof ports === "string" ? portsIn(ports) : values["local-engines"];
 	if (
-		!wantsLocalEngines(typeof wanted === "string" ? undefined : wanted, { ...vars, ...cliVars }, process.env)
+		!usesLocalEngines(
+			typeof requested === "string" ? undefined : requested,
+			{ ...vars, ...cliVars },
+			process.env,
+		)
 	)
 		return undefined;
-	const asked = Array.isArray(wanted) ? { ports: wanted, timeoutMs: NAMED_PORT_MS } : {};
-	const engines = await findEngines(asked);
-	if (Array.isArray(wanted))
-		for (const line of portsWithoutEngine(wanted, engines)) console.error(`--engine-ports: ${line}`);
+	const options = Array.isArray(requested) ? { ports: requested, timeoutMs: NAMED_PORT_MS } : {};
+	const engines = await findEngines(options);
+	if (Array.isArray(requested))
+		for (const line of portsWithoutEngine(requested, engines)) console.error(`--engine-ports: ${line}`);
 	return settingsFor(engines, Date.now());
 }
 
@@ -157,31 +161,31 @@ function variablesOfWorker(): Record<string, unknown> {
 	return { ...vars, ...local, ...DEV_VARS, ...cliVars };
 }
 
-/** The same parse that stops the Worker's start, before anything is started. */
+/** Uses the Worker's own parser, so that mistakes stop the command before anything starts. */
 function routingLines(): string[] {
 	const config = configure(variablesOfWorker());
 	if (!local) return describeRouting(config);
-	// As written: a line for each model of the catalogue would be a page.
+	// The routes as configured: one line per model of the catalogue would be too long.
 	return [
 		...local.lines,
 		"everything else  ->  simulator",
 		"",
-		"(--no-local-engines leaves these engines alone)",
+		"(--no-local-engines disables these engines)",
 	];
 }
 
-/** What wrangler tells of the Worker's modules each time that they are built: a page. */
+/** Matches the long list of modules that wrangler prints after each build. */
 const MODULE_TABLE = /^(?:Attaching additional modules:|[┌├│└].*)$/;
 
-/** Holds back what wrangler says until it is ready; shows it if it never is. */
+/** Buffers wrangler's output until it is ready. Prints the buffer if wrangler exits before. */
 function announceWhenReady({ stdout, stderr }: ChildProcess): void {
-	let held = "";
+	let buffered = "";
 	let ready = false;
 	const pass = (from: Readable | null, to: NodeJS.WriteStream) => {
 		if (!from) return;
 		createInterface({ input: from }).on("line", (line) => {
 			if (ready) return void (MODULE_TABLE.test(line) || to.write(`${line}\n`));
-			if (!MODULE_TABLE.test(line)) held += `${line}\n`;
+			if (!MODULE_TABLE.test(line)) buffered += `${line}\n`;
 			const url = /Ready on (http\S+)/.exec(line)?.[1];
 			if (!url) return;
 			ready = true;
@@ -191,7 +195,7 @@ function announceWhenReady({ stdout, stderr }: ChildProcess): void {
 	pass(stdout, process.stdout);
 	pass(stderr, process.stderr);
 	process.on("exit", () => {
-		if (!ready) process.stderr.write(held);
+		if (!ready) process.stderr.write(buffered);
 	});
 }
 
@@ -206,6 +210,6 @@ ${notes}
     curl -N ${url}/client/v4/accounts/local/ai/run/@cf/meta/llama-3.3-70b-instruct-fp8-fast \\
       -d '{"messages":[{"role":"user","content":"Hello, who are you?"}],"stream":true}'
 
-  Open to everyone who reaches this address (ALLOW_ANONYMOUS), for development only. Ctrl-C stops it.
+  Open to everyone who can reach this address (ALLOW_ANONYMOUS), for development only. Ctrl-C stops it.
 `;
 }

@@ -1,4 +1,4 @@
-/** `npm run doctor`: whether the engines of the configuration are as it says. Ends with 1 where something fails. */
+/** `npm run doctor`: checks that the engines match the configuration. Exits with 1 if a check fails. */
 import { resolve } from "node:path";
 import { configure } from "../src/config/index.ts";
 import { examine, type Finding } from "./engines/doctor.ts";
@@ -11,8 +11,8 @@ const USAGE = `npm run doctor -- [options]
   --env NAME      an environment of that file
   --json          for programs
 
-Reads the settings as npm run serve does, and asks each engine for its models.
-✓ right   ! works, and may not be meant so   ✗ wrong: ends with 1`;
+Reads the settings as npm run serve does, and requests the list of models from each engine.
+✓ correct   ! works, but may be a mistake   ✗ wrong: exits with 1`;
 
 const values = readOptions(
 	{

@@ -1,10 +1,10 @@
-/** The licences of what is bundled, which the package has to pass on. */
+/** The licences of the bundled packages, which the package must include. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const PACKAGE = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//;
 const LICENCE = /^(?:licen[cs]e|copying)\b/i;
-/** Licences that ask for a notice and nothing else. */
+/** Licences that require only a notice. */
 const PERMISSIVE = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Apache-2.0"]);
 
 const AS_IS_MIT = `THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
@@ -40,8 +40,8 @@ interface Manifest {
 }
 
 /**
- * `inputs` are paths of bundled files below `root`, as esbuild's metafile has them. Throws for a licence that binds the
- * users of the bundle, and where no text of the licence is known.
+ * `inputs` are paths of bundled files below `root`, from esbuild's metafile. Throws if a licence also applies to the users of the
+ * bundle, or if its text is unknown.
  */
 export function notices(root: string, inputs: readonly string[]): string {
 	const folders = new Set(inputs.flatMap((path) => PACKAGE.exec(path)?.[1] ?? []));
@@ -54,7 +54,7 @@ function notice(folder: string): string {
 	const { author = "its authors", license = "unknown", name, version } = manifest;
 	if (!PERMISSIVE.has(license))
 		throw new Error(`${name} ${version} cannot be bundled: its licence is ${license}`);
-	const file = readdirSync(folder).find((entry) => LICENCE.test(entry));
+	const file = readdirSync(folder).find((name) => LICENCE.test(name));
 	const owner = typeof author === "string" ? author : author.name;
 	const text =
 		file === undefined

@@ -1,4 +1,4 @@
-/** The options of a command, for whoever types it: `--help`, and mistakes without a stack. */
+/** Parses the options of a command: `--help`, and errors without a stack. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { stopWith } from "./settings.ts";
 
@@ -8,7 +8,7 @@ type Values<Options extends ParseArgsOptionsConfig> = ReturnType<
 
 const HELP = { help: { type: "boolean", short: "h" } } as const;
 
-/** What the command line says. `usage` is shown to whoever asks for it, and to whoever got it wrong. */
+/** Returns the options of the command line. Prints `usage` for `--help` and after a mistake. */
 export function readOptions<const Options extends ParseArgsOptionsConfig>(
 	options: Options,
 	usage: string,
@@ -29,16 +29,13 @@ function parsed<Options extends ParseArgsOptionsConfig>(options: Options, usage:
 	}
 }
 
-/**
- * npm reads options that are not behind a `--` as its own, and the script does not get them. It leaves them in the
- * environment.
- */
+/** npm consumes options that are not after a `--`; the script does not receive them. npm puts them into the environment. */
 export function refuseNpmOptions(names: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
 	const script = env.npm_lifecycle_event;
 	if (script === undefined) return;
-	const taken = names.filter((name) => env[`npm_config_${name.replaceAll("-", "_")}`] !== undefined);
-	if (taken.length === 0) return;
-	const shown = taken.map((name) => `--${name}`);
+	const consumed = names.filter((name) => env[`npm_config_${name.replaceAll("-", "_")}`] !== undefined);
+	if (consumed.length === 0) return;
+	const shown = consumed.map((name) => `--${name}`);
 	stopWith(
 		`npm took ${shown.join(", ")} for its own. Put "--" before the options: npm run ${script} -- ${shown.map((name) => `${name} …`).join(" ")}`,
 	);

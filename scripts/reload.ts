@@ -1,4 +1,4 @@
-/** New variables for a gateway that runs, without a restart: on SIGHUP, and when a file of the configuration changes. */
+/** Reloads the variables of a running gateway without a restart: on SIGHUP, and when a configuration file changes. */
 import { type FSWatcher, watch } from "node:fs";
 import { request } from "node:http";
 import { basename, dirname } from "node:path";
@@ -8,13 +8,13 @@ import { text } from "node:stream/consumers";
 const SETTLE_MS = 100;
 
 export interface Reloading {
-	/** The configuration file. `.dev.vars` and `.env` beside it count, too. */
+	/** The configuration file. `.dev.vars` and `.env` in its folder are watched too. */
 	file: string;
-	/** Of the entrypoint `Reload`. */
+	/** The socket of the entrypoint `Reload`. */
 	socket: string;
 	/** The variables that the gateway was started with. */
 	started: Record<string, unknown>;
-	/** The variables as they are now. Throws a `ConfigError`. */
+	/** Reads the current variables. Throws a `ConfigError`. */
 	read(): Record<string, unknown>;
 	/** After each reload. */
 	applied(milliseconds: number): void;
@@ -49,14 +49,16 @@ export function reloadOnChange({ file, socket, started, read, applied, refused }
 	});
 	// A change between the start and the watch has no event.
 	enqueue(false);
-	watcher.on("error", () => refused("the folder of the configuration is watched no more: send SIGHUP"));
+	watcher.on("error", () =>
+		refused("the folder of the configuration cannot be watched any more: send SIGHUP"),
+	);
 	return watcher;
 }
 
 function post(socketPath: string, body: string): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-		// A connection of its own: the gateway closes idle ones, and a reload must not meet one that is closing.
+		// A new connection: the gateway closes idle ones, and a reload must not use a connection that is closing.
 		const sent = request({ socketPath, method: "POST", headers, agent: false }, (answer) => {
 			text(answer).then((message) => {
 				if (answer.statusCode === 204) resolve();

@@ -1,15 +1,15 @@
 /**
- * `npm run serve`: the gateway on a machine of one's own, under plain `workerd`, its accounts on this machine's disk.
+ * `npm run serve`: runs the gateway without Cloudflare, in plain `workerd`, with its accounts on this machine's disk.
  *
  *     npm run serve -- --port 8787 --host 0.0.0.0 --state /var/lib/ganglion --env production
  *
- * Settings are those of `wrangler.jsonc`, or of the file that `--config` names. What the configuration asks for and the
- * environment has comes from there: secrets, and any setting (`ROUTES`, `LIMITS`, …). A secret is written to no file.
+ * Settings come from `wrangler.jsonc`, or from the file of `--config`. Settings and secrets in the environment have precedence
+ * (`ROUTES`, `LIMITS`, …). Secrets are written to no file.
  *
- * SIGHUP, and a change of the configuration's files, reload the settings: requests under way keep the old ones.
+ * SIGHUP, or a change of a configuration file, reloads the settings. Running requests keep the old ones.
  *
- * SIGTERM and SIGINT let nothing new in, and let the requests under way come to their end and their bills be written; a
- * second one ends at once. Ends with 0 only where nothing was cut.
+ * SIGTERM and SIGINT refuse new requests, and wait until running requests are complete and their bills are written. A second
+ * signal stops immediately. The exit code is 0 only if no request was interrupted.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
@@ -25,14 +25,14 @@ import { describeFileLimit, reachFileLimit } from "./file-limit.ts";
 import { readOptions } from "./options.ts";
 import { reloadOnChange } from "./reload.ts";
 import {
+	type ConfigLocation,
 	fromEnvironment,
-	OWN_CONFIG,
 	orStop,
+	PROJECT_CONFIG,
 	readVariables,
 	runtimeSettings,
 	stopWith,
 	type Variables,
-	type Where,
 	warnings,
 } from "./settings.ts";
 import { type LockedState, lockState } from "./state-lock.ts";
@@ -42,22 +42,22 @@ import { type Served, serve } from "./workerd.ts";
 const DEFAULTS = { host: "127.0.0.1", port: "8787", state: join(ROOT, ".ganglion") };
 const USAGE = `npm run serve -- [options]
 
-  --port N         where to listen (${DEFAULTS.port})
-  --host ADDRESS   who may reach it: 0.0.0.0 for everyone (${DEFAULTS.host})
+  --port N         the port to listen on (${DEFAULTS.port})
+  --host ADDRESS   the address to listen on: 0.0.0.0 for all networks (${DEFAULTS.host})
   --state FOLDER   accounts, tokens and bills (.ganglion)
   --config FILE    instead of wrangler.jsonc
   --env NAME       an environment of that file
 
-Settings and secrets come from the environment first: ADMIN_TOKEN, ROUTES, … (docs/self-hosting.md)`;
-/** For the answers under way, after the first signal. */
+Settings and secrets in the environment have precedence: ADMIN_TOKEN, ROUTES, … (docs/self-hosting.md)`;
+/** For running answers, after the first signal. */
 const MAX_DRAIN_MS = 60_000;
-/** One Ctrl-C may come twice: to all processes of a terminal, and from npm. */
+/** One Ctrl-C may arrive twice: from the terminal, and from npm. */
 const SAME_SIGNAL_MS = 1_000;
 
 const options = parseOptions();
-const where: Where = options;
-const variables = orStop(() => fromEnvironment(readVariables(where)));
-let current = allOf(variables);
+const location: ConfigLocation = options;
+const variables = orStop(() => fromEnvironment(readVariables(location)));
+let current = variablesOf(variables);
 let config = orStop(() => configure(current));
 const state = await lockState(options.state).catch((error: Error) =>
 	stopWith(`cannot keep state in ${options.state}: ${error.message}`),
@@ -69,11 +69,11 @@ const stopping = stopSignals();
 const served = await start(state);
 console.log(banner(served.url));
 reloadOnChange({
-	file: options.config ?? OWN_CONFIG,
+	file: options.config ?? PROJECT_CONFIG,
 	socket: state.reloadSocket,
 	started: current,
 	read() {
-		const now = allOf(fromEnvironment(readVariables(where)));
+		const now = variablesOf(fromEnvironment(readVariables(location)));
 		config = configure(now);
 		current = now;
 		return now;
@@ -82,7 +82,7 @@ reloadOnChange({
 		console.log(`\nReloaded in ${Math.round(milliseconds)} ms\n\n${serving()}`);
 	},
 	refused(message) {
-		console.error(`Not reloaded, the configuration stays as it was. ${message}`);
+		console.error(`Not reloaded, the old configuration stays active. ${message}`);
 	},
 });
 process.exit(await untilEnd(served, state));
@@ -93,7 +93,7 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 	const built = join(folder, "worker");
 	await bundleWorker(built);
 	await stopEsbuild();
-	const behind = openFiles === undefined ? undefined : join(folder, "http.sock");
+	const guardedSocket = openFiles === undefined ? undefined : join(folder, "http.sock");
 	const { OPEN_FILES: _, ...secrets } = variables.secrets;
 	const spec = {
 		name: "ganglion",
@@ -103,10 +103,10 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 		vars: { ...variables.vars, ...(openFiles !== undefined && { OPEN_FILES: String(openFiles) }) },
 		secrets,
 		...(openFiles !== undefined && { openFiles }),
-		...(behind !== undefined && { behind }),
+		...(guardedSocket !== undefined && { unixSocket: guardedSocket }),
 		state: objects,
 		host: options.host,
-		doors: [
+		entrypointSockets: [
 			{ entrypoint: "Drain", path: socket },
 			{ entrypoint: "Reload", path: reloadSocket },
 		],
@@ -116,10 +116,10 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 		stopWith(`workerd cannot be started: ${error.message}`),
 	);
 	servedBy(served.pid);
-	if (behind !== undefined)
+	if (guardedSocket !== undefined)
 		await guardConnections({
 			...options,
-			target: behind,
+			target: guardedSocket,
 			maxConnections: capacity.connections,
 			idleMs: () => config.limits.holdMs,
 		});
@@ -128,30 +128,30 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 	return served;
 }
 
-/** The first signal drains, for a minute at most; the second ends at once. Returns the exit code. */
+/** The first signal drains, for at most a minute. The second one stops immediately. Returns the exit code. */
 async function untilEnd({ ended, pid, stop }: Served, { socket, unlock }: LockedState): Promise<number> {
 	const { drained, end } = holdOpen(socket);
 	void stopping.first.then(async () => {
-		console.log("Waiting for the answers under way, a minute at most. Ctrl-C again ends at once.");
+		console.log("Waiting for running answers, at most a minute. Press Ctrl-C again to stop immediately.");
 		setTimeout(stop, MAX_DRAIN_MS).unref();
 		end();
 		if (await drained) signal(pid, "SIGTERM");
 	});
 	void stopping.again.then(stop);
-	const how = await ended;
+	const exit = await ended;
 	unlock();
-	if (!stopping.isRequested) console.error(`workerd has ended by itself (${how}).`);
-	else if (how === 0 && (await drained)) return 0;
-	else console.error("Requests under way were cut: they are billed as reserved.");
+	if (!stopping.isRequested) console.error(`workerd has stopped by itself (${exit}).`);
+	else if (exit === 0 && (await drained)) return 0;
+	else console.error("Running requests were interrupted. They are charged their reservations.");
 	return 1;
 }
 
-/** To a process that may have ended. */
+/** The process may have exited. */
 function signal(pid: number, name: NodeJS.Signals): void {
 	try {
 		process.kill(pid, name);
 	} catch {
-		// It has.
+		// It has exited.
 	}
 }
 
@@ -182,19 +182,19 @@ function stopSignals(): StopSignals {
 }
 
 /**
- * A request that lasts until `end`, and is then answered when all is settled. It is under way all the time, so that the
- * runtime waits for it also where a supervisor has told all processes at once to stop.
+ * Sends a request that stays open until `end`. Its response ends when everything is settled. The runtime waits for open
+ * requests, so it drains even if a supervisor sends the stop signal to all processes.
  */
 function holdOpen(socketPath: string): { end(): void; drained: Promise<boolean> } {
 	const { promise: drained, resolve } = Promise.withResolvers<boolean>();
-	const held = request({ socketPath, method: "POST" }, (answer) => {
+	const drainRequest = request({ socketPath, method: "POST" }, (answer) => {
 		answer.resume();
 		answer.once("end", () => resolve(answer.complete));
 		answer.once("error", () => resolve(false));
 	});
-	held.once("error", () => resolve(false));
-	held.flushHeaders();
-	return { drained, end: () => void held.end() };
+	drainRequest.once("error", () => resolve(false));
+	drainRequest.flushHeaders();
+	return { drained, end: () => void drainRequest.end() };
 }
 
 function parseOptions(): { host: string; port: number; state: string; config?: string; env?: string } {
@@ -223,7 +223,7 @@ function parseOptions(): { host: string; port: number; state: string; config?: s
 	};
 }
 
-function allOf({ vars, secrets }: Pick<Variables, "vars" | "secrets">): Record<string, unknown> {
+function variablesOf({ vars, secrets }: Pick<Variables, "vars" | "secrets">): Record<string, unknown> {
 	return { ...vars, ...secrets };
 }
 
@@ -244,11 +244,11 @@ ${describeFileLimit(openFiles, capacity.connections)}${access()}`;
 }
 
 function access(): string {
-	if (config.allowAnonymous) return "  Open to everyone who reaches this address (ALLOW_ANONYMOUS).\n";
+	if (config.allowAnonymous) return "  Open to everyone who can reach this address (ALLOW_ANONYMOUS).\n";
 	if (config.adminToken !== undefined) return "";
 	return `
-  No ADMIN_TOKEN is set. Existing tokens work, but you cannot make new ones.
-  To make tokens, stop the gateway, set this, and start it again (docs/accounts.md):
+  No ADMIN_TOKEN is set. Existing tokens work, but you cannot create new ones.
+  To create tokens, stop the gateway, set this, and start it again (docs/accounts.md):
     export ADMIN_TOKEN="$(openssl rand -base64 32)"
 `;
 }

@@ -1,4 +1,4 @@
-/** What a wrangler configuration says of the Worker, for whoever runs it by other means. */
+/** Reads the Worker's settings from a wrangler configuration, to run it without wrangler. */
 import { join } from "node:path";
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
 import * as z from "zod";
@@ -8,23 +8,23 @@ import { didYouMean } from "../src/core/did-you-mean.ts";
 import { ROOT } from "./worker.ts";
 import type { WorkerSpec } from "./workerd.ts";
 
-/** Which configuration: a file, the project's own where none is named, and one of its environments. */
-export interface Where {
+/** A configuration file (default: the project's own) and one of its environments. */
+export interface ConfigLocation {
 	config?: string | undefined;
 	env?: string | undefined;
 }
 
-/** Flags that the runtime has by default from a date on; it then says at each start that they need not be named. */
+/** Flags that are defaults of the runtime from a date on. If they are set, the runtime warns at each start. */
 const DEFAULT_SINCE: Readonly<Record<string, string>> = { nodejs_compat: "2026-08-04" };
 
-export const OWN_CONFIG = join(ROOT, "wrangler.jsonc");
+export const PROJECT_CONFIG = join(ROOT, "wrangler.jsonc");
 
 /**
- * What the runtime must know of the Worker beside its modules and its variables. From the project's own file, whatever
- * `--config` names: the date, the flags and the objects belong to the code.
+ * The runtime's settings of the Worker, except modules and variables. They come from the project's own file, even with `--config`, because the date,
+ * the flags and the objects belong to the code.
  */
 export function runtimeSettings(): Pick<WorkerSpec, "compatibilityDate" | "compatibilityFlags" | "objects"> {
-	const { compatibility_date = "", compatibility_flags, durable_objects } = read({ config: OWN_CONFIG });
+	const { compatibility_date = "", compatibility_flags, durable_objects } = read({ config: PROJECT_CONFIG });
 	return {
 		compatibilityDate: compatibility_date,
 		compatibilityFlags: compatibility_flags.filter((flag: string) => !isDefault(flag, compatibility_date)),
@@ -40,16 +40,16 @@ function isDefault(flag: string, date: string): boolean {
 }
 
 export interface Variables {
-	/** As the configuration file has them. */
+	/** From the configuration file. */
 	vars: Record<string, unknown>;
-	/** Of `.dev.vars` or `.env` beside it. */
+	/** From `.dev.vars` or `.env` in the same folder. */
 	secrets: Record<string, string>;
-	/** Name of the binding to the runtime's own AI, where there is one. */
+	/** Name of the `Ai` binding, if there is one. */
 	ai?: string;
 }
 
-/** Throws a `ConfigError` where the file cannot be read. */
-export function readVariables({ config = OWN_CONFIG, env }: Where = {}): Variables {
+/** Throws a `ConfigError` if the file cannot be read. */
+export function readVariables({ config = PROJECT_CONFIG, env }: ConfigLocation = {}): Variables {
 	const { ai, vars, userConfigPath } = read({ config, env });
 	const found: Variables = { vars: {}, secrets: {}, ...(ai?.binding !== undefined && { ai: ai.binding }) };
 	for (const [name, binding] of Object.entries(getVarsForDev(userConfigPath, undefined, vars, env, true)))
@@ -63,7 +63,7 @@ const Syntax = z.object({
 	location: z.object({ file: z.string().optional(), line: z.number(), column: z.number() }),
 });
 
-/** Codes of `jsonc-parser`, whose names alone tell a reader little. Errors in TOML have sentences. */
+/** Messages for the error codes of `jsonc-parser`. Errors in TOML have messages of their own. */
 const SYNTAX: Readonly<Record<string, string>> = {
 	CloseBraceExpected: "expected } or a comma",
 	CloseBracketExpected: "expected ] or a comma",
@@ -76,7 +76,7 @@ const SYNTAX: Readonly<Record<string, string>> = {
 	ValueExpected: "expected a value",
 };
 
-/** `wrangler.jsonc:3:23: expected a value`, for an error of wrangler's parsers. The line itself may hold a key. */
+/** Formats an error of wrangler's parsers: `wrangler.jsonc:3:23: expected a value`. Never quotes the line, which may contain a key. */
 function syntaxMistake(error: unknown): string | undefined {
 	const { data } = Syntax.safeParse(error);
 	if (!data) return undefined;
@@ -84,17 +84,17 @@ function syntaxMistake(error: unknown): string | undefined {
 	return `${file}:${line}:${column}: ${SYNTAX[data.text] ?? data.text}`;
 }
 
-/** A mistake of the file's is one of the configuration, in wrangler's own words. */
-function read(where: Where): ReturnType<typeof readConfig> {
+/** Reports an error of the file as a `ConfigError`, with wrangler's own message. */
+function read(location: ConfigLocation): ReturnType<typeof readConfig> {
 	let config: ReturnType<typeof readConfig>;
 	try {
-		config = readConfig(where);
+		config = readConfig(location);
 	} catch (error) {
 		throw new ConfigError([syntaxMistake(error) ?? (error instanceof Error ? error.message : String(error))]);
 	}
-	const { env } = where;
+	const { env } = location;
 	const environments: readonly string[] = config.definedEnvironments ?? [];
-	// wrangler warns, and goes on with the settings of none.
+	// wrangler only warns, and uses the settings without an environment.
 	if (env !== undefined && !environments.includes(env))
 		throw new ConfigError([
 			`--env: the file has ${environments.length > 0 ? environments.join(", ") : "no environments"}, found ${JSON.stringify(env)}`,
@@ -102,13 +102,13 @@ function read(where: Where): ReturnType<typeof readConfig> {
 	return config;
 }
 
-/** For a banner: what may be a mistake although it is valid. Empty where there is none. */
+/** Valid settings that may be mistakes, for the start message. Empty if there are none. */
 export function warnings(config: Parameters<typeof warningsOf>[0], variables: object): string {
 	const lines = [...misspelled(variables), ...warningsOf(config)].map((line) => `    ${line}\n`);
-	return lines.length > 0 ? `\n  Look at this\n${lines.join("")}` : "";
+	return lines.length > 0 ? `\n  Warnings\n${lines.join("")}` : "";
 }
 
-/** Variables that no setting reads, and whose name is nearly that of a setting. A secret may have any name. */
+/** Variables that no setting reads, with a name similar to a setting's. A secret may have any name. */
 function misspelled(variables: object): string[] {
 	const settings = new Set<string>();
 	const recording = new Proxy(
@@ -127,7 +127,7 @@ function misspelled(variables: object): string[] {
 	});
 }
 
-/** A mistake in the configuration would stop the Worker's start; here it stops before anything is started. */
+/** Stops the command for a mistake in the configuration, before anything starts. */
 export function orStop<T>(work: () => T): T {
 	try {
 		return work();
@@ -137,25 +137,25 @@ export function orStop<T>(work: () => T): T {
 	}
 }
 
-/** For whoever typed the command: no stack. */
+/** Prints the message without a stack. */
 export function stopWith(message: string): never {
 	console.error(message);
 	process.exit(1);
 }
 
-/** What the configuration reads is taken from the environment first. */
+/** For variables that the configuration reads, the environment has precedence. */
 export function fromEnvironment({ vars, secrets }: Variables): Pick<Variables, "vars" | "secrets"> {
 	const found: Record<string, string> = {};
-	const given: Record<string, unknown> = { ...vars, ...secrets };
-	const recording = new Proxy(given, {
-		get(all, name) {
+	const configured: Record<string, unknown> = { ...vars, ...secrets };
+	const recording = new Proxy(configured, {
+		get(target, name) {
 			const value = typeof name === "string" ? process.env[name] : undefined;
-			if (value === undefined || typeof name !== "string") return Reflect.get(all, name);
+			if (value === undefined || typeof name !== "string") return Reflect.get(target, name);
 			found[name] = value;
 			return value;
 		},
 	});
 	configure(recording);
-	const rest = Object.entries(vars).filter(([name]) => !(name in found));
-	return { vars: Object.fromEntries(rest), secrets: { ...secrets, ...found } };
+	const remaining = Object.entries(vars).filter(([name]) => !(name in found));
+	return { vars: Object.fromEntries(remaining), secrets: { ...secrets, ...found } };
 }

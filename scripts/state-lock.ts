@@ -1,8 +1,7 @@
 /**
- * One gateway at a time serves from a folder of state: the runtime itself does not look, and two that each believed to be
- * alone would let in twice what an account may have. Two things say that a folder is taken. A lock of the operating
- * system's on a file in it, which is gone with the process of the script that holds it. And the gateway's own socket in
- * it, which answers as long as the runtime runs, also when the script was killed.
+ * Ensures that only one gateway uses a folder of state. The runtime does not check this, and two gateways would each allow the
+ * full limits of an account. Two checks: a lock of the operating system on a file in the folder, which ends with the process of
+ * the script; and the gateway's own socket in the folder, which answers while the runtime runs, even if the script was killed.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
@@ -10,29 +9,29 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** What the systems allow for the address of a socket. */
+/** The operating systems' limit for the path of a socket. */
 const MAX_SOCKET_CHARS = 100;
 
 export interface LockedState {
-	/** Of the objects. */
+	/** Folder of the Durable Objects. */
 	objects: string;
-	/** Where the gateway's `Drain` is to listen. */
+	/** For the gateway's `Drain`. */
 	socket: string;
-	/** Where the gateway's `Reload` is to listen. */
+	/** For the gateway's `Reload`. */
 	reloadSocket: string;
-	/** Says whose socket it is. */
+	/** Records the process that has the socket. */
 	servedBy(pid: number): void;
 	unlock(): void;
 }
 
-/** Throws an `Error` with a sentence for whoever named the folder. */
+/** Throws an `Error` whose message is for the operator. */
 export async function lockState(folder: string): Promise<LockedState> {
 	const socket = join(folder, "drain.sock");
 	const reloadSocket = join(folder, "reload.sock");
 	const pidFile = join(folder, "workerd.pid");
 	if (reloadSocket.length > MAX_SOCKET_CHARS)
 		throw new Error(`the name of ${folder} is too long for a socket in it`);
-	// Whoever reads what is in it knows what was used, and the hashes of tokens.
+	// The folder contains usage and the hashes of tokens.
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const file = new DatabaseSync(join(folder, "lock.sqlite"));
 	try {
@@ -40,12 +39,12 @@ export async function lockState(folder: string): Promise<LockedState> {
 	} catch (error) {
 		file.close();
 		if (error instanceof Error && "errcode" in error && error.errcode === BUSY)
-			throw new Error("another gateway serves from it: give each its own --state");
+			throw new Error("another gateway uses it: give each its own --state");
 		throw error;
 	}
 	if (await answers(socket)) {
 		const pid = readFileSync(pidFile, "utf8").trim();
-		throw new Error(`a gateway that was left behind still serves from it: stop it first (kill ${pid})`);
+		throw new Error(`the runtime of a killed gateway still uses it: stop it first (kill ${pid})`);
 	}
 	for (const path of [socket, reloadSocket]) rmSync(path, { force: true });
 	return {

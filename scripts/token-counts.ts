@@ -1,6 +1,6 @@
 /**
- * Measures how close `src/counting/token-estimate.ts` comes to real tokenizers on the texts of test/fixtures/tokens, and writes the table
- * of docs/token-counts.md: `npx node scripts/token-counts.ts`.
+ * Compares `src/counting/token-estimate.ts` with real tokenizers on the texts of test/fixtures/tokens, and writes the table of
+ * docs/token-counts.md: `npx node scripts/token-counts.ts`.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -35,10 +35,10 @@ export function samples(): Sample[] {
 	});
 }
 
-/** Of the estimate, by a true count: 0.05 is five percent too many. */
+/** Relative error of the estimate: 0.05 is five percent too high. */
 export const error = ({ estimate }: Sample, count: number): number => estimate / count - 1;
 
-/** What an engine of which we know nothing would have counted. */
+/** The expected count of an unknown engine. */
 export const between = ({ o200k, llama3 }: Sample): number => (o200k + llama3) / 2;
 
 const percent = (share: number): string => {
@@ -65,7 +65,7 @@ export function table(measured: readonly Sample[]): string {
 	return [rows[0] ?? [], rule, ...rows.slice(1)].map(line).join("\n");
 }
 
-/** The page, cut at its table. */
+/** The page, split at its table. */
 export function page(): { before: string; measured: string; after: string } {
 	const text = readFileSync(PAGE, "utf8");
 	const [from, to] = [text.indexOf(START) + START.length, text.indexOf(END)];

@@ -1,10 +1,10 @@
 /**
- * `npm run build:worker`: the Worker as it deploys, in `dist/worker`. wrangler runs this before it deploys or serves
- * (`build` in `wrangler.jsonc`), because its own bundler makes one file of everything.
+ * `npm run build:worker`: builds the Worker as it deploys, in `dist/worker`. wrangler runs this before it deploys or serves (`build`
+ * in `wrangler.jsonc`), because its own bundler writes a single file.
  *
- * `index.js` is what every request needs. What few deployments use (`import()` in the sources: the simulator, Markdown,
- * most kinds of engines) are files beside it that the runtime evaluates when a request first needs them; what several
- * of them share is a file, too. Each is named by its content, and all of them are the Worker.
+ * `index.js` has what every request needs. Each `import()` in the sources (the simulator, Markdown, most kinds of backends) becomes
+ * another file, which the runtime evaluates at its first use. Code that several of them share is a file too. File names contain a hash
+ * of the content.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,23 +23,23 @@ export async function bundleWorker(outdir: string, { minify = true } = {}): Prom
 		splitting: true,
 		format: "esm",
 		target: "es2024",
-		// As wrangler's own bundler has them.
+		// The settings of wrangler's own bundler.
 		platform: "browser",
 		conditions: ["workerd", "worker", "browser"],
 		define: { "process.env.NODE_ENV": '"production"' },
-		// The runtime has them.
+		// The runtime provides them.
 		external: ["cloudflare:*", "node:*"],
 		minify,
 		sourcemap: true,
 		metafile: true,
 		logLevel: "warning",
 	});
-	// For what `wrangler types` says of the bindings.
+	// `wrangler types` reads the types of the bindings from it.
 	writeFileSync(join(outdir, "index.d.ts"), 'export * from "../../src/index.ts";\n');
 	return metafile;
 }
 
-/** Each file is whole when it comes to its place. */
+/** Moves only complete files into their places. */
 export const buildWorker = (): Promise<Metafile> =>
 	withBuilding(async (folder) => {
 		const metafile = await bundleWorker(folder);
@@ -48,8 +48,8 @@ export const buildWorker = (): Promise<Metafile> =>
 	});
 
 /**
- * What the new Worker needs is there before its `index.js` is, and what only the old one needed goes last: whoever reads
- * them meanwhile has a whole Worker.
+ * Moves the other modules before `index.js`, and deletes old modules last. So a process that reads the folder at the same time
+ * always finds a complete Worker.
  */
 function place(built: string, to: string): void {
 	mkdirSync(to, { recursive: true });
@@ -61,7 +61,7 @@ function place(built: string, to: string): void {
 
 const isMain = (file: string): boolean => file === "index.js";
 
-/** A folder as deep as what is built, which source maps count on; gone when the work is done. */
+/** Runs the work with a temporary folder, at the same depth as the output: source maps have relative paths. */
 export async function withBuilding<T>(work: (folder: string) => Promise<T>): Promise<T> {
 	mkdirSync(DIST, { recursive: true });
 	const folder = mkdtempSync(join(DIST, ".building-"));
@@ -74,7 +74,7 @@ export async function withBuilding<T>(work: (folder: string) => Promise<T>): Pro
 
 if (import.meta.main)
 	await buildWorker().catch((error: unknown) => {
-		// esbuild has said what is wrong, and wrangler quotes all that comes after it.
+		// esbuild has printed the errors. wrangler would quote any further output.
 		if (!(error instanceof Error && "errors" in error)) throw error;
 		process.exitCode = 1;
 	});

@@ -1,4 +1,4 @@
-/** A Worker under plain `workerd serve`: no development proxy between it and its callers. */
+/** Runs a Worker in plain `workerd serve`, without a development proxy. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,33 +10,33 @@ import { withFileLimit } from "./file-limit.ts";
 
 export interface WorkerSpec {
 	name: string;
-	/** Its modules, the main one first. */
+	/** The main module is first. */
 	modules: readonly { name: string; file: string }[];
-	/** Given as JSON where they are not text. */
+	/** Values that are not strings become JSON. */
 	vars?: Record<string, unknown>;
-	/** Given by the environment of the process, so that no file has them. */
+	/** Passed in the environment of the process, so that no file contains them. */
 	secrets?: Record<string, string>;
-	/** Classes of Durable Objects by the name of their binding. */
+	/** Bindings of Durable Objects, and their classes. */
 	objects?: { name: string; class_name: string }[];
 	compatibilityDate: string;
 	compatibilityFlags?: string[];
-	/** Where the objects' state is, instead of the folder of the configuration. */
+	/** Folder of the objects' state. Default: in the folder of the configuration. */
 	state?: string;
-	/** Where it listens, instead of loopback: an address or a name. */
+	/** The address or name to listen on. Default: loopback. */
 	host?: string;
-	/** A Unix socket to listen at instead of the port, which a guard in front of it listens at. */
-	behind?: string;
-	/** Its limit of open files, where that is to be set. */
+	/** A Unix socket to listen on instead of the port, if a connection guard listens on the port. */
+	unixSocket?: string;
+	/** Its limit of open files. Absent: unchanged. */
 	openFiles?: number;
-	/** The limit of each file's size, in blocks of 512 bytes. A write beyond it fails. */
+	/** The limit of each file's size, in blocks of 512 bytes. A write above it fails. */
 	fileBlocks?: number;
-	/** Doors to its other entrypoints: Unix sockets. */
-	doors?: readonly { entrypoint: string; path: string }[];
-	/** In a process group of its own: a terminal's Ctrl-C is not for it. */
+	/** Unix sockets of its other entrypoints. */
+	entrypointSockets?: readonly { entrypoint: string; path: string }[];
+	/** Runs in its own process group, so that it does not receive a terminal's Ctrl-C. */
 	detached?: boolean;
-	/** For what it writes, instead of this process's own. A file that is open. */
+	/** Receives its output: an open file. Default: the output of this process. */
 	log?: Writable;
-	/** Of the Chrome DevTools protocol. */
+	/** Port of the Chrome DevTools protocol. */
 	inspectorPort?: number;
 }
 
@@ -44,27 +44,27 @@ export interface Served {
 	name: string;
 	url: string;
 	pid: number;
-	/** Resolves when it is gone: with its exit code, or with the signal that ended it. */
+	/** Resolves when it has exited, with its exit code or its signal. */
 	ended: Promise<number | NodeJS.Signals>;
-	/** At once. */
+	/** Stops it immediately. */
 	stop(): Promise<void>;
 }
 
-/** Its types and its module disagree about what is the default. */
+/** The types of the module do not match its default export. */
 const { default: workerd }: { default: string } = createRequire(import.meta.url)("workerd");
 
 const START_MS = 20_000;
 const RETRY_MS = 5;
 const LOOPBACK = "127.0.0.1";
-/** Hosts that stand for every address of the machine, and one to reach it at. */
+/** Hosts that mean all addresses of the machine, and an address to connect to. */
 const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": LOOPBACK, "::": "::1" };
 
 export const singleModule = (file: string): WorkerSpec["modules"] => [{ name: "index.js", file }];
 
-/** Strings of workerd's configuration language are written as JSON's. */
+/** Strings of workerd's configuration language have JSON's syntax. */
 const text = (value: string): string => JSON.stringify(value);
 
-/** @param folder for the configuration and the state, empty. @param cpu the only core it may use, where that can be set. */
+/** @param folder an empty folder for the configuration and the state. @param cpu the only core that it may use, on Linux. */
 export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?: number): Promise<Served> {
 	const { host = LOOPBACK, secrets = {}, state = join(folder, "state") } = spec;
 	mkdirSync(state, { recursive: true });
@@ -88,11 +88,11 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	const ended = new Promise<number | NodeJS.Signals>((resolve) =>
 		child.once("exit", (code, signal) => resolve(signal ?? code ?? 1)),
 	);
-	await listening(spec.behind ?? { port, host: EVERYWHERE[host] ?? host }, child).catch(async (error) => {
+	await listening(spec.unixSocket ?? { port, host: EVERYWHERE[host] ?? host }, child).catch(async (error) => {
 		await stop(child);
 		throw error;
 	});
-	// taskset becomes what it starts.
+	// taskset replaces itself with the command, so the process id is the runtime's.
 	return {
 		name: spec.name,
 		url: `http://${bracketed(EVERYWHERE[host] ?? host)}:${port}`,
@@ -102,16 +102,16 @@ export async function serve(spec: WorkerSpec, port: number, folder: string, cpu?
 	};
 }
 
-const door = ({ entrypoint, path }: { entrypoint: string; path: string }): string =>
+const socketOf = ({ entrypoint, path }: { entrypoint: string; path: string }): string =>
 	`(name = ${text(entrypoint)}, address = ${text(`unix:${path}`)}, http = (), service = (name = "main", entrypoint = ${text(entrypoint)})),\n`;
 
-/** As addresses of the sixth version are written before a port. */
+/** Puts brackets around an IPv6 address, for use before a port. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
 function capnp(spec: WorkerSpec, port: number, state: string): string {
-	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, doors = [] } = spec;
+	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, entrypointSockets = [] } = spec;
 	const { compatibilityDate, compatibilityFlags = [] } = spec;
-	const address = spec.behind === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.behind}`;
+	const address = spec.unixSocket === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.unixSocket}`;
 	const embedded = modules.map(
 		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
 	);
@@ -139,7 +139,7 @@ const config :Workerd.Config = (
 	],
 	sockets = [
 		(name = "http", address = ${text(address)}, http = (), service = "main"),
-		${doors.map(door).join("")}
+		${entrypointSockets.map(socketOf).join("")}
 	],
 );
 const main :Workerd.Worker = (
@@ -159,7 +159,7 @@ type Address = string | { port: number; host?: string };
 export async function listening(address: Address, child: ChildProcess): Promise<void> {
 	const until = performance.now() + START_MS;
 	while (performance.now() < until) {
-		if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} before it listened`);
+		if (child.exitCode !== null) throw new Error(`it exited with ${child.exitCode} before it listened`);
 		if (await connects(address)) return;
 		await wait(RETRY_MS);
 	}

@@ -1,6 +1,6 @@
 /**
- * Whether the engines of a configuration are as it says: each address answers, takes the key and has the models, and the
- * models have a price and the context window that the catalogue promises. Asks only by GET, one list for each address.
+ * Checks that the engines match the configuration: each address answers, accepts the key and has the models, and the models have a
+ * price and the context window of the catalogue. Sends only GET requests, one list per address.
  */
 import * as z from "zod";
 import type { BackendKind } from "../../src/backends/kinds.ts";
@@ -12,10 +12,10 @@ import { isOwnEngine } from "../../src/providers/billing.ts";
 
 export interface Finding {
 	backend: string;
-	/** Empty where the finding is about no address. */
+	/** Empty if the finding is not about an address. */
 	url: string;
 	check: "reachable" | "key" | "address" | "model" | "price" | "context";
-	/** `warning`: works, and may not be meant so. */
+	/** `warning`: works, but may be a mistake. */
 	result: "ok" | "failed" | "warning";
 	detail: string;
 }
@@ -28,7 +28,7 @@ interface ListedModel {
 interface Listing {
 	path: string;
 	headers(key: string): Record<string, string>;
-	/** `undefined`: the answer is no such list. Absent: the engine has no list. */
+	/** `undefined`: the answer is not a list of models. Absent: the engine has no list. */
 	models?(body: unknown): ListedModel[] | undefined;
 }
 
@@ -77,14 +77,13 @@ const LISTINGS: Readonly<Partial<Record<BackendKind, Listing>>> = {
 
 const TIMEOUT_MS = 5_000;
 
-type Ask = typeof fetch;
+type Fetch = typeof fetch;
 type Checked = Pick<Config, "backends" | "catalog" | "routing">;
 
-/** @param ask as `fetch`. */
-export async function examine(config: Checked, ask: Ask = fetch): Promise<Finding[]> {
+export async function examine(config: Checked, fetcher: Fetch = fetch): Promise<Finding[]> {
 	const engines = [...config.backends.values()].filter(({ kind, binding }) => LISTINGS[kind] && !binding);
 	const found = await Promise.all(
-		engines.flatMap((backend) => backend.urls.map((url) => examineAddress(backend, url, config, ask))),
+		engines.flatMap((backend) => backend.urls.map((url) => examineAddress(backend, url, config, fetcher))),
 	);
 	return [...found.flat(), ...prices(config)];
 }
@@ -93,7 +92,7 @@ async function examineAddress(
 	backend: ConfiguredBackend,
 	url: string,
 	config: Checked,
-	ask: Ask,
+	fetcher: Fetch,
 ): Promise<Finding[]> {
 	const listing = LISTINGS[backend.kind];
 	if (!listing) return [];
@@ -106,7 +105,7 @@ async function examineAddress(
 	});
 	const headers = { ...backend.headers, ...(backend.key && listing.headers(backend.key)) };
 	const get = (address: string): Promise<Response> =>
-		ask(address, { headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+		fetcher(address, { headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
 	let answer: Response;
 	try {
 		answer = await get(url + listing.path);
@@ -118,8 +117,8 @@ async function examineAddress(
 		return [reachable, finding("key", "failed", keyAdvice(backend, answer.status))];
 	const models = answer.ok ? await listed(answer, listing) : undefined;
 	if (!models) {
-		const isForgotten = backend.kind === "openai" && !/\/v\d+$/.test(url) && (await isList(get, url));
-		const detail = isForgotten
+		const lacksVersion = backend.kind === "openai" && !/\/v\d+$/.test(url) && (await isList(get, url));
+		const detail = lacksVersion
 			? `${url}${listing.path} has no list of models, ${url}/v1${listing.path} has: add /v1 to the address`
 			: `${url}${listing.path} is no ${backend.kind} engine's (HTTP ${answer.status})`;
 		return [reachable, finding("address", "failed", detail)];
@@ -146,7 +145,7 @@ async function listed(answer: Response, { models }: Listing): Promise<ListedMode
 async function isList(get: (url: string) => Promise<Response>, url: string): Promise<boolean> {
 	try {
 		const answer = await get(`${url}/v1/models`);
-		// An engine behind a key answers 401 only where the path exists.
+		// An engine that needs a key answers 401 only if the path exists.
 		return answer.status === 401 || openAiModels(await answer.json()) !== undefined;
 	} catch {
 		return false;
@@ -178,12 +177,12 @@ function examineModel({
 	const served = models.find(({ name }) => name === model.replace(/:latest$/, "") || name === model);
 	if (!served)
 		return [{ check: "model", result: "failed", detail: `${model} is not there${didYouMean(model, names)}` }];
-	const there = { check: "model", result: "ok", detail: model } as const;
+	const modelFound = { check: "model", result: "ok", detail: model } as const;
 	const promised = isExact(route) ? config.catalog.find(route.pattern)?.contextWindow : undefined;
 	const { contextWindow } = served;
-	if (contextWindow === undefined || promised === undefined || contextWindow >= promised) return [there];
+	if (contextWindow === undefined || promised === undefined || contextWindow >= promised) return [modelFound];
 	const detail = `${model} takes ${contextWindow} tokens, ${route.pattern} promises ${promised}: set MODELS[${JSON.stringify(route.pattern)}].context_window`;
-	return [there, { check: "context", result: "warning", detail }];
+	return [modelFound, { check: "context", result: "warning", detail }];
 }
 
 function prices({ catalog, routing }: Checked): Finding[] {
@@ -191,9 +190,9 @@ function prices({ catalog, routing }: Checked): Finding[] {
 		const model = catalog.find(pattern);
 		const backend = targets.find((target) => isOwnEngine(target.backend))?.backend.backend;
 		if (!model || backend === undefined) return [];
-		const known = model.prices.length > 0 && model.priceSource !== "default";
-		const detail = known ? pattern : `${pattern} has none: set BACKENDS.${backend}.price`;
-		return [{ backend, url: "", check: "price", result: known ? "ok" : "warning", detail }];
+		const hasPrice = model.prices.length > 0 && model.priceSource !== "default";
+		const detail = hasPrice ? pattern : `${pattern} has none: set BACKENDS.${backend}.price`;
+		return [{ backend, url: "", check: "price", result: hasPrice ? "ok" : "warning", detail }];
 	});
 }
 
@@ -202,7 +201,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 	ENOTFOUND: "the name of the host is unknown (ENOTFOUND)",
 };
 
-/** Fetch's own message says only that it failed. */
+/** The message of `fetch` itself contains no reason. */
 function causeOf(error: unknown): string {
 	if (!(error instanceof Error)) return "unknown";
 	if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS} ms`;
@@ -214,5 +213,5 @@ function causeOf(error: unknown): string {
 
 const keyAdvice = ({ key, backend }: ConfiguredBackend, status: number): string =>
 	key === undefined
-		? `HTTP ${status}: the engine wants a key, and BACKENDS.${backend}.key names none`
+		? `HTTP ${status}: the engine needs a key, and BACKENDS.${backend}.key is not set`
 		: `HTTP ${status}: the key of BACKENDS.${backend}.key is not accepted`;

@@ -1,43 +1,43 @@
 /**
- * The engines of this machine as the settings of a gateway: they answer for the models of the catalogue that they have a
- * near one for, the simulator for the rest. Only where nobody has said which engines to use, and never in tests or in CI,
- * which must give the same answers on every machine, unless they are told to.
+ * Creates a gateway's settings from the engines of this machine. They serve the models of the catalogue for which they have a similar model, and the
+ * simulator serves the others. Only if no engine is configured, and by default not in tests and CI, which must give the same answers on
+ * every machine.
  */
 import { PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { nearest } from "./match.ts";
 import type { Engine } from "./probe.ts";
 
-/** `true`, `false`, or the ports to look at; absent: unless in CI or in a test. */
+/** `true`, `false`, or the ports to search. Absent: `true`, except in CI and in tests. */
 export type LocalEngines = boolean | readonly number[] | undefined;
 
 const UNATTENDED = ["CI", "VITEST"];
 
-export function wantsLocalEngines(
-	wanted: LocalEngines,
+export function usesLocalEngines(
+	setting: LocalEngines,
 	settings: { BACKENDS?: unknown; ROUTES?: unknown },
 	env: Readonly<Record<string, string | undefined>>,
 ): boolean {
-	if (wanted === false || !isUnset(settings.BACKENDS) || !isUnset(settings.ROUTES)) return false;
-	return wanted !== undefined || !UNATTENDED.some((name) => isOn(env[name]));
+	if (setting === false || !isUnset(settings.BACKENDS) || !isUnset(settings.ROUTES)) return false;
+	return setting !== undefined || !UNATTENDED.some((name) => isOn(env[name]));
 }
 
 const isOn = (value: string | undefined): boolean => !["", "0", "false"].includes(value?.toLowerCase() ?? "");
 
-/** As a variable may say nothing. */
-function isUnset(setting: unknown): boolean {
-	if (typeof setting === "string") return /^\s*(\{\s*\})?\s*$/.test(setting);
-	return setting === undefined || (typeof setting === "object" && Object.keys(setting ?? {}).length === 0);
+/** A variable may be empty. */
+function isUnset(value: unknown): boolean {
+	if (typeof value === "string") return /^\s*(\{\s*\})?\s*$/.test(value);
+	return value === undefined || (typeof value === "object" && Object.keys(value ?? {}).length === 0);
 }
 
 export interface LocalSettings {
 	BACKENDS: Record<string, { kind: string; url: string }>;
 	ROUTES: Record<string, { backend: string; model: string }[]>;
-	/** Which engine serves what, a line each, for people. */
+	/** One line per engine and model, to print. */
 	lines: string[];
 }
 
-/** `undefined` where no engine has a near model for any. `now`: epoch milliseconds; what has ended by then has ended. */
+/** `undefined` if no engine has a similar model. `now`: epoch milliseconds; deprecated models are skipped. */
 export function settingsFor(engines: readonly Engine[], now: number): LocalSettings | undefined {
 	const served = engines.flatMap((engine) => engine.models.map((model) => ({ ...model, engine })));
 	const matches = PRODUCT_MODELS.filter((model) => isOffered(model, now)).flatMap((model) => {
@@ -55,13 +55,13 @@ export function settingsFor(engines: readonly Engine[], now: number): LocalSetti
 	};
 }
 
-/** For ports that an operator has named: a line for each where no engine with models answered. */
+/** For the ports that a user named: one line for each port without an engine that has models. */
 export const portsWithoutEngine = (ports: readonly number[], engines: readonly Engine[]): string[] =>
 	ports
 		.filter((port) => !engines.some(({ url }) => Number(new URL(url).port || 80) === port))
 		.map((port) => `no engine with a model answered on 127.0.0.1:${port}`);
 
-/** A route by its name would bring back what the product has ended. */
+/** A route with the name of a removed model would serve it again. */
 const isOffered = ({ status, deprecated }: Model, now: number): boolean =>
 	status !== "removed" && (deprecated === undefined || Date.parse(deprecated) > now);
 
@@ -70,8 +70,8 @@ interface Match {
 	near: { name: string; engine: Engine };
 }
 
-/** Ids that are shown; of more, the number. */
-const MOST_IDS = 2;
+/** Ids to print. For the others, only their number is printed. */
+const MAX_IDS = 2;
 
 function describe(engine: Engine, matches: readonly Match[]): string[] {
 	return engine.models.flatMap(({ name }) => {
@@ -79,7 +79,7 @@ function describe(engine: Engine, matches: readonly Match[]): string[] {
 			.filter(({ near }) => near.engine === engine && near.name === name)
 			.map(({ model }) => model.id);
 		if (ids.length === 0) return [];
-		const more = ids.length > MOST_IDS ? ` and ${ids.length - MOST_IDS} more` : "";
-		return [`${ids.slice(0, MOST_IDS).join(", ")}${more}  ->  ${engine.name} (${engine.url}) ${name}`];
+		const suffix = ids.length > MAX_IDS ? ` and ${ids.length - MAX_IDS} more` : "";
+		return [`${ids.slice(0, MAX_IDS).join(", ")}${suffix}  ->  ${engine.name} (${engine.url}) ${name}`];
 	});
 }

@@ -1,41 +1,41 @@
 /**
- * Which served model stands in for which of the catalogue. A chat is answered by the nearest model that chats, of the same
- * family if there is one, of about the same size; a picture needs a model that sees. Vectors of two models have nothing
- * in common, so embeddings and ranks come from the very model or not at all. Pure.
+ * Chooses the served model that answers for a model of the catalogue. For chat it is the nearest chat model: the same family if there is
+ * one, and a similar size. Images need a model with vision. Embeddings of two models are not comparable, so embeddings and ranks need the same
+ * model. Pure.
  */
 import type { Model } from "../../src/models/model.ts";
 import { can } from "../../src/models/model.ts";
 import { type ModelKind, type NamedModel, readName } from "./names.ts";
 
 export interface ServedModel extends NamedModel {
-	/** As the engine calls it. */
+	/** The engine's name of the model. */
 	name: string;
 }
 
-/** What weighs how much; the smaller the sum, the nearer. A factor of two in size is 1. */
-const BLIND = 20;
+/** Distances; the model with the smallest sum is the nearest. A factor of two in size is 1. */
+const NO_VISION = 20;
 const OTHER_FAMILY = 6;
 const OTHER_PURPOSE = 3;
 const OTHER_GENERATION = 1;
 const UNKNOWN_SIZE = 3;
 
-/** As many billions above or below are the same size: names round. */
+/** Sizes with a smaller difference, in billions, are equal, because names contain rounded sizes. */
 const SAME_SIZE = 0.1;
 
 export function nearest<Served extends ServedModel>(
 	model: Model,
 	served: readonly Served[],
 ): Served | undefined {
-	const wanted = readName(model.id);
+	const target = readName(model.id);
 	const needs = kindNeeded(model);
 	if (needs === undefined) return undefined;
 	if (needs === "embeddings" || needs === "reranking" || needs === "guard")
-		return served.find((each) => each.kind === needs && isSame(each, wanted));
+		return served.find((candidate) => candidate.kind === needs && isSame(candidate, target));
 	const able = served.filter(({ kind }) => kind === "vision" || (kind === "chat" && needs === "chat"));
 	const ranked = able
-		.map((each) => ({ each, distance: distance(wanted, each, can(model, "vision")) }))
+		.map((candidate) => ({ candidate, distance: distance(target, candidate, can(model, "vision")) }))
 		.sort((a, b) => a.distance - b.distance);
-	return ranked[0]?.each;
+	return ranked[0]?.candidate;
 }
 
 /** `undefined`: no engine of this kind has such a model. */
@@ -60,17 +60,17 @@ function isSame(a: NamedModel, b: NamedModel): boolean {
 	return Math.abs(a.billions - b.billions) <= SAME_SIZE;
 }
 
-function distance(wanted: NamedModel, served: NamedModel, sees: boolean): number {
-	const sameFamily = wanted.family !== undefined && wanted.family === served.family;
-	const generations = sameFamily ? Math.abs((wanted.generation ?? 0) - (served.generation ?? 0)) : 0;
+function distance(target: NamedModel, served: NamedModel, needsVision: boolean): number {
+	const sameFamily = target.family !== undefined && target.family === served.family;
+	const generations = sameFamily ? Math.abs((target.generation ?? 0) - (served.generation ?? 0)) : 0;
 	const size =
-		wanted.billions && served.billions
-			? Math.abs(Math.log2(wanted.billions / served.billions))
+		target.billions && served.billions
+			? Math.abs(Math.log2(target.billions / served.billions))
 			: UNKNOWN_SIZE;
 	return (
-		(sees && served.kind !== "vision" ? BLIND : 0) +
+		(needsVision && served.kind !== "vision" ? NO_VISION : 0) +
 		(sameFamily ? Math.min(generations, 1) * OTHER_GENERATION : OTHER_FAMILY) +
-		(wanted.codes === served.codes ? 0 : OTHER_PURPOSE) +
+		(target.codes === served.codes ? 0 : OTHER_PURPOSE) +
 		size
 	);
 }

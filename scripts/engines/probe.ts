@@ -1,15 +1,14 @@
 /**
- * Which engines run on this machine. Only loopback is asked, by a few GETs that change nothing, and what does not answer
- * at once, or with something else, is none. An engine is known by what it says of itself, not by its port: any of them
- * may have been moved to any.
+ * Finds the engines that run on this machine. Sends only a few GET requests to loopback, which change nothing. A port that does not answer in
+ * time, or answers in another format, has no engine. The answer identifies the engine, because any engine may use any port.
  */
 import * as z from "zod";
 import type { ServedModel } from "./match.ts";
 import { type ModelKind, readName } from "./names.ts";
 
-/** Ollama, llama.cpp, vLLM, LM Studio, where they are unless somebody moved them. */
+/** The default ports of Ollama, llama.cpp, vLLM and LM Studio. */
 export const USUAL_PORTS: readonly number[] = [11434, 8080, 8000, 1234];
-/** For all that is asked of one port. */
+/** For all requests to one port. */
 const ANSWER_MS = 300;
 /** Longest list that is read. */
 const MAX_BYTES = 1024 * 1024;
@@ -18,7 +17,7 @@ export interface Engine {
 	/** In `BACKENDS`. */
 	name: string;
 	kind: "ollama" | "openai";
-	/** As `BACKENDS` takes it. */
+	/** For `BACKENDS`. */
 	url: string;
 	models: ServedModel[];
 }
@@ -29,35 +28,39 @@ interface ProbeOptions {
 	fetch?: typeof fetch;
 }
 
-/** In the order of the ports; a second engine of one name is `name-2`. */
+/** In the order of the ports. A second engine with the same name is `name-2`. */
 export async function findEngines({
 	ports = USUAL_PORTS,
 	timeoutMs = ANSWER_MS,
-	fetch: ask = fetch,
+	fetch: fetcher = fetch,
 }: ProbeOptions = {}): Promise<Engine[]> {
 	const found = await Promise.all(
 		[...new Set(ports)].map((port) => {
 			const origin = `http://127.0.0.1:${port}`;
 			const signal = AbortSignal.timeout(timeoutMs);
-			return engineAt(origin, (path) => getJson(origin + path, signal, ask));
+			return engineAt(origin, (path) => getJson(origin + path, signal, fetcher));
 		}),
 	);
-	const times = new Map<string, number>();
+	const counts = new Map<string, number>();
 	return found.flatMap((engine) => {
 		if (!engine?.models.length) return [];
-		const time = (times.get(engine.name) ?? 0) + 1;
-		times.set(engine.name, time);
-		return [time === 1 ? engine : { ...engine, name: `${engine.name}-${time}` }];
+		const count = (counts.get(engine.name) ?? 0) + 1;
+		counts.set(engine.name, count);
+		return [count === 1 ? engine : { ...engine, name: `${engine.name}-${count}` }];
 	});
 }
 
 type Get = (path: string) => Promise<unknown>;
 
-/** Anything but JSON in time is `undefined`. */
-async function getJson(url: string, signal: AbortSignal, ask: typeof fetch): Promise<unknown> {
+/** `undefined` if no JSON arrives in time. */
+async function getJson(url: string, signal: AbortSignal, fetcher: typeof fetch): Promise<unknown> {
 	try {
-		// Another host might be told by a redirect.
-		const response = await ask(url, { signal, redirect: "error", headers: { accept: "application/json" } });
+		// A redirect could lead to another host.
+		const response = await fetcher(url, {
+			signal,
+			redirect: "error",
+			headers: { accept: "application/json" },
+		});
 		if (!response.ok || !response.body) {
 			await response.body?.cancel();
 			return undefined;
@@ -85,7 +88,7 @@ const OpenAiModels = z.looseObject({
 });
 type OpenAiModel = z.output<typeof OpenAiModels>["data"][number];
 
-/** All of them have this route; who owns the models says which engine it is. */
+/** All engines have this route. The owner of the models identifies the engine. */
 async function engineAt(origin: string, get: Get): Promise<Engine | undefined> {
 	const models = OpenAiModels.safeParse(await get("/v1/models")).data?.data;
 	if (!models) return undefined;
@@ -114,15 +117,15 @@ const served = ({ id, meta }: OpenAiModel): ServedModel => {
 
 const Props = z.looseObject({ modalities: z.looseObject({ vision: z.boolean() }) });
 
-/** It has one model, by a file's name or a chosen one, and says whether that sees. */
+/** llama.cpp has one model, and reports whether it has vision. */
 async function ofLlamaCpp(models: OpenAiModel[], get: Get): Promise<ServedModel[]> {
-	const sees = Props.safeParse(await get("/props")).data?.modalities.vision;
-	return models.map((model) => seeing(served(model), models.length === 1 ? sees : undefined));
+	const hasVision = Props.safeParse(await get("/props")).data?.modalities.vision;
+	return models.map((model) => withVision(served(model), models.length === 1 ? hasVision : undefined));
 }
 
-function seeing(model: ServedModel, sees: boolean | undefined): ServedModel {
-	if (sees === undefined || (model.kind !== "chat" && model.kind !== "vision")) return model;
-	return { ...model, kind: sees ? "vision" : "chat" };
+function withVision(model: ServedModel, hasVision: boolean | undefined): ServedModel {
+	if (hasVision === undefined || (model.kind !== "chat" && model.kind !== "vision")) return model;
+	return { ...model, kind: hasVision ? "vision" : "chat" };
 }
 
 const Version = z.looseObject({ version: z.string() });
@@ -141,11 +144,11 @@ const Tags = z.looseObject({
 	),
 });
 
-/** Parts of a model that see, by the names of their architectures. */
-const EYES = /clip|mllama|vision/;
-const EMBEDS = /bert/;
+/** Architectures of the vision part of a model. */
+const VISION_PART = /clip|mllama|vision/;
+const EMBEDDING_MODEL = /bert/;
 
-/** `undefined`: it is another. Models that run elsewhere are left out: nothing leaves this machine by itself. */
+/** `undefined`: another engine. Skips models that run on a remote host, because no data may leave this machine by default. */
 async function ofOllama(get: Get): Promise<ServedModel[] | undefined> {
 	if (!Version.safeParse(await get("/api/version")).success) return undefined;
 	const tags = Tags.safeParse(await get("/api/tags")).data;
@@ -154,8 +157,8 @@ async function ofOllama(get: Get): Promise<ServedModel[] | undefined> {
 		.map(({ name, details }) => {
 			const named = readName(name);
 			const families = (details?.families ?? []).join(" ");
-			const told = Number.parseFloat(details?.parameter_size ?? "");
-			const size = /m$/i.test(details?.parameter_size ?? "") ? told / 1000 : told;
+			const stated = Number.parseFloat(details?.parameter_size ?? "");
+			const size = /m$/i.test(details?.parameter_size ?? "") ? stated / 1000 : stated;
 			return {
 				...named,
 				name,
@@ -166,24 +169,24 @@ async function ofOllama(get: Get): Promise<ServedModel[] | undefined> {
 }
 
 function kindOf(byName: ModelKind, families: string): ModelKind {
-	// It has no route for ranks.
+	// Ollama has no route for reranking.
 	if (byName === "reranking") return "other";
 	if (byName !== "chat") return byName;
-	if (EYES.test(families)) return "vision";
-	return EMBEDS.test(families) ? "other" : byName;
+	if (VISION_PART.test(families)) return "vision";
+	return EMBEDDING_MODEL.test(families) ? "other" : byName;
 }
 
 const LmStudioModels = z.looseObject({
 	data: z.array(z.looseObject({ id: z.string().min(1), type: z.enum(["llm", "vlm", "embeddings"]) })),
 });
 
-/** Its own list tells what each is for. */
+/** LM Studio's own list has the type of each model. */
 async function ofLmStudio(get: Get): Promise<ServedModel[] | undefined> {
 	const list = LmStudioModels.safeParse(await get("/api/v0/models")).data;
 	return list?.data.map(({ id, type }) => {
 		const named = readName(id);
 		if (type === "embeddings")
 			return { name: id, ...named, kind: named.kind === "embeddings" ? "embeddings" : "other" };
-		return seeing({ name: id, ...named }, type === "vlm");
+		return withVision({ name: id, ...named }, type === "vlm");
 	});
 }

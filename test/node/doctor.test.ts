@@ -93,7 +93,7 @@ describe("npm run doctor", () => {
 		);
 		expect(rows.filter((row) => !row.includes(" reachable: HTTP"))).toEqual([
 			"failed gone reachable: no answer: nothing listens there (ECONNREFUSED)",
-			"failed nokey key: HTTP 401: the engine wants a key, and BACKENDS.nokey.key names none",
+			"failed nokey key: HTTP 401: the engine needs a key, and BACKENDS.nokey.key is not set",
 			"failed badkey key: HTTP 401: the key of BACKENDS.badkey.key is not accepted",
 			`failed nov1 address: ${origin}/models has no list of models, ${origin}/v1/models has: add /v1 to the address`,
 			`failed web address: ${web}/api/tags is no ollama engine's (HTTP 200)`,

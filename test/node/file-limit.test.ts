@@ -100,7 +100,7 @@ describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 	it("survive 400 streams, 1,000 invented accounts and 2,000 idle connections", async () => {
 		const engine = await startEngine();
 		const { port, state, output, objects } = await startGateway(engine.url, 1_024);
-		expect(output).toContain("Open files are limited to 1024: at most 144 connections at once");
+		expect(output).toContain("Open files are limited to 1024: at most 144 connections at the same time");
 
 		const guesses = Array.from(
 			{ length: 1_000 },
@@ -148,7 +148,9 @@ describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 describe.skipIf((reachFileLimit() ?? 0) < 8_192)("8,192 open files", () => {
 	it("bound the connections, too", async () => {
 		const { port, output } = await startGateway("http://127.0.0.1:9", 8_192);
-		expect(output).toContain("Open files: 8192, so at most 1219 connections at once, further ones get 503");
+		expect(output).toContain(
+			"Open files: 8192, so at most 1219 connections at the same time, others get 503",
+		);
 		const idle = await Promise.all(Array.from({ length: 1_219 }, () => connect(port)));
 		cleanups.push(() => {
 			for (const socket of idle) socket.destroy();

@@ -43,6 +43,7 @@ const CLEAN = [
 	"src/tasks",
 	"bench",
 	"miniflare",
+	"scripts",
 	"soak/progress.ts",
 	"soak/random.ts",
 ];

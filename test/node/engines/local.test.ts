@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsFor, wantsLocalEngines } from "../../../scripts/engines/local.ts";
+import { settingsFor, usesLocalEngines } from "../../../scripts/engines/local.ts";
 import { readName } from "../../../scripts/engines/names.ts";
 import type { Engine } from "../../../scripts/engines/probe.ts";
 import { configure } from "../../../src/config/index.ts";
@@ -27,7 +27,7 @@ describe("engines of this machine are used", () => {
 		["in CI, at ports that are named", [9000], {}, { CI: "1" }, true],
 		["not if unwanted", false, {}, {}, false],
 	])("%s", (_, wanted, settings, env, expected) => {
-		expect(wantsLocalEngines(wanted, settings, env)).toBe(expected);
+		expect(usesLocalEngines(wanted, settings, env)).toBe(expected);
 	});
 });
 
