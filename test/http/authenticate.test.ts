@@ -44,8 +44,14 @@ const AI_ROUTES = defineRoutes(
 	],
 );
 
+/** Below a path without an account. */
+const OWN_ROUTES = defineRoutes(
+	{ bases: [{ path: "/own", account: "token" }], tag: "Test", failure: v4Failure },
+	[{ ...echo, method: "GET", path: "/models/search", permission: "read" }],
+);
+
 /** A gateway whose routes show their caller. `knows`: hashes of tokens with every permission. */
-function echoGateway(access: Access, knows: readonly string[] = []) {
+function echoGateway(access: Access, knows: readonly string[] = [], accounts: readonly string[] = []) {
 	const asked: Asked[] = [];
 	const ledgers = {
 		of: (account: string) => ({
@@ -57,7 +63,11 @@ function echoGateway(access: Access, knows: readonly string[] = []) {
 		}),
 	};
 	const app = new Hono({ strict: false });
-	const directory = { list: async () => ({ accounts: [] }) };
+	const directory = {
+		list: async ({ limit }: { limit: number }) => ({
+			accounts: accounts.slice(0, limit).map((id) => ({ id, recordedAt: 0 })),
+		}),
+	};
 	const services = {
 		ledgers,
 		directory,
@@ -67,7 +77,7 @@ function echoGateway(access: Access, knows: readonly string[] = []) {
 	} as unknown as Services;
 	mountRoutes(
 		app,
-		{ routes: AI_ROUTES, unknown: [] },
+		{ routes: [...AI_ROUTES, ...OWN_ROUTES], unknown: [] },
 		{ services, authentication: new Authenticator(access, services) },
 	);
 	const ask = async (url: string, authorization?: string, method = "GET") =>
@@ -195,6 +205,38 @@ describe("a credential", () => {
 			);
 		},
 	);
+});
+
+describe("a path without an account", () => {
+	const OWN = "http://gateway/own/models/search";
+	const token = newTokenText("team-a");
+
+	it("is the token's", async () => {
+		const hash = await hashOf(token);
+		const { ask } = echoGateway({ allowAnonymous: false }, [hash], ["team-b"]);
+		expect(await (await ask(OWN, `Bearer ${token}`)).json()).toEqual({
+			account: "team-a",
+			credential: { kind: "token", hash },
+			verified: true,
+		});
+	});
+
+	it("is 'local' with ALLOW_ANONYMOUS", async () => {
+		const { ask } = echoGateway({ allowAnonymous: true }, [], ["team-a"]);
+		expect(await (await ask(OWN)).json()).toMatchObject({ account: "local" });
+	});
+
+	it("is the operator's only account", async () => {
+		const { ask } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], ["team-a"]);
+		expect(await (await ask(OWN, `Bearer ${ADMIN}`)).json()).toMatchObject({ account: "team-a" });
+	});
+
+	it.each([[[]], [["team-a", "team-b"]]])("names none of the operator's accounts %j", async (accounts) => {
+		const { ask } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], accounts);
+		expect(await failureOf(await ask(OWN, `Bearer ${ADMIN}`))).toContain(
+			"The operator's token is good for every account: name one in the address",
+		);
+	});
 });
 
 describe("the cache of tokens", () => {
