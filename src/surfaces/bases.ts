@@ -1,5 +1,4 @@
-/** The paths below which the surfaces have their routes. */
-
+/** The base paths of the surfaces. */
 import { GATEWAY_AUTHORIZATION } from "../http/credentials.ts";
 import type { Base } from "../http/route.ts";
 
@@ -14,5 +13,5 @@ export const V1BETA: Base = { path: "/v1beta", account: "token" };
 
 export const below = (base: Base, path: string): Base => ({ ...base, path: `${base.path}${path}` });
 
-/** Base addresses that clients ask with HEAD, without a credential, to find out whether a server is there. */
+/** Base addresses. Clients send HEAD to them, without a credential, to check whether the server is reachable. */
 export const BASE_ADDRESSES: readonly string[] = ["/", V1.path, AI.path, below(AI, V1.path).path];

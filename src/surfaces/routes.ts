@@ -7,7 +7,7 @@ import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
-import { markdownRoutes } from "./markdown.ts";
+import { markdownRoutes } from "./markdown/markdown.ts";
 import { openAiRoutes } from "./openai/openai.ts";
 import { anyUnknown, openAiUnknown } from "./openai/openai-absent.ts";
 import { healthRoutes } from "./operations/health.ts";
@@ -50,7 +50,7 @@ export const ROUTES: readonly Route[] = [
 	...catalogRoutes,
 	...fineTuneRoutes,
 	...markdownRoutes,
-	// Below `/v1`, behind OpenAI's.
+	// After OpenAI's routes, because both are below `/v1`.
 	...gatewayRoutes,
 ];
 

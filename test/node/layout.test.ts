@@ -29,6 +29,7 @@ const CLEAN = [
 	"src/app.ts",
 	"src/services.ts",
 	"src/http",
+	"src/surfaces",
 	"src/fleet",
 	"src/pipeline",
 	"src/providers",

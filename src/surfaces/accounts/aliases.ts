@@ -1,6 +1,6 @@
 /**
  * Aliases of models: `GET /client/v4/accounts/{account}/ai/aliases`, and `GET`, `PUT {"model": "@cf/…"}`, `DELETE` of
- * `…/ai/aliases/{alias}`. Not in the product. Aliases of the configuration are shown and cannot be changed here.
+ * `…/ai/aliases/{alias}`. Not in the product. Aliases of the configuration are listed, and cannot be changed here.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -16,7 +16,7 @@ import { AI, below } from "../bases.ts";
 
 const Body = z.strictObject({ model: z.string().min(1).max(512) });
 
-const shown = ({ alias, model, source, modifiedOn }: KnownAlias): object => ({
+const aliasJson = ({ alias, model, source, modifiedOn }: KnownAlias): object => ({
 	alias,
 	model,
 	source,
@@ -31,7 +31,8 @@ export const aliasRoutes: readonly Route[] = defineRoutes(
 			path: "",
 			summary: "Lists the account's aliases of models",
 			permission: "read",
-			handler: async (_, { caller, services }) => envelope((await aliasesOf(caller, services)).map(shown)),
+			handler: async (_, { caller, services }) =>
+				envelope((await aliasesOf(caller, services)).map(aliasJson)),
 		},
 		{
 			method: "GET",
@@ -42,7 +43,7 @@ export const aliasRoutes: readonly Route[] = defineRoutes(
 				const name = pathParameter(c, "alias");
 				const found = (await aliasesOf(caller, services)).find(({ alias }) => alias === name);
 				if (!found) throw new AiError("notFound", "Alias not found");
-				return envelope(shown(found));
+				return envelope(aliasJson(found));
 			},
 		},
 		{
@@ -51,7 +52,7 @@ export const aliasRoutes: readonly Route[] = defineRoutes(
 			summary: "Sets an alias",
 			permission: "write",
 			input: { type: "application/json", schema: Body },
-			handler: put,
+			handler: putAlias,
 		},
 		{
 			method: "DELETE",
@@ -69,25 +70,25 @@ export const aliasRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-async function put(c: Context, { caller, services }: Call): Promise<Response> {
+async function putAlias(c: Context, { caller, services }: Call): Promise<Response> {
 	const { catalog, ledgers, limits, now, routing } = services;
 	const alias = pathParameter(c, "alias");
 	const { model } = parseFields(Body, await readFields(c.req.raw, limits), "body");
-	const known = await aliasesOf(caller, services);
-	refuseConfigured(alias, known);
-	const isAlias = (name: string): boolean => known.some((other) => other.alias === name);
+	const existing = await aliasesOf(caller, services);
+	refuseConfigured(alias, existing);
+	const isAlias = (name: string): boolean => existing.some((other) => other.alias === name);
 	const problem = aliasProblem(alias, model, { catalog, routing, isAlias });
 	if (problem) throw new AiError("invalidRequest", `alias: ${problem}`);
-	// An alias of a name that is in use as a target would make a chain.
-	if (known.some((other) => other.model === alias))
+	// If another alias has this name as its target, the two would form a chain.
+	if (existing.some((other) => other.model === alias))
 		throw new AiError("invalidRequest", "alias: expected a new name, found the target of another alias");
 	const row = { alias, model, modified_on: now() };
 	if (!(await ledgers.of(caller.account).setAlias(caller.credential, row)))
 		throw new AiError("invalidRequest", `An account may set ${MAX_ALIASES} aliases`);
-	return envelope(shown({ alias, model, source: "account", modifiedOn: row.modified_on }));
+	return envelope(aliasJson({ alias, model, source: "account", modifiedOn: row.modified_on }));
 }
 
-function refuseConfigured(name: string, known: readonly KnownAlias[]): void {
-	if (known.some(({ alias, source }) => alias === name && source === "configuration"))
+function refuseConfigured(name: string, existing: readonly KnownAlias[]): void {
+	if (existing.some(({ alias, source }) => alias === name && source === "configuration"))
 		throw new AiError("invalidRequest", "alias: it is set in ALIASES, the operator's configuration");
 }

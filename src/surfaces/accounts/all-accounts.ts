@@ -1,7 +1,7 @@
 /**
- * Routes for the operator: `GET /client/v4/accounts` lists all accounts (Cloudflare's route, without the fields that are
- * not known here). `GET /client/v4/usage` reports the usage of each account, as JSON or CSV. A page has 100 accounts;
- * `cursor` comes from the page before.
+ * Routes for the operator: `GET /client/v4/accounts` lists all accounts (Cloudflare's route, without the fields that this
+ * gateway does not have). `GET /client/v4/usage` reports the usage of each account, as JSON or CSV. A page has 100
+ * accounts; `cursor` comes from the previous page.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -14,21 +14,21 @@ import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V4 } from "../bases.ts";
-import { BACKWARD, COUNTS, countsJson, isForward, period, withStart } from "./usage.ts";
+import { COUNTS, countsJson, isForward, period, START_AFTER_END, withStart } from "./usage.ts";
 
-/** Each account is one call of its object, which is a subrequest. */
-const PAGE = 100;
+/** A report calls the object of each account, which is one subrequest. */
+const PAGE_SIZE = 100;
 
-const cursor = z.string().regex(ACCOUNT_ID, "expected the cursor of the answer before").optional();
+const cursor = z.string().regex(ACCOUNT_ID, "expected the cursor of the previous page").optional();
 const ListQuery = z.strictObject({ cursor });
 const usageQuery = (today: string) =>
 	z
 		.strictObject({ cursor, ...period(today) })
 		.transform(withStart)
-		.refine(isForward, BACKWARD);
+		.refine(isForward, START_AFTER_END);
 
 const pageAfter = ({ directory }: Services, after: string | undefined) =>
-	directory.list({ limit: PAGE, ...(after !== undefined && { after }) });
+	directory.list({ limit: PAGE_SIZE, ...(after !== undefined && { after }) });
 
 export const operatorRoutes: readonly Route[] = defineRoutes(
 	{ bases: [V4], tag: "Accounts", failure: v4Failure },
@@ -39,7 +39,7 @@ export const operatorRoutes: readonly Route[] = defineRoutes(
 			summary: "Lists all accounts",
 			permission: "operator",
 			query: ListQuery,
-			handler: list,
+			handler: listAccounts,
 		},
 		{
 			method: "GET",
@@ -47,12 +47,12 @@ export const operatorRoutes: readonly Route[] = defineRoutes(
 			summary: "Reports the usage of each account",
 			permission: "operator",
 			query: usageQuery,
-			handler: usageOfAll,
+			handler: reportUsage,
 		},
 	],
 );
 
-async function list(c: Context, { services }: Call): Promise<Response> {
+async function listAccounts(c: Context, { services }: Call): Promise<Response> {
 	const { cursor } = parseFields(ListQuery, c.req.query(), "query");
 	const { accounts, next } = await pageAfter(services, cursor);
 	const result = accounts.map(({ id, recordedAt }) => ({
@@ -66,7 +66,7 @@ async function list(c: Context, { services }: Call): Promise<Response> {
 	});
 }
 
-async function usageOfAll(c: Context, { services }: Call): Promise<Response> {
+async function reportUsage(c: Context, { services }: Call): Promise<Response> {
 	const { ledgers, now } = services;
 	const { cursor, from, to, format } = parseFields(usageQuery(utcDay(now())), c.req.query(), "query");
 	const { accounts, next } = await pageAfter(services, cursor);

@@ -1,4 +1,4 @@
-/** A token as Cloudflare's API writes it, to and from the fields that the account keeps. */
+/** Converts a token between the JSON of Cloudflare's API and the fields that the account stores. */
 import * as z from "zod";
 import { MICRO_NEURONS } from "../../accounts/admission.ts";
 import { statusOf, type Token, type TokenFields, type TokenLimits } from "../../accounts/token-command.ts";
@@ -18,10 +18,12 @@ const Group = z
 	.object({ id: z.string().optional(), name: z.string().optional() })
 	.transform(({ id, name }, context) => {
 		const group =
-			id === undefined ? PERMISSION_GROUPS.find((known) => known.name === name) : groupById(id.toLowerCase());
+			id === undefined
+				? PERMISSION_GROUPS.find((candidate) => candidate.name === name)
+				: groupById(id.toLowerCase());
 		if (group && (name === undefined || name === group.name)) return { id: group.id, name: group.name };
 		const message = group
-			? "its id and its name are of two permission groups"
+			? "its id and its name belong to different permission groups"
 			: "no such permission group; GET …/tokens/permission_groups lists them";
 		context.addIssue({ code: "custom", message });
 		return z.NEVER;
@@ -33,10 +35,10 @@ const policyOf = (account: string) =>
 		effect: z.enum(["allow", "deny"]),
 		permission_groups: z.array(Group).min(1).max(MAX_GROUPS),
 		resources: z.record(z.string(), z.unknown()).transform((resources, context): Record<string, string> => {
-			const own = [`${RESOURCE}${account}`, `${RESOURCE}*`];
+			const allowed = [`${RESOURCE}${account}`, `${RESOURCE}*`];
 			const entries = Object.entries(resources);
-			const fits = ([key, value]: [string, unknown]) => own.includes(key) && value === "*";
-			if (entries.length > 0 && entries.every(fits))
+			const isAllowed = ([key, value]: [string, unknown]) => allowed.includes(key) && value === "*";
+			if (entries.length > 0 && entries.every(isAllowed))
 				return Object.fromEntries(entries.map(([key]) => [key, "*"]));
 			context.addIssue({
 				code: "custom",
@@ -49,7 +51,7 @@ const policyOf = (account: string) =>
 const Neurons = z.number().min(0).max(MAX_NEURONS);
 const microNeurons = (neurons: number): number => Math.round(neurons * MICRO_NEURONS);
 
-/** Ours. An empty object is no limits. */
+/** Not in the product. An empty object means no limits. */
 const LimitsSchema = z
 	.strictObject({
 		daily_neurons: Neurons.nullish(),
@@ -64,7 +66,7 @@ const LimitsSchema = z
 		}),
 	);
 
-/** Addresses cannot be told for certain everywhere that this runs: no condition is better than one that may not hold. */
+/** Some deployments cannot determine the caller's address reliably, so a condition that may not hold is refused. */
 const Condition = z
 	.looseObject({ request_ip: z.record(z.string(), z.unknown()).nullish() })
 	.refine(({ request_ip, ...others }) => Object.keys({ ...request_ip, ...others }).length === 0, {
@@ -72,10 +74,10 @@ const Condition = z
 	});
 
 /**
- * Strict, because a misspelt `expires_on` would be a token for ever. What the API itself tells of a token may be sent
- * back to it.
+ * Strict, because a token with a misspelt `expires_on` would never expire. The fields that the API itself returns are
+ * accepted and ignored, so that a client can send back the JSON of a token.
  */
-const fieldsOf = (account: string) =>
+const tokenSchema = (account: string) =>
 	z.strictObject({
 		name: z.string().min(1).max(MAX_NAME_CHARACTERS),
 		policies: z.array(policyOf(account)).min(1).max(MAX_POLICIES),
@@ -93,44 +95,44 @@ const fieldsOf = (account: string) =>
 		provisioner_type: z.unknown().optional(),
 	});
 
-type Parsed = z.output<ReturnType<typeof fieldsOf>>;
-interface Making {
+type Parsed = z.output<ReturnType<typeof tokenSchema>>;
+interface SchemaContext {
 	account: string;
 	/** Milliseconds since 1970. */
 	now: number;
-	/** Of a policy. */
+	/** Makes the id of a policy. */
 	newId(): string;
 }
 
-/** A new token. */
-export const creationOf = ({ account, now, newId }: Making): z.ZodType<TokenFields> =>
-	fieldsOf(account)
+/** The schema of a new token. */
+export const creationSchema = ({ account, now, newId }: SchemaContext): z.ZodType<TokenFields> =>
+	tokenSchema(account)
 		.superRefine((fields, context) => {
 			const refuse = (path: (string | number)[], message: string) =>
 				context.addIssue({ code: "custom", path, message });
 			for (const [index, { id }] of fields.policies.entries())
-				if (id) refuse(["policies", index, "id"], "a new token has no policies of another one");
+				if (id) refuse(["policies", index, "id"], "a new token cannot have the policy of another token");
 			if (typeof fields.expires_on === "number" && fields.expires_on <= now)
 				refuse(["expires_on"], "is in the past");
 			if (fields.status === "expired") refuse(["status"], "expected active or disabled");
 			checkOrder(fields, refuse);
 		})
 		.transform((fields) => ({
-			...common(fields, newId),
+			...commonFields(fields, newId),
 			disabled: fields.status === "disabled",
 			limits: fields.limits ?? {},
 		}));
 
 /**
- * Replaces all of a token but what the product's clients cannot mean to: `status` and `limits` stay as they are where
- * they are not said. `limits: null` lifts them.
+ * The schema of an update, which replaces all fields of a token. `status` and `limits` stay unchanged if they are absent,
+ * because the product's clients do not send them. `limits: null` removes the limits.
  */
-export const updateOf = ({
+export const updateSchema = ({
 	account,
 	now,
 	newId,
-}: Making): z.ZodType<Omit<TokenFields, "disabled" | "limits"> & Partial<TokenFields>> =>
-	fieldsOf(account)
+}: SchemaContext): z.ZodType<Omit<TokenFields, "disabled" | "limits"> & Partial<TokenFields>> =>
+	tokenSchema(account)
 		.superRefine((fields, context) => {
 			const refuse = (path: (string | number)[], message: string) =>
 				context.addIssue({ code: "custom", path, message });
@@ -139,7 +141,7 @@ export const updateOf = ({
 			checkOrder(fields, refuse);
 		})
 		.transform((fields) => ({
-			...common(fields, newId),
+			...commonFields(fields, newId),
 			...(fields.status !== undefined && { disabled: fields.status === "disabled" }),
 			...(fields.limits !== undefined && { limits: fields.limits ?? {} }),
 		}));
@@ -152,18 +154,18 @@ function checkOrder(
 		refuse(["not_before"], "is not before expires_on");
 }
 
-const common = ({ name, policies, not_before, expires_on }: Parsed, newId: () => string) => ({
+const commonFields = ({ name, policies, not_before, expires_on }: Parsed, newId: () => string) => ({
 	name,
 	policies: policies.map(({ id, ...policy }): TokenPolicy => ({ id: id || newId(), ...policy })),
 	...(typeof not_before === "number" && { notBefore: not_before }),
 	...(typeof expires_on === "number" && { expiresOn: expires_on }),
 });
 
-/** To the second, as the product has it. */
+/** ISO 8601 without milliseconds, as in the product. */
 const instant = (milliseconds: number): string =>
 	new Date(milliseconds).toISOString().replace(/\.\d{3}Z$/, "Z");
 
-/** As far as `verify` tells of a token. */
+/** The fields of a token in the reply of `verify`. */
 export const verifiedToken = (token: Token, now: number): object => ({
 	id: token.id,
 	status: statusOf(token, now),

@@ -1,7 +1,7 @@
 /**
- * What an account used and what it paid: `GET …/ai/usage` by day, model, task, token or backend, as JSON or CSV;
- * `GET …/ai/usage/refused`, what its limits refused, by day, code, task or token, likewise; and
- * `GET …/ai/usage/requests`, the recent requests one by one. Ours: the product has no such routes. Neurons are exact.
+ * Usage of an account. `GET …/ai/usage` reports requests and cost by day, model, task, token or backend, as JSON or CSV.
+ * `GET …/ai/usage/refused` reports requests that its limits refused, by day, code, task or token, as JSON or CSV.
+ * `GET …/ai/usage/requests` lists recent requests. Not in the product. Neurons are exact.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -17,14 +17,14 @@ import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { AI, below } from "../bases.ts";
 
-/** Days of a report without `from`, today included. */
+/** Days of a report without `from`, including today. */
 const DEFAULT_DAYS = 30;
 const MAX_LIMIT = 100;
 
 const filters = {
 	model: z.string().optional(),
 	task: z.string().optional(),
-	/** A token's id; empty for the operator. */
+	/** The id of a token. Empty for the operator. */
 	token: z.string().optional(),
 };
 
@@ -36,14 +36,14 @@ const dimensions = <T extends string>(names: readonly T[]) =>
 
 const day = z.iso.date("expected a UTC day, like 2026-11-21");
 
-/** The fields of a report by days. */
+/** The query parameters of a report by days. */
 export const period = (today: string) => ({
 	from: day.optional(),
 	to: day.default(today),
 	format: z.enum(["json", "csv"]).default("json"),
 });
 
-/** With the default of `from`. */
+/** Adds the default of `from`. */
 export const withStart = <T extends { from?: string | undefined; to: string }>(
 	query: T,
 ): T & { from: string } => ({
@@ -52,7 +52,7 @@ export const withStart = <T extends { from?: string | undefined; to: string }>(
 });
 
 export const isForward = ({ from, to }: { from: string; to: string }): boolean => from <= to;
-export const BACKWARD = { path: ["from"], message: "is after to" };
+export const START_AFTER_END = { path: ["from"], message: "is after to" };
 
 const usageQuery = (today: string) =>
 	z
@@ -63,7 +63,7 @@ const usageQuery = (today: string) =>
 			group_by: dimensions(DIMENSIONS).default(["day"]),
 		})
 		.transform(withStart)
-		.refine(isForward, BACKWARD);
+		.refine(isForward, START_AFTER_END);
 
 const refusedQuery = (today: string) =>
 	z
@@ -74,7 +74,7 @@ const refusedQuery = (today: string) =>
 			group_by: dimensions(REFUSAL_DIMENSIONS).default(["day", "code"]),
 		})
 		.transform(withStart)
-		.refine(isForward, BACKWARD);
+		.refine(isForward, START_AFTER_END);
 
 const wholeNumber = z
 	.string()
@@ -129,8 +129,10 @@ export const usageRoutes: readonly Route[] = defineRoutes(
 
 async function reportUsage(c: Context, { caller: { account }, services }: Call): Promise<Response> {
 	const query = parseFields(usageQuery(utcDay(services.now())), c.req.query(), "query");
-	const { from, to, group_by, format, ...only } = query;
-	const report = await services.ledgers.of(account).usage({ from, to, by: group_by, ...defined(only) });
+	const { from, to, group_by, format, ...dimensionFilters } = query;
+	const report = await services.ledgers
+		.of(account)
+		.usage({ from, to, by: group_by, ...defined(dimensionFilters) });
 	const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
 	const rows = report.rows.map((row) => rowJson(row, columns));
 	if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
@@ -143,8 +145,10 @@ async function reportUsage(c: Context, { caller: { account }, services }: Call):
 
 async function reportRefused(c: Context, { caller: { account }, services }: Call): Promise<Response> {
 	const query = parseFields(refusedQuery(utcDay(services.now())), c.req.query(), "query");
-	const { from, to, group_by, format, ...only } = query;
-	const report = await services.ledgers.of(account).refusals({ from, to, by: group_by, ...defined(only) });
+	const { from, to, group_by, format, ...dimensionFilters } = query;
+	const report = await services.ledgers
+		.of(account)
+		.refusals({ from, to, by: group_by, ...defined(dimensionFilters) });
 	const columns = REFUSAL_DIMENSIONS.filter((dimension) => group_by.includes(dimension));
 	const rows = report.rows.map(refusedJson);
 	if (format === "csv") return csv(rows, [...columns, "requests"], `refused-${account}-${from}-${to}.csv`);
@@ -173,12 +177,12 @@ export const COUNTS: readonly (keyof ReturnType<typeof countsJson>)[] = [
 ];
 
 const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, unknown> => ({
-	...Object.fromEntries(columns.map((column) => [column, named(row[column])])),
+	...Object.fromEntries(columns.map((column) => [column, nullIfEmpty(row[column])])),
 	...countsJson(row),
 });
 
 const refusedJson = (row: RefusalRow): object =>
-	row.token === undefined ? row : { ...row, token: named(row.token) };
+	row.token === undefined ? row : { ...row, token: nullIfEmpty(row.token) };
 
 const requestJson = (record: RequestRecord): object => ({
 	id: record.ticket,
@@ -186,8 +190,8 @@ const requestJson = (record: RequestRecord): object => ({
 	...(record.code !== undefined && { code: record.code }),
 	model: record.model,
 	task: record.task,
-	token: named(record.token),
-	backend: named(record.backend),
+	token: nullIfEmpty(record.token),
+	backend: nullIfEmpty(record.backend),
 	attempts: record.attempts,
 	started_at: instant(record.admittedAt),
 	...(record.settledAt !== undefined && { settled_at: instant(record.settledAt) }),
@@ -201,12 +205,12 @@ const requestJson = (record: RequestRecord): object => ({
 	estimated: record.estimated,
 });
 
-/** The operator has no token, and where no engine answered there is no backend. */
-const named = (name: string | undefined): string | null => name || null;
+/** `null` for the token of the operator, and for the backend of a request that no engine answered. */
+const nullIfEmpty = (name: string | undefined): string | null => name || null;
 
 const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** The fields that are set. */
+/** The fields that are not `undefined`. */
 const defined = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
 	Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
 		[K in keyof T]: Exclude<T[K], undefined>;

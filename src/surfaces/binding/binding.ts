@@ -1,9 +1,9 @@
 /**
- * The wire of the real binding: what the runtime's own `Ai` class sends to `https://workers-binding.ai`
- * (workerd, `src/cloudflare/internal/ai-api.ts`). Outputs are bare and the content type is exactly `application/json`:
- * with a charset the class would hand its caller a stream.
+ * The wire protocol of the binding: the requests that the runtime's `Ai` class sends to `https://workers-binding.ai`
+ * (workerd, `src/cloudflare/internal/ai-api.ts`). Outputs have no envelope. The content type is exactly
+ * `application/json`, because the class returns a stream for any other, also with a charset.
  *
- * Difference from the product: calls that name a gateway (`/ai-gateway/run`) run without one.
+ * Difference from the product: calls with a gateway (`/ai-gateway/run`) run without one.
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
@@ -34,9 +34,8 @@ import type { Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { gatewayPlaneFailure, gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
-import { wireMarkdownRoutes } from "../markdown.ts";
-import { refuseQueue } from "../queue.ts";
-import { checkTags } from "../tags.ts";
+import { wireMarkdownRoutes } from "../markdown/markdown.ts";
+import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
 const TAG = "Binding";
 
@@ -50,12 +49,12 @@ interface WireInputs extends Inputs {
 	options?: unknown;
 }
 
-/** Supported wire versions. Older classes sent a different request. */
+/** Supported versions of the protocol. Older classes send a different request. */
 const WIRE_VERSIONS: ReadonlySet<string | undefined> = new Set(["2", "3"]);
 
 const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
 
-/** The failure of a `run` is in the body that the runtime's class reads, others in the v4 envelope. */
+/** Inference failures have the format that the runtime's class reads. Others are in the v4 envelope. */
 const runFailure: FailureFormat = (error, requestId, request) =>
 	error.failure.plane === "inference"
 		? wireFailure(error, requestId)
@@ -103,25 +102,25 @@ const wireUnknown: readonly UnknownPaths[] = defineUnknown(
 
 type Wire = Hono<{ Bindings: WireBindings }>;
 
-/** One for each configuration. */
-const wires = new WeakMap<Services, Wire>();
+/** One app for each configuration. */
+const apps = new WeakMap<Services, Wire>();
 
-/** The app that answers requests of the wire: `wireOf(services).fetch(request, {caller})`. */
+/** The app that answers requests of the protocol: `wireOf(services).fetch(request, {caller})`. */
 export function wireOf(services: Services): Wire {
-	const known = wires.get(services);
-	if (known) return known;
+	const existing = apps.get(services);
+	if (existing) return existing;
 	const app: Wire = new Hono({ strict: false, router: new CachingRouter() });
 	mountRoutes(
 		app,
 		{ routes: wireRoutes, unknown: wireUnknown },
-		{ services, authentication: new WireCaller(services) },
+		{ services, authentication: new WireAuthentication(services) },
 	);
-	wires.set(services, app);
+	apps.set(services, app);
 	return app;
 }
 
-/** The caller is the one of the binding, or the one whose request carried the wire. Every path verifies it first. */
-class WireCaller implements Authentication {
+/** The caller comes from the binding, or from the HTTP request that was forwarded. It is verified first on every path. */
+class WireAuthentication implements Authentication {
 	readonly #services: Services;
 
 	constructor(services: Services) {
@@ -152,7 +151,7 @@ async function infer(
 	return replyResponse(reply, id, WRAPS.bare);
 }
 
-/** A websocket's request has no body: `{inputs, options}` is in the query. */
+/** A websocket handshake has no body: `{inputs, options}` is in the query. */
 function readUpgrade(c: Context, { services }: Call): Inputs {
 	if (!isUpgrade(c.req.raw))
 		throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
@@ -161,7 +160,7 @@ function readUpgrade(c: Context, { services }: Call): Inputs {
 	return { fields: inputs };
 }
 
-/** `{inputs, options}` as JSON; or one input as the body, with the others and the options in the query. */
+/** The body is `{inputs, options}` as JSON, or one input. In the second case the query has the other inputs and the options. */
 async function readRun(c: Context, { services: { limits } }: Call): Promise<WireInputs> {
 	const { raw } = c.req;
 	const contentType = raw.headers.get("content-type") ?? "";
@@ -180,7 +179,7 @@ async function readRun(c: Context, { services: { limits } }: Call): Promise<Wire
 	};
 }
 
-/** The header is `prefix:model` where the caller passed a prefix. A model id has no `:@`. */
+/** The header is `{model}` or `{prefix}:{model}`. The id of a prefixed model begins with `@`, and no id contains `:@`. */
 function modelOf(header: string | undefined): string {
 	if (!header)
 		throw new AiError("incompleteRequest", "Request is missing headers or body: cf-consn-model-id");
@@ -188,7 +187,7 @@ function modelOf(header: string | undefined): string {
 	return at < 0 ? header : header.slice(at + 1);
 }
 
-/** The failure of a `run`, in the body that the runtime's class reads. */
+/** The failure of a `run`, in the format that the runtime's class reads. */
 export function wireFailure(error: AiError, requestId: string): Response {
 	const { code, description, failure, name, status } = error;
 	const body = {

@@ -1,11 +1,11 @@
 /**
- * AI Gateway on the binding's wire, `env.AI.gateway(id)`: over HTTP below `https://workers-binding.ai/ai-gateway`
- * (workerd, `src/cloudflare/internal/aig-api.ts`), over RPC, and at its own addresses `/v1/{account}/{gateway}/…`. For
- * AutoRAG, the answers that its client expects where an account has none.
+ * AI Gateway, `env.AI.gateway(id)`: on the binding below `https://workers-binding.ai/ai-gateway` (workerd,
+ * `src/cloudflare/internal/aig-api.ts`), over RPC, and at its own addresses `/v1/{account}/{gateway}/…`. AutoRAG is
+ * answered like an account that has no RAG.
  *
- * `getUrl` gives an address of this gateway: on the origin where the request arrived over HTTP, or on `PUBLIC_URL`. A
- * Worker behind a binding does not know its own address. Without `PUBLIC_URL` the host is one that cannot resolve, so that
- * a client that is not given `env.AI.fetch` as its `fetch` sends no prompt and no key to a stranger.
+ * `getUrl` returns an address of this gateway: on the origin of the HTTP request, or on `PUBLIC_URL`. A Worker behind a
+ * binding does not know its own address. Without `PUBLIC_URL` the host is one that never resolves. Therefore a client that
+ * does not use `env.AI.fetch` sends no prompt and no key to another server.
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
@@ -31,16 +31,16 @@ import { gatewayFailure, readSteps, runSteps, type Step, Steps, type StepsContex
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
 const EVENT_ID = "cf-aig-event-id";
 
-/** `origin`: of the request that carried the wire over HTTP. Absent on a binding. */
+/** `origin`: of the HTTP request that was forwarded. Absent on a binding. */
 export type WireBindings = { caller: Caller; origin?: string };
 
-/** The v4 envelope, and AI Gateway's own body for its own failures. */
+/** The v4 envelope, and AI Gateway's format for its own failures. */
 export const gatewayPlaneFailure: FailureFormat = (error, requestId) =>
 	error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : failureEnvelope(error, requestId);
 
 const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
 
-/** From `/v1` on: the universal address, which ends in a slash that apps drop, and one for each provider. */
+/** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
 const ADDRESSES: readonly RouteDeclaration[] = [
 	{
 		method: "POST",
@@ -49,9 +49,9 @@ const ADDRESSES: readonly RouteDeclaration[] = [
 		permission: "run",
 		input: { type: "application/json", schema: Steps },
 		output: BY_MODEL,
-		handler: (c, call) => answerSteps(ownPath(c, call), call, () => stepsIn(c, call)),
+		handler: (c, call) => answerSteps(requireOwnAccount(c, call), call, () => readStepsBody(c, call)),
 	},
-	// SDKs of these providers send their key in a header of their own.
+	// The SDKs of these providers send their key in other headers.
 	providerAddress("/:provider{anthropic}", {
 		failure: messagesFailure,
 		credentials: [AUTHORIZATION, ANTHROPIC_KEY],
@@ -76,7 +76,7 @@ function providerAddress(
 		output: BY_MODEL,
 		...sdk,
 		handler: (c, call) =>
-			answerSteps(ownPath(c, call), call, async () => {
+			answerSteps(requireOwnAccount(c, call), call, async () => {
 				const { raw } = c.req;
 				const { search } = new URL(raw.url);
 				const inputs = await readInputs(raw, call.services.limits);
@@ -91,7 +91,7 @@ const GATEWAY = { tag: "AI Gateway", failure: gatewayPlaneFailure };
 /** AI Gateway's own addresses over HTTP. */
 export const gatewayRoutes: readonly Route[] = defineRoutes({ ...GATEWAY, bases: [V1] }, ADDRESSES);
 
-/** What `env.AI.gateway(id)` and `env.AI.autorag()` send. */
+/** The requests of `env.AI.gateway(id)` and `env.AI.autorag()`. */
 export const gatewayWireRoutes: readonly Route[] = [
 	...defineRoutes({ ...GATEWAY, bases: [{ path: "/ai-gateway" }] }, [
 		{
@@ -101,7 +101,7 @@ export const gatewayWireRoutes: readonly Route[] = [
 			permission: "run",
 			input: { type: "application/json", schema: Steps },
 			output: BY_MODEL,
-			handler: (c, call) => answerSteps(c, call, () => stepsIn(c, call)),
+			handler: (c, call) => answerSteps(c, call, () => readStepsBody(c, call)),
 		},
 		{
 			method: "GET",
@@ -149,13 +149,13 @@ export const gatewayWireRoutes: readonly Route[] = [
 	]),
 ];
 
-/** Throws where the path names another account: on a binding the caller's account is not the path's. */
-function ownPath(c: Context, { caller }: Call): Context {
+/** Throws if the account of the path is not the caller's. On a binding they may differ. */
+function requireOwnAccount(c: Context, { caller }: Call): Context {
 	if (c.req.param("account") !== caller.account) throw new AiError("unroutableAccount");
 	return c;
 }
 
-const stepsIn = async (c: Context, { services }: Call): Promise<Step[]> =>
+const readStepsBody = async (c: Context, { services }: Call): Promise<Step[]> =>
 	readSteps(await readJson(c.req.raw, services.limits));
 
 async function answerSteps(
@@ -178,9 +178,9 @@ async function answerSteps(
 	});
 }
 
-const notFound = (what: string): Response => failureEnvelope(new AiError("notFound", what), "");
+const notFound = (description: string): Response => failureEnvelope(new AiError("notFound", description), "");
 
-/** The universal address ends in a slash, as the product's does. */
+/** The universal address ends with a slash, as in the product. */
 export function gatewayUrl(
 	origin: string | undefined,
 	{ account }: Caller,
@@ -197,7 +197,7 @@ interface GatewayRunOptions {
 	signal?: AbortSignal;
 }
 
-/** What `gateway(id)` gives over RPC. */
+/** The object that `gateway(id)` returns over RPC. */
 export class AiGateway extends RpcTarget {
 	readonly #context: Omit<StepsContext, "signal" | "eventId">;
 
@@ -206,7 +206,7 @@ export class AiGateway extends RpcTarget {
 		this.#context = { gateway, caller, services };
 	}
 
-	/** One step or a list of them; the answer is the response, whatever its status. */
+	/** `data`: one step or a list. Returns the response also if its status is a failure. */
 	async run(data: unknown, options?: GatewayRunOptions | null): Promise<Response> {
 		const { gateway, extraHeaders = {}, signal = new AbortController().signal } = options ?? {};
 		let steps: Step[];
@@ -215,8 +215,8 @@ export class AiGateway extends RpcTarget {
 		} catch (error) {
 			return gatewayFailure(toAiError(error));
 		}
-		const [, extra] = Object.entries(extraHeaders).find(([name]) => name.toLowerCase() === EVENT_ID) ?? [];
-		return runSteps(steps, { ...this.#context, signal, eventId: extra ?? gateway?.eventId });
+		const [, headerId] = Object.entries(extraHeaders).find(([name]) => name.toLowerCase() === EVENT_ID) ?? [];
+		return runSteps(steps, { ...this.#context, signal, eventId: headerId ?? gateway?.eventId });
 	}
 
 	getUrl(provider = "universal"): string {
@@ -233,7 +233,7 @@ export class AiGateway extends RpcTarget {
 	}
 }
 
-/** Named as the runtime's own class names it. */
+/** Has the name and the message that the runtime's class uses. */
 const logNotFound = (): Error =>
 	Object.assign(toRpcError(new AiError("notFound", "Log Not Found")), {
 		name: "AiGatewayLogNotFound",

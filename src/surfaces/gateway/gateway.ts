@@ -1,14 +1,14 @@
 /**
- * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Every step runs through
- * the same pipeline as every other surface. Provider `workers-ai` answers as REST does: native models in the v4 envelope,
- * OpenAI's routes bare, events and bytes unchanged. Another provider's chat, responses, embeddings or Messages route runs
- * the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve; `google-ai-studio` takes Gemini's methods, too.
- * `compat` is OpenAI's API for models that name their provider: `workers-ai/@cf/…`, `openai/…`.
+ * AI Gateway's steps: `{provider, endpoint, headers, query}`, tried in order until one succeeds. Each step runs through the
+ * pipeline like a request of any other surface. Provider `workers-ai` answers like REST: native models in the v4 envelope,
+ * OpenAI's routes without it, events and bytes unchanged. For another provider, the routes for chat, responses, embeddings
+ * and Messages run the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `google-ai-studio` also has Gemini's
+ * methods. `compat` is OpenAI's API for model ids with a provider: `workers-ai/@cf/…`, `openai/…`.
  *
- * Differences from the product: gateways have no settings, so every well-formed id is one; the request's own provider key
- * is not used; other routes of a provider are refused (2008); nothing is cached, logged, retried or timed out, so that
- * `cf-aig-log-id` is absent and `config` and the `cf-aig-*` headers other than the event id have no effect. A step's
- * session headers are heeded (`request-options.ts`).
+ * Differences from the product: gateways have no settings, so every well-formed id is valid; the provider key of the
+ * request is ignored; other routes of a provider are refused (2008); this gateway does not cache, log, retry or time out
+ * steps, so `cf-aig-log-id` is absent, and `config` and the `cf-aig-*` headers other than the event id have no effect. The
+ * session headers of a step are used (`request-options.ts`).
  */
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
@@ -28,15 +28,15 @@ import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.
 import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "../openai/openai.ts";
 
 const GATEWAY_ID = /^[\w-]{1,64}$/;
-/** What a response header can carry back. */
+/** Matches event ids that can be repeated in a response header: visible ASCII. */
 const EVENT_ID = /^[\x21-\x7e]{1,256}$/;
 
 export interface Step {
 	provider: string;
-	/** A path, below the provider's address. */
+	/** A path relative to the provider's address. */
 	endpoint: string;
 	eventId?: string | undefined;
-	/** Those that `request-options.ts` reads. */
+	/** Only the headers that `request-options.ts` reads. */
 	headers: Headers;
 	inputs: Inputs;
 }
@@ -71,7 +71,7 @@ export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArra
 export interface StepsContext {
 	caller: Caller;
 	gateway: string;
-	/** Of the whole request; a step's own comes first. */
+	/** Of the request. The event id of a step takes precedence. */
 	eventId?: string | null | undefined;
 	signal: AbortSignal;
 	services: Services;
@@ -123,20 +123,20 @@ async function answer(step: Step, { caller, signal, services }: StepsContext): P
 	}
 }
 
-/** `v1beta/models/{model}:{method}` of Google, where the step has it. */
+/** Parses Google's `v1beta/models/{model}:{method}`. `undefined` for other steps. */
 function geminiMethod({
 	provider,
 	endpoint,
 }: Step): Pick<GeminiCall, "model" | "method" | "sse"> | undefined {
 	const [path = "", query] = endpoint.split("?", 2);
-	const [, call] = /^\/*v1(?:beta)?\/models\/(.+)$/.exec(path) ?? [];
-	if (provider !== "google-ai-studio" || call === undefined) return undefined;
-	const { model, method } = splitMethod(decoded(call));
+	const [, modelMethod] = /^\/*v1(?:beta)?\/models\/(.+)$/.exec(path) ?? [];
+	if (provider !== "google-ai-studio" || modelMethod === undefined) return undefined;
+	const { model, method } = splitMethod(decoded(modelMethod));
 	const sse = new URLSearchParams(query).get("alt") === "sse";
 	return { model: `${authorOf(provider)}/${model}`, sse, ...(method !== undefined && { method }) };
 }
 
-interface Route {
+interface StepRoute {
 	model: string;
 	dialect(model: Model): Dialect;
 	inputs: Inputs;
@@ -144,16 +144,16 @@ interface Route {
 	run?: typeof run | undefined;
 }
 
-/** Providers whose slug is not the author in the ids of their models. */
+/** The authors of models, for providers whose slug differs from it. */
 const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
 	"google-ai-studio": "google",
 	grok: "xai",
 	"perplexity-ai": "perplexity",
 };
 
-function routeOf({ provider, endpoint, inputs }: Step): Route {
+function routeOf({ provider, endpoint, inputs }: Step): StepRoute {
 	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
-	// Callers write a provider's path with or without its version.
+	// Callers write the path with or without the version of the provider's API.
 	const route = OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
 	if (provider === "workers-ai") {
 		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
@@ -166,18 +166,18 @@ function routeOf({ provider, endpoint, inputs }: Step): Route {
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);
 }
 
-/** A step on one of OpenAI's or Anthropic's routes. `idOf`: the catalogue's id of the model that the body names. */
-function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string) => string): Route {
-	const named = requireModel(fields);
-	const model = idOf(named.model);
-	const inputs = { fields: { ...named, model } };
+/** A step on one of OpenAI's or Anthropic's routes. `idOf` converts the `model` of the body to an id of the catalogue. */
+function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string) => string): StepRoute {
+	const body = requireModel(fields);
+	const model = idOf(body.model);
+	const inputs = { fields: { ...body, model } };
 	return { model, dialect: onlyFor(route), inputs, wrap: WRAPS.bare, run: route.run };
 }
 
-/** `workers-ai/@cf/…` is the product's own model, `{slug}/{model}` another provider's. Throws 2008 without a provider. */
-function compatModel(named: string): string {
-	const slash = named.indexOf("/");
-	const [slug, model] = [named.slice(0, slash), named.slice(slash + 1)];
+/** `workers-ai/@cf/…` is a model of Workers AI, `{slug}/{model}` one of another provider. Throws 2008 without a provider. */
+function compatModel(name: string): string {
+	const slash = name.indexOf("/");
+	const [slug, model] = [name.slice(0, slash), name.slice(slash + 1)];
 	if (slug === "workers-ai") return model;
 	return `${authorOf(slug)}/${model}`;
 }
@@ -198,7 +198,7 @@ function decoded(path: string): string {
 	}
 }
 
-/** AI Gateway's own failures. The list is named `error`, and its first entry is repeated beside it. */
+/** The format of AI Gateway's own failures. The list is named `error`, and the fields of its one error are repeated outside it. */
 export function gatewayFailure(error: AiError, requestId?: string): Response {
 	const { code, description, status } = error;
 	return Response.json(

@@ -1,6 +1,6 @@
 /**
- * One call in Google's Gemini format: `{model}:generateContent`, `:streamGenerateContent` or `:countTokens`. For Gemini's
- * own routes and for provider `google-ai-studio` of AI Gateway. Failures have Google's shape.
+ * One call of a method of Google's Gemini API: `{model}:generateContent`, `:streamGenerateContent` or `:countTokens`. For
+ * Gemini's routes, and for provider `google-ai-studio` of AI Gateway.
  */
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
@@ -13,9 +13,9 @@ import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { mapEvents } from "../../streams/sse.ts";
-import { countRequest } from "../counted.ts";
+import { countPromptTokens } from "../openai/count-tokens.ts";
 import { onlyFor } from "../openai/openai.ts";
-import { countPrompt } from "../prompt-count.ts";
+import { countRequest } from "../rate-limited.ts";
 
 export const GEMINI_ROUTE = { dialect: geminiContent, task: "Text Generation" } as const;
 
@@ -28,7 +28,7 @@ export interface GeminiCall {
 	/** The body. */
 	fields: unknown;
 	headers: Headers;
-	/** `alt=sse`: events. Otherwise a stream is one JSON array. */
+	/** `alt=sse`. If false, a stream is one JSON array. */
 	sse: boolean;
 	signal: AbortSignal;
 }
@@ -50,7 +50,7 @@ export async function callGemini(call: GeminiCall, services: Services): Promise<
 		default:
 			throw new AiError(
 				"noRoute",
-				`A model has no method ${call.method ?? "here"}: there are generateContent, streamGenerateContent and countTokens`,
+				`${call.method === undefined ? "No method" : `Unknown method ${call.method}`}: use generateContent, streamGenerateContent or countTokens`,
 			);
 	}
 }
@@ -74,7 +74,7 @@ async function generate(call: GeminiCall, stream: boolean, services: Services): 
 	if (reply.body.kind !== "events" || call.sse) return response;
 	const arrayHeaders = new Headers(response.headers);
 	arrayHeaders.set("content-type", "application/json");
-	return new Response(arrayOf(reply.body.events), { headers: arrayHeaders });
+	return new Response(toJsonArray(reply.body.events), { headers: arrayHeaders });
 }
 
 async function count(call: GeminiCall, services: Services): Promise<Response> {
@@ -82,21 +82,21 @@ async function count(call: GeminiCall, services: Services): Promise<Response> {
 	await countRequest("Token Count", caller, services);
 	const fields = countedRequest(call.fields);
 	const resolved = await resolveModel(call.model, caller, services);
-	const totalTokens = await countPrompt(fields, onlyFor(GEMINI_ROUTE)(resolved.model), resolved);
+	const totalTokens = await countPromptTokens(fields, onlyFor(GEMINI_ROUTE)(resolved.model), resolved);
 	return Response.json({ totalTokens }, { headers: { [REQUEST_ID]: id } });
 }
 
-/** A stream without `alt=sse`: one JSON array with an element for each event. */
-function arrayOf(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-	let begun = false;
+/** Writes the events as the elements of one JSON array. */
+function toJsonArray(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+	let started = false;
 	return mapEvents(events, {
 		onData(data) {
-			const out = `${begun ? ",\n" : "["}${data}`;
-			begun = true;
+			const out = `${started ? ",\n" : "["}${data}`;
+			started = true;
 			return out;
 		},
-		// White space between elements: it keeps the connection open.
+		// A comment becomes white space between elements, which keeps the connection open.
 		onComment: () => "\n",
-		onEnd: () => (begun ? "]\n" : "[]\n"),
+		onEnd: () => (started ? "]\n" : "[]\n"),
 	});
 }

@@ -1,9 +1,9 @@
 /**
  * Google's Gemini API: `/client/v4/accounts/{account}/ai/v1beta/…`, and `/v1beta/…` for the token's account. For Gemini
  * CLI and Google's SDKs: `generateContent`, `streamGenerateContent`, `countTokens`, and the list of models. The credential
- * is `x-goog-api-key`, `?key=` or `Authorization`. Failures have Google's shape. Not in the product.
+ * is `x-goog-api-key`, `?key=` or `Authorization`. Failures have Google's format. Not in the product.
  *
- * A model's id may have its `@` and `/` percent-encoded or not. What follows the last `:` is the method.
+ * The `@` and `/` of a model's id may be percent-encoded. The method follows the last `:`.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -29,13 +29,13 @@ const METHODS = ["generateContent", "countTokens"];
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 1_000;
-const count = z
+const nonNegativeInteger = z
 	.string()
 	.regex(/^\d{1,6}$/, "expected a whole number")
 	.transform(Number);
 const PageQuery = z.object({
-	pageSize: count.optional().transform((size) => Math.min(size || DEFAULT_PAGE, MAX_PAGE)),
-	pageToken: count.optional().transform((start) => start ?? 0),
+	pageSize: nonNegativeInteger.optional().transform((size) => Math.min(size || DEFAULT_PAGE, MAX_PAGE)),
+	pageToken: nonNegativeInteger.optional().transform((start) => start ?? 0),
 });
 
 const GEMINI: RouteGroup = {
@@ -63,7 +63,7 @@ export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
 			const id = pathParameter(c, "model");
 			const found = (await listModels(caller, services)).find((listed) => listed.id === id);
 			if (!found) throw new AiError("notFound", `models/${id} is not found`);
-			return Response.json(shown(found));
+			return Response.json(modelJson(found));
 		},
 	},
 	{
@@ -85,7 +85,7 @@ async function list(c: Context, { caller, services }: Call): Promise<Response> {
 	const listed = (await listModels(caller, services)).filter(({ model }) => model.task === GEMINI_ROUTE.task);
 	const end = pageToken + pageSize;
 	const next = end < listed.length ? { nextPageToken: String(end) } : {};
-	return Response.json({ models: listed.slice(pageToken, end).map(shown), ...next });
+	return Response.json({ models: listed.slice(pageToken, end).map(modelJson), ...next });
 }
 
 async function callMethod(c: Context, { caller, id, services }: Call): Promise<Response> {
@@ -104,7 +104,7 @@ async function callMethod(c: Context, { caller, id, services }: Call): Promise<R
 	);
 }
 
-const shown = ({ id, model }: ListedModel): object => ({
+const modelJson = ({ id, model }: ListedModel): object => ({
 	name: `models/${id}`,
 	baseModelId: model.id,
 	version: "1",

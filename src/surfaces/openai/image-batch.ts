@@ -1,7 +1,7 @@
 /**
- * A request for several images (`n`) as that many requests: each is admitted, counted and paid by itself, because
- * engines paint one image a call. They run side by side. The first failure stops the others and is the answer; what an
- * engine had painted by then is paid.
+ * Splits a request for several images (`n`) into requests for one image, because engines generate one image for each call.
+ * Each request is admitted, counted and charged separately. They run in parallel. The first failure cancels the others and
+ * becomes the reply. Images that were already generated are charged.
  */
 import { mergeImages, singleImageBodies } from "../../dialects/media/openai-images.ts";
 import type { InferenceRequest, Reply } from "../../pipeline/request.ts";
@@ -13,24 +13,24 @@ export async function runEach(request: InferenceRequest, services: Services): Pr
 	if (bodies.length === 1) return run(request, services);
 	const stop = new AbortController();
 	const signal = AbortSignal.any([request.signal, stop.signal]);
-	// Without `options`: these requests may be identical, and must not share one image.
-	const { options: _, ...own } = request;
-	const runs = bodies.map((fields, place) =>
+	// Without `options`: the requests may be identical, and single-flight would give them the same image.
+	const { options: _, ...common } = request;
+	const runs = bodies.map((fields, index) =>
 		run(
-			{ ...own, id: place === 0 ? request.id : services.uuid(), inputs: { fields }, signal },
+			{ ...common, id: index === 0 ? request.id : services.uuid(), inputs: { fields }, signal },
 			services,
 		).catch((error: unknown) => {
 			stop.abort(error);
 			throw error;
 		}),
 	);
-	const ended = await Promise.allSettled(runs);
+	const results = await Promise.allSettled(runs);
 	if (stop.signal.aborted) throw stop.signal.reason;
-	return joined(ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
+	return mergeReplies(results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])));
 }
 
-/** The first reply with the images, the calls and the cost of all. */
-function joined(replies: readonly Reply[]): Reply {
+/** The first reply, with the images of all replies and the sums of their attempts and costs. */
+function mergeReplies(replies: readonly Reply[]): Reply {
 	const [first] = replies;
 	if (!first) throw new TypeError("There is no reply to merge");
 	const costs = replies.flatMap(({ neurons }) => neurons ?? []);

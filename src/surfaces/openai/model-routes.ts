@@ -1,7 +1,7 @@
 /**
- * `GET …/v1/models` and `…/v1/models/{model}`: the models that something serves here, and the account's aliases of them.
- * In OpenAI's shape; in Anthropic's (https://docs.anthropic.com/en/api/models-list) for a request with
- * `anthropic-version`. Beyond both: `context_window`, and `alias_of` of an alias.
+ * `GET …/v1/models` and `…/v1/models/{model}`: the models that this gateway serves, and the account's aliases of them.
+ * In OpenAI's format, or in Anthropic's (https://docs.anthropic.com/en/api/models-list) if the request has
+ * `anthropic-version`. Additional fields: `context_window`, and `alias_of` for an alias.
  */
 import type { Context } from "hono";
 import * as z from "zod";
@@ -17,12 +17,12 @@ import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 
 export interface ListedModel {
-	/** The model's own, or an alias. */
+	/** The id of the model, or an alias. */
 	id: string;
 	model: Model;
 }
 
-/** The account's aliases first. */
+/** The account's aliases come first. */
 export async function listModels(caller: Caller, services: Services): Promise<ListedModel[]> {
 	const { catalog } = services;
 	const aliased = (await aliasesOf(caller, services)).flatMap(({ alias, model: id }): ListedModel[] => {
@@ -38,8 +38,8 @@ const secondsOf = ({ created }: Model): number => Math.floor(Date.parse(created)
 const aliasOf = ({ id, model }: ListedModel): object => (id === model.id ? {} : { alias_of: model.id });
 
 /**
- * OpenAI's four fields, and what other servers add: generators of agents' configurations look for the window, under the
- * name that Groq has for it and under OpenRouter's.
+ * OpenAI's four fields, and additions of other servers. Tools that configure agents read the context window by the name
+ * that Groq uses (`context_window`), or by OpenRouter's (`context_length`).
  */
 function openAiModel(listed: ListedModel): object {
 	const { author, task, contextWindow, capabilities } = listed.model;
@@ -79,10 +79,10 @@ const PageQuery = z.object({
 	before_id: z.string().optional(),
 });
 
-/** An id that is not in the list is before all others. */
-function anthropicPage(listed: readonly ListedModel[], sent: Record<string, string>): object {
-	const { limit, after_id, before_id } = parseFields(PageQuery, sent, "query");
-	const indexOf = (id: string): number => listed.findIndex((one) => one.id === id);
+/** An id that is not in the list counts as the position before the first model. */
+function anthropicPage(listed: readonly ListedModel[], query: Record<string, string>): object {
+	const { limit, after_id, before_id } = parseFields(PageQuery, query, "query");
+	const indexOf = (id: string): number => listed.findIndex((model) => model.id === id);
 	const end = before_id === undefined ? listed.length : Math.max(0, indexOf(before_id));
 	const start =
 		before_id === undefined ? (after_id === undefined ? 0 : indexOf(after_id) + 1) : Math.max(0, end - limit);
@@ -101,33 +101,33 @@ export const MODELS = {
 	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }],
 } satisfies Omit<RouteGroup, "bases">;
 
-/** Below `/v1` once more for Anthropic's SDKs, which add that to their base address. */
+/** Also below a second `/v1`, because Anthropic's SDKs append it to their base address. */
 export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((base): RouteDeclaration[] => [
 	{
 		method: "GET",
 		path: `${base}/models`,
 		summary: "Lists the models that are served here and the account's aliases",
 		permission: "read",
-		handler: list,
+		handler: replyModels,
 	},
 	{
 		method: "GET",
 		path: `${base}/models/:model{.+}`,
 		summary: "Shows a model",
 		permission: "read",
-		handler: one,
+		handler: replyModel,
 	},
 ]);
 
 const isAnthropic = (c: Context): boolean => c.req.header(ANTHROPIC_VERSION) !== undefined;
 
-async function list(c: Context, { caller, services }: Call): Promise<Response> {
+async function replyModels(c: Context, { caller, services }: Call): Promise<Response> {
 	const listed = await listModels(caller, services);
 	if (isAnthropic(c)) return Response.json(anthropicPage(listed, c.req.query()));
 	return Response.json({ object: "list", data: listed.map(openAiModel) });
 }
 
-async function one(c: Context, { caller, services }: Call): Promise<Response> {
+async function replyModel(c: Context, { caller, services }: Call): Promise<Response> {
 	const id = pathParameter(c, "model");
 	const found = (await listModels(caller, services)).find((listed) => listed.id === id);
 	if (isAnthropic(c)) {
@@ -135,7 +135,7 @@ async function one(c: Context, { caller, services }: Call): Promise<Response> {
 		return Response.json(anthropicModel(found));
 	}
 	if (found) return Response.json(openAiModel(found));
-	// OpenAI's own shape: the product has no such route, and clients ask it whether a model exists.
+	// In OpenAI's format: clients call this route to check whether a model exists, and the product does not have it.
 	const message = `The model '${id}' does not exist`;
 	const error = { message, type: "invalid_request_error", param: "model", code: "model_not_found" };
 	return Response.json({ error }, { status: 404 });

@@ -1,5 +1,6 @@
 /**
- * Routes of OpenAI that this gateway does not have, and why: docs/choices.md. For a wrong base address, the right one.
+ * Refusals of OpenAI's routes that this gateway does not have, with the reason (docs/choices.md). If the base address is
+ * wrong, the refusal contains the correct one.
  */
 import { FAILURES } from "../../core/errors.ts";
 import { openAiFailure, v4Failure } from "../../http/failure-formats.ts";
@@ -10,7 +11,7 @@ import { OPENAI, OPENAI_PATHS } from "./openai.ts";
 const STORE = "nothing is stored: send the whole input to /responses";
 const FILES = "files are not stored: send their content with the request";
 
-/** By the first segment behind `/v1/`. */
+/** By the first segment after `/v1/`. */
 const REASONS: Readonly<Record<string, string>> = {
 	responses: `${STORE} (retrieve, delete, cancel, compact and input_items need a store)`,
 	conversations: STORE,
@@ -22,22 +23,22 @@ const REASONS: Readonly<Record<string, string>> = {
 	containers: FILES,
 	batches: "there is no queue: send the requests one by one",
 	moderations:
-		"there is no moderation endpoint: ask a guard model, such as @cf/meta/llama-guard-3-8b, at /chat/completions",
+		"there is no moderation endpoint: call a guard model, such as @cf/meta/llama-guard-3-8b, at /chat/completions",
 	fine_tuning: "models are not trained here",
 	evals: "models are not evaluated here",
 	videos: "no model makes videos",
-	images: "of images, generations and edits are available",
-	audio: "of audio, speech, transcriptions and translations are available",
-	realtime: "live sound is available at /ai/run/{model} over a websocket, for models that take it",
+	images: "only images/generations and images/edits are available",
+	audio: "only audio/speech, audio/transcriptions and audio/translations are available",
+	realtime: "live audio is available at /ai/run/{model} over a websocket, for models that support it",
 };
 
-/** A base address that lacks `/ai` or `/v1`, or repeats one, and the rest of the path. */
+/** Matches an optional account path, any number of `/ai`, `/api`, `/openai` and `/v1`, and the path of a route. */
 const WRONG_BASE = /^(\/client\/v4\/accounts\/[^/]+)?(?:\/(?:ai|api|openai|v1))*(\/[a-z_/]+?)\/?$/;
 
 const NO_ROUTE = FAILURES.noRoute.description;
 
-/** Names the address of the OpenAI-compatible route that a path without a route ends with. */
-function rightAddress(path: string): string | undefined {
+/** If the path ends with an OpenAI-compatible route, the description contains the address of that route. */
+function correctAddress(path: string): string | undefined {
 	const [, account, route = ""] = WRONG_BASE.exec(path) ?? [];
 	if (!OPENAI_PATHS.has(route)) return undefined;
 	return `${NO_ROUTE}: the address is ${account === undefined ? "" : `${account}/ai`}/v1${route}`;
@@ -48,16 +49,16 @@ const absent = [
 		path: `/${segment}/*`,
 		explain: () => `${NO_ROUTE}: ${reason}`,
 	})),
-	{ path: "/*", explain: rightAddress },
+	{ path: "/*", explain: correctAddress },
 ].map((paths) => ({ ...paths, explained: openAiFailure }));
 
-/** AI Gateway has its addresses below `/v1`, too: a refusal there without a reason is in the v4 envelope. */
+/** AI Gateway's addresses are also below `/v1`. Therefore a refusal there without a reason is in the v4 envelope. */
 export const openAiUnknown: readonly UnknownPaths[] = OPENAI.bases.flatMap((base) =>
 	defineUnknown({ ...OPENAI, bases: [base], failure: base === V1 ? v4Failure : openAiFailure }, absent),
 );
 
-/** Every path that no other surface refuses. */
+/** All other paths. */
 export const anyUnknown: readonly UnknownPaths[] = defineUnknown(
 	{ bases: [{ path: "" }], tag: "", failure: v4Failure },
-	[{ path: "*", explain: rightAddress, explained: openAiFailure }],
+	[{ path: "*", explain: correctAddress, explained: openAiFailure }],
 );

@@ -1,14 +1,14 @@
 /**
  * OpenAI-compatible routes: `/client/v4/accounts/{account}/ai/v1/…`, for the `openai` SDK with only its `baseURL` changed,
- * and `/v1/…` for the account of the token. Replies are bare. Failures are in the v4 envelope, as in the product, with
- * OpenAI's `error` added; `/responses` and `/messages` have OpenAI's and Anthropic's own formats. The request's id is also
- * in the header that the SDK reads.
+ * and `/v1/…` for the account of the token. Replies have no envelope. Failures are in the v4 envelope, as in the product,
+ * with OpenAI's `error` added; `/responses` and `/messages` have the formats of OpenAI and Anthropic. The request's id is
+ * also in the header that the SDK reads.
  *
- * Not in the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of any maker,
- * `messages/count_tokens`, `responses/input_tokens`, `rerank`, images and audio. Routes of OpenAI that this gateway lacks
- * are refused with a reason (`openai-absent.ts`).
+ * Not in the product: `GET /models`, streaming `responses` for every chat model, `messages` for models of all authors,
+ * `messages/count_tokens`, `responses/input_tokens`, `rerank`, images and audio. Routes of OpenAI that this gateway does
+ * not have are refused with a reason (`openai-absent.ts`).
  *
- * Known difference from Anthropic: `count_tokens` gives the gateway's own count, not that of the model's tokenizer.
+ * Difference from Anthropic: `count_tokens` returns the gateway's own estimate, not the count of the model's tokenizer.
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
@@ -49,15 +49,15 @@ import type { Inputs } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import { AI, below, V1 } from "../bases.ts";
-import { countRequest } from "../counted.ts";
-import { countPrompt } from "../prompt-count.ts";
+import { countRequest } from "../rate-limited.ts";
+import { countPromptTokens } from "./count-tokens.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
 
-/** What a route does with models. */
+/** The format of a route, and the models that it takes. */
 export interface RouteDialect {
 	dialect: Dialect;
-	/** The catalogue's task whose models it takes. */
+	/** The task, in the catalogue, of the models that the route takes. */
 	task: TaskTitle;
 	/** For a route that takes only some models of its task. */
 	accepts?(model: Model): boolean;
@@ -86,7 +86,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/completions": { dialect: openaiCompletions, task: "Text Generation", summary: "Continues a text" },
 	"/responses": RESPONSES,
 	"/messages": MESSAGES,
-	// An Anthropic SDK adds `/v1` to its base address, also to one that ends with it.
+	// Anthropic's SDKs append `/v1` to their base address, even if it ends with `/v1`.
 	"/v1/messages": MESSAGES,
 	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings", summary: "Embeds texts" },
 	"/rerank": {
@@ -99,7 +99,7 @@ export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 		dialect: openaiImages,
 		task: "Text-to-Image",
 		run: runEach,
-		summary: "Makes images of a prompt",
+		summary: "Generates images from a prompt",
 	},
 	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech", summary: "Speaks a text" },
 };
@@ -120,7 +120,7 @@ const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 };
 
 const NO_BATCHES = "Message batches are not available here: send each request to /messages";
-/** Messages requires `max_tokens`; requests for a count do not have it. */
+/** Messages requires `max_tokens`, which requests for a token count omit. */
 const NO_OUTPUT = { max_tokens: 1 };
 
 /** `OPENAI_ROUTES` has the paths of Messages below both of their bases. */
@@ -168,7 +168,7 @@ const isMessages = ([, route]: [string, OpenaiRoute]): boolean => route === MESS
 
 const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 	...Object.entries(OPENAI_ROUTES)
-		.filter((entry) => !isMessages(entry))
+		.filter((route) => !isMessages(route))
 		.map(([path, route]) => ({
 			...dialectRoute(path, route),
 			...(route === RESPONSES && { failure: responsesFailure }),
@@ -190,7 +190,10 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 		lazy: true,
 		input: BY_MODEL,
 		handler: async (c, call) => {
-			const counted = { object: "response.input_tokens", input_tokens: await count(c, call, RESPONSES) };
+			const counted = {
+				object: "response.input_tokens",
+				input_tokens: await countTokens(c, call, RESPONSES),
+			};
 			return Response.json(counted, { headers: { [REQUEST_ID]: call.id, "x-request-id": call.id } });
 		},
 	},
@@ -209,7 +212,7 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 			lazy: true,
 			input: BY_MODEL,
 			handler: async (c, call) => {
-				const input_tokens = await count(c, call, MESSAGES, NO_OUTPUT);
+				const input_tokens = await countTokens(c, call, MESSAGES, NO_OUTPUT);
 				return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: call.id, "request-id": call.id } });
 			},
 		},
@@ -226,7 +229,7 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 		),
 	]);
 
-/** Patterns of the routes, from their base on. */
+/** Patterns of the routes, relative to their base. */
 export const OPENAI_PATHS: ReadonlySet<string> = new Set(
 	[...OPENAI_DECLARATIONS, ...MESSAGES_DECLARATIONS, ...MODEL_ROUTES].map(({ path }) => path),
 );
@@ -237,8 +240,8 @@ export const openAiRoutes: readonly Route[] = [
 	...defineRoutes({ ...MODELS, bases: OPENAI.bases }, MODEL_ROUTES),
 ];
 
-/** `defaults`: fields that a request for a count may omit. */
-async function count(
+/** `defaults`: required fields that a request for a token count omits. */
+async function countTokens(
 	c: Context,
 	{ caller, services }: Call,
 	route: OpenaiRoute,
@@ -247,7 +250,7 @@ async function count(
 	await countRequest("Token Count", caller, services);
 	const fields = requireModel(await readJson(c.req.raw, services.limits));
 	const { model } = await resolveModel(fields.model, caller, services);
-	return countPrompt({ ...defaults, ...fields }, onlyFor(route)(model), { model, routed: undefined });
+	return countPromptTokens({ ...defaults, ...fields }, onlyFor(route)(model), { model, routed: undefined });
 }
 
 async function infer(
@@ -268,7 +271,7 @@ async function infer(
 				headers,
 				account: caller.account,
 				fields: inputs.fields,
-				options: optionsIn(inputs),
+				options: optionsField(inputs),
 			}),
 		},
 		services,
@@ -278,16 +281,16 @@ async function infer(
 	});
 }
 
-const optionsIn = ({ fields }: Inputs): unknown =>
+const optionsField = ({ fields }: Inputs): unknown =>
 	typeof fields === "object" && fields !== null && "options" in fields ? fields.options : undefined;
 
-/** A route's dialect, for the models of its task and for ad hoc models, whose task is not known. */
+/** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
 export const onlyFor =
 	({ dialect, task, accepts }: RouteDialect) =>
 	(model: Model): Dialect => {
 		const { decides } = inputFamily(model);
-		const fits = model.task === task && !decides && (accepts?.(model) ?? true);
-		if (fits || model.status === "adhoc") return dialect;
-		const why = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
-		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${why}`);
+		const isAccepted = model.task === task && !decides && (accepts?.(model) ?? true);
+		if (isAccepted || model.status === "adhoc") return dialect;
+		const reason = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
+		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
 	};

@@ -1,15 +1,16 @@
 /**
- * The entrypoint `Drain`, for whoever runs the Worker in a process of his own and is going to stop it
- * (`scripts/serve.ts`). It is asked at the start, with a body that stays open: the process waits for a request under way,
- * whoever tells it to stop. When the body ends, nothing new is let in, and the answer ends when nothing goes on behind
- * the answers of this isolate. No route leads here: who may ask is who has the socket.
+ * The entrypoint `Drain`, for an operator who runs the Worker in a separate process and wants to stop it without loss
+ * (`scripts/serve.ts`). The script sends one request at the start and keeps its body open. This keeps the process alive,
+ * because workerd waits for requests in progress when it stops. When the body ends, new requests are refused, and the
+ * response ends when the background work of this isolate is complete. It has no route: only the owner of the socket can
+ * call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError } from "../../core/errors.ts";
 import type { Background } from "../../http/background.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
 
-/** Long enough to be started again, or for a proxy to ask another. */
+/** Time for a restart of the process, or for a proxy to choose another instance. */
 const RETRY_AFTER_SECONDS = "2";
 
 export function drain(background: Pick<Background, "close" | "whenIdle">) {
@@ -17,24 +18,24 @@ export function drain(background: Pick<Background, "close" | "whenIdle">) {
 		override fetch(request: Request): Response {
 			const { readable, writable } = new IdentityTransformStream();
 			const writer = writable.getWriter();
-			const answered = async (): Promise<void> => {
+			const drained = async (): Promise<void> => {
 				await writer.write(new TextEncoder().encode("ready\n"));
-				// It breaks off where whoever asked is gone, and has not told to stop.
+				// Rejects if the script has disconnected without ending the body. The gateway then keeps running.
 				await request.body?.pipeTo(new WritableStream());
 				background.close();
 				await background.whenIdle();
 				await writer.close();
 			};
-			this.ctx.waitUntil(answered().catch(() => {}));
+			this.ctx.waitUntil(drained().catch(() => {}));
 			return new Response(readable);
 		}
 	};
 }
 
-/** The answer after the gateway was told to stop. */
+/** The response to new requests while the gateway stops. */
 export const closing = (): Response => noCapacity(503);
 
-/** The answer while the process has as many requests under way as its open files allow. */
+/** The response while the process has as many requests in progress as its limit of open files allows. */
 export const busy = (): Response => noCapacity(429);
 
 function noCapacity(status: 429 | 503): Response {

@@ -1,7 +1,7 @@
 /**
- * `GET /health` and `GET /ready`, without a token: for supervisors and load balancers. `/health` is 200 while the process
- * answers. `/ready` is 200 while it takes requests and its Durable Objects can be asked, else 503. Neither tells more:
- * anyone may ask.
+ * `GET /health` and `GET /ready`, for supervisors and load balancers. `/health` is 200 while the process answers. `/ready`
+ * is 200 while the process takes requests and its Durable Objects answer, otherwise 503. They need no token, so they
+ * disclose nothing else.
  */
 import { toAiError } from "../../core/errors.ts";
 import { v4Failure } from "../../http/failure-formats.ts";
@@ -9,18 +9,18 @@ import { defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 
 export const HEALTH_PATH = "/health";
-/** Answers of the objects are kept for so long: no number of probes costs more calls. */
-const READY_MS = 1_000;
+/** How long the answer of the Durable Object is cached, so that many probes cause no additional calls. */
+const READY_CACHE_MS = 1_000;
 const NO_STORE = { "cache-control": "no-store" };
 
-/** By directory: the same for all requests of an isolate. */
+/** The latest probe of each directory. All requests of an isolate have the same directory. */
 const probes = new WeakMap<Services["directory"], { at: number; ready: Promise<boolean> }>();
 
 function isReady(services: Services): Promise<boolean> {
 	const { directory, now } = services;
 	const at = now();
 	const latest = probes.get(directory);
-	if (latest && Math.abs(at - latest.at) < READY_MS) return latest.ready;
+	if (latest && Math.abs(at - latest.at) < READY_CACHE_MS) return latest.ready;
 	const ready = probe(services);
 	probes.set(directory, { at, ready });
 	return ready;

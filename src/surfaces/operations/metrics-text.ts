@@ -1,4 +1,4 @@
-/** The page of `/metrics`, as Prometheus reads it. Pure. Text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
+/** Writes the text of `/metrics`: Prometheus's text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). Pure. */
 import { type BudgetPeriod, MICRO_NEURONS } from "../../accounts/admission.ts";
 import type { LimitStatus } from "../../accounts/durable/limit-status.ts";
 import type { RefusalsReport } from "../../accounts/durable/refusals.ts";
@@ -9,30 +9,31 @@ type Labels = Record<string, string>;
 type Sample = readonly [labels: Labels, value: number];
 
 interface Metric {
-	/** Without the prefix. */
+	/** Without `PREFIX`. */
 	name: string;
 	type: "counter" | "gauge";
 	help: string;
 	samples: readonly Sample[];
 }
 
-/** What is known of one account. */
-export interface AccountFacts {
+/** The reports of one account. */
+export interface AccountReport {
 	account: string;
 	usage: UsageReport;
 	/** By task and code. */
-	refused: RefusalsReport;
-	standing: LimitStatus;
+	refusals: RefusalsReport;
+	limits: LimitStatus;
 }
 
 const PREFIX = "ganglion_";
 /**
- * The whole page. The samples of a family stand together, whatever account they are of. `down`: the accounts whose objects
- * could not be reached. They have no other samples, because a 0 would be taken for a count.
+ * Returns the complete page. The format requires that all samples of a metric are adjacent, also those of different
+ * accounts. `unreachable`: accounts whose objects did not answer. They have only the sample `up`, because a 0 in another
+ * metric would look like a count.
  */
 export function metricsText(
-	facts: readonly AccountFacts[],
-	down: readonly string[] = [],
+	accounts: readonly AccountReport[],
+	unreachable: readonly string[] = [],
 	engines: readonly EngineReport[] = [],
 ): string {
 	const ofEngines = (value: (engine: EngineReport) => number): Sample[] =>
@@ -40,10 +41,10 @@ export function metricsText(
 			const { backend, replica, model } = engine;
 			return [{ backend, replica, model }, value(engine)];
 		});
-	const ofEach = (value: (of: AccountFacts) => number): Sample[] =>
-		facts.map((of): Sample => [{ account: of.account }, value(of)]);
+	const ofAccounts = (value: (report: AccountReport) => number): Sample[] =>
+		accounts.map((report): Sample => [{ account: report.account }, value(report)]);
 	const ofRows = (value: (row: UsageReport["rows"][number]) => readonly Sample[]): Sample[] =>
-		facts.flatMap(({ account, usage }) =>
+		accounts.flatMap(({ account, usage }) =>
 			usage.rows.flatMap((row) => {
 				const { model = "", task = "", backend = "" } = row;
 				const common = { account, model, task, backend };
@@ -54,9 +55,9 @@ export function metricsText(
 		period: BudgetPeriod,
 		value: (budget: LimitStatus["budgets"][number]) => number,
 	): Sample[] =>
-		facts
-			.flatMap(({ account, standing }) =>
-				standing.budgets
+		accounts
+			.flatMap(({ account, limits }) =>
+				limits.budgets
 					.filter((budget) => (budget.period ?? "day") === period)
 					.map((budget): Sample => [{ account, budget: budget.key }, value(budget) / MICRO_NEURONS]),
 			)
@@ -65,7 +66,7 @@ export function metricsText(
 		{
 			name: `${prefix}_budget_neurons`,
 			type: "gauge",
-			help: `Neurons that may be used in a UTC ${period}; absent where there is no limit.`,
+			help: `Neurons that may be used in a UTC ${period}. Absent if there is no limit.`,
 			samples: ofBudgets(period, ({ microNeurons }) => microNeurons),
 		},
 		{
@@ -77,7 +78,7 @@ export function metricsText(
 		{
 			name: `${prefix}_reserved_neurons`,
 			type: "gauge",
-			help: `Neurons reserved for requests under way that began in this UTC ${period}.`,
+			help: `Neurons reserved for requests in progress that started in this UTC ${period}.`,
 			samples: ofBudgets(period, ({ reservedMicroNeurons }) => reservedMicroNeurons),
 		},
 	];
@@ -85,13 +86,13 @@ export function metricsText(
 		{
 			name: "up",
 			type: "gauge",
-			help: "1 where the account could be asked. Of one with 0 there is nothing else on this page.",
-			samples: [...ofEach(() => 1), ...down.map((account): Sample => [{ account }, 0])],
+			help: "1 if the Durable Object of the account answered. 0: this page has no other metrics of the account.",
+			samples: [...ofAccounts(() => 1), ...unreachable.map((account): Sample => [{ account }, 0])],
 		},
 		{
 			name: "requests_total",
 			type: "counter",
-			help: "Requests that ended. failed: without an answer, and not billed. served: all others, cut ones among them.",
+			help: "Requests that ended. failed: without an answer, and not billed. served: all others, including interrupted ones.",
 			samples: ofRows(({ failed, requests }) => [
 				[{ outcome: "served" }, requests - failed],
 				[{ outcome: "failed" }, failed],
@@ -100,9 +101,9 @@ export function metricsText(
 		{
 			name: "refused_requests_total",
 			type: "counter",
-			help: "Requests that a limit of the account refused: a rate, a budget, the plan's neurons. In no other counter.",
-			samples: facts.flatMap(({ account, refused }) =>
-				refused.rows.map(({ code = 0, requests, task = "" }): Sample => {
+			help: "Requests that a limit of the account refused: a rate, a budget, the neurons of the plan. Other counters exclude them.",
+			samples: accounts.flatMap(({ account, refusals }) =>
+				refusals.rows.map(({ code = 0, requests, task = "" }): Sample => {
 					return [{ account, task, code: String(code) }, requests];
 				}),
 			),
@@ -110,7 +111,7 @@ export function metricsText(
 		{
 			name: "tokens_total",
 			type: "counter",
-			help: "Tokens of text, as billed. cached: those of input that the engine had cached.",
+			help: "Text tokens, as billed. cached: the input tokens that the engine had in its cache.",
 			samples: ofRows(({ cachedTokens, inputTokens, outputTokens }) => [
 				[{ kind: "input" }, inputTokens],
 				[{ kind: "cached" }, cachedTokens],
@@ -126,51 +127,51 @@ export function metricsText(
 		{
 			name: "overruns_total",
 			type: "counter",
-			help: "Requests that cost more than was reserved for them, because an engine gave more than it was asked for.",
+			help: "Requests that cost more than their reservation, because an engine produced more than was requested.",
 			samples: ofRows(({ overruns }) => [[{}, overruns]]),
 		},
 		{
 			name: "usage_truncated",
 			type: "gauge",
-			help: "1 where the counters above have more series than a page holds, and some are left out.",
-			samples: ofEach(({ usage }) => (usage.truncated ? 1 : 0)),
+			help: "1 if the counters of the account have more series than the page may have. Some series are then missing.",
+			samples: ofAccounts(({ usage }) => (usage.truncated ? 1 : 0)),
 		},
 		{
 			name: "open_requests",
 			type: "gauge",
-			help: "Requests under way.",
-			samples: ofEach(({ standing }) => standing.open),
+			help: "Requests in progress.",
+			samples: ofAccounts(({ limits }) => limits.open),
 		},
 		...budgetMetrics("day", "daily"),
 		...budgetMetrics("month", "monthly"),
 		{
 			name: "engine_circuit",
 			type: "gauge",
-			help: "0: the replica is asked. 1: one request tries it. 2: it failed again and again, and is asked last.",
+			help: "Circuit of the replica. 0: closed. 1: half-open, one request tests it. 2: open after repeated failures, called last.",
 			samples: ofEngines(({ circuit }) => CIRCUITS[circuit]),
 		},
 		{
 			name: "engine_requests_total",
 			type: "counter",
-			help: "Calls of a replica, by this process since its start.",
+			help: "Calls of a replica since this process started.",
 			samples: ofEngines(({ requests }) => requests),
 		},
 		{
 			name: "engine_failures_total",
 			type: "counter",
-			help: "Calls that failed by the replica's fault.",
+			help: "Calls that failed because of the replica.",
 			samples: ofEngines(({ failures }) => failures),
 		},
 		{
 			name: "engine_answers_total",
 			type: "counter",
-			help: "Calls that began to answer.",
+			help: "Calls whose answer started.",
 			samples: ofEngines(({ begun }) => begun),
 		},
 		{
 			name: "engine_latency_seconds_total",
 			type: "counter",
-			help: "Seconds from calls to the beginning of their answers. Divide by engine_answers_total.",
+			help: "Sum of the seconds from each call to the start of its answer. Divide by engine_answers_total.",
 			samples: ofEngines(({ waitedMs }) => waitedMs / 1000),
 		},
 	];
@@ -179,7 +180,7 @@ export function metricsText(
 
 const CIRCUITS: Readonly<Record<EngineReport["circuit"], number>> = { closed: 0, "half-open": 1, open: 2 };
 
-/** Two addresses of one host have one label: their numbers are added, and the worse circuit is shown. */
+/** Two addresses of one host have the same labels. Their numbers are added, and the worse circuit is used. */
 function sumByReplica(engines: readonly EngineReport[]): EngineReport[] {
 	const sums = new Map<string, EngineReport>();
 	for (const engine of engines) {

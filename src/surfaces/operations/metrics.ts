@@ -1,9 +1,9 @@
 /**
- * `GET /metrics` for Prometheus: of a token's account, or, with the operator's credential, of each that `?account=` names
- * (several times for several), else of the first hundred accounts, and of the engines.
+ * `GET /metrics` for Prometheus. With a token: the account of the token. With the operator's credential: the accounts of
+ * `?account=`, which may be repeated, or else the first 100 accounts, and the engines.
  *
- * Counters are sums over the days that the account's usage is kept; when the oldest day dies they step back, which
- * Prometheus takes for a restart.
+ * Counters are sums over the days whose usage the account keeps. When the oldest day is deleted they decrease, which
+ * Prometheus treats as a restart.
  */
 import type { Context } from "hono";
 import { type Budget, MICRO_NEURONS } from "../../accounts/admission.ts";
@@ -14,9 +14,9 @@ import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { type AccountLimits, limitsOf, type NeuronLimits } from "../../pipeline/limits.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { type AccountFacts, metricsText } from "./metrics-text.ts";
+import { type AccountReport, metricsText } from "./metrics-text.ts";
 
-/** Each is three subrequests, and one more where a token has to be verified, whose account is the only one. */
+/** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
 const MAX_ACCOUNTS = 100;
 
 export const metricsRoutes: readonly Route[] = defineRoutes(
@@ -35,57 +35,59 @@ export const metricsRoutes: readonly Route[] = defineRoutes(
 
 async function metrics(c: Context, { bearer, id, services }: Call): Promise<Response> {
 	const { directory, health, log } = services;
-	const named = c.req.queries("account") ?? [];
+	const requested = c.req.queries("account") ?? [];
 	const isOperator = bearer.account === undefined;
 	const accounts =
-		isOperator && named.length === 0
+		isOperator && requested.length === 0
 			? (await directory.list({ limit: MAX_ACCOUNTS })).accounts.map(({ id }) => id)
-			: accountsFor(bearer, named);
-	const down: string[] = [];
+			: accountsFor(bearer, requested);
+	const unreachable: string[] = [];
 	const reports = accounts.map((account) =>
-		factsOf(account, bearer, services).catch((thrown: unknown) => {
+		reportOf(account, bearer, services).catch((thrown: unknown) => {
 			const error = toAiError(thrown);
 			if (error.key !== "ledgerUnavailable") throw error;
 			log(error, id);
-			down.push(account);
+			unreachable.push(account);
 			return [];
 		}),
 	);
-	const facts = (await Promise.all(reports)).flat();
-	// Of all accounts together, so only for the operator.
+	const available = (await Promise.all(reports)).flat();
+	// They include the calls of all accounts, so only the operator may read them.
 	const engines = isOperator ? (health.engines?.() ?? []) : [];
-	return new Response(metricsText(facts, down, engines), {
+	return new Response(metricsText(available, unreachable, engines), {
 		headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
 	});
 }
 
-async function factsOf(
+async function reportOf(
 	account: string,
 	{ credential }: Bearer,
 	{ ledgers, limits }: Services,
-): Promise<AccountFacts> {
+): Promise<AccountReport> {
 	const ledger = ledgers.of(account);
-	const [usage, refused, standing] = await Promise.all([
+	const [usage, refusals, status] = await Promise.all([
 		ledger.usage({ by: ["model", "task", "backend"] }),
 		ledger.refusals({ by: ["code", "task"] }),
 		ledger.limitStatus({ credential, rates: [], budgets: budgetsOf(limitsOf(limits, account)) }),
 	]);
-	return { account, usage, refused, standing };
+	return { account, usage, refusals, limits: status };
 }
 
-/** The accounts that the query names; of a token, its own. */
-function accountsFor({ account: own }: Bearer, asked: readonly string[]): string[] {
-	const accounts = [...new Set(own === undefined || asked.length > 0 ? asked : [own])];
+/** The accounts of the query. Without a query, the account of the token. Throws 403 for the account of another token. */
+function accountsFor({ account: tokenAccount }: Bearer, requested: readonly string[]): string[] {
+	const accounts = [
+		...new Set(tokenAccount === undefined || requested.length > 0 ? requested : [tokenAccount]),
+	];
 	if (accounts.length > MAX_ACCOUNTS)
-		throw new AiError("invalidRequest", `account: at most ${MAX_ACCOUNTS} at once`);
+		throw new AiError("invalidRequest", `account: at most ${MAX_ACCOUNTS} accounts`);
 	if (!accounts.every((account) => ACCOUNT_ID.test(account)))
-		throw new AiError("invalidRequest", "account: is no id of an account");
-	if (own !== undefined && accounts.some((account) => account !== own))
+		throw new AiError("invalidRequest", "account: not a valid account id");
+	if (tokenAccount !== undefined && accounts.some((account) => account !== tokenAccount))
 		throw new AiError("forbidden", "Authentication error: the token is for another account");
 	return accounts;
 }
 
-/** An account without limits is among them, so that its neurons of the day and the month are shown. */
+/** An account without limits has infinite budgets, so that its neurons of the day and the month are reported. */
 function budgetsOf({ dailyNeurons = Infinity, monthlyNeurons = Infinity, models }: AccountLimits): Budget[] {
 	const budgets = (key: string, { dailyNeurons, monthlyNeurons }: NeuronLimits): Budget[] =>
 		(

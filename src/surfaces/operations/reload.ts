@@ -1,11 +1,12 @@
 /**
- * The entrypoint `Reload`, for a process of one's own (`scripts/serve.ts`): a POST of all variables, as JSON, replaces the
- * configuration. Requests under way keep the one that they began with. A configuration with mistakes is refused (422, the
- * message of the `ConfigError`), and the current one stays. No route leads here: the owner of the socket may ask.
+ * The entrypoint `Reload`, for an operator who runs the Worker in a separate process (`scripts/serve.ts`): a POST of all
+ * variables, as JSON, replaces the configuration. Requests in progress keep the configuration with which they started. An
+ * invalid configuration is refused (422, the message of the `ConfigError`), and the current one stays in use. The
+ * entrypoint has no route: only the owner of the socket can call it.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 
-/** @param replace returns the mistakes of the new configuration, and has then changed nothing. */
+/** @param replace applies a configuration. If it is invalid, `replace` changes nothing and returns the problems. */
 export function reload(replace: (variables: object) => string | undefined) {
 	return class extends WorkerEntrypoint {
 		override async fetch(request: Request): Promise<Response> {

@@ -1,5 +1,4 @@
 /** The catalogue over REST: `…/ai/models/search`, `models/schema`, `tasks/search` and `authors/search`. */
-
 import { AiError } from "../../core/errors.ts";
 import { modelSchema } from "../../dialects/schema.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -9,7 +8,7 @@ import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, search, taskList } from "../../models/search.ts";
 import { AI } from "../bases.ts";
 
-const fineTunes = (): never => {
+const refuseFineTunes = (): never => {
 	throw new AiError("noRoute");
 };
 
@@ -58,7 +57,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes(
 	],
 );
 
-/** Routes of the product for models that callers train. */
+/** The product's routes for models that callers train. They are refused. */
 export const fineTuneRoutes: readonly Route[] = defineRoutes(
 	{ bases: [AI], tag: "Fine-tunes", failure: v4Failure },
 	[
@@ -67,28 +66,28 @@ export const fineTuneRoutes: readonly Route[] = defineRoutes(
 			path: "/finetunes",
 			summary: "Not available",
 			permission: "read",
-			handler: fineTunes,
+			handler: refuseFineTunes,
 		},
 		{
 			method: "POST",
 			path: "/finetunes",
 			summary: "Not available",
 			permission: "write",
-			handler: fineTunes,
+			handler: refuseFineTunes,
 		},
 		{
 			method: "GET",
 			path: "/finetunes/public",
 			summary: "Not available",
 			permission: "read",
-			handler: fineTunes,
+			handler: refuseFineTunes,
 		},
 		{
 			method: "POST",
 			path: "/finetunes/:finetune/finetune-assets",
 			summary: "Not available",
 			permission: "write",
-			handler: fineTunes,
+			handler: refuseFineTunes,
 		},
 	],
 );

@@ -1,4 +1,4 @@
-/** `POST …/ai/explain/…`: what a request would do, without a call of a model. Not in the product. */
+/** `POST …/ai/explain/…`: shows the plan of a request, without a call of a model. Not in the product. */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { readInputs, readJson } from "../../http/body.ts";
@@ -11,10 +11,10 @@ import { AI, below } from "../bases.ts";
 import { OPENAI_ROUTES, onlyFor } from "../openai/openai.ts";
 import { isNamed, requestOf } from "./run.ts";
 
-/** OpenAI's routes whose request has one plan: a route with its own `run` may make several requests of one. */
+/** OpenAI's routes whose requests have exactly one plan. A route with its own `run` may split a request. */
 const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !run);
 
-/** For a route that cannot be explained; without it the path would be read as the id of a model. */
+/** The refusal of a route that cannot be explained. Otherwise its path would be taken for the id of a model. */
 const NOT_EXPLAINED = `No route for that URI: below /ai/explain/v1 there are ${EXPLAINED_ROUTES.map(([path]) => path.slice(1)).join(", ")}; a model is explained at /ai/explain/{model}`;
 
 const BY_MODEL = { type: "application/json", schema: "by-model" } as const;

@@ -1,6 +1,6 @@
 /**
- * REST: `/client/v4/accounts/{account}/ai/run/…`, as curl, the official `cloudflare` SDK and the REST modes of the AI SDK
- * and TanStack providers use it. Results and failures travel in the v4 envelope; bytes and event streams do not.
+ * REST: `/client/v4/accounts/{account}/ai/run/…`, for curl, the official `cloudflare` SDK and the REST modes of the AI SDK
+ * and TanStack providers. JSON results and failures are in the v4 envelope. Bytes and event streams are not.
  *
  * Differences from the product: the universal `POST /ai/run` takes `@cf/` models without a gateway header; the async
  * queue (`queueRequest`) is refused.
@@ -25,8 +25,7 @@ import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
-import { refuseQueue } from "../queue.ts";
-import { checkTags } from "../tags.ts";
+import { checkTags, refuseQueue } from "./run-options.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
 const INFERENCE_NAMESPACE = /^@(?:cf|hf)\//;
@@ -47,7 +46,7 @@ export const runRoutes: readonly Route[] = defineRoutes(
 		{
 			method: "POST",
 			path: "",
-			summary: "Runs the model that the body names",
+			summary: "Runs the model of the field `model`",
 			permission: "run",
 			lazy: true,
 			input: { type: "application/json", schema: UniversalBody },
@@ -60,11 +59,11 @@ export const runRoutes: readonly Route[] = defineRoutes(
 		{
 			method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
 			path: "/proxy",
-			summary: "Carries a request of the runtime's Ai class; its operation may need another permission",
+			summary: "Forwards a request of the runtime's Ai class. Its operation may need another permission",
 			permission: "run",
-			// The operation's own route verifies the credential.
+			// The route of the operation verifies the credential.
 			lazy: true,
-			handler: carryWire,
+			handler: forwardToWire,
 		},
 		{
 			method: "POST",
@@ -105,8 +104,8 @@ export async function isNamed(name: string, { caller, services }: Call): Promise
 	return services.catalog.find(model) !== undefined || services.routing.find(model)?.named === true;
 }
 
-/** The binding's wire over HTTP: any method, headers and body. `X-Forwarded` names the address that was requested. */
-async function carryWire(c: Context, { caller, services }: Call): Promise<Response> {
+/** A request of the binding over HTTP, with any method, headers and body. `X-Forwarded` is its original address. */
+async function forwardToWire(c: Context, { caller, services }: Call): Promise<Response> {
 	const url = forwardedFrom(c.req.header("x-forwarded"));
 	const origin = services.publicUrl ?? new URL(c.req.url).origin;
 	return wireOf(services).fetch(new Request(url, c.req.raw), { caller, origin });
@@ -121,7 +120,7 @@ async function infer(c: Context, call: Call, inputs: RunInputs): Promise<Respons
 	}
 }
 
-/** A provider that refuses the operator's key is AI Gateway's 2009 on this route (changelog, 2026-10-06). */
+/** If a provider refuses the operator's key, this route answers AI Gateway's 2009 (changelog, 2026-10-06). */
 function asProviderFailure(error: AiError): AiError {
 	const { status } = error.upstream ?? {};
 	const isRefusedKey = error.key === "upstreamUnavailable" && (status === 401 || status === 403);
@@ -129,14 +128,14 @@ function asProviderFailure(error: AiError): AiError {
 	return new AiError("providerKeyRefused", undefined, { cause: error.cause, upstream: error.upstream });
 }
 
-/** `dialect`: the model's own where absent. */
+/** `dialect`: by default the native dialect of the model. */
 export interface RunInputs {
 	model: string;
 	inputs: Inputs;
 	dialect?: (model: Model) => Dialect;
 }
 
-/** `options` beside the inputs are the gateway's (`rejectIfBusy`), not the model's. */
+/** A field `options` of the inputs is for the gateway (`rejectIfBusy`). The model does not get it. */
 export function requestOf(
 	c: Context,
 	{ id, caller }: Call,
@@ -156,7 +155,7 @@ export function requestOf(
 	};
 }
 
-/** Parameters of the address; a repeated one is a list. */
+/** Query parameters. A repeated one becomes a list. */
 const queryOf = (c: Context): Record<string, string | string[]> =>
 	Object.fromEntries(
 		Object.entries(c.req.queries()).map(([name, values]) => [

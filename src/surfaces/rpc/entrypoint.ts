@@ -3,12 +3,11 @@
  *
  *     "services": [{ "binding": "AI", "service": "ganglion", "entrypoint": "AI", "props": { "account": "team-a" } }]
  *
- * The account comes from the binding's `props`, which only the operator of the calling Worker's configuration can set,
- * never from what the caller passes. `fetch` speaks the wire of the runtime's own `Ai` class (binding.ts).
+ * The account comes from the binding's `props`, never from the arguments of a call. Only the configuration of the calling
+ * Worker can set `props`. `fetch` answers the wire protocol of the runtime's `Ai` class (binding.ts).
  *
- * Differences from the product's binding: an error crosses RPC with its name, message, `internalCode` and `httpCode`,
- * but is not an instance of the runtime's class; `lastRequestId` and its kin are properties of that class and are not
- * here (ask for `returnRawResponse`).
+ * Differences from the product's binding: RPC keeps the name, message, `internalCode` and `httpCode` of an error, but not
+ * the runtime's class; `lastRequestId` and similar properties of that class do not exist (use `returnRawResponse`).
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
@@ -25,28 +24,27 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
-import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown.ts";
-import { refuseQueue } from "../queue.ts";
-import { checkTags } from "../tags.ts";
+import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
+import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
 export interface EntrypointProps {
 	account?: string;
 }
 
-/** Third argument of `run`; what is not named here concerns parts that this gateway does not have, and is ignored. */
+/** Third argument of `run`. Other options are for parts that this gateway does not have, and are ignored. */
 export interface RunOptions {
 	returnRawResponse?: boolean;
 	signal?: AbortSignal;
 	queueRequest?: boolean;
 	websocket?: boolean;
-	/** Of these, `x-session-affinity` and `x-ganglion-single-flight` are read. */
+	/** Only the headers of `request-options.ts` are used. */
 	extraHeaders?: Record<string, unknown>;
 }
 
-/** The account of a local caller whose binding names none. */
+/** The account of a local caller whose binding has no account. */
 const ANONYMOUS_ACCOUNT = "anonymous";
 
-/** The configuration that a call uses until its end. A reload replaces it for later calls. */
+/** Each call uses one of these until its end. A reload replaces it for later calls. */
 export interface EntrypointWorld {
 	services: Services;
 	allowAnonymous: boolean;
@@ -72,7 +70,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 						caller,
 						model,
 						dialect: nativeDialect,
-						inputs: await takeInputs(inputs, services.limits),
+						inputs: await readInputs(inputs, services.limits),
 						signal,
 						...readRequestOptions({
 							headers: headersIn(options?.extraHeaders),
@@ -92,7 +90,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			}
 		}
 
-		/** `models/search`, as the binding has it: the list alone. */
+		/** `models/search` of the binding: the list without the envelope. */
 		models(params?: Record<string, unknown> | null): SearchModel[] {
 			return this.#guarded(() => {
 				const { services } = current();
@@ -101,7 +99,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			});
 		}
 
-		/** Without files, the service with `transform` and `supported`. */
+		/** Without files it returns the service with `transform` and `supported`. */
 		toMarkdown(): ToMarkdownService;
 		toMarkdown(files: MarkdownDocument[], options?: unknown): Promise<ConversionResponse[]>;
 		toMarkdown(files: MarkdownDocument, options?: unknown): Promise<ConversionResponse>;
@@ -119,7 +117,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			return this.#guarded((caller) => new AiGateway(id, caller, current().services));
 		}
 
-		/** A method of the runtime's class. Without it the caller gets a TypeError about a missing method. */
+		/** A method of the runtime's class. If it were missing, the caller would get a TypeError. */
 		aiSearch(): never {
 			throw toRpcError(notAvailable("AI Search"));
 		}
@@ -136,7 +134,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 			}
 		}
 
-		/** Runs `answer`, and gives its error the form that crosses RPC. */
+		/** Runs `answer`. Converts an error to one that RPC can transfer. */
 		#guarded<T>(answer: (caller: Caller) => T): T {
 			try {
 				return answer(this.#caller());
@@ -147,7 +145,7 @@ export function entrypoint(current: () => EntrypointWorld) {
 
 		#caller(): Caller {
 			const account = (this.ctx.props as EntrypointProps | undefined)?.account;
-			// Only the operator can write the configuration of another Worker.
+			// Only the operator can write the configuration of the calling Worker.
 			const operator = { credential: { kind: "operator" }, verified: true } as const;
 			if (account) return { account, ...operator };
 			if (current().allowAnonymous) return { account: ANONYMOUS_ACCOUNT, ...operator };
@@ -168,7 +166,7 @@ function unwrapped({ body }: Reply): unknown {
 		case "events":
 			return body.events;
 		case "socket":
-			// No dialect that `run` names has one.
+			// The native dialects of `run` have no sockets.
 			throw new AiError("executionFailed");
 		default:
 			return body satisfies never;
@@ -186,19 +184,19 @@ function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
 }
 
 /** Inputs other than the body must be JSON values. */
-async function takeInputs(inputs: Record<string, unknown>, limits: Limits): Promise<Inputs> {
-	const taken = await takeBody(inputs, limits.uploadBytes);
-	boundDepth(taken.fields, limits.jsonDepth);
-	return taken;
+async function readInputs(inputs: Record<string, unknown>, limits: Limits): Promise<Inputs> {
+	const result = await extractBody(inputs, limits.uploadBytes);
+	boundDepth(result.fields, limits.jsonDepth);
+	return result;
 }
 
 /** One input may be a body: `{body: ReadableStream | FormData | bytes, contentType}`. */
-async function takeBody(inputs: Record<string, unknown>, limit: number): Promise<Inputs> {
+async function extractBody(inputs: Record<string, unknown>, limit: number): Promise<Inputs> {
 	if (typeof inputs !== "object" || inputs === null) return { fields: inputs };
 	const streams = Object.entries(inputs).filter(([, value]) => isStreamed(value));
-	const [only, ...more] = streams;
+	const [only, ...extra] = streams;
 	if (!only) return { fields: inputs };
-	if (more.length > 0)
+	if (extra.length > 0)
 		throw new AiError(
 			"invalidInput",
 			`Multiple ReadableStreams are not supported. Found streams in keys: [${streams.map(([key]) => key).join(", ")}]`,
@@ -208,7 +206,7 @@ async function takeBody(inputs: Record<string, unknown>, limit: number): Promise
 	const { body, contentType } = value as { body?: unknown; contentType?: unknown };
 	if (typeof contentType !== "string" || !contentType)
 		throw new AiError("invalidInput", "Content-Type is required with ReadableStream inputs");
-	// A form is serialised here, so its boundary is ours, whatever content type was named beside it.
+	// A form is serialised here with a new boundary, so `contentType` of the input does not apply to it.
 	const response = new Response(body as ReadableStream | FormData);
 	const bytes = response.body ? await readStream(response.body, { limit }) : new Uint8Array();
 	return {

@@ -227,7 +227,7 @@ describe("the token routes", () => {
 			{ ...good, policies: [{ ...policy, permission_groups: [{ id: "0".repeat(32) }] }] },
 		],
 		[
-			"policies[0].permission_groups[0]: its id and its name are of two permission groups",
+			"policies[0].permission_groups[0]: its id and its name belong to different permission groups",
 			{ ...good, policies: [{ ...policy, permission_groups: [{ id: READ, name: RUN_NAME }] }] },
 		],
 		[
@@ -239,7 +239,7 @@ describe("the token routes", () => {
 			{ ...good, policies: [{ ...policy, resources: {} }] },
 		],
 		[
-			"policies[0].id: a new token has no policies of another one",
+			"policies[0].id: a new token cannot have the policy of another token",
 			{ ...good, policies: [{ ...policy, id: "beefcafe1337beefcafe1337beefcafe" }] },
 		],
 		["expires_on: is in the past", { ...good, expires_on: "2020-01-01T00:00:00Z" }],

@@ -193,7 +193,7 @@ describe("what is not here", () => {
 		["conversations", (openai) => openai.conversations.create({}), "nothing is stored"],
 		["files", async (openai) => openai.files.list(), "files are not stored"],
 		["batches", async (openai) => openai.batches.list(), "there is no queue"],
-		["moderations", (openai) => openai.moderations.create({ input: "a" }), "ask a guard model"],
+		["moderations", (openai) => openai.moderations.create({ input: "a" }), "call a guard model"],
 		["videos", async (openai) => openai.videos.list(), "no model makes videos"],
 		[
 			"an earlier response",

@@ -6,7 +6,7 @@ import { newTokenText } from "../../../src/accounts/token-text.ts";
 import { createApp } from "../../../src/app.ts";
 import { AiError } from "../../../src/core/errors.ts";
 import { IsolateHealth } from "../../../src/fleet/health.ts";
-import { type AccountFacts, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
+import { type AccountReport, metricsText } from "../../../src/surfaces/operations/metrics-text.ts";
 import { admission, fixedCost, settlement, stubOf } from "../../accounts/fixtures.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
@@ -78,7 +78,7 @@ const report = (model: string): UsageReport => ({
 	total: counts,
 	truncated: false,
 });
-const STANDING: LimitStatus = {
+const LIMIT_STATUS: LimitStatus = {
 	day: "2026-11-21",
 	open: 3,
 	budgets: [
@@ -94,26 +94,26 @@ const STANDING: LimitStatus = {
 	rates: [],
 };
 
-const facts = (fields: Partial<AccountFacts> = {}): AccountFacts => ({
+const accountReport = (fields: Partial<AccountReport> = {}): AccountReport => ({
 	account: "local",
 	usage: report(LLAMA),
-	refused: { rows: [{ code: 3021, task: "Text Generation", requests: 4 }], requests: 4, truncated: false },
-	standing: STANDING,
+	refusals: { rows: [{ code: 3021, task: "Text Generation", requests: 4 }], requests: 4, truncated: false },
+	limits: LIMIT_STATUS,
 	...fields,
 });
 
 describe("the text of metrics", () => {
 	it("has every number under its name and labels", () => {
-		const families = parse(metricsText([facts()]));
+		const families = parse(metricsText([accountReport()]));
 		const common = { account: "local", model: LLAMA, task: "Text Generation", backend: "engine" };
-		const told = Object.fromEntries(
+		const metrics = Object.fromEntries(
 			[...families].map(([name, { type, samples }]) => [
 				name,
 				[type, ...samples.map(({ labels, value }) => [labels, value])],
 			]),
 		);
 		const budget = { account: "local", budget: "account" };
-		expect(told).toEqual({
+		expect(metrics).toEqual({
 			ganglion_up: ["gauge", [{ account: "local" }, 1]],
 			ganglion_requests_total: [
 				"counter",
@@ -146,7 +146,7 @@ describe("the text of metrics", () => {
 			fc.property(
 				fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", '"', "\n", "n", "}") })),
 				(model) => {
-					const samples = parse(metricsText([facts({ usage: report(model) })])).get(
+					const samples = parse(metricsText([accountReport({ usage: report(model) })])).get(
 						"ganglion_neurons_total",
 					)?.samples;
 					expect(samples?.map(({ labels }) => labels.model)).toEqual([model]);
@@ -156,13 +156,13 @@ describe("the text of metrics", () => {
 	});
 
 	it("has the samples of several accounts under one family", () => {
-		const families = parse(metricsText([facts({ account: "a" }), facts({ account: "b" })]));
+		const families = parse(metricsText([accountReport({ account: "a" }), accountReport({ account: "b" })]));
 		for (const [name, { samples }] of families)
 			expect(new Set(samples.map(({ labels }) => labels.account)), name).toEqual(new Set(["a", "b"]));
 	});
 
 	it("says of an account that could not be asked only that", () => {
-		const families = parse(metricsText([facts({ account: "a" })], ["b"]));
+		const families = parse(metricsText([accountReport({ account: "a" })], ["b"]));
 		expect(families.get("ganglion_up")?.samples).toEqual([
 			{ labels: { account: "a" }, value: 1 },
 			{ labels: { account: "b" }, value: 0 },
@@ -177,14 +177,14 @@ describe("the text of metrics", () => {
 	});
 
 	it("leaves out families without samples, and budgets without end", () => {
-		const [budget] = STANDING.budgets;
+		const [budget] = LIMIT_STATUS.budgets;
 		const endless = budget ? [{ ...budget, microNeurons: Number.POSITIVE_INFINITY }] : [];
 		const families = parse(
 			metricsText([
-				facts({
+				accountReport({
 					usage: { ...report(""), rows: [] },
-					refused: { rows: [], requests: 0, truncated: false },
-					standing: { ...STANDING, budgets: endless },
+					refusals: { rows: [], requests: 0, truncated: false },
+					limits: { ...LIMIT_STATUS, budgets: endless },
 				}),
 			]),
 		);
@@ -250,7 +250,7 @@ describe("GET /metrics", () => {
 		// Without a name: every account that there is.
 		expect(await (await ask(METRICS, ADMIN)).text()).toContain(`ganglion_up{account="${account}"} 1\n`);
 		expect(await failureOf(await ask(`${METRICS}?account=a%20b`, ADMIN))).toBe(
-			"400 1001: account: is no id of an account",
+			"400 1001: account: not a valid account id",
 		);
 	});
 
@@ -264,11 +264,11 @@ describe("GET /metrics", () => {
 			{ labels: { account: `${account}-b` }, value: 0 },
 		]);
 		expect(await failureOf(await ask(`${METRICS}?account=${account}&account=a%20b`, ADMIN))).toBe(
-			"400 1001: account: is no id of an account",
+			"400 1001: account: not a valid account id",
 		);
 		const many = Array.from({ length: 101 }, (_, index) => `account=a${index}`).join("&");
 		expect(await failureOf(await ask(`${METRICS}?${many}`, ADMIN))).toBe(
-			"400 1001: account: at most 100 at once",
+			"400 1001: account: at most 100 accounts",
 		);
 	});
 

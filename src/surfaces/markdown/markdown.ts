@@ -1,28 +1,28 @@
 /**
- * Markdown conversion at its three doors: the binding's wire (files as base64 in JSON), REST (a form) and RPC. Each file
- * gets a result of its own; what is wrong with one never fails the others.
+ * Markdown conversion at its three entry points: the binding (files as base64 in JSON), REST (a form) and RPC. Each file
+ * has its own result. The failure of one file does not affect the others.
  *
- * Difference from the product: the options that concern the gateway (`gateway`, `extraHeaders`) have no effect, because
- * no model is asked.
+ * Difference from the product: the options for AI Gateway (`gateway`, `extraHeaders`) have no effect, because the
+ * conversion calls no model.
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
 import * as z from "zod";
-import { AiError, toAiError } from "../core/errors.ts";
-import { decodeBase64, parseMultipart } from "../dialects/media/media.ts";
-import { validate } from "../dialects/validation/validation.ts";
-import { boundDepth, parseText, readBody, readJson } from "../http/body.ts";
-import { envelope } from "../http/envelope.ts";
-import { v4Failure } from "../http/failure-formats.ts";
-import { type Call, defineRoutes, type Route } from "../http/route.ts";
-import { toRpcError } from "../http/rpc-error.ts";
-import { convertFiles, type SourceFile } from "../markdown/convert.ts";
-import { SUPPORTED, type SupportedFormat } from "../markdown/formats.ts";
-import { ConversionOptions } from "../markdown/options.ts";
-import type { Caller } from "../pipeline/request.ts";
-import type { Services } from "../pipeline/services.ts";
-import { AI, below } from "./bases.ts";
-import { countRequest } from "./counted.ts";
+import { AiError, toAiError } from "../../core/errors.ts";
+import { decodeBase64, parseMultipart } from "../../dialects/media/media.ts";
+import { validate } from "../../dialects/validation/validation.ts";
+import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
+import { envelope } from "../../http/envelope.ts";
+import { v4Failure } from "../../http/failure-formats.ts";
+import { type Call, defineRoutes, type Route } from "../../http/route.ts";
+import { toRpcError } from "../../http/rpc-error.ts";
+import { convertFiles, type SourceFile } from "../../markdown/convert.ts";
+import { SUPPORTED, type SupportedFormat } from "../../markdown/formats.ts";
+import { ConversionOptions } from "../../markdown/options.ts";
+import type { Caller } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { AI, below } from "../bases.ts";
+import { countRequest } from "../rate-limited.ts";
 
 export type ConversionResponse = { id: string; name: string; mimeType: string } & (
 	| { format: "markdown" | "text"; tokens: number; data: string }
@@ -36,7 +36,7 @@ const WireBody = z.object({
 	options: Options,
 });
 
-/** Names of the form's fields: the product's, and the official SDK's way of writing an array. */
+/** Names of the form's fields: the product's, and the form in which the official SDK writes an array. */
 const FILES = new Set(["files", "files[]"]);
 
 async function transform(
@@ -48,13 +48,13 @@ async function transform(
 	return conversions.map((conversion) => {
 		const id = uuid();
 		if (conversion.format !== "error") return { id, ...conversion };
-		const { cause, ...failed } = conversion;
+		const { cause, ...failure } = conversion;
 		if (cause !== undefined) log(new AiError("executionFailed", undefined, { cause }), id);
-		return { id, ...failed };
+		return { id, ...failure };
 	});
 }
 
-/** `/to-everything/markdown` of the binding's wire. */
+/** `/to-everything/markdown` of the binding. */
 export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
 	{ bases: [{ path: "/to-everything/markdown" }], tag: "Binding", failure: v4Failure },
 	[
@@ -67,7 +67,7 @@ export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
 			handler: async (c, { caller, services }) => {
 				await countRequest("Markdown Conversion", caller, services);
 				const { limits } = services;
-				// As large as the same files may be in a form.
+				// The same limit as for files in a form.
 				const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
 				const { files, options } = validate(WireBody, body);
 				const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
@@ -132,13 +132,13 @@ function fromBase64(data: string): Uint8Array | undefined {
 	}
 }
 
-/** A file as callers of the binding have it. */
+/** A file as callers of the binding pass it. */
 export interface MarkdownDocument {
 	name: string;
 	blob: Blob;
 }
 
-/** What `toMarkdown()` gives over RPC. */
+/** The object that `toMarkdown()` returns over RPC. */
 export class ToMarkdownService extends RpcTarget {
 	readonly #caller: Caller;
 	readonly #services: Services;
@@ -155,7 +155,7 @@ export class ToMarkdownService extends RpcTarget {
 		files: MarkdownDocument | MarkdownDocument[],
 		options?: unknown,
 	): Promise<ConversionResponse | ConversionResponse[]>;
-	/** A list in, a list out; one in, one out. Throws errors as `run` does. */
+	/** Returns a list for a list, and one result for one file. Throws the same errors as `run`. */
 	async transform(
 		files: MarkdownDocument | MarkdownDocument[],
 		options?: unknown,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { wireOf } from "../../src/surfaces/binding/binding.ts";
-import { BASE, CALLER, testGateway, testServices } from "../gateway.ts";
+import { wireOf } from "../../../src/surfaces/binding/binding.ts";
+import { BASE, CALLER, testGateway, testServices } from "../../gateway.ts";
 
 const SUPPORTED = [
 	{ extension: ".html", mimeType: "text/html" },

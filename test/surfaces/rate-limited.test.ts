@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { newTokenText } from "../../src/accounts/token-text.ts";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
-import { ToMarkdownService } from "../../src/surfaces/markdown.ts";
+import { ToMarkdownService } from "../../src/surfaces/markdown/markdown.ts";
 import { ADMIN, type ClosedGateway, closedGateway, failureOf, json } from "../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";

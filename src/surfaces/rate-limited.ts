@@ -1,17 +1,16 @@
-/** Requests that run no model: no admission counts them, so the account counts them when it verifies the credential. */
-
+/** Rate limits of requests that run no model. Admission does not count them, so the account counts them in `verify`. */
 import type { CountedTitle } from "../models/rates.ts";
 import { limitsOf } from "../pipeline/limits.ts";
 import type { Caller } from "../pipeline/request.ts";
 import type { Services } from "../pipeline/services.ts";
 
-/** Before the body is read. Throws `AiError`: 3021 where `LIMITS.requests_per_minute` has no room. */
+/** Verifies the credential and counts the request. Called before the body is read. Throws 3021 beyond `LIMITS.requests_per_minute`. */
 export async function countRequest(
 	task: CountedTitle,
 	caller: Caller,
 	{ ledgers, limits }: Pick<Services, "ledgers" | "limits">,
 ): Promise<void> {
-	// The settings have these titles beside those of the models' tasks.
+	// The keys of the setting are the tasks of models and these titles.
 	const { requestsPerMinute }: { requestsPerMinute: Partial<Record<string, number>> } = limitsOf(
 		limits,
 		caller.account,
