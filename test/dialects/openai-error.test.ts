@@ -21,7 +21,7 @@ describe("openAiError", () => {
 		expect(openAiError(new AiError(key), "req-1")).toMatchObject({ type, code });
 	});
 
-	it("has the sentence of the envelope", () => {
+	it("has the envelope's message", () => {
 		expect(openAiError(new AiError("noSuchModel", "No such model x or task"), "req-1").message).toBe(
 			"AiError: No such model: No such model x or task (req-1)",
 		);

@@ -1,4 +1,4 @@
-/** Clients in many languages write `null` for what their users left alone: on OpenAI's routes it means just that. */
+/** Clients in many languages send `null` for unset fields. On OpenAI's routes `null` means absent. */
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -13,7 +13,7 @@ import type { Model } from "../../src/models/model.ts";
 import { productModel, read, refusal } from "./read-write.ts";
 import { wav } from "./samples.ts";
 
-/** Every field of a request but those that a request cannot do without, as the SDK's types know them. */
+/** Every optional field of a request, from the SDK's types. */
 type Optional<Params, Required extends keyof Params> = Record<keyof Omit<Params, Required>, null>;
 
 const chat = {
@@ -189,12 +189,12 @@ const ROUTES = {
 	},
 } satisfies Record<string, Row>;
 
-/** Fields of our own, too, which OpenAI does not have. */
+/** OpenAI's optional fields, and our extensions. */
 function optionalFields({ dialect, fields }: Row, model: Model): string[] {
 	const schema = z.toJSONSchema(dialect.reader.schema(model), { io: "input", unrepresentable: "any" });
-	const known = Object.keys(schema.properties ?? {}).filter((name) => !schema.required?.includes(name));
-	const meant = ["model", "reasoning_effort"];
-	return [...new Set([...Object.keys(fields), ...known])].filter((name) => !meant.includes(name));
+	const declared = Object.keys(schema.properties ?? {}).filter((name) => !schema.required?.includes(name));
+	const nullHasMeaning = ["model", "reasoning_effort"];
+	return [...new Set([...Object.keys(fields), ...declared])].filter((name) => !nullHasMeaning.includes(name));
 }
 
 const CASES = Object.entries(ROUTES).flatMap(([route, row]) =>
@@ -207,16 +207,16 @@ describe.each(CASES)("%s of %s", (_, id, row) => {
 	const body = { model: id, ...row.body };
 	const fields = optionalFields(row, model);
 
-	it.each(fields)("takes null for %s as nothing", (field) => {
+	it.each(fields)("reads null for %s as absent", (field) => {
 		expect(read(reader, model, { ...body, [field]: null })).toEqual(read(reader, model, body));
 	});
 
-	it("takes null for all of them", () => {
-		const nothing = Object.fromEntries(fields.map((field) => [field, null]));
-		expect(read(reader, model, { ...body, ...nothing })).toEqual(read(reader, model, body));
+	it("reads null for all fields as absent", () => {
+		const nulls = Object.fromEntries(fields.map((field) => [field, null]));
+		expect(read(reader, model, { ...body, ...nulls })).toEqual(read(reader, model, body));
 	});
 
-	it.each(Object.keys(row.body))("wants %s", (field) => {
+	it.each(Object.keys(row.body))("requires %s", (field) => {
 		expect(refusal(reader, model, { ...body, [field]: null })).toMatch(new RegExp(`'/${field}'`));
 	});
 });
@@ -227,14 +227,15 @@ it.each([
 	["completions", "stream_options", { include_usage: null }],
 	["responses", "text", { format: null, verbosity: null }],
 	["responses", "reasoning", { effort: null, summary: null }],
-] as const)("takes null inside of a field as nothing: %s, %s", (route, field, value) => {
+] as const)("reads null inside a field as absent: %s, %s", (route, field, value) => {
 	const { body, dialect } = ROUTES[route];
 	const llama = productModel("@cf/meta/llama-3.3-70b-instruct-fp8-fast");
-	const asked = (more: object) => read(dialect.reader, llama, { model: llama.id, ...body, ...more }).call;
-	expect(asked({ [field]: value })).toEqual(asked({}));
+	const callOf = (fields: object) =>
+		read(dialect.reader, llama, { model: llama.id, ...body, ...fields }).call;
+	expect(callOf({ [field]: value })).toEqual(callOf({}));
 });
 
-it("turns thinking off for reasoning_effort null, which is the product's word for it", () => {
+it("disables reasoning for a reasoning_effort of null", () => {
 	const kimi = productModel("@cf/moonshotai/kimi-k2.6");
 	const { call } = read(openaiChat.reader, kimi, { model: kimi.id, messages, reasoning_effort: null });
 	expect(call.input).toMatchObject({ reasoning_effort: null });
@@ -242,7 +243,7 @@ it("turns thinking off for reasoning_effort null, which is the product's word fo
 
 describe("audio/transcriptions", () => {
 	const whisper = productModel("@cf/openai/whisper");
-	const asked = (fields: object) => {
+	const callOf = (fields: object) => {
 		const file = { name: "file", bytes: wav(), contentType: "audio/wav", filename: "a.wav" };
 		const texts = Object.entries({ model: whisper.id, ...fields }).map(([name, value]) => ({ name, value }));
 		const multipart = { body: new MultipartForm([file, ...texts]), contentType: "multipart/form-data" };
@@ -263,10 +264,7 @@ describe("audio/transcriptions", () => {
 		timestamp_granularities: null,
 	} satisfies Optional<OpenAI.Audio.TranscriptionCreateParamsNonStreaming, "file" | "model">;
 
-	it.each([...Object.keys(optional), "timestamp_granularities[]"])(
-		"takes null for %s as nothing",
-		(field) => {
-			for (const nothing of ["null", ""]) expect(asked({ [field]: nothing })).toEqual(asked({}));
-		},
-	);
+	it.each([...Object.keys(optional), "timestamp_granularities[]"])("reads null for %s as absent", (field) => {
+		for (const empty of ["null", ""]) expect(callOf({ [field]: empty })).toEqual(callOf({}));
+	});
 });

@@ -1,4 +1,4 @@
-/** One exchange in a dialect, without a pipeline: what a reader makes of inputs, what a writer makes of an output. */
+/** Reads inputs and writes outputs in one dialect, without the pipeline. */
 import { expect } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
 import type { Reader, Rendered, Writer } from "../../src/dialects/dialect.ts";
@@ -13,7 +13,7 @@ export function productModel(id: string): Model {
 	return model;
 }
 
-/** Writers read the events alone. */
+/** Writers read only the events. */
 export const streamAnswer = (events: ReadableStream<Uint8Array>) =>
 	({ kind: "stream", events, progress: { usage: undefined, outputTokens: 0 } }) as const;
 
@@ -28,7 +28,7 @@ export function read(reader: Reader, model: Model, sent: unknown): Read {
 	return { model, inputs, call: reader.read(inputs as never, model) };
 }
 
-/** Text of the 5006 that the inputs are refused with. */
+/** The message of the 5006 error for refused inputs. */
 export function refusal(reader: Reader, model: Model, sent: unknown): string {
 	try {
 		read(reader, model, sent);
@@ -42,13 +42,13 @@ export function refusal(reader: Reader, model: Model, sent: unknown): string {
 
 export function write<Name extends TaskName>(
 	writer: Writer,
-	exchange: Read,
+	parsed: Read,
 	task: Name,
 	output: TaskOutput<Name>,
 ): Rendered {
 	const answer = { task, answer: { kind: "value", output } } as TaskAnswer;
 	return writer.write(answer, {
-		...exchange,
+		...parsed,
 		now: 0,
 		requestId: "request",
 		uuid: () => "uuid",

@@ -1,10 +1,10 @@
-/** Small files that are what they say they are. */
+/** Small valid files. */
 import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** One grey picture. */
+/** A grey image. */
 export const png = (width: number, height: number): Bytes =>
 	new Uint8Array(encodePng({ width, height, data: new Uint8Array(width * height).fill(128), channels: 1 }));
 

@@ -11,7 +11,7 @@ describe("modelSchema", () => {
 		["@cf/microsoft/resnet-50", "image"],
 		["@cf/facebook/detr-resnet-50", "image"],
 		["@cf/llava-hf/llava-1.5-7b-hf", "image"],
-	])("takes a file for the fields of %s", (id, field) => {
+	])("accepts a file in place of the fields of %s", (id, field) => {
 		expect(inputOf(id)).toMatchObject({
 			$schema: DRAFT,
 			oneOf: [
@@ -23,13 +23,13 @@ describe("modelSchema", () => {
 	});
 
 	it.each(["@cf/deepgram/nova-3", "@cf/openai/whisper-large-v3-turbo", "@cf/baai/bge-m3"])(
-		"takes fields alone for %s",
+		"accepts only fields for %s",
 		(id) => {
 			expect(JSON.stringify(inputOf(id))).not.toContain('"binary"');
 		},
 	);
 
-	it("has the ranges and the defaults that the reader holds inputs to", () => {
+	it("has the ranges and the defaults of the reader", () => {
 		expect(inputOf("@cf/black-forest-labs/flux-1-schnell")).toMatchObject({
 			type: "object",
 			required: ["prompt"],
@@ -41,7 +41,7 @@ describe("modelSchema", () => {
 		});
 	});
 
-	it("says which bytes come out", () => {
+	it("has the media type of the output", () => {
 		expect(modelSchema(productModel("@cf/deepgram/aura-1")).output).toEqual({
 			type: "string",
 			contentType: "audio/mpeg",

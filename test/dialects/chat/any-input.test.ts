@@ -1,4 +1,4 @@
-/** Whatever a caller sends, a chat reader gives an input that an engine can be asked, or says what is wrong with it. */
+/** For any JSON a chat reader returns a valid input for an engine or throws a client error. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
@@ -66,12 +66,12 @@ describe.each([
 	["OpenAI's form", KIMI, nativeDialect(KIMI)],
 	["the OpenAI route", LLAMA, openaiChat],
 	["completions", LLAMA, openaiCompletions],
-])("a reader of %s", (_, asked, dialect) => {
-	it("takes any JSON for an input or for a mistake of the caller", () => {
+])("a reader of %s", (_, model, dialect) => {
+	it("returns a valid input or a client error for any JSON", () => {
 		fc.assert(
 			fc.property(fc.oneof(any, body), (sent) => {
 				try {
-					const { input } = read(asked, sent, dialect);
+					const { input } = read(model, sent, dialect);
 					expect(input.prompt !== undefined || input.messages.length > 0).toBe(true);
 					for (const { role, content, tool_calls, tool_call_id } of input.messages) {
 						expect(content !== null || (role === "assistant" && tool_calls !== undefined)).toBe(true);

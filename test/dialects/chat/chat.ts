@@ -1,4 +1,4 @@
-/** What the tests of the chat dialects share: models, a way through a dialect as the pipeline takes it, hub streams. */
+/** Helpers of the chat dialect tests: models, reading and writing as in the pipeline, hub streams. */
 import fc from "fast-check";
 import type { Usage } from "../../../src/core/usage.ts";
 import type { Dialect, Rendered, WriteContext } from "../../../src/dialects/dialect.ts";
@@ -13,49 +13,49 @@ import { streamAnswer } from "../read-write.ts";
 
 export const NOW = 1_776_784_307_643;
 
-export function model(name: string): Model {
+export function chatModel(name: string): Model {
 	const found = PRODUCT_MODELS.find(({ id }) => id.endsWith(`/${name}`));
 	if (!found) throw new Error(`No model ${name} in the catalogue`);
 	return found;
 }
 
-export const LLAMA = model("llama-3.1-8b-instruct-fp8");
-export const LLAMA_70B = model("llama-3.3-70b-instruct-fp8-fast");
-export const SCOUT = model("llama-4-scout-17b-16e-instruct");
-export const VISION = model("llama-3.2-11b-vision-instruct");
-export const MISTRAL = model("mistral-small-3.1-24b-instruct");
-export const R1 = model("deepseek-r1-distill-qwen-32b");
-export const GUARD = model("llama-guard-3-8b");
-export const LEGACY = model("llama-3.1-8b-instruct-fast");
-export const LORA = model("gemma-2b-it-lora");
-export const QWEN = model("qwen3-30b-a3b-fp8");
-export const KIMI = model("kimi-k2.6");
-export const KIMI_CODE = model("kimi-k2.7-code");
+export const LLAMA = chatModel("llama-3.1-8b-instruct-fp8");
+export const LLAMA_70B = chatModel("llama-3.3-70b-instruct-fp8-fast");
+export const SCOUT = chatModel("llama-4-scout-17b-16e-instruct");
+export const VISION = chatModel("llama-3.2-11b-vision-instruct");
+export const MISTRAL = chatModel("mistral-small-3.1-24b-instruct");
+export const R1 = chatModel("deepseek-r1-distill-qwen-32b");
+export const GUARD = chatModel("llama-guard-3-8b");
+export const LEGACY = chatModel("llama-3.1-8b-instruct-fast");
+export const LORA = chatModel("gemma-2b-it-lora");
+export const QWEN = chatModel("qwen3-30b-a3b-fp8");
+export const KIMI = chatModel("kimi-k2.6");
+export const KIMI_CODE = chatModel("kimi-k2.7-code");
 
-/** The caller's inputs through a dialect's schema and reader. */
+/** Reads the caller's inputs with a dialect's schema and reader. */
 export function read(
-	asked: Model,
+	model: Model,
 	sent: unknown,
-	dialect: Dialect = nativeDialect(asked),
+	dialect: Dialect = nativeDialect(model),
 	strict = false,
 ): { inputs: unknown; input: ChatInput } {
-	const inputs = validate(dialect.reader.schema(asked, strict), sent);
-	const call = dialect.reader.read(inputs as never, asked, strict);
+	const inputs = validate(dialect.reader.schema(model, strict), sent);
+	const call = dialect.reader.read(inputs as never, model, strict);
 	if (call.task !== "text-generation") throw new Error(`A chat became ${call.task}`);
 	return { inputs, input: call.input };
 }
 
-/** An engine's answer to `sent`, written for its caller. */
+/** Writes an engine's answer to `sent`. */
 export function write(
-	asked: Model,
+	model: Model,
 	sent: unknown,
 	answer: Answer<"text-generation">,
-	dialect: Dialect = nativeDialect(asked),
+	dialect: Dialect = nativeDialect(model),
 ): Rendered {
-	const { inputs, input } = read(asked, sent, dialect);
+	const { inputs, input } = read(model, sent, dialect);
 	let ids = 0;
 	const context: WriteContext = {
-		model: asked,
+		model,
 		inputs,
 		call: { task: "text-generation", input },
 		now: NOW,
@@ -72,16 +72,16 @@ export function writtenJson(...args: Parameters<typeof write>): unknown {
 	return rendered.value;
 }
 
-/** The text of the events that a hub stream becomes; the hub stream as chunks of bytes. */
+/** The text of the events that are written for a hub stream or a completion. */
 export async function writtenEvents(
-	asked: Model,
+	model: Model,
 	sent: object,
 	events: ReadableStream<Uint8Array> | ChatCompletion,
 	dialect?: Dialect,
 ): Promise<string> {
 	const answer: Answer<"text-generation"> =
 		events instanceof ReadableStream ? streamAnswer(events) : { kind: "value", output: events };
-	const rendered = write(asked, { ...sent, stream: true }, answer, dialect ?? nativeDialect(asked));
+	const rendered = write(model, { ...sent, stream: true }, answer, dialect ?? nativeDialect(model));
 	if (rendered.kind !== "events") throw new Error(`${rendered.kind} instead of events`);
 	return new Response(rendered.events).text();
 }
@@ -90,7 +90,7 @@ export const USAGE: Usage = { prompt_tokens: 10, completion_tokens: 50, total_to
 
 export const completion = (
 	message: Partial<ChatCompletion["choices"][number]["message"]>,
-	more: Partial<ChatCompletion> = {},
+	overrides: Partial<ChatCompletion> = {},
 ): ChatCompletion => ({
 	id: "chatcmpl-1",
 	object: "chat.completion",
@@ -98,7 +98,7 @@ export const completion = (
 	model: "engine-model",
 	choices: [{ index: 0, message: { role: "assistant", content: null, ...message }, finish_reason: "stop" }],
 	usage: USAGE,
-	...more,
+	...overrides,
 });
 
 export const toolCall = (name: string, args: string, id = "call_1") => ({
@@ -107,27 +107,27 @@ export const toolCall = (name: string, args: string, id = "call_1") => ({
 	function: { name, arguments: args },
 });
 
-/** An engine's chunk, with an engine's name of the model. */
-export const chunk = (choices: object[], more: object = {}): string =>
+/** A chunk with the engine's model name. */
+export const chunk = (choices: object[], fields: object = {}): string =>
 	frame({
 		id: "chatcmpl-1",
 		object: "chat.completion.chunk",
 		created: 1_776_784_300,
 		model: "engine-model",
 		choices,
-		...more,
+		...fields,
 	});
 
-export const delta = (said: object, more: object = {}): string =>
-	chunk([{ index: 0, delta: said, finish_reason: null }], more);
+export const delta = (content: object, fields: object = {}): string =>
+	chunk([{ index: 0, delta: content, finish_reason: null }], fields);
 export const finish = (reason = "stop"): string => chunk([{ index: 0, delta: {}, finish_reason: reason }]);
 export const usageChunk = (usage: Usage = USAGE): string => chunk([], { usage });
 
-/** A hub stream, whole: a role, the given deltas, the end, the usage. */
+/** A complete hub stream: the role, the deltas, the end, the usage. */
 export const hubText = (...deltas: object[]): string =>
 	[
 		delta({ role: "assistant", content: "" }),
-		...deltas.map((said) => delta(said)),
+		...deltas.map((content) => delta(content)),
 		finish(),
 		usageChunk(),
 		DONE,
@@ -135,14 +135,14 @@ export const hubText = (...deltas: object[]): string =>
 
 const encoder = new TextEncoder();
 
-/** Bytes of `text`, cut at the given fractions of their length. */
+/** Bytes of `text`, split at `cuts`, which are fractions of their length. */
 export function split(text: string, cuts: readonly number[] = []): ReadableStream<Uint8Array> {
 	const bytes = encoder.encode(text);
-	const places = [...new Set(cuts.map((cut) => Math.floor(cut * bytes.length)))].sort((a, b) => a - b);
+	const offsets = [...new Set(cuts.map((cut) => Math.floor(cut * bytes.length)))].sort((a, b) => a - b);
 	let from = 0;
 	return new ReadableStream({
 		pull(controller) {
-			const to = places.shift() ?? bytes.length;
+			const to = offsets.shift() ?? bytes.length;
 			if (to > from) controller.enqueue(bytes.slice(from, to));
 			from = to;
 			if (to >= bytes.length) controller.close();
@@ -152,17 +152,17 @@ export function split(text: string, cuts: readonly number[] = []): ReadableStrea
 
 export const hub = (...deltas: object[]): ReadableStream<Uint8Array> => split(hubText(...deltas));
 
-/** A stream that gives `text` and then fails. */
+/** A stream that sends `text` and then fails. */
 export function failing(text: string, error: unknown): ReadableStream<Uint8Array> {
-	let given = false;
+	let isSent = false;
 	return new ReadableStream({
 		pull(controller) {
-			if (given) return controller.error(error);
-			given = true;
+			if (isSent) return controller.error(error);
+			isSent = true;
 			controller.enqueue(encoder.encode(text));
 		},
 	});
 }
 
-/** Where a network may cut bytes, as fractions. */
+/** Arbitrary fractions at which a network may split bytes. */
 export const anyCuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 16 });

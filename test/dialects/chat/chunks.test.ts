@@ -15,7 +15,7 @@ const newIds = () => {
 	return () => `new-${++ids}`;
 };
 
-/** What the first choice of a stream says, put together. */
+/** The first choice of a stream as one reply. */
 function gather(events: string) {
 	const reply = { text: "", reasoning: "", refusal: "", toolCalls: [] as ToolCall[], finish_reason: "" };
 	const fragmentOf = toolCallFragments(newIds());
@@ -39,12 +39,12 @@ function gather(events: string) {
 }
 
 describe("parseChunk", () => {
-	it("knows the end", () => {
+	it("recognizes the end of the stream", () => {
 		expect(parseChunk("[DONE]")).toBe("done");
 		expect(parseChunk("[DONE] ")).toBe("done");
 	});
 
-	it("fills what an engine left out and keeps what it added", () => {
+	it("adds omitted fields and keeps additional ones", () => {
 		expect(parseChunk('{"choices":[{"finish_reason":"stop"}],"timings":{"a":1}}')).toEqual({
 			id: "",
 			object: "chat.completion.chunk",
@@ -55,7 +55,7 @@ describe("parseChunk", () => {
 		});
 	});
 
-	it("takes null for what is not there, and values for the JSON text of arguments", () => {
+	it("accepts null for absent fields, and JSON values as arguments", () => {
 		const call = { index: null, id: null, function: { name: "f", arguments: { a: 1 } } };
 		const sent = {
 			id: null,
@@ -104,7 +104,7 @@ describe("parseChunk", () => {
 });
 
 describe("toolCallFragments", () => {
-	it("tells calls apart that the engine counts, names again or does not name", () => {
+	it("separates calls if the engine reuses an index, repeats a name or omits an id", () => {
 		const call = (index: number, id: string | undefined, name: string, args: string) =>
 			delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] });
 		const events = [
@@ -126,20 +126,20 @@ describe("completionToChunks", () => {
 	const events = (...args: Parameters<typeof completionToChunks>) =>
 		new Response(completionToChunks(...args)).text();
 
-	it("is the stream that would have given the completion", async () => {
+	it("writes the stream of a completion", async () => {
 		expect(await events(completion({ content: "Hé" }))).toBe(hubText({ content: "Hé" }));
 	});
 
-	it("says what it was made of", async () => {
+	it("writes all content of a completion", async () => {
 		const text = fc.string({ unit: "binary" });
 		const calls = fc.array(fc.record({ id: fc.uuid(), name: fc.string({ minLength: 1 }), args: text }), {
 			maxLength: 3,
 		});
 		await fc.assert(
-			fc.asyncProperty(text, text, text, calls, async (content, reasoning, refusal, made) => {
-				const tool_calls: ToolCall[] = made.map(({ id, name, args }) => toolCall(name, args, id));
-				const said = await events(completion({ content, reasoning, refusal, tool_calls }));
-				expect(gather(said)).toEqual({
+			fc.asyncProperty(text, text, text, calls, async (content, reasoning, refusal, generated) => {
+				const tool_calls: ToolCall[] = generated.map(({ id, name, args }) => toolCall(name, args, id));
+				const stream = await events(completion({ content, reasoning, refusal, tool_calls }));
+				expect(gather(stream)).toEqual({
 					text: content,
 					reasoning,
 					refusal,
@@ -150,15 +150,15 @@ describe("completionToChunks", () => {
 		);
 	});
 
-	it("has every choice, and no usage that is not known", async () => {
+	it("writes every choice, and no usage without counts", async () => {
 		const [first] = completion({ content: "a" }).choices;
 		if (!first) throw new Error("no choice");
 		const second = { ...first, index: 1, finish_reason: "length", logprobs: { content: [] } };
-		const said = await events(completion({}, { choices: [first, second], usage: null }));
-		expect(said).toContain(
+		const stream = await events(completion({}, { choices: [first, second], usage: null }));
+		expect(stream).toContain(
 			'{"index":1,"delta":{"content":"a"},"finish_reason":null,"logprobs":{"content":[]}}',
 		);
-		expect(said).toContain('{"index":1,"delta":{},"finish_reason":"length"}');
-		expect(said).not.toContain("usage");
+		expect(stream).toContain('{"index":1,"delta":{},"finish_reason":"length"}');
+		expect(stream).not.toContain("usage");
 	});
 });

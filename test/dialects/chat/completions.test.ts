@@ -17,24 +17,24 @@ import {
 	writtenJson,
 } from "./chat.ts";
 
-const ask = (sent: object, asked = LLAMA) =>
-	read(asked, { model: asked.id, ...sent }, openaiCompletions).input;
+const readRequest = (sent: object, model = LLAMA) =>
+	read(model, { model: model.id, ...sent }, openaiCompletions).input;
 
-describe("a completion's request", () => {
-	it("continues its prompt as it is", () => {
-		expect(ask({ prompt: "Once" })).toStrictEqual({
+describe("a completions request", () => {
+	it("has its prompt unchanged", () => {
+		expect(readRequest({ prompt: "Once" })).toStrictEqual({
 			messages: [],
 			prompt: "Once",
 			stream: false,
 			max_tokens: 256,
 			temperature: 0.6,
 		});
-		expect(ask({ prompt: ["Once"] })).toStrictEqual(ask({ prompt: "Once" }));
+		expect(readRequest({ prompt: ["Once"] })).toStrictEqual(readRequest({ prompt: "Once" }));
 	});
 
-	it("has its own forms of some fields", () => {
+	it("converts logprobs, stop and suffix", () => {
 		expect(
-			ask({ prompt: "a", logprobs: 3, stop: "x", suffix: "z", best_of: 1, n: 2, user: "u" }),
+			readRequest({ prompt: "a", logprobs: 3, stop: "x", suffix: "z", best_of: 1, n: 2, user: "u" }),
 		).toMatchObject({
 			logprobs: true,
 			top_logprobs: 3,
@@ -43,7 +43,7 @@ describe("a completion's request", () => {
 			n: 2,
 			user: "u",
 		});
-		expect(ask({ prompt: "a", suffix: "", best_of: null })).not.toHaveProperty("suffix");
+		expect(readRequest({ prompt: "a", suffix: "", best_of: null })).not.toHaveProperty("suffix");
 	});
 
 	it.each([
@@ -55,12 +55,12 @@ describe("a completion's request", () => {
 		[{ prompt: "a", max_tokens: 0 }, "8001: Invalid input: max_tokens must be at least 1"],
 		[{}, "5006: Error: required properties at '/' are 'prompt'"],
 	])("is refused: %#", (sent, message) => {
-		expect(() => ask(sent)).toThrowError(message);
+		expect(() => readRequest(sent)).toThrowError(message);
 	});
 });
 
 describe("a completion", () => {
-	const head = {
+	const common = {
 		id: "cmpl-00000000000040008000000000000001",
 		object: "text_completion",
 		created: 1_776_784_300,
@@ -70,13 +70,13 @@ describe("a completion", () => {
 		writtenJson(KIMI, { prompt: "Once", ...sent }, { kind: "value", output }, openaiCompletions);
 	const events = (sent: object, text: string) =>
 		writtenEvents(KIMI, { prompt: "Once", ...sent }, split(text), openaiCompletions);
-	const said = (text: string, finish_reason: string | null = null, index = 0) =>
-		frame({ ...head, choices: [{ index, text, finish_reason, logprobs: null }] });
+	const textFrame = (text: string, finish_reason: string | null = null, index = 0) =>
+		frame({ ...common, choices: [{ index, text, finish_reason, logprobs: null }] });
 
-	it("is a text", () => {
+	it("has the text of the reply", () => {
 		expect(JSON.stringify(value({}))).toBe(
 			JSON.stringify({
-				...head,
+				...common,
 				choices: [{ index: 0, text: " upon", finish_reason: "stop", logprobs: null }],
 				usage: USAGE,
 			}),
@@ -84,7 +84,7 @@ describe("a completion", () => {
 		expect(value({ echo: true })).toMatchObject({ choices: [{ text: "Once upon" }] });
 	});
 
-	it("has logprobs in the older form", () => {
+	it("has logprobs in the legacy form", () => {
 		const content = [
 			{
 				token: " u",
@@ -96,7 +96,7 @@ describe("a completion", () => {
 			},
 			{ token: "pon", logprob: -0.2 },
 		];
-		const older = {
+		const legacy = {
 			tokens: [" u", "pon"],
 			token_logprobs: [-0.1, -0.2],
 			top_logprobs: [{ " u": -0.1, " a": -2 }, {}],
@@ -106,20 +106,20 @@ describe("a completion", () => {
 		if (!choice) throw new Error("no choice");
 		const logged = (logprobs: unknown) =>
 			value({ logprobs: 2 }, completion({}, { choices: [{ ...choice, logprobs }] }));
-		expect(logged({ content })).toMatchObject({ choices: [{ logprobs: older }] });
-		expect(logged(older)).toMatchObject({ choices: [{ logprobs: older }] });
+		expect(logged({ content })).toMatchObject({ choices: [{ logprobs: legacy }] });
+		expect(logged(legacy)).toMatchObject({ choices: [{ logprobs: legacy }] });
 	});
 
-	it("streams its text, with the usage when asked", async () => {
+	it("streams its text, with the usage if requested", async () => {
 		const text = hubText({ content: " up" }, { content: "ón" });
-		const written = said(" up") + said("ón") + said("", "stop");
+		const written = textFrame(" up") + textFrame("ón") + textFrame("", "stop");
 		expect(await events({}, text)).toBe(written + DONE);
 		expect(await events({ stream_options: { include_usage: true } }, text)).toBe(
-			written + frame({ ...head, choices: [], usage: USAGE }) + DONE,
+			written + frame({ ...common, choices: [], usage: USAGE }) + DONE,
 		);
 	});
 
-	it("echoes the prompt once in each choice", async () => {
+	it("echoes the prompt once per choice", async () => {
 		const text =
 			delta({ content: "" }) +
 			delta({ content: " a" }) +
@@ -129,7 +129,12 @@ describe("a completion", () => {
 			usageChunk() +
 			DONE;
 		expect(await events({ echo: true, n: 2 }, text)).toBe(
-			said("Once") + said(" a") + said("Once b", null, 1) + said("c") + said("", "stop") + DONE,
+			textFrame("Once") +
+				textFrame(" a") +
+				textFrame("Once b", null, 1) +
+				textFrame("c") +
+				textFrame("", "stop") +
+				DONE,
 		);
 	});
 });

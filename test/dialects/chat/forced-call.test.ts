@@ -16,7 +16,7 @@ import {
 	streamOf,
 	USAGE_CHUNK,
 } from "../responses/fixtures.ts";
-import { model, write } from "./chat.ts";
+import { chatModel, write } from "./chat.ts";
 
 const LOOK: ChatInput["tools"] = [{ type: "function", function: { name: "look" } }];
 const FORCED: Partial<ChatInput> = {
@@ -31,7 +31,7 @@ const inputOf = (input: Partial<ChatInput>): ChatInput => ({
 });
 const uuid = () => "0-1";
 
-const made = (args: string) => ({
+const callChoice = (args: string) => ({
 	finish_reason: "tool_calls",
 	message: {
 		content: null,
@@ -52,21 +52,21 @@ function repairEvents(events: ReadableStream<Uint8Array>): ReadableStream<Uint8A
 	return answer.events;
 }
 
-describe("a value", () => {
+describe("a complete reply", () => {
 	it.each([
 		['{"at":1}', '{"at":1}'],
 		[' {"at": 12345678901234567890}\n', '{"at": 12345678901234567890}'],
 		['{"name":"look","arguments":"{\\"at\\":1}"}', '{"at":1}'],
 		['{"name":"look","arguments":{"at":1}}', '{"at":1}'],
 		['{"type":"function","name":"look","parameters":{"at":1}}', '{"at":1}'],
-		// Not a call, but arguments that happen to have a name.
+		// Arguments with a `name` of another value.
 		['{"name":"Alice","arguments":{"at":1}}', '{"name":"Alice","arguments":{"at":1}}'],
 		['{"name":"look"}', '{"name":"look"}'],
 		["{}", "{}"],
 	])("becomes a call: %s", (content, args) => {
 		expect(repair(completion({ content, reasoning: "Hm." })).choices[0]).toMatchObject({
-			...made(args),
-			message: { ...made(args).message, reasoning: "Hm." },
+			...callChoice(args),
+			message: { ...callChoice(args).message, reasoning: "Hm." },
 		});
 	});
 
@@ -78,14 +78,14 @@ describe("a value", () => {
 		},
 	);
 
-	it("is repaired when one tool must be called, and there is one", () => {
+	it("is repaired if a call is required and there is one tool", () => {
 		const output = completion({ content: '{"at":1}' });
 		expect(repair(output, { tools: LOOK, tool_choice: "required" }).choices[0]).toMatchObject(
-			made('{"at":1}'),
+			callChoice('{"at":1}'),
 		);
 	});
 
-	it("stays as it is when the model made a call, was not made to, or is another", () => {
+	it("stays unchanged if it has a call, if no call is forced, or for another model", () => {
 		const tool_calls = [{ id: "a", type: "function" as const, function: { name: "look", arguments: "{}" } }];
 		const called = completion({ content: '{"at":1}', tool_calls }, "tool_calls");
 		expect(repair(called)).toEqual(called);
@@ -110,13 +110,13 @@ describe("a stream", () => {
 			.slice(0, -2)
 			.map((event) => JSON.parse(event.slice("data: ".length)));
 	}
-	const said = (chunks: ChatChunk[]): string =>
+	const textOf = (chunks: ChatChunk[]): string =>
 		chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("");
 
-	it("ends in the call that was in its text", async () => {
+	it("ends with the call in its text", async () => {
 		const chunks = [delta({ reasoning: "Hm." }), delta({ content: '{"a' }), delta({ content: 't":1}' })];
 		const repaired = await repairStream([...chunks, delta({}, "stop"), USAGE_CHUNK]);
-		expect(said(repaired)).toBe("");
+		expect(textOf(repaired)).toBe("");
 		expect(repaired[0]?.choices[0]?.delta.reasoning).toBe("Hm.");
 		expect(repaired.at(-2)?.choices[0]).toMatchObject({
 			finish_reason: "tool_calls",
@@ -125,7 +125,7 @@ describe("a stream", () => {
 		expect(repaired.at(-1)).toEqual(USAGE_CHUNK);
 	});
 
-	it("loses no text that is not a call, however it ends and is cut", async () => {
+	it("keeps all text that is not a call, for any end and any split of the bytes", async () => {
 		const endings = [[delta({}, "stop"), USAGE_CHUNK], [delta({ content: "." }, "stop")], []];
 		await fc.assert(
 			fc.asyncProperty(
@@ -134,14 +134,14 @@ describe("a stream", () => {
 				fc.array(fc.nat(200), { maxLength: 4 }),
 				async (words, ending, cuts) => {
 					const chunks = [...words.map((content) => delta({ content: `_${content}` })), ...ending];
-					expect(said(await repairStream(structuredClone(chunks), cuts))).toBe(said(chunks));
+					expect(textOf(await repairStream(structuredClone(chunks), cuts))).toBe(textOf(chunks));
 				},
 			),
 			{ numRuns: 60 },
 		);
 	});
 
-	it("lets text out before the call that follows it", async () => {
+	it("sends held text before a call that follows it", async () => {
 		const call = { index: 0, id: "a", function: { name: "look", arguments: "{}" } };
 		const repaired = await repairStream([
 			delta({ content: "{}" }),
@@ -156,7 +156,7 @@ describe("a stream", () => {
 		).toEqual([undefined, "{}", "a", "more", undefined]);
 	});
 
-	it("lets out what it held back before it fails as its source does", async () => {
+	it("sends held text before it fails with its source", async () => {
 		const source = (error?: Error) =>
 			streamOf(
 				[`data: ${JSON.stringify(delta({ content: '{"a' }))}\n\n`, ...(error ? [] : ["data: {\n\n"])],
@@ -168,32 +168,32 @@ describe("a stream", () => {
 		] as const) {
 			const reader = repairEvents(source(error)).getReader();
 			let text = "";
-			const rest = async (): Promise<void> => {
+			const readAll = async (): Promise<void> => {
 				for (;;) {
 					const { done, value } = await reader.read();
 					if (done) return;
 					text += new TextDecoder().decode(value);
 				}
 			};
-			await expect(rest()).rejects.toMatchObject({ code });
+			await expect(readAll()).rejects.toMatchObject({ code });
 			expect(text).toContain('"delta":{"content":"{\\"a"}');
 		}
 	});
 
-	it("stops its source when it is left", async () => {
+	it("cancels its source when it is cancelled", async () => {
 		let stopped: unknown;
 		const source = new ReadableStream<Uint8Array>({
 			cancel(reason) {
 				stopped = reason;
 			},
 		});
-		await repairEvents(source).cancel("left");
-		expect(stopped).toBe("left");
+		await repairEvents(source).cancel("disconnected");
+		expect(stopped).toBe("disconnected");
 	});
 });
 
-describe("a forced call is the same on every route", () => {
-	const asked = model("gpt-oss-20b");
+describe("a forced call on every route", () => {
+	const model = chatModel("gpt-oss-20b");
 	const parameters = { type: "object" };
 	const chat = {
 		messages: [{ role: "user", content: "hi" }],
@@ -214,7 +214,7 @@ describe("a forced call is the same on every route", () => {
 		["responses", response, responses],
 	])("%s", async (_, sent, dialect) => {
 		const output = completion({ content: '{"at":1}' });
-		const value = write(asked, sent, { kind: "value", output }, dialect);
+		const value = write(model, sent, { kind: "value", output }, dialect);
 		const called = (text: string) => {
 			expect(text).toContain('"name":"look"');
 			expect(text).toContain('"arguments":"{\\"at\\":1}"');
@@ -226,7 +226,7 @@ describe("a forced call is the same on every route", () => {
 			{ kind: "value", output } as const,
 			streamAnswer(streamOf([hubText([delta({ content: '{"at":1}' }), delta({}, "stop")])])),
 		]) {
-			const events = write(asked, { ...sent, stream: true }, answer, dialect);
+			const events = write(model, { ...sent, stream: true }, answer, dialect);
 			if (events.kind !== "events") throw new Error(`${events.kind} instead of events`);
 			const text = await new Response(events.events).text();
 			called(text.replaceAll(/"delta":"\{\\"at\\":1\}"/g, ""));

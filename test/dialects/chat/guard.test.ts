@@ -10,7 +10,7 @@ const judged = (content: string | null, sent: object = { messages }) =>
 	writtenJson(GUARD, sent, { kind: "value", output: completion({ content }) });
 
 describe("Llama Guard's input", () => {
-	it("is a conversation, and the engine is not asked for JSON", () => {
+	it("is a conversation, without a JSON format for the engine", () => {
 		expect(read(GUARD, { ...asJson, stream: true }).input).toStrictEqual({
 			messages,
 			stream: false,
@@ -19,7 +19,7 @@ describe("Llama Guard's input", () => {
 		});
 	});
 
-	it("takes turns", () => {
+	it("must alternate between user and assistant", () => {
 		expect(() => read(GUARD, { messages: [...messages, ...messages.slice(1)] })).toThrowError(
 			"8001: Invalid input: messages[2].role: user and assistant must take turns, the user first",
 		);
@@ -45,7 +45,7 @@ describe("Llama Guard's judgement", () => {
 		["Unsafe", { safe: false, categories: [] }],
 		['{"safe":false,"categories":["S9"]}', { safe: false, categories: ["S9"] }],
 		['{"safe":true}', { safe: true, categories: [] }],
-	])("is a document when asked for: %j", (content, response) => {
+	])("is a document in JSON mode: %j", (content, response) => {
 		expect(judged(content, asJson)).toStrictEqual({ response, usage: USAGE });
 	});
 

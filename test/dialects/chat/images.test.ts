@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { encodeBase64 } from "../../../src/dialects/media/media.ts";
 import { read, SCOUT, VISION } from "./chat.ts";
 
-/** As much of a PNG as says that it is one. */
+/** The signature of a PNG. */
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0xff, 0xc2);
 const URI = `data:image/png;base64,${encodeBase64(PNG)}`;
 const part = { type: "image_url", image_url: { url: URI } };
 
-describe("the image beside the messages", () => {
+describe("the image field", () => {
 	it.each([
 		["bytes", [...PNG]],
 		["base64", encodeBase64(PNG)],
@@ -20,7 +20,7 @@ describe("the image beside the messages", () => {
 		]);
 	});
 
-	it("belongs to the last thing that the user said", () => {
+	it("becomes a part of the last user message", () => {
 		const messages = [
 			{ role: "user", content: "Hi" },
 			{ role: "assistant", content: "Hello" },
@@ -51,18 +51,18 @@ describe("the image beside the messages", () => {
 		expect(() => read(VISION, { prompt: "What is this?", image })).toThrowError(message);
 	});
 
-	it("is looked at once, however long it is", () => {
+	it("is checked in linear time", () => {
 		const image = `A${" ".repeat(200_000)}!`;
 		expect(() => read(VISION, { prompt: "What is this?", image })).toThrowError("3030: ");
 	});
 
-	it("does not go with a raw prompt", () => {
+	it("is refused with a raw prompt", () => {
 		expect(() => read(VISION, { prompt: "x", raw: true, image: [...PNG] })).toThrowError(
 			"8001: Invalid input: image cannot be combined with raw",
 		);
 	});
 
-	it("is a field of that model alone", () => {
+	it("is dropped for other models", () => {
 		expect(read(SCOUT, { prompt: "x", image: [...PNG] }).input.messages).toEqual([
 			{ role: "user", content: "x" },
 		]);
@@ -75,7 +75,7 @@ describe("images in messages", () => {
 		{ type: "image_url", image_url: { url } },
 	];
 
-	it("are data URIs", () => {
+	it("must be data URIs", () => {
 		expect(read(SCOUT, { messages: [{ role: "user", content: content(URI) }] }).input.messages).toEqual([
 			{ role: "user", content: content(URI) },
 		]);

@@ -13,7 +13,7 @@ const called = (id: string, name: string, args: string) => ({
 });
 
 describe("an assistant's calls", () => {
-	it("are flat or OpenAI's, with arguments as objects or as text, and always have an id", () => {
+	it("are read in both forms, with arguments as objects or text, and get ids", () => {
 		const tool_calls = [
 			{ name: "add", arguments: { a: 1 } },
 			{ name: "add", arguments: '{"a":2}' },
@@ -38,7 +38,7 @@ describe("an assistant's calls", () => {
 		]);
 	});
 
-	it("keep the signature that Gemini wants back", () => {
+	it("keep Gemini's signature", () => {
 		const extra_content = { google: { thought_signature: "sig" } };
 		const tool_calls = [
 			{ ...called("a", "add", "{}"), extra_content: { ...extra_content, other: 1 } },
@@ -50,7 +50,7 @@ describe("an assistant's calls", () => {
 		]);
 	});
 
-	it("may be the older single one", () => {
+	it("are read in the legacy form", () => {
 		expect(
 			messages([
 				{ role: "assistant", content: null, function_call: { name: "add", arguments: "{}" } },
@@ -78,7 +78,7 @@ describe("an assistant's calls", () => {
 		);
 	});
 
-	it("keep what was said and thought beside them", () => {
+	it("keep the text and the reasoning of the message", () => {
 		const tool_calls = [called("a", "add", "{}")];
 		expect(
 			messages([{ role: "assistant", content: "Wait", reasoning: "Hm", name: "bob", tool_calls }]),
@@ -91,7 +91,7 @@ describe("an assistant's calls", () => {
 describe("a call as the text of a message", () => {
 	const call = { name: "weather", arguments: { city: "Lisbon" } };
 
-	it("is a turn of calls in front of its result, as @cloudflare/ai-utils writes it", () => {
+	it("is read as a call directly before its result, as @cloudflare/ai-utils writes it", () => {
 		expect(
 			messages([
 				{ role: "user", content: "Weather?" },
@@ -109,60 +109,65 @@ describe("a call as the text of a message", () => {
 		]);
 	});
 
-	it("may be a list of calls", () => {
-		const turn = messages([
+	it("is read as several calls from a list", () => {
+		const assistant = messages([
 			{ role: "assistant", content: JSON.stringify([call, { ...call, name: "news" }]) },
 			{ role: "tool", name: "news", content: "none" },
 			{ role: "tool", name: "weather", content: "sunny" },
 		]);
-		expect(turn.map(({ tool_call_id }) => tool_call_id)).toEqual([undefined, "call00001", "call00000"]);
+		expect(assistant.map(({ tool_call_id }) => tool_call_id)).toEqual([undefined, "call00001", "call00000"]);
 	});
 
-	it("stays text anywhere else, and so does text that is no call", () => {
-		const said = (content: string, next: SentMessage): unknown =>
+	it("stays text elsewhere, as does text that is not a call", () => {
+		const readBefore = (content: string, next: SentMessage): unknown =>
 			messages([{ role: "assistant", content }, next])[0];
 		const text = JSON.stringify(call);
-		expect(said(text, { role: "user", content: "?" })).toEqual({ role: "assistant", content: text });
+		expect(readBefore(text, { role: "user", content: "?" })).toEqual({ role: "assistant", content: text });
 		const result = { role: "tool", content: "1" };
 		for (const content of ['{"name":"Bob"}', "{oops", "[]", "null", '["a"]', "Hello"])
-			expect(said(content, result)).toEqual({ role: "assistant", content });
+			expect(readBefore(content, result)).toEqual({ role: "assistant", content });
 	});
 });
 
 describe("a result", () => {
-	const turn = (ids: string[]): SentMessage => ({
+	const assistant = (ids: string[]): SentMessage => ({
 		role: "assistant",
 		tool_calls: ids.map((id, i) => called(id, `f${i}`, "{}")),
 	});
-	const answered = (...sent: SentMessage[]) =>
+	const resultIds = (...sent: SentMessage[]) =>
 		messages(sent)
 			.filter(({ role }) => role === "tool")
 			.map(({ tool_call_id }) => tool_call_id);
 
-	it("answers the call that it names by id, then by name, then the first that is open", () => {
-		const result = (more: object): SentMessage => ({ role: "tool", content: "", ...more });
+	it("belongs to the call with its id, otherwise with its name, otherwise to the first pending call", () => {
+		const result = (fields: object): SentMessage => ({ role: "tool", content: "", ...fields });
 		expect(
-			answered(turn(["a", "b", "c"]), result({ tool_call_id: "b" }), result({ name: "f2" }), result({})),
+			resultIds(
+				assistant(["a", "b", "c"]),
+				result({ tool_call_id: "b" }),
+				result({ name: "f2" }),
+				result({}),
+			),
 		).toEqual(["b", "c", "a"]);
 	});
 
-	it("takes a filler for an id as none", () => {
+	it("ignores a placeholder id", () => {
 		const filler: SentMessage = { role: "tool", content: "", tool_call_id: "000000001" };
-		expect(answered(turn(["a", "b"]), filler, filler)).toEqual(["a", "b"]);
+		expect(resultIds(assistant(["a", "b"]), filler, filler)).toEqual(["a", "b"]);
 	});
 
-	it("may answer a call of an earlier turn by its id", () => {
+	it("may belong to a call of an earlier message", () => {
 		const late: SentMessage = { role: "tool", content: "", tool_call_id: "a" };
-		expect(answered(turn(["a"]), turn(["b"]), late)).toEqual(["a"]);
+		expect(resultIds(assistant(["a"]), assistant(["b"]), late)).toEqual(["a"]);
 	});
 
-	it("keeps the caller's id, or gets one, where nothing was called", () => {
-		expect(answered({ role: "tool", content: "", tool_call_id: "x" }, { role: "tool", content: "" })).toEqual(
-			["x", "call00000"],
-		);
+	it("keeps its id, or gets one, if there is no call", () => {
+		expect(
+			resultIds({ role: "tool", content: "", tool_call_id: "x" }, { role: "tool", content: "" }),
+		).toEqual(["x", "call00000"]);
 	});
 
-	it("never gets an id that a call of the caller has", () => {
+	it("never gets the id of another call", () => {
 		const sent: SentMessage = {
 			role: "assistant",
 			tool_calls: [called("call00000", "f", "{}"), { name: "g", arguments: {} }],
@@ -171,7 +176,7 @@ describe("a result", () => {
 		expect(message?.tool_calls?.map(({ id }) => id)).toEqual(["call00000", "call00001"]);
 	});
 
-	it("always names a call of the turn before it, whatever ids the caller gave", () => {
+	it("always has the id of a call in the preceding message, for any ids of the caller", () => {
 		const anyId = fc.option(fc.constantFrom("", "a", "000000001"), { nil: undefined });
 		const round = fc.record({ calls: fc.integer({ min: 1, max: 3 }), results: fc.array(anyId) });
 		fc.assert(
@@ -196,7 +201,7 @@ describe("a result", () => {
 });
 
 describe("content", () => {
-	it("may be absent where the schema says so, and from an assistant", () => {
+	it("may be absent if the schema allows it, and in an assistant's message", () => {
 		expect(messages([{ role: "assistant" }])).toEqual([{ role: "assistant", content: "" }]);
 		expect(messages([{ role: "assistant", content: null, refusal: "No." }])).toEqual([
 			{ role: "assistant", content: "No." },
@@ -210,7 +215,7 @@ describe("content", () => {
 		).toThrowError("5006: Error: required properties at '/messages/1' are 'content'");
 	});
 
-	it("has parts of each kind, or is one part", () => {
+	it("has parts of each type, or is one part", () => {
 		const parts = [
 			{ type: "text", text: "See" },
 			{ type: "image_url", image_url: { url: "https://x/y.png", detail: "low" } },
@@ -229,7 +234,7 @@ describe("content", () => {
 	});
 
 	it.each(["http://a/b.png", "file:///etc/passwd", "ftp://a/b", "", " data:image/png;base64,AA", "https:a"])(
-		"sends no engine to %j",
+		"refuses the URL %j",
 		(url) => {
 			const refused = (image_url: unknown) => () =>
 				messages([
@@ -263,12 +268,13 @@ describe("content", () => {
 	});
 });
 
-describe("an assistant's thoughts", () => {
+describe("an assistant's reasoning", () => {
 	const thinking = { type: "thinking", thinking: "Hm.", signature: "sig" } as const;
 	const redacted = { type: "redacted_thinking", data: "x" } as const;
-	const read = (more: Partial<SentMessage>) => messages([{ role: "assistant", content: "a", ...more }])[0];
+	const read = (fields: Partial<SentMessage>) =>
+		messages([{ role: "assistant", content: "a", ...fields }])[0];
 
-	it("keep the signatures that Anthropic wants back, and are told to others without", () => {
+	it("keeps Anthropic's signatures, and is also in reasoning_content", () => {
 		expect(read({ thinking_blocks: [{ ...thinking, data: null }, redacted] })).toStrictEqual({
 			role: "assistant",
 			content: "a",

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { nativeDialect } from "../../../src/dialects/index.ts";
 import { modelSchema } from "../../../src/dialects/schema.ts";
 import {
+	chatModel,
 	KIMI,
 	LEGACY,
 	LLAMA,
 	LLAMA_70B,
 	LORA,
 	MISTRAL,
-	model,
 	QWEN,
 	read,
 	SCOUT,
@@ -19,7 +19,7 @@ import {
 const hello = [{ role: "user", content: "Hello" }];
 
 describe("a native chat input", () => {
-	it("is a prompt, which the user says, with the model's own defaults", () => {
+	it("reads a prompt as a user message, with the model's own defaults", () => {
 		expect(read(LLAMA, { prompt: "Hello" }).input).toStrictEqual({
 			messages: hello,
 			stream: false,
@@ -30,7 +30,7 @@ describe("a native chat input", () => {
 		expect(read(SCOUT, { prompt: "Hello" }).input).toMatchObject({ max_tokens: 256, temperature: 0.15 });
 	});
 
-	it("is continued as it is when it is raw", () => {
+	it("keeps a raw prompt unchanged", () => {
 		expect(read(LLAMA, { prompt: "<s>[INST] Hi", raw: true, max_tokens: 5 }).input).toStrictEqual({
 			messages: [],
 			prompt: "<s>[INST] Hi",
@@ -40,7 +40,7 @@ describe("a native chat input", () => {
 		});
 	});
 
-	it("has messages and every sampling field", () => {
+	it("reads messages and every sampling field", () => {
 		const sampling = {
 			stream: true,
 			max_tokens: 1,
@@ -58,10 +58,10 @@ describe("a native chat input", () => {
 		});
 	});
 
-	it("drops what the model does not know, and takes the functions of the embedded experiment", () => {
+	it("drops unknown fields, and accepts functions with code", () => {
 		const sent = { messages: hello, functions: [{ name: "f", code: "return 1" }], stop: "x", invented: true };
 		expect(Object.keys(read(LLAMA, sent).input)).toEqual(["messages", "stream", "max_tokens", "temperature"]);
-		const base = model("deepseek-math-7b-base");
+		const base = chatModel("deepseek-math-7b-base");
 		expect(read(base, { prompt: "1+1=", raw: true, top_k: 999, tools: 5 }).input).toStrictEqual({
 			messages: [],
 			prompt: "1+1=",
@@ -111,41 +111,41 @@ describe("a native chat input", () => {
 			"Type mismatch of '/messages/0/content', 'string' not in 'array'",
 		],
 		[LEGACY, { prompt: "a".repeat(131_073) }, "Length of '/prompt' must be <= 131072"],
-	])("is refused in the product's words: %#", (asked, sent, finding) => {
-		const strictly = () => read(asked, sent, nativeDialect(asked), true);
+	])("refuses with the product's wording: %#", (model, sent, finding) => {
+		const strictly = () => read(model, sent, nativeDialect(model), true);
 		expect(strictly).toThrowError(expect.objectContaining({ code: 5006 }));
 		expect(strictly).toThrowError(finding);
 	});
 
-	it("is read leniently: null is not set, and an assistant that calls tools has no content", () => {
+	it("accepts null as absent on a lenient route, and an assistant's message without content", () => {
 		const tool_calls = [toolCall("now", "{}", "call_1")];
 		const messages = [
 			...hello,
 			{ role: "assistant", content: null, tool_calls },
 			{ role: "tool", content: "noon", tool_call_id: "call_1" },
 		];
-		for (const asked of [LLAMA, LEGACY, QWEN, SCOUT])
-			expect(read(asked, { messages, temperature: null, tools: null, functions: [{}] }).input).toEqual(
-				read(asked, { messages }).input,
+		for (const model of [LLAMA, LEGACY, QWEN, SCOUT])
+			expect(read(model, { messages, temperature: null, tools: null, functions: [{}] }).input).toEqual(
+				read(model, { messages }).input,
 			);
 		expect(() => read(LLAMA, { messages: [{ role: "user", content: null }] })).toThrowError(
 			"5006: Error: required properties at '/messages/0' are 'content'",
 		);
 	});
 
-	it("has no pattern for the id of a call where the model's schema does not name the field", () => {
+	it("has no pattern for the id of a call if the model's schema does not have the field", () => {
 		const messages = [...hello, { role: "tool", content: "noon", tool_call_id: "a b!" }];
-		for (const asked of [LLAMA, LLAMA_70B])
-			expect(read(asked, { messages }, nativeDialect(asked), true).input.messages[1]).toMatchObject({
+		for (const model of [LLAMA, LLAMA_70B])
+			expect(read(model, { messages }, nativeDialect(model), true).input.messages[1]).toMatchObject({
 				tool_call_id: "a b!",
 			});
 	});
 
-	it("needs no content strictly either, where the model's schema requires no field of a message", () => {
+	it("requires no content on a strict route if the model's schema requires no field of a message", () => {
 		const tool_calls = [toolCall("now", "{}", "call00000")];
 		const messages = [...hello, { role: "assistant", content: null, tool_calls }];
-		for (const asked of [SCOUT, MISTRAL, VISION, KIMI])
-			expect(read(asked, { messages }, nativeDialect(asked), true).input.messages).toEqual(messages);
+		for (const model of [SCOUT, MISTRAL, VISION, KIMI])
+			expect(read(model, { messages }, nativeDialect(model), true).input.messages).toEqual(messages);
 		const result = { role: "tool", content: "noon", tool_call_id: "chatcmpl-tool-0123456789abcdef" };
 		expect(
 			read(SCOUT, { messages: [...hello, result] }, nativeDialect(SCOUT), true).input.messages,
@@ -163,23 +163,23 @@ describe("a native chat input", () => {
 			{ messages: hello, tool_choice: "any", tools: [{ name: "f" }] },
 			"tool_choice must be none, auto, required, or name a function",
 		],
-	])("is refused as an engine would: %#", (sent, sentence) => {
+	])("refuses what engines refuse: %#", (sent, sentence) => {
 		expect(() => read(LLAMA, sent)).toThrowError(`8001: Invalid input: ${sentence}`);
 	});
 
-	it("names an adapter only for models that take one", () => {
+	it("accepts an adapter only for models with adapters", () => {
 		expect(read(LORA, { messages: hello, lora: "cf-public-x" }).input.lora).toBe("cf-public-x");
-		for (const asked of [LLAMA, SCOUT, MISTRAL, KIMI])
-			expect(() => read(asked, { prompt: "a", lora: "x" })).toThrowError(
-				`5005: The model ${asked.id} does not support LoRA inference`,
+		for (const model of [LLAMA, SCOUT, MISTRAL, KIMI])
+			expect(() => read(model, { prompt: "a", lora: "x" })).toThrowError(
+				`5005: The model ${model.id} does not support LoRA inference`,
 			);
 	});
 
-	it("asks for JSON by a bare schema, by OpenAI's wrapper, or by its older name", () => {
+	it("reads a JSON format from a bare schema, OpenAI's wrapper, or guided_json", () => {
 		const schema = { type: "object", properties: { a: { type: "number" } } };
 		const bare = { type: "json_schema", json_schema: { name: "response", schema } };
-		const format = (asked: typeof LLAMA, more: object) =>
-			read(asked, { messages: hello, ...more }).input.response_format;
+		const format = (model: typeof LLAMA, fields: object) =>
+			read(model, { messages: hello, ...fields }).input.response_format;
 		expect(format(LLAMA, { response_format: { type: "json_schema", json_schema: schema } })).toEqual(bare);
 		const wrapped = { name: "sum", schema, strict: true };
 		expect(format(LLAMA, { response_format: { type: "json_schema", json_schema: wrapped } })).toEqual({
@@ -203,7 +203,7 @@ describe("a native chat input", () => {
 		expect(() => format(LLAMA, { response_format: { type: "xml" } })).toThrowError("5006: ");
 	});
 
-	it("takes tools in both forms and says nothing of a choice without tools", () => {
+	it("reads tools in both forms, and omits a choice without tools", () => {
 		const parameters = { type: "object", properties: { city: { type: "string" } } };
 		const flat = { name: "weather", description: "Tells the weather", parameters };
 		const expected = [{ type: "function", function: flat }];
@@ -221,13 +221,13 @@ describe("a native chat input", () => {
 });
 
 describe("the schema of a native model", () => {
-	it("is built once", () => {
+	it("is built once per model", () => {
 		const { reader } = nativeDialect(LLAMA);
 		expect(reader.schema(LLAMA)).toBe(reader.schema(LLAMA));
 		expect(reader.schema(LLAMA)).not.toBe(reader.schema(LORA));
 	});
 
-	it("shows ranges, defaults and what exactly one of is needed", () => {
+	it("has ranges, defaults and oneOf", () => {
 		const { input } = modelSchema(LLAMA) as {
 			input: { oneOf: { properties: object; required: string[] }[] };
 		};
@@ -239,12 +239,12 @@ describe("the schema of a native model", () => {
 			tools: { type: "array" },
 		});
 		expect(Object.keys(input.oneOf[0]?.properties ?? {})).not.toContain("guided_json");
-		// No bounds of zod's own.
+		// Without zod's bounds of safe integers.
 		expect(input.oneOf[0]?.properties).toMatchObject({ max_tokens: { default: 256, type: "integer" } });
 		expect(JSON.stringify(input)).not.toContain("9007199254740991");
 	});
 
-	it("shows what tools and functions are made of", () => {
+	it("has the schemas of tools and functions", () => {
 		const { input } = modelSchema(LLAMA_70B) as { input: { oneOf: { properties: object }[] } };
 		expect(input.oneOf[1]?.properties).toMatchObject({
 			tools: {
@@ -271,7 +271,7 @@ describe("the schema of a native model", () => {
 	});
 
 	it("exists for every chat shape", () => {
-		for (const asked of [LLAMA, LLAMA_70B, LEGACY, MISTRAL, SCOUT, VISION, QWEN, KIMI])
-			expect(modelSchema(asked).input).toHaveProperty("oneOf");
+		for (const model of [LLAMA, LLAMA_70B, LEGACY, MISTRAL, SCOUT, VISION, QWEN, KIMI])
+			expect(modelSchema(model).input).toHaveProperty("oneOf");
 	});
 });

@@ -23,20 +23,20 @@ const prompt = { prompt: "Hello" };
 const END = `data: {"response":"","usage":{"prompt_tokens":10,"completion_tokens":50,"total_tokens":60}}\n\n${DONE}`;
 
 describe("a native stream", () => {
-	it("has a frame for each piece of text, then the usage", async () => {
+	it("has an event for each text, then the usage", async () => {
 		const events = hub({ content: "Hé" }, { content: "" }, { content: "llo" });
 		expect(await writtenEvents(LLAMA, prompt, events)).toBe(
 			`data: {"response":"Hé"}\n\ndata: {"response":"llo"}\n\n${END}`,
 		);
 	});
 
-	it.each([LLAMA_70B, SCOUT, VISION])("says in each frame that it calls no tools: $id", async (asked) => {
-		expect(await writtenEvents(asked, prompt, hub({ content: "Hi" }))).toBe(
+	it.each([LLAMA_70B, SCOUT, VISION])("has an empty list of calls in each text event: $id", async (model) => {
+		expect(await writtenEvents(model, prompt, hub({ content: "Hi" }))).toBe(
 			`data: {"response":"Hi","tool_calls":[]}\n\n${END}`,
 		);
 	});
 
-	it("calls tools in parts, each call closed by an element that says nothing", async () => {
+	it("writes calls in parts, and ends each call with an empty element", async () => {
 		const events = hub(
 			{ content: "Wait" },
 			{
@@ -65,7 +65,7 @@ describe("a native stream", () => {
 		);
 	});
 
-	it("gives calls an id and a place of their own where the engine does not", async () => {
+	it("adds missing ids and indexes of calls", async () => {
 		const events = hub(
 			{
 				tool_calls: [
@@ -99,14 +99,14 @@ describe("a native stream", () => {
 		]);
 	});
 
-	it("thinks in its text, if it is a model that thinks", async () => {
-		const said = [
+	it("has reasoning in its text only for reasoning models", async () => {
+		const deltas = [
 			{ reasoning_content: "H", reasoning: "H" },
 			{ reasoning: "m" },
 			{ content: "Yes" },
 			{ content: "." },
 		];
-		expect(await writtenEvents(R1, prompt, hub(...said))).toBe(
+		expect(await writtenEvents(R1, prompt, hub(...deltas))).toBe(
 			`${["<think>\nH", "m", "\n</think>\n\nYes", "."].map((response) => frame({ response })).join("")}${END}`,
 		);
 		expect(await writtenEvents(R1, prompt, hub({ reasoning: "Hm" }))).toBe(
@@ -116,12 +116,12 @@ describe("a native stream", () => {
 		expect(await writtenEvents(R1, prompt, hub({ reasoning: "Hm" }, call))).toContain(
 			frame({ response: "<think>\nHm" }) + frame({ response: "\n</think>\n\n" }),
 		);
-		expect(await writtenEvents(LEGACY, prompt, hub(...said))).toBe(
+		expect(await writtenEvents(LEGACY, prompt, hub(...deltas))).toBe(
 			frame({ response: "Yes" }) + frame({ response: "." }) + END,
 		);
 	});
 
-	it("believes counts that grow, and not the zeros after them", async () => {
+	it("ignores zero counts after others", async () => {
 		const counted = (total: number) => ({
 			usage: { prompt_tokens: 1, completion_tokens: total - 1, total_tokens: total },
 		});
@@ -137,20 +137,20 @@ describe("a native stream", () => {
 		);
 	});
 
-	it("adds up what the engine did not, and believes it before zeros", async () => {
+	it("calculates a missing total, and ignores zeros after it", async () => {
 		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 		const counts = { prompt_tokens: 10, completion_tokens: 50 };
 		const text = delta({ content: "a" }) + finish() + chunk([], { usage: counts }) + usageChunk(zeros) + DONE;
 		expect((await writtenEvents(LLAMA, prompt, split(text))).endsWith(END)).toBe(true);
 	});
 
-	it("says nothing of a usage that nobody counted", async () => {
+	it("has no usage if the engine has no counts", async () => {
 		expect(await writtenEvents(LLAMA, prompt, split(delta({ content: "a" }) + finish() + DONE))).toBe(
 			frame({ response: "a" }) + DONE,
 		);
 	});
 
-	it("has the first choice only, and nothing after its end", async () => {
+	it("has only the first choice, and nothing after its end", async () => {
 		const events =
 			chunk([{ index: 1, delta: { content: "other" } }]) +
 			hubText({ content: "a" }) +
@@ -158,9 +158,9 @@ describe("a native stream", () => {
 		expect(await writtenEvents(LLAMA, prompt, split(events))).toBe(frame({ response: "a" }) + END);
 	});
 
-	it("is made of a reply that came whole", async () => {
-		const whole = completion({ content: "Hi" });
-		expect(await writtenEvents(LLAMA, prompt, whole)).toBe(frame({ response: "Hi" }) + END);
+	it("is written for a complete reply", async () => {
+		const complete = completion({ content: "Hi" });
+		expect(await writtenEvents(LLAMA, prompt, complete)).toBe(frame({ response: "Hi" }) + END);
 		const calling = await writtenEvents(
 			LLAMA_70B,
 			prompt,

@@ -14,11 +14,11 @@ import {
 } from "./chat.ts";
 
 const prompt = { prompt: "Hello" };
-const value = (asked: typeof LLAMA, message: object, sent: object = prompt, more: object = {}) =>
-	writtenJson(asked, sent, { kind: "value", output: completion(message, more) });
+const value = (model: typeof LLAMA, message: object, sent: object = prompt, overrides: object = {}) =>
+	writtenJson(model, sent, { kind: "value", output: completion(message, overrides) });
 
 describe("a native reply", () => {
-	it("is the text, no calls, and the usage, in this order", () => {
+	it("has the text, an empty list of calls and the usage, in this order", () => {
 		expect(JSON.stringify(value(LLAMA, { content: "Hi" }))).toBe(
 			'{"response":"Hi","tool_calls":[],"usage":{"prompt_tokens":10,"completion_tokens":50,"total_tokens":60}}',
 		);
@@ -26,7 +26,7 @@ describe("a native reply", () => {
 		expect(value(LEGACY, { content: "Hi" })).toStrictEqual({ response: "Hi", usage: USAGE });
 	});
 
-	it("keeps the counts that an engine has, and makes none up", () => {
+	it("keeps the engine's counts and adds none", () => {
 		const usage = { ...USAGE, prompt_tokens_details: { cached_tokens: 3 }, completion_tokens_details: null };
 		expect(value(LLAMA, { content: "" }, prompt, { usage })).toStrictEqual({
 			response: "",
@@ -39,7 +39,7 @@ describe("a native reply", () => {
 		});
 	});
 
-	it("calls tools flat, with arguments as objects", () => {
+	it("has flat calls, with arguments as objects", () => {
 		const tool_calls = [
 			toolCall("add", '{"a":1,"b":[2]}'),
 			toolCall("now", ""),
@@ -64,7 +64,7 @@ describe("a native reply", () => {
 		});
 	});
 
-	it("calls tools as OpenAI does for Llama 4 Scout, and then has no response", () => {
+	it("has OpenAI's calls and no response for Llama 4 Scout", () => {
 		const tool_calls = [toolCall("add", '{"a":1}', "chatcmpl-tool-1")];
 		expect(value(SCOUT, { tool_calls })).toStrictEqual({ tool_calls, usage: USAGE });
 		expect(value(SCOUT, { content: "Hi", tool_calls: [] })).toStrictEqual({
@@ -74,7 +74,7 @@ describe("a native reply", () => {
 		});
 	});
 
-	it("calls tools in the form of its output, however its inputs are written", () => {
+	it("has calls in the form of the output shape, for any input shape", () => {
 		const tool_calls = [toolCall("add", '{"a":1}', "chatcmpl-tool-1")];
 		const flat = [{ name: "add", arguments: { a: 1 } }];
 		expect(value({ ...SCOUT, output: "text-response" }, { tool_calls })).toMatchObject({ tool_calls: flat });
@@ -84,15 +84,15 @@ describe("a native reply", () => {
 		});
 	});
 
-	it("thinks in its text, if it is a model that thinks", () => {
-		const thought = { reasoning_content: "Hm", reasoning: "Hm", content: "Yes" };
-		expect(value(R1, thought)).toMatchObject({ response: "<think>\nHm\n</think>\n\nYes" });
+	it("has reasoning in its text only for reasoning models", () => {
+		const reasoned = { reasoning_content: "Hm", reasoning: "Hm", content: "Yes" };
+		expect(value(R1, reasoned)).toMatchObject({ response: "<think>\nHm\n</think>\n\nYes" });
 		expect(value(R1, { reasoning: "Hm" })).toMatchObject({ response: "<think>\nHm" });
-		expect(value(LLAMA, thought)).toMatchObject({ response: "Yes" });
+		expect(value(LLAMA, reasoned)).toMatchObject({ response: "Yes" });
 		expect(value(LLAMA, { reasoning: "Hm" })).toMatchObject({ response: "" });
 	});
 
-	it("says that it refuses, where the engine says it apart", () => {
+	it("has the engine's refusal as its text", () => {
 		expect(value(LLAMA, { refusal: "I cannot." })).toMatchObject({ response: "I cannot." });
 	});
 
@@ -128,12 +128,12 @@ describe("a native reply in JSON mode", () => {
 		expect(value(SCOUT, { content: '{"a":1}' }, guided)).toMatchObject({ response: { a: 1 } });
 	});
 
-	it("does not hold thoughts", () => {
-		const thought = { reasoning: "Hm", content: '{"a":1}' };
-		expect(value(R1, thought, bySchema(schema))).toMatchObject({ response: { a: 1 } });
+	it("has no reasoning", () => {
+		const reasoned = { reasoning: "Hm", content: '{"a":1}' };
+		expect(value(R1, reasoned, bySchema(schema))).toMatchObject({ response: { a: 1 } });
 	});
 
-	it("gives way to a call of a tool", () => {
+	it("has no document if there is a call", () => {
 		const sent = { messages: [{ role: "user", content: "x" }], response_format: { type: "json_object" } };
 		expect(value(LLAMA_70B, { tool_calls: [toolCall("now", "{}")] }, sent)).toMatchObject({ response: null });
 	});
@@ -156,11 +156,11 @@ describe("a native reply in JSON mode", () => {
 		);
 	});
 
-	it.each(["[]", "5", "null", '"text"'])("is 5024 for %s where an object was asked for", (content) => {
+	it.each(["[]", "5", "null", '"text"'])("is 5024 for %s if the format is json_object", (content) => {
 		expect(() => value(LLAMA, { content }, byObject)).toThrowError(expect.objectContaining({ code: 5024 }));
 	});
 
-	it("leaves the caller's schema as it was", () => {
+	it("does not change the caller's schema", () => {
 		const frozen = Object.freeze({
 			type: "object",
 			properties: Object.freeze({ a: Object.freeze({ type: "integer" }) }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nativeDialect } from "../../../src/dialects/index.ts";
 import { modelSchema } from "../../../src/dialects/schema.ts";
 import { adHocModel } from "../../../src/models/catalog.ts";
-import { KIMI, KIMI_CODE, LLAMA, LLAMA_70B, model, read } from "./chat.ts";
+import { chatModel, KIMI, KIMI_CODE, LLAMA, LLAMA_70B, read } from "./chat.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
 const tool = { type: "function", function: { name: "now" } };
@@ -17,14 +17,14 @@ const DEFAULTS = {
 };
 
 describe("an OpenAI chat input", () => {
-	it("is messages or a prompt, with the model's own defaults", () => {
+	it("reads messages or a prompt, with the model's own defaults", () => {
 		expect(read(KIMI, { messages }).input).toStrictEqual({ messages, ...DEFAULTS });
 		expect(read(KIMI, { prompt: "Hello", model: "ignored" }).input).toStrictEqual({ messages, ...DEFAULTS });
 		expect(read(adHocModel("llama3.2"), { messages }).input).toStrictEqual({ messages, stream: false });
 	});
 
-	it("takes null for nothing given", () => {
-		const nothing = {
+	it("reads null as absent", () => {
+		const nulls = {
 			temperature: null,
 			top_p: null,
 			n: null,
@@ -48,11 +48,11 @@ describe("an OpenAI chat input", () => {
 			store: null,
 			web_search_options: null,
 		};
-		expect(read(KIMI, { messages, ...nothing }).input).toStrictEqual({ messages, stream: false });
+		expect(read(KIMI, { messages, ...nulls }).input).toStrictEqual({ messages, stream: false });
 	});
 
-	it("passes every field on", () => {
-		const asked = {
+	it("keeps every field", () => {
+		const fields = {
 			temperature: 2,
 			top_p: 0,
 			top_k: 5,
@@ -74,10 +74,10 @@ describe("an OpenAI chat input", () => {
 			chat_template_kwargs: { enable_thinking: false, clear_thinking: true, thinking: false },
 			user: "u",
 		};
-		expect(read(KIMI, { messages, ...asked }).input).toStrictEqual({ messages, ...asked });
+		expect(read(KIMI, { messages, ...fields }).input).toStrictEqual({ messages, ...fields });
 	});
 
-	it("takes a JSON Schema without OpenAI's envelope, too", () => {
+	it("accepts a JSON Schema without OpenAI's wrapper", () => {
 		const schema = { type: "object", properties: { name: { type: "string" } } };
 		const { input } = read(KIMI, {
 			messages,
@@ -86,20 +86,20 @@ describe("an OpenAI chat input", () => {
 		expect(input.response_format).toEqual({ type: "json_schema", json_schema: { name: "response", schema } });
 	});
 
-	it("takes a schema beside json_object as llama.cpp does, where it is read leniently", () => {
+	it("accepts llama.cpp's schema with json_object on a lenient route", () => {
 		const schema = { type: "object", properties: { yes: { type: "boolean" } } };
 		const sent = { messages, response_format: { type: "json_object", schema } };
 		const asSchema = { type: "json_schema", json_schema: { name: "response", schema } };
-		for (const asked of [adHocModel("llama3.2"), KIMI, LLAMA, LLAMA_70B])
-			expect(read(asked, sent).input.response_format).toEqual(asSchema);
-		// The product's schemas have no such field.
-		for (const asked of [KIMI, LLAMA, LLAMA_70B])
-			expect(read(asked, sent, nativeDialect(asked), true).input.response_format).toEqual({
+		for (const model of [adHocModel("llama3.2"), KIMI, LLAMA, LLAMA_70B])
+			expect(read(model, sent).input.response_format).toEqual(asSchema);
+		// The product's schemas do not have the field.
+		for (const model of [KIMI, LLAMA, LLAMA_70B])
+			expect(read(model, sent, nativeDialect(model), true).input.response_format).toEqual({
 				type: "json_object",
 			});
 	});
 
-	it("has tools where it sends the older functions", () => {
+	it("converts legacy functions to tools", () => {
 		const sent = { messages, functions: [{ name: "now" }], function_call: { name: "now" } };
 		const { passthrough, tools, tool_choice } = read(KIMI, sent).input;
 		expect(tools).toEqual([tool]);
@@ -110,7 +110,7 @@ describe("an OpenAI chat input", () => {
 		);
 	});
 
-	it("has fields that are only passed on", () => {
+	it("forwards fields of OpenAI's service", () => {
 		const passthrough = {
 			audio: { voice: "alloy", format: "wav" },
 			functions: [{ name: "f", code: "return 1" }],
@@ -124,19 +124,19 @@ describe("an OpenAI chat input", () => {
 		expect(read(KIMI, { messages, ...passthrough, unheard_of: 1 }).input.passthrough).toStrictEqual(
 			passthrough,
 		);
-		expect(read(model("gemma-4-26b-a4b-it"), { messages }).input.passthrough).toStrictEqual({
+		expect(read(chatModel("gemma-4-26b-a4b-it"), { messages }).input.passthrough).toStrictEqual({
 			skip_special_tokens: false,
 		});
 	});
 
-	it("limits its tokens by the newer name, or by the older", () => {
+	it("prefers max_completion_tokens to max_tokens", () => {
 		const limit = (sent: object) => read(KIMI, { messages, ...sent }).input.max_tokens;
 		expect(limit({ max_tokens: 5 })).toBe(5);
 		expect(limit({ max_tokens: 5, max_completion_tokens: 7 })).toBe(7);
 		expect(limit({ max_tokens: 5, max_completion_tokens: null })).toBe(5);
 	});
 
-	it("has a list of stops, and calls in parallel only beside tools", () => {
+	it("converts stop to a list, and drops parallel_tool_calls without tools", () => {
 		expect(read(KIMI, { messages, stop: "END" }).input.stop).toEqual(["END"]);
 		expect(read(KIMI, { messages, tools: [tool] }).input).toMatchObject({
 			tools: [tool],
@@ -154,11 +154,11 @@ describe("an OpenAI chat input", () => {
 		["medium", "medium"],
 		["xhigh", "high"],
 		["max", "high"],
-	])("thinks as hard as asked: %s", (reasoning_effort, effort) => {
+	])("reads reasoning_effort %s", (reasoning_effort, effort) => {
 		expect(read(KIMI, { messages, reasoning_effort }).input.reasoning_effort).toBe(effort);
 	});
 
-	it("must think where the model must", () => {
+	it("cannot disable reasoning if the model requires it", () => {
 		expect(read(KIMI_CODE, { messages, reasoning_effort: "low" }).input).not.toHaveProperty(
 			"reasoning_effort",
 		);
@@ -172,7 +172,7 @@ describe("an OpenAI chat input", () => {
 		});
 	});
 
-	it("has messages of every role, older ones included", () => {
+	it("reads messages of every role, legacy ones included", () => {
 		const sent = [
 			{ role: "developer", content: "Be brief." },
 			{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a/b.png" } }], name: "ann" },
@@ -222,7 +222,7 @@ describe("an OpenAI chat input", () => {
 	});
 });
 
-describe("an OpenAI chat input, read strictly", () => {
+describe("an OpenAI chat input on a strict route", () => {
 	it.each([
 		[{ reasoning_effort: "xhigh" }, "enum value not in low,medium,high at '/reasoning_effort'"],
 		[{ modalities: ["video"] }, "enum value not in text,audio at '/modalities/0'"],
@@ -242,19 +242,19 @@ describe("an OpenAI chat input, read strictly", () => {
 		],
 		[{ functions: [{ description: "a" }] }, "required properties at '/functions/0' are 'name'"],
 		[{ user: null }, "Type mismatch of '/user', 'string' not in 'null'"],
-	])("keeps to what the schema declares: %j", (more, finding) => {
-		const sent = { messages, ...more };
+	])("must match the declared schema: %j", (fields, finding) => {
+		const sent = { messages, ...fields };
 		expect(() => read(KIMI, sent, nativeDialect(KIMI), true)).toThrowError(
 			`5006: Error: oneOf at '/' not met, 0 matches: required properties at '/' are 'prompt', ${finding}`,
 		);
 	});
 
-	it("is open where it is read leniently", () => {
-		for (const more of [{ reasoning_effort: "xhigh" }, { modalities: ["video"] }, { audio: {} }])
-			expect(read(KIMI, { messages, user: null, ...more }).input.messages).toEqual(messages);
+	it("accepts other values on a lenient route", () => {
+		for (const fields of [{ reasoning_effort: "xhigh" }, { modalities: ["video"] }, { audio: {} }])
+			expect(read(KIMI, { messages, user: null, ...fields }).input.messages).toEqual(messages);
 	});
 
-	it("takes what the schema declares", () => {
+	it("accepts declared values", () => {
 		const declared = {
 			reasoning_effort: "low",
 			modalities: ["text", "audio"],
@@ -273,7 +273,7 @@ describe("an OpenAI chat input, read strictly", () => {
 });
 
 describe("the schema of an OpenAI chat model", () => {
-	it("shows what the model takes", () => {
+	it("has the model's fields", () => {
 		const { input } = modelSchema(KIMI_CODE) as {
 			input: { oneOf: { properties: Record<string, unknown> }[] };
 		};

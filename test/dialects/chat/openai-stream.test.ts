@@ -18,39 +18,41 @@ import {
 } from "./chat.ts";
 
 const sent = { messages: [{ role: "user", content: "Hello" }] };
-const wantsUsage = { ...sent, stream_options: { include_usage: true } };
+const withUsage = { ...sent, stream_options: { include_usage: true } };
 const native = (text: string) => writtenEvents(KIMI, sent, split(text));
-const route = (text: string, asked: object = sent) => writtenEvents(KIMI, asked, split(text), openaiChat);
-const named = (text: string) => text.replaceAll("engine-model", KIMI.id);
+const route = (text: string, request: object = sent) => writtenEvents(KIMI, request, split(text), openaiChat);
+const withModelName = (text: string) => text.replaceAll("engine-model", KIMI.id);
 const USAGE_FRAME = frame({ response: "", usage: USAGE });
 const body = delta({ role: "assistant", content: "" }) + delta({ content: "Hé" }) + finish();
 
 describe("chunks on a model's own route", () => {
-	it("are the engine's, with the native usage after them", async () => {
-		expect(await native(hubText({ content: "Hé" }))).toBe(named(body + usageChunk()) + USAGE_FRAME + DONE);
+	it("are the engine's, followed by the native usage event", async () => {
+		expect(await native(hubText({ content: "Hé" }))).toBe(
+			withModelName(body + usageChunk()) + USAGE_FRAME + DONE,
+		);
 	});
 
-	it("are not touched where nothing must change", async () => {
+	it("stay unchanged if nothing must be rewritten", async () => {
 		const odd = `data: {"choices":[{"delta":{"content":"\\u00e9","n":1.50},"index":0}],"id":"a","created":1, "model":"${KIMI.id}","object":"chat.completion.chunk"}\n\n`;
 		expect(await native(odd + DONE)).toBe(odd + DONE);
 	});
 
-	it("keep all but the name where the engine's is another", async () => {
+	it("get the catalogue's model name and keep all other text", async () => {
 		const odd = (name: string) =>
 			`data: {"id":"a \\"model\\":\\"b\\"","created":1, "object":"chat.completion.chunk",${name}, "choices":[{"delta":{"content":"the \\"model\\":\\"x\\" key","n":1.50},"index":0}]}\n\n`;
 		const sent = odd('"model" : "an \\"odd\\" $& name"');
 		expect(await native(sent + sent + DONE)).toBe(odd(`"model":"${KIMI.id}"`).repeat(2) + DONE);
 	});
 
-	it("have their own name changed, wherever it is, and not that of something inside them", async () => {
-		const head = { id: "a", object: "chat.completion.chunk", created: 1 };
+	it("have only the top-level model name replaced, at any position", async () => {
+		const common = { id: "a", object: "chat.completion.chunk", created: 1 };
 		const choices = [{ index: 0, delta: { content: "Hi" } }];
 		const chunks = (name: string) => [
-			{ ...head, model: name, choices },
-			{ ...head, served: { model: "x" }, model: name, choices },
-			{ ...head, choices: [{ index: 0, delta: { content: "Hi", by: { model: "x" } } }], model: name },
-			{ choices, ...head, created: 2, model: name },
-			{ ...head, created: 2, model: name, choices },
+			{ ...common, model: name, choices },
+			{ ...common, served: { model: "x" }, model: name, choices },
+			{ ...common, choices: [{ index: 0, delta: { content: "Hi", by: { model: "x" } } }], model: name },
+			{ choices, ...common, created: 2, model: name },
+			{ ...common, created: 2, model: name, choices },
 		];
 		for (const [at] of chunks("").entries()) {
 			const turned = (name: string) => [...chunks(name).slice(at), ...chunks(name)].map(frame).join("");
@@ -58,10 +60,10 @@ describe("chunks on a model's own route", () => {
 		}
 	});
 
-	it("are read each for itself where the choices come before the name", async () => {
-		const words = ["a", "a", "a ", "b", "a"];
+	it("are parsed one by one if the choices come before the name", async () => {
+		const contents = ["a", "a", "a ", "b", "a"];
 		const chunks = (name: string) =>
-			words
+			contents
 				.map((content) =>
 					frame({
 						choices: [{ index: 0, delta: { content }, finish_reason: null }],
@@ -74,62 +76,62 @@ describe("chunks on a model's own route", () => {
 				.join("");
 		expect(await native(chunks("engine-model") + DONE)).toBe(chunks(KIMI.id) + DONE);
 		const counted = chunks("engine-model").replace(/\}\n\n$/, `,"usage":${JSON.stringify(USAGE)}}\n\n`);
-		const [, last] = (await route(counted + DONE, wantsUsage)).split("\n\n").slice(-4, -2);
+		const [, last] = (await route(counted + DONE, withUsage)).split("\n\n").slice(-4, -2);
 		expect(JSON.parse(last?.slice("data: ".length) ?? "")).toMatchObject({ choices: [], usage: USAGE });
 	});
 
-	it("have the name of a model that only a route knows, whatever it is", async () => {
-		const asked = adHocModel('a$&"b');
-		expect(await writtenEvents(asked, sent, split(delta({ content: "a" }) + DONE))).toBe(
-			delta({ content: "a" }).replace('"engine-model"', () => JSON.stringify(asked.id)) + DONE,
+	it("have the name of an ad hoc model with special characters", async () => {
+		const model = adHocModel('a$&"b');
+		expect(await writtenEvents(model, sent, split(delta({ content: "a" }) + DONE))).toBe(
+			delta({ content: "a" }).replace('"engine-model"', () => JSON.stringify(model.id)) + DONE,
 		);
 	});
 
-	it("are one line each", async () => {
-		const whole = `{"choices":[],"id":"a","created":1, "object":"chat.completion.chunk","model":"${KIMI.id}"}`;
-		const lines = `data: ${whole.replace(" ", "\ndata: ")}\n\n`;
-		expect(await native(lines + DONE)).toBe(`data: ${whole}\n\n${DONE}`);
+	it("are on one line each", async () => {
+		const complete = `{"choices":[],"id":"a","created":1, "object":"chat.completion.chunk","model":"${KIMI.id}"}`;
+		const lines = `data: ${complete.replace(" ", "\ndata: ")}\n\n`;
+		expect(await native(lines + DONE)).toBe(`data: ${complete}\n\n${DONE}`);
 	});
 
-	it("are completed where the engine leaves out what a chunk must have", async () => {
+	it("get required fields that the engine omits", async () => {
 		const bare = frame({ choices: [{ index: 0, delta: { content: "Hi" } }] });
-		const whole = {
+		const complete = {
 			id: `id-${NOW}`,
 			object: "chat.completion.chunk",
 			created: Math.floor(NOW / 1000),
 			model: KIMI.id,
 			choices: [{ index: 0, delta: { content: "Hi" } }],
 		};
-		expect(await native(bare + bare + DONE)).toBe(frame(whole) + frame(whole) + DONE);
+		expect(await native(bare + bare + DONE)).toBe(frame(complete) + frame(complete) + DONE);
 	});
 
-	it("are as OpenAI has them where the engine says otherwise, in any of them", async () => {
+	it("are converted to OpenAI's form, also late in the stream", async () => {
 		const choice = { index: 0, delta: { content: "Hi" }, finish_reason: null };
 		const odd = frame({ id: null, object: "chunk", created: null, model: null, choices: [choice] });
-		const head = {
+		const common = {
 			id: `id-${NOW}`,
 			object: "chat.completion.chunk",
 			created: Math.floor(NOW / 1000),
 			model: KIMI.id,
 		};
-		expect(await native(odd + DONE)).toBe(frame({ ...head, choices: [choice] }) + DONE);
+		expect(await native(odd + DONE)).toBe(frame({ ...common, choices: [choice] }) + DONE);
 		const calls = (args: unknown) => delta({ tool_calls: [{ index: 0, function: { arguments: args } }] });
 		const late =
 			delta({ content: "Hi" }) +
 			calls({ a: 1 }) +
 			delta({ content: "Ho" }).replace('"index":0', '"index":null');
 		expect(await native(late + DONE)).toBe(
-			named(delta({ content: "Hi" }) + calls('{"a":1}') + delta({ content: "Ho" })) + DONE,
+			withModelName(delta({ content: "Hi" }) + calls('{"a":1}') + delta({ content: "Ho" })) + DONE,
 		);
 	});
 
-	it("end with the counts of the chunks where the last says zero", async () => {
+	it("end with the counts of earlier chunks if the last has zeros", async () => {
 		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 		const text = delta({ content: "a" }, { usage: USAGE }) + finish() + usageChunk(zeros) + DONE;
-		expect(await native(text)).toBe(named(text).replace(DONE, USAGE_FRAME + DONE));
+		expect(await native(text)).toBe(withModelName(text).replace(DONE, USAGE_FRAME + DONE));
 	});
 
-	it("have reasoning, tool calls and several choices as the engine gave them", async () => {
+	it("keep reasoning, tool calls and several choices", async () => {
 		const text =
 			delta({ reasoning: "Hm", reasoning_content: "Hm" }) +
 			delta({
@@ -138,13 +140,15 @@ describe("chunks on a model's own route", () => {
 			chunk([{ index: 1, delta: { content: "b" }, logprobs: { content: [] } }]) +
 			finish("tool_calls") +
 			DONE;
-		expect(await native(text)).toBe(named(text));
+		expect(await native(text)).toBe(withModelName(text));
 	});
 
-	it("are made of a reply that came whole", async () => {
-		const whole = completion({ content: "Hi" }, { model: KIMI.id });
-		expect(await writtenEvents(KIMI, sent, whole)).toBe(
-			named(delta({ role: "assistant", content: "" }) + delta({ content: "Hi" }) + finish() + usageChunk()) +
+	it("are written for a complete reply", async () => {
+		const complete = completion({ content: "Hi" }, { model: KIMI.id });
+		expect(await writtenEvents(KIMI, sent, complete)).toBe(
+			withModelName(
+				delta({ role: "assistant", content: "" }) + delta({ content: "Hi" }) + finish() + usageChunk(),
+			) +
 				USAGE_FRAME +
 				DONE,
 		);
@@ -152,20 +156,22 @@ describe("chunks on a model's own route", () => {
 });
 
 describe("chunks on the OpenAI route", () => {
-	it("tell nothing of usage unless asked", async () => {
-		expect(await route(hubText({ content: "Hé" }))).toBe(named(body) + DONE);
-		expect(await route(body + usageChunk() + DONE, wantsUsage)).toBe(named(body + usageChunk()) + DONE);
-		const asked = { ...sent, stream_options: { include_usage: false } };
-		expect(await route(body + usageChunk() + DONE, asked)).toBe(named(body) + DONE);
+	it("have no usage unless requested", async () => {
+		expect(await route(hubText({ content: "Hé" }))).toBe(withModelName(body) + DONE);
+		expect(await route(body + usageChunk() + DONE, withUsage)).toBe(
+			withModelName(body + usageChunk()) + DONE,
+		);
+		const request = { ...sent, stream_options: { include_usage: false } };
+		expect(await route(body + usageChunk() + DONE, request)).toBe(withModelName(body) + DONE);
 	});
 
-	it("lose counts of their own unless asked, and keep the word that there are none", async () => {
+	it("lose counts beside text unless requested, and keep a usage of null", async () => {
 		const counted = delta({ content: "a" }, { usage: USAGE }) + delta({ content: "b" }, { usage: null });
 		const plain = delta({ content: "a" }) + delta({ content: "b" }, { usage: null });
-		expect(await route(counted + DONE)).toBe(named(plain) + DONE);
-		expect(await route(counted + DONE, wantsUsage)).toBe(
-			named(counted) +
-				named(
+		expect(await route(counted + DONE)).toBe(withModelName(plain) + DONE);
+		expect(await route(counted + DONE, withUsage)).toBe(
+			withModelName(counted) +
+				withModelName(
 					delta({ content: "a" }, { usage: USAGE }).replace(
 						/"choices":\[.*?\],"usage"/,
 						'"choices":[],"usage"',
@@ -175,10 +181,10 @@ describe("chunks on the OpenAI route", () => {
 		);
 	});
 
-	it("tell the true totals once where zeros follow them", async () => {
+	it("have the totals once if zeros follow them", async () => {
 		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 		const text = delta({ content: "a" }, { usage: USAGE }) + usageChunk(zeros) + DONE;
-		const written = await route(text, wantsUsage);
+		const written = await route(text, withUsage);
 		expect(written).not.toContain('"total_tokens":0');
 		expect(written.match(/"choices":\[\]/g)).toHaveLength(1);
 		expect(written).toMatch(
@@ -186,31 +192,35 @@ describe("chunks on the OpenAI route", () => {
 		);
 	});
 
-	it("tell the total of counts that lack it, which zeros do not replace", async () => {
+	it("have a calculated total, which zeros do not replace", async () => {
 		const { total_tokens: _, ...counts } = USAGE;
 		const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 		const text = body + chunk([], { usage: counts }) + usageChunk(zeros) + DONE;
-		expect(await route(text, wantsUsage)).toBe(named(body + usageChunk()) + DONE);
-		expect(await native(text)).toBe(named(body + usageChunk() + usageChunk(zeros)) + USAGE_FRAME + DONE);
+		expect(await route(text, withUsage)).toBe(withModelName(body + usageChunk()) + DONE);
+		expect(await native(text)).toBe(
+			withModelName(body + usageChunk() + usageChunk(zeros)) + USAGE_FRAME + DONE,
+		);
 	});
 
-	it("never has a native frame", async () => {
-		expect(await route(hubText({ content: "a" }), wantsUsage)).not.toContain('"response"');
+	it("never have a native event", async () => {
+		expect(await route(hubText({ content: "a" }), withUsage)).not.toContain('"response"');
 	});
 });
 
 describe("a stream of text completions", () => {
-	it("has the texts, then the native usage", async () => {
+	it("has the texts, then the native usage event", async () => {
 		const first = {
 			id: "cmpl-00000000000040008000000000000001",
 			object: "text_completion",
 			created: 1_776_784_300,
 			model: QWEN.id,
 		};
-		const said = (text: string, finish_reason: string | null = null) =>
+		const textFrame = (text: string, finish_reason: string | null = null) =>
 			frame({ ...first, choices: [{ index: 0, text, finish_reason, logprobs: null }] });
 		expect(
 			await writtenEvents(QWEN, { prompt: "Hello" }, split(hubText({ reasoning: "Hm" }, { content: "Hé" }))),
-		).toBe(said("<think>\nHm") + said("\n</think>\n\nHé") + said("", "stop") + USAGE_FRAME + DONE);
+		).toBe(
+			textFrame("<think>\nHm") + textFrame("\n</think>\n\nHé") + textFrame("", "stop") + USAGE_FRAME + DONE,
+		);
 	});
 });

@@ -3,16 +3,16 @@ import type { ChatCompletion } from "../../../src/tasks/text-generation/types.ts
 import { completion, KIMI, NOW, QWEN, toolCall, USAGE, writtenJson } from "./chat.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
-const value = (output: ChatCompletion, asked = KIMI, sent: object = { messages }) =>
-	writtenJson(asked, sent, { kind: "value", output });
+const value = (output: ChatCompletion, model = KIMI, sent: object = { messages }) =>
+	writtenJson(model, sent, { kind: "value", output });
 
 describe("a chat completion", () => {
-	it("is the engine's, under the catalogue's name", () => {
-		const said = completion(
+	it("is the engine's reply with the catalogue's model name", () => {
+		const output = completion(
 			{ content: "Hi", reasoning_content: "Hm", tool_calls: null },
 			{ id: "chatcmpl-abc", system_fingerprint: "fp", ...{ timings: { n: 1 } } },
 		);
-		expect(JSON.stringify(value(said))).toBe(
+		expect(JSON.stringify(value(output))).toBe(
 			JSON.stringify({
 				id: "chatcmpl-abc",
 				object: "chat.completion",
@@ -39,14 +39,14 @@ describe("a chat completion", () => {
 		);
 	});
 
-	it("has its call in the older form for a caller who sent functions", () => {
+	it("has its call in the legacy form if the caller sent functions", () => {
 		const called = completion({ content: null, tool_calls: [toolCall("now", "{}")] });
-		const said = {
+		const output = {
 			...called,
 			choices: called.choices.map((choice) => ({ ...choice, finish_reason: "tool_calls" })),
 		};
 		const sent = { messages, functions: [{ name: "now" }], function_call: { name: "now" } };
-		const { choices } = value(said, KIMI, sent) as { choices: { message: object }[] };
+		const { choices } = value(output, KIMI, sent) as { choices: { message: object }[] };
 		expect(choices[0]).toMatchObject({
 			message: { content: null, function_call: { name: "now", arguments: "{}" } },
 			finish_reason: "function_call",
@@ -54,7 +54,7 @@ describe("a chat completion", () => {
 		expect(choices[0]?.message).not.toHaveProperty("tool_calls");
 	});
 
-	it("has what it must have, whatever the engine left out", () => {
+	it("has all required fields if the engine omits them", () => {
 		const bare = {
 			choices: [{ message: { tool_calls: [toolCall("now", "{}")] } }],
 		} as unknown as ChatCompletion;
@@ -74,7 +74,7 @@ describe("a chat completion", () => {
 		});
 	});
 
-	it("keeps every choice, its logprobs and what vLLM adds", () => {
+	it("keeps every choice, its logprobs and vLLM's fields", () => {
 		const choice = {
 			index: 1,
 			message: { role: "assistant" as const, content: "b" },
@@ -82,16 +82,16 @@ describe("a chat completion", () => {
 			logprobs: { content: [] },
 			stop_reason: 5,
 		};
-		const said = completion({ content: "a" });
-		expect(value({ ...said, choices: [...said.choices, choice] })).toMatchObject({
+		const output = completion({ content: "a" });
+		expect(value({ ...output, choices: [...output.choices, choice] })).toMatchObject({
 			choices: [{ index: 0 }, { ...choice, message: { content: "b", refusal: null } }],
 		});
-		expect(value(said)).not.toHaveProperty("prompt_logprobs");
-		expect(value(said, QWEN)).toHaveProperty("prompt_logprobs", null);
-		expect(value({ ...said, ...{ prompt_logprobs: [1] } }, QWEN)).toHaveProperty("prompt_logprobs", [1]);
+		expect(value(output)).not.toHaveProperty("prompt_logprobs");
+		expect(value(output, QWEN)).toHaveProperty("prompt_logprobs", null);
+		expect(value({ ...output, ...{ prompt_logprobs: [1] } }, QWEN)).toHaveProperty("prompt_logprobs", [1]);
 	});
 
-	it("leaves JSON mode's document as text", () => {
+	it("keeps a JSON mode document as text", () => {
 		const sent = { messages, response_format: { type: "json_object" } };
 		expect(value(completion({ content: "no JSON" }), KIMI, sent)).toMatchObject({
 			choices: [{ message: { content: "no JSON" } }],
@@ -99,7 +99,7 @@ describe("a chat completion", () => {
 	});
 });
 
-describe("an answer to a prompt, of the models that take the older inputs", () => {
+describe("an answer to a prompt of models with legacy inputs", () => {
 	it("is a text completion", () => {
 		expect(value(completion({ content: "Hi", reasoning: "Hm" }), QWEN, { prompt: "Hello" })).toStrictEqual({
 			id: "cmpl-00000000000040008000000000000001",
@@ -118,7 +118,7 @@ describe("an answer to a prompt, of the models that take the older inputs", () =
 		});
 	});
 
-	it("is a chat completion of every other model", () => {
+	it("is a chat completion for every other model", () => {
 		expect(value(completion({ content: "Hi" }), KIMI, { prompt: "Hello" })).toMatchObject({
 			object: "chat.completion",
 		});

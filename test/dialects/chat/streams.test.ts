@@ -1,4 +1,4 @@
-/** What every chat stream must keep to, whichever dialect it is written in. */
+/** Requirements on chat streams in every dialect. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
@@ -26,9 +26,9 @@ import {
 } from "./chat.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
-const WRITERS: [name: string, asked: Model, sent: object, dialect: Dialect][] = [
+const WRITERS: [name: string, model: Model, sent: object, dialect: Dialect][] = [
 	["native", LLAMA_70B, { messages }, nativeDialect(LLAMA_70B)],
-	["native, thinking aloud", R1, { messages }, nativeDialect(R1)],
+	["native, reasoning", R1, { messages }, nativeDialect(R1)],
 	["a model of OpenAI's form", KIMI, { messages }, nativeDialect(KIMI)],
 	["text completions", QWEN, { prompt: "Hello" }, nativeDialect(QWEN)],
 	["the OpenAI route", LLAMA_70B, { messages }, openaiChat],
@@ -44,36 +44,36 @@ const HUB = [
 	{ tool_calls: [{ index: 0, function: { arguments: "1}" } }] },
 ];
 
-describe.each(WRITERS)("a stream written for %s", (_, asked, sent, dialect) => {
+describe.each(WRITERS)("a stream written for %s", (_, model, sent, dialect) => {
 	const written = (events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
-		const rendered = write(asked, { ...sent, stream: true }, streamAnswer(events), dialect);
+		const rendered = write(model, { ...sent, stream: true }, streamAnswer(events), dialect);
 		if (rendered.kind !== "events") throw new Error(`${rendered.kind} instead of events`);
 		return rendered.events;
 	};
 	const text = (events: ReadableStream<Uint8Array>): Promise<string> => new Response(written(events)).text();
 
-	it("is the same however the network cut the engine's bytes", async () => {
+	it("is the same for any split of the engine's bytes", async () => {
 		const grown = delta({ content: "é" }, { usage: { ...USAGE, completion_tokens: 1, total_tokens: 11 } });
 		const source = hubText(...HUB).replace(finish(), grown + finish());
-		const whole = await text(split(source));
-		expect(whole.endsWith(DONE)).toBe(true);
+		const complete = await text(split(source));
+		expect(complete.endsWith(DONE)).toBe(true);
 		await fc.assert(
 			fc.asyncProperty(anyCuts, async (cuts) => {
-				expect(await text(split(source, cuts))).toBe(whole);
+				expect(await text(split(source, cuts))).toBe(complete);
 			}),
 			{ numRuns: 60 },
 		);
 	});
 
-	it("is the same whatever white space and nulls the engine has", async () => {
-		const whole = await text(split(hubText(...HUB)));
+	it("is the same with additional white space and nulls", async () => {
+		const complete = await text(split(hubText(...HUB)));
 		const spaced = hubText(...HUB)
 			.replace(DONE, "data: [DONE] \n\n")
 			.replaceAll('"index":0,"delta"', '"index":null,"delta"');
-		expect(await text(split(spaced))).toBe(whole);
+		expect(await text(split(spaced))).toBe(complete);
 	});
 
-	it("ends in one error frame when the engine fails, after all that came before", async () => {
+	it("ends with one error event after all text if the engine fails", async () => {
 		const before = delta({ content: "Hi" });
 		const out = await text(failing(before, new AiError("modelTimeout")));
 		expect(out).toContain("Hi");
@@ -86,26 +86,26 @@ describe.each(WRITERS)("a stream written for %s", (_, asked, sent, dialect) => {
 		expect(out).not.toContain("[DONE]");
 	});
 
-	it("does not tell the caller what an unknown failure was", async () => {
+	it("does not disclose the message of an unknown failure", async () => {
 		const out = await text(failing("", new Error("connect ECONNREFUSED sk-secret")));
 		expect(out).toBe(
 			'data: {"error":{"message":"AiError: AiError: Model execution failed","type":"server_error","code":5001}}\n\n',
 		);
 	});
 
-	it("has failed when it stops without its end", async () => {
+	it("fails if it ends without [DONE]", async () => {
 		const out = await text(split(delta({ content: "Hi" }) + finish() + usageChunk()));
 		expect(out).toContain("The engine's stream ended before its reply did");
 		expect(out).not.toContain("[DONE]");
 	});
 
-	it("has failed when its first chunk is none", async () => {
+	it("fails if its first chunk is malformed", async () => {
 		const out = await text(split(`data: oops\n\n${DONE}`));
 		expect(out).toContain('"code":5001');
 		expect(out).not.toContain("[DONE]");
 	});
 
-	it("stops the engine when the caller leaves", async () => {
+	it("cancels the engine's stream when the caller disconnects", async () => {
 		let cancelled: unknown;
 		const bytes = new TextEncoder().encode(delta({ content: "Hi" }));
 		const events = new ReadableStream<Uint8Array>({
@@ -116,11 +116,11 @@ describe.each(WRITERS)("a stream written for %s", (_, asked, sent, dialect) => {
 		});
 		const reader = written(events).getReader();
 		await reader.read();
-		await reader.cancel("left");
-		expect(cancelled).toBe("left");
+		await reader.cancel("disconnected");
+		expect(cancelled).toBe("disconnected");
 	});
 
-	it("hands each piece on before the next exists", async () => {
+	it("sends each event before the next arrives", async () => {
 		let push: (text: string) => void = () => {};
 		const events = new ReadableStream<Uint8Array>({
 			start(controller) {

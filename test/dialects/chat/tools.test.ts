@@ -4,7 +4,7 @@ import { chooseTools, readTools } from "../../../src/dialects/chat/tools.ts";
 const tool = (name: string) => ({ type: "function" as const, function: { name } });
 
 describe("tools", () => {
-	it("lose what is null and what engines do not know", () => {
+	it("lose null and unknown fields", () => {
 		expect(
 			readTools([
 				{ name: "a", description: null, parameters: null, strict: null, function: undefined, extra: 1 },
@@ -26,7 +26,7 @@ describe("tools", () => {
 		[{ name: "x", parameters: "{}" }, "tools[0].parameters: expected record, received string"],
 		[{ type: "function" }, "tools[0].name: expected string, received undefined"],
 		["x", "tools[0]: expected object, received string"],
-	])("that no engine can use are refused: %#", (sent, sentence) => {
+	])("are refused if no engine can use them: %#", (sent, sentence) => {
 		expect(() => readTools([sent])).toThrowError(`8001: Invalid input: ${sentence}`);
 	});
 });
@@ -34,14 +34,14 @@ describe("tools", () => {
 describe("the choice of a tool", () => {
 	const tools = [tool("a"), tool("b")];
 
-	it("is passed on", () => {
+	it("is forwarded", () => {
 		const allowed = { type: "allowed_tools", allowed_tools: { mode: "required", tools: [tool("b")] } };
 		for (const tool_choice of ["none", "auto", "required", tool("a"), allowed])
 			expect(chooseTools(tools, tool_choice)).toEqual({ tools, tool_choice });
 		expect(chooseTools(tools, null)).toStrictEqual({ tools });
 	});
 
-	it("is left out without tools unless it asks for one", () => {
+	it("is omitted without tools unless it requires a call", () => {
 		expect(chooseTools([], "auto")).toStrictEqual({});
 		expect(chooseTools([], "none")).toStrictEqual({});
 		expect(() => chooseTools([], "required")).toThrowError("8001: Invalid input: tool_choice needs tools");
@@ -53,11 +53,11 @@ describe("the choice of a tool", () => {
 		[{ type: "custom", custom: { name: "a" } }],
 		[{ type: "allowed_tools", allowed_tools: { mode: "required", tools: [] } }],
 		[5],
-	])("is refused where the product refuses it: %#", (choice) => {
+	])("is refused if the product refuses it: %#", (choice) => {
 		expect(() => chooseTools(tools, choice)).toThrowError("8001: Invalid input: tool_choice must be");
 	});
 
-	it("must be of a tool that is there", () => {
+	it("must name a tool of the request", () => {
 		expect(() => chooseTools(tools, tool("c"))).toThrowError("names a function that is not among the tools");
 		const allowed = { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [tool("a"), tool("c")] } };
 		expect(() => chooseTools(tools, allowed)).toThrowError("names a function that is not among the tools");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
-import { KIMI, KIMI_CODE, LEGACY, LLAMA, model, SCOUT, VISION } from "../chat/chat.ts";
+import { chatModel, KIMI, KIMI_CODE, LEGACY, LLAMA, SCOUT, VISION } from "../chat/chat.ts";
 import { answered, completion, contextOf, jsonOf, readChat } from "./fixtures.ts";
 
 const messagesOf = (input: unknown): ChatInput["messages"] => readChat({ input }).messages;
@@ -649,7 +649,7 @@ describe("tools", () => {
 });
 
 describe("a model's own rules", () => {
-	const GPT = model("gpt-oss-20b");
+	const GPT = chatModel("gpt-oss-20b");
 
 	it("give its defaults, as its chat has them, and the response tells them", () => {
 		expect(readChat({ input: "hi" }, LLAMA)).toMatchObject({ max_tokens: 256, temperature: 0.6 });
