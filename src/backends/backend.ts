@@ -40,6 +40,8 @@ export interface Target {
 	systemMessages?: "first" | "anywhere";
 	/** Context length that Ollama allocates, in tokens. */
 	numCtx?: number;
+	/** What earlier calls have shown about the backend; all its targets share it. Absent: nothing is remembered. */
+	observed?: { refusesBase64?: boolean };
 	/** Called instead of an address. */
 	binding?: AiBinding;
 }

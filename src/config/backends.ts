@@ -148,6 +148,7 @@ function readBackend(
 		timeouts: engine.timeouts ?? DEFAULT_TIMEOUTS,
 		...(engine.system_messages && { systemMessages: engine.system_messages }),
 		...(engine.num_ctx !== undefined && { numCtx: engine.num_ctx }),
+		observed: {},
 		...(engine.price && { prices: engine.price }),
 	};
 }
@@ -173,4 +174,12 @@ export const keyedBackend = (
 	backend: string,
 	{ kind, url }: { kind: BackendKind; url: string },
 	key: string,
-): ConfiguredBackend => ({ backend, kind, urls: [url], key, headers: {}, timeouts: DEFAULT_TIMEOUTS });
+): ConfiguredBackend => ({
+	backend,
+	kind,
+	urls: [url],
+	key,
+	headers: {},
+	timeouts: DEFAULT_TIMEOUTS,
+	observed: {},
+});

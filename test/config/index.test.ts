@@ -80,6 +80,7 @@ describe("configure", () => {
 					key: "sk-1",
 					headers: { "cf-access-client-secret": "access-1", "x-team": "blue" },
 					timeouts: { headerMs: 5, idleMs: 60_000, totalMs: 600_000 },
+					observed: {},
 					weight: 2,
 				},
 			],

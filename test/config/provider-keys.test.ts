@@ -35,6 +35,7 @@ describe("PROVIDER_KEYS", () => {
 				key: "sk-ant-secret",
 				headers: {},
 				timeouts: { headerMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
+				observed: {},
 			},
 			expect.objectContaining({ backend: "google", kind: "gemini", key: "AIza-secret" }),
 		]);

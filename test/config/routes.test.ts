@@ -36,6 +36,16 @@ describe("RouteTable", () => {
 		expect(routing.find("first")).toEqual(found);
 	});
 
+	it("shares the observations of a backend among its targets", () => {
+		const { routing } = configure({
+			BACKENDS: { vllm: { kind: "openai", url: "http://vllm.test/v1" } },
+			ROUTES: { a: [{ backend: "vllm", model: "a" }], b: [{ backend: "vllm", model: "b" }] },
+		});
+		const [a, b] = ["a", "b"].map((model) => routing.find(model)?.targets[0]?.observed);
+		expect(a).toEqual({});
+		expect(b).toBe(a);
+	});
+
 	it("asks every target of a route, in order, for the caller's model where none is named", () => {
 		const { routing } = configure({
 			ROUTES: { "@cf/*": [{ backend: "simulator", model: "big" }, { backend: "simulator" }] },

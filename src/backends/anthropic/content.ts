@@ -1,4 +1,4 @@
-/** Parts of a message to content blocks. */
+/** Converts the parts of a message to content blocks. */
 import { AiError } from "../../core/errors.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -11,7 +11,7 @@ export interface Block {
 
 const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*?;base64,/i;
 
-/** The API refuses a text of nothing but white space. */
+/** The API refuses blank texts. */
 export const textBlocks = (text: string): Block[] => (text.trim() === "" ? [] : [{ type: "text", text }]);
 
 export function blocksOf(content: ChatMessage["content"], call: Call): Block[] {
@@ -37,20 +37,20 @@ function blockOf(part: ContentPart, call: Call): Block[] {
 	}
 }
 
-/** A picture that the upstream is to fetch itself, or one that is here. */
+/** The upstream fetches URLs itself; data URLs are sent inline. */
 function urlSource(url: string, call: Call): object {
 	if (!/^data:/i.test(url)) return { type: "url", url };
-	const found = DATA_URL.exec(url);
-	if (!found) throw unable(call, "takes data URLs in base64 alone");
-	return { type: "base64", media_type: found[1]?.toLowerCase(), data: url.slice(found[0].length) };
+	const match = DATA_URL.exec(url);
+	if (!match) throw unable(call, "takes data URLs in base64 alone");
+	return { type: "base64", media_type: match[1]?.toLowerCase(), data: url.slice(match[0].length) };
 }
 
-/** A PDF, unless it says that it is a text. */
+/** A PDF, unless the media type is a text type. */
 function documentOf({ file_data, filename }: NonNullable<ContentPart["file"]>, call: Call): Block {
 	if (!file_data) throw unable(call, "takes files by their content, not by an id");
-	const found = DATA_URL.exec(file_data);
-	const type = found?.[1]?.toLowerCase() || "application/pdf";
-	const data = file_data.slice(found?.[0].length ?? 0);
+	const match = DATA_URL.exec(file_data);
+	const type = match?.[1]?.toLowerCase() || "application/pdf";
+	const data = file_data.slice(match?.[0].length ?? 0);
 	const source = type.startsWith("text/")
 		? { type: "text", media_type: "text/plain", data: textOfBase64(data) }
 		: { type: "base64", media_type: type, data };

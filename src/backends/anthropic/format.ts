@@ -1,6 +1,6 @@
 /**
- * The form of the answer: a grammar where the model has one that fits, else one tool that takes the answer and must be
- * called, else words. A tool cannot be forced beside the caller's own.
+ * The format of the answer: a grammar if the model supports one for the schema, else one forced tool whose arguments are
+ * the answer, else an instruction. A forced tool would prevent calls of the caller's tools.
  */
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { grammarOf } from "./grammar.ts";
@@ -9,7 +9,7 @@ import type { Traits } from "./traits.ts";
 
 /** A tool whose call is the answer. */
 export interface AnswerTool extends AnthropicTool {
-	/** The answer is this field of the arguments: arguments are objects, and answers need not be. */
+	/** The field of the arguments that has the answer. For schemas that are not objects: arguments always are. */
 	field?: string;
 }
 
@@ -49,7 +49,7 @@ function answerTool(format: ResponseFormat, schema: Record<string, unknown>): An
 		description: description ?? "Gives the answer to the user, in the form that is wanted.",
 	};
 	if (schema.type === "object") return { ...tool, input_schema: schema };
-	// References are to the root of the schema.
+	// References are relative to the root of the schema.
 	const { $defs, definitions, ...inner } = schema;
 	return {
 		...tool,
@@ -64,7 +64,7 @@ function answerTool(format: ResponseFormat, schema: Record<string, unknown>): An
 	};
 }
 
-/** The answer as JSON text, out of the arguments of the tool's call. */
+/** The answer as JSON text, from the arguments of the tool call. */
 export function answerIn({ field }: AnswerTool, input: Record<string, unknown>): string {
 	return JSON.stringify((field === undefined ? input : input[field]) ?? null);
 }

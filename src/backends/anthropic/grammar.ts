@@ -1,7 +1,7 @@
 /**
- * JSON Schemas in the subset that the API takes as a grammar ("Structured outputs", "JSON Schema limitations"): closed
- * objects, no recursion, no bounds. What the grammar writes is valid for the caller's schema but for the bounds, which
- * the model is told in the description instead.
+ * Converts JSON Schemas to the subset that the API accepts as a grammar ("Structured outputs", "JSON Schema limitations"):
+ * closed objects, no recursion, no bounds. The output is valid for the caller's schema except for the bounds, which are
+ * added to the description.
  */
 
 type Schema = Record<string, unknown>;
@@ -44,71 +44,72 @@ const FORMATS = new Set([
 ]);
 const REFERENCE = /^#\/(\$defs|definitions)\/([^/]+)$/;
 
-/** `undefined`: there is no such grammar. */
+/** `undefined`: the schema cannot be converted. */
 export function grammarOf(schema: unknown): Schema | undefined {
 	if (!isSchema(schema) || schema.type !== "object" || isRecursive(schema)) return undefined;
-	return fitted(schema);
+	return convert(schema);
 }
 
 const isSchema = (value: unknown): value is Schema =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
 
-function fitted(schema: unknown): Schema | undefined {
+function convert(schema: unknown): Schema | undefined {
 	if (!isSchema(schema)) return undefined;
 	const result: Schema = {};
-	const told: string[] = [];
+	const notes: string[] = [];
 	for (const [key, value] of Object.entries(schema)) {
 		if (MEANINGLESS.has(key)) continue;
 		if (KEPT.has(key)) result[key] = value;
-		else if (BOUNDS.has(key)) told.push(`${key}: ${JSON.stringify(value)}`);
+		else if (BOUNDS.has(key)) notes.push(`${key}: ${JSON.stringify(value)}`);
 		else {
-			const written = rewritten(key, value);
-			if (!written) return undefined;
-			if (written.told) told.push(written.told);
-			Object.assign(result, written.fields);
+			const conversion = convertKeyword(key, value);
+			if (!conversion) return undefined;
+			if (conversion.note) notes.push(conversion.note);
+			Object.assign(result, conversion.fields);
 		}
 	}
 	if (admitsObjects(schema)) {
-		// One of no fields could say nothing.
+		// A closed object without properties would always be empty.
 		if (!isSchema(schema.properties) || Object.keys(schema.properties).length === 0) return undefined;
 		result.additionalProperties = false;
 	}
-	if (told.length > 0)
-		result.description = [schema.description, `(${told.join(", ")})`].filter(Boolean).join(" ");
+	if (notes.length > 0)
+		result.description = [schema.description, `(${notes.join(", ")})`].filter(Boolean).join(" ");
 	return result;
 }
 
 const admitsObjects = ({ type, properties }: Schema): boolean =>
 	type === "object" || (Array.isArray(type) && type.includes("object")) || properties !== undefined;
 
-interface Written {
+interface Conversion {
 	fields?: Schema;
-	told?: string;
+	/** Text for the description. */
+	note?: string;
 }
 
-function rewritten(key: string, value: unknown): Written | undefined {
+function convertKeyword(key: string, value: unknown): Conversion | undefined {
 	switch (key) {
 		case "properties":
 		case "$defs":
 		case "definitions":
-			return wrap(key, fittedEntries(value));
+			return wrap(key, convertProperties(value));
 		case "items":
-			return wrap(key, fitted(value));
+			return wrap(key, convert(value));
 		case "anyOf":
 		case "allOf":
-			return wrap(key, fittedAll(value));
+			return wrap(key, convertAll(value));
 		case "oneOf":
-			return wrap("anyOf", fittedAll(value));
+			return wrap("anyOf", convertAll(value));
 		case "$ref":
 			return typeof value === "string" && REFERENCE.test(value) ? { fields: { $ref: value } } : undefined;
 		case "format":
 			return FORMATS.has(String(value))
 				? { fields: { format: value } }
-				: { told: `format: ${String(value)}` };
+				: { note: `format: ${String(value)}` };
 		case "minItems":
 			return value === 0 || value === 1
 				? { fields: { minItems: value } }
-				: { told: `minItems: ${String(value)}` };
+				: { note: `minItems: ${String(value)}` };
 		case "nullable":
 			return value === false ? {} : undefined;
 		case "additionalProperties":
@@ -118,24 +119,24 @@ function rewritten(key: string, value: unknown): Written | undefined {
 	}
 }
 
-const wrap = (key: string, value: unknown): Written | undefined =>
+const wrap = (key: string, value: unknown): Conversion | undefined =>
 	value === undefined ? undefined : { fields: { [key]: value } };
 
-function fittedEntries(value: unknown): Schema | undefined {
+function convertProperties(value: unknown): Schema | undefined {
 	if (!isSchema(value)) return undefined;
-	const entries = Object.entries(value).map(([name, schema]) => [name, fitted(schema)] as const);
-	return entries.every(([, schema]) => schema) ? Object.fromEntries(entries) : undefined;
+	const properties = Object.entries(value).map(([name, schema]) => [name, convert(schema)] as const);
+	return properties.every(([, schema]) => schema) ? Object.fromEntries(properties) : undefined;
 }
 
-function fittedAll(value: unknown): Schema[] | undefined {
+function convertAll(value: unknown): Schema[] | undefined {
 	if (!Array.isArray(value)) return undefined;
-	const schemas = value.map(fitted).filter((schema) => schema !== undefined);
+	const schemas = value.map(convert).filter((schema) => schema !== undefined);
 	return schemas.length === value.length ? schemas : undefined;
 }
 
-/** Whether a definition is used within itself. */
+/** Whether a definition refers to itself. */
 function isRecursive(root: Schema): boolean {
-	const finished = new Set<string>();
+	const visited = new Set<string>();
 	const open = new Set<string>();
 	const visit = (value: unknown): boolean => {
 		if (Array.isArray(value)) return value.some(visit);
@@ -150,11 +151,11 @@ function isRecursive(root: Schema): boolean {
 		const [, group = "", name = ""] = REFERENCE.exec(reference) ?? [];
 		const definitions = root[group];
 		if (open.has(reference)) return true;
-		if (finished.has(reference) || !isSchema(definitions)) return false;
+		if (visited.has(reference) || !isSchema(definitions)) return false;
 		open.add(reference);
 		const found = visit(definitions[name]);
 		open.delete(reference);
-		finished.add(reference);
+		visited.add(reference);
 		return found;
 	};
 	return visit(root);

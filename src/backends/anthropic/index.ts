@@ -1,9 +1,9 @@
 /**
- * Anthropic's Messages API, and servers that speak it: https://docs.anthropic.com/en/api/messages. The target's address
- * is without `/v1`, as Anthropic's own SDKs have it.
+ * Servers with Anthropic's Messages API: https://docs.anthropic.com/en/api/messages. The target's address has no `/v1`, as
+ * in Anthropic's SDKs.
  *
- * What the API has no field for is left out: `seed`, penalties, `logit_bias`, log probabilities. Several answers (`n`) and
- * a `prompt` without a conversation are refused, for another target to answer.
+ * Omitted, because the API has no such fields: `seed`, penalties, `logit_bias`, log probabilities. Several answers (`n`) and
+ * raw prompts are refused, so that another target is tried.
  */
 import type { Backend, Target } from "../backend.ts";
 import { generateText } from "./chat.ts";
@@ -11,13 +11,13 @@ import { generateText } from "./chat.ts";
 const API_VERSION = "2023-06-01";
 
 export const anthropic: Backend = (target, world) => {
-	const addressed = withApiKey(target);
+	const withKey = withApiKey(target);
 	return {
-		"text-generation": (input, context) => generateText(input, { ...context, target: addressed, world }),
+		"text-generation": (input, context) => generateText(input, { ...context, target: withKey, world }),
 	};
 };
 
-/** The key goes where Anthropic looks for it. The operator may have set another version, or the betas to use. */
+/** Sends the key in Anthropic's header. The operator's headers may set another version, or betas. */
 function withApiKey({ key, ...target }: Target): Target {
 	const headers = new Headers(target.headers);
 	if (!headers.has("anthropic-version")) headers.set("anthropic-version", API_VERSION);

@@ -1,10 +1,9 @@
-/** What this API cannot do and another may. */
 import { AiError } from "../../core/errors.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 
-/** `what` goes on where "The backend 'x'" has begun. */
-export const unable = ({ target: { backend } }: Call, what: string): AiError =>
-	new AiError("engineRefused", `The backend '${backend}' ${what}`, {
+/** For features that another target may have. The message is "The backend 'x'" and `problem`. */
+export const unable = ({ target: { backend } }: Call, problem: string): AiError =>
+	new AiError("engineRefused", `The backend '${backend}' ${problem}`, {
 		retryable: true,
 		upstream: { backend },
 	});

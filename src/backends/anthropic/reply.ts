@@ -1,4 +1,4 @@
-/** A `message` to a chat completion. */
+/** Converts a `message` to a chat completion. */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
 import type {
@@ -22,13 +22,13 @@ export const SentUsage = z.looseObject({
 });
 export type SentUsage = z.output<typeof SentUsage>;
 
-/** Of any type; types that are not known are of tools that were not offered. */
+/** A block of any type. Unknown types belong to tools that the request does not have. */
 export const SentBlock = z.looseObject({
 	type: z.string(),
 	text: z.string().nullish(),
 	thinking: z.string().nullish(),
 	signature: z.string().nullish(),
-	/** Of `redacted_thinking`. */
+	/** A field of `redacted_thinking`. */
 	data: z.string().nullish(),
 	id: z.string().nullish(),
 	name: z.string().nullish(),
@@ -52,7 +52,7 @@ const FINISH_REASONS = new Map([
 	["refusal", "content_filter"],
 ]);
 
-/** `end_turn`, `stop_sequence` and `pause_turn` are ends like any other; so is one that has no name yet. */
+/** `end_turn`, `stop_sequence`, `pause_turn` and unknown reasons are `stop`. */
 export function finishReason(
 	stopReason: string | null | undefined,
 	answerTool: AnswerTool | undefined,
@@ -61,11 +61,11 @@ export function finishReason(
 	return answerTool && reason === "tool_calls" ? "stop" : reason;
 }
 
-/** The sequence that it met, under the name that vLLM has for it. */
-export const metStop = (sequence: string | null | undefined): { stop_reason?: string } =>
+/** The stop sequence, in the field of vLLM. */
+export const stopReasonField = (sequence: string | null | undefined): { stop_reason?: string } =>
 	sequence ? { stop_reason: sequence } : {};
 
-/** Thoughts that can be given back. What nobody signed cannot. */
+/** A thinking block that can be sent back: only signed ones can. */
 export function thinkingBlock({
 	type,
 	thinking,
@@ -76,7 +76,7 @@ export function thinkingBlock({
 	return type === "redacted_thinking" && data ? [{ type, data }] : [];
 }
 
-/** What the cache gave and took is part of the prompt. `undefined` where nothing was counted. */
+/** Tokens that were read from or written to the cache are part of the prompt. `undefined` without counts. */
 export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
 	if (!sent || (sent.input_tokens == null && sent.output_tokens == null)) return undefined;
 	const cached_tokens = sent.cache_read_input_tokens ?? 0;
@@ -84,7 +84,7 @@ export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
 	const prompt_tokens = (sent.input_tokens ?? 0) + cached_tokens + cache_creation_tokens;
 	const completion_tokens = sent.output_tokens ?? 0;
 	const reasoning_tokens = sent.output_tokens_details?.thinking_tokens;
-	// `cache_creation_tokens` is nobody's standard; whoever speaks Anthropic's dialect can tell it on.
+	// `cache_creation_tokens` is our extension; the Messages dialect reads it.
 	const prompt_tokens_details = { cached_tokens, cache_creation_tokens };
 	return {
 		prompt_tokens,
@@ -112,7 +112,7 @@ export function completionOf(
 				index: 0,
 				message: verbatim ? { ...message, verbatim: reply } : message,
 				finish_reason: finishReason(reply.stop_reason, answerTool),
-				...metStop(reply.stop_sequence),
+				...stopReasonField(reply.stop_sequence),
 			},
 		],
 		...(usage && { usage }),

@@ -1,4 +1,4 @@
-/** A chat input to the body of `POST /v1/messages`. */
+/** Converts a chat input to the body of `POST /v1/messages`. */
 
 import { AiError } from "../../core/errors.ts";
 import { inputFamily } from "../../models/family.ts";
@@ -14,9 +14,9 @@ import { verbatimBody, verbatimConversation, verbatimExtras, withBreakpoints } f
 
 export interface Request {
 	body: Record<string, unknown>;
-	/** Its call is the answer. */
+	/** Set: the arguments of its call are the answer. */
 	answerTool?: AnswerTool;
-	/** The caller is given the answer as the API has it. */
+	/** The caller gets the reply in the format of the API. */
 	verbatim?: true;
 }
 
@@ -24,7 +24,7 @@ export function requestOf(input: ChatInput, call: Call): Request {
 	refuse(input, call);
 	const { verbatim } = input;
 	const { target, model } = call;
-	// Whoever names a model of Anthropic's own knows how to ask it.
+	// The caller names a model of Anthropic, so the request is meant for this API.
 	if (verbatim && inputFamily(model).isAnthropic)
 		return { body: verbatimBody(input, verbatim, call), verbatim: true };
 	const traits = traitsOf(target.model);
@@ -33,7 +33,7 @@ export function requestOf(input: ChatInput, call: Call): Request {
 		: readConversation(input.messages, call);
 	const format = formatOf(input, traits);
 	const answerTool = format.kind === "tool" ? format.tool : undefined;
-	const offer = answerTool ? forcing(answerTool) : offerOf(input, traits);
+	const offer = answerTool ? forcedOffer(answerTool) : offerOf(input, traits);
 	const { max_tokens, thinking, effort } = thinkingOf(input, traits, {
 		forced: offer !== undefined && isForced(offer),
 		prefilled: isPrefilled(conversation),
@@ -65,14 +65,14 @@ export function requestOf(input: ChatInput, call: Call): Request {
 	return answerTool ? { body, answerTool } : { body };
 }
 
-/** `last` after all others. */
+/** Appends the instruction `last`. */
 function instructionsOf({ system }: Conversation, last: string | undefined): Conversation["system"] {
 	if (last === undefined) return system;
 	if (Array.isArray(system)) return [...system, { type: "text", text: last }];
 	return system === undefined ? last : `${system}\n\n${last}`;
 }
 
-function forcing({ field: _, ...tool }: AnswerTool): Offer {
+function forcedOffer({ field: _, ...tool }: AnswerTool): Offer {
 	return { tools: [tool], choice: { type: "tool", name: tool.name, disable_parallel_tool_use: true } };
 }
 
@@ -83,7 +83,7 @@ function refuse(input: ChatInput, call: Call): void {
 		throw new AiError("loraUnsupported", `The model ${call.model.id} does not support LoRA inference`);
 }
 
-/** The API's own temperatures end at 1, and models take one of temperature and `top_p`; none while they think. */
+/** The API allows temperatures up to 1, and only one of `temperature` and `top_p`. While thinking, it allows neither. */
 function sampling(
 	{ temperature, top_p, top_k }: ChatInput,
 	traits: Traits,

@@ -1,15 +1,15 @@
 /**
- * The events of a stream to chunks: https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+ * Translates the events of a stream to chunks: https://docs.anthropic.com/en/docs/build-with-claude/streaming.
  *
- * Nothing is said before the model has said something: an upstream that is overloaded tells so after it has begun, and
- * then another can still be asked. Counts in `message_delta` are totals.
+ * The first chunk has the first output of the model: an overloaded upstream sends its error after `message_start`, and
+ * then another target can still be tried. Counts in `message_delta` are totals.
  */
 import * as z from "zod";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { type AnswerTool, answerIn } from "./format.ts";
-import { finishReason, metStop, SentBlock, SentUsage, thinkingBlock, usageOf } from "./reply.ts";
+import { finishReason, SentBlock, SentUsage, stopReasonField, thinkingBlock, usageOf } from "./reply.ts";
 import type { Request } from "./request.ts";
 
 const text = z.string().nullish();
@@ -34,11 +34,11 @@ const Event = z.looseObject({
 });
 type Event = z.output<typeof Event>;
 
-/** A call whose arguments are coming. */
+/** A tool call whose arguments are not complete. */
 interface OpenCall {
-	/** Among the calls. */
+	/** The index among the calls of the message. */
 	index: number;
-	/** Sent whole, by servers that do not send them in pieces. */
+	/** Complete arguments, from servers that do not send them in pieces. */
 	input: Record<string, unknown>;
 	arguments: string;
 }
@@ -50,18 +50,18 @@ export class MessageTranslator implements Translator {
 	readonly #created: number;
 	#id = "";
 	#model: string;
-	#spoke = false;
+	#hasBegun = false;
 	#calls = 0;
-	/** By the index of their block. */
+	/** Open calls by the index of their block. */
 	readonly #open = new Map<number, OpenCall>();
 	#usage: SentUsage | undefined;
 	#stopReason: string | undefined;
 	#stopSequence: string | undefined;
-	/** Words around an answer that is a call: they are the answer only where the call never comes. */
-	#aside = "";
-	/** The block of thoughts that is coming. */
+	/** Text beside the answer tool. It is the answer only if the tool is not called. */
+	#otherText = "";
+	/** The open thinking block. */
 	#thoughts: z.output<typeof SentBlock> | undefined;
-	/** The API's own events that no delta has stood for yet, where the caller wants them. */
+	/** The API's events since the last delta, if the caller gets them. */
 	readonly #events: Event[] | undefined;
 
 	constructor(call: Call, { answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">) {
@@ -76,38 +76,38 @@ export class MessageTranslator implements Translator {
 		const sent: unknown = JSON.parse(data);
 		const event = Event.parse(sent);
 		if (event.type.startsWith("content_block_")) this.#events?.push(event);
-		const chunks = this.#read(name, event, sent);
-		// That a block begins is told with the first thing in it, and why all ends, at the end.
-		const tells = event.type === "content_block_delta" || event.type === "content_block_stop";
-		return chunks.length === 0 && tells && this.#events?.length ? this.#say({}) : chunks;
+		const chunks = this.#translate(name, event, sent);
+		// The start of a block is sent with its first delta; `message_delta` is sent at the end.
+		const isDue = event.type === "content_block_delta" || event.type === "content_block_stop";
+		return chunks.length === 0 && isDue && this.#events?.length ? this.#chunksOf({}) : chunks;
 	}
 
-	#read(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
+	#translate(name: string | undefined, event: Event, sent: unknown): ChatChunk[] {
 		switch (event.type) {
 			case "error":
 				throw failureOfBody(this.#call, sent);
 			case "message_start":
 				this.#id = event.message?.id || "";
 				this.#model = event.message?.model || this.#model;
-				this.#count(event.message?.usage);
+				this.#addUsage(event.message?.usage);
 				return [];
 			case "content_block_start":
 				return this.#begin(event);
 			case "content_block_delta":
-				return this.#go(event);
+				return this.#delta(event);
 			case "content_block_stop":
 				return this.#close(event);
 			case "message_delta":
 				this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
 				this.#stopSequence = event.delta?.stop_sequence ?? this.#stopSequence;
-				this.#count(event.usage);
+				this.#addUsage(event.usage);
 				this.#events?.push({ ...event, usage: this.#usage });
 				return [];
 			case "message_stop":
 				this.done = true;
 				return [];
 			default:
-				// `ping`, and what will be added one day.
+				// `ping`, and future events.
 				if (name === "error") throw failureOfBody(this.#call, sent);
 				return [];
 		}
@@ -117,15 +117,20 @@ export class MessageTranslator implements Translator {
 		if (this.#stopReason === undefined) return undefined;
 		const finish_reason = finishReason(this.#stopReason, this.#answerTool);
 		const usage = usageOf(this.#usage);
-		const aside = this.#calls === 0 && this.#aside ? this.#say({ content: this.#aside }) : [];
-		return [...aside, ...this.#say({}, finish_reason), ...(usage ? [{ ...this.#chunk([]), usage }] : [])];
+		const otherText =
+			this.#calls === 0 && this.#otherText ? this.#chunksOf({ content: this.#otherText }) : [];
+		return [
+			...otherText,
+			...this.#chunksOf({}, finish_reason),
+			...(usage ? [{ ...this.#chunk([]), usage }] : []),
+		];
 	}
 
 	#begin({ index, content_block: block }: Event): ChatChunk[] {
 		if (block?.type === "text") return this.#text(block.text);
 		if (block?.type === "thinking" || block?.type === "redacted_thinking") {
 			this.#thoughts = { ...block };
-			return block.thinking ? this.#say({ reasoning_content: block.thinking }) : [];
+			return block.thinking ? this.#chunksOf({ reasoning_content: block.thinking }) : [];
 		}
 		if (block?.type !== "tool_use") return [];
 		const opened = { index: this.#calls++, input: block.input ?? {}, arguments: "" };
@@ -133,17 +138,17 @@ export class MessageTranslator implements Translator {
 		if (this.#answerTool) return [];
 		const called = { name: block.name ?? "", arguments: "" };
 		const start = { index: opened.index, id: block.id ?? "", type: "function", function: called };
-		return this.#say({ tool_calls: [start] });
+		return this.#chunksOf({ tool_calls: [start] });
 	}
 
-	#go({ index, delta }: Event): ChatChunk[] {
+	#delta({ index, delta }: Event): ChatChunk[] {
 		switch (delta?.type) {
 			case "text_delta":
 				return this.#text(delta.text);
 			case "thinking_delta":
 				if (this.#thoughts)
 					this.#thoughts.thinking = (this.#thoughts.thinking ?? "") + (delta.thinking ?? "");
-				return delta.thinking ? this.#say({ reasoning_content: delta.thinking }) : [];
+				return delta.thinking ? this.#chunksOf({ reasoning_content: delta.thinking }) : [];
 			case "signature_delta":
 				if (this.#thoughts)
 					this.#thoughts.signature = (this.#thoughts.signature ?? "") + (delta.signature ?? "");
@@ -152,7 +157,7 @@ export class MessageTranslator implements Translator {
 				const call = this.#open.get(index ?? 0);
 				if (!call || !delta.partial_json) return [];
 				call.arguments += delta.partial_json;
-				return this.#pass(call, delta.partial_json);
+				return this.#argumentsChunk(call, delta.partial_json);
 			}
 			default:
 				return [];
@@ -161,8 +166,8 @@ export class MessageTranslator implements Translator {
 
 	#text(content: string | null | undefined): ChatChunk[] {
 		if (!content) return [];
-		if (!this.#answerTool) return this.#say({ content });
-		this.#aside += content;
+		if (!this.#answerTool) return this.#chunksOf({ content });
+		this.#otherText += content;
 		return [];
 	}
 
@@ -170,7 +175,7 @@ export class MessageTranslator implements Translator {
 		if (this.#thoughts) {
 			const thinking_blocks = thinkingBlock(this.#thoughts);
 			this.#thoughts = undefined;
-			return thinking_blocks.length > 0 ? this.#say({ thinking_blocks }) : [];
+			return thinking_blocks.length > 0 ? this.#chunksOf({ thinking_blocks }) : [];
 		}
 		const call = this.#open.get(index ?? 0);
 		this.#open.delete(index ?? 0);
@@ -179,24 +184,24 @@ export class MessageTranslator implements Translator {
 			const input = call.arguments
 				? z.record(z.string(), z.unknown()).parse(JSON.parse(call.arguments))
 				: call.input;
-			return this.#say({ content: answerIn(this.#answerTool, input) });
+			return this.#chunksOf({ content: answerIn(this.#answerTool, input) });
 		}
-		// A call without arguments has no pieces of them.
-		return call.arguments ? [] : this.#pass(call, JSON.stringify(call.input));
+		// Servers send no pieces for a call without arguments.
+		return call.arguments ? [] : this.#argumentsChunk(call, JSON.stringify(call.input));
 	}
 
-	/** A piece of arguments, which may be the answer. */
-	#pass({ index }: OpenCall, piece: string): ChatChunk[] {
-		if (!this.#answerTool) return this.#say({ tool_calls: [{ index, function: { arguments: piece } }] });
-		return this.#answerTool.field === undefined ? this.#say({ content: piece }) : [];
+	/** A piece of arguments. With an answer tool, the arguments are the answer. */
+	#argumentsChunk({ index }: OpenCall, piece: string): ChatChunk[] {
+		if (!this.#answerTool) return this.#chunksOf({ tool_calls: [{ index, function: { arguments: piece } }] });
+		return this.#answerTool.field === undefined ? this.#chunksOf({ content: piece }) : [];
 	}
 
-	#say(delta: ChatDelta, finish_reason: string | null = null): ChatChunk[] {
-		const said: ChatDelta = this.#spoke ? { ...delta } : { role: "assistant", content: "", ...delta };
-		if (this.#events?.length) said.verbatim = this.#events.splice(0);
-		this.#spoke = true;
-		const stopped = finish_reason === null ? {} : metStop(this.#stopSequence);
-		return [this.#chunk([{ index: 0, delta: said, finish_reason, ...stopped }])];
+	#chunksOf(delta: ChatDelta, finish_reason: string | null = null): ChatChunk[] {
+		const message: ChatDelta = this.#hasBegun ? { ...delta } : { role: "assistant", content: "", ...delta };
+		if (this.#events?.length) message.verbatim = this.#events.splice(0);
+		this.#hasBegun = true;
+		const stopped = finish_reason === null ? {} : stopReasonField(this.#stopSequence);
+		return [this.#chunk([{ index: 0, delta: message, finish_reason, ...stopped }])];
 	}
 
 	#chunk(choices: ChatChunk["choices"]): ChatChunk {
@@ -210,9 +215,9 @@ export class MessageTranslator implements Translator {
 		};
 	}
 
-	/** Totals; what an event leaves out is as it was. */
-	#count(sent: SentUsage | null | undefined): void {
-		const told = Object.entries(sent ?? {}).filter(([, value]) => value !== null && value !== undefined);
-		if (told.length > 0) this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+	/** Counts are totals. A count that an event omits has not changed. */
+	#addUsage(sent: SentUsage | null | undefined): void {
+		const counts = Object.entries(sent ?? {}).filter(([, value]) => value !== null && value !== undefined);
+		if (counts.length > 0) this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
 	}
 }

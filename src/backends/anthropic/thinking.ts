@@ -1,18 +1,17 @@
 /**
- * How hard to think, and the room that thoughts and answer share. `max_tokens` is the API's only required limit and
- * counts both.
+ * The effort of thinking, and the token limit. `max_tokens` is required, and counts thinking and answer together.
  */
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Traits } from "./traits.ts";
 
-/** Room for an answer where the caller set no limit. The oldest models know no more. */
+/** The limit of the answer if the request has none. It is the maximum of the oldest models. */
 const DEFAULT_ANSWER_TOKENS = 4096;
-/** Fewer the API refuses. */
+/** The minimum of the API. */
 const MIN_BUDGET_TOKENS = 1024;
 
 type Effort = NonNullable<ChatInput["reasoning_effort"]>;
 
-/** Of thoughts, by effort. */
+/** The budget of thinking by effort. */
 const BUDGET_TOKENS: Record<Effort, number> = {
 	minimal: MIN_BUDGET_TOKENS,
 	low: 2048,
@@ -32,9 +31,9 @@ export interface Thinking {
 export interface Circumstances {
 	/** The model must call a tool. */
 	forced: boolean;
-	/** The answer goes on from what the assistant has said. */
+	/** The answer continues the last assistant message. */
 	prefilled: boolean;
-	/** Results of tools are being given back, but not the thoughts that led to the calls, which the API would want. */
+	/** The conversation ends with tool results, without the thinking blocks before the calls. The API requires those. */
 	lacksThoughts: boolean;
 }
 
@@ -45,18 +44,18 @@ export function thinkingOf(
 ): Thinking {
 	const answer = { max_tokens: max_tokens ?? DEFAULT_ANSWER_TOKENS };
 	if (effort === undefined || thinking === "none") return answer;
-	// Some of the newer models think unless they are told not to.
+	// Some newer models think by default.
 	if (effort === null)
 		return thinking === "adaptive" ? { ...answer, thinking: { type: "disabled" } } : answer;
-	const room = { max_tokens: max_tokens ?? DEFAULT_ANSWER_TOKENS + BUDGET_TOKENS[effort] };
+	const limit = { max_tokens: max_tokens ?? DEFAULT_ANSWER_TOKENS + BUDGET_TOKENS[effort] };
 	if (thinking === "adaptive") {
 		const level = { effort: effort === "minimal" ? "low" : effort } as const;
-		if (forced || prefilled) return { ...room, ...level };
-		return { ...room, ...level, thinking: { type: "adaptive", display: "summarized" } };
+		if (forced || prefilled) return { ...limit, ...level };
+		return { ...limit, ...level, thinking: { type: "adaptive", display: "summarized" } };
 	}
-	if (forced || prefilled || lacksThoughts || room.max_tokens <= MIN_BUDGET_TOKENS) return answer;
-	// Half of what the caller allows is left for the answer.
+	if (forced || prefilled || lacksThoughts || limit.max_tokens <= MIN_BUDGET_TOKENS) return answer;
+	// Half of the caller's limit is reserved for the answer.
 	const allowed = max_tokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(max_tokens / 2);
 	const budget_tokens = Math.max(MIN_BUDGET_TOKENS, Math.min(BUDGET_TOKENS[effort], allowed));
-	return { ...room, thinking: { type: "enabled", budget_tokens } };
+	return { ...limit, thinking: { type: "enabled", budget_tokens } };
 }

@@ -1,6 +1,6 @@
-/** Tools and the choice among them. */
-import * as z from "zod";
+/** Tools and the tool choice. */
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
+import { narrowTools } from "../allowed-tools.ts";
 import { grammarOf } from "./grammar.ts";
 import type { Traits } from "./traits.ts";
 
@@ -19,47 +19,28 @@ export type AnthropicChoice =
 
 export interface Offer {
 	tools: AnthropicTool[];
-	/** Absent: as the model likes. */
+	/** Absent: the model decides. */
 	choice?: AnthropicChoice;
 }
 
-/** `undefined` where there are no tools. */
+/** `undefined` if there are no tools. */
 export function offerOf(input: ChatInput, traits: Traits): Offer | undefined {
-	const { allowed, choice } = chosen(input);
+	const { tools: allowed = [], tool_choice } = narrowTools(input);
 	if (allowed.length === 0) return undefined;
+	const choice = choiceOf(tool_choice);
 	const tools = allowed.map((tool) => toolOf(tool, traits));
 	if (input.parallel_tool_calls !== false || choice?.type === "none")
 		return choice ? { tools, choice } : { tools };
 	return { tools, choice: { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true } };
 }
 
-/** Whether the model must call something, which it cannot do while it thinks. */
+/** Whether the model must call a tool, which excludes thinking. */
 export const isForced = ({ choice }: Offer): boolean => choice?.type === "any" || choice?.type === "tool";
 
-const ToolReference = z.object({ function: z.object({ name: z.string() }) });
-
-/** There is no choice among some: the others are not shown. */
-function chosen({ tools = [], tool_choice: wanted }: ChatInput): {
-	allowed: ChatTool[];
-	choice?: AnthropicChoice;
-} {
-	switch (wanted) {
-		case undefined:
-			return { allowed: tools };
-		case "none":
-		case "auto":
-			return { allowed: tools, choice: { type: wanted } };
-		case "required":
-			return { allowed: tools, choice: { type: "any" } };
-	}
-	if (wanted.type === "function")
-		return { allowed: tools, choice: { type: "tool", name: wanted.function.name } };
-	const { mode, tools: listed } = wanted.allowed_tools;
-	const names = new Set(listed.map((tool) => ToolReference.safeParse(tool).data?.function.name));
-	return {
-		allowed: tools.filter((tool) => names.has(tool.function.name)),
-		choice: { type: mode === "required" ? "any" : "auto" },
-	};
+function choiceOf(choice: ReturnType<typeof narrowTools>["tool_choice"]): AnthropicChoice | undefined {
+	if (choice === undefined) return undefined;
+	if (choice === "required") return { type: "any" };
+	return typeof choice === "object" ? { type: "tool", name: choice.function.name } : { type: choice };
 }
 
 function toolOf(

@@ -1,31 +1,31 @@
 /**
- * What differs from model to model, told by its name: the API refuses with 400 what a model does not take. As documented
- * under "Extended thinking", "Adaptive thinking", "Structured outputs" and for `temperature` in the API reference. A
- * Claude whose name says no version is taken for the newest; a name that is no Claude's, for another maker's model
- * behind the same API, of which nothing is expected.
+ * Differences between models, by their names: the API answers 400 to a field that a model does not support. Documented
+ * under "Extended thinking", "Adaptive thinking", "Structured outputs", and for `temperature` in the API reference. A
+ * Claude without a version in its name counts as the newest. Any other name is a model of another provider behind the
+ * same API.
  */
 
 export interface Traits {
-	/** `adaptive`: the model decides how long, and is told an effort; `budget`: it is told how many tokens. */
+	/** `adaptive`: the request has an effort, and the model decides how long it thinks. `budget`: the request has a token budget. */
 	thinking: "adaptive" | "budget" | "none";
-	/** Whether it takes `temperature`, `top_p` and `top_k`. */
+	/** Whether it accepts `temperature`, `top_p` and `top_k`. */
 	sampling: boolean;
-	/** Whether it keeps to a JSON Schema as to a grammar. */
+	/** Whether it supports JSON Schemas as grammars. */
 	grammar: boolean;
 }
 
 const NEWEST: Traits = { thinking: "adaptive", sampling: false, grammar: true };
-const OTHER_MAKER: Traits = { thinking: "budget", sampling: true, grammar: false };
+const OTHER_PROVIDER: Traits = { thinking: "budget", sampling: true, grammar: false };
 
 /** `claude-sonnet-4-5-20250929`, `claude-haiku-4.5`, `claude-3-7-sonnet-latest`, `anthropic.claude-opus-4-1-…-v1:0`. */
 const CLAUDE = /claude-(?:([a-z]+)-)?(\d{1,2})(?!\d)(?:[.-](\d{1,2})(?!\d))?/;
 
 export function traitsOf(modelName: string): Traits {
 	const name = modelName.toLowerCase();
-	if (!name.includes("claude")) return OTHER_MAKER;
-	const found = CLAUDE.exec(name);
-	if (!found) return NEWEST;
-	const [, family, major, minor] = found;
+	if (!name.includes("claude")) return OTHER_PROVIDER;
+	const match = CLAUDE.exec(name);
+	if (!match) return NEWEST;
+	const [, family, major, minor] = match;
 	const version = Number(major) * 100 + Number(minor ?? 0);
 	return {
 		thinking: version >= 406 ? "adaptive" : version >= 307 ? "budget" : "none",

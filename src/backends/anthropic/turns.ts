@@ -1,9 +1,9 @@
 /**
- * A conversation to Anthropic's: instructions apart from it, turns of two roles that alternate, calls and their results
- * as content.
+ * Converts a conversation to Anthropic's format: separate instructions, alternating user and assistant turns, tool calls
+ * and results as content blocks.
  *
- * Of the thoughts of earlier turns only those come back that the API has signed: it takes no others. A conversation that
- * ends with what the assistant has said is to be continued from there ("prefill"), which not every model does.
+ * Only thinking blocks with a signature are sent back: the API refuses others. If the conversation ends with an assistant
+ * message, the answer continues it ("prefill"); not all models support that.
  */
 import type { ChatMessage, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -35,7 +35,7 @@ export function readConversation(sent: readonly ChatMessage[], call: Call): Conv
 	}
 	const messages = withoutTrailingSpace(turns.map(resultsFirst));
 	const instructions = system.join("\n\n");
-	// There must be a turn to answer.
+	// The API requires at least one message.
 	if (messages.length === 0 && instructions)
 		return {
 			system: undefined,
@@ -57,7 +57,7 @@ function contentOf(message: ChatMessage, call: Call): Block[] {
 	return [...thoughts, ...blocks, ...(message.tool_calls ?? []).map(toolUse)];
 }
 
-/** Another model's thoughts have no signature. */
+/** Thinking blocks of other models have no signature. */
 export const isSigned = ({ type, signature, data }: Block): boolean =>
 	type === "thinking" ? Boolean(signature) : Boolean(data);
 
@@ -68,10 +68,10 @@ const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): Block =
 	input: objectIn(text),
 });
 
-/** The API takes letters, digits, `_` and `-`; the same of a call and of its result. */
+/** The API accepts letters, digits, `_` and `-`. The conversion is the same for a call and its result. */
 export const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "_";
 
-/** Arguments must be an object; a call that was cut off has none that could be told. */
+/** Arguments must be an object. A call that was interrupted has no valid arguments. */
 function objectIn(text: string): object {
 	try {
 		const value: unknown = JSON.parse(text);
@@ -81,13 +81,13 @@ function objectIn(text: string): object {
 	}
 }
 
-/** Results must come before anything else that the user says. */
+/** Tool results must precede all other content of a user turn. */
 function resultsFirst({ role, content }: Turn): Turn {
 	const isResult = ({ type }: Block) => type === "tool_result";
 	return { role, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
 }
 
-/** The API refuses to continue from white space. */
+/** The API refuses a prefill that ends with white space. */
 export function withoutTrailingSpace(turns: Turn[]): Turn[] {
 	const last = turns.at(-1);
 	const block = last?.content.at(-1);
@@ -96,10 +96,10 @@ export function withoutTrailingSpace(turns: Turn[]): Turn[] {
 	return [...turns.slice(0, -1), { ...last, content }];
 }
 
-/** Whether the answer goes on where the assistant stopped. */
+/** Whether the answer continues an assistant message. */
 export const isPrefilled = ({ messages }: Conversation): boolean => messages.at(-1)?.role === "assistant";
 
-/** Whether results of calls come back without the thoughts that led to them. */
+/** Whether the conversation ends with tool results, without the thinking blocks before the calls. */
 export function lacksThoughts({ messages }: Conversation): boolean {
 	const answersCalls = messages.at(-1)?.content.some(({ type }) => type === "tool_result") ?? false;
 	return answersCalls && !isThought(messages.at(-2)?.content[0]);

@@ -1,9 +1,9 @@
 /**
- * A Messages request of a caller who speaks this API himself: what he said that the hub has no word for (breakpoints of the
- * cache, citations, tools that Anthropic runs) is sent as he said it.
+ * Requests of callers who use the Messages API themselves. Features without a field in the common chat format (cache
+ * breakpoints, citations, server tools) are sent unchanged.
  *
- * Of a model of Anthropic's own that is all of it. Of another model, which a route has sent here, he cannot know what
- * Claude takes: sampling, thinking, the form of the answer and the tools are the hub's.
+ * For a model of Anthropic that is the complete body. For another model, which a route sends here, the caller does not
+ * choose for Claude: sampling, thinking, answer format and tools come from the common chat format.
  */
 import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -19,39 +19,41 @@ import {
 	withoutTrailingSpace,
 } from "./turns.ts";
 
-/** The whole body, but for what is not the caller's to choose. */
+/** The complete body, except for the fields that the gateway sets. */
 export function verbatimBody(input: ChatInput, verbatim: Verbatim, call: Call): Record<string, unknown> {
-	// Betas are a header of the API's, which some clients have in the body: the operator says which there are.
+	// Some clients send betas in the body. They are a header of the API, which the operator configures.
 	const { messages: _messages, betas: _betas, thinking, ...body } = verbatim.body;
 	const sent = Number(body.max_tokens);
 	const max_tokens = Math.min(sent, input.max_tokens ?? sent);
-	const begun = added(input, verbatim, call);
-	// With less room than was asked for, or an answer that has begun, the API takes no budget of thoughts.
-	const mayThink = begun.length === 0 && max_tokens === sent;
-	const told = { ...body, ...(mayThink && { thinking }) };
+	const prefill = addedTurns(input, verbatim, call);
+	// With a smaller limit or a prefill, the thinking budget may be invalid.
+	const mayThink = prefill.length === 0 && max_tokens === sent;
+	const fields = { ...body, ...(mayThink && { thinking }) };
 	return {
-		...Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null && value !== undefined)),
+		...Object.fromEntries(
+			Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
+		),
 		model: call.target.model,
 		max_tokens,
-		messages: [...turnsOf(verbatim), ...begun],
+		messages: [...turnsOf(verbatim), ...prefill],
 		stream: input.stream,
 	};
 }
 
-/** The conversation, where the rest of the body is the hub's. */
+/** The conversation, if the other fields come from the common chat format. */
 export function verbatimConversation(input: ChatInput, verbatim: Verbatim, call: Call): Conversation {
 	const turns = turnsOf(verbatim);
 	const instructions = turns.flatMap(({ role, content }) => (role === "system" ? content : []));
 	const system = [...blocksOf(verbatim.body.system), ...instructions];
-	const said = turns.flatMap(({ role, content }) => (role === "system" ? [] : [{ role, content }]));
-	const begun = added(input, verbatim, call);
+	const messages = turns.flatMap(({ role, content }) => (role === "system" ? [] : [{ role, content }]));
+	const prefill = addedTurns(input, verbatim, call);
 	return {
 		system: system.length > 0 ? system : undefined,
-		messages: begun.length > 0 ? [...said, ...begun] : withoutTrailingSpace(said),
+		messages: prefill.length > 0 ? [...messages, ...prefill] : withoutTrailingSpace(messages),
 	};
 }
 
-/** What says nothing of how to answer. */
+/** Fields without an effect on the answer. */
 export function verbatimExtras({ body }: Verbatim): Record<string, unknown> {
 	const { cache_control, metadata, service_tier } = body;
 	return {
@@ -61,7 +63,7 @@ export function verbatimExtras({ body }: Verbatim): Record<string, unknown> {
 	};
 }
 
-/** The hub's tools, with the breakpoints of those that the caller sent by the same names. */
+/** Adds the cache breakpoints of the caller's tools with the same names. */
 export function withBreakpoints(tools: AnthropicTool[], { body }: Verbatim): AnthropicTool[] {
 	const sent = Array.isArray(body.tools) ? (body.tools as Record<string, unknown>[]) : [];
 	return tools.map((tool) => {
@@ -70,13 +72,13 @@ export function withBreakpoints(tools: AnthropicTool[], { body }: Verbatim): Ant
 	});
 }
 
-/** As the dialect's schema has them. */
+/** The format of the dialect's schema. */
 interface SentTurn {
 	role: Turn["role"] | "system";
 	content: Block[];
 }
 
-/** Without what other models have left in it, and the API would refuse: unsigned thoughts, ids of their own form. */
+/** Removes what the API refuses: other models' unsigned thinking blocks and characters of their ids. */
 function turnsOf({ body }: Verbatim): SentTurn[] {
 	const sent = body.messages as { role: SentTurn["role"]; content: unknown }[];
 	return sent
@@ -84,23 +86,23 @@ function turnsOf({ body }: Verbatim): SentTurn[] {
 			role,
 			content: blocksOf(content)
 				.filter((block) => !isThought(block) || isSigned(block))
-				.map(withKnownId),
+				.map(withValidId),
 		}))
 		.filter(({ content }) => content.length > 0);
 }
 
-function withKnownId(block: Block): Block {
+function withValidId(block: Block): Block {
 	if (block.type === "tool_use") return { ...block, id: toolId(String(block.id)) };
 	if (block.type === "tool_result") return { ...block, tool_use_id: toolId(String(block.tool_use_id)) };
 	return block;
 }
 
-/** The API refuses a text of nothing but white space. */
+/** The API refuses blank texts. */
 function blocksOf(content: unknown): Block[] {
 	const blocks = Array.isArray(content) ? (content as Block[]) : [{ type: "text", text: content ?? "" }];
 	return blocks.filter(({ type, text }) => type !== "text" || String(text).trim() !== "");
 }
 
-/** What was added to the conversation here: the beginning of an answer, for this target to go on from. */
-const added = ({ messages }: ChatInput, verbatim: Verbatim, call: Call): Turn[] =>
+/** The turns that the gateway has added: the beginning of an answer, which this target continues. */
+const addedTurns = ({ messages }: ChatInput, verbatim: Verbatim, call: Call): Turn[] =>
 	readConversation(messages.slice(verbatim.messages), call).messages;

@@ -1,4 +1,4 @@
-/** Embeddings: all texts at once where the model takes a list, else one after the other, as many containers can. */
+/** Embeddings: all texts in one prediction if the model accepts a list, else one prediction per text. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
@@ -10,7 +10,7 @@ import { predict } from "./predictions.ts";
 const Vector = z.array(z.number()).min(1);
 const Embedded = z.looseObject({ embedding: Vector });
 
-/** `[[…]]`, `[{embedding}]`, `{embeddings: [[…]]}`; of one text also the vector itself. */
+/** `[[…]]`, `[{embedding}]`, `{embeddings: [[…]]}`; for one text also the vector alone. */
 const Vectors = z.union([
 	z.array(Vector),
 	z.array(Embedded).transform((items) => items.map(({ embedding }) => embedding)),
@@ -22,13 +22,13 @@ const Vectors = z.union([
 export async function embedTexts({ texts }: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
 	const model = await readModel(call);
 	const together = new Inputs(model);
-	// A list in one text is JSON: any of the texts may hold what would divide it.
+	// A list in a string input is JSON: the texts may contain any separator.
 	if (together.set("texts", together.typeOf("texts") === "string" ? JSON.stringify(texts) : texts))
 		return { kind: "value", output: { vectors: await vectorsOf(together, texts.length, call) } };
 	const vectors: number[][] = [];
 	for (const text of texts) {
 		const inputs = new Inputs(model);
-		inputs.need("text", text, call);
+		inputs.require("text", text, call);
 		vectors.push(...(await vectorsOf(inputs, 1, call)));
 	}
 	return { kind: "value", output: { vectors } };

@@ -1,7 +1,7 @@
 /**
- * A task's fields as a model's inputs. Models name the same thing in several ways: each field has the names that are in
- * use, likeliest first, and goes to the one that the model has. Values are brought into the range that the model gives
- * for them; one that does not fit a choice is left to the model. Pure.
+ * Maps the fields of a task to the inputs of a model. Models have different names for the same input: each field has a
+ * list of names, the most frequent first, and the first that the model has is used. Values are clamped to the range of the
+ * input; a value that is not among its choices is omitted. Pure.
  */
 import { AiError } from "../../core/errors.ts";
 import { dataUrl } from "../../media/base64.ts";
@@ -64,67 +64,67 @@ export class Inputs {
 		return this.#find(name) !== undefined;
 	}
 
-	/** JSON's type of the model's input for a field. */
+	/** The JSON type of the input for a field. */
 	typeOf(name: Name): string | undefined {
 		return this.#model.fields.get(this.#find(name) ?? "")?.type;
 	}
 
-	/** Sets the input for a field that has a value, where the model has one for it that it may have. */
+	/** Sets the input for a field. `false`: the value is absent, or the model has no input for it. */
 	set(name: Name, value: unknown): boolean {
-		const found = this.#find(name);
-		if (found === undefined || value === undefined) return false;
-		const suited = suit(value, this.#model.fields.get(found) ?? {});
-		if (suited === undefined) return false;
-		this.#values[found] = suited;
+		const inputName = this.#find(name);
+		if (inputName === undefined || value === undefined) return false;
+		const converted = convert(value, this.#model.fields.get(inputName) ?? {});
+		if (converted === undefined) return false;
+		this.#values[inputName] = converted;
 		return true;
 	}
 
-	/** The same for a field that the task cannot do without. */
-	need(name: Name, value: unknown, call: Call): void {
+	/** Sets a required input. */
+	require(name: Name, value: unknown, call: Call): void {
 		if (!this.set(name, value)) throw unable(call, `has no input for ${name.replaceAll("_", " ")}`);
 	}
 
-	/** Two fields may share a name; the first to take it has it. */
+	/** Two fields may share a name: the first one that is set gets the input. */
 	#find(name: Name): string | undefined {
 		return NAMES[name].find((each) => this.#model.fields.has(each) && !(each in this.#values));
 	}
 }
 
-/** What this model cannot do and another may. `what` goes on where "The backend 'x'" has begun. */
-export const unable = ({ target: { backend } }: Call, what: string): AiError =>
-	new AiError("engineRefused", `The backend '${backend}' ${what}`, {
+/** For features that another target may have. The message is "The backend 'x'" and `problem`. */
+export const unable = ({ target: { backend } }: Call, problem: string): AiError =>
+	new AiError("engineRefused", `The backend '${backend}' ${problem}`, {
 		retryable: true,
 		upstream: { backend },
 	});
 
-/** Files are URLs here, and these need no fetching. */
+/** Cog accepts files as URLs. The server need not fetch data URLs. */
 export const fileUrl = (media: Media): string =>
 	dataUrl(media.bytes, typeOf(media) ?? media.contentType ?? "application/octet-stream");
 
-function suit(value: unknown, field: Field): unknown {
-	if (field.enum) return choose(value, field.enum);
-	if (typeof value === "number" && field.type !== "string") return within(value, field);
+function convert(value: unknown, field: Field): unknown {
+	if (field.enum) return chooseFrom(value, field.enum);
+	if (typeof value === "number" && field.type !== "string") return clamp(value, field);
 	if (Array.isArray(value)) return field.type === "string" ? listText(value) : value;
 	if (field.type === "array") return [value];
 	return field.type === "string" && typeof value !== "string" ? String(value) : value;
 }
 
-/** The nearest of numbers, the same of texts. */
-function choose(value: unknown, choices: readonly (string | number)[]): unknown {
+/** The nearest number, or the equal text. */
+function chooseFrom(value: unknown, choices: readonly (string | number)[]): unknown {
 	if (typeof value === "number") {
 		const numbers = choices.map(Number).filter((each) => !Number.isNaN(each));
 		const [nearest] = numbers.sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
 		return nearest === undefined ? undefined : choices.find((each) => Number(each) === nearest);
 	}
-	const wanted = String(value).toLowerCase();
-	return choices.find((each) => String(each).toLowerCase() === wanted);
+	const text = String(value).toLowerCase();
+	return choices.find((each) => String(each).toLowerCase() === text);
 }
 
-function within(value: number, { type, minimum = -Infinity, maximum = Infinity }: Field): number {
+function clamp(value: number, { type, minimum = -Infinity, maximum = Infinity }: Field): number {
 	const bounded = Math.min(maximum, Math.max(minimum, value));
 	return type === "integer" ? Math.round(bounded) : bounded;
 }
 
-/** Models that take one text for a list divide it at commas; a list of anything but texts is JSON. */
+/** Models with a string input for a list split it at commas. Lists of other values are sent as JSON. */
 const listText = (values: unknown[]): string =>
 	values.every((value) => typeof value === "string") ? values.join(",") : JSON.stringify(values);

@@ -1,4 +1,4 @@
-/** Images and sound, in and out. */
+/** Images and audio. */
 import * as z from "zod";
 import { mediaTypeOf, soundTypeOf } from "../../media/types.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
@@ -11,20 +11,20 @@ import { readModel } from "./model.ts";
 import { fileOf, textOf } from "./outputs.ts";
 import { predict } from "./predictions.ts";
 
-export async function paint(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
+export async function generateImage(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
 	const inputs = new Inputs(await readModel(call));
 	const { prompt, negative_prompt, width, height, steps, guidance, seed, images, mask, format } = input;
-	inputs.need("prompt", prompt, call);
+	inputs.require("prompt", prompt, call);
 	for (const [name, value] of Object.entries({ negative_prompt, width, height, steps, guidance, seed }))
 		inputs.set(name as "seed", value);
-	// Of two formats a model may know one by another name.
+	// Some models name the format `jpg`.
 	if (!inputs.set("format", format) && format === "jpeg") inputs.set("format", "jpg");
 	const [first, ...others] = images.map(fileUrl);
 	if (first !== undefined) {
-		if (others.length === 0 && inputs.has("image")) inputs.need("image", first, call);
-		else inputs.need("images", [first, ...others], call);
+		if (others.length === 0 && inputs.has("image")) inputs.require("image", first, call);
+		else inputs.require("images", [first, ...others], call);
 		inputs.set("strength", input.strength);
-		if (mask) inputs.need("mask", fileUrl(mask), call);
+		if (mask) inputs.require("mask", fileUrl(mask), call);
 	}
 	const { bytes, contentType } = await fileOf((await predict(call, inputs.values)).output, call);
 	const type = mediaTypeOf(bytes) ?? contentType;
@@ -36,7 +36,7 @@ export async function speak(input: SpeechInput, call: Call): Promise<Answer<"tex
 	const inputs = new Inputs(await readModel(call));
 	const { text, voice, language, speed, encoding } = input;
 	if (encoding === "mulaw" || encoding === "alaw") throw unable(call, `has no encoding ${encoding}`);
-	inputs.need("spoken", text, call);
+	inputs.require("spoken", text, call);
 	for (const [name, value] of Object.entries({ voice, language, speed })) inputs.set(name as "voice", value);
 	inputs.set("format", encoding === "linear16" ? "wav" : encoding);
 	const media = await fileOf((await predict(call, inputs.values)).output, call);
@@ -46,7 +46,7 @@ export async function speak(input: SpeechInput, call: Call): Promise<Answer<"tex
 
 const Segments = z.array(z.looseObject({ start: z.number(), end: z.number(), text: z.string() }));
 
-/** As the Whispers of Replicate answer; any other says its text alone. */
+/** The format of Replicate's Whisper models. Others answer with the text alone. */
 const Transcription = z.looseObject({
 	text: z.string().optional(),
 	transcription: z.string().optional(),
@@ -61,7 +61,7 @@ export async function transcribe(
 ): Promise<Answer<"speech-recognition">> {
 	const inputs = new Inputs(await readModel(call));
 	const { audio, task, language, prompt, temperature } = input;
-	inputs.need("audio", fileUrl(audio), call);
+	inputs.require("audio", fileUrl(audio), call);
 	const translates = inputs.set("task", task) || inputs.set("translate", task === "translate");
 	if (task === "translate" && !translates) throw unable(call, "does not translate what it hears");
 	for (const [name, value] of Object.entries({ language, vocabulary: prompt, temperature }))
@@ -71,12 +71,12 @@ export async function transcribe(
 }
 
 function transcriptOf(output: unknown, call: Call): Transcript {
-	const told = Transcription.safeParse(output).data;
-	if (!told) return { text: textOf(output, call) };
-	const { segments } = told;
-	const text = told.text ?? told.transcription ?? segments?.map((segment) => segment.text).join("");
+	const reply = Transcription.safeParse(output).data;
+	if (!reply) return { text: textOf(output, call) };
+	const { segments } = reply;
+	const text = reply.text ?? reply.transcription ?? segments?.map((segment) => segment.text).join("");
 	if (text === undefined) throw failureOfShape(call, "a transcript");
-	const language = told.detected_language ?? told.language;
+	const language = reply.detected_language ?? reply.language;
 	return {
 		text,
 		...(language && { language }),

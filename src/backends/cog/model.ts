@@ -1,9 +1,9 @@
-/** What a container says of itself: whether it has room, what its model takes, how its output comes. */
+/** The metadata of a container: its health, the inputs of its model, and the form of the output. */
 import * as z from "zod";
 import { getJson } from "../transport/http.ts";
 import { type Call, failureOfTarget } from "../transport/upstream-failure.ts";
 
-/** One input of the model, as far as it bounds what may be sent. */
+/** One input of the model, with its limits. */
 export interface Field {
 	type?: string | undefined;
 	enum?: (string | number)[] | undefined;
@@ -13,7 +13,7 @@ export interface Field {
 
 export interface CogModel {
 	fields: ReadonlyMap<string, Field>;
-	/** It yields its output piece by piece; whether it also streams it, only asking tells. */
+	/** It yields its output in pieces. Whether it streams them shows only in the reply to a request. */
 	yields: boolean;
 }
 
@@ -65,18 +65,18 @@ export async function readModel(call: Call): Promise<CogModel> {
 
 const MAX_REFERENCES = 8;
 
-/** Choices are schemas of their own, which a property refers to; what may be absent is a union with `null`. */
+/** Choices are separate schemas, to which a property refers. An optional value is a union with `null`. */
 function fieldOf(schema: Schema, schemas: Record<string, unknown>, depth = 0): Field {
 	if (depth > MAX_REFERENCES) return {};
 	const inner = [
 		...(schema.allOf ?? []),
 		...(schema.anyOf ?? []).filter(({ type }) => type !== "null").slice(0, 1),
-		...(schema.$ref ? [referred(schema.$ref, schemas)] : []),
+		...(schema.$ref ? [resolve(schema.$ref, schemas)] : []),
 	].map((each) => fieldOf(each, schemas, depth + 1));
-	return Object.assign({}, ...inner, ownBounds(schema)) as Field;
+	return Object.assign({}, ...inner, limitsOf(schema)) as Field;
 }
 
-function ownBounds({ type, enum: choices, minimum, maximum }: Schema): Field {
+function limitsOf({ type, enum: choices, minimum, maximum }: Schema): Field {
 	return {
 		...(typeof type === "string" && { type }),
 		...(Array.isArray(choices) && {
@@ -89,7 +89,7 @@ function ownBounds({ type, enum: choices, minimum, maximum }: Schema): Field {
 
 const SCHEMAS = "#/components/schemas/";
 
-function referred(reference: string, schemas: Record<string, unknown>): Schema {
-	const found = reference.startsWith(SCHEMAS) ? schemas[reference.slice(SCHEMAS.length)] : undefined;
-	return typeof found === "object" && found !== null ? found : {};
+function resolve(reference: string, schemas: Record<string, unknown>): Schema {
+	const schema = reference.startsWith(SCHEMAS) ? schemas[reference.slice(SCHEMAS.length)] : undefined;
+	return typeof schema === "object" && schema !== null ? schema : {};
 }

@@ -1,4 +1,4 @@
-/** Outputs of predictions: texts, whole or in pieces, and files, as data URLs or at the container's own address. */
+/** Outputs of predictions: texts, complete or in pieces, and files, as data URLs or at the container's address. */
 
 import type { Usage } from "../../core/usage.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
@@ -14,7 +14,7 @@ export function textOf(output: unknown, call: Call): string {
 	throw failureOfShape(call, "a text");
 }
 
-/** The first file that there is. One that is elsewhere is not fetched: the address is the model's to choose. */
+/** The first file. A file at another origin is not fetched: the model chooses the address. */
 export async function fileOf(output: unknown, call: Call): Promise<Media> {
 	const url = urlsIn(output)[0];
 	if (url === undefined) throw failureOfShape(call, "a file");
@@ -38,7 +38,7 @@ function urlsIn(output: unknown): string[] {
 
 const protocolOf = (text: string): string => URL.parse(text)?.protocol ?? "";
 
-/** As Replicate's own language models name what they record. */
+/** The metrics of Replicate's language models. */
 const COUNTS = {
 	prompt: ["input_token_count", "token_input_count"],
 	completion: ["output_token_count", "token_output_count"],

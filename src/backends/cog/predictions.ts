@@ -1,4 +1,4 @@
-/** Predictions: `POST /predictions`, and their cancelling when whoever asked is gone. */
+/** Predictions: `POST /predictions`, and their cancellation. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { postJson } from "../transport/http.ts";
@@ -21,13 +21,13 @@ export const Prediction = z.looseObject({
 });
 export type Prediction = z.output<typeof Prediction>;
 
-/** One prediction, to its end. */
+/** Runs one prediction to its end. */
 export async function predict(call: Call, input: Readonly<Record<string, unknown>>): Promise<Prediction> {
 	const { call: cancellable, id } = withCancel(call);
 	return succeeded(await postJson(cancellable, PATH, { id, input }, Prediction), call);
 }
 
-/** Throws for any end but a good one. */
+/** Throws unless the prediction has succeeded. */
 export function succeeded(prediction: Prediction, call: Call): Prediction {
 	const { status, error } = prediction;
 	if (status === "succeeded") return prediction;
@@ -36,24 +36,24 @@ export function succeeded(prediction: Prediction, call: Call): Prediction {
 		throw new AiError("refusedByModel", callerMessage(call.target, error), {
 			upstream: { backend: call.target.backend },
 		});
-	// The model raised an exception, which most often is about its input.
+	// An exception in the model, most often about its input.
 	throw failureOfContent(call, `ended its prediction as ${status}`);
 }
 
-/** What models say that will not show what they made. */
+/** Matches errors of safety checks. */
 const REFUSED = /\bnsfw\b|safety|flagged|sensitive content/i;
 
 /**
- * The call of one prediction: whatever ends its fetch early (the caller, a reader, the clock) cancels the prediction too,
- * which may outlive its connection.
+ * The call of one prediction. An abort of its fetch (by the caller, a reader, a time limit) cancels the prediction, which
+ * may otherwise continue without its connection.
  */
 export function withCancel(call: Call): { call: Call; id: string; path: string } {
 	const id = call.world.uuid();
 	const { fetch } = call.world;
 	const cancel = () => {
-		const unattended = { ...call, signal: new AbortController().signal };
-		const cancelled = postJson(unattended, `${PATH}/${id}/cancel`, {}, z.unknown());
-		// The caller has gone, and with it the request would be over before the container has heard.
+		const uncancellable = { ...call, signal: new AbortController().signal };
+		const cancelled = postJson(uncancellable, `${PATH}/${id}/cancel`, {}, z.unknown());
+		// The request may end before the container has received the cancellation.
 		call.world.waitUntil(cancelled.catch(() => {}));
 	};
 	const cancelling: typeof fetch = (input, init) => {
@@ -63,7 +63,7 @@ export function withCancel(call: Call): { call: Call; id: string; path: string }
 	return { call: { ...call, world: { ...call.world, fetch: cancelling } }, id, path: PATH };
 }
 
-/** All of its slots are taken. */
+/** 409: all slots of the container are in use. */
 export function failureOfCog({ target }: Call, { status }: Refusal): AiError | undefined {
 	if (status !== CONFLICT) return undefined;
 	const { backend } = target;

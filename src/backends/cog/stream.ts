@@ -1,4 +1,4 @@
-/** A prediction's events (`start`, `output`, `log`, `metric`, `completed`, `error`) in OpenAI's chunks. */
+/** Translates the events of a prediction (`start`, `output`, `log`, `metric`, `completed`, `error`) to OpenAI's chunks. */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
@@ -19,7 +19,7 @@ export class PredictionTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
 	readonly #heading: ReturnType<typeof heading>;
-	#begun = false;
+	#hasBegun = false;
 	#usage: Usage | undefined;
 
 	constructor(call: Call) {
@@ -56,8 +56,8 @@ export class PredictionTranslator implements Translator {
 	}
 
 	#begin(): ChatChunk[] {
-		if (this.#begun) return [];
-		this.#begun = true;
+		if (this.#hasBegun) return [];
+		this.#hasBegun = true;
 		return [this.#chunk({ role: "assistant", content: "" })];
 	}
 

@@ -1,4 +1,4 @@
-/** Text out: a conversation as a prompt, and images that are described. */
+/** Text generation, with a conversation as one prompt, and descriptions of images. */
 import { AiError } from "../../core/errors.ts";
 import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
 import type { Answer } from "../../tasks/task.ts";
@@ -19,14 +19,14 @@ import { heading, PredictionTranslator } from "./stream.ts";
 const NOT_ACCEPTABLE = 406;
 
 export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
-	refuseUnable(input, call);
+	refuseUnsupported(input, call);
 	const model = await readModel(call);
 	const { values } = chatInputs(input, model, call);
 	const streamed = input.stream && model.yields ? await stream(values, call) : undefined;
 	return streamed ?? { kind: "value", output: completionOf(await predict(call, values), call) };
 }
 
-/** `undefined` from a model that yields its output and does not stream it: its author has not said that it may. */
+/** `undefined` if the model yields its output but does not stream it: streaming is opt-in for its author. */
 async function stream(
 	input: Readonly<Record<string, unknown>>,
 	call: Call,
@@ -42,7 +42,7 @@ async function stream(
 	return { kind: "value", output: completionOf(succeeded(reply.value, call), call) };
 }
 
-function refuseUnable(
+function refuseUnsupported(
 	{ n = 1, tools, tool_choice, response_format, suffix, lora }: ChatInput,
 	call: Call,
 ): void {
@@ -56,7 +56,7 @@ function refuseUnable(
 
 function chatInputs(input: ChatInput, model: CogModel, call: Call): Inputs {
 	const inputs = new Inputs(model);
-	say(input, inputs, call);
+	setPrompt(input, inputs, call);
 	const { max_tokens, temperature, top_p, top_k, seed, stop } = input;
 	const { repetition_penalty, frequency_penalty, presence_penalty } = input;
 	const sampling = { max_tokens, temperature, top_p, top_k, seed, stop };
@@ -66,25 +66,25 @@ function chatInputs(input: ChatInput, model: CogModel, call: Call): Inputs {
 	return inputs;
 }
 
-/** Models write the template around a prompt; around a raw one they are asked for none. */
-function say({ prompt, messages }: ChatInput, inputs: Inputs, call: Call): void {
+/** Models apply their template to the prompt; for a raw prompt the template is set to the prompt alone. */
+function setPrompt({ prompt, messages }: ChatInput, inputs: Inputs, call: Call): void {
 	if (prompt !== undefined) {
-		inputs.need("prompt", prompt, call);
+		inputs.require("prompt", prompt, call);
 		inputs.set("raw_template", "{prompt}");
 		return;
 	}
-	for (const url of imagesIn(messages)) inputs.need("image", url, call);
+	for (const url of imagesIn(messages)) inputs.require("image", url, call);
 	const plain = messages.map(({ role, content }) => ({
 		role: role === "developer" ? "system" : role,
 		content: messageText(content),
 	}));
 	if (inputs.set("messages", plain)) return;
 	const system = plain.filter(({ role }) => role === "system").map(({ content }) => content);
-	const rest = plain.filter(({ role }) => role !== "system");
-	const apart = system.length > 0 && inputs.set("system", system.join("\n"));
-	const [only] = rest;
-	const said = rest.length === 1 && only?.role === "user" ? only.content : transcript(rest);
-	inputs.need("prompt", [...(apart ? [] : system), said].join("\n\n"), call);
+	const turns = plain.filter(({ role }) => role !== "system");
+	const isSeparate = system.length > 0 && inputs.set("system", system.join("\n"));
+	const [only] = turns;
+	const conversation = turns.length === 1 && only?.role === "user" ? only.content : transcript(turns);
+	inputs.require("prompt", [...(isSeparate ? [] : system), conversation].join("\n\n"), call);
 }
 
 const imagesIn = (messages: ChatMessage[]): string[] =>
@@ -120,7 +120,7 @@ export async function describeImage(
 	call: Call,
 ): Promise<Answer<"image-to-text">> {
 	const inputs = new Inputs(await readModel(call));
-	inputs.need("image", fileUrl(image), call);
+	inputs.require("image", fileUrl(image), call);
 	inputs.set("question", prompt);
 	for (const [name, value] of Object.entries(sampling)) inputs.set(name as keyof typeof sampling, value);
 	const prediction = await predict(call, inputs.values);

@@ -1,10 +1,10 @@
 /**
- * A conversation as Gemini has it: turns of `user` and `model`, the instructions apart.
+ * Converts a conversation to Gemini's format: messages of `user` and `model`, with separate instructions.
  *
- * Known differences: instructions amid a conversation move to its beginning, where Gemini has its only place for them,
- * and the thinking of earlier turns is not given back, which Gemini does by signatures instead. A signature comes with a call in
- * `extra_content.google.thought_signature`, as on Google's own OpenAI route; a call that returns without one has the
- * value that Google documents for calls which it did not make.
+ * Known differences: instructions in the middle of a conversation move to its beginning, because Gemini has one field for
+ * all. The reasoning of earlier messages is not sent back; Gemini uses signatures instead. A tool call has its signature
+ * in `extra_content.google.thought_signature`, as on Google's OpenAI route. A call without one gets the value that Google
+ * documents for calls that it did not make.
  * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import * as z from "zod";
@@ -25,30 +25,30 @@ export interface Conversation {
 	systemInstruction?: { parts: Part[] };
 }
 
-/** Of a call that Gemini did not make, or whose signature was lost on the way. */
+/** For a call that Gemini did not make, or whose signature is missing. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
-export interface Reading {
-	/** The model that is asked. */
+export interface ConversionOptions {
+	/** The requested model. */
 	model: string;
-	/** Says no to what Gemini has no place for. */
-	refuse(what: string): AiError;
+	/** The failure for a feature that Gemini does not have. */
+	refuse(feature: string): AiError;
 }
 
-export function conversationOf(messages: readonly ChatMessage[], reading: Reading): Conversation {
+export function conversationOf(messages: readonly ChatMessage[], options: ConversionOptions): Conversation {
 	const instructions: Part[] = [];
 	const contents: Content[] = [];
 	const names = new Map<string, string>();
-	/** The turn that takes further results: Gemini wants all results of one turn together. */
+	/** The open message of tool results: Gemini requires consecutive results in one message. */
 	let results: Content | undefined;
-	for (const [place, message] of messages.entries()) {
+	for (const [index, message] of messages.entries()) {
 		if (message.role === "system" || message.role === "developer") {
 			const text = textOf(message.content);
 			if (text) instructions.push({ text });
 			continue;
 		}
 		if (message.role === "tool") {
-			const parts = resultParts(message, `messages[${place}]`, names, reading);
+			const parts = resultParts(message, `messages[${index}]`, names, options);
 			if (results) results.parts.push(...parts);
 			else {
 				results = { role: "user", parts };
@@ -57,39 +57,39 @@ export function conversationOf(messages: readonly ChatMessage[], reading: Readin
 			continue;
 		}
 		results = undefined;
-		for (const { id, function: called } of message.tool_calls ?? []) names.set(id, called.name);
+		for (const toolCall of message.tool_calls ?? []) names.set(toolCall.id, toolCall.function.name);
 		const parts = [
-			...contentParts(message.content, reading),
-			...(message.tool_calls ?? []).map((call, at) => callPart(call, at, reading)),
+			...contentParts(message.content, options),
+			...(message.tool_calls ?? []).map((call, at) => callPart(call, at, options)),
 		];
 		if (parts.length > 0) contents.push({ role: message.role === "assistant" ? "model" : "user", parts });
 	}
-	// Instructions alone are no conversation.
+	// Gemini refuses a request with only instructions.
 	if (contents.length === 0) return { contents: [{ role: "user", parts: instructions }] };
 	return { contents, ...(instructions.length > 0 && { systemInstruction: { parts: instructions } }) };
 }
 
-function contentParts(content: ChatMessage["content"], reading: Reading): Part[] {
+function contentParts(content: ChatMessage["content"], options: ConversionOptions): Part[] {
 	if (content === null || content === "") return [];
 	if (typeof content === "string") return [{ text: content }];
-	return content.flatMap((part) => contentPart(part, reading) ?? []);
+	return content.flatMap((part) => contentPart(part, options) ?? []);
 }
 
-function contentPart(part: ContentPart, reading: Reading): Part | undefined {
+function contentPart(part: ContentPart, options: ConversionOptions): Part | undefined {
 	switch (part.type) {
 		case "text":
 			return part.text ? { text: part.text } : undefined;
 		case "refusal":
 			return part.refusal ? { text: part.refusal } : undefined;
 		case "image_url":
-			return filePart(part.image_url?.url ?? "", undefined, reading);
+			return filePart(part.image_url?.url ?? "", undefined, options);
 		case "input_audio": {
 			const { data = "", format = "wav" } = part.input_audio ?? {};
 			return { inlineData: { mimeType: AUDIO_TYPES[format] ?? `audio/${format}`, data } };
 		}
 		case "file":
-			if (part.file?.file_data === undefined) throw reading.refuse("a file by its id");
-			return filePart(part.file.file_data, "application/pdf", reading);
+			if (part.file?.file_data === undefined) throw options.refuse("a file by its id");
+			return filePart(part.file.file_data, "application/pdf", options);
 		default:
 			return part.type satisfies never;
 	}
@@ -106,8 +106,8 @@ const TYPES_OF_EXTENSIONS: Record<string, string> = {
 	pdf: "application/pdf",
 };
 
-/** A `data:` URL inline, another by reference, which Gemini fetches. `bare`: the type of base64 without a URL. */
-function filePart(file: string, bare: string | undefined, reading: Reading): Part {
+/** A `data:` URL is sent inline. Gemini fetches other URLs. `bareType`: the type of base64 without a URL. */
+function filePart(file: string, bareType: string | undefined, options: ConversionOptions): Part {
 	const inline = splitDataUrl(file);
 	if (inline) return { inlineData: { mimeType: inline.contentType, data: inline.base64 } };
 	if (/^https?:/i.test(file)) {
@@ -115,12 +115,13 @@ function filePart(file: string, bare: string | undefined, reading: Reading): Par
 		const mimeType = TYPES_OF_EXTENSIONS[extension];
 		return { fileData: { fileUri: file, ...(mimeType && { mimeType }) } };
 	}
-	if (bare !== undefined && /^[\w+/=\s-]+$/.test(file)) return { inlineData: { mimeType: bare, data: file } };
-	throw reading.refuse("a file that is neither a data: nor an http(s): URL");
+	if (bareType !== undefined && /^[\w+/=\s-]+$/.test(file))
+		return { inlineData: { mimeType: bareType, data: file } };
+	throw options.refuse("a file that is neither a data: nor an http(s): URL");
 }
 
-/** Of calls that were made together, the first is signed for all. */
-function callPart(call: ToolCall, at: number, { model }: Reading): Part {
+/** Of parallel calls, only the first has a signature. */
+function callPart(call: ToolCall, at: number, { model }: ConversionOptions): Part {
 	const signature =
 		call.extra_content?.google.thought_signature ??
 		(at === 0 && signsCalls(model) ? NO_SIGNATURE : undefined);
@@ -131,20 +132,20 @@ function callPart(call: ToolCall, at: number, { model }: Reading): Part {
 	};
 }
 
-/** Gemini wants an object: one in the text, or the text under the name that it has for a result. */
+/** Gemini requires an object: the JSON object in the text, or else `{output: text}`. */
 function resultParts(
-	{ tool_call_id: id = "", content, name: said }: ChatMessage,
+	{ tool_call_id: id = "", content, name: sentName }: ChatMessage,
 	at: string,
 	names: ReadonlyMap<string, string>,
-	reading: Reading,
+	options: ConversionOptions,
 ): Part[] {
-	const name = names.get(id) ?? said;
+	const name = names.get(id) ?? sentName;
 	if (!name) throw new AiError("badInput", `Error: ${at}.tool_call_id names no call before it`);
 	const text = textOf(content);
 	const files = Array.isArray(content) ? content.filter(({ type }) => type !== "text") : [];
 	return [
 		{ functionResponse: { id, name, response: objectIn(text) ?? { output: text } } },
-		...contentParts(files, reading),
+		...contentParts(files, options),
 	];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Embeddings: https://ai.google.dev/api/embeddings, up to 100 texts a call. A text that is too long is cut, always; the
- * tokens are not counted.
+ * Embeddings: https://ai.google.dev/api/embeddings, up to 100 texts per call. Gemini always truncates texts that are
+ * too long, and does not count tokens.
  */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
@@ -41,7 +41,7 @@ export async function embedTexts(
 			EmbedReply,
 		);
 		if (embeddings.length !== part.length) throw failureOfShape(call, `${part.length} embeddings`);
-		// Only vectors of the model's own length have the length 1.
+		// Gemini normalizes only vectors of the model's full dimension.
 		vectors.push(...embeddings.map(({ values }) => (dimensions === undefined ? values : toUnit(values))));
 	}
 	return { kind: "value", output: { vectors } };

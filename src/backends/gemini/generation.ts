@@ -1,16 +1,16 @@
 /**
- * What differs between generations of models: how thinking is asked for, and whether calls carry signatures. A name
- * without a number (`gemini-flash-latest`) is one of the newest; what is no Gemini at all (Gemma) does not think.
+ * Differences between generations of models: the parameters of thinking, and signatures of tool calls. A name without a
+ * number (`gemini-flash-latest`) is a model of the newest generation. Other families (Gemma) do not think.
  * https://ai.google.dev/gemini-api/docs/thinking and …/docs/openai#thinking have the tables.
  */
 import { THINKING_BUDGETS } from "../../models/gemini-wire.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 
-/** From this one on: levels instead of budgets, and a call that comes back must have its signature. */
+/** From this generation on: levels instead of budgets, and tool calls that are sent back need their signatures. */
 const LEVELS_SINCE = 3;
 
 const NAMES_GENERATION = /(?:^|\/)gemini-(?:(\d+(?:\.\d+)?)|)/;
-/** The last generation whose Flash goes down to `minimal`; the smallest models of all go there. */
+/** The last generation whose Flash has the level `minimal`. Flash-Lite always has it. */
 const MINIMAL_UNTIL = 3.6;
 
 /** 2.5, 3, 3.1; `undefined` for another family. */
@@ -22,10 +22,10 @@ function generationOf(model: string): number | undefined {
 
 export const signsCalls = (model: string): boolean => (generationOf(model) ?? 0) >= LEVELS_SINCE;
 
-/** The least that 2.5 Pro takes: it cannot be stopped from thinking. */
-const LEAST_PRO_BUDGET = 128;
+/** The minimum of 2.5 Pro, whose thinking cannot be disabled. */
+const MIN_PRO_BUDGET = 128;
 
-/** What was thought is shown where thinking was asked for. */
+/** Thoughts are included if the request has an effort. */
 export function thinkingConfig(
 	effort: ChatInput["reasoning_effort"],
 	model: string,
@@ -34,21 +34,21 @@ export function thinkingConfig(
 	if (effort === undefined || generation === undefined) return undefined;
 	if (generation < LEVELS_SINCE) {
 		if (effort !== null) return { thinkingBudget: THINKING_BUDGETS[effort], includeThoughts: true };
-		return { thinkingBudget: /-pro(?:-|$)/.test(model) ? LEAST_PRO_BUDGET : 0 };
+		return { thinkingBudget: /-pro(?:-|$)/.test(model) ? MIN_PRO_BUDGET : 0 };
 	}
-	// Nor can these be stopped: the least there is.
-	if (effort === null) return { thinkingLevel: leastLevel(model, generation) };
+	// The thinking of these models cannot be disabled: the lowest level.
+	if (effort === null) return { thinkingLevel: minLevel(model, generation) };
 	return {
-		thinkingLevel: effort === "minimal" ? leastLevel(model, generation) : effort,
+		thinkingLevel: effort === "minimal" ? minLevel(model, generation) : effort,
 		includeThoughts: true,
 	};
 }
 
-/** 32 bits: a larger one is refused. */
+/** Gemini refuses seeds above 32 bits. */
 export const seedOf = (seed: number | undefined): number | undefined =>
 	seed === undefined ? undefined : seed | 0;
 
-function leastLevel(model: string, generation: number): "minimal" | "low" {
+function minLevel(model: string, generation: number): "minimal" | "low" {
 	if (/-flash-lite(?:-|$)/.test(model)) return "minimal";
 	return /-flash(?:-|$)/.test(model) && generation <= MINIMAL_UNTIL ? "minimal" : "low";
 }

@@ -1,7 +1,7 @@
 /**
- * Images: by `predict` from Imagen, which starts from a text alone, by `generateContent` from every other model, which takes
- * images too (https://ai.google.dev/gemini-api/docs/image-generation). Neither knows sizes in pixels: the nearest shape is
- * asked for. The file is passed on as it came.
+ * Images: `predict` for Imagen, which has only text input; `generateContent` for all other models, which accept images, too
+ * (https://ai.google.dev/gemini-api/docs/image-generation). Neither has sizes in pixels: the nearest aspect ratio is
+ * requested. The file is returned unchanged.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -17,10 +17,10 @@ import { finishReason, GenerateReply, refuseBlocked } from "./reply.ts";
 import { pathOf } from "./service.ts";
 
 const IMAGEN = /^(?:models\/)?imagen-/;
-const IMAGEN_SHAPES = ["1:1", "3:4", "4:3", "9:16", "16:9"];
-const SHAPES = [...IMAGEN_SHAPES, "2:3", "3:2", "4:5", "5:4", "21:9"];
+const IMAGEN_ASPECT_RATIOS = ["1:1", "3:4", "4:3", "9:16", "16:9"];
+const ASPECT_RATIOS = [...IMAGEN_ASPECT_RATIOS, "2:3", "3:2", "4:5", "5:4", "21:9"];
 
-export async function paint(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
+export async function generateImage(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
 	if (input.mask) throw refused(call, "masks");
 	const data = IMAGEN.test(call.target.model) ? await predict(input, call) : await generate(input, call);
 	const bytes = data === undefined ? undefined : decodeBase64(data);
@@ -41,11 +41,11 @@ async function predict(input: ImageInput, call: Call): Promise<string | undefine
 		pathOf(call, "predict"),
 		{
 			instances: [{ prompt: input.prompt }],
-			parameters: { sampleCount: 1, aspectRatio: nearest(input, IMAGEN_SHAPES) },
+			parameters: { sampleCount: 1, aspectRatio: nearest(input, IMAGEN_ASPECT_RATIOS) },
 		},
 		PredictReply,
 	);
-	// It answers with nothing where its filter holds everything back.
+	// The reply is empty if the filter blocks all images.
 	if (!predictions?.length) throw filtered(call);
 	return predictions[0]?.bytesBase64Encoded ?? undefined;
 }
@@ -59,7 +59,7 @@ async function generate(input: ImageInput, call: Call): Promise<string | undefin
 			generationConfig: {
 				responseModalities: ["TEXT", "IMAGE"],
 				seed: seedOf(input.seed),
-				imageConfig: { aspectRatio: nearest(input, SHAPES) },
+				imageConfig: { aspectRatio: nearest(input, ASPECT_RATIOS) },
 			},
 		},
 		GenerateReply,
@@ -79,17 +79,17 @@ const inline = (image: Media) => ({
 	},
 });
 
-/** By how much one would have to be stretched to be the other. */
-function nearest({ width, height }: ImageInput, shapes: readonly string[]): string {
-	const stretch = (shape: string): number => {
-		const [across = 1, down = 1] = shape.split(":").map(Number);
+/** The aspect ratio with the smallest distortion. */
+function nearest({ width, height }: ImageInput, ratios: readonly string[]): string {
+	const stretch = (ratio: string): number => {
+		const [across = 1, down = 1] = ratio.split(":").map(Number);
 		return Math.abs(Math.log((width / height / across) * down));
 	};
-	return shapes.reduce((best, shape) => (stretch(shape) < stretch(best) ? shape : best));
+	return ratios.reduce((best, ratio) => (stretch(ratio) < stretch(best) ? ratio : best));
 }
 
-const refused = ({ target }: Call, what: string) =>
-	new AiError("engineRefused", `The backend '${target.backend}' has no input for ${what}`, {
+const refused = ({ target }: Call, feature: string) =>
+	new AiError("engineRefused", `The backend '${target.backend}' has no input for ${feature}`, {
 		retryable: true,
 	});
 

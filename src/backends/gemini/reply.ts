@@ -1,4 +1,4 @@
-/** What `generateContent` answers, whole or one event of a stream, in OpenAI's words. */
+/** Converts replies of `generateContent`, and events of its streams, to OpenAI's format. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -10,7 +10,7 @@ const count = z.int().nonnegative().nullish();
 
 const PartReply = z.looseObject({
 	text: z.string().nullish(),
-	/** The text is a summary of what was thought. */
+	/** The text is a summary of thoughts. */
 	thought: z.boolean().nullish(),
 	thoughtSignature: z.string().nullish(),
 	functionCall: z
@@ -55,7 +55,7 @@ export const GenerateEvent = z.looseObject({
 });
 export type GenerateEvent = z.output<typeof GenerateEvent>;
 
-/** An answer, or the word that there will be none. */
+/** An answer, or the reason why the prompt was blocked. */
 export const GenerateReply = GenerateEvent.refine(
 	({ candidates, promptFeedback }) => candidates?.length || promptFeedback?.blockReason,
 );
@@ -65,12 +65,12 @@ export function completionOf(reply: GenerateEvent, call: Call): ChatCompletion {
 	return {
 		...headingOf(reply, call),
 		object: "chat.completion",
-		choices: (reply.candidates ?? []).map((candidate, place) => choiceOf(candidate, place, call)),
+		choices: (reply.candidates ?? []).map((candidate, index) => choiceOf(candidate, index, call)),
 		usage: usageOf(reply.usageMetadata),
 	};
 }
 
-/** The prompt itself was refused: no other answer would come of asking again. */
+/** The prompt was blocked: a retry would fail, too. */
 export function refuseBlocked({ promptFeedback, candidates }: GenerateEvent, { target }: Call): void {
 	const reason = promptFeedback?.blockReason;
 	if (!reason || candidates?.length) return;
@@ -86,12 +86,12 @@ export const headingOf = ({ responseId, modelVersion }: GenerateEvent, { target,
 	model: modelVersion || target.model,
 });
 
-function choiceOf(candidate: CandidateReply, place: number, call: Call): ChatChoice {
-	const { text, thoughts, calls } = saidIn(candidate, call);
+function choiceOf(candidate: CandidateReply, index: number, call: Call): ChatChoice {
+	const { text, thoughts, calls } = partsOf(candidate, call);
 	const finish_reason = finishReason(candidate.finishReason || "STOP", calls.length > 0, call);
 	const isSilent = calls.length > 0 || finish_reason === "content_filter";
 	return {
-		index: candidate.index ?? place,
+		index: candidate.index ?? index,
 		message: {
 			role: "assistant",
 			content: text || (isSilent ? null : ""),
@@ -103,21 +103,21 @@ function choiceOf(candidate: CandidateReply, place: number, call: Call): ChatCho
 	};
 }
 
-interface Said {
+interface CandidateParts {
 	text: string;
 	thoughts: string;
 	calls: ToolCall[];
 }
 
-/** What the parts of one candidate say, in their order. */
-export function saidIn({ content }: CandidateReply, call: Call): Said {
-	const said: Said = { text: "", thoughts: "", calls: [] };
+/** The texts, thoughts and tool calls of a candidate. */
+export function partsOf({ content }: CandidateReply, call: Call): CandidateParts {
+	const parts: CandidateParts = { text: "", thoughts: "", calls: [] };
 	for (const part of content?.parts ?? []) {
-		if (part.functionCall) said.calls.push(callOf(part.functionCall, part.thoughtSignature, call));
-		else if (part.thought) said.thoughts += part.text ?? "";
-		else said.text += part.text ?? "";
+		if (part.functionCall) parts.calls.push(callOf(part.functionCall, part.thoughtSignature, call));
+		else if (part.thought) parts.thoughts += part.text ?? "";
+		else parts.text += part.text ?? "";
 	}
-	return said;
+	return parts;
 }
 
 const callOf = (
@@ -131,7 +131,7 @@ const callOf = (
 	...(signature && { extra_content: { google: { thought_signature: signature } } }),
 });
 
-/** The model has failed, and what it said until then is no answer. */
+/** The model has failed: its output is no answer. */
 const FAILED = new Set([
 	"MALFORMED_FUNCTION_CALL",
 	"UNEXPECTED_TOOL_CALL",
@@ -142,11 +142,11 @@ const FAILED = new Set([
 
 export function finishReason(reason: string, hasCalled: boolean, call: Call): string {
 	if (FAILED.has(reason)) throw failureOfContent(call, `gave no answer (${reason})`);
-	const known = FINISH_REASONS[reason] ?? "stop";
-	return known === "stop" && hasCalled ? "tool_calls" : known;
+	const mapped = FINISH_REASONS[reason] ?? "stop";
+	return mapped === "stop" && hasCalled ? "tool_calls" : mapped;
 }
 
-/** Thinking is output, and its tokens are paid for as such. */
+/** Tokens of thinking count as output. */
 export function usageOf(sent: z.output<typeof UsageReply> | null | undefined): Usage | undefined {
 	if (sent?.promptTokenCount == null) return undefined;
 	const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = sent;
@@ -164,9 +164,9 @@ export function usageOf(sent: z.output<typeof UsageReply> | null | undefined): U
 export function logprobsOf({ logprobsResult: sent }: CandidateReply): unknown {
 	if (!sent?.chosenCandidates) return null;
 	return {
-		content: sent.chosenCandidates.map((chosen, place) => ({
+		content: sent.chosenCandidates.map((chosen, index) => ({
 			...tokenOf(chosen),
-			top_logprobs: sent.topCandidates?.[place]?.candidates?.map(tokenOf) ?? [],
+			top_logprobs: sent.topCandidates?.[index]?.candidates?.map(tokenOf) ?? [],
 		})),
 	};
 }

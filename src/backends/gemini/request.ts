@@ -1,21 +1,21 @@
 /**
- * What is asked of `generateContent`. Schemas go as JSON Schema (`parametersJsonSchema`, `responseJsonSchema`), whole: what
- * Gemini does not know of it, it does not heed.
+ * The request of `generateContent`. Schemas are sent as complete JSON Schemas (`parametersJsonSchema`,
+ * `responseJsonSchema`): Gemini ignores unsupported keywords.
  *
- * Not asked for, because Gemini has no such thing: `repetition_penalty`, `logit_bias`, `parallel_tool_calls`, `user`, and
- * what is passed through to OpenAI's own service.
+ * Omitted, because Gemini has no such fields: `repetition_penalty`, `logit_bias`, `parallel_tool_calls`, `user`, and fields
+ * that are passed through to OpenAI's service.
  */
-import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation/types.ts";
+import { narrowTools } from "../allowed-tools.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { conversationOf } from "./contents.ts";
 import { seedOf, thinkingConfig } from "./generation.ts";
 
 export function requestBody(input: ChatInput, { target, model }: Call): Record<string, unknown> {
-	// Another target may do better: retryable.
-	const refuse = (what: string) =>
-		new AiError("engineRefused", `The backend '${target.backend}' has no input for ${what}`, {
+	// Another target may have the feature: retryable.
+	const refuse = (feature: string) =>
+		new AiError("engineRefused", `The backend '${target.backend}' has no input for ${feature}`, {
 			retryable: true,
 		});
 	if (input.prompt !== undefined) throw refuse("a raw prompt");
@@ -38,7 +38,7 @@ export function requestBody(input: ChatInput, { target, model }: Call): Record<s
 			thinkingConfig: thinkingConfig(input.reasoning_effort, target.model),
 			...responseFormat(input.response_format),
 		},
-		...tools(input),
+		...toolFields(input),
 	};
 }
 
@@ -50,21 +50,14 @@ function responseFormat(format: ResponseFormat | undefined): Record<string, unkn
 	};
 }
 
-function tools({ tools: offered = [], tool_choice: choice = "auto" }: ChatInput): Record<string, unknown> {
-	// Tools that are not allowed are not shown.
-	const allowed =
-		typeof choice === "object" && choice.type === "allowed_tools" ? choice.allowed_tools : undefined;
-	const names = allowed && new Set(allowed.tools.map(toolName));
-	const shown = names ? offered.filter((tool) => names.has(tool.function.name)) : offered;
-	if (shown.length === 0) return {};
+function toolFields(input: ChatInput): Record<string, unknown> {
+	const { tools = [], tool_choice = "auto" } = narrowTools(input);
+	if (tools.length === 0) return {};
 	return {
-		tools: [{ functionDeclarations: shown.map(declaration) }],
-		toolConfig: { functionCallingConfig: callingConfig(allowed?.mode ?? choice, shown) },
+		tools: [{ functionDeclarations: tools.map(declaration) }],
+		toolConfig: { functionCallingConfig: callingConfig(tool_choice, tools) },
 	};
 }
-
-const ToolReference = z.object({ function: z.object({ name: z.string() }) });
-const toolName = (tool: unknown): string | undefined => ToolReference.safeParse(tool).data?.function.name;
 
 const declaration = ({ function: { name, description, parameters } }: ChatTool) => ({
 	name,
@@ -73,13 +66,12 @@ const declaration = ({ function: { name, description, parameters } }: ChatTool) 
 });
 
 function callingConfig(
-	choice: NonNullable<ChatInput["tool_choice"]>,
-	shown: readonly ChatTool[],
+	choice: NonNullable<ReturnType<typeof narrowTools>["tool_choice"]>,
+	tools: readonly ChatTool[],
 ): Record<string, unknown> {
 	if (choice === "none") return { mode: "NONE" };
 	if (choice === "required") return { mode: "ANY" };
-	if (typeof choice === "object" && choice.type === "function")
-		return { mode: "ANY", allowedFunctionNames: [choice.function.name] };
-	// Free to call or to speak, but a call keeps to its schema.
-	return { mode: shown.some((tool) => tool.function.strict) ? "VALIDATED" : "AUTO" };
+	if (typeof choice === "object") return { mode: "ANY", allowedFunctionNames: [choice.function.name] };
+	// VALIDATED: the model may answer with text, and a call matches its schema.
+	return { mode: tools.some((tool) => tool.function.strict) ? "VALIDATED" : "AUTO" };
 }

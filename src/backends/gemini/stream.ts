@@ -1,9 +1,9 @@
 /**
- * `streamGenerateContent` to OpenAI's chunks. There is no event for the end: an answer is whole when each candidate has
- * its reason to finish and the connection closes.
+ * Translates `streamGenerateContent` to OpenAI's chunks. There is no end event: an answer is complete when each candidate
+ * has a finish reason and the connection closes.
  *
- * Each event counts all tokens so far, those of thinking that is not shown among them, and its chunk passes the counts
- * on: a caller who leaves amid the stream pays for what was used.
+ * Each event counts all tokens so far, hidden thoughts included. The chunk has the counts, so that a cancelled stream is
+ * billed correctly.
  */
 
 import type { Usage } from "../../core/usage.ts";
@@ -16,28 +16,27 @@ import {
 	GenerateEvent,
 	headingOf,
 	logprobsOf,
+	partsOf,
 	refuseBlocked,
-	saidIn,
 	usageOf,
 } from "./reply.ts";
 
 type Choice = ChatChunk["choices"][number];
-/** Its `logprobs` stay away where there are none, as OpenAI's chunks have it. */
 type Delta = Choice["delta"];
 
 export class GeminiTranslator implements Translator {
 	readonly #call: Call;
-	/** How many answers were asked for. */
-	readonly #wanted: number;
+	/** The requested number of answers. */
+	readonly #requested: number;
 	#heading: ReturnType<typeof headingOf> | undefined;
 	#usage: Usage | undefined;
-	/** By the index of the answer: how many calls it has made. */
-	readonly #begun = new Map<number, number>();
+	/** The number of tool calls of each answer that has begun, by index. */
+	readonly #callCounts = new Map<number, number>();
 	readonly #finished = new Set<number>();
 
 	constructor(call: Call, choices = 1) {
 		this.#call = call;
-		this.#wanted = choices;
+		this.#requested = choices;
 	}
 
 	translate({ data }: UpstreamEvent): ChatChunk[] {
@@ -47,33 +46,35 @@ export class GeminiTranslator implements Translator {
 		refuseBlocked(event, this.#call);
 		this.#heading ??= headingOf(event, this.#call);
 		this.#usage = usageOf(event.usageMetadata) ?? this.#usage;
-		const choices = (event.candidates ?? []).flatMap((candidate, place) => this.#choices(candidate, place));
+		const choices = (event.candidates ?? []).flatMap((candidate, position) =>
+			this.#choices(candidate, position),
+		);
 		return choices.length > 0 ? [this.#chunk(choices)] : [];
 	}
 
 	end(): ChatChunk[] | undefined {
-		if (this.#finished.size < this.#wanted) return undefined;
+		if (this.#finished.size < this.#requested) return undefined;
 		return this.#usage ? [this.#chunk([])] : [];
 	}
 
-	#choices(candidate: CandidateReply, place: number): Choice[] {
-		const index = candidate.index ?? place;
-		const { text, thoughts, calls } = saidIn(candidate, this.#call);
-		const called = this.#begun.get(index);
+	#choices(candidate: CandidateReply, position: number): Choice[] {
+		const index = candidate.index ?? position;
+		const { text, thoughts, calls } = partsOf(candidate, this.#call);
+		const callCount = this.#callCounts.get(index);
 		const delta: Delta = {
-			...(called === undefined && { role: "assistant" }),
+			...(callCount === undefined && { role: "assistant" }),
 			...(thoughts && { reasoning_content: thoughts }),
 			...(text && { content: text }),
 			...(calls.length > 0 && {
-				tool_calls: calls.map((call, at) => ({ index: (called ?? 0) + at, ...call })),
+				tool_calls: calls.map((call, at) => ({ index: (callCount ?? 0) + at, ...call })),
 			}),
 		};
-		const total = (called ?? 0) + calls.length;
-		// Some finish twice.
+		const total = (callCount ?? 0) + calls.length;
+		// Some candidates have two finish reasons.
 		const reason = this.#finished.has(index) ? undefined : candidate.finishReason;
 		const isSilent = !text && !thoughts && calls.length === 0;
 		if (isSilent && !reason) return [];
-		this.#begun.set(index, total);
+		this.#callCounts.set(index, total);
 		if (reason) this.#finished.add(index);
 		const logprobs = logprobsOf(candidate);
 		return [

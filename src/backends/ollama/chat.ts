@@ -1,4 +1,4 @@
-/** `/api/chat`, and `/api/generate` for a prompt that goes to the model as it is. */
+/** `/api/chat`, and `/api/generate` for a raw prompt. */
 import { dataUrl } from "../../media/base64.ts";
 import { typeOf } from "../../media/types.ts";
 import type { DescribeImageInput } from "../../tasks/image-to-text/types.ts";
@@ -10,7 +10,7 @@ import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { completionOf, LineTranslator, Reply } from "./reply.ts";
 import { chatBody, generateBody } from "./request.ts";
 
-const USUAL_PROMPT = "Generate a caption for this image";
+const DEFAULT_PROMPT = "Generate a caption for this image";
 
 export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
 	const { prompt } = input;
@@ -23,14 +23,14 @@ export async function generateText(input: ChatInput, call: Call): Promise<Answer
 	return reply.kind === "stream" ? reply : { kind: "value", output: completionOf(reply.value, call) };
 }
 
-/** `raw` has no meaning where the engine writes the template. */
+/** `raw` has no meaning: the engine applies the chat template. */
 export async function describeImage(
 	{ image, prompt, raw: _, ...sampling }: DescribeImageInput,
 	call: Call,
 ): Promise<Answer<"image-to-text">> {
 	const url = dataUrl(image.bytes, typeOf(image) ?? image.contentType ?? "image/png");
 	const content: ContentPart[] = [
-		{ type: "text", text: prompt ?? USUAL_PROMPT },
+		{ type: "text", text: prompt ?? DEFAULT_PROMPT },
 		{ type: "image_url", image_url: { url } },
 	];
 	const input = { messages: [{ role: "user" as const, content }], stream: false, ...sampling };

@@ -1,4 +1,4 @@
-/** `/api/embed`: vectors of unit length. How token vectors are pooled is the model's to say. */
+/** `/api/embed`: vectors of unit length. The model decides how token vectors are pooled. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";

@@ -1,4 +1,4 @@
-/** Ollama's replies and the lines of its streams, of `/api/chat` and `/api/generate` alike, in OpenAI's words. */
+/** Converts replies and stream lines of `/api/chat` and `/api/generate` to OpenAI's format. */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
 import type { AssistantMessage, ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
@@ -18,7 +18,7 @@ const MessageReply = z.looseObject({
 	tool_calls: z.array(ToolCallReply).nullish(),
 });
 
-/** A whole reply, or one line of a stream; the last line of a chat may have no message. */
+/** A complete reply, or one line of a stream. The last line of a chat may have no message. */
 const Line = z.looseObject({
 	created_at: z.string().nullish(),
 	model: z.string().nullish(),
@@ -37,8 +37,8 @@ type Message = z.output<typeof MessageReply>;
 export const Reply = Line.refine(({ message, response }) => message != null || response != null);
 
 export function completionOf(reply: Line, call: Call): ChatCompletion {
-	const { content, thinking, tool_calls } = saidIn(reply);
-	const calls = tool_calls?.map((made) => toolCall(made, call));
+	const { content, thinking, tool_calls } = messageIn(reply);
+	const calls = tool_calls?.map((sentCall) => toolCall(sentCall, call));
 	const message: AssistantMessage = {
 		role: "assistant",
 		content: content || (calls?.length ? null : ""),
@@ -62,7 +62,7 @@ export function completionOf(reply: Line, call: Call): ChatCompletion {
 	};
 }
 
-/** The usage comes with the last line, which is also the end. */
+/** The last line has the usage. */
 export class LineTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
@@ -84,12 +84,12 @@ export class LineTranslator implements Translator {
 			this.#heading = heading(line, this.#call);
 			chunks.push(this.#chunk({ role: "assistant", content: "" }));
 		}
-		const { content, thinking, tool_calls } = saidIn(line);
+		const { content, thinking, tool_calls } = messageIn(line);
 		const logprobs = logprobsOf(line);
 		if (thinking) chunks.push(this.#chunk({ reasoning_content: thinking }));
 		if (content || logprobs) chunks.push(this.#chunk({ content: content ?? "" }, logprobs));
-		for (const made of tool_calls ?? [])
-			chunks.push(this.#chunk({ tool_calls: [{ index: this.#calls++, ...toolCall(made, this.#call) }] }));
+		for (const sentCall of tool_calls ?? [])
+			chunks.push(this.#chunk({ tool_calls: [{ index: this.#calls++, ...toolCall(sentCall, this.#call) }] }));
 		if (line.done) {
 			this.#last = line;
 			this.done = true;
@@ -113,7 +113,8 @@ export class LineTranslator implements Translator {
 	}
 }
 
-const saidIn = ({ message, response, thinking }: Line): Message => message ?? { content: response, thinking };
+const messageIn = ({ message, response, thinking }: Line): Message =>
+	message ?? { content: response, thinking };
 
 function heading({ created_at, model }: Line, { target, world }: Call) {
 	const created = Date.parse(created_at ?? "");
@@ -124,22 +125,25 @@ function heading({ created_at, model }: Line, { target, world }: Call) {
 	};
 }
 
-const toolCall = ({ id, function: called }: z.output<typeof ToolCallReply>, { world }: Call) => ({
+const toolCall = (
+	{ id, function: { name, arguments: args } }: z.output<typeof ToolCallReply>,
+	{ world }: Call,
+) => ({
 	id: id || `call_${world.uuid()}`,
 	type: "function" as const,
-	function: { name: called.name, arguments: JSON.stringify(called.arguments ?? {}) },
+	function: { name, arguments: JSON.stringify(args ?? {}) },
 });
 
-/** OpenAI's own shape, but for what holds the list. */
+/** The items have OpenAI's format. */
 const logprobsOf = ({ logprobs }: Line) => (logprobs?.length ? { content: logprobs } : undefined);
 
-/** `load` and `unload` are ends without an answer. */
-function finishReason({ done_reason }: Line, called: boolean): string {
-	if (called) return "tool_calls";
+/** `load` and `unload`: the end of a request without an answer. */
+function finishReason({ done_reason }: Line, hasCalls: boolean): string {
+	if (hasCalls) return "tool_calls";
 	return done_reason === "length" ? "length" : "stop";
 }
 
-/** Older servers leave out the count of a prompt that was still in the cache. */
+/** Older servers omit the count of a cached prompt. */
 export function usageOf({ prompt_eval_count, eval_count }: Partial<Line>): Usage | undefined {
 	if (prompt_eval_count == null && eval_count == null) return undefined;
 	const prompt_tokens = prompt_eval_count ?? 0;

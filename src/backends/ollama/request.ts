@@ -1,31 +1,34 @@
-/** A chat input in Ollama's words. Pure. */
+/** The request of a chat in Ollama's format. Pure. */
 import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import type { ChatInput, ChatMessage, ChatTool, ContentPart } from "../../tasks/text-generation/types.ts";
 import { textOf } from "../../tasks/text-generation/types.ts";
+import { narrowTools } from "../allowed-tools.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { contextFor } from "./context.ts";
 
 /** `/api/chat` */
 export function chatBody(input: ChatInput, call: Call): Record<string, unknown> {
-	refuseUnknown(input, call);
+	refuseUnsupported(input, call);
 	const toolNames = new Map(
-		input.messages.flatMap(({ tool_calls = [] }) => tool_calls.map((made) => [made.id, made.function.name])),
+		input.messages.flatMap(({ tool_calls = [] }) =>
+			tool_calls.map((toolCall) => [toolCall.id, toolCall.function.name]),
+		),
 	);
 	return {
 		...common(input, call),
 		messages: foldSystemMessages(input.messages, call.target).map((message) =>
 			messageOf(message, toolNames, call),
 		),
-		tools: offered(input),
+		tools: offeredTools(input),
 		think: thinkOf(input),
 	};
 }
 
-/** `/api/generate`. With a suffix the model's own template joins the two; without, the prompt is all that it sees. */
+/** `/api/generate`. The model's template combines prompt and suffix; without a suffix the prompt is sent raw. */
 export function generateBody(input: ChatInput, prompt: string, call: Call): Record<string, unknown> {
-	refuseUnknown(input, call);
+	refuseUnsupported(input, call);
 	const { suffix } = input;
 	return { ...common(input, call), prompt, ...(suffix === undefined ? { raw: true } : { suffix }) };
 }
@@ -50,17 +53,17 @@ const common = (input: ChatInput, { target, model }: Call): Record<string, unkno
 	},
 });
 
-/** What would otherwise be answered as if it had not been asked. */
-function refuseUnknown({ n = 1, lora, logit_bias = {} }: ChatInput, { target, model }: Call): void {
+/** Refuses fields that Ollama would ignore. */
+function refuseUnsupported({ n = 1, lora, logit_bias = {} }: ChatInput, { target, model }: Call): void {
 	if (lora !== undefined)
 		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
 	if (n > 1) throw refused(target.backend, "gives one answer a request");
 	if (Object.keys(logit_bias).length > 0) throw refused(target.backend, "takes no logit_bias");
 }
 
-/** Of this engine alone: another may do it. */
-const refused = (backend: string, what: string): AiError =>
-	new AiError("engineRefused", `The backend '${backend}' ${what}`, { retryable: true });
+/** Retryable: another engine may support it. */
+const refused = (backend: string, problem: string): AiError =>
+	new AiError("engineRefused", `The backend '${backend}' ${problem}`, { retryable: true });
 
 function formatOf({ response_format: format }: ChatInput): unknown {
 	switch (format?.type) {
@@ -73,25 +76,20 @@ function formatOf({ response_format: format }: ChatInput): unknown {
 	}
 }
 
-/** Levels are for models that have them; the others take any for yes. Without a word the model does as it usually does. */
+/** Models without levels accept each level as `true`. Absent: the default of the model. */
 function thinkOf({ reasoning_effort: effort, chat_template_kwargs: kwargs }: ChatInput): unknown {
 	if (effort === null) return false;
 	if (effort !== undefined) return effort === "minimal" ? "low" : effort;
 	return typeof kwargs?.enable_thinking === "boolean" ? kwargs.enable_thinking : undefined;
 }
 
-/** No choice can be told, so what may not be called is not shown. */
-function offered({ tools, tool_choice: choice }: ChatInput): ChatTool[] | undefined {
+/** Ollama has no tool choice, so tools that must not be called are omitted. */
+function offeredTools(input: ChatInput): ChatTool[] | undefined {
+	const { tools, tool_choice: choice } = narrowTools(input);
 	if (choice === "none") return undefined;
-	if (typeof choice !== "object") return tools;
-	if (choice.type === "function") return tools?.filter((tool) => tool.function.name === choice.function.name);
-	const allowed = new Set(choice.allowed_tools.tools.map(nameOf));
-	return tools?.filter((tool) => allowed.has(tool.function.name));
-}
-
-function nameOf(tool: unknown): unknown {
-	const { function: named } = (tool ?? {}) as { function?: { name?: unknown } | null };
-	return named?.name;
+	return typeof choice === "object"
+		? tools?.filter((tool) => tool.function.name === choice.function.name)
+		: tools;
 }
 
 function messageOf(message: ChatMessage, toolNames: Map<string, string>, call: Call): object {
@@ -113,7 +111,7 @@ function messageOf(message: ChatMessage, toolNames: Map<string, string>, call: C
 	};
 }
 
-/** Nothing is fetched by the server, so what is not in the message cannot be seen. */
+/** The server fetches no images: they must be in the message. */
 function imageOf({ type, image_url }: ContentPart, { target }: Call): string[] {
 	if (type === "text" || type === "refusal") return [];
 	if (type !== "image_url") throw refused(target.backend, `takes no ${type} among the messages`);
@@ -122,7 +120,7 @@ function imageOf({ type, image_url }: ContentPart, { target }: Call): string[] {
 	return [embedded.base64];
 }
 
-/** Calls of earlier turns; what a model once wrote that is no object cannot be said here. */
+/** The arguments of an earlier call. Ollama accepts only objects. */
 function argumentsOf(text: string): object {
 	try {
 		const value: unknown = JSON.parse(text || "{}");

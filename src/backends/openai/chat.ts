@@ -1,28 +1,24 @@
 /**
  * Text generation: https://platform.openai.com/docs/api-reference/chat, and what vLLM, SGLang and llama.cpp add to it.
  *
- * Streams pass as bytes, a `prompt` without messages goes to `/completions` (`completions.ts`). Usage is always asked
- * for and, where an engine gives none, absent.
+ * Streams are forwarded as bytes. A `prompt` without messages goes to `/completions` (`completions.ts`). Usage is always
+ * requested; it is absent if the engine sends none.
  *
- * Observed of llama.cpp: with `n` above 1 it counts the tokens of one choice (`choices.ts`).
+ * Observed: with `n` above 1 llama.cpp counts the tokens of one choice (`choices.ts`).
  */
 import * as z from "zod";
 import { SentUsage } from "../../core/usage.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type {
-	ChatCompletion,
-	ChatInput,
-	ChatMessage,
-	ToolChoice,
-} from "../../tasks/text-generation/types.ts";
+import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
+import { narrowTools } from "../allowed-tools.ts";
 import type { Target } from "../backend.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { completeRawPrompt } from "./completions.ts";
-import { bodyFor, ENGINE_SAMPLING, type Host, hostOf } from "./hosts.ts";
+import { bodyFor, ENGINE_SAMPLING, type Host, hostedService } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
 import { isOpenAiService } from "./service.ts";
 
@@ -76,7 +72,7 @@ export async function generateText(input: ChatInput, call: Call): Promise<Answer
 		: { kind: "value", output: countAllChoices(completion(reply.value, call), input) };
 }
 
-/** One whole reply. */
+/** A complete reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {
 	const reply = await postJson(call, PATH, requestBody(input, call), ChatReply);
 	return countAllChoices(completion(reply, call), input);
@@ -84,7 +80,7 @@ export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion
 
 function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 	const strict = isOpenAiService(call.target);
-	const host = hostOf(call.target);
+	const host = hostedService(call.target);
 	const body = {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
 		messages: messagesFor(input.messages, call.target, host),
@@ -92,15 +88,15 @@ function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 		logprobs: input.logprobs,
 		top_logprobs: input.top_logprobs,
 		parallel_tool_calls: input.parallel_tool_calls,
-		// `null` turns thinking off: a matter of the chat template everywhere but at OpenAI, which has no such switch.
+		// `null` disables reasoning: a setting of the chat template, except at OpenAI, which has no such setting.
 		reasoning_effort: input.reasoning_effort ?? undefined,
-		// Both names, so that what is passed through cannot raise the limit. OpenAI's newer models refuse `max_tokens`.
+		// Both names, so that a passed-through field cannot raise the limit. OpenAI's newer models refuse `max_tokens`.
 		max_tokens: strict ? undefined : input.max_tokens,
 		max_completion_tokens: strict ? input.max_tokens : undefined,
 		...(strict
 			? { tools: input.tools, tool_choice: input.tool_choice }
 			: {
-					...allowedTools(input),
+					...narrowTools(input),
 					chat_template_kwargs:
 						input.reasoning_effort === null
 							? { enable_thinking: false, ...input.chat_template_kwargs }
@@ -110,12 +106,12 @@ function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 	return host ? bodyFor(host, body, input.reasoning_effort !== null) : body;
 }
 
-/** OpenAI's own service refuses fields that it does not know. */
+/** OpenAI's own service refuses unknown fields. */
 const withoutSampling = (sent: ChatInput["passthrough"] = {}): Record<string, unknown> =>
 	Object.fromEntries(Object.entries(sent).filter(([name]) => !SAMPLING.has(name)));
 const SAMPLING: ReadonlySet<string> = new Set(ENGINE_SAMPLING);
 
-/** Hosted services take system messages anywhere, unless the backend says otherwise; the templates of other engines do not. */
+/** Hosted services accept system messages anywhere; the chat templates of engines do not. The setting of the backend overrides both. */
 function messagesFor(messages: ChatMessage[], target: Target, host: Host | undefined): object[] {
 	const isHosted = isOpenAiService(target) || host !== undefined;
 	const { systemMessages = isHosted ? "anywhere" : "first" } = target;
@@ -124,8 +120,8 @@ function messagesFor(messages: ChatMessage[], target: Target, host: Host | undef
 	return folded.map((message) => (host ? forHost(message, host) : forEngine(message)));
 }
 
-/** What only the makers of other models can read: signatures of theirs. */
-function unsigned({
+/** Removes the signatures of other providers' models. */
+function withoutSignatures({
 	thinking_blocks: _,
 	tool_calls,
 	...message
@@ -134,25 +130,26 @@ function unsigned({
 	return { ...message, tool_calls: tool_calls.map(({ extra_content: _signature, ...call }) => call) };
 }
 
-/** OpenAI refuses the thinking of earlier turns. */
+/** OpenAI refuses the reasoning of earlier messages. */
 function forService(sent: ChatMessage): Record<string, unknown> {
-	const { reasoning_content: _, ...message } = unsigned(sent);
+	const { reasoning_content: _, ...message } = withoutSignatures(sent);
 	return message;
 }
 
-function forHost(sent: ChatMessage, { thoughts, signed }: Host): Record<string, unknown> {
+function forHost(sent: ChatMessage, { reasoningField, signed }: Host): Record<string, unknown> {
 	const { role, ...message } = forService(sent);
 	return {
 		role: role === "developer" ? "system" : role,
 		...message,
 		...(signed && sent.tool_calls && { tool_calls: sent.tool_calls }),
-		...(thoughts && sent.reasoning_content !== undefined && { [thoughts]: sent.reasoning_content }),
+		...(reasoningField &&
+			sent.reasoning_content !== undefined && { [reasoningField]: sent.reasoning_content }),
 	};
 }
 
-/** Chat templates know no `developer`; vLLM renamed `reasoning_content` to `reasoning`. */
+/** Chat templates have no role `developer`; vLLM renamed `reasoning_content` to `reasoning`. */
 function forEngine(sent: ChatMessage): Record<string, unknown> {
-	const { role, ...message } = unsigned(sent);
+	const { role, ...message } = withoutSignatures(sent);
 	return {
 		role: role === "developer" ? "system" : role,
 		...message,
@@ -160,18 +157,7 @@ function forEngine(sent: ChatMessage): Record<string, unknown> {
 	};
 }
 
-/** `allowed_tools` is OpenAI's alone; elsewhere the tools that are not allowed are not shown. */
-function allowedTools({ tools, tool_choice: choice }: ChatInput): Record<string, unknown> {
-	if (typeof choice !== "object" || choice.type !== "allowed_tools") return { tools, tool_choice: choice };
-	const names = new Set(choice.allowed_tools.tools.map(toolName));
-	const mode: ToolChoice = choice.allowed_tools.mode;
-	return { tools: tools?.filter((tool) => names.has(tool.function.name)), tool_choice: mode };
-}
-
-const ToolReference = z.object({ function: z.object({ name: z.string() }) });
-const toolName = (tool: unknown): string | undefined => ToolReference.safeParse(tool).data?.function.name;
-
-/** What every reply has, where the engine left it out; all else as it came. */
+/** Adds the fields that the engine omitted. All others are unchanged. */
 export function completion(reply: z.output<typeof ChatReply>, { target, world }: Call): ChatCompletion {
 	return {
 		...reply,

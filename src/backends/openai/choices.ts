@@ -1,6 +1,6 @@
 /**
- * llama.cpp counts the tokens of one choice, however many it was asked for. Only its replies have `timings`; they count
- * that choice. In a whole reply it is the first; in a stream each choice ends with a usage of its own.
+ * llama.cpp counts the tokens of one choice, whatever `n` is. Only its replies have `timings`, which count that choice:
+ * the first one in a complete reply. In a stream each choice ends with its own usage.
  */
 
 import { countOf, type Usage } from "../../core/usage.ts";
@@ -12,13 +12,13 @@ interface Timed {
 	usage?: unknown;
 }
 
-/** Whether the usage of this reply, or of this event, is that of one choice. */
+/** Whether the usage of a reply or an event counts one choice. */
 export function countsOneChoice({ timings }: Timed, usage: Usage | undefined): usage is Usage {
 	if (typeof timings !== "object" || timings === null || !usage) return false;
 	return "predicted_n" in timings && countOf(timings.predicted_n) === usage.completion_tokens;
 }
 
-/** With the tokens of every choice, each by what is known of it. */
+/** Adds the tokens of the other choices: exact counts if the choice has them, otherwise estimates. */
 export function countAllChoices(reply: ChatCompletion, { max_tokens }: ChatInput): ChatCompletion {
 	const [first, ...others] = reply.choices;
 	const counted = reply.usage ?? undefined;
@@ -33,7 +33,7 @@ export function countAllChoices(reply: ChatCompletion, { max_tokens }: ChatInput
 	return { ...reply, usage: withOutput(counted, completion_tokens) };
 }
 
-/** The usage of the choices that have ended, when another has ended with its own. */
+/** Adds the usage of a choice that has ended to that of the choices before it. */
 export const addChoice = (before: Usage | undefined, choice: Usage): Usage =>
 	before ? withOutput(choice, before.completion_tokens + choice.completion_tokens) : choice;
 
@@ -43,7 +43,7 @@ const withOutput = (usage: Usage, completion_tokens: number): Usage => ({
 	total_tokens: usage.prompt_tokens + completion_tokens,
 });
 
-/** One entry a token. */
+/** The logprobs have one item per token. */
 function logprobsOf({ logprobs }: ChatChoice): number | undefined {
 	if (typeof logprobs !== "object" || logprobs === null || !("content" in logprobs)) return undefined;
 	return Array.isArray(logprobs.content) ? logprobs.content.length : undefined;
@@ -53,6 +53,6 @@ function approximately({ message }: ChatChoice): number {
 	const count = new TokenCount();
 	const { content, reasoning_content, tool_calls } = message;
 	for (const text of [content, reasoning_content]) if (text) count.add(text);
-	for (const { function: called } of tool_calls ?? []) count.add(called.name + called.arguments);
+	for (const call of tool_calls ?? []) count.add(call.function.name + call.function.arguments);
 	return count.tokens;
 }

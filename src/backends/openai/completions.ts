@@ -1,6 +1,6 @@
 /**
- * A raw prompt: https://platform.openai.com/docs/api-reference/completions, answered in the shapes of a chat. Tools and
- * thinking belong to the chat template that a raw prompt goes without, and what is passed through to a chat.
+ * Raw prompts: https://platform.openai.com/docs/api-reference/completions, with answers in the format of a chat. Tools,
+ * reasoning and passed-through fields are not sent: they need a chat template.
  */
 import * as z from "zod";
 import { SentUsage } from "../../core/usage.ts";
@@ -10,19 +10,19 @@ import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/type
 import { postJson, postStream } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
-import { bodyFor, hostOf } from "./hosts.ts";
+import { bodyFor, hostedService } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
 
 const PATH = "/completions";
 
-/** OpenAI's shape; llama.cpp sends the one of a chat, with `content`. */
+/** OpenAI's format. llama.cpp sends that of a chat, with `content`. */
 const LogprobsReply = z.looseObject({
 	tokens: z.array(z.string()).nullish(),
 	token_logprobs: z.array(z.number().nullable()).nullish(),
 	top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullish(),
 });
 
-/** A whole reply, or one event of a stream. */
+/** A complete reply, or one event of a stream. */
 const CompletionReply = z.looseObject({
 	id: z.string().nullish(),
 	created: z.number().nullish(),
@@ -39,32 +39,35 @@ const CompletionReply = z.looseObject({
 });
 type CompletionReply = z.output<typeof CompletionReply>;
 
-const WholeReply = CompletionReply.refine(({ choices }) => choices.length > 0);
+const CompleteReply = CompletionReply.refine(({ choices }) => choices.length > 0);
 
 export async function completeRawPrompt(
 	input: ChatInput,
 	prompt: string,
 	call: Call,
 ): Promise<Answer<"text-generation">> {
-	const host = hostOf(call.target);
-	const asked = {
+	const host = hostedService(call.target);
+	const fields = {
 		prompt,
 		suffix: input.suffix,
 		...sampling(input, call),
 		max_tokens: input.max_tokens,
-		// A number here: how many others to show beside each token.
+		// A number in this API: of alternatives for each token.
 		logprobs: input.logprobs ? (input.top_logprobs ?? 0) : undefined,
 	};
-	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, asked, true) : asked;
+	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, fields, true) : fields;
 	if (!input.stream)
-		return { kind: "value", output: wholeOf(await postJson(call, PATH, body, WholeReply), input, call) };
-	const reply = await postStream(call, PATH, body, { schema: WholeReply, choices: input.n ?? 1 });
+		return {
+			kind: "value",
+			output: completionOf(await postJson(call, PATH, body, CompleteReply), input, call),
+		};
+	const reply = await postStream(call, PATH, body, { schema: CompleteReply, choices: input.n ?? 1 });
 	return reply.kind === "value"
-		? { kind: "value", output: wholeOf(reply.value, input, call) }
+		? { kind: "value", output: completionOf(reply.value, input, call) }
 		: { ...reply, events: chatChunks(reply.events, call) };
 }
 
-const wholeOf = (reply: CompletionReply, input: ChatInput, call: Call): ChatCompletion =>
+const completionOf = (reply: CompletionReply, input: ChatInput, call: Call): ChatCompletion =>
 	countAllChoices(chatCompletion(reply, call), input);
 
 function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {
@@ -83,7 +86,7 @@ function chatCompletion(reply: CompletionReply, call: Call): ChatCompletion {
 	};
 }
 
-/** Takes over `events`, which were watched: what is left to fail here is a shape. */
+/** Takes over `events`. They have been checked already, except for their form. */
 function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStream<Uint8Array> {
 	const begun = new Set<number>();
 	let first: ReturnType<typeof heading> | undefined;
@@ -97,8 +100,8 @@ function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStr
 				...reply,
 				...first,
 				object: "chat.completion.chunk",
-				choices: reply.choices.map(({ text, logprobs, ...choice }, place) => {
-					const index = choice.index ?? place;
+				choices: reply.choices.map(({ text, logprobs, ...choice }, position) => {
+					const index = choice.index ?? position;
 					const role = begun.has(index) ? {} : { role: "assistant" };
 					begun.add(index);
 					return {
@@ -124,14 +127,16 @@ function chatLogprobs(logprobs: CompletionReply["choices"][number]["logprobs"]):
 	if (!logprobs?.tokens) return logprobs ?? null;
 	const { tokens, token_logprobs, top_logprobs } = logprobs;
 	return {
-		content: tokens.map((token, place) => ({
-			...entry(token, token_logprobs?.[place] ?? 0),
-			top_logprobs: Object.entries(top_logprobs?.[place] ?? {}).map(([other, value]) => entry(other, value)),
+		content: tokens.map((token, position) => ({
+			...tokenLogprob(token, token_logprobs?.[position] ?? 0),
+			top_logprobs: Object.entries(top_logprobs?.[position] ?? {}).map(([other, value]) =>
+				tokenLogprob(other, value),
+			),
 		})),
 	};
 }
 
-const entry = (token: string, logprob: number) => ({
+const tokenLogprob = (token: string, logprob: number) => ({
 	token,
 	logprob,
 	bytes: [...new TextEncoder().encode(token)],

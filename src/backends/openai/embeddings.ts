@@ -1,4 +1,4 @@
-/** https://platform.openai.com/docs/api-reference/embeddings. How token vectors are pooled is the engine's to say. */
+/** https://platform.openai.com/docs/api-reference/embeddings. The engine decides how token vectors are pooled. */
 import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
 import { SentUsage } from "../../core/usage.ts";
@@ -7,57 +7,58 @@ import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embedding
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
-import { CutVector, cutVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
+import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
 const EmbeddingsReply = z.looseObject({
 	data: z.array(
-		z.looseObject({ index: z.int().nonnegative().nullish(), embedding: z.union([CutVector, z.string()]) }),
+		z.looseObject({
+			index: z.int().nonnegative().nullish(),
+			embedding: z.union([ExtractedVector, z.string()]),
+		}),
 	),
 	usage: SentUsage.nullish(),
 });
 
-/** What a server says of a request that has something in it that it does not know. */
-const REFUSALS: readonly (number | undefined)[] = [400, 422];
-/** In a refusal that is about the way of writing. */
+/** Statuses for a request with an unknown value. */
+const REFUSAL_STATUSES: readonly (number | undefined)[] = [400, 422];
+/** Matches a refusal of the encoding. */
 const FORMAT = /encoding_format|base64/i;
 
-/** Refused to write base64, and gave numbers. By the addresses of the configuration: as many as there are. */
-const knowNoBase64 = new Set<string>();
-
+/** Requests the caller's encoding. An engine that refuses base64 is asked for numbers, and `observed` remembers it. */
 export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
 	const { target, world } = call;
+	const { observed, timeouts } = target;
 	const asNumbers = { ...input, encoding: undefined };
-	if (input.encoding === undefined || knowNoBase64.has(target.url)) return embed(asNumbers, call);
-	const begunAt = world.now();
-	let isOfFormat = false;
+	if (input.encoding === undefined || observed?.refusesBase64) return embed(asNumbers, call);
+	const startedAt = world.now();
+	let isAboutFormat = false;
 	const refusal: Call["refusal"] = (refused) => {
-		isOfFormat = FORMAT.test(wordsOf(refused));
+		isAboutFormat = FORMAT.test(messageIn(refused));
 		return call.refusal?.(refused);
 	};
 	try {
 		return await embed(input, { ...call, refusal });
-	} catch (thrown) {
-		const { upstream } = toAiError(thrown);
-		const { timeouts } = target;
-		const leftMs = timeouts.totalMs - (world.now() - begunAt);
-		if (!isOfFormat || !REFUSALS.includes(upstream?.status) || leftMs <= 0) throw thrown;
-		// That it knows no base64 is no reason for its caller to go without.
-		const inTime: Call = { ...call, target: { ...target, timeouts: { ...timeouts, totalMs: leftMs } } };
-		const answer = await embed(asNumbers, inTime);
-		knowNoBase64.add(target.url);
+	} catch (error) {
+		const { upstream } = toAiError(error);
+		// The clock may have been set back.
+		const remainingMs = timeouts.totalMs - Math.max(0, world.now() - startedAt);
+		if (!isAboutFormat || !REFUSAL_STATUSES.includes(upstream?.status) || remainingMs <= 0) throw error;
+		const retry: Call = { ...call, target: { ...target, timeouts: { ...timeouts, totalMs: remainingMs } } };
+		const answer = await embed(asNumbers, retry);
+		if (observed) observed.refusesBase64 = true;
 		return answer;
 	}
 }
 
-/** The engine's own: FastAPI's findings quote the request, as their `input`. */
-const wordsOf = ({ body }: Refusal): string =>
+/** The reply without the fields `input`, in which FastAPI quotes the request. */
+const messageIn = ({ body }: Refusal): string =>
 	JSON.stringify(body, (name, value) => (name === "input" ? undefined : value)) ?? "";
 
 async function embed(
 	{ texts, dimensions, truncate, encoding }: EmbeddingsInput,
 	call: Call,
 ): Promise<Answer<"text-embeddings">> {
-	const cut: string[] = [];
+	const vectors: string[] = [];
 	const { data, usage } = await postJson(
 		call,
 		"/embeddings",
@@ -66,22 +67,22 @@ async function embed(
 			input: texts,
 			encoding_format: encoding ?? "float",
 			dimensions,
-			// vLLM's: cut at the model's own length.
+			// vLLM's field: truncates at the model's maximum length.
 			...(truncate && !isOpenAiService(call.target) && { truncate_prompt_tokens: -1 }),
 		},
 		EmbeddingsReply,
-		{ parse: (text) => cutVectors(text, cut) },
+		{ parse: (text) => extractVectors(text, vectors) },
 	);
-	// Some engines write numbers whatever was asked.
+	// Some engines ignore the encoding and send numbers.
 	const as = encoding && data.every(({ embedding }) => typeof embedding === "string") ? encoding : "json";
-	const placed = data.map(({ index, embedding }, place) => ({
-		at: index ?? place,
-		row: typeof embedding === "string" ? base64In(embedding, as) : cut[embedding.row],
+	const indexed = data.map(({ index, embedding }, position) => ({
+		at: index ?? position,
+		row: typeof embedding === "string" ? validBase64(embedding, as) : vectors[embedding.row],
 	}));
-	const places = new Set(placed.map(({ at }) => at).filter((at) => at < texts.length));
-	const rows = placed.sort((a, b) => a.at - b.at).flatMap(({ row }) => row ?? []);
+	const indices = new Set(indexed.map(({ at }) => at).filter((at) => at < texts.length));
+	const rows = indexed.sort((a, b) => a.at - b.at).flatMap(({ row }) => row ?? []);
 	const failure = () => failureOfShape(call, `${texts.length} embeddings`);
-	/** What is no number after all is the engine's fault. */
+	/** A value that turns out to be no number is a failure of the engine. */
 	const reading = <Value>(read: () => Value): Value => {
 		try {
 			return read();
@@ -90,7 +91,7 @@ async function embed(
 		}
 	};
 	const [first] = rows;
-	if (data.length !== texts.length || places.size !== texts.length || rows.length !== texts.length)
+	if (data.length !== texts.length || indices.size !== texts.length || rows.length !== texts.length)
 		throw failure();
 	const length = first === undefined ? 0 : reading(() => lengthOf(as, first));
 	const written: WrittenVectors = { as, rows, length };
@@ -106,6 +107,6 @@ async function embed(
 	};
 }
 
-/** Where it is that. */
-const base64In = (sent: string, as: WrittenVectors["as"]): string | undefined =>
+/** `undefined` if it is not base64 of floats. */
+const validBase64 = (sent: string, as: WrittenVectors["as"]): string | undefined =>
 	as === "base64" && floatsIn(sent) ? sent : undefined;

@@ -1,33 +1,32 @@
 /**
- * Which fields of a chat the hosted services that copied OpenAI's routes take, by their public API references and the
- * refusals that they are known for: some answer 400 to a field that they do not know. An engine that is not here is sent
- * everything: engines ignore what they do not know.
+ * The chat fields of hosted services that copied OpenAI's routes, by their public API references and known refusals. Some
+ * answer 400 to an unknown field. An address that is not listed here gets all fields: engines ignore unknown ones.
  *
- * What a service has no field for is left out. `n` is not: it refuses that itself, and nobody gets one answer for many.
+ * Unsupported fields are omitted, except `n`: the service refuses it, so that the caller does not get one answer for many.
  */
 import type { Target } from "../backend.ts";
 
 export interface Host {
 	limit: "max_tokens" | "max_completion_tokens";
-	/** Fields of OpenAI's that it does not take. */
-	without?: readonly string[];
-	/** Fields that OpenAI, or everybody else, has not. */
-	also?: readonly string[];
-	/** Its name for the seed. */
+	/** OpenAI's fields that it does not take. */
+	omit?: readonly string[];
+	/** Fields of {@link RESTRICTED} that it takes. */
+	allow?: readonly string[];
+	/** Its name of the field `seed`. */
 	seed?: string;
-	/** Where an assistant's message has its thoughts. Absent: they do not go back. */
-	thoughts?: "reasoning" | "reasoning_content";
-	/** Calls go back with Gemini's signatures. */
+	/** The field of an assistant message for its reasoning. Absent: reasoning is not sent back. */
+	reasoningField?: "reasoning" | "reasoning_content";
+	/** Tool calls are sent back with Gemini's signatures. */
 	signed?: true;
-	/** What turns thinking off. */
-	unthinking?: Readonly<Record<string, unknown>>;
+	/** The fields that disable reasoning. */
+	disableReasoning?: Readonly<Record<string, unknown>>;
 }
 
-/** Sampling that only self-hosted engines have. */
+/** Sampling fields of self-hosted engines only. */
 export const ENGINE_SAMPLING = ["min_p", "mirostat", "mirostat_tau", "mirostat_eta", "grammar"] as const;
 
-/** Fields of engines (vLLM, SGLang, llama.cpp), and those that are passed through to OpenAI: only for those that name them. */
-const PARTICULAR: ReadonlySet<string> = new Set([
+/** Fields of engines (vLLM, SGLang, llama.cpp) and of OpenAI's service: only for hosts that allow them. */
+const RESTRICTED: ReadonlySet<string> = new Set([
 	"top_k",
 	"repetition_penalty",
 	"repeat_penalty",
@@ -47,63 +46,63 @@ const PARTICULAR: ReadonlySet<string> = new Set([
 	"web_search_options",
 ]);
 
-const NOT_THINKING = { thinking: { type: "disabled" } };
+const THINKING_DISABLED = { thinking: { type: "disabled" } };
 const LOGPROBS = ["logprobs", "top_logprobs"];
 const PENALTIES = ["frequency_penalty", "presence_penalty"];
 
 export const HOSTS: Readonly<Record<string, Host>> = {
-	"api.cerebras.ai": { limit: "max_completion_tokens", without: [...PENALTIES, "logit_bias"] },
+	"api.cerebras.ai": { limit: "max_completion_tokens", omit: [...PENALTIES, "logit_bias"] },
 	"api.cohere.ai": {
 		limit: "max_tokens",
-		without: ["logit_bias", "parallel_tool_calls", "top_logprobs", "user"],
+		omit: ["logit_bias", "parallel_tool_calls", "top_logprobs", "user"],
 	},
 	"api.deepseek.com": {
 		limit: "max_tokens",
-		without: ["logit_bias", "parallel_tool_calls", "seed", "user"],
-		thoughts: "reasoning_content",
-		unthinking: NOT_THINKING,
+		omit: ["logit_bias", "parallel_tool_calls", "seed", "user"],
+		reasoningField: "reasoning_content",
+		disableReasoning: THINKING_DISABLED,
 	},
 	"api.fireworks.ai": {
 		limit: "max_tokens",
-		also: ["metadata", "prediction", "repetition_penalty", "service_tier", "top_k"],
-		thoughts: "reasoning_content",
-		unthinking: { reasoning_effort: "none" },
+		allow: ["metadata", "prediction", "repetition_penalty", "service_tier", "top_k"],
+		reasoningField: "reasoning_content",
+		disableReasoning: { reasoning_effort: "none" },
 	},
 	"api.groq.com": {
 		limit: "max_completion_tokens",
-		without: ["logit_bias", ...LOGPROBS],
-		also: ["service_tier"],
+		omit: ["logit_bias", ...LOGPROBS],
+		allow: ["service_tier"],
 	},
 	"api.minimax.io": {
 		limit: "max_completion_tokens",
-		without: ["logit_bias", ...LOGPROBS, ...PENALTIES, "seed"],
+		omit: ["logit_bias", ...LOGPROBS, ...PENALTIES, "seed"],
 	},
 	"api.mistral.ai": {
 		limit: "max_tokens",
-		without: ["logit_bias", ...LOGPROBS, "reasoning_effort", "stream_options", "user"],
-		also: ["metadata", "prediction"],
+		omit: ["logit_bias", ...LOGPROBS, "reasoning_effort", "stream_options", "user"],
+		allow: ["metadata", "prediction"],
 		seed: "random_seed",
 	},
 	"api.moonshot.ai": {
 		limit: "max_tokens",
-		without: ["logit_bias", ...LOGPROBS, "parallel_tool_calls", "reasoning_effort", "seed", "user"],
-		thoughts: "reasoning_content",
-		unthinking: NOT_THINKING,
+		omit: ["logit_bias", ...LOGPROBS, "parallel_tool_calls", "reasoning_effort", "seed", "user"],
+		reasoningField: "reasoning_content",
+		disableReasoning: THINKING_DISABLED,
 	},
 	"api.perplexity.ai": {
 		limit: "max_tokens",
-		without: ["logit_bias", "parallel_tool_calls", "seed", "user"],
-		also: ["top_k", "web_search_options"],
+		omit: ["logit_bias", "parallel_tool_calls", "seed", "user"],
+		allow: ["top_k", "web_search_options"],
 	},
-	// Its models all think, and those refuse the penalties.
+	// All its models reason, and reasoning models refuse the penalties.
 	"api.x.ai": {
 		limit: "max_completion_tokens",
-		without: ["logit_bias", ...PENALTIES],
-		thoughts: "reasoning_content",
+		omit: ["logit_bias", ...PENALTIES],
+		reasoningField: "reasoning_content",
 	},
 	"api.z.ai": {
 		limit: "max_tokens",
-		without: [
+		omit: [
 			"logit_bias",
 			...LOGPROBS,
 			"parallel_tool_calls",
@@ -112,51 +111,49 @@ export const HOSTS: Readonly<Record<string, Host>> = {
 			"seed",
 			"user",
 		],
-		thoughts: "reasoning_content",
-		unthinking: NOT_THINKING,
+		reasoningField: "reasoning_content",
+		disableReasoning: THINKING_DISABLED,
 	},
 	"dashscope-intl.aliyuncs.com": {
 		limit: "max_tokens",
-		without: ["logit_bias", "reasoning_effort", "user"],
-		also: ["repetition_penalty", "top_k"],
-		thoughts: "reasoning_content",
-		unthinking: { enable_thinking: false },
+		omit: ["logit_bias", "reasoning_effort", "user"],
+		allow: ["repetition_penalty", "top_k"],
+		reasoningField: "reasoning_content",
+		disableReasoning: { enable_thinking: false },
 	},
 	"generativelanguage.googleapis.com": {
 		limit: "max_tokens",
-		without: ["logit_bias", "user"],
+		omit: ["logit_bias", "user"],
 		signed: true,
-		unthinking: { reasoning_effort: "none" },
+		disableReasoning: { reasoning_effort: "none" },
 	},
 	"openrouter.ai": {
 		limit: "max_tokens",
-		also: ["audio", "modalities", "prediction", "repetition_penalty", "top_k", "web_search_options"],
-		thoughts: "reasoning",
-		unthinking: { reasoning: { enabled: false } },
+		allow: ["audio", "modalities", "prediction", "repetition_penalty", "top_k", "web_search_options"],
+		reasoningField: "reasoning",
+		disableReasoning: { reasoning: { enabled: false } },
 	},
 };
 
-/** By the addresses of the configuration: as many as there are. */
-const known = new Map<string, Host | undefined>();
+/** Configured addresses have the host in lower case and no credentials. */
+const HOSTNAME = /^https?:\/\/([^/:]+)/;
 
-export function hostOf({ url }: Target): Host | undefined {
-	if (!known.has(url)) {
-		const { hostname } = new URL(url);
-		known.set(url, Object.hasOwn(HOSTS, hostname) ? HOSTS[hostname] : undefined);
-	}
-	return known.get(url);
+/** The hosted service at the target's address. `undefined`: the address is not of a listed one. */
+export function hostedService({ url }: Target): Host | undefined {
+	const name = HOSTNAME.exec(url)?.[1] ?? "";
+	return Object.hasOwn(HOSTS, name) ? HOSTS[name] : undefined;
 }
 
-/** The body of a chat, as the host takes it. */
+/** Converts the body of a chat to the fields of the host. */
 export function bodyFor(
-	{ without = [], also = [], seed: seedName = "seed", limit, unthinking }: Host,
+	{ omit = [], allow = [], seed: seedName = "seed", limit, disableReasoning }: Host,
 	body: Readonly<Record<string, unknown>>,
-	thinks: boolean,
+	reasons: boolean,
 ): Record<string, unknown> {
-	const { max_tokens, seed, ...rest } = body;
-	const renamed = { ...rest, [limit]: max_tokens, [seedName]: seed };
-	const taken = Object.entries(renamed).filter(
-		([name]) => !without.includes(name) && (!PARTICULAR.has(name) || also.includes(name)),
+	const { max_tokens, seed, ...others } = body;
+	const renamed = { ...others, [limit]: max_tokens, [seedName]: seed };
+	const supported = Object.entries(renamed).filter(
+		([name]) => !omit.includes(name) && (!RESTRICTED.has(name) || allow.includes(name)),
 	);
-	return { ...Object.fromEntries(taken), ...(!thinks && unthinking) };
+	return { ...Object.fromEntries(supported), ...(!reasons && disableReasoning) };
 }

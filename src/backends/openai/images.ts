@@ -1,7 +1,7 @@
 /**
- * https://platform.openai.com/docs/api-reference/images: `/images/generations`, and `/images/edits` where there are
- * images to start from. The size is asked for as it is (OpenAI's own models have three and refuse others); the file is
- * passed on as it came, under the type that its bytes say.
+ * https://platform.openai.com/docs/api-reference/images: `/images/generations`, and `/images/edits` with input images.
+ * The size is sent unchanged (OpenAI's own models have three and refuse others). The file is returned unchanged; its bytes
+ * determine its type.
  */
 import * as z from "zod";
 import { decodeBase64 } from "../../media/base64.ts";
@@ -17,10 +17,10 @@ const ImagesReply = z.looseObject({
 	data: z.array(z.looseObject({ b64_json: z.string().min(1) })).min(1),
 });
 
-/** These always answer in base64, refuse `response_format` and know the format of the file instead. */
+/** These models always answer in base64, refuse `response_format`, and have `output_format` instead. */
 const NAMES_OUTPUT_FORMAT = /(^|\/)(chat)?gpt-image/;
 
-export async function paint(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
+export async function generateImage(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
 	const edits = input.images.length > 0;
 	const fields = fieldsOf(input, call);
 	const body: RequestBody = edits ? formOf(fields, input) : fields;
@@ -40,7 +40,7 @@ function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> 
 		...(NAMES_OUTPUT_FORMAT.test(target.model)
 			? { output_format: input.format }
 			: { response_format: "b64_json" }),
-		// As SGLang and vLLM-Omni name them; `step` is LocalAI's.
+		// The names of SGLang and vLLM-Omni; `step` is LocalAI's.
 		...(!isOpenAiService(target) && {
 			output_format: input.format,
 			negative_prompt: input.negative_prompt,
@@ -58,7 +58,7 @@ function formOf(fields: Record<string, unknown>, { images, mask }: ImageInput): 
 	for (const [name, value] of Object.entries(fields))
 		if (value !== undefined) form.append(name, String(value));
 	const field = images.length === 1 ? "image" : "image[]";
-	for (const [place, image] of images.entries()) form.append(field, fileOf(image, `image-${place}`));
+	for (const [index, image] of images.entries()) form.append(field, fileOf(image, `image-${index}`));
 	if (mask) form.append("mask", fileOf(mask, "mask"));
 	return form;
 }

@@ -1,14 +1,13 @@
 /**
- * Any server that speaks OpenAI's API: vLLM, SGLang, llama.cpp, Ollama, LM Studio, OpenAI. Tasks that have no route
- * there are asked as a chat (`prompted.ts`), so a route that sends them to an engine which sees or ranks is the
- * operator's to choose. The table has no `turn-detection`.
+ * Any server with OpenAI's API: vLLM, SGLang, llama.cpp, Ollama, LM Studio, OpenAI. Tasks without a route in that API
+ * become chats (`prompted.ts`); the operator chooses an engine that can do them. The table has no `turn-detection`.
  */
 import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
 import type { Backend, CallContext } from "../backend.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { generateText } from "./chat.ts";
 import { embedTexts } from "./embeddings.ts";
-import { paint } from "./images.ts";
+import { generateImage } from "./images.ts";
 import { classifyText, summarize, translate } from "./prompted.ts";
 import { decide } from "./prompted-decision.ts";
 import { classifyImage, describeImage, detectObjects } from "./prompted-images.ts";
@@ -17,23 +16,23 @@ import { speak } from "./speech.ts";
 import { transcribe } from "./transcription.ts";
 
 export const openai: Backend = (target, world) => {
-	const entry =
-		<Name extends TaskName>(ask: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
+	const bind =
+		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
 		(input: TaskInput<Name>, context: CallContext) =>
-			ask(input, { ...context, target, world });
+			run(input, { ...context, target, world });
 	return {
-		"text-generation": entry(generateText),
-		"text-embeddings": entry(embedTexts),
-		reranking: entry(rerank),
-		"speech-recognition": entry(transcribe),
-		"text-to-speech": entry(speak),
-		"text-to-image": entry(paint),
-		translation: entry(translate),
-		summarization: entry(summarize),
-		"text-classification": entry(classifyText),
-		"image-to-text": entry(describeImage),
-		"image-classification": entry(classifyImage),
-		"object-detection": entry(detectObjects),
-		decision: entry(decide),
+		"text-generation": bind(generateText),
+		"text-embeddings": bind(embedTexts),
+		reranking: bind(rerank),
+		"speech-recognition": bind(transcribe),
+		"text-to-speech": bind(speak),
+		"text-to-image": bind(generateImage),
+		translation: bind(translate),
+		summarization: bind(summarize),
+		"text-classification": bind(classifyText),
+		"image-to-text": bind(describeImage),
+		"image-classification": bind(classifyImage),
+		"object-detection": bind(detectObjects),
+		decision: bind(decide),
 	};
 };

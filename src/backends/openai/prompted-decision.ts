@@ -1,7 +1,7 @@
 /**
- * Decisions, asked as a chat (`prompted.ts`): every question in one call, every outcome with a percentage of its own. A
- * *noul* is the probability that its instructions hold; a *score* is the expected level, from 0, over its criteria.
- * Videos cannot be asked about; sound can, where the engine hears it.
+ * Decisions as a chat (`prompted.ts`): all questions in one call, with a percentage for each outcome. A *noul* is the
+ * probability that its instructions hold; a *score* is the expected level, from 0, over its criteria. Videos are refused;
+ * audio is sent, if the engine supports it.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -11,14 +11,14 @@ import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decisi
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
-import { askJson, Percent, shares } from "./prompted.ts";
+import { Percent, promptForJson, shares } from "./prompted.ts";
 
 const INSTRUCTION =
 	"Read the state and what comes with it, then answer every question about it. A question of type `truth` asks how " +
 	"likely it is, in percent, that its instructions hold; any other asks for the percentage of each of its outcomes.";
 
-/** A question and the names of its outcomes in the prompt: short ones, that any grammar takes. */
-interface Asked {
+/** A question and the names of its outcomes in the prompt: short names, which all grammars accept. */
+interface PromptQuestion {
 	name: string;
 	question: Question;
 	outcomes: { name: string; description: string }[];
@@ -27,23 +27,23 @@ interface Asked {
 export async function decide(input: DecisionInput, call: Call): Promise<Answer<"decision">> {
 	if (input.videos.length > 0)
 		throw new AiError("engineRefused", `The backend '${call.target.backend}' has no input for videos`);
-	const asked = Object.values(input.questions).map(askedAs);
-	const { value, usage } = await askJson(
-		z.strictObject(Object.fromEntries(asked.map((question) => [question.name, replySchema(question)]))),
+	const prompted = Object.values(input.questions).map(promptQuestion);
+	const { value, usage } = await promptForJson(
+		z.strictObject(Object.fromEntries(prompted.map((question) => [question.name, replySchema(question)]))),
 		{
 			instruction: INSTRUCTION,
 			content: [
-				{ type: "text", text: JSON.stringify({ state: input.state, questions: asked.map(shown) }) },
+				{ type: "text", text: JSON.stringify({ state: input.state, questions: prompted.map(promptJson) }) },
 				...input.images.map((url): ContentPart => ({ type: "image_url", image_url: { url } })),
-				...input.audio.map((url) => sound(url, call)),
+				...input.audio.map((url) => audioPart(url, call)),
 			],
 		},
 		call,
 	);
 	const ids = Object.keys(input.questions);
-	const answers = asked.map((question, place) => [
-		ids[place],
-		answered(question, value[question.name], call),
+	const answers = prompted.map((question, index) => [
+		ids[index],
+		answerOf(question, value[question.name], call),
 	]);
 	return {
 		kind: "value",
@@ -54,8 +54,8 @@ export async function decide(input: DecisionInput, call: Call): Promise<Answer<"
 	};
 }
 
-function askedAs(question: Question, place: number): Asked {
-	const name = `question_${place + 1}`;
+function promptQuestion(question: Question, index: number): PromptQuestion {
+	const name = `question_${index + 1}`;
 	const outcome = (description: string, at: number) => ({ name: `outcome_${at + 1}`, description });
 	switch (question.type) {
 		case "noul":
@@ -75,24 +75,24 @@ function askedAs(question: Question, place: number): Asked {
 	}
 }
 
-const shown = ({ name, question, outcomes }: Asked) => ({
+const promptJson = ({ name, question, outcomes }: PromptQuestion) => ({
 	name,
 	type: question.type === "noul" ? "truth" : question.type,
 	instructions: question.instructions,
 	...(question.type === "noul" ? { criteria: question.criteria } : { outcomes }),
 });
 
-const replySchema = ({ outcomes }: Asked): z.ZodType<number | Record<string, number>> =>
+const replySchema = ({ outcomes }: PromptQuestion): z.ZodType<number | Record<string, number>> =>
 	outcomes.length === 0
 		? Percent
 		: z.strictObject(Object.fromEntries(outcomes.map((outcome) => [outcome.name, Percent])));
 
-function answered({ question, outcomes }: Asked, reply: unknown, call: Call): DecisionAnswer {
-	// The schema of the reply has been checked: a number, or one for each outcome.
+function answerOf({ question, outcomes }: PromptQuestion, reply: unknown, call: Call): DecisionAnswer {
+	// The reply was checked against the schema: a number, or one for each outcome.
 	if (question.type === "noul") return { type: "noul", noul: Number(reply) / 100 };
 	const percents = reply as Record<string, number>;
 	const parts = shares(outcomes.map(({ name }) => percents[name] ?? 0));
-	if (!parts) throw failureOfContent(call, "answered with something that is not a decision");
+	if (!parts) throw failureOfContent(call, "answerOf with something that is not a decision");
 	const confidence = Math.max(...parts);
 	if (question.type === "choice") {
 		const options = Object.keys(question.criteria);
@@ -110,7 +110,7 @@ function answered({ question, outcomes }: Asked, reply: unknown, call: Call): De
 
 const FORMATS: Partial<Record<string, string>> = { "audio/wav": "wav", "audio/mpeg": "mp3" };
 
-function sound(url: string, { target }: Call): ContentPart {
+function audioPart(url: string, { target }: Call): ContentPart {
 	const { contentType = "", base64: data = "" } = splitDataUrl(url) ?? {};
 	const format = FORMATS[knownType(contentType) ?? ""];
 	if (!format || !data)

@@ -1,4 +1,4 @@
-/** Tasks about an image, asked as a chat with a picture in it (`prompted.ts`). */
+/** Tasks about an image, as a chat with the image (`prompted.ts`). */
 import * as z from "zod";
 import { undecodableImage } from "../../core/undecodable-image.ts";
 import { dataUrl } from "../../media/base64.ts";
@@ -11,26 +11,26 @@ import type { DetectObjectsInput } from "../../tasks/object-detection/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
-import { askJson, askText, Percent, shares } from "./prompted.ts";
+import { Percent, promptForJson, promptForText, shares } from "./prompted.ts";
 
-const USUAL_PROMPT = "Generate a caption for this image";
-/** As many as the catalogue's classifier answers with. */
+const DEFAULT_PROMPT = "Generate a caption for this image";
+/** The number of labels of the catalogue's classifier. */
 const MAX_LABELS = 5;
-/** Places are asked for in thousandths of the image, which vision models are trained on. */
+/** Coordinates are requested in thousandths of the image: vision models are trained on them. */
 const FULL_SCALE = 1000;
 
-const picture = (image: Media): ContentPart => ({
+const imagePart = (image: Media): ContentPart => ({
 	type: "image_url",
 	image_url: { url: dataUrl(image.bytes, typeOf(image) ?? image.contentType ?? "image/png") },
 });
 
-/** `raw` has no meaning where the engine writes the template. */
+/** `raw` has no meaning: the engine applies the chat template. */
 export async function describeImage(
 	{ image, prompt, raw: _, ...sampling }: DescribeImageInput,
 	call: Call,
 ): Promise<Answer<"image-to-text">> {
-	const content: ContentPart[] = [{ type: "text", text: prompt ?? USUAL_PROMPT }, picture(image)];
-	const { value: description, usage } = await askText({ instruction: "", content, ...sampling }, call);
+	const content: ContentPart[] = [{ type: "text", text: prompt ?? DEFAULT_PROMPT }, imagePart(image)];
+	const { value: description, usage } = await promptForText({ instruction: "", content, ...sampling }, call);
 	return { kind: "value", output: { description, usage } };
 }
 
@@ -45,30 +45,30 @@ export async function classifyImage(
 	{ image }: ClassifyImageInput,
 	call: Call,
 ): Promise<Answer<"image-classification">> {
-	const { value } = await askJson(
+	const { value } = await promptForJson(
 		Labels,
 		{
 			instruction: `Name what the image shows, as ImageNet names its classes: up to ${MAX_LABELS} labels, the likeliest first, and how likely each is in percent.`,
-			content: [picture(image)],
+			content: [imagePart(image)],
 		},
 		call,
 	);
 	const scores = shares(value.labels.map(({ percent }) => percent));
 	if (!scores) throw failureOfContent(call, "answered with something that is not a classification");
-	const labels = value.labels.map(({ label }, place) => ({ label, score: scores[place] ?? 0 }));
+	const labels = value.labels.map(({ label }, index) => ({ label, score: scores[index] ?? 0 }));
 	return { kind: "value", output: { labels: labels.sort((a, b) => b.score - a.score) } };
 }
 
-const Place = z.int().min(0).max(FULL_SCALE);
+const Coordinate = z.int().min(0).max(FULL_SCALE);
 const Objects = z.strictObject({
 	objects: z.array(
 		z.strictObject({
 			label: z.string().min(1),
 			percent: Percent,
-			xmin: Place,
-			ymin: Place,
-			xmax: Place,
-			ymax: Place,
+			xmin: Coordinate,
+			ymin: Coordinate,
+			xmax: Coordinate,
+			ymax: Coordinate,
 		}),
 	),
 });
@@ -78,19 +78,19 @@ export async function detectObjects(
 	call: Call,
 ): Promise<Answer<"object-detection">> {
 	const { width, height } = sizeOf(image);
-	const what = target === undefined ? "every object" : `every ${target}`;
-	const { value } = await askJson(
+	const subject = target === undefined ? "every object" : `every ${target}`;
+	const { value } = await promptForJson(
 		Objects,
 		{
-			instruction: `Find ${what} in the image. For each: its label, how sure you are in percent, and its box in thousandths of the image's width and height, from its left upper corner.`,
-			content: [picture(image)],
+			instruction: `Find ${subject} in the image. For each: its label, how sure you are in percent, and its box in thousandths of the image's width and height, from its left upper corner.`,
+			content: [imagePart(image)],
 		},
 		call,
 	);
-	const x = (place: number) => (place / FULL_SCALE) * width;
-	const y = (place: number) => (place / FULL_SCALE) * height;
+	const x = (thousandths: number) => (thousandths / FULL_SCALE) * width;
+	const y = (thousandths: number) => (thousandths / FULL_SCALE) * height;
 	const objects = value.objects
-		// A box without an area holds nothing.
+		// A box without an area contains nothing.
 		.filter(({ xmin, ymin, xmax, ymax }) => xmin < xmax && ymin < ymax)
 		.map(({ label, percent, xmin, ymin, xmax, ymax }) => ({
 			label,

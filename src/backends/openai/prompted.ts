@@ -1,14 +1,15 @@
 /**
- * Tasks that no OpenAI route has, asked as a chat: an instruction, the input as the user's message, and a JSON schema
- * where the answer has a structure. A reply that does not fit is `executionFailed`, which another target may mend; it
- * is never patched up.
+ * Tasks without a route in OpenAI's API, as a chat: an instruction, the input as the user's message, and a JSON schema if
+ * the answer has a structure. A reply that does not match is `executionFailed`, so another target is tried; replies are
+ * never repaired.
  *
- * Known differences from the models that the catalogue has for these tasks: probabilities are the engine's own estimate
- * in whole percent, text classification knows sentiment alone (the one such model of the catalogue), and boxes are as
- * good as the engine's sight. `turn-detection` hears when a speaker has finished; a chat cannot, so it is not offered.
+ * Known differences from the models of the catalogue for these tasks: probabilities are the engine's estimates in whole
+ * percent, text classification is limited to sentiment (the catalogue has one such model), and the accuracy of boxes
+ * depends on the engine. `turn-detection` is not supported: a chat cannot detect the end of an
+ * utterance in audio.
  *
- * Temperature is 0 and thinking is off, but at OpenAI, whose reasoning models refuse the first and have no switch for
- * the second.
+ * Temperature is 0 and reasoning is disabled, except at OpenAI, whose reasoning models refuse the former and cannot
+ * disable the latter.
  */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
@@ -21,16 +22,16 @@ import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
 import { isOpenAiService } from "./service.ts";
 
-export interface Asked<Value> {
+export interface PromptedAnswer<Value> {
 	value: Value;
 	usage?: Usage | undefined;
 }
 
-type Question = { instruction: string; content: string | ContentPart[] } & Partial<ChatInput>;
+type Prompt = { instruction: string; content: string | ContentPart[] } & Partial<ChatInput>;
 
 /** An answer in plain text. */
-export async function askText(question: Question, call: Call): Promise<Asked<string>> {
-	const { instruction, content, ...fields } = question;
+export async function promptForText(prompt: Prompt, call: Call): Promise<PromptedAnswer<string>> {
+	const { instruction, content, ...fields } = prompt;
 	const messages: ChatMessage[] = [{ role: "user", content }];
 	if (instruction) messages.unshift({ role: "system", content: instruction });
 	const reply = await chat(
@@ -49,19 +50,19 @@ export async function askText(question: Question, call: Call): Promise<Asked<str
 }
 
 /**
- * An answer of the given shape. Engines with grammars are held to it; the others are told, and their answer is checked
- * all the same.
+ * An answer that matches the schema. Engines with grammars enforce it; for the others it is in the prompt. The answer is
+ * checked in both cases.
  */
-export async function askJson<Schema extends z.ZodObject>(
+export async function promptForJson<Schema extends z.ZodObject>(
 	schema: Schema,
-	question: Question,
+	prompt: Prompt,
 	call: Call,
-): Promise<Asked<z.output<Schema>>> {
+): Promise<PromptedAnswer<z.output<Schema>>> {
 	const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema);
-	const { value: text, usage } = await askText(
+	const { value: text, usage } = await promptForText(
 		{
-			...question,
-			instruction: `${question.instruction} Answer with JSON alone, of this schema: ${JSON.stringify(jsonSchema)}`,
+			...prompt,
+			instruction: `${prompt.instruction} Answer with JSON alone, of this schema: ${JSON.stringify(jsonSchema)}`,
 			response_format: {
 				type: "json_schema",
 				json_schema: { name: "answer", schema: jsonSchema, strict: true },
@@ -74,7 +75,7 @@ export async function askJson<Schema extends z.ZodObject>(
 	return { value: parsed.data, usage };
 }
 
-/** Engines without grammars like to put their JSON between fences. */
+/** Engines without grammars often put the JSON into a code fence. */
 function jsonIn(text: string): unknown {
 	try {
 		return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
@@ -86,7 +87,7 @@ function jsonIn(text: string): unknown {
 /** Whole numbers, because grammars can bound them. */
 export const Percent = z.int().min(0).max(100);
 
-/** Shares that add up to 1; `undefined` where there is nothing to share. */
+/** Scales the percentages to a sum of 1. `undefined` if all are 0. */
 export function shares(percents: number[]): number[] | undefined {
 	const sum = percents.reduce((total, percent) => total + percent, 0);
 	return sum > 0 ? percents.map((percent) => percent / sum) : undefined;
@@ -98,7 +99,7 @@ export async function translate(input: TranslationInput, call: Call): Promise<An
 	const [text] = texts;
 	if (text === undefined) return { kind: "value", output: { texts: [] } };
 	if (texts.length === 1) {
-		const { value, usage } = await askText(
+		const { value, usage } = await promptForText(
 			{
 				instruction: `Translate the user's message ${languages}. Answer with the translation alone.`,
 				content: text,
@@ -107,13 +108,13 @@ export async function translate(input: TranslationInput, call: Call): Promise<An
 		);
 		return { kind: "value", output: { texts: [value], usage } };
 	}
-	// A name for each text, rather than a list: no grammar can leave one out.
-	const names = texts.map((_, place) => `text_${place + 1}`);
-	const { value, usage } = await askJson(
+	// Named members, not a list: a grammar then enforces that each text is there.
+	const names = texts.map((_, index) => `text_${index + 1}`);
+	const { value, usage } = await promptForJson(
 		z.strictObject(Object.fromEntries(names.map((name) => [name, z.string()]))),
 		{
 			instruction: `Translate every text of the user's JSON ${languages}. Answer with JSON of the same names.`,
-			content: JSON.stringify(Object.fromEntries(names.map((name, place) => [name, texts[place]]))),
+			content: JSON.stringify(Object.fromEntries(names.map((name, index) => [name, texts[index]]))),
 		},
 		call,
 	);
@@ -130,7 +131,7 @@ function languageName(language: string): string {
 }
 
 export async function summarize(input: SummarizationInput, call: Call): Promise<Answer<"summarization">> {
-	const { value: summary, usage } = await askText(
+	const { value: summary, usage } = await promptForText(
 		{
 			instruction: "Summarize the user's text in its own language. Answer with the summary alone.",
 			content: input.text,
@@ -147,7 +148,7 @@ export async function classifyText(
 	{ text }: ClassifyTextInput,
 	call: Call,
 ): Promise<Answer<"text-classification">> {
-	const { value } = await askJson(
+	const { value } = await promptForJson(
 		Sentiment,
 		{
 			instruction: "How likely is it, in percent, that the sentiment of the user's text is positive?",

@@ -1,8 +1,8 @@
 /**
- * `/rerank` as Jina and Cohere shaped it and vLLM, llama.cpp, Infinity and LocalAI serve it. OpenAI has no such route.
+ * `/rerank` in the format of Jina and Cohere, which vLLM, llama.cpp, Infinity and LocalAI serve. OpenAI has no such route.
  *
- * Engines differ in what a score is: a probability, or the logit that it comes from (llama.cpp). Logits are turned into
- * probabilities, all of a reply or none, so that their order stays.
+ * A score is a probability or, at llama.cpp, its logit. Logits are converted to probabilities: all scores of a reply or
+ * none, so that their order stays.
  */
 import * as z from "zod";
 import type { RerankingInput } from "../../tasks/reranking/types.ts";
@@ -22,9 +22,9 @@ export async function rerank(input: RerankingInput, call: Call): Promise<Answer<
 		{ model: call.target.model, query, documents: contexts, top_n: top_k },
 		RerankReply,
 	);
-	const places = new Set(results.map(({ index }) => index).filter((index) => index < contexts.length));
-	const asked = Math.min(top_k ?? contexts.length, contexts.length);
-	if (places.size !== results.length || places.size < asked)
+	const indices = new Set(results.map(({ index }) => index).filter((index) => index < contexts.length));
+	const expected = Math.min(top_k ?? contexts.length, contexts.length);
+	if (indices.size !== results.length || indices.size < expected)
 		throw failureOfShape(call, `a ranking of ${contexts.length} contexts`);
 	const areProbabilities = results.every(({ relevance_score: score }) => score >= 0 && score <= 1);
 	const ranks = results

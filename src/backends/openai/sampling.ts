@@ -1,4 +1,4 @@
-/** The fields of a request that `/chat/completions` and `/completions` share, under the names that engines know. */
+/** The request fields that `/chat/completions` and `/completions` share. */
 import { AiError } from "../../core/errors.ts";
 import { can } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
@@ -22,7 +22,7 @@ export function sampling(input: ChatInput, call: Call): Record<string, unknown> 
 		stream_options: input.stream ? { include_usage: true } : undefined,
 		...(!isOpenAiService(call.target) && {
 			top_k: input.top_k,
-			// vLLM's and SGLang's name, and llama.cpp's and LM Studio's.
+			// The names of vLLM and SGLang, and of llama.cpp and LM Studio.
 			repetition_penalty: input.repetition_penalty,
 			repeat_penalty: input.repetition_penalty,
 		}),
@@ -30,14 +30,14 @@ export function sampling(input: ChatInput, call: Call): Record<string, unknown> 
 }
 
 /**
- * vLLM and SGLang serve an adapter as a model of its own name. Only those that the operator has declared: the name is
- * the caller's, and would otherwise reach any model of the upstream at this one's price.
+ * vLLM and SGLang serve an adapter as a model with its own name. Only declared adapters are allowed: otherwise the caller
+ * could name any model of the upstream, at the price of this one.
  */
 function modelName({ lora }: ChatInput, { model, target }: Call): string {
 	if (lora === undefined) return target.model;
 	if (!can(model, "lora") || isOpenAiService(target))
 		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
-	if (!target.loras?.some((known) => isNamed(lora, known)))
+	if (!target.loras?.some((pattern) => matches(lora, pattern)))
 		throw new AiError(
 			"loraUnsupported",
 			`The model ${model.id} has no such LoRA here (see loras of its route)`,
@@ -45,5 +45,5 @@ function modelName({ lora }: ChatInput, { model, target }: Call): string {
 	return lora;
 }
 
-const isNamed = (lora: string, known: string): boolean =>
-	known.endsWith("*") ? lora.startsWith(known.slice(0, -1)) : lora === known;
+const matches = (lora: string, pattern: string): boolean =>
+	pattern.endsWith("*") ? lora.startsWith(pattern.slice(0, -1)) : lora === pattern;

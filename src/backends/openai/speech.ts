@@ -1,6 +1,6 @@
 /**
- * https://platform.openai.com/docs/api-reference/audio/createSpeech. Nothing is converted: an encoding that the route
- * has no name for is refused, and so is headerless sound at another rate than the one OpenAI makes.
+ * https://platform.openai.com/docs/api-reference/audio/createSpeech. Audio is not converted: an encoding that the route
+ * does not have is refused, and at OpenAI so is raw audio at another sample rate than its own.
  */
 import { AiError } from "../../core/errors.ts";
 import { soundTypeOf } from "../../media/types.ts";
@@ -13,11 +13,11 @@ import { isOpenAiService } from "./service.ts";
 /** Hertz of OpenAI's `pcm`. */
 const PCM_RATE = 24_000;
 
-/** OpenAI's own; the catalogue's models have others, and their callers have not chosen OpenAI. */
+/** OpenAI's voices. The catalogue's models have others, which are replaced by the default. */
 const VOICES = new Set(
 	"alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse".split(" "),
 );
-const USUAL_VOICE = "alloy";
+const DEFAULT_VOICE = "alloy";
 
 const CONTENT_TYPES: Record<string, string> = {
 	mp3: "audio/mpeg",
@@ -37,12 +37,12 @@ export async function speak(input: SpeechInput, call: Call): Promise<Answer<"tex
 	const media = await postBytes(call, "/audio/speech", {
 		model: call.target.model,
 		input: text,
-		voice: strict && !VOICES.has(voice ?? "") ? USUAL_VOICE : voice,
+		voice: strict && !VOICES.has(voice ?? "") ? DEFAULT_VOICE : voice,
 		response_format: format,
 		speed,
 		...(!strict && { language, sample_rate }),
 	});
-	// Raw samples look like anything.
+	// Raw samples have no signature.
 	const contentType = format === "pcm" ? undefined : soundTypeOf(media);
 	return {
 		kind: "value",
@@ -56,5 +56,5 @@ function formatOf({ encoding, container }: SpeechInput, call: Call): string {
 	return encoding;
 }
 
-const refused = ({ target }: Call, what: string) =>
-	new AiError("engineRefused", `The backend '${target.backend}' has no ${what}`);
+const refused = ({ target }: Call, feature: string) =>
+	new AiError("engineRefused", `The backend '${target.backend}' has no ${feature}`);

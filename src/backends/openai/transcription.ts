@@ -1,11 +1,11 @@
 /**
  * https://platform.openai.com/docs/api-reference/audio: `/audio/transcriptions`, and `/audio/translations` into English.
  *
- * A server with one route for both (whisper.cpp) is asked there, with a field of its own, and believed only if it says that
- * it translated.
+ * whisper.cpp has one route for both, with a field of its own; its answer is accepted only if it states that it is a
+ * translation.
  *
- * The fullest answer is asked for first. Where the refusal names the format, the next plainer one is tried: some models
- * have no words' times (Groq, vLLM), some no `verbose_json` at all (gpt-4o-transcribe, older vLLM).
+ * The most detailed format is requested first. If the refusal names the format, the next simpler one is requested: some
+ * models have no word timestamps (Groq, vLLM), some no `verbose_json` (gpt-4o-transcribe, older vLLM).
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -20,7 +20,7 @@ const WordReply = z.looseObject({
 	word: z.string(),
 	start: z.number(),
 	end: z.number(),
-	/** whisper.cpp's. */
+	/** A field of whisper.cpp. */
 	probability: z.number().nullish(),
 });
 
@@ -32,7 +32,7 @@ const SegmentReply = z.looseObject({
 	avg_logprob: z.number().nullish(),
 	compression_ratio: z.number().nullish(),
 	no_speech_prob: z.number().nullish(),
-	/** whisper.cpp has the words here. */
+	/** whisper.cpp has the words in the segments. */
 	words: z.array(WordReply).nullish(),
 });
 
@@ -51,8 +51,8 @@ interface Format {
 	response_format: "verbose_json" | "json";
 	timestamps: string[];
 }
-const FULLEST: Format = { response_format: "verbose_json", timestamps: ["word", "segment"] };
-const PLAINER: Format[] = [
+const MOST_DETAILED: Format = { response_format: "verbose_json", timestamps: ["word", "segment"] };
+const SIMPLER: Format[] = [
 	{ response_format: "verbose_json", timestamps: [] },
 	{ response_format: "json", timestamps: [] },
 ];
@@ -67,12 +67,12 @@ export async function transcribe(
 	call: Call,
 ): Promise<Answer<"speech-recognition">> {
 	if (input.task === "transcribe")
-		return { kind: "value", output: transcript(await hear(input, TRANSCRIPTIONS, call)) };
+		return { kind: "value", output: transcript(await requestTranscript(input, TRANSCRIPTIONS, call)) };
 	try {
-		return { kind: "value", output: transcript(await hear(input, TRANSLATIONS, call)) };
+		return { kind: "value", output: transcript(await requestTranscript(input, TRANSLATIONS, call)) };
 	} catch (error) {
 		if (!hasNoRoute(error) || isOpenAiService(call.target)) throw error;
-		const reply = await hear(input, TRANSCRIPTIONS, call);
+		const reply = await requestTranscript(input, TRANSCRIPTIONS, call);
 		if (reply.task !== "translate") throw error;
 		return { kind: "value", output: transcript(reply) };
 	}
@@ -81,15 +81,19 @@ export async function transcribe(
 const hasNoRoute = (error: unknown): boolean =>
 	error instanceof AiError && error.upstream?.status === NOT_FOUND;
 
-async function hear(input: TranscriptionInput, path: string, call: Call): Promise<TranscriptReply> {
-	let format = FULLEST;
-	// Translations have no times of words.
-	const plainer = input.task === "translate" ? PLAINER.slice(1) : [...PLAINER];
+async function requestTranscript(
+	input: TranscriptionInput,
+	path: string,
+	call: Call,
+): Promise<TranscriptReply> {
+	let format = MOST_DETAILED;
+	// Translations have no word timestamps.
+	const simpler = input.task === "translate" ? SIMPLER.slice(1) : [...SIMPLER];
 	for (;;) {
 		try {
-			return await ask(input, { ...format, path }, call);
+			return await post(input, { ...format, path }, call);
 		} catch (error) {
-			const next = isAboutFormat(error) ? plainer.shift() : undefined;
+			const next = isAboutFormat(error) ? simpler.shift() : undefined;
 			if (!next) throw error;
 			format = next;
 		}
@@ -99,7 +103,7 @@ async function hear(input: TranscriptionInput, path: string, call: Call): Promis
 const isAboutFormat = (error: unknown): boolean =>
 	error instanceof AiError && error.key === "engineRefused" && NAMES_FORMAT.test(error.description);
 
-function ask(
+function post(
 	input: TranscriptionInput,
 	{ path, ...format }: Format & { path: string },
 	call: Call,
@@ -112,7 +116,7 @@ function ask(
 	form.append("response_format", format.response_format);
 	if (prompt !== undefined) form.append("prompt", prompt);
 	if (temperature !== undefined) form.append("temperature", String(temperature));
-	// OpenAI's translations hear the language by themselves; vLLM's take English for granted.
+	// OpenAI's translations detect the language; vLLM's assume English.
 	const takesLanguage = task === "transcribe" || !isOpenAiService(call.target);
 	if (language !== undefined && takesLanguage) form.append("language", language);
 	if (task === "transcribe")
@@ -122,7 +126,7 @@ function ask(
 }
 
 function transcript({ text, language, duration, segments, words }: TranscriptReply): Transcript {
-	const told = words ?? segments?.flatMap((segment) => segment.words ?? []);
+	const timedWords = words ?? segments?.flatMap((segment) => segment.words ?? []);
 	return {
 		text,
 		...(language && { language }),
@@ -140,9 +144,9 @@ function transcript({ text, language, duration, segments, words }: TranscriptRep
 				}),
 			})),
 		}),
-		...(told &&
-			told.length > 0 && {
-				words: told.map(({ word, start, end, probability }) => ({
+		...(timedWords &&
+			timedWords.length > 0 && {
+				words: timedWords.map(({ word, start, end, probability }) => ({
 					word,
 					start,
 					end,

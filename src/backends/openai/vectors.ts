@@ -1,61 +1,60 @@
 /**
- * The vectors of an embeddings reply, which are nearly all of it: checked, but not read. Whoever wants numbers reads
- * them (`numbersOf`). Most callers want the text again, and to read and write its numbers costs many times all else.
+ * The vectors of an embeddings reply, nearly all of its text. They are checked, but not parsed: most callers get the same
+ * text, and parsing and writing the numbers costs several times all other work. `numbersOf` parses them on demand.
  */
 import * as z from "zod";
 import { decodeBase64 } from "../../media/base64.ts";
 import type { WrittenVectors } from "../../tasks/text-embeddings/types.ts";
 
 /**
- * What it begins with is the end of a name wherever it is found: inside a string these quotes would be escaped. So what
- * follows is an array, and as long as nothing in it says otherwise it ends with the next bracket.
+ * Matches the member name and the opening bracket of a vector. A string cannot contain the match: its quotes would be
+ * escaped. The array ends with the next bracket, unless it contains one of {@link NON_NUMBERS}.
  */
 const MEMBER = /"embedding"\s*:\s*\[/;
 /**
- * In whatever JSON has beside numbers, in the `NaN` and `Infinity` of some writers, and in lists that are no JSON. One
- * search each: that is the runtime's fastest.
+ * Characters of JSON values other than numbers, of `NaN` and `Infinity`, which some engines write, and of lists that are
+ * not JSON. One search per character is the fastest method of the runtime.
  */
-const NO_NUMBERS = ['"', "[", "{", "l", "u", "N", "I", "x", ";", "\u00a0"];
-/** It would make the vector longer or shorter than its commas say. */
-const NO_COMMA = /[0-9]\s+[-+.0-9]/;
-/** So much of each end is read, up to the next comma. */
+const NON_NUMBERS = ['"', "[", "{", "l", "u", "N", "I", "x", ";", "\u00a0"];
+/** Matches two numbers without a comma between them. */
+const MISSING_COMMA = /[0-9]\s+[-+.0-9]/;
+/** This part of each end is parsed, up to the next comma. */
 const END_CHARS = 64;
 
-/** Where a vector was, in what is left of the reply. */
-export const CutVector = z.object({ row: z.int() });
+/** Replaces a vector in the reply: the index of its text. */
+export const ExtractedVector = z.object({ row: z.int() });
 
 /**
- * Cuts the vectors out of a reply and puts their texts into `rows`; an array of other things stays. Throws where the
- * rest is not JSON, or a vector is seen not to be.
+ * Moves the text of each vector of a reply to `rows`. Arrays of other values stay. Throws if the remaining text is not
+ * JSON, or a check shows that a vector is not.
  *
- * Not all is seen: in the middle of a long vector, digits, signs, points and commas may stand as in no JSON (`01`, `.5`,
- * `,,`). A pattern that finds those takes as long as all this. An engine that writes so does it in each vector, and the
- * first is read (`lengthOf`).
+ * Invalid numbers in the middle of a long vector (`01`, `.5`, `,,`) are not detected: a pattern for them takes as long as
+ * everything else. An engine that writes them does so in each vector, and the first vector is parsed (`lengthOf`).
  */
-export function cutVectors(reply: string, rows: string[]): unknown {
+export function extractVectors(reply: string, rows: string[]): unknown {
 	const [head = "", ...pieces] = reply.split(MEMBER);
-	let rest = head;
+	let remaining = head;
 	for (const piece of pieces) {
 		const end = piece.indexOf("]");
 		const numbers = piece.slice(0, end);
-		rest += isVector(numbers)
+		remaining += isVector(numbers)
 			? `"embedding":{"row":${rows.push(`[${numbers}]`) - 1}}${piece.slice(end + 1)}`
 			: `"embedding":[${piece}`;
 	}
-	return JSON.parse(rest);
+	return JSON.parse(remaining);
 }
 
 function isVector(numbers: string): boolean {
-	if (NO_NUMBERS.some((sign) => numbers.includes(sign)) || NO_COMMA.test(numbers)) return false;
+	if (NON_NUMBERS.some((sign) => numbers.includes(sign)) || MISSING_COMMA.test(numbers)) return false;
 	const left = numbers.indexOf(",", END_CHARS);
 	const right = numbers.lastIndexOf(",", numbers.length - END_CHARS);
 	const isLong = left >= 0 && left < right;
-	return READ.json(`[${isLong ? numbers.slice(0, left) + numbers.slice(right) : numbers}]`).length > 0;
+	return PARSERS.json(`[${isLong ? numbers.slice(0, left) + numbers.slice(right) : numbers}]`).length > 0;
 }
 
 const FLOAT_BYTES = 4;
 
-/** `undefined` for what is not base64 of 32-bit floats, all of them numbers. */
+/** `undefined` if the text is not base64 of finite 32-bit floats. */
 export function floatsIn(base64: string): Float32Array | undefined {
 	const bytes = decodeBase64(base64);
 	if (!bytes?.length || bytes.length % FLOAT_BYTES !== 0) return undefined;
@@ -63,14 +62,14 @@ export function floatsIn(base64: string): Float32Array | undefined {
 	return floats.every(Number.isFinite) ? floats : undefined;
 }
 
-const READ = {
+const PARSERS = {
 	json: (row: string): number[] => JSON.parse(row),
 	base64: (row: string): number[] => [...(floatsIn(row) ?? [])],
 };
 
-/** Throws where a row is not what {@link cutVectors} took it for. */
+/** Throws if a row is not what {@link extractVectors} expects. */
 export const numbersOf = ({ as, rows }: Pick<WrittenVectors, "as" | "rows">): number[][] =>
-	rows.map(READ[as]);
+	rows.map(PARSERS[as]);
 
-/** Reads it; throws as {@link numbersOf}. */
-export const lengthOf = (as: WrittenVectors["as"], row: string): number => READ[as](row).length;
+/** Parses the row; throws like {@link numbersOf}. */
+export const lengthOf = (as: WrittenVectors["as"], row: string): number => PARSERS[as](row).length;

@@ -8,6 +8,7 @@
 
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
+import { narrowTools } from "../allowed-tools.ts";
 import { SchemaDocument } from "./json-schema.ts";
 import { placeholder } from "./placeholder.ts";
 import type { UserText } from "./user-text.ts";
@@ -36,7 +37,7 @@ interface Request {
 
 /** The call to make now; undefined for an answer in text. */
 export function callFor(input: ChatInput, user: UserText): Call | undefined {
-	const { tools, forced } = offered(input);
+	const { tools, forced } = offeredTools(input);
 	if (tools.length === 0) return undefined;
 	const later = input.messages.slice(user.at + 1);
 	// Some clients send results without the calls that they answer.
@@ -50,24 +51,12 @@ export function callFor(input: ChatInput, user: UserText): Call | undefined {
 }
 
 /** The tools that may be called, and whether one must be. */
-function offered({ tools = [], tool_choice = "auto" }: ChatInput): { tools: ChatTool[]; forced: boolean } {
+function offeredTools(input: ChatInput): { tools: ChatTool[]; forced: boolean } {
+	const { tools = [], tool_choice = "auto" } = narrowTools(input);
 	if (tool_choice === "none") return { tools: [], forced: false };
-	if (tool_choice === "auto") return { tools, forced: false };
-	if (tool_choice === "required") return { tools, forced: true };
-	if (tool_choice.type === "function") {
-		const { name } = tool_choice.function;
-		return { tools: tools.filter((tool) => tool.function.name === name), forced: true };
-	}
-	const { mode, tools: allowed } = tool_choice.allowed_tools;
-	const names = new Set(allowed.map(nameIn));
-	return { tools: tools.filter((tool) => names.has(tool.function.name)), forced: mode === "required" };
-}
-
-/** `{type: "function", function: {name}}` and `{type: "function", name}` are both sent. */
-function nameIn(tool: unknown): unknown {
-	if (typeof tool !== "object" || tool === null) return undefined;
-	if ("function" in tool) return nameIn(tool.function);
-	return "name" in tool ? tool.name : undefined;
+	if (typeof tool_choice !== "object") return { tools, forced: tool_choice === "required" };
+	const { name } = tool_choice.function;
+	return { tools: tools.filter((tool) => tool.function.name === name), forced: true };
 }
 
 const CODE = /```[\s\S]*?(?:```|$)/g;

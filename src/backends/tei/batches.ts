@@ -1,31 +1,31 @@
 /**
- * Texts in as many calls as the server needs. How many it takes at once is `--max-client-batch-size`: 32 unless its
- * operator chose otherwise. A smaller number is told in the refusal, and asked for again; one after the other, because
- * the server makes batches of its own from all that it is asked.
+ * Splits texts into batches of at most `--max-client-batch-size`, which is 32 by default. The refusal of a larger batch
+ * contains the limit; the batch is then sent again in smaller parts. Batches are sent one after the other: the server
+ * combines all pending texts itself.
  */
 import { AiError, type FailureKey } from "../../core/errors.ts";
 
-const USUAL_BATCH_SIZE = 32;
+const DEFAULT_BATCH_SIZE = 32;
 /** 422, or 413 in newer versions. */
 const REFUSALS: ReadonlySet<FailureKey> = new Set(["engineRefused", "requestTooLarge"]);
 const TOO_MANY = /batch size \d+ > maximum allowed batch size (\d+)/;
 
-/** The answers to all parts of `items`, in their order; `start` is the place of a part's first item. */
+/** The replies for all batches of `items`, in order. `start` is the index of the first item of a batch. */
 export async function inBatches<Item, Reply>(
 	items: readonly Item[],
-	ask: (part: Item[], start: number) => Promise<Reply>,
+	send: (batch: Item[], start: number) => Promise<Reply>,
 ): Promise<Reply[]> {
 	const replies: Reply[] = [];
-	let size = USUAL_BATCH_SIZE;
+	let size = DEFAULT_BATCH_SIZE;
 	let start = 0;
 	while (start < items.length) {
-		const part = items.slice(start, start + size);
+		const batch = items.slice(start, start + size);
 		try {
-			replies.push(await ask(part, start));
-			start += part.length;
+			replies.push(await send(batch, start));
+			start += batch.length;
 		} catch (error) {
 			const allowed = allowedSize(error);
-			if (allowed === undefined || allowed >= part.length) throw error;
+			if (allowed === undefined || allowed >= batch.length) throw error;
 			size = allowed;
 		}
 	}

@@ -1,4 +1,4 @@
-/** `/embed`: vectors of unit length, as the models of the catalogue have them. */
+/** `/embed`: vectors of unit length, like those of the catalogue's models. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";

@@ -1,4 +1,4 @@
-/** `/predict`: every label of the model with its probability, best first. A text that is too long is judged by its beginning. */
+/** `/predict`: every label of the model with its probability, best first. A text that is too long is truncated. */
 import * as z from "zod";
 import type { Answer } from "../../tasks/task.ts";
 import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";

@@ -1,6 +1,6 @@
 /**
- * `/rerank`. The server has no limit of its own on how many it ranks. A pair that is too long is judged by its
- * beginning, as rerankers usually do, rather than failing all the others.
+ * `/rerank`. The server has no limit on the number of results, so `top_k` is applied here. A pair that is too long is
+ * truncated; otherwise it would fail the complete request.
  */
 import * as z from "zod";
 import type { RerankingInput } from "../../tasks/reranking/types.ts";
@@ -19,12 +19,12 @@ export async function rerank(
 		const ranks = await postJson(
 			call,
 			"/rerank",
-			// Probabilities, each of its own pair: what one call says can be compared with what another does.
+			// Probabilities do not depend on the other pairs, so the scores of several calls can be compared.
 			{ query, texts, raw_scores: false, truncate: true },
 			RerankReply,
 		);
-		const places = new Set(ranks.map(({ index }) => index).filter((index) => index < texts.length));
-		if (ranks.length !== texts.length || places.size !== texts.length)
+		const indices = new Set(ranks.map(({ index }) => index).filter((index) => index < texts.length));
+		if (ranks.length !== texts.length || indices.size !== texts.length)
 			throw failureOfShape(call, `a ranking of ${texts.length} contexts`);
 		return ranks.map(({ index, score }) => ({ id: start + index, score }));
 	});

@@ -1,12 +1,12 @@
 /**
- * An `Ai` binding as a `fetch`. The binding makes its own requests, of a wire that is the runtime's own business; what
- * it gives back with `returnRawResponse` is the answer as it came, refusals included.
+ * An `Ai` binding as a `fetch`. The binding has its own wire format, which is internal to the runtime. With
+ * `returnRawResponse` it returns the response unchanged, errors included.
  */
 import type { AiBinding } from "../backend.ts";
 
 const PREFIX = "/run/";
 
-/** Takes what `run.ts` asks for, and nothing else: the address is the path alone. */
+/** Accepts only the requests of `run.ts`. The address is a path. */
 export function bindingFetch(binding: AiBinding): typeof fetch {
 	return async (input, init) => {
 		const { pathname, searchParams } = new URL(String(input), "https://binding");
@@ -17,7 +17,7 @@ export function bindingFetch(binding: AiBinding): typeof fetch {
 	};
 }
 
-/** A file and a form travel as streams, whatever their names: the wire does not send those. */
+/** A file and a form are sent as streams. Their file names are lost: the wire format has no field for them. */
 async function inputsOf(body: unknown, fields: Record<string, string>): Promise<Record<string, unknown>> {
 	if (typeof body === "string") return JSON.parse(body) as Record<string, unknown>;
 	if (body instanceof Blob) return { ...fields, audio: { body: body.stream(), contentType: body.type } };

@@ -13,12 +13,12 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 	const { messages, passthrough, reasoning_effort, stream, ...others } = input;
 	// `prompt` and `suffix` have a request of their own, `verbatim` is for Anthropic, and `dropped` is for the caller.
 	const { prompt: _p, suffix: _s, verbatim: _v, dropped: _d, ...fields } = others;
-	const speaks = takesOpenAiMessages(call);
+	const isOpenAi = takesOpenAiMessages(call);
 	return {
 		...passthrough,
 		...fields,
 		model: call.target.model,
-		messages: messages.map((message) => messageOf(message, speaks)),
+		messages: messages.map((message) => messageOf(message, isOpenAi)),
 		// Cloudflare's models have three of OpenAI's four efforts; `null` disables reasoning.
 		reasoning_effort: reasoning_effort === "minimal" ? "low" : reasoning_effort,
 		stream,
@@ -29,10 +29,10 @@ export function chatBody(input: ChatInput, call: Call): Record<string, unknown> 
 /** Older models lack the role `developer`. Reasoning of earlier turns is the field `reasoning`, without signatures. */
 function messageOf(
 	{ reasoning_content, role, thinking_blocks: _, ...message }: ChatMessage,
-	speaks: boolean,
+	isOpenAi: boolean,
 ): object {
 	return {
-		role: role === "developer" && !speaks ? "system" : role,
+		role: role === "developer" && !isOpenAi ? "system" : role,
 		...message,
 		...(reasoning_content !== undefined && { reasoning: reasoning_content }),
 	};

@@ -9,23 +9,23 @@ import { completeRawPrompt } from "../openai/completions.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
-import { askMoondream } from "./moondream.ts";
+import { chatWithMoondream } from "./moondream.ts";
 import { runChat } from "./native-chat.ts";
-import { pricelessUsage } from "./native-reply.ts";
+import { usageWithoutPrice } from "./native-reply.ts";
 import { upstreamModel, value } from "./run.ts";
 
 const PATH = "/v1/chat/completions";
 
 export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
 	const { hasImageTasks, isOpenAiChat } = inputFamily(upstreamModel(call));
-	if (hasImageTasks) return askMoondream(input, call);
+	if (hasImageTasks) return chatWithMoondream(input, call);
 	if (call.target.binding) return runChat(input, call);
 	const { prompt } = input;
 	// Models with OpenAI's inputs have no raw prompt in `run`. Unverified: that the hosted service has this route.
 	if (prompt !== undefined && isOpenAiChat)
 		return completeRawPrompt(input, prompt, { ...call, target: openAiTarget(call) });
-	const inJson = input.response_format !== undefined && input.response_format.type !== "text";
-	if (prompt !== undefined || (inJson && !takesOpenAiMessages(call))) return runChat(input, call);
+	const isJson = input.response_format !== undefined && input.response_format.type !== "text";
+	if (prompt !== undefined || (isJson && !takesOpenAiMessages(call))) return runChat(input, call);
 	return chat(input, call);
 }
 
@@ -39,6 +39,6 @@ async function chat(input: ChatInput, call: Call): Promise<Answer<"text-generati
 }
 
 function completionOf(reply: z.output<typeof ChatReply>, call: Call): ChatCompletion {
-	const usage = pricelessUsage(reply.usage);
+	const usage = usageWithoutPrice(reply.usage);
 	return { ...completion(reply, call), ...(usage && { usage }) };
 }

@@ -36,7 +36,7 @@ export async function decide(input: DecisionInput, call: Call): Promise<Answer<"
 	const reply = await runJson(
 		call,
 		{
-			// The model's name once more, without its namespace.
+			// The model's name without its namespace.
 			model: target.model.slice(target.model.lastIndexOf("/") + 1),
 			state,
 			questions,

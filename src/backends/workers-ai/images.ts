@@ -1,4 +1,4 @@
-/** Images in: description, classification, object detection. */
+/** Image inputs: description, classification, object detection. */
 
 import * as z from "zod";
 import type { Media } from "../../media/media.ts";
@@ -39,7 +39,7 @@ const DetectionsReply = z.array(
 	}),
 );
 
-/** It cannot be told what to look for. */
+/** The model has no input for the target; other objects are removed here. */
 export async function detectObjects(
 	input: DetectObjectsInput,
 	call: Call,
@@ -58,7 +58,7 @@ export async function detectObjects(
 	return value({ objects: objects.slice(0, max_objects), width, height });
 }
 
-/** The body is the image; by a binding, which sends JSON, a list of its bytes. */
+/** The body is the image. A binding sends JSON: a list of its bytes. */
 function imageInputs(image: Media, { target }: Call): Inputs {
 	if (target.binding) return { image: byteList(image) };
 	const type = typeOf(image) ?? image.contentType ?? "application/octet-stream";

@@ -1,7 +1,7 @@
 /**
- * Moondream, one model with four tasks: `query` for a chat about one image, `detect` for objects. Places are fractions of
- * the image's sides. Unverified: what its streams look like; they are read as Ganglion writes them, a frame for each next
- * piece of what the whole reply has under the same name.
+ * Moondream, one model with four tasks: `query` for a chat about one image, `detect` for objects. Coordinates are fractions
+ * of the image's sides. Unverified: the format of its streams. They are read in Ganglion's format: each frame has the next
+ * piece of a field of the complete reply.
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -23,29 +23,29 @@ import { postTranslated, type Translator, type UpstreamEvent } from "../transpor
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { requestOf, resultOf, runJson, value } from "./run.ts";
 
-const Said = z.looseObject({
+const MoondreamReply = z.looseObject({
 	answer: z.string().nullish(),
 	caption: z.string().nullish(),
 	reasoning: z.looseObject({ text: z.string() }).nullish(),
 	finish_reason: z.string().nullish(),
 	metrics: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }).nullish(),
 });
-type Said = z.output<typeof Said>;
+type MoondreamReply = z.output<typeof MoondreamReply>;
 
-const Reply = Said.refine(({ answer, caption }) => answer != null || caption != null);
+const Reply = MoondreamReply.refine(({ answer, caption }) => answer != null || caption != null);
 
-export async function askMoondream(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
+export async function chatWithMoondream(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
 	const inputs = inputsOf(input, call);
 	if (!input.stream) return value(completionOf(await runJson(call, inputs, Reply), call));
 	const { path, body } = requestOf(call, inputs);
 	const reply = await postTranslated(call, path, body, {
 		schema: z.unknown(),
-		translator: new SaidTranslator(call),
+		translator: new MoondreamTranslator(call),
 	});
 	return reply.kind === "stream" ? reply : value(completionOf(resultOf(reply.value, Reply, call), call));
 }
 
-/** The last turn is all that it hears. */
+/** The model gets only the last message. */
 function inputsOf(input: ChatInput, { target, model }: Call): Record<string, unknown> {
 	const last = input.messages.at(-1);
 	if (!last) throw new AiError("invalidInput", `Invalid input: ${model.id} takes messages`);
@@ -73,7 +73,7 @@ const heading = ({ target, world }: Call) => ({
 	model: target.model,
 });
 
-function usageOf({ metrics }: Said) {
+function usageOf({ metrics }: MoondreamReply) {
 	if (!metrics) return undefined;
 	const { input_tokens, output_tokens } = metrics;
 	return {
@@ -83,7 +83,7 @@ function usageOf({ metrics }: Said) {
 	};
 }
 
-function completionOf(reply: Said, call: Call): ChatCompletion {
+function completionOf(reply: MoondreamReply, call: Call): ChatCompletion {
 	const usage = usageOf(reply);
 	return {
 		...heading(call),
@@ -103,12 +103,12 @@ function completionOf(reply: Said, call: Call): ChatCompletion {
 	};
 }
 
-class SaidTranslator implements Translator {
+class MoondreamTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
 	readonly #heading: ReturnType<typeof heading>;
-	#begun = false;
-	#last: Said | undefined;
+	#hasBegun = false;
+	#last: MoondreamReply | undefined;
 
 	constructor(call: Call) {
 		this.#call = call;
@@ -123,15 +123,15 @@ class SaidTranslator implements Translator {
 		const sent: unknown = JSON.parse(data);
 		if (typeof sent === "object" && sent !== null && ("error" in sent || "errors" in sent))
 			throw failureOfBody(this.#call, sent);
-		const said = Said.parse(sent);
-		if (said.finish_reason) this.#last = said;
-		const content = said.answer || said.caption;
+		const frame = MoondreamReply.parse(sent);
+		if (frame.finish_reason) this.#last = frame;
+		const content = frame.answer || frame.caption;
 		const chunks = [
-			...(said.reasoning?.text ? [this.#chunk({ reasoning_content: said.reasoning.text })] : []),
+			...(frame.reasoning?.text ? [this.#chunk({ reasoning_content: frame.reasoning.text })] : []),
 			...(content ? [this.#chunk({ content })] : []),
 		];
-		if (this.#begun || chunks.length === 0) return chunks;
-		this.#begun = true;
+		if (this.#hasBegun || chunks.length === 0) return chunks;
+		this.#hasBegun = true;
 		return [this.#chunk({ role: "assistant", content: "" }), ...chunks];
 	}
 
@@ -139,7 +139,7 @@ class SaidTranslator implements Translator {
 		if (!this.#last && !this.done) return undefined;
 		const usage = this.#last && usageOf(this.#last);
 		return [
-			...(this.#begun ? [] : [this.#chunk({ role: "assistant", content: "" })]),
+			...(this.#hasBegun ? [] : [this.#chunk({ role: "assistant", content: "" })]),
 			this.#chunk({}, this.#last?.finish_reason ?? "stop"),
 			...(usage ? [{ ...this.#chunk({}), choices: [], usage }] : []),
 		];
@@ -155,11 +155,11 @@ class SaidTranslator implements Translator {
 }
 
 const Side = z.number().min(0).max(1);
-const Found = z.looseObject({
+const DetectReply = z.looseObject({
 	objects: z.array(z.looseObject({ x_min: Side, y_min: Side, x_max: Side, y_max: Side })),
 });
 
-/** It finds what it is told to, and does not say how sure it is. */
+/** The model has no confidence scores: each score is 1. */
 export async function detectWithMoondream(
 	{ image, target = "object", max_objects }: DetectObjectsInput,
 	call: Call,
@@ -174,7 +174,7 @@ export async function detectWithMoondream(
 			max_objects,
 			stream: false,
 		},
-		Found,
+		DetectReply,
 	);
 	return value({
 		objects: objects.map(

@@ -1,4 +1,4 @@
-/** A chat by `run`, in the model's own input shape. */
+/** Chats by `run`, in the input format of the model. */
 
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
@@ -28,7 +28,7 @@ export async function runChat(input: ChatInput, call: Call): Promise<Answer<"tex
 		: { kind: "value", output: nativeCompletion(resultOf(reply.value, NativeReply, call), input, call) };
 }
 
-/** What the model takes by `run`. */
+/** The inputs of the model for `run`. */
 function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 	const { isOpenAiChat, native } = inputFamily(upstreamModel(call));
 	if (isOpenAiChat) {
@@ -78,7 +78,7 @@ function formatOf(
 		: { response_format: { type: "json_schema", json_schema: schema } };
 }
 
-/** The binding refuses content that is not there. */
+/** The binding refuses messages without content. */
 function messageOf(
 	{ role, content, name, tool_calls, tool_call_id }: ChatMessage,
 	textOnly: boolean,

@@ -1,10 +1,9 @@
 /**
- * What chat models answer to `run`, in OpenAI's words: `{response}` of the older models, `chat.completion` of the newer,
- * `text_completion` for a prompt; and the frames of each. In a stream of the newer ones the last frame, which is native,
- * has the true usage: the chunk before it may be all zeros.
+ * Converts the replies of chat models to `run`, and their stream frames, to OpenAI's format: `{response}` of the older
+ * models, `chat.completion` of the newer ones, `text_completion` for a prompt. In a stream of the newer models the last
+ * frame, which is native, has the correct usage: the chunk before it may have zeros.
  *
- * The older models do not say why they ended: `length` is told where as many tokens came as were asked for. Thoughts stay
- * in the text, as they are there.
+ * The older models have no finish reason: it is `length` if the output has `max_tokens` tokens. Thoughts stay in the text.
  */
 import * as z from "zod";
 import { SentUsage, type Usage, usageOf } from "../../core/usage.ts";
@@ -50,7 +49,7 @@ export const NativeReply = z.union([ChatReply, TextCompletionReply, TextResponse
 type NativeReply = z.output<typeof NativeReply>;
 
 export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Call): ChatCompletion {
-	const usage = pricelessUsage(reply.usage as z.output<typeof SentUsage> | null | undefined);
+	const usage = usageWithoutPrice(reply.usage as z.output<typeof SentUsage> | null | undefined);
 	if (isChat(reply)) return { ...completion(reply, call), ...(usage && { usage }) };
 	const head = heading(call);
 	if (isTextCompletion(reply))
@@ -106,14 +105,14 @@ function argumentsOf(sent: SentCall): string {
 	return typeof value === "string" ? value : value == null ? "" : JSON.stringify(value);
 }
 
-function finishReason(called: boolean, usage: Usage | undefined, { max_tokens }: ChatInput): string {
-	if (called) return "tool_calls";
+function finishReason(hasCalls: boolean, usage: Usage | undefined, { max_tokens }: ChatInput): string {
+	if (hasCalls) return "tool_calls";
 	const full = max_tokens !== undefined && usage !== undefined && usage.completion_tokens >= max_tokens;
 	return full ? "length" : "stop";
 }
 
-/** Without what the upstream took for it: the caller's account pays another price. */
-export function pricelessUsage(sent: z.output<typeof SentUsage> | null | undefined): Usage | undefined {
+/** Removes the upstream's price: the caller's account pays another one. */
+export function usageWithoutPrice(sent: z.output<typeof SentUsage> | null | undefined): Usage | undefined {
 	const usage = usageOf(sent);
 	if (!usage) return undefined;
 	const { neurons: _, ...counts } = usage as Usage & { neurons?: unknown };
@@ -154,7 +153,7 @@ export class NativeTranslator implements Translator {
 	#usage: Usage | undefined;
 	readonly #begun = new Set<number>();
 	readonly #finished = new Set<number>();
-	/** Index that the upstream gives a call, to ours. */
+	/** The index of a call at the upstream, to its index in our stream. */
 	readonly #calls = new Map<number, number>();
 
 	constructor(input: ChatInput, call: Call) {
@@ -171,10 +170,10 @@ export class NativeTranslator implements Translator {
 		if (typeof sent === "object" && sent !== null && ("error" in sent || "errors" in sent))
 			throw failureOfBody(this.#call, sent);
 		const frame = Frame.parse(sent);
-		this.#count(frame.usage);
+		this.#addUsage(frame.usage);
 		this.#heading ??= headingOf(frame, this.#call);
-		if (frame.choices) return frame.choices.map((choice, place) => this.#pass(choice, place));
-		return this.#say(frame);
+		if (frame.choices) return frame.choices.map((choice, place) => this.#openAiChunk(choice, place));
+		return this.#nativeChunks(frame);
 	}
 
 	end(): ChatChunk[] | undefined {
@@ -189,8 +188,8 @@ export class NativeTranslator implements Translator {
 		return chunks;
 	}
 
-	/** A choice in OpenAI's words already. */
-	#pass(
+	/** A choice that is in OpenAI's format already. */
+	#openAiChunk(
 		{ index, delta, text, finish_reason, ...choice }: NonNullable<Frame["choices"]>[number],
 		place: number,
 	): ChatChunk {
@@ -198,16 +197,16 @@ export class NativeTranslator implements Translator {
 		if (finish_reason) this.#finished.add(at);
 		const role = text != null && !this.#begun.has(at) ? { role: "assistant" } : {};
 		this.#begun.add(at);
-		const said: ChatDelta = text == null ? { ...delta } : { ...role, content: text };
+		const message: ChatDelta = text == null ? { ...delta } : { ...role, content: text };
 		const head = this.#heading ?? heading(this.#call);
 		return {
 			...head,
 			object: "chat.completion.chunk",
-			choices: [{ ...choice, index: at, delta: said, finish_reason: finish_reason || null }],
+			choices: [{ ...choice, index: at, delta: message, finish_reason: finish_reason || null }],
 		};
 	}
 
-	#say({ response, tool_calls }: Frame): ChatChunk[] {
+	#nativeChunks({ response, tool_calls }: Frame): ChatChunk[] {
 		const chunks: ChatChunk[] = [];
 		const text = contentOf(response);
 		if (text) chunks.push(this.#chunk({ content: text }));
@@ -219,18 +218,19 @@ export class NativeTranslator implements Translator {
 		return [this.#role(), ...chunks];
 	}
 
-	/** The element that closes a call says nothing. */
+	/** `undefined` for the element that ends a call. */
 	#callDelta(sent: SentCall, place: number): ChatDelta | undefined {
 		const name = nameOf(sent);
 		const fragment = argumentsOf(sent);
 		if (!name && !fragment) return undefined;
-		const theirs = sent.index ?? (name ? this.#calls.size + place : Math.max(0, ...this.#calls.keys()));
+		const upstreamIndex =
+			sent.index ?? (name ? this.#calls.size + place : Math.max(0, ...this.#calls.keys()));
 		if (!name) {
-			const index = this.#calls.get(theirs) ?? 0;
+			const index = this.#calls.get(upstreamIndex) ?? 0;
 			return { tool_calls: [{ index, function: { arguments: fragment } }] };
 		}
 		const index = this.#calls.size;
-		this.#calls.set(theirs, index);
+		this.#calls.set(upstreamIndex, index);
 		const id = sent.id || `call_${this.#call.world.uuid()}`;
 		return { tool_calls: [{ index, id, type: "function", function: { name, arguments: fragment } }] };
 	}
@@ -240,12 +240,12 @@ export class NativeTranslator implements Translator {
 		return this.#chunk({ role: "assistant", content: "" });
 	}
 
-	/** The later, unless it says less. */
-	#count(sent: Frame["usage"]): void {
-		const usage = pricelessUsage(sent);
+	/** Keeps the later usage, unless its counts are lower. */
+	#addUsage(sent: Frame["usage"]): void {
+		const usage = usageWithoutPrice(sent);
 		if (!usage) return;
-		const said = (counts: Usage): number => counts.prompt_tokens + counts.completion_tokens;
-		if (!this.#usage || said(usage) >= said(this.#usage)) this.#usage = usage;
+		const total = (counts: Usage): number => counts.prompt_tokens + counts.completion_tokens;
+		if (!this.#usage || total(usage) >= total(this.#usage)) this.#usage = usage;
 	}
 
 	#chunk(delta: ChatDelta, finish_reason: string | null = null): ChatChunk {
@@ -259,6 +259,6 @@ export class NativeTranslator implements Translator {
 }
 
 function headingOf({ id, created, model }: Frame, call: Call): ReturnType<typeof heading> {
-	const usual = heading(call);
-	return { id: id || usual.id, created: created || usual.created, model: model || usual.model };
+	const defaults = heading(call);
+	return { id: id || defaults.id, created: created || defaults.created, model: model || defaults.model };
 }

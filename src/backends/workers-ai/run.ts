@@ -1,6 +1,6 @@
 /**
  * `run` of Workers AI: by REST, `POST {url}/run/{model}` with the result in an envelope; or by an `Ai` binding, which
- * takes the same inputs and gives the result bare. Both are one exchange of `http.ts`: a binding is a `fetch` of its own.
+ * takes the same inputs and returns the result without an envelope. Both use `http.ts`: a binding has its own `fetch`.
  */
 import * as z from "zod";
 import type { Media } from "../../media/media.ts";
@@ -12,10 +12,10 @@ import { type Call, failureOfShape, failureOfTarget } from "../transport/upstrea
 export type Inputs =
 	| Record<string, unknown>
 	| FormData
-	/** A file as the body, other inputs beside it. */
+	/** A file as the body; the other inputs are in the query. */
 	| { file: Blob; fields: Record<string, string | undefined> };
 
-/** Asks for JSON; `schema` is the result's. */
+/** Requests JSON. `schema` is that of the result. */
 export async function runJson<Schema extends z.ZodType>(
 	call: Call,
 	inputs: Inputs,
@@ -25,7 +25,7 @@ export async function runJson<Schema extends z.ZodType>(
 	return resultOf(await postJson(call, path, body, z.unknown()), schema, call);
 }
 
-/** What is in a reply: by REST in an envelope, by a binding bare. */
+/** The result in a reply: in an envelope over REST, without one over a binding. */
 export function resultOf<Schema extends z.ZodType>(
 	sent: unknown,
 	schema: Schema,
@@ -39,13 +39,13 @@ export function resultOf<Schema extends z.ZodType>(
 
 const Envelope = z.looseObject({ result: z.unknown() });
 
-/** Asks for a file. */
+/** Requests a file. */
 export async function runBytes(call: Call, inputs: Inputs): Promise<Media> {
 	const { path, body } = requestOf(call, inputs);
 	return postBytes(call, path, body);
 }
 
-/** The request of a `run`, for those that read its reply otherwise. */
+/** The request of a `run`, for callers that read the reply themselves. */
 export function requestOf(call: Call, inputs: Inputs): { path: string; body: RequestBody } {
 	const path = runPath(call);
 	if (inputs instanceof FormData || !(inputs.file instanceof Blob)) return { path, body: inputs };
@@ -55,7 +55,7 @@ export function requestOf(call: Call, inputs: Inputs): { path: string; body: Req
 	return { path: query.size > 0 ? `${path}?${query}` : path, body: inputs.file };
 }
 
-/** A pattern may let the caller name the model, who must not get to any other path by it. */
+/** With a pattern, the caller names the model. The name must not lead to another path. */
 function runPath({ target }: Call): string {
 	const segments = target.model.split("/");
 	if (segments.some((segment) => /^\.{0,2}$/.test(segment)))
@@ -63,11 +63,11 @@ function runPath({ target }: Call): string {
 	return `/run/${segments.map((segment) => encodeURIComponent(segment).replace(/^%40/, "@")).join("/")}`;
 }
 
-/** The model as the upstream has it: a route may send one model's callers to another. */
+/** The model that the upstream runs: a route may send requests for one model to another. */
 export const upstreamModel = ({ target, model }: Call): Model =>
 	target.model === model.id ? model : (PRODUCT_MODELS.find(({ id }) => id === target.model) ?? model);
 
 export const value = <Output>(output: Output) => ({ kind: "value" as const, output });
 
-/** A file in JSON: what the older models take. */
+/** A file in JSON, for the older models. */
 export const byteList = ({ bytes }: Media): number[] => Array.from(bytes);

@@ -1,4 +1,4 @@
-/** Text to speech: MeloTTS, which answers in JSON, and Aura, which answers with the sound itself; and Smart Turn. */
+/** Text to speech (MeloTTS answers in JSON, Aura with an audio file), and Smart Turn. */
 
 import * as z from "zod";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
@@ -12,7 +12,7 @@ import { runBytes, runJson, upstreamModel, value } from "./run.ts";
 
 const AudioReply = z.looseObject({ audio: z.string().min(1) });
 
-/** The models have one speed. */
+/** The models have no input for `speed`. */
 export async function speak(input: SpeechInput, call: Call): Promise<Answer<"text-to-speech">> {
 	const { text, voice, language, encoding, container, sample_rate, bit_rate } = input;
 	if (inputFamily(upstreamModel(call)).speaksInJson) {

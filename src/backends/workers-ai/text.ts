@@ -1,4 +1,4 @@
-/** Tasks with text on both sides, each in the words of the model's shape. */
+/** Tasks with text input and output, in the format of the model. */
 
 import * as z from "zod";
 import { SentUsage, usageOf } from "../../core/usage.ts";
@@ -9,11 +9,11 @@ import type { Answer } from "../../tasks/task.ts";
 import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
 import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
 import type { TranslationInput } from "../../tasks/translation/types.ts";
-import { embedTexts as embedByOpenAi } from "../openai/embeddings.ts";
+import { embedTexts as embedOverOpenAi } from "../openai/embeddings.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { runJson, upstreamModel, value } from "./run.ts";
 
-/** Of one request. bge-m3 takes more as contexts. */
+/** The limit of one request. bge-m3 accepts more texts as `contexts`. */
 const MAX_TEXTS = 100;
 
 const Vectors = z.array(z.array(z.number()).min(1));
@@ -22,9 +22,9 @@ const EmbeddingsReply = z
 	.refine(({ data, response }) => data ?? response);
 
 export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
-	// Only the OpenAI route can be told of a length.
+	// Only the OpenAI route has `dimensions`.
 	if (input.dimensions !== undefined && !call.target.binding)
-		return embedByOpenAi(input, { ...call, target: { ...call.target, url: `${call.target.url}/v1` } });
+		return embedOverOpenAi(input, { ...call, target: { ...call.target, url: `${call.target.url}/v1` } });
 	const reply = await runJson(call, embeddingsInputs(input, call), EmbeddingsReply);
 	const vectors = reply.data ?? reply.response ?? [];
 	if (vectors.length !== input.texts.length) throw failureOfShape(call, `${input.texts.length} embeddings`);
@@ -63,8 +63,9 @@ export async function rerank(
 		{ query, contexts: contexts.map((text) => ({ text })), top_k },
 		RanksReply,
 	);
-	const places = new Set(response.map(({ id }) => id).filter((id) => id < contexts.length));
-	if (places.size !== response.length) throw failureOfShape(call, `a ranking of ${contexts.length} contexts`);
+	const indices = new Set(response.map(({ id }) => id).filter((id) => id < contexts.length));
+	if (indices.size !== response.length)
+		throw failureOfShape(call, `a ranking of ${contexts.length} contexts`);
 	const ranks = response.map(({ id, score }) => ({ id, score })).sort((a, b) => b.score - a.score);
 	return value({ ranks: ranks.slice(0, top_k) });
 }
@@ -92,7 +93,7 @@ export async function summarize(
 const TranslationReply = z.looseObject({ translated_text: z.string(), usage: SentUsage.nullish() });
 const TranslationsReply = z.looseObject({ translations: z.array(z.string()) });
 
-/** IndicTrans takes all texts at once, and English alone to translate from; M2M takes one. */
+/** IndicTrans accepts a list of texts, and only English as the source language. M2M accepts one text. */
 export async function translate(
 	{ texts, source_lang, target_lang }: TranslationInput,
 	call: Call,

@@ -1,4 +1,4 @@
-/** Speech recognition: the two Whispers and Nova, each with its own way in and out. */
+/** Speech recognition: two Whisper models and Nova, each with its own input and output format. */
 
 import * as z from "zod";
 import { encodeBase64 } from "../../media/base64.ts";
@@ -17,7 +17,7 @@ import { byteList, type Inputs, runJson, upstreamModel, value } from "./run.ts";
 const TimedWord = z.looseObject({ word: z.string(), start: z.number(), end: z.number() });
 const measure = z.number().nullish();
 
-/** `@cf/openai/whisper`: what was said when is in the subtitles alone. */
+/** `@cf/openai/whisper`: only the subtitles (`vtt`) have the times of segments. */
 const TranscriptionReply = z.looseObject({
 	text: z.string(),
 	words: z.array(TimedWord).nullish(),
@@ -76,7 +76,7 @@ export async function transcribe(
 	}
 }
 
-/** The body is the sound, and leaves no place for languages; with them, or by a binding, it is a list of bytes. */
+/** The body is the audio file. With languages, or by a binding, the audio is a list of bytes in JSON. */
 function whisperInputs({ audio, task, language }: TranscriptionInput, { target }: Call): Inputs {
 	if (task === "transcribe" && language === undefined && !target.binding)
 		return { file: fileOf(audio), fields: {} };
@@ -94,7 +94,7 @@ const whisperV3Inputs = ({ audio, task, language, prompt }: TranscriptionInput):
 	initial_prompt: prompt,
 });
 
-/** The language is heard where none is told. */
+/** Without a language, the model detects it. */
 const novaInputs = ({ audio, language, prompt }: TranscriptionInput): Inputs => ({
 	file: fileOf(audio),
 	fields: { language, ...(language === undefined && { detect_language: "true" }), keyterm: prompt },
@@ -142,7 +142,7 @@ const measured = (segment: Record<string, unknown>): Partial<TranscriptSegment> 
 		MEASURES.flatMap((name) => (typeof segment[name] === "number" ? [[name, segment[name]]] : [])),
 	);
 
-/** The first channel's likeliest. */
+/** The best alternative of the first channel. */
 function readDeepgram({ results }: z.output<typeof DeepgramReply>): Transcript {
 	const { transcript: text = "", words } = results.channels[0]?.alternatives[0] ?? {};
 	return {

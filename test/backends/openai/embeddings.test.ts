@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Target } from "../../../src/backends/backend.ts";
 import recorded from "../../fixtures/openai/llama-cpp/embeddings.json?raw";
 import { failureOf, json, neverAnswers, type Responder, type SentRequest, TARGET } from "../upstream.ts";
 import { type Asking, ask, OPENAI, outputOf } from "./ask.ts";
@@ -7,7 +8,7 @@ const INPUT = { texts: ["a", "b c"] };
 const at = (index: number | undefined, embedding: unknown) => ({ object: "embedding", index, embedding });
 
 describe("embeddings", () => {
-	it("are asked for in one batch, as numbers", async () => {
+	it("are requested in one batch, as numbers", async () => {
 		const asking = ask("text-embeddings", { ...INPUT, dimensions: 64 }, () => json(recorded));
 		await asking.answer;
 		expect(asking.call.requests[0]?.url).toBe("http://engine.test/v1/embeddings");
@@ -64,7 +65,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("in base64 are asked for where the caller wants that, and kept so", async () => {
+	it("are requested in base64 if the caller requests it, and returned unchanged", async () => {
 		const data = [at(1, "AAAAQAAAAD8="), at(0, "AACAPwAAIMA=")];
 		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, () => json({ data }));
 		expect(await outputOf(asking)).toEqual({
@@ -77,26 +78,27 @@ describe("embeddings", () => {
 		expect(asking.call.requests[0]?.json.encoding_format).toBe("base64");
 	});
 
-	it("come as numbers from an engine that does not know base64", async () => {
+	it("are numbers if the engine ignores the encoding", async () => {
 		const data = [at(0, [1]), at(1, [2])];
 		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, () => json({ data }));
 		expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
 	});
 
-	describe("in base64, of a server that refuses", () => {
+	describe("in base64, from a server that refuses it", () => {
 		const data = [at(0, [1]), at(1, [2])];
 		const noBase64 =
 			(body: unknown, status = 400) =>
 			({ json: sent }: SentRequest) =>
 				sent.encoding_format === "float" ? json({ data }) : json(body, status);
 		const NO_FORMAT = { error: { message: "encoding_format must be float", type: "invalid_request_error" } };
-		/** A target of its own: what one refuses is remembered. */
-		let targets = 0;
-		const askFor = (
+		const requestFor = (
 			respond: Responder,
 			timeouts = TARGET.timeouts,
-			url = `http://engine-${++targets}.test/v1`,
-		) => ask("text-embeddings", { ...INPUT, encoding: "base64" }, respond, { target: { url, timeouts } });
+			observed: Target["observed"] = undefined,
+		) =>
+			ask("text-embeddings", { ...INPUT, encoding: "base64" }, respond, {
+				target: { timeouts, ...(observed && { observed }) },
+			});
 		const formatsOf = ({ call }: Asking<"text-embeddings">) =>
 			call.requests.map(({ json: sent }) => sent.encoding_format);
 
@@ -109,28 +111,28 @@ describe("embeddings", () => {
 				{ detail: [{ loc: ["body", "encoding_format"], msg: "Input should be 'float'", input: "base64" }] },
 				422,
 			],
-		])("are asked for as numbers where %s names the format", async (_, body, status) => {
-			const asking = askFor(noBase64(body, status));
+		])("are requested as numbers if %s names the format", async (_, body, status) => {
+			const asking = requestFor(noBase64(body, status));
 			expect(await outputOf(asking)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
 			expect(formatsOf(asking)).toEqual(["base64", "float"]);
 		});
 
-		it("are asked for as numbers from then on", async () => {
+		it("are requested as numbers from then on", async () => {
 			const { timeouts } = TARGET;
-			const url = "http://engine-that-refuses.test/v1";
-			await askFor(noBase64(NO_FORMAT), timeouts, url).answer;
-			const later = askFor(noBase64(NO_FORMAT), timeouts, url);
+			const observed = {};
+			await requestFor(noBase64(NO_FORMAT), timeouts, observed).answer;
+			const later = requestFor(noBase64(NO_FORMAT), timeouts, observed);
 			expect(await outputOf(later)).toMatchObject({ vectors: [[1], [2]], written: { as: "json" } });
 			expect(formatsOf(later)).toEqual(["float"]);
 		});
 
-		it("are asked for in base64 again where it gave no numbers either", async () => {
+		it("are requested in base64 again if the engine refused numbers, too", async () => {
 			const { timeouts } = TARGET;
-			const url = "http://engine-that-always-refuses.test/v1";
-			const first = askFor(() => json(NO_FORMAT, 400), timeouts, url);
+			const observed = {};
+			const first = requestFor(() => json(NO_FORMAT, 400), timeouts, observed);
 			expect(await failureOf(first.answer)).toMatchObject({ upstream: { status: 400 } });
 			expect(formatsOf(first)).toEqual(["base64", "float"]);
-			const later = askFor(noBase64(NO_FORMAT), timeouts, url);
+			const later = requestFor(noBase64(NO_FORMAT), timeouts, observed);
 			await later.answer;
 			expect(formatsOf(later)).toEqual(["base64", "float"]);
 		});
@@ -143,9 +145,9 @@ describe("embeddings", () => {
 				422,
 			],
 			["a server that is full", NO_FORMAT, 429],
-			["a server that tells nothing", "no", 400],
-		])("are not asked for again of %s", async (_, body, status) => {
-			const asking = askFor(noBase64(body, status));
+			["a server without a reason", "no", 400],
+		])("are not requested again from %s", async (_, body, status) => {
+			const asking = requestFor(noBase64(body, status));
 			expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status } });
 			expect(formatsOf(asking)).toEqual(["base64"]);
 		});
@@ -153,14 +155,14 @@ describe("embeddings", () => {
 		describe("after a while", () => {
 			beforeEach(() => void vi.useFakeTimers());
 			afterEach(() => void vi.useRealTimers());
-			const refusesAfter = (ms: number) => async (asked: SentRequest) => {
-				if (asked.json.encoding_format === "float") return neverAnswers(asked);
+			const refusesAfter = (ms: number) => async (request: SentRequest) => {
+				if (request.json.encoding_format === "float") return neverAnswers(request);
 				await new Promise((resolve) => setTimeout(resolve, ms));
 				return json(NO_FORMAT, 400);
 			};
 
-			it("leave the second call what is left of the time", async () => {
-				const asking = askFor(refusesAfter(700), { headerMs: 5_000, idleMs: 5_000, totalMs: 1_000 });
+			it("leave the second call the remaining time", async () => {
+				const asking = requestFor(refusesAfter(700), { headerMs: 5_000, idleMs: 5_000, totalMs: 1_000 });
 				const failure = failureOf(asking.answer);
 				await vi.advanceTimersByTimeAsync(999);
 				expect(asking.call.requests[1]?.signal.aborted).toBe(false);
@@ -169,8 +171,8 @@ describe("embeddings", () => {
 				expect(await failure).toMatchObject({ key: "modelTimeout" });
 			});
 
-			it("are not asked for again where none is left", async () => {
-				const asking = askFor(
+			it("are not requested again if no time remains", async () => {
+				const asking = requestFor(
 					() => {
 						vi.setSystemTime(Date.now() + 1_000);
 						return json(NO_FORMAT, 400);
@@ -183,7 +185,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("that are refused as numbers are not asked for again", async () => {
+	it("that are refused as numbers are not requested again", async () => {
 		const asking = ask("text-embeddings", INPUT, () => json({ error: { message: "encoding_format" } }, 400));
 		expect(await failureOf(asking.answer)).toMatchObject({ upstream: { status: 400 } });
 		expect(asking.call.requests).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Text to image: the inputs of each model, and the two ways in which an image comes back. */
+/** Text to image: the inputs of each model, and the two reply formats. */
 
 import * as z from "zod";
 import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
@@ -14,7 +14,7 @@ import { byteList, type Inputs, runBytes, runJson, upstreamModel, value } from "
 
 const ImageReply = z.looseObject({ image: z.string().min(1) });
 
-export async function paint(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
+export async function generateImage(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
 	const model = upstreamModel(call);
 	const inputs = inputsOf(input, model);
 	if (outputFamily(model).imageFile) {
@@ -27,27 +27,27 @@ export async function paint(input: ImageInput, call: Call): Promise<Answer<"text
 	return value({ bytes, contentType });
 }
 
-/** The older diffusion models, for a model whose own fields are not known. */
-const USUAL: ImageTraits = INPUT_FAMILIES["tti-sd"].image;
+/** For a model with unknown fields: those of the older diffusion models. */
+const DEFAULT: ImageTraits = INPUT_FAMILIES["tti-sd"].image;
 
 function inputsOf(input: ImageInput, model: Model): Inputs {
 	const { prompt, negative_prompt, width, height, steps, guidance, seed, strength, mask } = input;
-	const known: Record<string, unknown> = {
+	const values: Record<string, unknown> = {
 		...{ prompt, negative_prompt, width, height },
 		...{ steps, num_steps: steps, guidance, seed },
 	};
-	const { fields, isForm, takesStartImage } = inputFamily(model).image ?? USUAL;
-	const named = Object.fromEntries(fields.map((name) => [name, known[name]]));
-	if (isForm) return formOf(named, input.images, model);
+	const { fields, isForm, takesStartImage } = inputFamily(model).image ?? DEFAULT;
+	const inputs = Object.fromEntries(fields.map((name) => [name, values[name]]));
+	if (isForm) return formOf(inputs, input.images, model);
 	const [first] = input.images;
-	if (!takesStartImage || !first) return named;
-	return { ...named, image_b64: encodeBase64(first.bytes), strength, mask: mask && byteList(mask) };
+	if (!takesStartImage || !first) return inputs;
+	return { ...inputs, image_b64: encodeBase64(first.bytes), strength, mask: mask && byteList(mask) };
 }
 
 /** FLUX.2's form. The distilled ones have no `steps`. */
-function formOf(named: Record<string, unknown>, images: readonly Media[], { inputFields }: Model): FormData {
+function formOf(inputs: Record<string, unknown>, images: readonly Media[], { inputFields }: Model): FormData {
 	const form = new FormData();
-	for (const [name, field] of Object.entries(named))
+	for (const [name, field] of Object.entries(inputs))
 		if (field !== undefined && (inputFields?.includes(name) ?? true)) form.append(name, String(field));
 	for (const [place, image] of images.entries()) {
 		const type = typeOf(image) ?? "image/png";
