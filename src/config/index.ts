@@ -102,7 +102,7 @@ export function configure(variables: object): Config {
 		.map(({ pattern }) => pattern);
 	const routing = new RouteTable(routes, defaultBackend);
 	const allLimits = limits ?? LimitsSchema.parse({});
-	const catalog = known.with(adHoc.map(adHocModel)).priced(pricing(routing, hasBudget(allLimits)));
+	const catalog = known.with(adHoc.map(adHocModel)).withPrices(pricing(routing, hasBudget(allLimits)));
 	const aliases = readAliases(aliasEntries, { catalog, routing }, problems);
 	problems.throwIfAny();
 	return {

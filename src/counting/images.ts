@@ -5,12 +5,12 @@ import type { Media } from "../media/media.ts";
 import type { Quantities, Size } from "../models/neurons.ts";
 
 /** The size of an image whose header cannot be read. */
-const USUAL_SIZE: Size = { width: 1024, height: 1024 };
+const DEFAULT_SIZE: Size = { width: 1024, height: 1024 };
 
-export const inputImage = (image: Media): Quantities => ({ inputImages: [usualSizeOf(image)] });
+export const inputImage = (image: Media): Quantities => ({ inputImages: [sizeOrDefault(image)] });
 
-/** The size in the header, else a usual one. */
-export const usualSizeOf = ({ bytes }: Media): Size => imageSizeOf(bytes) ?? USUAL_SIZE;
+/** The size in the header, otherwise a default. */
+export const sizeOrDefault = ({ bytes }: Media): Size => imageSizeOf(bytes) ?? DEFAULT_SIZE;
 
 /** Most formats store the size in the first bytes. A photograph stores camera metadata and a colour profile before it. */
 const HEAD_BYTES = 48 * 1024;

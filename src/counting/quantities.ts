@@ -23,25 +23,28 @@ export interface Measured {
 	estimated: boolean;
 }
 
-/** Most output tokens of one choice where the model states no context window. */
-export const MOST_OUTPUT_TOKENS = 1_000_000;
-/** Markers that an encoder adds around a text or between two texts, at most. */
-export const MOST_TEXT_MARKS = 4;
+/** Maximum output tokens of one choice if the model has no context window. */
+export const MAX_OUTPUT_TOKENS = 1_000_000;
+/** Maximum number of markers that an encoder adds around a text or between two texts. */
+export const MAX_TEXT_MARKERS = 4;
 /** `<s>` … `</s>`. */
-const TEXT_MARKS = 2;
-/** Audio of unknown duration: 8 kbit/s at least, 64 kbit/s usually. */
+const TEXT_MARKERS = 2;
+/** Audio of unknown duration: at least 8 kbit/s, typically 64 kbit/s. */
 const MIN_AUDIO_BYTES_PER_SECOND = 1_000;
-const USUAL_AUDIO_BYTES_PER_SECOND = 8_000;
-/** Whisper processes windows of this length, and its timestamps may go to the end of one. A file whose duration is shorter by more is wrong. */
+const TYPICAL_AUDIO_BYTES_PER_SECOND = 8_000;
+/**
+ * Whisper processes windows of this length, and its timestamps may go to the end of one. A file whose duration is
+ * shorter by more is wrong.
+ */
 const WHISPER_WINDOW_SECONDS = 30;
 
-export const atMost = (quantities: Quantities): Estimate => ({
+export const upperBound = (quantities: Quantities): Estimate => ({
 	fixed: { ...quantities, requests: 1 },
 	outputTokens: 0,
 	outputUnbounded: false,
 });
 
-export const tokensAtMost = (
+export const tokenUpperBound = (
 	inputTokens: number,
 	outputTokens = 0,
 	others: Quantities = {},
@@ -52,10 +55,10 @@ export const tokensAtMost = (
 });
 
 /** Tokens of texts that an encoder reads one by one: at most one per byte. */
-export const mostTokens = (texts: readonly string[]): number =>
-	texts.reduce((total, text) => total + utf8Length(text) + MOST_TEXT_MARKS, 0);
+export const maxEncoderTokens = (texts: readonly string[]): number =>
+	texts.reduce((total, text) => total + utf8Length(text) + MAX_TEXT_MARKERS, 0);
 
-export const known = (quantities: Quantities): Measured => ({
+export const exact = (quantities: Quantities): Measured => ({
 	quantities: { ...quantities, requests: 1 },
 	estimated: false,
 });
@@ -73,7 +76,7 @@ export const estimatedTokens = (
 export function byUsage(usage: Usage, others: Quantities = {}): Measured {
 	const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
 	const cachedTokens = prompt_tokens_details?.cached_tokens;
-	return known({
+	return exact({
 		inputTokens: prompt_tokens,
 		outputTokens: completion_tokens,
 		...(cachedTokens && { cachedTokens }),
@@ -91,17 +94,21 @@ export function toUsage({ quantities: { inputTokens = 0, outputTokens = 0 } }: M
 }
 
 /** Tokens of texts that an encoder reads one by one, each truncated to the model's limit. */
-export function truncatedTokens(texts: readonly string[], { maxInputTokens }: Model, besides = 0): number {
+export function truncatedTokens(
+	texts: readonly string[],
+	{ maxInputTokens }: Model,
+	extraTokens = 0,
+): number {
 	const limit = maxInputTokens ?? Number.POSITIVE_INFINITY;
 	return texts.reduce(
-		(total, text) => total + Math.min(limit, approximateTokens([text]) + TEXT_MARKS + besides),
+		(total, text) => total + Math.min(limit, approximateTokens([text]) + TEXT_MARKERS + extraTokens),
 		0,
 	);
 }
 
-export function audioAtMost(audio: Media, sampleType?: SampleType): Estimate | Promise<Estimate> {
+export function audioUpperBound(audio: Media, sampleType?: SampleType): Estimate | Promise<Estimate> {
 	const estimateOf = (seconds: Seconds): Estimate =>
-		atMost({ audioSeconds: seconds ?? audio.bytes.length / MIN_AUDIO_BYTES_PER_SECOND });
+		upperBound({ audioSeconds: seconds ?? audio.bytes.length / MIN_AUDIO_BYTES_PER_SECOND });
 	const seconds = secondsOf(audio, sampleType);
 	return seconds instanceof Promise ? seconds.then(estimateOf) : estimateOf(seconds);
 }
@@ -109,20 +116,20 @@ export function audioAtMost(audio: Media, sampleType?: SampleType): Estimate | P
 interface AudioFacts {
 	others?: Quantities;
 	sampleType?: SampleType | undefined;
-	/** Seconds: end of the last segment or word of the transcript. */
-	spokenUntil?: number;
+	/** Seconds: the end of the last segment or word of the transcript. */
+	speechEnd?: number;
 }
 
 /** Audio has no counts. Its duration is known from the file, unless the file has none. */
 export function measuredAudio(
 	audio: Media,
-	{ others = {}, sampleType, spokenUntil = 0 }: AudioFacts = {},
+	{ others = {}, sampleType, speechEnd = 0 }: AudioFacts = {},
 ): Measured | Promise<Measured> {
 	const measured = (seconds: Seconds): Measured => {
-		const ownSeconds = seconds ?? audio.bytes.length / USUAL_AUDIO_BYTES_PER_SECOND;
-		const isWrong = spokenUntil > ownSeconds + WHISPER_WINDOW_SECONDS;
-		const audioSeconds = isWrong ? spokenUntil : ownSeconds;
-		return { ...known({ ...others, audioSeconds }), estimated: isWrong || seconds === undefined };
+		const fileSeconds = seconds ?? audio.bytes.length / TYPICAL_AUDIO_BYTES_PER_SECOND;
+		const isWrong = speechEnd > fileSeconds + WHISPER_WINDOW_SECONDS;
+		const audioSeconds = isWrong ? speechEnd : fileSeconds;
+		return { ...exact({ ...others, audioSeconds }), estimated: isWrong || seconds === undefined };
 	};
 	const seconds = secondsOf(audio, sampleType);
 	return seconds instanceof Promise ? seconds.then(measured) : measured(seconds);

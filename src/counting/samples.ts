@@ -45,13 +45,13 @@ function rateAt(view: DataView, at: number): number {
 const textAt = (bytes: Uint8Array, offset: number): string =>
 	String.fromCharCode(...bytes.subarray(offset, offset + 4));
 
-const USUAL_RATE_HZ = 16_000;
+const DEFAULT_RATE_HZ = 16_000;
 const TELEPHONE_RATE_HZ = 8_000;
 const MAX_RATE_HZ = 384_000;
 const MAX_CHANNELS = 32;
 
 /** Bits per sample, and samples per second and channel. */
-const LINEAR = { bits: 16, rate: USUAL_RATE_HZ };
+const LINEAR = { bits: 16, rate: DEFAULT_RATE_HZ };
 const COMPANDED = { bits: 8, rate: TELEPHONE_RATE_HZ };
 const RAW_TYPES = new Map([
 	["pcm", LINEAR],
@@ -87,4 +87,4 @@ export type SampleType = "uint8" | "float32" | "float64";
 
 const SAMPLE_BYTES: Record<SampleType, number> = { uint8: 1, float32: 4, float64: 8 };
 
-export const dtypeBytesPerSecond = (dtype: SampleType): number => SAMPLE_BYTES[dtype] * USUAL_RATE_HZ;
+export const dtypeBytesPerSecond = (dtype: SampleType): number => SAMPLE_BYTES[dtype] * DEFAULT_RATE_HZ;

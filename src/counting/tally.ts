@@ -19,11 +19,11 @@ export interface Tally {
 	/** The template's beginning, and the header of the reply. */
 	opening(): void;
 	/** The template's markers around this many messages, tools or lines. */
-	marks(parts: number): void;
+	markers(parts: number): void;
 	/** `undefined` if the size is unknown. */
 	image(size: Size | undefined): void;
-	/** `bytes` of an audio file, uncompressed or compressed. */
-	sound(bytes: number, kind: "samples" | "compressed"): void;
+	/** `bytes` is the size of the file. */
+	audio(bytes: number, kind: "samples" | "compressed"): void;
 	video(bytes: number): void;
 	file(bytes: number): void;
 }
@@ -31,7 +31,7 @@ export interface Tally {
 /** The date, the knowledge cutoff and the reply's channels (gpt-oss has the longest opening). */
 const MAX_OPENING = 256;
 /** A role's header and the end of a message. */
-const MAX_MARKS = 16;
+const MAX_MARKERS = 16;
 /** Bytes of escaped and indented JSON per byte of compact JSON. */
 const MAX_JSON_BYTES = 2;
 /** Llama 3.2: four tiles of 1,601 tokens, even for small images. */
@@ -67,8 +67,8 @@ export class UpperBound implements Tally {
 		this.#tokens += MAX_OPENING;
 	}
 
-	marks(parts: number): void {
-		this.#tokens += MAX_MARKS * parts;
+	markers(parts: number): void {
+		this.#tokens += MAX_MARKERS * parts;
 	}
 
 	image(size: Size | undefined): void {
@@ -78,7 +78,7 @@ export class UpperBound implements Tally {
 		this.#tokens += Math.min(MAX_IMAGE_TOKENS, Math.max(MIN_IMAGE_BOUND, patches));
 	}
 
-	sound(bytes: number, kind: "samples" | "compressed"): void {
+	audio(bytes: number, kind: "samples" | "compressed"): void {
 		this.#tokens += Math.ceil((bytes / MIN_BYTES_PER_SECOND[kind]) * MAX_TOKENS_PER_SECOND);
 	}
 
@@ -93,9 +93,9 @@ export class UpperBound implements Tally {
 }
 
 /** `<|im_start|>assistant\n` */
-const USUAL_OPENING = 3;
+const TYPICAL_OPENING = 3;
 /** `<|im_start|>user\n` … `<|im_end|>\n` */
-const USUAL_MARKS = 4;
+const TYPICAL_MARKERS = 4;
 /**
  * Tokens of images and audio as in the Clef models, the only ones for which the product documents them: images are scaled
  * to 65,536 to 1,048,576 pixels with sides in multiples of 32, and take one token per 32 x 32 pixels plus three; audio
@@ -104,11 +104,11 @@ const USUAL_MARKS = 4;
 const PATCH_PIXELS = 32;
 const MIN_PIXELS = 65_536;
 const MAX_PIXELS = 1_048_576;
-const IMAGE_MARKS = 3;
-const USUAL_IMAGE_TOKENS = 1_024;
-const USUAL_TOKENS_PER_SECOND = 13;
+const IMAGE_MARKERS = 3;
+const TYPICAL_IMAGE_TOKENS = 1_024;
+const TYPICAL_TOKENS_PER_SECOND = 13;
 /** Audio at 16 kHz and 16 bits; compressed audio at 64 kbit/s; video at 1 Mbit/s. */
-const USUAL_BYTES_PER_SECOND = { samples: 32_000, compressed: 8_000, video: 125_000 };
+const TYPICAL_BYTES_PER_SECOND = { samples: 32_000, compressed: 8_000, video: 125_000 };
 /** A PDF with some images. */
 const FILE_BYTES_PER_TOKEN = 16;
 
@@ -134,31 +134,31 @@ export class Approximation implements Tally {
 	}
 
 	opening(): void {
-		this.#others += USUAL_OPENING;
+		this.#others += TYPICAL_OPENING;
 	}
 
-	marks(parts: number): void {
-		this.#others += USUAL_MARKS * parts;
+	markers(parts: number): void {
+		this.#others += TYPICAL_MARKERS * parts;
 	}
 
 	image(size: Size | undefined): void {
 		if (!size) {
-			this.#others += USUAL_IMAGE_TOKENS;
+			this.#others += TYPICAL_IMAGE_TOKENS;
 			return;
 		}
 		const pixels = Math.max(1, size.width * size.height);
 		const scale = Math.sqrt(Math.min(MAX_PIXELS, Math.max(MIN_PIXELS, pixels)) / pixels);
 		const patches = (side: number): number => Math.max(1, Math.round((side * scale) / PATCH_PIXELS));
-		const tokens = patches(size.width) * patches(size.height) + IMAGE_MARKS;
-		this.#others += Math.min(USUAL_IMAGE_TOKENS, tokens);
+		const tokens = patches(size.width) * patches(size.height) + IMAGE_MARKERS;
+		this.#others += Math.min(TYPICAL_IMAGE_TOKENS, tokens);
 	}
 
-	sound(bytes: number, kind: "samples" | "compressed"): void {
-		this.#others += Math.ceil((bytes / USUAL_BYTES_PER_SECOND[kind]) * USUAL_TOKENS_PER_SECOND);
+	audio(bytes: number, kind: "samples" | "compressed"): void {
+		this.#others += Math.ceil((bytes / TYPICAL_BYTES_PER_SECOND[kind]) * TYPICAL_TOKENS_PER_SECOND);
 	}
 
 	video(bytes: number): void {
-		this.#others += Math.ceil((bytes / USUAL_BYTES_PER_SECOND.video) * VIDEO_TOKENS_PER_SECOND);
+		this.#others += Math.ceil((bytes / TYPICAL_BYTES_PER_SECOND.video) * VIDEO_TOKENS_PER_SECOND);
 	}
 
 	file(bytes: number): void {

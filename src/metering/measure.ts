@@ -5,7 +5,7 @@
  */
 
 import { isCounted } from "../core/usage.ts";
-import { byUsage, estimatedTokens, known, type Measured, toUsage } from "../counting/quantities.ts";
+import { byUsage, estimatedTokens, exact, type Measured, toUsage } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
 import type { Progress, TaskCall, TaskName, TaskOutput } from "../tasks/task.ts";
 import { definitionOf } from "../tasks/traits.ts";
@@ -30,6 +30,9 @@ export function measureStream(call: TaskCall, { usage, outputTokens }: Progress,
 	return measured ?? estimatedTokens(0, outputTokens);
 }
 
-/** Measures a finished session of live transcription: seconds times channels, because each channel is transcribed separately. */
+/**
+ * Measures a finished session of live transcription: seconds times channels, because each channel is transcribed
+ * separately.
+ */
 export const measureLive = ({ duration, channels }: { duration: number; channels: number }): Measured =>
-	known({ liveAudioSeconds: duration * channels });
+	exact({ liveAudioSeconds: duration * channels });

@@ -12,10 +12,10 @@ export const PRODUCT_MODELS: readonly Model[] = catalog as Model[];
 const THIRD_PARTY: ReadonlyMap<string, Model> = new Map(THIRD_PARTY_MODELS.map((model) => [model.id, model]));
 
 /** Ad hoc models that one catalogue caches. A route pattern may let callers name any number of them. */
-const REMEMBERED_AD_HOC = 1000;
+const MAX_AD_HOC_MODELS = 1000;
 
 /** Months for which `include_deprecated` still lists a model after its end. */
-const DEPRECATED_SHOWN_MONTHS = 3;
+const DEPRECATED_LISTED_MONTHS = 3;
 
 export class Catalog {
 	/** Without third-party models, which `find` returns by id. A deployment that serves some of them adds them. */
@@ -43,18 +43,18 @@ export class Catalog {
 	}
 
 	#findThirdParty(id: string): Model | undefined {
-		const known = THIRD_PARTY.get(id);
-		if (!known) return undefined;
-		const model = this.#price(known);
+		const unpriced = THIRD_PARTY.get(id);
+		if (!unpriced) return undefined;
+		const model = this.#price(unpriced);
 		this.#thirdParty.set(id, model);
 		return model;
 	}
 
 	/** Returns the same object each time, so that values derived from a model (its schema) are computed once. */
 	adHoc(id: string): Model {
-		const known = this.#adHoc.get(id);
-		if (known) return known;
-		if (this.#adHoc.size >= REMEMBERED_AD_HOC) this.#adHoc.clear();
+		const cached = this.#adHoc.get(id);
+		if (cached) return cached;
+		if (this.#adHoc.size >= MAX_AD_HOC_MODELS) this.#adHoc.clear();
 		const model = this.#price(adHocModel(id));
 		this.#adHoc.set(id, model);
 		return model;
@@ -65,7 +65,7 @@ export class Catalog {
 	}
 
 	/** The same models, with the prices of a deployment. */
-	priced(price: (model: Model) => Model): Catalog {
+	withPrices(price: (model: Model) => Model): Catalog {
 		return new Catalog(this.all, price);
 	}
 }
@@ -84,7 +84,7 @@ export const adHocModel = (id: string): Model => ({
 	description: "",
 	status: "adhoc",
 	...chatShapesOf(id),
-	// None: the engine decides what the caller leaves open.
+	// Empty: the engine's defaults apply.
 	defaults: {},
 	// The usual capabilities of such engines.
 	capabilities: ["function_calling", "json_mode", "streaming"],
@@ -108,7 +108,7 @@ export function isListed(model: Model, now: number, includeDeprecated: boolean):
 	const { status, deprecated } = model;
 	if (status === "unlisted" || status === "removed") return false;
 	if (deprecated === undefined || now < Date.parse(deprecated)) return true;
-	return includeDeprecated && now < addMonths(deprecated, DEPRECATED_SHOWN_MONTHS);
+	return includeDeprecated && now < addMonths(deprecated, DEPRECATED_LISTED_MONTHS);
 }
 
 /** `YYYY-MM-DD` plus months, in epoch milliseconds. A day that the month lacks falls into the next month. */

@@ -9,15 +9,18 @@ import type { TaskTitle } from "./tasks.ts";
 
 export interface InputFamily {
 	task: TaskTitle;
-	/** The output families that fit. The first is the default of an operator's model that names none. */
+	/** The output families that fit. The first is the default for an operator's model without `output`. */
 	outputs: readonly [OutputShape, ...OutputShape[]];
 	/** Sampling fields in OpenRouter's list of models. Absent: not for chat. */
 	sampling?: readonly string[];
 	/** Chat by `{prompt}` or `{messages}`. */
 	native?: NativeChat;
-	/** The native inputs are OpenAI's chat request: without raw prompts, and `inputFields` names the fields of any route. */
+	/**
+	 * The native inputs are OpenAI's chat request: without raw prompts, and `inputFields` names the fields of any
+	 * route.
+	 */
 	isOpenAiChat?: true;
-	/** Takes the role `developer` and OpenAI's `response_format`. */
+	/** Accepts the role `developer` and OpenAI's `response_format`. */
 	takesOpenAiMessages?: true;
 	/** The native inputs are Anthropic's: backends of that kind receive what the common format cannot express. */
 	isAnthropic?: true;
@@ -30,7 +33,7 @@ export interface InputFamily {
 	/** The task is reranking. */
 	reranks?: true;
 	embeddings?: EmbeddingsTraits;
-	/** Takes a list of texts in one request, and English only as the source. */
+	/** Accepts a list of texts in one request. The source language is always English. */
 	translatesLists?: true;
 	transcription?: TranscriptionTraits;
 	/** Speech by `{prompt, lang}`, returned as JSON. Absent: by `{text, …}`, returned as bytes. */
@@ -54,12 +57,14 @@ export interface EmbeddingsTraits {
 	maxTexts?: number;
 	/** `chosen`: by the caller. Absent: unknown, and not set. */
 	pooling?: "chosen" | "cls";
-	/** What becomes of texts that are too long. `chosen`: by the caller, and refused by default. Absent: not set. */
+	/** Truncation of texts that are too long. `chosen`: by the caller, and refused by default. Absent: not set. */
 	truncation?: "always" | "chosen";
 }
 
 export interface TranscriptionTraits {
-	/** How the native route takes audio, which decides the other inputs: Whisper's, Deepgram's, or those of Whisper v3. */
+	/**
+	 * The form of audio on the native route, which determines the other inputs: Whisper's, Deepgram's, or Whisper v3's.
+	 */
 	audio: "bytes" | "file" | "base64";
 	/** Absent: also to English. */
 	translates?: false;
@@ -72,7 +77,7 @@ export interface ImageTraits {
 	fields: readonly string[];
 	/** The request is a form with a file for each image. */
 	isForm?: true;
-	/** Takes a start image with `strength` and `mask`. */
+	/** Accepts a start image with `strength` and `mask`. */
 	takesStartImage?: true;
 	/** Input images. Absent: none. */
 	maxImages?: number;

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
-import { TASK_TITLES, type TaskEntry, taskEntry } from "./tasks.ts";
+import { type ListedTask, TASK_TITLES, taskEntry } from "./tasks.ts";
 
 const DEFAULT_PER_PAGE = 100;
 const MAX_PER_PAGE = 1000;
@@ -20,7 +20,7 @@ export interface SearchModel {
 	source: number;
 	name: string;
 	description: string;
-	task: TaskEntry;
+	task: ListedTask;
 	/** `YYYY-MM-DD hh:mm:ss.mmm`, absent if unknown. */
 	created_at?: string;
 	tags: string[];
@@ -174,7 +174,7 @@ function properties(model: Model): Property[] {
 	return list;
 }
 
-export const taskList = (): TaskEntry[] => TASK_TITLES.map(taskEntry);
+export const taskList = (): ListedTask[] => TASK_TITLES.map(taskEntry);
 
 /** The authors of all models in the catalogue, in alphabetical order. `name` is a value of the parameter `author`. */
 export function authorList(catalog: Catalog): { name: string }[] {

@@ -76,13 +76,13 @@ export type TaskTitle = keyof typeof TASK_ROWS;
 // The table is not empty, and its keys are titles.
 export const TASK_TITLES = Object.keys(TASK_ROWS) as [TaskTitle, ...TaskTitle[]];
 
-export interface TaskEntry {
+export interface ListedTask {
 	id: string;
 	name: TaskTitle;
 	description: string;
 }
 
-export function taskEntry(name: TaskTitle): TaskEntry {
+export function taskEntry(name: TaskTitle): ListedTask {
 	const { id, description } = TASK_ROWS[name];
 	return { id, name, description };
 }

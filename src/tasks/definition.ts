@@ -1,6 +1,6 @@
 /**
- * What a task is for the gateway: what its calls cost, and the properties that the pipeline decides by. No file outside
- * this folder, the dialects and the backends knows a task by its name.
+ * The definition of a task: the cost of its calls, and the properties that the pipeline uses. No file outside this folder,
+ * the dialects and the backends compares the name of a task.
  */
 
 import type { Usage } from "../core/usage.ts";
@@ -9,7 +9,7 @@ import type { Model } from "../models/model.ts";
 
 export interface TaskDefinition<Input, Output> {
 	/**
-	 * The most that a call can cost: the amount to reserve. Synchronous, except for audio files that a library has to read.
+	 * The maximum cost of a call: the amount to reserve. Synchronous, except for audio files that a library has to read.
 	 *
 	 * Text has at most one token per byte, audio has the duration of its metadata, and images have the requested number and
 	 * size. These have no bound before the call, so the estimate may be too low: output without a limit (`outputUnbounded`; a
@@ -22,16 +22,25 @@ export interface TaskDefinition<Input, Output> {
 	 * except for audio without a duration from the engine whose file a library has to read.
 	 */
 	measure: (input: Input, output: Output, model: Model) => Measured | Promise<Measured>;
-	/** What a stream used of which `outputTokens` were sent, if the engine sends no counts. Absent: input is not counted. */
+	/**
+	 * The usage of a stream after `outputTokens` were sent, if the engine sends no counts. Absent: input is not
+	 * counted.
+	 */
 	measureStream?: (input: Input, outputTokens: number) => Measured;
-	/** Tokens of the input by our own count, for the routes that only count. Absent: they do not serve the task. */
+	/**
+	 * Tokens of the input by our own count, for the routes that only count tokens. Absent: they do not support the
+	 * task.
+	 */
 	countInput?: (input: Input) => number;
 	/** Writes our own count into an output without counts, for dialects that show it. */
 	completeUsage?: (output: Output, measured: Measured) => void;
-	/** The engine's counts of an output that is discarded, and paid. Absent: a discarded output costs nothing. */
+	/** The engine's counts of a discarded output, which is billed. Absent: a discarded output costs nothing. */
 	discardedUsage?: (output: Output) => Usage | undefined;
 
-	/** The answer is a session with its own end, not a value: it waits for admission, and is bounded and billed while it runs. */
+	/**
+	 * The answer is a session with its own end, not a value: it waits for admission, and is bounded and billed while it
+	 * runs.
+	 */
 	session?: true;
 	/** `false`: a second engine must not be called beside a slow one. */
 	hedgeable?: false;
@@ -40,23 +49,26 @@ export interface TaskDefinition<Input, Output> {
 	/** Another engine can continue a stream that broke. Its input and output are those of a chat. */
 	resumable?: true;
 
-	/** The alternatives that a call asks for; each has the output limit for itself. Absent: one. */
+	/** The number of requested alternatives. The output limit applies to each. Absent: one. */
 	choices?: (input: Input) => number;
-	/** Tokens of one choice, at most. `undefined`, or absent: the model's context window is the limit. */
+	/** Maximum tokens of one choice. `undefined`, or absent: the model's context window is the limit. */
 	outputLimit?: (input: Input) => number | undefined;
-	/** Lowers the output limit, so that all choices together have at most `tokens`. Absent: the output has no limit to set. */
+	/**
+	 * Lowers the output limit, so that all choices together have at most `tokens`. Absent: the output has no limit to
+	 * set.
+	 */
 	boundOutput?: (input: Input, tokens: number) => Input;
 	/** Whether the engine may fetch input that the call does not contain. */
 	fetchesInput?: (input: Input) => boolean;
 	/**
 	 * Throws the model's `AiError` for input that cannot fit its context window.
-	 * @param exact the engine counts tokens as the gateway does. Otherwise only what is surely too long is refused.
+	 * @param exact the engine counts tokens as the gateway does. Otherwise only input that is certainly too long is refused.
 	 */
 	checkContext?: (input: Input, model: Model, exact: boolean) => void;
 
 	/** Why backends of this kind cannot answer this call, although they have the task. */
 	unsupportedBy?: (input: Input, kind: string) => Unsupported | undefined;
-	/** Parts of the request that the answer does without. */
+	/** Parts of the request that the answer ignores. */
 	dropped?: (input: Input) => readonly string[] | undefined;
 }
 

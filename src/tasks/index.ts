@@ -1,4 +1,4 @@
-/** The tasks: one folder and one line each. */
+/** The tasks: one folder and one line per task. */
 import { decision } from "./decision/index.ts";
 import { imageClassification } from "./image-classification/index.ts";
 import { imageToText } from "./image-to-text/index.ts";

@@ -1,4 +1,4 @@
-/** The properties of a call by its task's definition. Callers need not know the task. */
+/** The properties of a call from its task's definition. They work for calls of any task. */
 import type { Usage } from "../core/usage.ts";
 import type { Measured } from "../counting/quantities.ts";
 import type { Model } from "../models/model.ts";
@@ -27,24 +27,24 @@ export type ResumableCall = TaskCall<"text-generation">;
 export const isResumable = (call: TaskCall): call is ResumableCall =>
 	definitionOf(call.task).resumable === true;
 
-/** The alternatives that a call asks for; each has the output limit for itself. */
+/** The number of requested alternatives. The output limit applies to each. */
 export const choicesOf = ({ task, input }: TaskCall): number => definitionOf(task).choices?.(input) ?? 1;
 
 /** The same call, with at most this many output tokens for all choices together. */
 export function boundOutput(call: TaskCall, tokens: number): TaskCall {
 	const bounded = definitionOf(call.task).boundOutput?.(call.input, tokens);
-	// A definition returns the type of input that it takes.
+	// A definition returns the type of its input.
 	return bounded === undefined ? call : ({ task: call.task, input: bounded } as TaskCall);
 }
 
 /**
  * Throws the model's `AiError` for input that cannot fit its context window.
- * @param exact the engine counts tokens as the gateway does. Otherwise only what is surely too long is refused.
+ * @param exact the engine counts tokens as the gateway does. Otherwise only input that is certainly too long is refused.
  */
 export const checkContext = ({ task, input }: TaskCall, model: Model, exact: boolean): void =>
 	definitionOf(task).checkContext?.(input, model, exact);
 
-/** Parts of the request that the answer does without; never an empty list. */
+/** Parts of the request that the answer ignores. Never an empty list. */
 export const droppedOf = ({ task, input }: TaskCall): readonly string[] | undefined =>
 	definitionOf(task).dropped?.(input);
 
@@ -60,6 +60,6 @@ export const countInput = ({ task, input }: TaskCall): number | undefined =>
 export const completeUsage = ({ task }: TaskCall, output: TaskOutput<TaskName>, measured: Measured): void =>
 	definitionOf(task).completeUsage?.(output, measured);
 
-/** The engine's counts of an output that is discarded, and paid. */
+/** The engine's counts of a discarded output, which is billed. */
 export const discardedUsage = ({ task }: TaskCall, output: TaskOutput<TaskName>): Usage | undefined =>
 	definitionOf(task).discardedUsage?.(output);

@@ -49,7 +49,7 @@ describe("a chat at most", () => {
 		const verbatim = { dialect: "anthropic" as const, body, messages: 1 };
 		const request = { messages: [{ role: "user", content: [{ type: "image", source: null }, found] }] };
 		expect(inputOf({ ...user("Hi"), verbatim })).toBe(274);
-		expect(inputOf({ ...user("Hi"), verbatim: { ...verbatim, unread: "search_result" } })).toBe(
+		expect(inputOf({ ...user("Hi"), verbatim: { ...verbatim, unconverted: "search_result" } })).toBe(
 			274 + JSON.stringify(request).length,
 		);
 	});

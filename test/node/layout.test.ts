@@ -42,6 +42,7 @@ const CLEAN = [
 	"src/providers",
 	"src/telemetry",
 	"src/counting",
+	"src/dialects",
 	"src/markdown",
 	"src/media",
 	"src/streams",

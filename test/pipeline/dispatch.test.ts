@@ -90,7 +90,12 @@ describe("dispatch", () => {
 		const input = {
 			messages: [{ role: "user" as const, content: "Hi" }],
 			stream: false,
-			verbatim: { dialect: "anthropic" as const, body: { messages: [] }, messages: 1, unread: "web_search" },
+			verbatim: {
+				dialect: "anthropic" as const,
+				body: { messages: [] },
+				messages: 1,
+				unconverted: "web_search",
+			},
 		};
 		const call: TaskCall = { task: "text-generation", input };
 		const reply = { type: "message", content: [{ type: "text", text: "Hello" }] };
@@ -102,7 +107,8 @@ describe("dispatch", () => {
 		expect(engines()).toEqual(["b"]);
 		expect(await world({ replies: { a: ok } }).failure(call)).toMatchObject({
 			code: 5007,
-			description: "No such model m or task: backend 'a' (openai) does not know all of it (web_search)",
+			description:
+				"No such model m or task: backend 'a' (openai) does not support all of the request (web_search)",
 		});
 	});
 
@@ -121,7 +127,7 @@ describe("dispatch", () => {
 			const { engines, failure } = world({ replies: { a: ok }, targets: { a: { kind, url: "http://a" } } });
 			expect(await failure(call)).toMatchObject({
 				code: 8001,
-				description: `Invalid input: modalities: backend 'a' (${kind}) gives no audio`,
+				description: `Invalid input: modalities: backend 'a' (${kind}) does not generate audio`,
 			});
 			expect(engines()).toEqual([]);
 		}

@@ -72,17 +72,17 @@ describe("what may be done with a call", () => {
 	});
 
 	it("is refused by backends of other kinds than its own", () => {
-		const verbatim = { dialect: "anthropic" as const, body: {}, messages: 1, unread: "tools.0.type" };
+		const verbatim = { dialect: "anthropic" as const, body: {}, messages: 1, unconverted: "tools.0.type" };
 		expect(unsupportedBy(chat({ verbatim }), "openai")).toEqual({
 			failure: "noSuchModel",
-			reason: "does not know all of it (tools.0.type)",
+			reason: "does not support all of the request (tools.0.type)",
 		});
 		expect(unsupportedBy(chat({ verbatim }), "anthropic")).toBeUndefined();
 		const passthrough = { modalities: ["text", "audio"] };
 		expect(unsupportedBy(chat({ passthrough }), "ollama")).toEqual({
 			failure: "invalidInput",
 			field: "modalities",
-			reason: "gives no audio",
+			reason: "does not generate audio",
 		});
 		expect(unsupportedBy(chat({ passthrough }), "openai")).toBeUndefined();
 		expect(unsupportedBy(rank, "ollama")).toBeUndefined();

@@ -82,9 +82,9 @@ export const messagesSchema = perModel((model): z.ZodType<MessagesRequest> => {
 
 /** Throws 5006 for content that the model does not accept, 8001 for unsupported fields. */
 export function readRequest(request: MessagesRequest, model: Model): ChatInput {
-	let unread: string | undefined;
+	let unconverted: string | undefined;
 	const onUnsupported = (refusal: AiError): void => {
-		unread ??= refusal.description.replace(/^Invalid input: /, "");
+		unconverted ??= refusal.description.replace(/^Invalid input: /, "");
 	};
 	const rules = { ...contentRules(model), ...(inputFamily(model).isAnthropic && { onUnsupported }) };
 	if (request.mcp_servers?.length) {
@@ -112,7 +112,7 @@ export function readRequest(request: MessagesRequest, model: Model): ChatInput {
 			dialect: "anthropic",
 			body: request,
 			messages: messages.length,
-			...(unread !== undefined && { unread }),
+			...(unconverted !== undefined && { unconverted }),
 		},
 	};
 }

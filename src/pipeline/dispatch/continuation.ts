@@ -1,6 +1,6 @@
 /** Builds the request that asks a second engine for the rest of an answer. Pure. */
 
-import { asksForAudio, type ChatInput } from "../../tasks/text-generation/types.ts";
+import { type ChatInput, requestsAudio } from "../../tasks/text-generation/types.ts";
 import type { PlannedTarget } from "../plan.ts";
 import type { Segment, Transcript } from "./transcript.ts";
 
@@ -18,7 +18,7 @@ export interface ContinuationRequest {
  */
 export function isJoinable(input: ChatInput): boolean {
 	const { n = 1, logprobs } = input;
-	return n === 1 && !logprobs && !asksForAudio(input);
+	return n === 1 && !logprobs && !requestsAudio(input);
 }
 
 /** In the order to try. Sampling and seed are the same, so that the same engine would repeat the same text. */

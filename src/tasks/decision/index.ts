@@ -1,4 +1,4 @@
-import { known, tokensAtMost } from "../../counting/quantities.ts";
+import { exact, tokenUpperBound } from "../../counting/quantities.ts";
 import { UpperBound } from "../../counting/tally.ts";
 import type { TaskDefinition } from "../definition.ts";
 import { tallyDecision } from "./tally.ts";
@@ -11,7 +11,7 @@ export const decision: TaskDefinition<DecisionInput, DecisionOutput> = {
 	estimate(input) {
 		const tally = new UpperBound();
 		tallyDecision(input, tally);
-		return tokensAtMost(tally.tokens, (Object.keys(input.questions).length + 1) * ANSWER_TOKENS);
+		return tokenUpperBound(tally.tokens, (Object.keys(input.questions).length + 1) * ANSWER_TOKENS);
 	},
-	measure: (_, { usage }) => known({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
+	measure: (_, { usage }) => exact({ inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
 };

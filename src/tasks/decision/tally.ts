@@ -15,14 +15,14 @@ export function tallyDecision(
 	tally: Tally,
 ): void {
 	tally.opening();
-	tally.marks(2);
+	tally.markers(2);
 	tally.json(state);
 	for (const question of Object.values(questions)) {
-		tally.marks(2);
+		tally.markers(2);
 		tally.json(question);
 	}
 	for (const url of images) tally.image(sizeOfUrl(url));
-	for (const url of audio) tally.sound(bytesOfBase64(url), WAV_URL.test(url) ? "samples" : "compressed");
+	for (const url of audio) tally.audio(bytesOfBase64(url), WAV_URL.test(url) ? "samples" : "compressed");
 	for (const url of videos) tally.video(bytesOfBase64(url));
 }
 

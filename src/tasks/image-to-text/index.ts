@@ -1,6 +1,6 @@
 import { isCounted } from "../../core/usage.ts";
 import { inputImage } from "../../counting/images.ts";
-import { byUsage, estimatedTokens, MOST_OUTPUT_TOKENS, tokensAtMost } from "../../counting/quantities.ts";
+import { byUsage, estimatedTokens, MAX_OUTPUT_TOKENS, tokenUpperBound } from "../../counting/quantities.ts";
 import { Approximation, UpperBound } from "../../counting/tally.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
@@ -14,17 +14,17 @@ export const imageToText: TaskDefinition<DescribeImageInput, DescribeImageOutput
 	estimate({ image, prompt = "", max_tokens }) {
 		const tally = new UpperBound();
 		tally.opening();
-		tally.marks(2);
+		tally.markers(2);
 		tally.text(prompt);
 		tally.image(imageSizeOf(image.bytes));
-		const outputTokens = Math.min(max_tokens ?? DESCRIPTION_TOKENS, MOST_OUTPUT_TOKENS);
-		return tokensAtMost(tally.tokens, outputTokens, inputImage(image));
+		const outputTokens = Math.min(max_tokens ?? DESCRIPTION_TOKENS, MAX_OUTPUT_TOKENS);
+		return tokenUpperBound(tally.tokens, outputTokens, inputImage(image));
 	},
 	measure({ image, max_tokens = Number.POSITIVE_INFINITY, prompt }, { description, usage }) {
 		if (isCounted(usage)) return byUsage(usage, inputImage(image));
 		const tally = new Approximation();
 		tally.opening();
-		tally.marks(1);
+		tally.markers(1);
 		if (prompt) tally.text(prompt);
 		tally.image(imageSizeOf(image.bytes));
 		const outputTokens = Math.min(approximateTokens([description]), max_tokens);

@@ -5,7 +5,7 @@ import type { Media } from "../../media/media.ts";
 export interface DescribeImageInput {
 	image: Media;
 	prompt?: string;
-	/** Pass the prompt to the model as it is. */
+	/** Pass the prompt to the model unchanged. */
 	raw?: boolean;
 	max_tokens?: number;
 	temperature?: number;

@@ -1,4 +1,4 @@
-import { atMost, known } from "../../counting/quantities.ts";
+import { exact, upperBound } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { LiveTranscription, LiveTranscriptionInput } from "./types.ts";
 
@@ -6,9 +6,9 @@ import type { LiveTranscription, LiveTranscriptionInput } from "./types.ts";
 export const LIVE_SESSION_SECONDS = 300;
 
 export const liveTranscription: TaskDefinition<LiveTranscriptionInput, LiveTranscription> = {
-	estimate: () => atMost({ liveAudioSeconds: LIVE_SESSION_SECONDS }),
+	estimate: () => upperBound({ liveAudioSeconds: LIVE_SESSION_SECONDS }),
 	// A session is billed when it ends: `measureLive`.
-	measure: () => known({}),
+	measure: () => exact({}),
 	session: true,
 	hedgeable: false,
 	shareable: () => false,

@@ -1,10 +1,10 @@
 import { inputImage } from "../../counting/images.ts";
 import {
-	atMost,
 	estimatedTokens,
-	known,
-	MOST_OUTPUT_TOKENS,
-	tokensAtMost,
+	exact,
+	MAX_OUTPUT_TOKENS,
+	tokenUpperBound,
+	upperBound,
 } from "../../counting/quantities.ts";
 import { Approximation, OBJECT_TOKENS, type Tally, UpperBound } from "../../counting/tally.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
@@ -18,24 +18,24 @@ const DEFAULT_MAX_OBJECTS = 150;
 export const objectDetection: TaskDefinition<DetectObjectsInput, DetectObjectsOutput> = {
 	estimate(input, model) {
 		const { image, max_objects = DEFAULT_MAX_OBJECTS } = input;
-		if (!isBilledByTokens(model)) return atMost(inputImage(image));
-		const outputTokens = Math.min(max_objects * OBJECT_TOKENS, MOST_OUTPUT_TOKENS);
-		return tokensAtMost(promptTokens(input, new UpperBound()), outputTokens, inputImage(image));
+		if (!isBilledByTokens(model)) return upperBound(inputImage(image));
+		const outputTokens = Math.min(max_objects * OBJECT_TOKENS, MAX_OUTPUT_TOKENS);
+		return tokenUpperBound(promptTokens(input, new UpperBound()), outputTokens, inputImage(image));
 	},
 	measure(input, { objects }, model) {
 		const images = inputImage(input.image);
-		if (!isBilledByTokens(model)) return known(images);
+		if (!isBilledByTokens(model)) return exact(images);
 		return estimatedTokens(promptTokens(input, new Approximation()), objects.length * OBJECT_TOKENS, images);
 	},
 };
 
-/** Moondream is. */
+/** True for Moondream. */
 const isBilledByTokens = ({ prices }: Model): boolean =>
 	prices.some(({ unit }) => unit === "per M input tokens");
 
 function promptTokens({ image, target = "" }: DetectObjectsInput, tally: Tally): number {
 	tally.opening();
-	tally.marks(1);
+	tally.markers(1);
 	tally.text(target);
 	tally.image(imageSizeOf(image.bytes));
 	return tally.tokens;

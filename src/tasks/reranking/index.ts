@@ -1,8 +1,8 @@
 import {
 	estimatedTokens,
-	MOST_TEXT_MARKS,
-	mostTokens,
-	tokensAtMost,
+	MAX_TEXT_MARKERS,
+	maxEncoderTokens,
+	tokenUpperBound,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import { utf8Length } from "../../counting/text.ts";
@@ -11,12 +11,12 @@ import type { TaskDefinition } from "../definition.ts";
 import type { RerankingInput, RerankingOutput } from "./types.ts";
 
 /** Between a query and a context. */
-const PAIR_MARKS = 2;
+const PAIR_MARKERS = 2;
 
 /** The model reads the query again with every context. */
 export const reranking: TaskDefinition<RerankingInput, RerankingOutput> = {
 	estimate: ({ query, contexts }) =>
-		tokensAtMost(mostTokens(contexts) + contexts.length * (utf8Length(query) + MOST_TEXT_MARKS)),
+		tokenUpperBound(maxEncoderTokens(contexts) + contexts.length * (utf8Length(query) + MAX_TEXT_MARKERS)),
 	measure: ({ query, contexts }, _, model) =>
-		estimatedTokens(truncatedTokens(contexts, model, approximateTokens([query]) + PAIR_MARKS)),
+		estimatedTokens(truncatedTokens(contexts, model, approximateTokens([query]) + PAIR_MARKERS)),
 };

@@ -1,14 +1,14 @@
-import { audioAtMost, known, measuredAudio } from "../../counting/quantities.ts";
+import { audioUpperBound, exact, measuredAudio } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { Transcript, TranscriptionInput } from "./types.ts";
 
 export const speechRecognition: TaskDefinition<TranscriptionInput, Transcript> = {
-	estimate: ({ audio }) => audioAtMost(audio),
+	estimate: ({ audio }) => audioUpperBound(audio),
 	measure({ audio }, transcript) {
 		const { duration } = transcript;
 		return duration
-			? known({ audioSeconds: duration })
-			: measuredAudio(audio, { spokenUntil: lastEnd(transcript) });
+			? exact({ audioSeconds: duration })
+			: measuredAudio(audio, { speechEnd: lastEnd(transcript) });
 	},
 };
 

@@ -2,9 +2,9 @@ import { isCounted } from "../../core/usage.ts";
 import {
 	byUsage,
 	estimatedTokens,
-	MOST_OUTPUT_TOKENS,
-	mostTokens,
-	tokensAtMost,
+	MAX_OUTPUT_TOKENS,
+	maxEncoderTokens,
+	tokenUpperBound,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
@@ -13,7 +13,7 @@ import type { SummarizationInput, SummarizationOutput } from "./types.ts";
 
 export const summarization: TaskDefinition<SummarizationInput, SummarizationOutput> = {
 	estimate: ({ text, max_length }) =>
-		tokensAtMost(mostTokens([text]), Math.min(max_length, MOST_OUTPUT_TOKENS)),
+		tokenUpperBound(maxEncoderTokens([text]), Math.min(max_length, MAX_OUTPUT_TOKENS)),
 	measure: ({ text, max_length }, { summary, usage }, model) =>
 		isCounted(usage)
 			? byUsage(usage)

@@ -1,8 +1,13 @@
-import { estimatedTokens, mostTokens, tokensAtMost, truncatedTokens } from "../../counting/quantities.ts";
+import {
+	estimatedTokens,
+	maxEncoderTokens,
+	tokenUpperBound,
+	truncatedTokens,
+} from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { ClassifyTextInput, LabelsOutput } from "./types.ts";
 
 export const textClassification: TaskDefinition<ClassifyTextInput, LabelsOutput> = {
-	estimate: ({ text }) => tokensAtMost(mostTokens([text])),
+	estimate: ({ text }) => tokenUpperBound(maxEncoderTokens([text])),
 	measure: ({ text }, _, model) => estimatedTokens(truncatedTokens([text], model)),
 };

@@ -2,9 +2,9 @@ import { AiError } from "../../core/errors.ts";
 import { boundedTokens } from "../../counting/bounded-estimate.ts";
 import {
 	estimatedTokens,
-	known,
-	mostTokens,
-	tokensAtMost,
+	exact,
+	maxEncoderTokens,
+	tokenUpperBound,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import { inputFamily } from "../../models/family.ts";
@@ -12,10 +12,10 @@ import type { TaskDefinition } from "../definition.ts";
 import type { EmbeddingsInput, EmbeddingsOutput } from "./types.ts";
 
 export const textEmbeddings: TaskDefinition<EmbeddingsInput, EmbeddingsOutput> = {
-	estimate: ({ texts }) => tokensAtMost(mostTokens(texts)),
+	estimate: ({ texts }) => tokenUpperBound(maxEncoderTokens(texts)),
 	measure({ texts }, { usage }, model) {
 		const tokens = usage?.prompt_tokens || usage?.total_tokens;
-		return tokens ? known({ inputTokens: tokens }) : estimatedTokens(truncatedTokens(texts, model));
+		return tokens ? exact({ inputTokens: tokens }) : estimatedTokens(truncatedTokens(texts, model));
 	},
 	checkContext({ texts, truncate }, model) {
 		const { maxInputTokens, contextWindow } = model;

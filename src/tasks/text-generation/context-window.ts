@@ -6,10 +6,13 @@ import type { Model } from "../../models/model.ts";
 import { promptTokens } from "./tally.ts";
 import { type ChatInput, textOf } from "./types.ts";
 
-/** An estimate refuses only what is surely too long: some tokenizers make this share of the usual count (docs/token-counts.md). */
-const SURE_SHARE = 0.8;
-/** UTF-8 bytes of a UTF-16 code unit, at most; a token has at least one. */
-const MOST_BYTES_OF_A_CHARACTER = 3;
+/**
+ * Some tokenizers produce only this share of the estimate (docs/token-counts.md). Only prompts certainly too long are
+ * refused.
+ */
+const LOWER_BOUND_SHARE = 0.8;
+/** Maximum UTF-8 bytes of a UTF-16 code unit. A token has at least one byte. */
+const MAX_BYTES_PER_CHARACTER = 3;
 
 /** @param exact the engine counts prompts as the gateway does. Otherwise the prompt is estimated. */
 export function checkContext(input: ChatInput, { contextWindow }: Model, exact: boolean): void {
@@ -23,7 +26,7 @@ export function checkContext(input: ChatInput, { contextWindow }: Model, exact: 
 		);
 }
 
-/** 0 where the prompt fits for certain: counting costs more than everything else here, and most prompts are short. */
+/** 0 for a prompt that certainly fits. Most prompts are short, and counting is the most expensive step here. */
 function estimatedPrompt(input: ChatInput, contextWindow: number): number {
 	const { messages, prompt, tools, max_tokens = 0 } = input;
 	const texts = messages.flatMap(({ content, tool_calls }) =>
@@ -32,6 +35,6 @@ function estimatedPrompt(input: ChatInput, contextWindow: number): number {
 	if (prompt !== undefined) texts.push(prompt);
 	if (tools) texts.push(JSON.stringify(tools));
 	const characters = texts.reduce((sum, { length }) => sum + length, 0);
-	if (characters * MOST_BYTES_OF_A_CHARACTER + max_tokens <= contextWindow) return 0;
-	return Math.floor(boundedTokens(texts, contextWindow / SURE_SHARE) * SURE_SHARE);
+	if (characters * MAX_BYTES_PER_CHARACTER + max_tokens <= contextWindow) return 0;
+	return Math.floor(boundedTokens(texts, contextWindow / LOWER_BOUND_SHARE) * LOWER_BOUND_SHARE);
 }

@@ -2,41 +2,42 @@ import { isCounted } from "../../core/usage.ts";
 import {
 	byUsage,
 	estimatedTokens,
+	MAX_OUTPUT_TOKENS,
 	type Measured,
-	MOST_OUTPUT_TOKENS,
-	tokensAtMost,
+	tokenUpperBound,
 	toUsage,
 } from "../../counting/quantities.ts";
 import { Approximation, UpperBound } from "../../counting/tally.ts";
 import type { TaskDefinition, Unsupported } from "../definition.ts";
 import { checkContext } from "./context-window.ts";
 import { promptTokens, tallyPrompt, tallyReply } from "./tally.ts";
-import { asksForAudio, type ChatCompletion, type ChatInput } from "./types.ts";
+import { type ChatCompletion, type ChatInput, requestsAudio } from "./types.ts";
 
-/** Output without a limit of the caller. */
-const USUAL_OUTPUT_LIMIT = 4_096;
+/** The output limit if the caller sets none. */
+const DEFAULT_OUTPUT_LIMIT = 4_096;
 
 export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
-	estimate(input, { contextWindow = MOST_OUTPUT_TOKENS, defaults }) {
+	estimate(input, { contextWindow = MAX_OUTPUT_TOKENS, defaults }) {
 		const tally = new UpperBound();
 		tallyPrompt(input, tally);
-		// Some engines add these to the prompt: schemas, template arguments, functions of the older API.
+		// Some engines add these to the prompt: schemas, template arguments, legacy functions.
 		for (const added of [input.response_format, input.chat_template_kwargs, input.passthrough])
 			if (added) tally.json(added);
-		if (input.verbatim?.unread !== undefined) tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
+		if (input.verbatim?.unconverted !== undefined)
+			tally.text(JSON.stringify(input.verbatim.body, withoutFiles));
 		const { max_tokens, n = 1 } = input;
-		const outputTokens = Math.min(max_tokens ?? USUAL_OUTPUT_LIMIT, contextWindow) * n;
+		const outputTokens = Math.min(max_tokens ?? DEFAULT_OUTPUT_LIMIT, contextWindow) * n;
 		// A limit that equals the model's default was not set by the caller.
 		const outputUnbounded = max_tokens === undefined || max_tokens === defaults.max_tokens;
-		return { ...tokensAtMost(tally.tokens, outputTokens), outputUnbounded };
+		return { ...tokenUpperBound(tally.tokens, outputTokens), outputUnbounded };
 	},
 	measure(input, output) {
 		if (isCounted(output.usage)) return byUsage(output.usage);
 		const reply = new Approximation();
 		tallyReply(output, reply);
-		return measuredUpTo(input, reply.tokens);
+		return measureBounded(input, reply.tokens);
 	},
-	measureStream: measuredUpTo,
+	measureStream: measureBounded,
 	countInput: promptTokens,
 	completeUsage(output, measured) {
 		if (!isCounted(output.usage)) output.usage = toUsage(measured);
@@ -54,7 +55,7 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 		return { ...input, max_tokens: Math.min(input.max_tokens ?? each, each) };
 	},
 	fetchesInput: ({ messages, passthrough, verbatim }) =>
-		verbatim?.unread !== undefined ||
+		verbatim?.unconverted !== undefined ||
 		passthrough?.web_search_options !== undefined ||
 		messages.some(
 			({ content }) =>
@@ -70,18 +71,18 @@ export const textGeneration: TaskDefinition<ChatInput, ChatCompletion> = {
 const withoutFiles = (_: string, value: unknown): unknown =>
 	typeof value === "object" && value !== null && "type" in value && value.type === "base64" ? null : value;
 
-/** Engines keep to the output limit of all choices, so a larger count of ours is wrong. */
-function measuredUpTo(input: ChatInput, outputTokens: number): Measured {
+/** Engines respect the output limit of all choices, so a larger count of ours is wrong. */
+function measureBounded(input: ChatInput, outputTokens: number): Measured {
 	const { max_tokens = Number.POSITIVE_INFINITY, n = 1 } = input;
 	return estimatedTokens(promptTokens(input), Math.min(outputTokens, max_tokens * n));
 }
 
 function unsupportedBy(input: ChatInput, kind: string): Unsupported | undefined {
-	const { unread, dialect } = input.verbatim ?? {};
-	if (unread !== undefined && kind !== dialect)
-		return { failure: "noSuchModel", reason: `does not know all of it (${unread})` };
-	// Audio in a chat's answer is a field of OpenAI: only engines of that kind receive it, and decide.
-	if (kind !== "openai" && asksForAudio(input))
-		return { failure: "invalidInput", field: "modalities", reason: "gives no audio" };
+	const { unconverted, dialect } = input.verbatim ?? {};
+	if (unconverted !== undefined && kind !== dialect)
+		return { failure: "noSuchModel", reason: `does not support all of the request (${unconverted})` };
+	// OpenAI's field for audio in the answer is only sent to engines of that kind, which accept or refuse it.
+	if (kind !== "openai" && requestsAudio(input))
+		return { failure: "invalidInput", field: "modalities", reason: "does not generate audio" };
 	return undefined;
 }

@@ -14,19 +14,19 @@ export function tallyPrompt(input: ChatInput, tally: Tally): void {
 	if (suffix !== undefined) tally.text(suffix);
 	if (prompt !== undefined) tally.text(prompt);
 	else tally.opening();
-	tally.marks(messages.length);
+	tally.markers(messages.length);
 	for (const { content, name, tool_calls, reasoning_content } of messages) {
 		tallyContent(content, tally);
 		if (name) tally.text(name);
 		if (reasoning_content) tally.text(reasoning_content);
 		for (const { function: called } of tool_calls ?? []) {
-			tally.marks(2);
+			tally.markers(2);
 			tally.text(called.name);
 			tally.text(called.arguments);
 		}
 	}
 	if (!tools?.length) return;
-	tally.marks(TOOLS_INTRODUCTION_PARTS);
+	tally.markers(TOOLS_INTRODUCTION_PARTS);
 	for (const tool of tools) tally.json(tool);
 }
 
@@ -48,7 +48,7 @@ function tallyContent(content: string | ContentPart[] | null, tally: Tally): voi
 		if (refusal) tally.text(refusal);
 		if (image_url) tally.image(sizeOfUrl(image_url.url));
 		if (input_audio)
-			tally.sound(
+			tally.audio(
 				bytesOfBase64(input_audio.data),
 				SAMPLES.has(input_audio.format) ? "samples" : "compressed",
 			);
@@ -66,7 +66,7 @@ function tallyMessage(message: AssistantMessage, tally: Tally): void {
 	const thinking = reasoning_content ?? reasoning;
 	for (const text of [content, thinking, refusal]) if (text) tally.text(text);
 	for (const { function: called } of tool_calls ?? []) {
-		tally.marks(1);
+		tally.markers(1);
 		tally.text(called.name);
 		tally.text(called.arguments);
 	}

@@ -19,7 +19,10 @@ export interface ToolCall {
 	type: "function";
 	/** `arguments` is JSON text, as in OpenAI's format, in every dialect. */
 	function: { name: string; arguments: string };
-	/** Gemini's signature of the reasoning before the call. Gemini requires it back; the field is that of Google's OpenAI route. */
+	/**
+	 * Gemini's signature of the reasoning before the call. Gemini requires it back; the field is that of Google's
+	 * OpenAI route.
+	 */
 	extra_content?: { google: { thought_signature: string } };
 }
 
@@ -75,7 +78,7 @@ export type ResponseFormat =
 export interface ChatInput {
 	/** Empty if `prompt` is set. */
 	messages: ChatMessage[];
-	/** Text to continue as it is, without a chat template (`raw`). */
+	/** Text to continue without a chat template (`raw`). */
 	prompt?: string;
 	/** Text after the gap to fill; only together with `prompt`. */
 	suffix?: string;
@@ -102,25 +105,25 @@ export interface ChatInput {
 	chat_template_kwargs?: Record<string, unknown>;
 	lora?: string;
 	user?: string;
-	/** Fields that only OpenAI's own service knows (`metadata`, `store`, `modalities`, …), passed on as they came. */
+	/** Fields that only OpenAI's service supports (`metadata`, `store`, `modalities`, …), forwarded unchanged. */
 	passthrough?: Record<string, unknown>;
 	verbatim?: Verbatim;
 	/**
-	 * Parts of the request that no engine here can do and that the answer does without, such as `tools.web_search`. Each
+	 * Parts of the request that no engine here supports and that the answer ignores, such as `tools.web_search`. Each
 	 * is a printable ASCII name without a comma. Sent back as the header `x-ganglion-dropped`.
 	 */
 	dropped?: readonly string[];
 }
 
-/** Whether the answer is to have sound beside its text. */
-export function asksForAudio({ passthrough }: ChatInput): boolean {
+/** Whether the caller requests audio in addition to text. */
+export function requestsAudio({ passthrough }: ChatInput): boolean {
 	const modalities = passthrough?.modalities;
 	return Array.isArray(modalities) && modalities.includes("audio");
 }
 
 /**
  * The caller's original request, if its dialect is also an upstream's own. Such an upstream receives the fields that this
- * format lacks unchanged, and its answer has a `verbatim` of its own.
+ * format lacks unchanged, and its answer also has a `verbatim`.
  */
 export interface Verbatim {
 	/** Equals the `kind` of the backends that accept this dialect. */
@@ -129,7 +132,7 @@ export interface Verbatim {
 	/** The number of `messages` converted from `body`. Later messages were added by the gateway. */
 	messages: number;
 	/** The first part of `body` that this format cannot express. If set, only backends of this dialect can answer. */
-	unread?: string;
+	unconverted?: string;
 }
 
 export interface AssistantMessage {

@@ -1,11 +1,11 @@
 /** Quantities of generated images. */
-import { usualSizeOf } from "../../counting/images.ts";
+import { sizeOrDefault } from "../../counting/images.ts";
 import type { Model } from "../../models/model.ts";
 import type { Quantities } from "../../models/neurons.ts";
 import type { ImageInput } from "./types.ts";
 
 /** Diffusion steps if neither the caller nor the catalogue sets them: the largest default of any model. */
-const USUAL_STEPS = 25;
+const DEFAULT_STEPS = 25;
 
 /** The requested size. Engines may round it to their own block size. */
 export const generatedImages = (
@@ -13,8 +13,8 @@ export const generatedImages = (
 	{ defaults }: Model,
 ): Quantities => ({
 	outputImages: [{ width, height }],
-	inputImages: [...images, ...(mask ? [mask] : [])].map(usualSizeOf),
-	steps: steps ?? numberOf(defaults.num_steps) ?? numberOf(defaults.steps) ?? USUAL_STEPS,
+	inputImages: [...images, ...(mask ? [mask] : [])].map(sizeOrDefault),
+	steps: steps ?? numberOf(defaults.num_steps) ?? numberOf(defaults.steps) ?? DEFAULT_STEPS,
 });
 
 const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);

@@ -1,4 +1,4 @@
-import { atMost, known, measuredAudio } from "../../counting/quantities.ts";
+import { exact, measuredAudio, upperBound } from "../../counting/quantities.ts";
 import { codePoints, utf8Length } from "../../counting/text.ts";
 import type { Media } from "../../media/media.ts";
 import type { TaskDefinition } from "../definition.ts";
@@ -6,18 +6,18 @@ import type { SpeechInput } from "./types.ts";
 
 /** Slow speech in any script: a Latin letter is one byte, a syllable of another script two or three. */
 const BYTES_PER_SECOND = 4;
-const SHORTEST_SECONDS = 2;
-const SLOWEST_SPEED = 0.25;
+const MIN_SECONDS = 2;
+const MIN_SPEED = 0.25;
 
 export const textToSpeech: TaskDefinition<SpeechInput, Media> = {
 	estimate({ text, speed = 1 }) {
-		const seconds = utf8Length(text) / BYTES_PER_SECOND / Math.max(SLOWEST_SPEED, speed);
-		return atMost({ characters: codePoints(text), audioSeconds: SHORTEST_SECONDS + seconds });
+		const seconds = utf8Length(text) / BYTES_PER_SECOND / Math.max(MIN_SPEED, speed);
+		return upperBound({ characters: codePoints(text), audioSeconds: MIN_SECONDS + seconds });
 	},
 	measure({ text }, audio, { prices }) {
 		const characters = codePoints(text);
 		return prices.some(({ unit }) => unit === "per audio minute")
 			? measuredAudio(audio, { others: { characters } })
-			: known({ characters });
+			: exact({ characters });
 	},
 };

@@ -2,8 +2,8 @@ import { isCounted } from "../../core/usage.ts";
 import {
 	byUsage,
 	estimatedTokens,
-	mostTokens,
-	tokensAtMost,
+	maxEncoderTokens,
+	tokenUpperBound,
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
@@ -14,8 +14,8 @@ const EXTRA_TOKENS = 32;
 
 export const translation: TaskDefinition<TranslationInput, TranslationOutput> = {
 	estimate({ texts }) {
-		const tokens = mostTokens(texts);
-		return tokensAtMost(tokens, tokens + texts.length * EXTRA_TOKENS);
+		const tokens = maxEncoderTokens(texts);
+		return tokenUpperBound(tokens, tokens + texts.length * EXTRA_TOKENS);
 	},
 	measure: ({ texts }, { texts: translated, usage }, model) =>
 		isCounted(usage)

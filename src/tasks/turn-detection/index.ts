@@ -1,8 +1,8 @@
-import { audioAtMost, measuredAudio } from "../../counting/quantities.ts";
+import { audioUpperBound, measuredAudio } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
 import type { TurnInput, TurnOutput } from "./types.ts";
 
 export const turnDetection: TaskDefinition<TurnInput, TurnOutput> = {
-	estimate: ({ audio, dtype }) => audioAtMost(audio, dtype),
+	estimate: ({ audio, dtype }) => audioUpperBound(audio, dtype),
 	measure: ({ audio, dtype }) => measuredAudio(audio, { sampleType: dtype }),
 };

@@ -291,7 +291,7 @@ describe("what was said", () => {
 		],
 	])("to Anthropic's own model may be what nobody else knows: %j", (body, sentence) => {
 		const verbatim = verbatimOf({ ...ASKED, ...body }, CLAUDE);
-		expect(verbatim).toMatchObject({ body, unread: sentence });
+		expect(verbatim).toMatchObject({ body, unconverted: sentence });
 	});
 
 	it("leaves the tools that anybody knows to be read", () => {

@@ -1,8 +1,8 @@
 /** A task: which language a text is in. */
 import {
 	estimatedTokens,
-	mostTokens,
-	tokensAtMost,
+	maxEncoderTokens,
+	tokenUpperBound,
 	truncatedTokens,
 } from "../../../src/counting/quantities.ts";
 import type { TaskDefinition } from "../../../src/tasks/definition.ts";
@@ -18,6 +18,6 @@ export interface DetectLanguageOutput {
 }
 
 export const languageDetection: TaskDefinition<DetectLanguageInput, DetectLanguageOutput> = {
-	estimate: ({ text }) => tokensAtMost(mostTokens([text])),
+	estimate: ({ text }) => tokenUpperBound(maxEncoderTokens([text])),
 	measure: ({ text }, _, model) => estimatedTokens(truncatedTokens([text], model)),
 };

@@ -117,7 +117,7 @@ describe("audio in an answer", () => {
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({
 			errors: [{ code: 8001 }],
-			error: { param: "modalities", message: expect.stringContaining("(simulator) gives no audio") },
+			error: { param: "modalities", message: expect.stringContaining("(simulator) does not generate audio") },
 		});
 		const text = await post("/v1/chat/completions", { ...BODY, modalities: ["text"] });
 		expect(text.status).toBe(200);
