@@ -1,61 +1,61 @@
 /**
- * What a request asks of its account and how it ended: the messages between the pipeline and the `Account` object.
- * Plain data, because it crosses RPC and is kept in tables. Neurons are whole millionths (*micro-neurons*): sums of
- * them are exact.
+ * The messages between the pipeline and the `Account` object: the admission of a request and its settlement. Plain data, because
+ * they cross RPC and are stored in tables. Amounts are whole micro-neurons (millionths of a neuron), so that sums are exact.
  */
 import type { FailureKey } from "../core/errors.ts";
 
 export const MICRO_NEURONS = 1_000_000;
 
-/** What a token may do. `run`: inference. `read`: the catalogue, usage. `write`: what changes models. `tokens`: make others. */
+/** `run`: inference. `read`: the catalogue, usage. `write`: changes of models. `tokens-read`, `tokens-write`: the token routes. */
 export const PERMISSIONS = ["read", "run", "write", "tokens-read", "tokens-write"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** Who vouches for a caller. */
+/** How a caller is authenticated. */
 export type Credential =
-	/** SHA-256 of a bearer token, hexadecimal. The account's object knows whether there is such a token. */
+	/** SHA-256 of a bearer token, hexadecimal. The account's object has the tokens. */
 	| { kind: "token"; hash: string }
-	/** The operator: by the props of a service binding, by `ADMIN_TOKEN`, or by opening the gateway to everyone. */
+	/** The operator: through the props of a service binding, `ADMIN_TOKEN`, or `ALLOW_ANONYMOUS`. */
 	| { kind: "operator" };
 
-/** At most `perMinute` requests in any 60 seconds, of all that name the same key. */
+/** At most `perMinute` requests with the same key in any 60 seconds. */
 export interface RateLimit {
 	/** `task:Text Generation` or `model:@cf/…`. */
 	key: string;
 	perMinute: number;
 }
 
-/** A request that runs no model: it counts against rates, and is never billed. */
+/** A request that runs no model. It counts against rates and is not billed. */
 export interface CountedRequest {
-	/** Names it among the refusals. */
+	/** Its task in the report of refusals. */
 	task: string;
 	rates: RateLimit[];
 }
 
 export type BudgetPeriod = "day" | "month";
 
-/** At most so many neurons in a UTC day or month, spent and reserved together, of all requests that name the same key. */
+/** The neurons, spent and reserved together, of all requests with the same key in a UTC day or month. */
 export interface Budget {
 	/** `account`, `model:@cf/…` or (added by the object, from the token's own limits) `token:{id}`. */
 	key: string;
 	microNeurons: number;
 	/** Absent: a day. */
 	period?: BudgetPeriod;
-	/** What the caller is told where it is used up. */
+	/** The error of a request that exceeds the budget. */
 	failure: FailureKey;
 }
 
-/**
- * What a request may cost, at most. `open`: the caller set no limit of output, so the object may grant less output than
- * `outputTokens` where a budget has not room for all; the engine is then told.
- */
+/** The maximum cost of a request. */
 export interface CostEstimate {
-	/** Everything but output tokens. */
+	/** The cost without output tokens. */
 	fixedMicroNeurons: number;
 	microNeuronsPerOutputToken: number;
 	outputTokens: number;
-	/** Fewest that the object may grant an open request: one for each choice of its reply. 1 where absent. */
+	/** The fewest that the object may grant if `outputUnbounded`: one for each choice of the reply. Default: 1. */
 	minOutputTokens?: number;
+	/**
+	 * The caller set no output limit, so the object may grant fewer than `outputTokens` if a budget does not pay for all. The
+	 * engine then receives the smaller limit.
+	 */
 	outputUnbounded: boolean;
 }
 
@@ -69,23 +69,24 @@ export interface Admission {
 	rates: RateLimit[];
 	budgets: Budget[];
 	cost: CostEstimate;
-	/** Somebody is paid for the model, and nobody knows how much: no budget of a token's own can hold. */
+	/** The model has a price that is unknown, so a token's own budget cannot be enforced. */
 	unpriced?: true;
-	/** Milliseconds after which nobody will settle this any more, and the reservation becomes the bill. */
+	/** Milliseconds after which the request expires: if it is not settled by then, its reservation is charged. */
 	holdMs: number;
 }
 
 export type Admitted =
-	/** `outputTokens`: no more than these may be asked of an engine. Absent: no budget limits the request. */
-	/** `limited`: the token has a budget of its own. */
-	/** `room`: how many more requests like this one would be let in now. */
+	/**
+	 * `outputTokens`: the output limit for the engine; absent if no budget limits the request. `limited`: the token has a budget of
+	 * its own. `remaining`: how many more requests like this one would be admitted now.
+	 */
 	| { ok: true; outputTokens?: number; limited?: true; remaining?: number }
 	| {
 			ok: false;
 			failure: FailureKey;
-			/** For the caller, where there is more to say than the failure's own sentence. */
+			/** Replaces the failure's default message. */
 			description?: string;
-			/** Whole seconds after which the same request would be let in. */
+			/** Whole seconds after which the same request would be admitted. */
 			retryAfter?: number;
 	  };
 
@@ -103,61 +104,58 @@ export type EarlierOutcome = (typeof EARLIER_OUTCOMES)[number];
 export const presentOutcome = (name: Outcome | EarlierOutcome): Outcome =>
 	name === "cut" ? "interrupted" : name === "left" ? "cancelled" : name;
 
-/** How one request ended. The first settlement of a ticket counts, any other of it is ignored. */
+/** How a request ended. The first settlement of a ticket counts; later ones are ignored. */
 export interface Settlement {
 	ticket: string;
 	outcome: Outcome;
 	microNeurons: number;
-	/** Absent where the model is not paid by tokens. */
+	/** 0 if the model is not priced by tokens. */
 	inputTokens: number;
 	cachedTokens: number;
 	outputTokens: number;
-	/** Whether the counts are our own, because the engine gave none. */
+	/** Whether the counts are estimates, because the engine reported none. */
 	estimated: boolean;
-	/** Name of the backend that answered; empty where none did. */
+	/** Name of the backend that answered; empty if none did. */
 	backend: string;
 	/** Calls of engines. */
 	attempts: number;
 	/** Milliseconds from the caller's request to the end of the answer. */
 	latencyMs: number;
-	/** Milliseconds to the first piece of a stream, or to the whole of another answer. */
+	/** Milliseconds to the first part of a stream, or to a complete answer without streaming. */
 	firstTokenMs?: number;
-	/** `AiError` code, where it failed. */
+	/** `AiError` code of a failure. */
 	code?: number;
 }
 
-/** What an account has let in. */
+/** A positive answer of the account, for the pipeline. */
 export type Granted = Omit<Extract<Admitted, { ok: true }>, "ok" | "room">;
 
-/** A request on its way ahead of the account's word. */
+/** The admission of a request that is dispatched before the account has answered. */
 export interface SpeculativeAdmission {
-	/** What the account will say, as far as one can know. */
+	/** The answer that the account will probably give. */
 	expected: Granted;
-	/** What it says; as {@link AccountLedger.admit}. Nobody may have an answer before. */
+	/** The account's answer, as {@link AccountLedger.admit}. The caller must receive no response before it. */
 	decision: Promise<Granted>;
-	/** The request can do nothing more without the word. */
+	/** The request cannot continue without the decision. */
 	requireDecision(): void;
 }
 
-/** The account as a request sees it. */
+/** The account's part in a request. */
 export interface AccountLedger {
-	/** One call of the account's object. Throws `AiError` where the answer is no, and where the object cannot be asked. */
+	/** Throws `AiError` if the account refuses the request, and if its object cannot be called. */
 	admit(admission: Admission): Promise<Granted>;
 	/**
-	 * Admits a request of which one can know what the account will say: an engine may be asked meanwhile. `undefined`:
-	 * nobody knows, and nothing is on its way.
+	 * Starts the admission of a request that the account will probably admit, so that an engine may be called in parallel.
+	 * Returns nothing, and starts nothing, if the account is not far enough below its limits.
 	 */
 	speculate(admission: Admission): SpeculativeAdmission | undefined;
-	/** Takes note; the object learns of it soon, together with others. Never throws. */
+	/** Queues the settlement for the account's object. Never throws. */
 	settle(settlement: Settlement): void;
-	/**
-	 * Whether the credential holds and has the permission; then counts the request, where there is one. Throws `AiError`
-	 * where the account refuses either.
-	 */
+	/** Verifies the credential and the permission, then counts the request, if there is one. Throws `AiError` on a refusal. */
 	verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void>;
 }
 
-/** Every account's ledger, by the account's id. */
+/** The ledgers of all accounts, by account id. */
 export interface Ledgers {
 	of(account: string): AccountLedger;
 }

@@ -1,21 +1,21 @@
 /**
- * Time as an account sees it: UTC days, and a clock that never goes back.
+ * The time of an account: UTC days, and a clock that does not go back.
  *
- * A clock that goes back would open a rate window early and bring a spent day back, so the account stays at the latest
- * moment that it has seen until the clock has caught up: limits then hold too strictly, never too loosely. A clock that ran
- * ahead by more than {@link MAX_LEAD_MS} was wrong: the account returns to the clock, or it would be blocked until then.
+ * If the clock went back, a rate window would open early and a spent day would return. So the account keeps its latest time until
+ * the clock reaches it: limits are then too strict, never too loose. If the account is ahead of the clock by more than
+ * {@link MAX_LEAD_MS}, the clock was wrong before: the account returns to the clock, because it would be blocked until then.
  */
-/** More than clocks are adjusted by while a machine runs. */
+/** More than the usual adjustment of a clock on a running machine. */
 export const MAX_LEAD_MS = 5 * 60_000;
 export const DAY_MS = 86_400_000;
 
 /** Both milliseconds since the epoch. */
 export interface Instant {
-	/** Never before an earlier one. */
+	/** Not before an earlier `now`, except after a correction. */
 	now: number;
-	/** What the clock says: waits that a caller is told run from here. */
+	/** The time of the clock. `Retry-After` counts from here. */
 	clock: number;
-	/** The account was so far ahead that it returned to the clock. Milliseconds. */
+	/** Milliseconds by which the account was ahead, if it returned to the clock. */
 	corrected?: number;
 }
 
@@ -23,7 +23,7 @@ export class ForwardClock {
 	#latest: number;
 	readonly #clock: () => number;
 
-	/** `latest`: the latest moment that the tables know of. */
+	/** `latest`: the latest time in the tables. */
 	constructor(clock: () => number, latest: number) {
 		this.#clock = clock;
 		this.#latest = latest;
@@ -43,7 +43,7 @@ export class ForwardClock {
 
 let lastDay = { number: 0, text: "1970-01-01" };
 
-/** `2026-11-21`. Keeps the last one: to write a date costs more than all that an account does with it. */
+/** `2026-11-21`. Caches the last day, because formatting a date costs more than the rest of an admission. */
 export function utcDay(milliseconds: number): string {
 	const number = Math.floor(milliseconds / DAY_MS);
 	if (number !== lastDay.number)
@@ -51,7 +51,7 @@ export function utcDay(milliseconds: number): string {
 	return lastDay.text;
 }
 
-/** `2026-11`, of `2026-11-21`. */
+/** `2026-11` for `2026-11-21`. */
 export const monthOf = (day: string): string => day.slice(0, 7);
 
 export const startOfDay = (day: string): number => Date.parse(`${day}T00:00:00Z`);
@@ -64,7 +64,7 @@ export function nextMonth(milliseconds: number): number {
 	return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-/** For the operator: limits of the time in between may be wrong. */
+/** Logged for the operator, because limits may have been wrong in the meantime. */
 export const logCorrection = (milliseconds: number): void =>
 	console.error(
 		JSON.stringify({

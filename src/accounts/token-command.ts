@@ -1,18 +1,18 @@
-/** What the token routes ask of the account's object, and what it answers. Plain data: it crosses RPC. */
+/** The messages between the token routes and the account's object. Plain data, because they cross RPC. */
 import type { FailureKey } from "../core/errors.ts";
 import type { Credential, Permission } from "./admission.ts";
 import { permissionsOf, type TokenPolicy } from "./token-policy.ts";
 
 /** A token's own limits, within its account's. */
 export interface TokenLimits {
-	/** A UTC day, spent and reserved together. */
+	/** Spent and reserved together, in a UTC day. */
 	dailyMicroNeurons?: number;
-	/** A UTC month, likewise. */
+	/** Spent and reserved together, in a UTC month. */
 	monthlyMicroNeurons?: number;
 	requestsPerMinute?: number;
 }
 
-/** What the maker of a token decides. Times are milliseconds since 1970. */
+/** The fields that the creator of a token sets. Times are epoch milliseconds. */
 export interface TokenFields {
 	name: string;
 	policies: TokenPolicy[];
@@ -32,11 +32,11 @@ export interface Token extends TokenFields {
 
 export type TokenStatus = "active" | "disabled" | "expired";
 
-/** `maker`: who asks. The object checks it again, in the step that acts on it. */
+/** `maker`: the caller. The object verifies it in the same step that runs the command. */
 export type TokenCommand =
-	/** `hash`: SHA-256 of the new token's text, which the object never sees. */
+	/** `hash`: SHA-256 of the new token's text. The object never receives the text. */
 	| { kind: "create"; maker: Credential; id: string; hash: string; fields: TokenFields }
-	/** What is not among the fields stays as it was. */
+	/** Absent fields keep their values. */
 	| {
 			kind: "update";
 			maker: Credential;
@@ -52,26 +52,26 @@ export type TokenCommand =
 			/** From 1. */
 			page: number;
 			perPage: number;
-			/** By time of issue. */
+			/** Of the time of issue. */
 			direction: "asc" | "desc";
 			includeExpired: boolean;
 	  }
-	/** Which token it is, if it may be used now. */
+	/** Returns the token, if it may be used now. */
 	| { kind: "verify"; hash: string };
 
 export type TokenResult =
 	| {
 			ok: true;
-			/** The token that was asked for, or a page of the list. */
+			/** The token of the command, or a page of the list. */
 			tokens: Token[];
-			/** All that the list has. */
+			/** The number of tokens on all pages. */
 			total: number;
 	  }
 	| { ok: false; failure: FailureKey; description?: string };
 
-/** What `Account` and the Worker's side of it offer beside the ledger. */
+/** Implemented by `Account` and by its client. */
 export interface TokenStore {
-	/** Never throws for what the caller did. */
+	/** Errors of the caller are results, not exceptions. */
 	tokens(command: TokenCommand): Promise<TokenResult>;
 }
 
@@ -86,8 +86,9 @@ export const hasBudget = ({ dailyMicroNeurons, monthlyMicroNeurons }: TokenLimit
 const isLimited = (limits: TokenLimits): boolean =>
 	hasBudget(limits) || limits.requestsPerMinute !== undefined;
 
-/** Limits that every token made would have anew are none: a token that has some gives nobody else models to run. */
-export function permissionsToGive({ policies, limits }: TokenFields): ReadonlySet<Permission> {
-	const own = permissionsOf(policies);
-	return isLimited(limits) ? new Set([...own].filter((permission) => permission !== "run")) : own;
+/** A token with limits cannot grant `run`: each new token would have the limits again, so they would limit nothing. */
+export function grantablePermissions({ policies, limits }: TokenFields): ReadonlySet<Permission> {
+	const permissions = permissionsOf(policies);
+	if (!isLimited(limits)) return permissions;
+	return new Set([...permissions].filter((permission) => permission !== "run"));
 }

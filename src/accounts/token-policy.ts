@@ -1,8 +1,8 @@
 /**
- * Cloudflare's permission groups as far as they concern this gateway, and what a token with policies may do.
+ * The permission groups of Cloudflare that this gateway uses, and the permissions that a token's policies grant.
  *
- * Ids and names of the first four are the product's, so that what creates tokens there creates them here. The product
- * has no group that only runs models, or only reads the catalogue: ours are narrower.
+ * The first four have the product's ids and names, so that tools that create tokens there work here. The product has no group
+ * that only runs models or only reads the catalogue; the last two groups are ours.
  */
 import type { Permission } from "./admission.ts";
 
@@ -18,7 +18,7 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
 		id: "a92d2450e05d4e7bb7d0a64968f83d11",
 		name: "Workers AI Read",
 		category: "ai_and_machine_learning",
-		// In the product too: reading is enough to run a model.
+		// As in the product: the read permission is enough to run a model.
 		grants: ["read", "run"],
 	},
 	{
@@ -59,7 +59,7 @@ const GROUPS: ReadonlyMap<string, PermissionGroup> = new Map(
 
 export const groupById = (id: string): PermissionGroup | undefined => GROUPS.get(id);
 
-/** One of a token's policies, in Cloudflare's words. Every one of them is about the token's own account. */
+/** One of a token's policies, in the format of Cloudflare's API. Each applies to the token's own account. */
 export interface TokenPolicy {
 	id: string;
 	effect: "allow" | "deny";
@@ -67,7 +67,7 @@ export interface TokenPolicy {
 	resources: Record<string, string>;
 }
 
-/** What is allowed by any policy and denied by none. */
+/** The permissions that some policy allows and none denies. */
 export function permissionsOf(policies: readonly TokenPolicy[]): ReadonlySet<Permission> {
 	const named = (effect: TokenPolicy["effect"]): Set<Permission> =>
 		new Set(
@@ -80,6 +80,6 @@ export function permissionsOf(policies: readonly TokenPolicy[]): ReadonlySet<Per
 	return new Set([...named("allow")].filter((permission) => !denied.has(permission)));
 }
 
-/** The groups that give a permission, for telling who lacks it. */
+/** Names of the groups that grant a permission, for error messages. */
 export const groupsGranting = (permission: Permission): string[] =>
 	PERMISSION_GROUPS.filter(({ grants }) => grants.includes(permission)).map(({ name }) => name);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ForwardClock, nextMidnight, startOfDay, utcDay } from "../../src/accounts/clock.ts";
 
 describe("ForwardClock", () => {
-	it("stays where it was while the clock is behind", () => {
+	it("keeps its time while the clock is behind", () => {
 		let clock = 500;
 		const forward = new ForwardClock(() => clock, 1_000);
 		expect(forward.read()).toEqual({ now: 1_000, clock: 500 });
@@ -14,7 +14,7 @@ describe("ForwardClock", () => {
 });
 
 describe("a clock that ran ahead", () => {
-	it("is kept to for five minutes, and returned from beyond", () => {
+	it("is followed up to five minutes, and corrected beyond", () => {
 		const kept = new ForwardClock(() => 1_000_000, 1_300_000);
 		expect(kept.read()).toEqual({ now: 1_300_000, clock: 1_000_000 });
 		const corrected = new ForwardClock(() => 1_000_000, 1_300_001);

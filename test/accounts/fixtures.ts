@@ -1,4 +1,4 @@
-/** Messages to an account, with what most tests do not care about filled in. */
+/** Messages to an account with default fields. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Admission, Settlement } from "../../src/accounts/admission.ts";
@@ -10,12 +10,12 @@ export const TASK = "Text Generation";
 
 let accounts = 0;
 
-/** An account that nobody has used. */
+/** An account that has not been used. */
 export const newAccount = (): string => `account-${++accounts}-${crypto.randomUUID()}`;
 
 export const stubOf = (account: string): DurableObjectStub<Account> => env.ACCOUNT.getByName(account);
 
-/** Costs nothing and has no limits, unless the test says so. */
+/** By default it costs nothing and has no limits. */
 export const admission = (fields: Partial<Admission> = {}): Admission => ({
 	ticket: crypto.randomUUID(),
 	credential: { kind: "operator" },
@@ -54,13 +54,13 @@ export const settlement = (ticket: string, fields: Partial<Settlement> = {}): Se
 export const MIDNIGHT = Date.parse("2026-11-22T00:00:00Z");
 export const NOON = Date.parse("2026-11-21T12:00:00Z");
 
-/** A ledger on the tables of an account of its own, with a clock that the test sets. */
+/** A ledger of a new account, with a clock that the test sets. */
 export interface LedgerBench {
 	ledger: Ledger;
 	/** Milliseconds since the epoch. */
 	time: number;
 	storage: DurableObjectStorage;
-	/** As after an eviction: only the tables are left. */
+	/** As after an eviction: only the tables remain. */
 	restart(): void;
 }
 

@@ -1,4 +1,4 @@
-/** What an account's object knows beside its limits, as the Worker asks for it. Types only. */
+/** What the Worker reads from and writes to an account beside its ledger. Types only. */
 import type { Credential } from "../admission.ts";
 import type { AliasRow } from "./alias-table.ts";
 import type { LimitStatus, LimitStatusQuery } from "./limit-status.ts";
@@ -6,7 +6,7 @@ import type { RefusalsQuery, RefusalsReport } from "./refusals.ts";
 import type { RequestsPage, RequestsQuery } from "./requests.ts";
 import type { UsageQuery, UsageReport } from "./usage.ts";
 
-/** What an account knows of its past. Who may ask was verified. Each throws `AiError` where the object cannot be asked. */
+/** The route has verified the caller. Each method throws `AiError` if the object cannot be called. */
 export interface AccountReports {
 	usage(query: UsageQuery): Promise<UsageReport>;
 	refusals(query: RefusalsQuery): Promise<RefusalsReport>;
@@ -14,11 +14,11 @@ export interface AccountReports {
 	limitStatus(query: LimitStatusQuery): Promise<LimitStatus>;
 }
 
-/** The aliases of models that an account has set. */
+/** The account's own aliases of models. */
 export interface AliasStore {
 	aliases(credential: Credential): Promise<readonly AliasRow[]>;
-	/** False where the account has as many as it may have. */
+	/** False if the account has the maximum number of aliases. */
 	setAlias(credential: Credential, row: AliasRow): Promise<boolean>;
-	/** False where there is none. */
+	/** False if there is no such alias. */
 	deleteAlias(credential: Credential, alias: string): Promise<boolean>;
 }

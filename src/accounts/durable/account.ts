@@ -1,8 +1,8 @@
 /**
- * An account: its tokens, its limits and its ledger, in one Durable Object by the account's id. Every method is one
- * short synchronous step, so no two requests see the same room.
+ * The `Account` object: an account's tokens, limits and ledger. One Durable Object for each account id. Every method is one
+ * short synchronous step, so two requests never share the same remaining budget.
  *
- * Methods trust their caller, which is the Worker itself: who may read usage was asked with `verify`.
+ * Methods trust their caller, which is the Worker: it has verified with `verify` who may read usage.
  */
 import { DurableObject } from "cloudflare:workers";
 import type {
@@ -25,61 +25,62 @@ import type { UsageQuery, UsageReport } from "./usage.ts";
 import type { VerifiedToken } from "./verified-token.ts";
 
 export type Verified = { ok: true } | Refusal | Extract<Admitted, { ok: false }>;
+
 interface Parts {
 	ledger: Ledger;
 	tokens: Tokens;
 	aliases: AliasTable;
 }
 
-type Checked = { ok: true; bearer?: VerifiedToken } | Refusal;
+type Checked = { ok: true; token?: VerifiedToken } | Refusal;
 
-/** An alarm so late is taken for lost: the runtime gives one up that fails again and again. */
+/** A later alarm is considered lost: the runtime drops an alarm that fails repeatedly. */
 const ALARM_LOST_MS = 60_000;
 
 const UNKNOWN: Refusal = { ok: false, failure: "authentication" };
-/** Nobody waits for this answer. */
-const GIVEN_UP: Refusal = { ok: false, failure: "ledgerUnavailable" };
+/** The answer to a cancelled ticket. No request waits for it. */
+const CANCELLED: Refusal = { ok: false, failure: "ledgerUnavailable" };
 
 export class Account extends DurableObject {
 	#parts: Parts | undefined;
-	/** Not known after a start, until it is set anew. */
+	/** Unknown after a start, until it is set again. */
 	#alarmAt: number | undefined;
-	readonly #withdrawn = new CancelledTickets();
+	readonly #cancelled = new CancelledTickets();
 
-	/** Settlements that waited for a call are booked first, whatever becomes of the request. */
+	/** Books the settlements first, also if the request is refused. */
 	admit(admission: Admission, settled: readonly Settlement[]): Admitted {
-		const [answer = GIVEN_UP] = this.admitAll([admission], settled);
+		const [answer = CANCELLED] = this.admitAll([admission], settled);
 		return answer;
 	}
 
-	/** As if each had called {@link admit}, in order; all that is written is on the disk at once. */
+	/** The same as one {@link admit} for each, in order, with all writes in one transaction. */
 	admitAll(admissions: readonly Admission[], settled: readonly Settlement[]): Admitted[] {
 		if (settled.length > 0) this.settle(settled);
 		const answers = new Map<Admission, Admitted>();
-		const asking: PendingAdmission[] = [];
+		const pending: PendingAdmission[] = [];
 		for (const admission of admissions) {
-			const checked = this.#withdrawn.has(admission.ticket)
-				? GIVEN_UP
+			const checked = this.#cancelled.has(admission.ticket)
+				? CANCELLED
 				: this.#check(admission.credential, "run");
-			if (checked.ok) asking.push({ admission, bearer: checked.bearer });
+			if (checked.ok) pending.push({ admission, token: checked.token });
 			else answers.set(admission, checked);
 		}
-		for (const [admission, answer] of this.#letIn(asking)) answers.set(admission, answer);
-		return admissions.map((admission) => answers.get(admission) ?? GIVEN_UP);
+		for (const [admission, answer] of this.#admitChecked(pending)) answers.set(admission, answer);
+		return admissions.map((admission) => answers.get(admission) ?? CANCELLED);
 	}
 
 	settle(settled: readonly Settlement[]): void {
 		const ledger = this.#isNew() ? undefined : this.#open().ledger;
 		for (const { outcome, ticket } of settled)
-			if (outcome === "failed" && !ledger?.isOpen(ticket)) this.#withdrawn.add(ticket, Date.now());
+			if (outcome === "failed" && !ledger?.isOpen(ticket)) this.#cancelled.add(ticket, Date.now());
 		ledger?.settle(settled);
 	}
 
-	/** Counts `request` where the credential holds. */
+	/** Counts `request` if the credential is valid. */
 	verify(credential: Credential, permission: Permission, request?: CountedRequest): Verified {
 		const checked = this.#check(credential, permission);
 		if (!checked.ok) return checked;
-		return request ? this.#count(request, checked.bearer) : { ok: true };
+		return request ? this.#count(request, checked.token) : { ok: true };
 	}
 
 	tokens(command: TokenCommand): TokenResult {
@@ -111,11 +112,11 @@ export class Account extends DurableObject {
 		return this.#open().ledger.requests(query);
 	}
 
-	/** Of a token that does not hold: how the account stands without it. */
+	/** For an invalid token: the account's limits without the token's own. */
 	limitStatus(query: LimitStatusQuery): LimitStatus {
 		const checked = this.#check(query.credential, "run");
-		const standing = this.#open().ledger.limitStatus(query, checked.ok ? checked.bearer : undefined);
-		return checked.ok || !query.request ? standing : { ...standing, answer: checked };
+		const status = this.#open().ledger.limitStatus(query, checked.ok ? checked.token : undefined);
+		return checked.ok || !query.request ? status : { ...status, answer: checked };
 	}
 
 	override alarm(): void {
@@ -126,29 +127,29 @@ export class Account extends DurableObject {
 		if (next !== undefined) this.#wakeAt(next);
 	}
 
-	#letIn(asking: readonly PendingAdmission[]): (readonly [Admission, Admitted])[] {
-		if (asking.length === 0) return [];
+	#admitChecked(pending: readonly PendingAdmission[]): (readonly [Admission, Admitted])[] {
+		if (pending.length === 0) return [];
 		const { ledger } = this.#open();
 		try {
-			const answers = ledger.admitAll(asking);
+			const answers = ledger.admitAll(pending);
 			if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS, ledger);
-			return asking.map(({ admission, bearer }, i) => {
-				const answer = answers[i] ?? GIVEN_UP;
+			return pending.map(({ admission, token }, i) => {
+				const answer = answers[i] ?? CANCELLED;
 				if (!answer.ok) return [admission, answer] as const;
-				this.#expect(ledger, admission);
-				return [admission, { ...answer, remaining: ledger.remaining(admission, bearer) }] as const;
+				this.#scheduleExpiry(ledger, admission);
+				return [admission, { ...answer, remaining: ledger.remaining(admission, token) }] as const;
 			});
 		} catch (error) {
-			// What was not written has not been: the tables tell.
+			// Rebuild the state from the tables: the memory may be ahead of them.
 			this.#parts = undefined;
 			throw error;
 		}
 	}
 
-	#count(request: CountedRequest, bearer: VerifiedToken | undefined): Verified {
+	#count(request: CountedRequest, token: VerifiedToken | undefined): Verified {
 		const { ledger } = this.#open();
 		try {
-			const counted = ledger.count(request, bearer);
+			const counted = ledger.count(request, token);
 			if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS, ledger);
 			return counted;
 		} catch (error) {
@@ -161,10 +162,10 @@ export class Account extends DurableObject {
 		if (credential.kind === "operator") return { ok: true };
 		if (this.#isNew()) return UNKNOWN;
 		const checked = this.#open().tokens.check(credential.hash, permission);
-		return checked.ok ? { ok: true, bearer: checked } : checked;
+		return checked.ok ? { ok: true, token: checked } : checked;
 	}
 
-	/** Nobody has used the account. A stranger's guess then leaves no trace: where there are no tables is no token. */
+	/** The account has never been used. An unknown token then creates no tables: without tables there are no tokens. */
 	#isNew(): boolean {
 		if (this.#parts) return false;
 		const { tables } = this.ctx.storage.sql
@@ -185,14 +186,14 @@ export class Account extends DurableObject {
 		return this.#parts;
 	}
 
-	#expect(ledger: Ledger, { ticket }: Admission): void {
+	#scheduleExpiry(ledger: Ledger, { ticket }: Admission): void {
 		const expiresAt = ledger.expiryOf(ticket);
 		if (expiresAt !== undefined) this.#wakeBy(expiresAt, ledger);
 	}
 
 	/**
-	 * One alarm, for the first of the open requests to expire or for refusals to be written: setting it is a write, and
-	 * most admissions do without.
+	 * One alarm serves the next expiry of an open request and the next write of refusals. Setting it is a write, which most
+	 * admissions avoid.
 	 */
 	#wakeBy(time: number, ledger: Ledger): void {
 		const lost = this.#alarmAt === undefined || this.#alarmAt + ALARM_LOST_MS < Date.now();
@@ -202,7 +203,7 @@ export class Account extends DurableObject {
 
 	#wakeAt(time: number): void {
 		this.#alarmAt = time;
-		// Not awaited: the answer leaves only when all writes are kept, this one among them.
+		// Not awaited: the runtime holds the answer until all writes are on the disk, including this one.
 		void this.ctx.storage.setAlarm(time);
 	}
 }

@@ -1,15 +1,15 @@
-/** The aliases of models that an account has set by the API. */
+/** The aliases of models that an account has set through the API. */
 
 const SCHEMA = `
--- A row per alias. The alias routes write it. It dies when the alias is deleted.
--- While ALIASES of the configuration has the same alias, the row is not used.
+-- One row for each alias, written and deleted by the alias routes.
+-- If ALIASES of the configuration has the same alias, the row is not used.
 CREATE TABLE IF NOT EXISTS aliases (
 	alias TEXT PRIMARY KEY,
 	model TEXT NOT NULL,
 	modified_on INTEGER NOT NULL
 )`;
 
-/** All of them travel to an isolate at once. */
+/** An isolate reads all of them in one call. */
 export const MAX_ALIASES = 200;
 
 export type AliasRow = {
@@ -31,7 +31,7 @@ export class AliasTable {
 		return this.#sql.exec<AliasRow>("SELECT alias, model, modified_on FROM aliases ORDER BY alias").toArray();
 	}
 
-	/** False where the account has as many as it may have. */
+	/** False if the account has the maximum number of aliases. */
 	set(row: AliasRow): boolean {
 		const others = this.all().filter(({ alias }) => alias !== row.alias);
 		if (others.length >= MAX_ALIASES) return false;
@@ -44,7 +44,7 @@ export class AliasTable {
 		return true;
 	}
 
-	/** False where there is none. */
+	/** False if there is no such alias. */
 	delete(alias: string): boolean {
 		return this.#sql.exec("DELETE FROM aliases WHERE alias = ?", alias).rowsWritten > 0;
 	}

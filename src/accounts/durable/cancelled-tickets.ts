@@ -1,14 +1,13 @@
 /**
- * Requests that were given up before the account had seen them: the admission is still on its way, its settlement was
- * faster. In memory, for as long as a call may be under way: to let one in would hold its reservation until it becomes
- * a bill that nobody owes.
+ * Tickets whose failed settlement arrived before their admission. The admission must be refused: otherwise its reservation would
+ * be held until it expires, and then be charged. In memory, for as long as the admission's call may be under way.
  */
 const KEPT_MS = 60_000;
-/** Of more, the oldest are forgotten. */
+/** At the bound the oldest is dropped. */
 const MAX_TICKETS = 1000;
 
 export class CancelledTickets {
-	/** When each ticket was given up, oldest first. */
+	/** Time of the cancellation of each ticket, oldest first. */
 	readonly #tickets = new Map<string, number>();
 
 	add(ticket: string, now: number): void {

@@ -1,11 +1,11 @@
 /**
- * Requests that count against a rate and are never billed: conversions to Markdown, counts of tokens. They have no row in
- * `requests`, so their times of the last minute are kept here.
+ * Requests that count against a rate and are not billed: conversions to Markdown, token counts. They have no row in `requests`,
+ * so this table has their times of the last minute.
  */
 import type { Admitted, CountedRequest } from "../admission.ts";
 import { WINDOW_MS, type Windows } from "./windows.ts";
 
-/** A row is written by each count, for its key and millisecond. It dies with the first count or alarm a minute later. */
+/** One row for each key and millisecond, written by each count. Deleted by the first count or alarm a minute later. */
 const COUNTED = `CREATE TABLE IF NOT EXISTS counted (
 	counted_at INTEGER NOT NULL,
 	key TEXT NOT NULL,
@@ -13,7 +13,7 @@ const COUNTED = `CREATE TABLE IF NOT EXISTS counted (
 	PRIMARY KEY (counted_at, key)
 ) WITHOUT ROWID`;
 
-/** Whether such a request may pass. */
+/** Whether such a request is admitted. */
 export type Counted = { ok: true } | Extract<Admitted, { ok: false }>;
 
 export class CountedRequests {
@@ -26,7 +26,7 @@ export class CountedRequests {
 		sql.exec(COUNTED);
 	}
 
-	/** Counts the last minute anew, into empty windows. */
+	/** Restores the counts of the last minute into empty windows. */
 	restore(now: number): void {
 		const rows = this.#sql.exec<{ counted_at: number; key: string; requests: number }>(
 			"SELECT * FROM counted WHERE counted_at > ? AND counted_at <= ? ORDER BY counted_at",
@@ -37,7 +37,7 @@ export class CountedRequests {
 			for (let i = 0; i < requests; i++) this.#windows.count([key], counted_at);
 	}
 
-	/** When the request may pass: not after `now` where it passes and is counted. */
+	/** When the request may be admitted. If it is counted now, returns `now`. */
 	count({ rates }: CountedRequest, now: number): number {
 		const opens = this.#windows.opensAt(rates, now);
 		if (opens > now) return opens;
@@ -53,7 +53,7 @@ export class CountedRequests {
 		return now;
 	}
 
-	/** Deletes rows that have died. */
+	/** Deletes rows older than a minute. */
 	deleteExpired(now: number): void {
 		this.#sql.exec("DELETE FROM counted WHERE counted_at <= ?", now - WINDOW_MS);
 	}

@@ -1,14 +1,14 @@
-/** What the tables of sums by day have in common: how they are reported, and that a day dies when it is old. */
+/** Reports and deletion of rows, for the tables of sums by UTC day. */
 import { DAY_MS, startOfDay, utcDay } from "../clock.ts";
 
 const KEPT_DAYS = 400;
-/** Rows of one report; of more, the first ones. */
+/** Rows of one report. Later rows are left out. */
 const MAX_ROWS = 10_000;
 
-/** A table with the column `day`. Its names are part of statements: never a caller's. */
+/** A table with the column `day`. Its names become part of SQL statements, so they must be constants. */
 export interface DailyTable<Dimension extends string> {
 	name: string;
-	/** The sums of its counts, as a statement selects them. */
+	/** The SQL expressions that sum its counts. */
 	sums: string;
 	dimensions: readonly Dimension[];
 }
@@ -17,9 +17,9 @@ export interface DailyTable<Dimension extends string> {
 export interface DailyQuery<Dimension extends string> {
 	from: string | undefined;
 	to: string | undefined;
-	/** Values of columns; one that is `undefined` may be any. */
+	/** Filters by column; `undefined` accepts every value. */
 	where: Partial<Record<Dimension, string | undefined>>;
-	/** Dimensions of the rows; none: a single row. */
+	/** Dimensions of the rows; without any there is a single row. */
 	by: readonly Dimension[];
 }
 
@@ -56,12 +56,12 @@ export function sumDays<Dimension extends string, Counts extends object>(
 	return { rows: rows.slice(0, MAX_ROWS), total, truncated: rows.length > MAX_ROWS };
 }
 
-/** Deletes the days that are dead. */
+/** Deletes the rows of days that are no longer kept. */
 export function deleteOldDays(sql: SqlStorage, table: string, now: number): void {
 	sql.exec(`DELETE FROM ${table} WHERE day < ?`, utcDay(now - KEPT_DAYS * DAY_MS));
 }
 
-/** When the oldest day dies. */
+/** When the rows of the oldest day may be deleted. */
 export function nextDayExpiry(sql: SqlStorage, table: string): number | undefined {
 	const { day } = sql.exec<{ day: string | null }>(`SELECT min(day) AS day FROM ${table}`).one();
 	return day === null ? undefined : startOfDay(day) + (KEPT_DAYS + 1) * DAY_MS;

@@ -1,8 +1,8 @@
 /**
  * The `Directory` object: which accounts exist. One for the deployment.
  *
- * An account is recorded before its first token is made, and by any call that the operator makes for it. Only recorded
- * accounts have their `Account` object opened: an open object holds three files, and leaves one on the disk for ever.
+ * An account is recorded before its first token is created, and by each call of the operator for it. Only recorded
+ * accounts have their `Account` object opened: an open object holds three files, and one of them stays on the disk.
  */
 import { DurableObject } from "cloudflare:workers";
 
@@ -14,7 +14,7 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS accounts (
 ) WITHOUT ROWID`;
 
 export interface DirectoryQuery {
-	/** Lists the accounts behind this id. */
+	/** Lists the accounts after this id. */
 	after?: string;
 	limit: number;
 }
@@ -26,7 +26,7 @@ export interface RecordedAccount {
 }
 
 export interface DirectoryPage {
-	/** In the order of their ids. */
+	/** Sorted by id. */
 	accounts: RecordedAccount[];
 	/** The id to continue after. Absent on the last page. */
 	next?: string;
@@ -45,7 +45,7 @@ export class Directory extends DurableObject {
 		return this.#sql.exec("SELECT 1 FROM accounts WHERE id = ?", account).toArray().length > 0;
 	}
 
-	/** An account that is recorded already keeps its time. */
+	/** A recorded account keeps its time. */
 	add(account: string): void {
 		this.#sql.exec("INSERT OR IGNORE INTO accounts VALUES (?, ?)", account, Date.now());
 	}

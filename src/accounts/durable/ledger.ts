@@ -1,9 +1,9 @@
 /**
  * An account's requests and neurons: reserve, settle, expire. The only writer of its tables.
  *
- * What an admission needs (rate windows, spent and reserved neurons of the day and the month, open requests) is in memory,
- * exact, and rebuilt from the tables at the start. An admission writes one row. A settlement updates it and adds to the
- * day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
+ * The state that an admission needs (rate windows, spent and reserved neurons of the day and the month, open requests) is in
+ * memory, exact, and rebuilt from the tables at the start. An admission writes one row. A settlement updates the row and adds to
+ * the day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
  */
 import type { Admission, Admitted, CountedRequest, Settlement } from "../admission.ts";
 import {
@@ -28,10 +28,10 @@ import { Usage, type UsageQuery, type UsageReport } from "./usage.ts";
 import { type VerifiedToken, withTokenLimits } from "./verified-token.ts";
 import { Windows } from "./windows.ts";
 
-/** A request, and who vouches for it where it is not the operator. */
+/** `token`: absent for the operator. */
 export interface PendingAdmission {
 	admission: Admission;
-	bearer: VerifiedToken | undefined;
+	token: VerifiedToken | undefined;
 }
 
 /** The caller's use of the number needs no more. */
@@ -49,7 +49,7 @@ export class Ledger {
 	readonly #windows = new Windows();
 	readonly #counted: CountedRequests;
 	#budgets: Budgets;
-	/** By ticket. Requests under way: each leaves when it is settled or expires. */
+	/** The open requests, by ticket. Settlement and expiry remove them. */
 	readonly #open = new Map<string, OpenRequest>();
 
 	/** `clock`: milliseconds since the epoch. */
@@ -69,7 +69,7 @@ export class Ledger {
 		this.#rebuild(instant.now);
 	}
 
-	/** What admission needs to know, from the tables. */
+	/** Rebuilds the state in memory from the tables. */
 	#rebuild(now: number): void {
 		this.#windows.clear();
 		for (const { rateKeys, admittedAt } of this.#requests.lastMinute(now))
@@ -79,47 +79,47 @@ export class Ledger {
 		for (const { day, model, token, microNeurons } of this.#usage.spent(monthOf(this.#budgets.day)))
 			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
 		this.#open.clear();
-		for (const request of this.#requests.openRequests()) this.#hold(request, now);
+		for (const request of this.#requests.openRequests()) this.#reserve(request, now);
 	}
 
-	/** The account's time: not before an earlier one, but for the correction of a clock that ran ahead. */
+	/** The account's time. It goes back only to correct a clock that ran ahead. */
 	now(): number {
 		return this.#read().now;
 	}
 
 	/**
-	 * Lets a request in and reserves what it may cost, or says why not: then nothing is written, and nothing
-	 * counted but the refusal. A ledger that throws here is to be thrown away: its memory may be ahead of its tables.
+	 * Admits a request and reserves its maximum cost, or refuses it. A refusal is only counted, and nothing is written. If this
+	 * throws, the caller must drop the ledger: its memory may be ahead of its tables.
 	 */
-	admit(admission: Admission, bearer?: VerifiedToken): Admitted {
+	admit(admission: Admission, token?: VerifiedToken): Admitted {
 		const opened: OpenRequest[] = [];
-		const answer = this.#letIn(admission, bearer, opened);
+		const answer = this.#admitOne(admission, token, opened);
 		if (opened.length > 0) this.#requests.insert(opened);
 		return answer;
 	}
 
-	/** As if each had called {@link admit}, in order, and with one write for all. */
-	admitAll(asking: readonly PendingAdmission[]): Admitted[] {
+	/** The same as one {@link admit} for each, in order, with one write for all. */
+	admitAll(pending: readonly PendingAdmission[]): Admitted[] {
 		const opened: OpenRequest[] = [];
-		const answers = asking.map(({ admission, bearer }) => this.#letIn(admission, bearer, opened));
+		const answers = pending.map(({ admission, token }) => this.#admitOne(admission, token, opened));
 		if (opened.length > 0) this.#requests.insert(opened);
 		return answers;
 	}
 
-	/** Counts a request that is never billed, or refuses it. A ledger that throws here is to be thrown away, too. */
-	count(request: CountedRequest, bearer?: VerifiedToken): Counted {
+	/** Counts a request that is not billed, or refuses it. If this throws, the caller must drop the ledger. */
+	count(request: CountedRequest, token?: VerifiedToken): Counted {
 		const instant = this.#read();
 		const { now } = instant;
 		const until = this.#counted.count(request, now);
 		if (until <= now) return { ok: true };
-		this.refusals.count("rateLimited", { task: request.task, token: bearer?.id ?? "" }, now);
+		this.refusals.count("rateLimited", { task: request.task, token: token?.id ?? "" }, now);
 		return longestRefusal([{ failure: "rateLimited", until }], instant);
 	}
 
 	/** How many more requests like this one would be admitted now, at most {@link MAX_REMAINING}. */
-	remaining(request: LimitedRequest, bearer?: VerifiedToken): number {
+	remaining(request: LimitedRequest, token?: VerifiedToken): number {
 		const { now } = this.#read();
-		const { budgets, rates } = withTokenLimits(request, bearer);
+		const { budgets, rates } = withTokenLimits(request, token);
 		let remaining = MAX_REMAINING;
 		for (const { key, perMinute } of rates)
 			remaining = Math.min(remaining, Math.max(0, perMinute - this.#windows.used(key, now)));
@@ -130,7 +130,7 @@ export class Ledger {
 		return remaining;
 	}
 
-	/** The first settlement of an open ticket counts. All of the batch is written, or, where that throws, nothing. */
+	/** The first settlement of an open ticket counts. Writes all of the batch or, if it throws, nothing. */
 	settle(settlements: readonly Settlement[]): void {
 		const settled = new Map<string, readonly [OpenRequest, Settlement]>();
 		for (const settlement of settlements) {
@@ -151,24 +151,24 @@ export class Ledger {
 		}
 	}
 
-	/** Settles, at their estimate, the requests that nobody will settle any more. */
+	/** Settles the expired requests at their reservations. */
 	expire(): void {
 		const { now } = this.#read();
 		const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
 		this.settle(expired.map(expiredSettlement));
 	}
 
-	/** Writes what is only counted yet, and deletes rows that have died. Returns when there will be something to expire or to delete. */
+	/** Writes the counted refusals and deletes old rows. Returns when the next request expires or the next row may be deleted. */
 	sweep(): number | undefined {
 		const { now } = this.#read();
-		this.#windows.forget(now);
+		this.#windows.deleteIdle(now);
 		this.#counted.deleteExpired(now);
 		this.#usage.deleteExpired(now);
 		this.refusals.write();
 		this.refusals.deleteExpired(now);
 		if (this.#requests.deleteExpired(now)) return now;
-		const deaths = [this.#requests.nextExpiry(), this.#usage.nextExpiry(), this.refusals.nextExpiry()];
-		const due = [this.nextExpiry(), ...deaths].filter((time) => time !== undefined);
+		const deletions = [this.#requests.nextExpiry(), this.#usage.nextExpiry(), this.refusals.nextExpiry()];
+		const due = [this.nextExpiry(), ...deletions].filter((time) => time !== undefined);
 		return due.length > 0 ? Math.min(...due) : undefined;
 	}
 
@@ -180,7 +180,7 @@ export class Ledger {
 		return this.#open.get(ticket)?.expiresAt;
 	}
 
-	/** When the first of the open requests expires. */
+	/** When the next open request expires. */
 	nextExpiry(): number | undefined {
 		let next: number | undefined;
 		for (const { expiresAt } of this.#open.values()) next = Math.min(next ?? expiresAt, expiresAt);
@@ -195,30 +195,30 @@ export class Ledger {
 		return this.#requests.page(query);
 	}
 
-	limitStatus(query: LimitStatusQuery, bearer?: VerifiedToken): LimitStatus {
+	limitStatus(query: LimitStatusQuery, token?: VerifiedToken): LimitStatus {
 		const instant = this.#read();
 		const { request } = query;
-		const { budgets, rates } = withTokenLimits(query, bearer);
+		const { budgets, rates } = withTokenLimits(query, token);
 		return {
 			day: this.#budgets.day,
 			open: this.#open.size,
 			...usedOf({ budgets, rates }, { budgets: this.#budgets, windows: this.#windows, now: instant.now }),
-			...(request && { answer: this.#judge({ ...query, ...request }, bearer, instant).answer }),
+			...(request && { answer: this.#decide({ ...query, ...request }, token, instant).answer }),
 		};
 	}
 
-	/** Counts the request, and adds it to those that are to be written. */
-	#letIn(admission: Admission, bearer: VerifiedToken | undefined, opened: OpenRequest[]): Admitted {
+	/** Counts the request and adds it to `opened`, which the caller writes. */
+	#admitOne(admission: Admission, token: VerifiedToken | undefined, opened: OpenRequest[]): Admitted {
 		const { holdMs, model, task, ticket } = admission;
 		const instant = this.#read();
-		const { answer, rates, reserved } = this.#judge(admission, bearer, instant);
+		const { answer, rates, reserved } = this.#decide(admission, token, instant);
 		const { now } = instant;
-		const token = bearer?.id ?? "";
+		const tokenId = token?.id ?? "";
 		if (!answer.ok) {
-			this.refusals.count(answer.failure, { task, token }, now);
+			this.refusals.count(answer.failure, { task, token: tokenId }, now);
 			return answer;
 		}
-		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is open already`);
+		if (this.#open.has(ticket)) throw new Error(`Ticket ${ticket} is already open`);
 		const rateKeys = rates.map(({ key }) => key);
 		const request = this.#requests.open({
 			ticket,
@@ -226,22 +226,22 @@ export class Ledger {
 			expiresAt: now + holdMs,
 			model,
 			task,
-			token,
+			token: tokenId,
 			rateKeys,
 			reserved,
 		});
 		opened.push(request);
 		this.#windows.count(rateKeys, now);
-		this.#hold(request, now);
+		this.#reserve(request, now);
 		return answer;
 	}
 
-	/** What a request is told, and what it then counts against; counts and reserves nothing yet. */
-	#judge(request: LimitedRequest, bearer: VerifiedToken | undefined, instant: Instant): LimitDecision {
+	/** Decides about a request. Counts and reserves nothing. */
+	#decide(request: LimitedRequest, token: VerifiedToken | undefined, instant: Instant): LimitDecision {
 		const { model, unpriced } = request;
 		const { now } = instant;
-		const { budgets, rates } = withTokenLimits(request, bearer);
-		const limited = bearer !== undefined && hasBudget(bearer.limits);
+		const { budgets, rates } = withTokenLimits(request, token);
+		const limited = token !== undefined && hasBudget(token.limits);
 		const opens = this.#windows.opensAt(rates, now);
 		const grant = this.#budgets.grant(request.cost, budgets);
 		const refusals: LimitRefusal[] = [];
@@ -255,7 +255,7 @@ export class Ledger {
 		if (grant.kind === "refused") {
 			const { budget, held, cost, remaining } = grant;
 			const { failure, microNeurons, period } = budget;
-			// The end of a request under way is not known, and a request that costs more than the whole budget never passes.
+			// The end of an open request is unknown, and a request that costs more than the complete budget is never admitted.
 			const unknown = cost > microNeurons || cost <= remaining + held;
 			refusals.push({
 				failure,
@@ -278,13 +278,13 @@ export class Ledger {
 		const instant = this.#clock.read();
 		const { corrected, now } = instant;
 		if (corrected !== undefined) logCorrection(corrected);
-		// A new day may have rows already: of a time when the clock was ahead.
+		// The new day may already have rows, from a time when the clock was ahead.
 		if (corrected !== undefined || utcDay(now) !== this.#budgets.day) this.#rebuild(now);
 		return instant;
 	}
 
-	/** A request that was admitted while the clock was ahead expires as long after now as it would have after its admission. */
-	#hold(request: OpenRequest, now: number): void {
+	/** A request that was admitted while the clock was ahead expires as long after `now` as planned after its admission. */
+	#reserve(request: OpenRequest, now: number): void {
 		const { admittedAt, expiresAt } = request;
 		const held = admittedAt > now ? { ...request, expiresAt: now + (expiresAt - admittedAt) } : request;
 		this.#open.set(request.ticket, held);

@@ -1,4 +1,4 @@
-/** Why a limit refuses a request, and until when. */
+/** The refusal of a request by a limit. */
 import type { FailureKey } from "../../core/errors.ts";
 import type { Admitted, RateLimit } from "../admission.ts";
 import type { Instant } from "../clock.ts";
@@ -6,19 +6,19 @@ import type { Instant } from "../clock.ts";
 export interface LimitRefusal {
 	failure: FailureKey;
 	description?: string;
-	/** When the same request would pass; infinite where it never does. */
+	/** When the same request would be admitted; infinite if never. */
 	until: number;
 }
 
 export interface LimitDecision {
 	answer: Admitted;
-	/** The token's own among them. */
+	/** Includes the token's own rate. */
 	rates: readonly RateLimit[];
 	/** Micro-neurons. */
 	reserved: number;
 }
 
-/** Of several reasons the one that lasts longest: after it, the request passes. */
+/** The refusal that lasts longest: after it the request would be admitted. */
 export function longestRefusal(
 	refusals: readonly LimitRefusal[],
 	{ clock }: Instant,

@@ -1,4 +1,4 @@
-/** How an account stands against its limits now: for `explain`, and for metrics. Changes nothing. */
+/** The present state of an account's limits, for `explain` and for metrics. Changes nothing. */
 import type { Admission, Admitted, Budget, Credential, RateLimit } from "../admission.ts";
 import type { Budgets } from "./budgets.ts";
 import type { Windows } from "./windows.ts";
@@ -15,20 +15,20 @@ export interface LimitStatusQuery {
 export interface LimitStatus {
 	/** UTC, `2026-11-21`. */
 	day: string;
-	/** Requests under way. */
+	/** Open requests. */
 	open: number;
 	budgets: (Budget & {
 		spentMicroNeurons: number;
 		reservedMicroNeurons: number;
 		remainingMicroNeurons: number;
 	})[];
-	/** `used`: let in during the last minute. */
+	/** `used`: admitted during the last minute. */
 	rates: (RateLimit & { used: number; remaining: number })[];
 	/** The answer that the request would receive, if the query has one. */
 	answer?: Admitted;
 }
 
-/** How much of each limit is used. */
+/** The use of each limit. */
 export const usedOf = (
 	limits: { budgets: readonly Budget[]; rates: readonly RateLimit[] },
 	{ budgets, windows, now }: { budgets: Budgets; windows: Windows; now: number },

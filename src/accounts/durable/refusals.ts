@@ -1,20 +1,20 @@
 /**
- * How many requests an account's limits refused.
+ * Counts the requests that an account's limits refused.
  *
- * To refuse writes nothing, so that a flood of refused requests cannot become one of writes: they are counted in memory,
- * and the account's alarm writes the counts, within `WRITE_MS`. An object that dies before loses those of that time.
+ * A refusal writes nothing, so that a flood of refused requests causes no flood of writes: the counts are in memory, and the
+ * account's alarm writes them within `WRITE_MS`. If the object is evicted before, the counts of that time are lost.
  *
- * Not by model: callers can make up ids, and a refused request costs them nothing.
+ * Models are no dimension: callers can invent model ids, and a refused request costs them nothing.
  */
 import { FAILURES, type FailureKey } from "../../core/errors.ts";
 import { utcDay } from "../clock.ts";
 import { deleteOldDays, nextDayExpiry, sumDays } from "./daily-tables.ts";
 
-/** `code`: of the `AiError`. `token`: its id, empty for the operator. */
+/** `code`: the code of the `AiError`. `token`: the token's id, empty for the operator. */
 export const REFUSAL_DIMENSIONS = ["day", "code", "task", "token"] as const;
 export type RefusalDimension = (typeof REFUSAL_DIMENSIONS)[number];
 
-/** A row is added to by each writing of its key. The day is that of the refusal. Dies by the alarm, as the usage of its day. */
+/** Each write of a key adds to its row. The day is that of the refusal. Deleted by the alarm together with the usage of its day. */
 const REFUSALS = `CREATE TABLE IF NOT EXISTS refusals (
 	day TEXT NOT NULL,
 	code INTEGER NOT NULL,
@@ -24,7 +24,7 @@ const REFUSALS = `CREATE TABLE IF NOT EXISTS refusals (
 	PRIMARY KEY (day, code, task, token)
 ) WITHOUT ROWID`;
 
-/** Less than the runtime keeps an object that nobody asks anything. */
+/** Shorter than the time for which the runtime keeps an idle object. */
 export const WRITE_MS = 5_000;
 const TABLE = {
 	name: "refusals",
@@ -38,7 +38,7 @@ export interface RefusalsQuery {
 	to?: string;
 	task?: string;
 	token?: string;
-	/** Dimensions of the rows; none: a single row. */
+	/** Dimensions of the rows; without any there is a single row. */
 	by: readonly RefusalDimension[];
 }
 
@@ -51,11 +51,11 @@ export interface RefusalRow {
 }
 
 export interface RefusalsReport {
-	/** Ordered by their dimensions, in the order of {@link REFUSAL_DIMENSIONS}. */
+	/** Sorted by the dimensions, in the order of {@link REFUSAL_DIMENSIONS}. */
 	rows: RefusalRow[];
-	/** Of all that the query names, also of rows that were left out. */
+	/** The sum over all rows that match the query, also those left out. */
 	requests: number;
-	/** Whether there were more rows than a report holds. */
+	/** Whether rows were left out. */
 	truncated: boolean;
 }
 
@@ -69,10 +69,10 @@ interface Count {
 
 export class Refusals {
 	readonly #sql: SqlStorage;
-	/** Of the last `WRITE_MS`. Its keys are codes, tasks and existing tokens, so callers cannot add to them. */
+	/** The counts of the last `WRITE_MS`. Keys are codes, tasks and existing tokens, so callers cannot add keys. */
 	readonly #counts = new Map<string, Count>();
 
-	/** The table must be there. */
+	/** The table must exist. */
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 	}
@@ -81,7 +81,7 @@ export class Refusals {
 		sql.exec(REFUSALS);
 	}
 
-	/** Whether there are counts that are only in memory. */
+	/** Whether there are unwritten counts. */
 	get isPending(): boolean {
 		return this.#counts.size > 0;
 	}
@@ -90,8 +90,8 @@ export class Refusals {
 		const { code } = FAILURES[failure];
 		const day = utcDay(now);
 		const id = `${day} ${code} ${token} ${task}`;
-		const known = this.#counts.get(id);
-		if (known) known.requests++;
+		const count = this.#counts.get(id);
+		if (count) count.requests++;
 		else this.#counts.set(id, { day, code, task, token, requests: 1 });
 	}
 
@@ -109,7 +109,7 @@ export class Refusals {
 		this.#counts.clear();
 	}
 
-	/** Of all that was refused until now: writes what is not written yet. */
+	/** Writes the unwritten counts first, so that the report is complete. */
 	report({ from, to, task, token, by }: RefusalsQuery): RefusalsReport {
 		this.write();
 		const query = { from, to, where: { task, token }, by };
@@ -125,7 +125,7 @@ export class Refusals {
 		deleteOldDays(this.#sql, TABLE.name, now);
 	}
 
-	/** When the oldest row dies. */
+	/** When the oldest row may be deleted. */
 	nextExpiry(): number | undefined {
 		return nextDayExpiry(this.#sql, TABLE.name);
 	}

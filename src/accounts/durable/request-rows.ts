@@ -1,10 +1,10 @@
-/** A row of the table of requests, as it is kept and as it is told. */
+/** The rows of the table `requests`, and the records that are made of them. */
 import { type EarlierOutcome, type Outcome, presentOutcome, type Settlement } from "../admission.ts";
 
-/** Parts rate keys, which have none. */
+/** Separates rate keys, which do not contain it. */
 export const KEY_SEPARATOR = "\n";
 
-/** A request under way. */
+/** A request that is admitted and not settled. */
 export interface OpenRequest {
 	id: number;
 	ticket: string;
@@ -19,10 +19,10 @@ export interface OpenRequest {
 	reserved: number;
 }
 
-/** A request, for who may see it. Times are milliseconds. */
+/** A request in a report. Times are epoch milliseconds. */
 export interface RequestRecord extends Omit<Settlement, "latencyMs" | "outcome"> {
 	outcome: Outcome | "open";
-	/** Absent while it is open, and where it expired: nobody knows how long it took. */
+	/** Absent while the request is open, and if it expired, because its duration is unknown. */
 	latencyMs?: number;
 	admittedAt: number;
 	/** Absent while it is open. */

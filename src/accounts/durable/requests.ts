@@ -1,4 +1,4 @@
-/** The table of an account's requests: those under way, and the recent ones as they ended. */
+/** The table of an account's requests: the open ones, and the recent settled ones. */
 import type { Settlement } from "../admission.ts";
 import { DAY_MS } from "../clock.ts";
 import {
@@ -14,11 +14,11 @@ import {
 import { WINDOW_MS } from "./windows.ts";
 
 /**
- * Written twice: by the admission of a request, open, and by its settlement, with an outcome. Dies by the alarm, never
- * open: when 10,000 newer ones are there, or after 7 days, but not while a rate window may need it.
+ * A row is written twice: by the admission of a request, without an outcome, and by its settlement. The alarm deletes a settled
+ * row when there are 10,000 newer ones, or after 7 days, but not while a rate window may need it.
  *
- * No index but the id: one is a second write for each admission, and only the rebuilding reads otherwise than by id.
- * Ids and times ascend together.
+ * The only index is the id: an index is a second write for each admission, and only the rebuild after a start reads by other
+ * columns. Ids and times ascend together.
  */
 const REQUESTS = `CREATE TABLE IF NOT EXISTS requests (
 	id INTEGER PRIMARY KEY,
@@ -46,16 +46,16 @@ const REQUESTS = `CREATE TABLE IF NOT EXISTS requests (
 
 const KEPT_REQUESTS = 10_000;
 const KEPT_MS = 7 * DAY_MS;
-/** What one alarm deletes at most, so that it holds no admission up for long. */
+/** The most rows that one alarm deletes, so that it does not block admissions for long. */
 const DELETED_AT_ONCE = 10_000;
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 100;
 
 export interface RequestsQuery {
-	/** 1 to 100; 50. */
+	/** 1 to 100. Default: 50. */
 	limit?: number;
-	/** As the page before gave it. */
+	/** From the previous page. */
 	cursor?: number;
 	model?: string;
 	task?: string;
@@ -66,7 +66,7 @@ export interface RequestsQuery {
 /** Newest first. */
 export interface RequestsPage {
 	requests: RequestRecord[];
-	/** Where the next page begins; absent after the last. */
+	/** For the next page; absent on the last. */
 	cursor?: number;
 }
 
@@ -74,7 +74,7 @@ export class Requests {
 	readonly #sql: SqlStorage;
 	#nextId: number;
 
-	/** The table must be there. */
+	/** The table must exist. */
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		const { last } = sql.exec<{ last: number | null }>("SELECT max(id) AS last FROM requests").one();
@@ -85,12 +85,12 @@ export class Requests {
 		sql.exec(REQUESTS);
 	}
 
-	/** Gives it the next id; {@link insert} writes it. */
+	/** Assigns the next id. {@link insert} writes the row. */
 	open(request: Omit<OpenRequest, "id">): OpenRequest {
 		return { id: this.#nextId++, ...request };
 	}
 
-	/** One statement for all: to bind a value costs more than to write it. */
+	/** One statement for all rows, because binding a value costs more than writing it. */
 	insert(requests: readonly OpenRequest[]): void {
 		const rows = requests.map(
 			({ id, ticket, admittedAt, expiresAt, model, task, token, rateKeys, reserved }) =>
@@ -115,7 +115,7 @@ export class Requests {
 		);
 	}
 
-	/** One statement for all, as {@link insert}. */
+	/** One statement for all rows, as {@link insert}. */
 	settle(settledAt: number, settled: readonly (readonly [Pick<OpenRequest, "id">, Settlement])[]): void {
 		const rows = settled.map(
 			([{ id }, settlement]) =>
@@ -145,7 +145,7 @@ export class Requests {
 		);
 	}
 
-	/** Those under way, in the order of their admission. */
+	/** In the order of admission. */
 	openRequests(): OpenRequest[] {
 		return this.#sql
 			.exec<OpenRow>("SELECT * FROM requests WHERE outcome IS NULL ORDER BY id")
@@ -153,7 +153,7 @@ export class Requests {
 			.map(openRequest);
 	}
 
-	/** When each of the last minute was let in, and the rates that it counts for, oldest first. */
+	/** The admission times and rate keys of the last minute's requests, oldest first. */
 	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
 		return this.#sql
 			.exec<Pick<OpenRow, "admitted_at" | "rate_keys">>(
@@ -165,7 +165,7 @@ export class Requests {
 			.map((row) => ({ admittedAt: row.admitted_at, rateKeys: rateKeys(row) }));
 	}
 
-	/** The latest moment that a row knows of; 0 where there is none. */
+	/** The latest time in any row; 0 without rows. */
 	latest(): number {
 		const row = this.#sql
 			.exec<{ latest: number | null }>(
@@ -207,7 +207,7 @@ export class Requests {
 		};
 	}
 
-	/** Deletes what has died. Whether more may have. Looks at no row behind the dead: the alarm may come often. */
+	/** Deletes old rows. Returns whether there may be further ones. Reads no newer rows, because the alarm may be frequent. */
 	deleteExpired(now: number): boolean {
 		const { rowsWritten } = this.#sql.exec(
 			`DELETE FROM requests WHERE id IN (
@@ -225,7 +225,7 @@ export class Requests {
 		return rowsWritten >= DELETED_AT_ONCE;
 	}
 
-	/** When the oldest settled row dies of age. */
+	/** When the oldest settled row reaches its age limit. */
 	nextExpiry(): number | undefined {
 		const [oldest] = this.#sql
 			.exec<{ admitted_at: number }>(

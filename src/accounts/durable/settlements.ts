@@ -1,8 +1,8 @@
-/** Settlements as they are booked, whatever came. */
+/** Settlements in the form in which they are booked. */
 import type { Settlement } from "../admission.ts";
 import type { OpenRequest } from "./request-rows.ts";
 
-/** Of a request that nobody settled. */
+/** The settlement of an expired request: its reservation is charged. */
 export const expiredSettlement = ({ ticket, reserved }: OpenRequest): Settlement => ({
 	ticket,
 	outcome: "expired",
@@ -17,8 +17,8 @@ export const expiredSettlement = ({ ticket, reserved }: OpenRequest): Settlement
 });
 
 /**
- * What can be booked: one count that is no count would keep its whole batch from ever being written. A price that is
- * none is the reservation's.
+ * Replaces invalid numbers, because one of them would fail the transaction of its batch every time. An invalid cost becomes the
+ * reservation, an invalid count 0.
  */
 export function validSettlement(settlement: Settlement, { reserved }: OpenRequest): Settlement {
 	const { outcome, microNeurons } = settlement;

@@ -2,8 +2,8 @@
 import type { Token } from "../token-command.ts";
 
 const SCHEMA = `
--- A row per token. The token routes write it; a use writes last_used_on, at most once a minute.
--- It dies when the token is deleted, or some time after it has expired, when another token is made.
+-- One row for each token, written by the token routes. A use writes last_used_on, at most once a minute.
+-- Deleted with the token, or some time after its expiry, when another token is created.
 CREATE TABLE IF NOT EXISTS tokens (
 	id TEXT PRIMARY KEY,
 	hash TEXT NOT NULL UNIQUE,
@@ -42,12 +42,12 @@ export class TokenTable {
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 		sql.exec(SCHEMA);
-		// Tables of earlier versions lack it.
+		// Tables of earlier versions lack the column.
 		if (!sql.exec("SELECT * FROM tokens LIMIT 0").columnNames.includes("monthly_micro_neurons"))
 			sql.exec("ALTER TABLE tokens ADD COLUMN monthly_micro_neurons INTEGER");
 	}
 
-	/** With the hash of its text, in the order of issue. */
+	/** Each token with the hash of its text, in the order of issue. */
 	*all(): Iterable<[hash: string, token: Token]> {
 		for (const row of this.#sql.exec<Row>("SELECT * FROM tokens ORDER BY issued_on, rowid"))
 			yield [row.hash, read(row)];

@@ -1,18 +1,18 @@
 /**
- * An account's tokens. Part of its object, which is their only writer: so all of them are in memory too, and whether a
- * token holds is known without a read.
+ * An account's tokens. The account's object is their only writer, so all of them are also in memory, and a token is verified
+ * without a read.
  *
- * A token is found by the SHA-256 of its text. How long that takes can tell a stranger something of a hash that he
- * computed himself, and nothing of the 256 random bits behind another one.
+ * A token is found by the SHA-256 of its text. The timing of the lookup may reveal something about the hash that the caller
+ * sent, but nothing about the 256 random bits of another token.
  *
- * Beyond the product: limits of a token's own. Difference from the product: nobody makes, widens or learns (by rolling)
- * a token that may do more, spend more or live longer than the one he holds; one with limits gives no other token models
- * to run. Deleting any token is free to who may write tokens.
+ * Beyond the product: a token may have limits of its own. Difference from the product: a token cannot create, update or roll a
+ * token with more permissions, higher limits or a later expiry than its own, and a token with limits cannot create tokens that
+ * run models. Every token with the permission to write tokens may delete any token.
  */
 import type { FailureKey } from "../../core/errors.ts";
 import type { Credential, Permission } from "../admission.ts";
 import {
-	permissionsToGive,
+	grantablePermissions,
 	type Token,
 	type TokenCommand,
 	type TokenLimits,
@@ -23,9 +23,9 @@ import { TokenTable } from "./token-table.ts";
 
 /** All are held in memory. */
 const MAX_TOKENS = 1000;
-/** An expired token is still listed for so long. */
+/** How long an expired token is still listed. */
 const EXPIRED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
-/** `last_used_on` of a token is written at most so often. */
+/** The minimum time between two writes of a token's `last_used_on`. */
 const USE_WRITTEN_MS = 60_000;
 
 interface HeldToken {
@@ -42,24 +42,24 @@ export type Checked = { ok: true; id: string; limits: TokenLimits } | Refusal;
 export class Tokens {
 	readonly #table: TokenTable;
 	readonly #clock: () => number;
-	/** In the order of issue. */
-	readonly #entries = new Map<string, HeldToken>();
+	/** By id, in the order of issue. */
+	readonly #tokens = new Map<string, HeldToken>();
 	readonly #byHash = new Map<string, HeldToken>();
 
-	/** `clock`: the account's, which never goes back: a token that has expired stays so. */
+	/** `clock`: the account's, which does not go back, so an expired token stays expired. */
 	constructor(sql: SqlStorage, clock: () => number) {
 		this.#table = new TokenTable(sql);
 		this.#clock = clock;
-		for (const [hash, token] of this.#table.all()) this.#hold(hash, token);
+		for (const [hash, token] of this.#table.all()) this.#add(hash, token);
 	}
 
-	/** Whether the token with this hash may do this now. Notes the use. */
+	/** Verifies the token with this hash and its permission. Records the use. */
 	check(hash: string, permission: Permission): Checked {
 		const found = this.#find(hash);
 		if (!found.ok) return found;
-		const { token, permissions } = found.entry;
+		const { token, permissions } = found.held;
 		if (!permissions.has(permission)) return lacks(permission);
-		this.#use(found.entry);
+		this.#recordUse(found.held);
 		return { ok: true, id: token.id, limits: token.limits };
 	}
 
@@ -75,14 +75,14 @@ export class Tokens {
 				return this.#asWriter(command.maker, (maker) => this.#create(command, maker));
 			case "update":
 				return this.#asWriter(command.maker, (maker) =>
-					this.#one(command.id, (entry) => this.#update(entry, command.fields, maker)),
+					this.#one(command.id, (held) => this.#update(held, command.fields, maker)),
 				);
 			case "roll":
 				return this.#asWriter(command.maker, (maker) =>
-					this.#one(command.id, (entry) => this.#roll(entry, command.hash, maker)),
+					this.#one(command.id, (held) => this.#roll(held, command.hash, maker)),
 				);
 			case "delete":
-				return this.#asWriter(command.maker, () => this.#one(command.id, (entry) => this.#delete(entry)));
+				return this.#asWriter(command.maker, () => this.#one(command.id, (held) => this.#delete(held)));
 			default:
 				return command satisfies never;
 		}
@@ -91,13 +91,13 @@ export class Tokens {
 	#verify(hash: string): TokenResult {
 		const found = this.#find(hash);
 		if (!found.ok) return found;
-		this.#use(found.entry);
-		return only(found.entry);
+		this.#recordUse(found.held);
+		return only(found.held);
 	}
 
 	#list({ page, perPage, direction, includeExpired }: Extract<TokenCommand, { kind: "list" }>): TokenResult {
 		const now = this.#clock();
-		const tokens = [...this.#entries.values()]
+		const tokens = [...this.#tokens.values()]
 			.map(({ token }) => token)
 			.filter((token) => includeExpired || !hasExpired(token, now));
 		if (direction === "desc") tokens.reverse();
@@ -111,13 +111,13 @@ export class Tokens {
 	): TokenResult {
 		const now = this.#clock();
 		this.#sweep(now);
-		if (this.#entries.size >= MAX_TOKENS)
+		if (this.#tokens.size >= MAX_TOKENS)
 			return refuse("invalidRequest", `an account has at most ${MAX_TOKENS} tokens`);
 		const token: Token = { ...fields, id, issuedOn: now, modifiedOn: now };
 		const excess = excessOver(maker, token);
 		if (excess) return excess;
 		this.#table.write(hash, token);
-		return only(this.#hold(hash, token));
+		return only(this.#add(hash, token));
 	}
 
 	#update(
@@ -138,29 +138,29 @@ export class Tokens {
 		const excess = excessOver(maker, changed);
 		if (excess) return excess;
 		this.#table.write(hash, changed);
-		return only(this.#hold(hash, changed));
+		return only(this.#add(hash, changed));
 	}
 
-	/** The text that was valid until now is not any more. */
+	/** The previous text is no longer valid. */
 	#roll({ hash: old, token }: HeldToken, hash: string, maker: HeldToken | undefined): TokenResult {
-		// Who rolls a token holds it afterwards.
+		// The caller receives the new text, so the token must not exceed the caller's.
 		const excess = excessOver(maker, token);
 		if (excess) return excess;
 		const rolled = { ...token, modifiedOn: this.#clock() };
 		this.#table.write(hash, rolled);
 		this.#byHash.delete(old);
-		return only(this.#hold(hash, rolled));
+		return only(this.#add(hash, rolled));
 	}
 
-	#delete(entry: HeldToken): TokenResult {
-		this.#table.delete(entry.token.id);
-		this.#drop(entry);
-		return only(entry);
+	#delete(held: HeldToken): TokenResult {
+		this.#table.delete(held.token.id);
+		this.#remove(held);
+		return only(held);
 	}
 
 	#sweep(now: number): void {
-		for (const entry of [...this.#entries.values()])
-			if (hasExpired(entry.token, now - EXPIRED_KEPT_MS)) this.#delete(entry);
+		for (const held of [...this.#tokens.values()])
+			if (hasExpired(held.token, now - EXPIRED_KEPT_MS)) this.#delete(held);
 	}
 
 	#asReader(maker: Credential, act: () => TokenResult): TokenResult {
@@ -170,72 +170,72 @@ export class Tokens {
 
 	#asWriter(maker: Credential, act: (maker: HeldToken | undefined) => TokenResult): TokenResult {
 		const found = this.#maker(maker, "tokens-write");
-		return found.ok ? act(found.entry) : found;
+		return found.ok ? act(found.held) : found;
 	}
 
-	/** No entry for the operator, who may do everything. */
-	#maker(credential: Credential, permission: Permission): { ok: true; entry?: HeldToken } | Refusal {
+	/** Returns no token for the operator, who has all permissions. */
+	#maker(credential: Credential, permission: Permission): { ok: true; held?: HeldToken } | Refusal {
 		if (credential.kind === "operator") return { ok: true };
 		const found = this.#find(credential.hash);
-		if (found.ok && !found.entry.permissions.has(permission)) return lacks(permission);
+		if (found.ok && !found.held.permissions.has(permission)) return lacks(permission);
 		return found;
 	}
 
-	#one(id: string, act: (entry: HeldToken) => TokenResult): TokenResult {
-		const entry = this.#entries.get(id);
-		return entry ? act(entry) : { ok: false, failure: "notFound", description: "Token not found" };
+	#one(id: string, act: (held: HeldToken) => TokenResult): TokenResult {
+		const held = this.#tokens.get(id);
+		return held ? act(held) : { ok: false, failure: "notFound", description: "Token not found" };
 	}
 
-	/** A token that may be used now. Why not is told to who has its text, and to nobody else. */
-	#find(hash: string): { ok: true; entry: HeldToken } | Refusal {
-		const entry = this.#byHash.get(hash);
-		if (!entry) return { ok: false, failure: "authentication" };
+	/** Finds a token that may be used now. Only a caller with the token's text learns why it may not. */
+	#find(hash: string): { ok: true; held: HeldToken } | Refusal {
+		const held = this.#byHash.get(hash);
+		if (!held) return { ok: false, failure: "authentication" };
 		const now = this.#clock();
-		const { disabled, expiresOn, notBefore } = entry.token;
+		const { disabled, expiresOn, notBefore } = held.token;
 		if (disabled) return unusable("is disabled");
 		if (expiresOn !== undefined && expiresOn <= now) return unusable("has expired");
 		if (notBefore !== undefined && notBefore > now) return unusable("is not valid yet");
-		return { ok: true, entry };
+		return { ok: true, held };
 	}
 
-	/** In memory, and now and then on disk: what an eviction loses is less than a minute. */
-	#use(entry: HeldToken): void {
-		const now = Math.max(this.#clock(), entry.token.lastUsedOn ?? 0);
-		entry.token.lastUsedOn = now;
-		if (now - entry.useWrittenOn < USE_WRITTEN_MS) return;
-		entry.useWrittenOn = now;
-		this.#table.writeUse(entry.token.id, now);
+	/** Records the use in memory, and at most once a minute on the disk, so an eviction loses less than a minute. */
+	#recordUse(held: HeldToken): void {
+		const now = Math.max(this.#clock(), held.token.lastUsedOn ?? 0);
+		held.token.lastUsedOn = now;
+		if (now - held.useWrittenOn < USE_WRITTEN_MS) return;
+		held.useWrittenOn = now;
+		this.#table.writeUse(held.token.id, now);
 	}
 
-	#hold(hash: string, token: Token): HeldToken {
+	#add(hash: string, token: Token): HeldToken {
 		const useWrittenOn = token.lastUsedOn ?? Number.NEGATIVE_INFINITY;
-		const entry = { token, hash, permissions: permissionsOf(token.policies), useWrittenOn };
-		this.#entries.set(token.id, entry);
-		this.#byHash.set(hash, entry);
-		return entry;
+		const held = { token, hash, permissions: permissionsOf(token.policies), useWrittenOn };
+		this.#tokens.set(token.id, held);
+		this.#byHash.set(hash, held);
+		return held;
 	}
 
-	#drop({ hash, token }: HeldToken): void {
-		this.#entries.delete(token.id);
+	#remove({ hash, token }: HeldToken): void {
+		this.#tokens.delete(token.id);
 		this.#byHash.delete(hash);
 	}
 }
 
-/** A copy: what is answered must not change when the token does. */
+/** A copy, because the result must not change with the token. */
 const only = ({ token }: HeldToken): TokenResult => ({ ok: true, tokens: [{ ...token }], total: 1 });
 
 const hasExpired = ({ expiresOn }: Token, now: number): boolean =>
 	expiresOn !== undefined && expiresOn <= now;
 
-/** What a token would have beyond its maker; nothing is beyond the operator. */
+/** Refuses a token that exceeds its maker. No token exceeds the operator. */
 function excessOver(maker: HeldToken | undefined, token: Token): Refusal | undefined {
 	if (!maker) return undefined;
-	const given = [...permissionsOf(token.policies)];
-	const beyond = given.filter((permission) => !maker.permissions.has(permission));
+	const granted = [...permissionsOf(token.policies)];
+	const beyond = granted.filter((permission) => !maker.permissions.has(permission));
 	if (beyond.length > 0)
 		return refuse("forbidden", `a token cannot give permissions that it does not have: ${beyond.join(", ")}`);
-	const givable = permissionsToGive(maker.token);
-	if (token.id !== maker.token.id && given.some((permission) => !givable.has(permission)))
+	const grantable = grantablePermissions(maker.token);
+	if (token.id !== maker.token.id && granted.some((permission) => !grantable.has(permission)))
 		return refuse("forbidden", "a token with limits of its own cannot let another one run models");
 	const { expiresOn, limits } = maker.token;
 	if (isLooser(token.limits.dailyMicroNeurons, limits.dailyMicroNeurons))
@@ -249,20 +249,20 @@ function excessOver(maker: HeldToken | undefined, token: Token): Refusal | undef
 	return undefined;
 }
 
-/** Absent is without end. */
+/** An absent value is unlimited. */
 const isLooser = (value = Number.POSITIVE_INFINITY, bound = Number.POSITIVE_INFINITY): boolean =>
 	value > bound;
 
-const refuse = (failure: FailureKey, why: string): Refusal => ({
+const refuse = (failure: FailureKey, reason: string): Refusal => ({
 	ok: false,
 	failure,
-	description: failure === "forbidden" ? `Authentication error: ${why}` : why,
+	description: failure === "forbidden" ? `Authentication error: ${reason}` : reason,
 });
 
-const unusable = (why: string): Refusal => ({
+const unusable = (reason: string): Refusal => ({
 	ok: false,
 	failure: "authentication",
-	description: `Authentication error: the token ${why}`,
+	description: `Authentication error: the token ${reason}`,
 });
 
 const lacks = (permission: Permission): Refusal =>

@@ -1,17 +1,16 @@
-/** The table of what an account used, by UTC day. */
+/** The table of an account's usage by UTC day. */
 import type { Settlement } from "../admission.ts";
 import { startOfDay, utcDay } from "../clock.ts";
 import { deleteOldDays, nextDayExpiry, sumDays } from "./daily-tables.ts";
 import type { OpenRequest } from "./request-rows.ts";
 
-/** What usage can be told apart by. `token`: its id, empty for the operator. `backend`: empty where none answered. */
+/** `token`: the token's id, empty for the operator. `backend`: empty if none answered. */
 export const DIMENSIONS = ["day", "model", "task", "token", "backend"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 /**
- * A row is written by the settlements of its key, which add to it: many settled at once write it once. The day is that
- * of the request's admission. Dies by the alarm, 400 days after its day. `overruns`: requests whose fact was above
- * their reservation.
+ * Settlements add to the row of their key; a batch writes each row once. The day is that of the request's admission. The alarm
+ * deletes a row 400 days after its day. `overruns`: requests that cost more than their reservation.
  */
 const USAGE = `CREATE TABLE IF NOT EXISTS usage (
 	day TEXT NOT NULL,
@@ -30,7 +29,7 @@ const USAGE = `CREATE TABLE IF NOT EXISTS usage (
 ) WITHOUT ROWID`;
 
 export interface UsageCounts {
-	/** Settled ones, the failed among them. */
+	/** All settled requests, failed ones included. */
 	requests: number;
 	failed: number;
 	overruns: number;
@@ -48,22 +47,22 @@ export interface UsageQuery {
 	task?: string;
 	token?: string;
 	backend?: string;
-	/** Dimensions of the rows; none: a single row. */
+	/** Dimensions of the rows; without any there is a single row. */
 	by: readonly Dimension[];
 }
 
 export type UsageRow = UsageCounts & Partial<Record<Dimension, string>>;
 
 export interface UsageReport {
-	/** Ordered by their dimensions, in the order of {@link DIMENSIONS}. */
+	/** Sorted by the dimensions, in the order of {@link DIMENSIONS}. */
 	rows: UsageRow[];
-	/** Of all that the query names, also of rows that were left out. */
+	/** The sum over all rows that match the query, also those left out. */
 	total: UsageCounts;
-	/** Whether there were more rows than a report holds. */
+	/** Whether rows were left out. */
 	truncated: boolean;
 }
 
-const NOTHING: UsageCounts = {
+const ZERO: UsageCounts = {
 	requests: 0,
 	failed: 0,
 	overruns: 0,
@@ -73,7 +72,7 @@ const NOTHING: UsageCounts = {
 	microNeurons: 0,
 };
 
-/** `total()` is a floating-point sum. `sum()` of integers fails above 2^63, so that one wrong row would break every report. */
+/** `total()` is a floating-point sum. `sum()` of integers fails above 2^63, so one wrong row would break every report. */
 const SUMS = `total(requests) AS requests, total(failed) AS failed, total(overruns) AS overruns,
 	total(input_tokens) AS inputTokens, total(cached_tokens) AS cachedTokens,
 	total(output_tokens) AS outputTokens, total(micro_neurons) AS microNeurons`;
@@ -82,7 +81,7 @@ const TABLE = { name: "usage", sums: SUMS, dimensions: DIMENSIONS };
 export class Usage {
 	readonly #sql: SqlStorage;
 
-	/** The table must be there. */
+	/** The table must exist. */
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
 	}
@@ -91,14 +90,14 @@ export class Usage {
 		sql.exec(USAGE);
 	}
 
-	/** Writes one row for each key among the settlements. */
+	/** Writes one row for each key of the settlements. */
 	add(settled: readonly (readonly [OpenRequest, Settlement])[]): void {
 		const rows = new Map<string, { key: string[]; counts: UsageCounts }>();
 		for (const [request, settlement] of settled) {
 			const { model, task, token } = request;
 			const key = [utcDay(request.admittedAt), model, task, token, settlement.backend];
 			const id = JSON.stringify(key);
-			const row = rows.get(id) ?? { key, counts: { ...NOTHING } };
+			const row = rows.get(id) ?? { key, counts: { ...ZERO } };
 			rows.set(id, row);
 			row.counts.requests++;
 			if (settlement.outcome === "failed") row.counts.failed++;
@@ -151,7 +150,7 @@ export class Usage {
 			.toArray();
 	}
 
-	/** The beginning of the latest day that a row knows of; 0 where there is none. */
+	/** The start of the latest day in any row; 0 without rows. */
 	latest(): number {
 		const { day } = this.#sql.exec<{ day: string | null }>("SELECT max(day) AS day FROM usage").one();
 		return day === null ? 0 : startOfDay(day);
@@ -161,7 +160,7 @@ export class Usage {
 		deleteOldDays(this.#sql, TABLE.name, now);
 	}
 
-	/** When the oldest row dies. */
+	/** When the oldest row may be deleted. */
 	nextExpiry(): number | undefined {
 		return nextDayExpiry(this.#sql, TABLE.name);
 	}

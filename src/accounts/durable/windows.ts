@@ -1,41 +1,41 @@
 /**
- * Requests per minute, exactly: a request passes where fewer than the limit were let in during the 60 seconds up to
- * now, so no minute, wherever it begins, holds more than the limit. In memory; the ledger rebuilds it from the requests
- * of the last minute.
+ * Exact limits of requests per minute (sliding window log): a request is admitted if fewer requests than the limit were admitted
+ * during the last 60 seconds, so no period of 60 seconds has more than the limit. In memory. The ledger rebuilds it from the
+ * requests of the last minute.
  */
 import type { RateLimit } from "../admission.ts";
 
 export const WINDOW_MS = 60_000;
 
-/** Dead times that a window keeps at its front before it is made shorter. */
+/** Expired times that a window keeps at its front before it is shortened. */
 const SLACK = 64;
 
 interface Window {
-	/** When requests were let in, ascending. Those before `start` are dead. */
+	/** Times of admission, ascending. Those before `start` have expired. */
 	times: number[];
 	start: number;
 }
 
 export class Windows {
-	/** By rate: tasks, models with a rate and tokens, so the settings bound it. The alarm forgets idle ones. */
+	/** By rate key. Keys are tasks, models with a rate, and tokens, so the settings bound them. The alarm deletes idle ones. */
 	readonly #windows = new Map<string, Window>();
 
-	/** When one more request of these keys may pass, were no other let in; not after `now` if it may pass at once. */
+	/** When one more request with these keys may be admitted, if no other one is; `now` if it may be admitted now. */
 	opensAt(rates: readonly RateLimit[], now: number): number {
 		let opens = now;
 		for (const { key, perMinute } of rates) {
 			if (perMinute <= 0) return Number.POSITIVE_INFINITY;
 			const window = this.#live(key, now);
 			if (!window) continue;
-			// The request whose leaving makes room; there is room already where there are too few.
-			const leaving = window.times[Math.max(window.start, window.times.length - perMinute)];
-			if (window.times.length - window.start >= perMinute && leaving !== undefined)
-				opens = Math.max(opens, leaving + WINDOW_MS);
+			// When this request expires, there are fewer requests than the limit. Not needed below the limit.
+			const expiring = window.times[Math.max(window.start, window.times.length - perMinute)];
+			if (window.times.length - window.start >= perMinute && expiring !== undefined)
+				opens = Math.max(opens, expiring + WINDOW_MS);
 		}
 		return opens;
 	}
 
-	/** Times must come in order. */
+	/** Times must ascend. */
 	count(keys: Iterable<string>, time: number): void {
 		for (const key of keys) {
 			const window = this.#windows.get(key);
@@ -53,8 +53,8 @@ export class Windows {
 		this.#windows.clear();
 	}
 
-	/** Frees the memory of windows that nobody used for a minute. */
-	forget(now: number): void {
+	/** Deletes windows without requests in the last minute. */
+	deleteIdle(now: number): void {
 		for (const key of [...this.#windows.keys()]) if (this.used(key, now) === 0) this.#windows.delete(key);
 	}
 

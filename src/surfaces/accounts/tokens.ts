@@ -9,7 +9,7 @@
  */
 import type { Context } from "hono";
 import * as z from "zod";
-import { permissionsToGive, type TokenCommand, type TokenStore } from "../../accounts/token-command.ts";
+import { grantablePermissions, type TokenCommand, type TokenStore } from "../../accounts/token-command.ts";
 import { PERMISSION_GROUPS, type PermissionGroup } from "../../accounts/token-policy.ts";
 import { digest, hexadecimal, newTokenText } from "../../accounts/token-text.ts";
 import { AiError } from "../../core/errors.ts";
@@ -198,7 +198,7 @@ async function selectableBy({
 	if (credential.kind === "operator") return () => true;
 	const keeper = services.ledgers.of(account);
 	const token = onlyToken(await sendCommand(keeper, { kind: "verify", hash: credential.hash }));
-	const grantable = permissionsToGive(token);
+	const grantable = grantablePermissions(token);
 	return ({ grants }) => grants.every((permission) => grantable.has(permission));
 }
 

@@ -13,7 +13,7 @@ const WORKERS_AI_RUN = { id: "d3ab162cd977454484c09407d166146a", name: "Workers 
 const standing = async (account: string, credential: Admission["credential"] = OPERATOR) =>
 	stubOf(account).limitStatus({ credential, rates: [], budgets: [ACCOUNT] });
 
-/** Makes a token that may run models, and returns the credential that it is. */
+/** Creates a token that may run models, and returns its credential. */
 async function tokenOf(
 	account: string,
 	limits: TokenFields["limits"] = {},
@@ -34,8 +34,8 @@ async function tokenOf(
 	return { kind: "token", hash };
 }
 
-describe("500 concurrent admissions against room for 100", () => {
-	/** Tells how many passed, and what the others were told. */
+describe("500 concurrent admissions with a limit of 100", () => {
+	/** Returns the number of admitted requests, and the failures of the others. */
 	const admitAll = async (account: string, fields: (index: number) => Partial<Admission>) => {
 		const answers = await Promise.all(
 			Array.from({ length: 500 }, (_, index) => stubOf(account).admit(admission(fields(index)), [])),
@@ -46,7 +46,7 @@ describe("500 concurrent admissions against room for 100", () => {
 		};
 	};
 
-	it("lets exactly 100 pass, of requests of a task", async () => {
+	it("admit exactly 100 requests of a task", async () => {
 		const rates = [{ key: `task:${TASK}`, perMinute: 100 }];
 		expect(await admitAll(newAccount(), () => ({ rates }))).toEqual({
 			passed: 100,
@@ -54,7 +54,7 @@ describe("500 concurrent admissions against room for 100", () => {
 		});
 	});
 
-	it("lets exactly 100 pass, of neurons of the account, whatever the models", async () => {
+	it("admit exactly 100 within the account's neurons, for any models", async () => {
 		const account = newAccount();
 		const fields = (index: number) => ({
 			model: `@cf/a/model-${index % 7}`,
@@ -70,7 +70,7 @@ describe("500 concurrent admissions against room for 100", () => {
 		});
 	});
 
-	it("lets exactly 100 pass of each of two models", async () => {
+	it("admit exactly 100 of each of two models", async () => {
 		const model = (index: number): string => `@cf/a/model-${index % 2}`;
 		const fields = (index: number): Partial<Admission> => ({
 			model: model(index),
@@ -81,7 +81,7 @@ describe("500 concurrent admissions against room for 100", () => {
 		expect((await admitAll(newAccount(), fields)).passed).toBe(200);
 	});
 
-	it("lets exactly 100 pass, of a token's own requests and neurons", async () => {
+	it("admit exactly 100 within a token's own requests and neurons", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account, { requestsPerMinute: 100 });
 		expect((await admitAll(account, () => ({ credential }))).passed).toBe(100);
@@ -94,7 +94,7 @@ describe("500 concurrent admissions against room for 100", () => {
 		]);
 	});
 
-	it("gives open requests no more output together than the budget pays for", async () => {
+	it("get together no more output than the budget pays for", async () => {
 		const account = newAccount();
 		const chat = {
 			fixedMicroNeurons: 1_000,
@@ -116,7 +116,7 @@ describe("500 concurrent admissions against room for 100", () => {
 });
 
 describe("admit", () => {
-	it("checks the token, and settles what rode along, in the one call", async () => {
+	it("verifies the token and books the settlements of the call", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
 		const first = admission({ credential, budgets: [ACCOUNT], cost: fixedCost(600_000) });
@@ -129,7 +129,7 @@ describe("admit", () => {
 		expect(rows).toMatchObject([{ token: "token-1", requests: 1, microNeurons: 400_000 }]);
 	});
 
-	it("keeps settlements that rode along with a request that is refused", async () => {
+	it("books the settlements of a call whose request is refused", async () => {
 		const account = newAccount();
 		const first = admission({ cost: fixedCost(5) });
 		await stubOf(account).admit(first, []);
@@ -140,24 +140,24 @@ describe("admit", () => {
 		expect((await stubOf(account).usage({ by: [] })).total).toMatchObject({ requests: 1, microNeurons: 4 });
 	});
 
-	it.each(["new", "known"])(
-		"does not hold a request that was given up on the way, in a %s account",
+	it.each(["new", "existing"])(
+		"does not reserve for a request that was cancelled before its admission, in a %s account",
 		async (kind) => {
 			const account = newAccount();
-			if (kind === "known") await stubOf(account).admit(admission(), []);
+			if (kind === "existing") await stubOf(account).admit(admission(), []);
 			const { open } = await standing(account);
-			const asked = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
-			await stubOf(account).settle([settlement(asked.ticket, { outcome: "failed" })]);
-			expect(await stubOf(account).admit(asked, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
+			const request = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
+			await stubOf(account).settle([settlement(request.ticket, { outcome: "failed" })]);
+			expect(await stubOf(account).admit(request, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
 			expect(await standing(account)).toMatchObject({ open, budgets: [{ reservedMicroNeurons: 0 }] });
-			// Another one, given up in time for the same call, is none of its affair.
+			// A cancelled ticket does not affect another request of the same call.
 			const other = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
 			const late = settlement(crypto.randomUUID(), { outcome: "failed" });
 			expect(await stubOf(account).admit(other, [late])).toEqual({ ok: true, remaining: 0 });
 		},
 	);
 
-	it("refuses a token that may not run, and one that is unknown", async () => {
+	it("refuses a token without permission, and an unknown one", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account);
 		expect(await stubOf(account).verify(credential, "run")).toEqual({ ok: true });
@@ -172,7 +172,7 @@ describe("admit", () => {
 	});
 });
 
-it("writes nothing for a stranger who guesses at an account", async () => {
+it("writes nothing for an unknown token of a new account", async () => {
 	const account = newAccount();
 	const credential = { kind: "token", hash: "00" } as const;
 	const unknown = { ok: false, failure: "authentication" };
@@ -187,7 +187,7 @@ it("writes nothing for a stranger who guesses at an account", async () => {
 	});
 });
 
-it("does not bring a token back that has expired, when the clock goes back", async () => {
+it("keeps an expired token expired when the clock goes back", async () => {
 	const start = Date.parse("2040-11-21T12:00:00Z");
 	vi.useFakeTimers({ toFake: ["Date"], now: start });
 	try {
@@ -205,15 +205,15 @@ it("does not bring a token back that has expired, when the clock goes back", asy
 });
 
 describe("an eviction", () => {
-	it("changes nothing", async () => {
+	it("changes no state", async () => {
 		const account = newAccount();
 		const credential = await tokenOf(account, { dailyMicroNeurons: 900, requestsPerMinute: 7 });
 		const rates = [{ key: `task:${TASK}`, perMinute: 5 }];
 		const settled: Settlement[] = [];
 		for (let i = 0; i < 4; i++) {
-			const asked = admission({ credential, rates, budgets: [ACCOUNT], cost: fixedCost(100) });
-			expect((await stubOf(account).admit(asked, settled)).ok).toBe(true);
-			if (i < 2) settled.push(settlement(asked.ticket, { microNeurons: 30 + i }));
+			const request = admission({ credential, rates, budgets: [ACCOUNT], cost: fixedCost(100) });
+			expect((await stubOf(account).admit(request, settled)).ok).toBe(true);
+			if (i < 2) settled.push(settlement(request.ticket, { microNeurons: 30 + i }));
 		}
 		const query = { credential, rates, budgets: [ACCOUNT] };
 		const before = await stubOf(account).limitStatus(query);
@@ -228,7 +228,7 @@ describe("an eviction", () => {
 });
 
 describe("the alarm", () => {
-	// Far ahead of the runtime's own clock, so that no alarm comes by itself.
+	// Far ahead of the runtime's clock, so that no alarm fires by itself.
 	const START = Date.parse("2040-11-21T12:00:00Z");
 	beforeEach(() => {
 		vi.useFakeTimers({ toFake: ["Date"], now: START });
@@ -240,7 +240,7 @@ describe("the alarm", () => {
 	const alarmOf = (account: string): Promise<number | null> =>
 		runInDurableObject(stubOf(account), (_: Account, { storage }) => storage.getAlarm());
 
-	it("settles at the estimate what nobody settled, and comes again for the rest", async () => {
+	it("charges the reservations of expired requests, and fires again for the others", async () => {
 		const account = newAccount();
 		const [a, b] = [
 			admission({ cost: fixedCost(70), holdMs: 60_000 }),
@@ -258,7 +258,7 @@ describe("the alarm", () => {
 		expect(await alarmOf(account)).toBe(START + 90_000);
 	});
 
-	it("also after an eviction, and of an object that nobody asks any more", async () => {
+	it("also fires after an eviction, without further calls", async () => {
 		const account = newAccount();
 		await stubOf(account).admit(admission({ cost: fixedCost(70), holdMs: 60_000 }), []);
 		await evictDurableObject(stubOf(account));
@@ -267,11 +267,11 @@ describe("the alarm", () => {
 		expect((await stubOf(account).usage({ by: ["day"] })).rows).toMatchObject([
 			{ day: "2040-11-21", requests: 1, microNeurons: 70 },
 		]);
-		// Then for what will be deleted.
+		// The next alarm deletes rows.
 		expect(await alarmOf(account)).toBe(START + 7 * 86_400_000);
 	});
 
-	it("is set only where it would come too late, or not at all", async () => {
+	it("is set only if there is none, or if it would be late", async () => {
 		const account = newAccount();
 		const set = await runInDurableObject(stubOf(account), (_: Account, { storage }) =>
 			vi.spyOn(storage, "setAlarm"),
@@ -283,14 +283,14 @@ describe("the alarm", () => {
 		expect(set).toHaveBeenCalledTimes(1);
 		await admit(30_000);
 		expect(set.mock.calls).toEqual([[START + 60_000], [START + 30_000]]);
-		// The runtime gave up on it.
+		// The runtime has dropped the alarm.
 		vi.setSystemTime(START + 30_000 + 60_001);
 		await admit(90_000);
 		expect(set).toHaveBeenCalledTimes(3);
 	});
 });
 
-describe("what an account tells of its past", () => {
+describe("reports", () => {
 	const DAY = "2040-11-21";
 	const OTHER = "@cf/baai/bge-m3";
 
@@ -298,13 +298,13 @@ describe("what an account tells of its past", () => {
 	async function used(): Promise<{ account: string; tickets: string[] }> {
 		const account = newAccount();
 		const credential = await tokenOf(account);
-		const asked = [
+		const request = [
 			admission({ credential, cost: fixedCost(100) }),
 			admission({ cost: fixedCost(100) }),
 			admission({ model: OTHER, task: "Text Embeddings", cost: fixedCost(100) }),
 		];
-		for (const one of asked) await stubOf(account).admit(one, []);
-		const [a = "", b = "", c = ""] = asked.map(({ ticket }) => ticket);
+		for (const one of request) await stubOf(account).admit(one, []);
+		const [a = "", b = "", c = ""] = request.map(({ ticket }) => ticket);
 		await stubOf(account).settle([
 			settlement(a, { microNeurons: 40, inputTokens: 10, cachedTokens: 3, outputTokens: 7 }),
 			settlement(b, { outcome: "failed", backend: "", attempts: 3, code: 3040 }),
@@ -320,7 +320,7 @@ describe("what an account tells of its past", () => {
 		vi.useRealTimers();
 	});
 
-	it("is usage by day, model, task, token and backend", async () => {
+	it("have usage by day, model, task, token and backend", async () => {
 		const { account } = await used();
 		const total = {
 			requests: 3,
@@ -368,7 +368,7 @@ describe("what an account tells of its past", () => {
 		]);
 	});
 
-	it("is filtered, with the total of what is left", async () => {
+	it("are filtered, with the total of the matching rows", async () => {
 		const { account } = await used();
 		const requests = async (query: Partial<UsageQuery>): Promise<number> =>
 			(await stubOf(account).usage({ by: ["day"], ...query })).total.requests;
@@ -384,14 +384,14 @@ describe("what an account tells of its past", () => {
 		expect(rows).toEqual([]);
 	});
 
-	it("is the recent requests, newest first, page by page", async () => {
+	it("list recent requests, newest first, in pages", async () => {
 		const { account, tickets } = await used();
 		const [a, b, c] = tickets;
 		const first = await stubOf(account).requests({ limit: 2 });
 		expect(first.requests.map(({ ticket }) => ticket)).toEqual([c, b]);
 		const { cursor } = first;
 		if (cursor === undefined) throw new Error("no cursor");
-		// What comes in between moves no page.
+		// A new request does not shift the pages.
 		await stubOf(account).admit(admission(), []);
 		const second = await stubOf(account).requests({ limit: 2, cursor });
 		expect(second).toEqual({

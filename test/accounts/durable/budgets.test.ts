@@ -16,22 +16,22 @@ const chat = (fields: Partial<CostEstimate> = {}): CostEstimate => ({
 });
 
 describe("grant", () => {
-	it("reserves all that a request may cost, and bounds no output where there is no budget", () => {
+	it("reserves the maximum cost, and limits no output without a budget", () => {
 		expect(new Budgets(DAY).grant(chat(), [])).toEqual({ kind: "granted", microNeurons: 600 });
 	});
 
-	it("bounds the output wherever a budget limits the request", () => {
+	it("limits the output if a budget limits the request", () => {
 		const granted = { kind: "granted", microNeurons: 600, outputTokens: 50 };
 		expect(new Budgets(DAY).grant(chat(), [account(600)])).toEqual(granted);
 		expect(new Budgets(DAY).grant(chat({ outputUnbounded: false }), [account(10_000)])).toEqual(granted);
 	});
 
-	it("bounds no output that costs nothing", () => {
+	it("does not limit output that costs nothing", () => {
 		const cost = chat({ microNeuronsPerOutputToken: 0 });
 		expect(new Budgets(DAY).grant(cost, [account(100)])).toEqual({ kind: "granted", microNeurons: 100 });
 	});
 
-	it("grants an open request the output that the room pays for", () => {
+	it("grants a request without an output limit the output that the budget pays for", () => {
 		expect(new Budgets(DAY).grant(chat(), [account(237)])).toEqual({
 			kind: "granted",
 			microNeurons: 230,
@@ -40,7 +40,7 @@ describe("grant", () => {
 		expect(new Budgets(DAY).grant(chat(), [account(110)])).toMatchObject({ outputTokens: 1 });
 	});
 
-	it("refuses an open request that has not room for one token", () => {
+	it("refuses a request if the budget does not pay for one token", () => {
 		expect(new Budgets(DAY).grant(chat(), [account(109)])).toMatchObject({
 			kind: "refused",
 			remaining: 109,
@@ -48,13 +48,13 @@ describe("grant", () => {
 		});
 	});
 
-	it("grants an open request of several choices a token for each, or nothing", () => {
+	it("grants a token for each of several choices, or refuses", () => {
 		const three = chat({ minOutputTokens: 3 });
 		expect(new Budgets(DAY).grant(three, [account(130)])).toMatchObject({ outputTokens: 3 });
 		expect(new Budgets(DAY).grant(three, [account(129)])).toMatchObject({ kind: "refused", cost: 130 });
 	});
 
-	it("refuses a request that set its own limit of output and has not room for it", () => {
+	it("refuses a request with an output limit that the budget does not pay for", () => {
 		expect(new Budgets(DAY).grant(chat({ outputUnbounded: false }), [account(599)])).toMatchObject({
 			kind: "refused",
 			remaining: 599,
@@ -62,7 +62,7 @@ describe("grant", () => {
 		});
 	});
 
-	it("takes the budget that has least room", () => {
+	it("uses the budget with the least remaining", () => {
 		const budgets = new Budgets(DAY);
 		budgets.book(DAY, budgetKeys("m", "t"), { spent: 50, reserved: 40 });
 		const model = { key: "model:m", microNeurons: 200, failure: "budgetExceeded" } as const;
@@ -73,7 +73,7 @@ describe("grant", () => {
 		});
 	});
 
-	it("lets what costs nothing pass where a budget is used up, or more", () => {
+	it("admits a request that costs nothing if a budget is used up or exceeded", () => {
 		const budgets = new Budgets(DAY);
 		budgets.book(DAY, ["account"], { spent: 300, reserved: 0 });
 		const free = chat({ fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { CancelledTickets } from "../../../src/accounts/durable/cancelled-tickets.ts";
 
-it("knows a ticket for a minute, and then makes room", () => {
+it("keeps a ticket for a minute", () => {
 	const withdrawn = new CancelledTickets();
 	withdrawn.add("a", 0);
 	withdrawn.add("b", 59_999);
@@ -10,7 +10,7 @@ it("knows a ticket for a minute, and then makes room", () => {
 	expect(["a", "b", "c"].map((ticket) => withdrawn.has(ticket))).toEqual([false, true, true]);
 });
 
-it("counts the minute from the last time that it was told", () => {
+it("counts the minute from the latest cancellation", () => {
 	const withdrawn = new CancelledTickets();
 	withdrawn.add("a", 0);
 	withdrawn.add("a", 50_000);
@@ -18,7 +18,7 @@ it("counts the minute from the last time that it was told", () => {
 	expect(withdrawn.has("a")).toBe(true);
 });
 
-it("knows a thousand, the newest", () => {
+it("keeps the newest thousand tickets", () => {
 	const withdrawn = new CancelledTickets();
 	for (let n = 0; n < 1001; n++) withdrawn.add(`${n}`, 0);
 	expect(["0", "1", "1000"].map((ticket) => withdrawn.has(ticket))).toEqual([false, true, true]);

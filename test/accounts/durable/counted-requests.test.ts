@@ -5,8 +5,8 @@ const RATES = [{ key: "task:Token Count", perMinute: 3 }];
 const count = ({ ledger }: LedgerBench, rates = RATES) => ledger.count({ task: "Token Count", rates });
 const refusedFor = (retryAfter: number) => ({ ok: false, failure: "rateLimited", retryAfter });
 
-describe("requests that are never billed", () => {
-	it("pass as often as the rate says in any minute, to the request", () =>
+describe("counted requests", () => {
+	it("are admitted exactly as often as the rate allows in any minute", () =>
 		withLedger((bench) => {
 			for (const gap of [0, 10 * SECOND, 10 * SECOND]) {
 				bench.time += gap;
@@ -20,7 +20,7 @@ describe("requests that are never billed", () => {
 			expect(count(bench)).toEqual(refusedFor(10));
 		}));
 
-	it("are counted across a restart, also of one millisecond", () =>
+	it("are counted after a restart, also several of one millisecond", () =>
 		withLedger((bench) => {
 			for (let i = 0; i < 3; i++) expect(count(bench)).toEqual({ ok: true });
 			bench.restart();
@@ -30,7 +30,7 @@ describe("requests that are never billed", () => {
 			expect(count(bench)).toEqual({ ok: true });
 		}));
 
-	it("count apart from other rates and from requests that run a model", () =>
+	it("count separately from other rates and from requests that run a model", () =>
 		withLedger((bench) => {
 			const rates = [{ key: `task:${TASK}`, perMinute: 1 }];
 			for (let i = 0; i < 3; i++) expect(count(bench)).toEqual({ ok: true });
@@ -40,7 +40,7 @@ describe("requests that are never billed", () => {
 			expect(bench.ledger.usage({ by: [] }).rows).toMatchObject([{ requests: 0 }]);
 		}));
 
-	it("are among the refusals where they are refused, and then write nothing", () =>
+	it("are counted as refusals without a write if refused", () =>
 		withLedger((bench) => {
 			for (let i = 0; i < 3; i++) count(bench);
 			const before = bench.storage.sql.exec("SELECT total_changes() AS n").one();
@@ -51,7 +51,7 @@ describe("requests that are never billed", () => {
 			]);
 		}));
 
-	it("leave no row behind after a minute", () =>
+	it("have no row after a minute", () =>
 		withLedger((bench) => {
 			const rows = () => bench.storage.sql.exec("SELECT key, requests FROM counted").toArray();
 			count(bench);

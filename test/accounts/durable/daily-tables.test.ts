@@ -5,7 +5,7 @@ import { NOON, withLedger } from "../fixtures.ts";
 const TABLE = { name: "counted", sums: "sum(n) AS n", dimensions: ["day", "model"] } as const;
 const ANY = { from: undefined, to: undefined, where: {} };
 
-/** The tables of an account, and one more with a count for each day and model. */
+/** An account's object with an additional table of counts by day and model. */
 const withRows = <T>(rows: readonly [string, string, number][], test: (sql: SqlStorage) => T): Promise<T> =>
 	withLedger(({ storage: { sql } }) => {
 		sql.exec("CREATE TABLE counted (day TEXT, model TEXT, n INTEGER)");
@@ -38,7 +38,7 @@ it("sums the days of a report, both ends included", () =>
 		});
 	}));
 
-it("sums what has a value of a dimension, by the dimensions that are asked for, in the order of the table", () =>
+it("filters by a dimension, and groups by the requested dimensions in the order of the table", () =>
 	withRows(ROWS, (sql) => {
 		expect(sumDays(sql, TABLE, { ...ANY, where: { model: "a" }, by: ["model", "day"] }).rows).toEqual([
 			{ day: "2026-11-19", model: "a", n: 1 },
@@ -47,7 +47,7 @@ it("sums what has a value of a dimension, by the dimensions that are asked for, 
 		]);
 	}));
 
-it("reports 10,000 rows and the sum of all", () =>
+it("reports 10,000 rows and the sum of all rows", () =>
 	withRows([], (sql) => {
 		const insert = "WITH RECURSIVE c(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM c WHERE i < ?)";
 		const add = (from: number, to: number) =>

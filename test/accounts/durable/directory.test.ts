@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 const newDirectory = () => env.DIRECTORY.getByName(`test ${crypto.randomUUID()}`);
 
-it("has the accounts that were added, and no other", async () => {
+it("has only the added accounts", async () => {
 	const directory = newDirectory();
 	await directory.add("team-a");
 	expect(await directory.has("team-a")).toBe(true);
@@ -11,7 +11,7 @@ it("has the accounts that were added, and no other", async () => {
 	expect(await directory.has("TEAM-A")).toBe(false);
 });
 
-it("lists the accounts by their ids, page by page, each once", async () => {
+it("lists each account once, sorted by id, in pages", async () => {
 	const directory = newDirectory();
 	const before = Date.now();
 	for (const account of ["c", "a", "b", "a"]) await directory.add(account);

@@ -22,9 +22,9 @@ function reserve(
 	microNeurons: number,
 	fields: Parameters<typeof admission>[0] = {},
 ): string {
-	const asked = admission({ cost: fixedCost(microNeurons), budgets: [FREE], ...fields });
-	expect(ledger.admit(asked)).toEqual({ ok: true });
-	return asked.ticket;
+	const request = admission({ cost: fixedCost(microNeurons), budgets: [FREE], ...fields });
+	expect(ledger.admit(request)).toEqual({ ok: true });
+	return request.ticket;
 }
 
 const account = ({ ledger }: LedgerBench) => {
@@ -38,37 +38,37 @@ const used = ({ ledger }: LedgerBench) =>
 
 describe("rates", () => {
 	const rates = [{ key: `task:${TASK}`, perMinute: 3 }];
-	const ask = ({ ledger }: LedgerBench): Admitted => ledger.admit(admission({ rates }));
+	const admit = ({ ledger }: LedgerBench): Admitted => ledger.admit(admission({ rates }));
 
-	it("tell the second from which the same request passes, and not one before", () =>
+	it("give the exact second from which the same request is admitted", () =>
 		withLedger((bench) => {
 			for (const gap of [0, 7_300, 11_111]) {
 				bench.time += gap;
-				expect(ask(bench).ok).toBe(true);
+				expect(admit(bench).ok).toBe(true);
 			}
 			for (const gap of [1, 345, 999]) {
 				bench.time += gap;
-				const refused = ask(bench);
-				if (refused.ok || refused.retryAfter === undefined) throw new Error("let in");
+				const refused = admit(bench);
+				if (refused.ok || refused.retryAfter === undefined) throw new Error("admitted");
 				expect(refused).toMatchObject({ failure: "rateLimited" });
-				const asked = bench.time;
-				bench.time = asked + (refused.retryAfter - 1) * SECOND;
-				expect(ask(bench).ok).toBe(false);
-				bench.time = asked + refused.retryAfter * SECOND;
-				expect(ask(bench).ok).toBe(true);
+				const request = bench.time;
+				bench.time = request + (refused.retryAfter - 1) * SECOND;
+				expect(admit(bench).ok).toBe(false);
+				bench.time = request + refused.retryAfter * SECOND;
+				expect(admit(bench).ok).toBe(true);
 			}
 		}));
 
-	it("count no refused request, and write none", () =>
+	it("neither count nor write refused requests", () =>
 		withLedger((bench) => {
-			for (let i = 0; i < 3; i++) ask(bench);
+			for (let i = 0; i < 3; i++) admit(bench);
 			bench.time += 59_999;
 			const before = bench.storage.sql.exec("SELECT total_changes() AS n").one();
-			for (let i = 0; i < 10; i++) expect(ask(bench)).toMatchObject({ ok: false, retryAfter: 1 });
+			for (let i = 0; i < 10; i++) expect(admit(bench)).toMatchObject({ ok: false, retryAfter: 1 });
 			expect(bench.storage.sql.exec("SELECT total_changes() AS n").one()).toEqual(before);
 			expect(bench.ledger.requests({}).requests).toHaveLength(3);
 			bench.time += 1;
-			for (let i = 0; i < 3; i++) expect(ask(bench).ok).toBe(true);
+			for (let i = 0; i < 3; i++) expect(admit(bench).ok).toBe(true);
 		}));
 
 	it("are a token's own too", () =>
@@ -80,7 +80,7 @@ describe("rates", () => {
 			expect(ledger.admit(admission(), b).ok).toBe(true);
 		}));
 
-	it("have no time to wait for where they let nothing pass", () =>
+	it("give no waiting time if they admit no request", () =>
 		withLedger(({ ledger }) => {
 			const none = admission({ rates: [{ key: "task:x", perMinute: 0 }] });
 			expect(ledger.admit(none)).toEqual({ ok: false, failure: "rateLimited" });
@@ -88,7 +88,7 @@ describe("rates", () => {
 });
 
 describe("budgets", () => {
-	it("reserve, then settle the fact", () =>
+	it("reserve, then settle the actual cost", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			expect(account(bench)).toEqual({ day: "2026-11-21", spent: 0, reserved: 700 });
@@ -97,26 +97,26 @@ describe("budgets", () => {
 			expect(used(bench)).toEqual([["2026-11-21", 1, 250]]);
 		}));
 
-	it("refuse what does not fit until midnight UTC, to the second", () =>
+	it("refuse a request that does not fit, until midnight UTC to the second", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			bench.time = MIDNIGHT - 90_500;
-			const asked = admission({ cost: fixedCost(301), budgets: [FREE] });
-			// Whoever is under way may leave room, and nobody knows when.
-			expect(bench.ledger.admit(asked)).toEqual({ ok: false, failure: "freeAllocationUsed" });
+			const request = admission({ cost: fixedCost(301), budgets: [FREE] });
+			// An open request may free a part of the budget at an unknown time.
+			expect(bench.ledger.admit(request)).toEqual({ ok: false, failure: "freeAllocationUsed" });
 			bench.ledger.settle([settlement(ticket, { microNeurons: 700 })]);
-			expect(bench.ledger.admit(asked)).toEqual({
+			expect(bench.ledger.admit(request)).toEqual({
 				ok: false,
 				failure: "freeAllocationUsed",
 				retryAfter: 91,
 			});
 			bench.time = MIDNIGHT - 500;
-			expect(bench.ledger.admit(asked).ok).toBe(false);
+			expect(bench.ledger.admit(request).ok).toBe(false);
 			bench.time = MIDNIGHT + 500;
-			expect(bench.ledger.admit(asked)).toEqual({ ok: true });
+			expect(bench.ledger.admit(request)).toEqual({ ok: true });
 		}));
 
-	it("name midnight for a request that costs exactly a day's budget", () =>
+	it("give midnight for a request that costs exactly a day's budget", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 1);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1 })]);
@@ -128,7 +128,7 @@ describe("budgets", () => {
 			});
 		}));
 
-	it("name no time where exactly enough is held by requests under way", () =>
+	it("give no time if exactly enough is held by open requests", () =>
 		withLedger((bench) => {
 			const spent = reserve(bench, 400);
 			bench.ledger.settle([settlement(spent, { microNeurons: 400 })]);
@@ -141,7 +141,7 @@ describe("budgets", () => {
 			expect(ask(601)).toEqual({ ...refusal, retryAfter: 10 });
 		}));
 
-	it("of the operator are named, and promise no time for what they never pay for", () =>
+	it("are named if the operator set them, and give no time for a request that costs more than all", () =>
 		withLedger(({ ledger }) => {
 			const budgets: Budget[] = [
 				{ key: `model:${MODEL}`, microNeurons: 2_000_000, failure: "budgetExceeded" },
@@ -155,21 +155,21 @@ describe("budgets", () => {
 
 	it("are a token's own too", () =>
 		withLedger(({ ledger }) => {
-			const bearer = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
-			expect(ledger.admit(admission({ cost: fixedCost(900_000) }), bearer)).toEqual({
+			const token = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
+			expect(ledger.admit(admission({ cost: fixedCost(900_000) }), token)).toEqual({
 				ok: true,
 				limited: true,
 			});
-			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), bearer)).toEqual({
+			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), token)).toEqual({
 				ok: false,
 				failure: "budgetExceeded",
 				description:
 					"This request may cost 0.2 neurons; the daily budget of this token is 1, of which 0.1 are left and 0.9 are held by requests under way",
 			});
-			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), { ...bearer, id: "b" }).ok).toBe(true);
+			expect(ledger.admit(admission({ cost: fixedCost(200_000) }), { ...token, id: "b" }).ok).toBe(true);
 		}));
 
-	it("of a token's own has no room for what has no price", () =>
+	it("of a token refuse a model without a known price", () =>
 		withLedger(({ ledger }) => {
 			const limited = { id: "a", limits: { dailyMicroNeurons: 1_000_000 } };
 			const unlimited = { id: "b", limits: { requestsPerMinute: 5 } };
@@ -189,22 +189,22 @@ describe("budgets", () => {
 			expect(ledger.admit(admission(), limited)).toEqual({ ok: true, limited: true });
 		}));
 
-	it("and rates that both refuse tell the longer wait", () =>
+	it("and rates that both refuse give the longer wait", () =>
 		withLedger((bench) => {
 			const rates = [{ key: "task:x", perMinute: 1 }];
 			const ticket = reserve(bench, 1_000, { rates });
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
-			const asked = admission({ rates, budgets: [FREE], cost: fixedCost(1) });
-			expect(bench.ledger.admit(asked)).toMatchObject({
+			const request = admission({ rates, budgets: [FREE], cost: fixedCost(1) });
+			expect(bench.ledger.admit(request)).toMatchObject({
 				failure: "freeAllocationUsed",
 				retryAfter: 12 * 3600,
 			});
 			bench.time = MIDNIGHT - 20_000;
 			expect(bench.ledger.admit(admission({ rates })).ok).toBe(true);
-			expect(bench.ledger.admit(asked)).toMatchObject({ failure: "rateLimited", retryAfter: 60 });
+			expect(bench.ledger.admit(request)).toMatchObject({ failure: "rateLimited", retryAfter: 60 });
 		}));
 
-	it("book the truth where an engine gave more than was reserved, and have no room then", () =>
+	it("book the actual cost if an engine generated more than its limit, and have nothing remaining then", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 900);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_200 })]);
@@ -214,7 +214,7 @@ describe("budgets", () => {
 			expect(standing.budgets[0]?.remainingMicroNeurons).toBe(0);
 		}));
 
-	it("tell a bounded request how much output it may have", () =>
+	it("give a request the output that they pay for", () =>
 		withLedger(({ ledger }) => {
 			const open = {
 				fixedMicroNeurons: 100,
@@ -232,7 +232,7 @@ describe("budgets", () => {
 });
 
 describe("midnight UTC", () => {
-	it("begins a day with its whole budget; what was reserved before settles on its own day", () =>
+	it("starts a day with the complete budget; earlier reservations settle on their own day", () =>
 		withLedger((bench) => {
 			bench.time = MIDNIGHT - 1;
 			const late = reserve(bench, 900);
@@ -248,7 +248,7 @@ describe("midnight UTC", () => {
 			]);
 		}));
 
-	it("is crossed by a reservation that nobody settles, also after a restart", () =>
+	it("is crossed by a reservation that is never settled, also after a restart", () =>
 		withLedger((bench) => {
 			bench.time = MIDNIGHT - 1;
 			reserve(bench, 900, { holdMs: 1_000 });
@@ -260,7 +260,7 @@ describe("midnight UTC", () => {
 			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 0 });
 		}));
 
-	it("does not lose what a clock that ran ahead reserved on the next day", () =>
+	it("keeps a reservation of the next day that a clock ahead made", () =>
 		withLedger((bench) => {
 			const log = vi.spyOn(console, "error").mockImplementation(() => {});
 			bench.time = MIDNIGHT + 3_600_000;
@@ -291,23 +291,23 @@ describe("a monthly budget", () => {
 			bench.restart();
 			expect(month(bench)).toEqual([600, 300, 100]);
 			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 0, reserved: 300 });
-			const asked = () => admission({ cost: fixedCost(401), budgets: [FREE, MONTH] });
-			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, failure: "budgetExceeded" });
+			const request = () => admission({ cost: fixedCost(401), budgets: [FREE, MONTH] });
+			expect(bench.ledger.admit(request())).toMatchObject({ ok: false, failure: "budgetExceeded" });
 			bench.ledger.expire();
 			bench.time = Date.UTC(2026, 10, 30, 23, 59, 59);
 			bench.ledger.expire();
 			expect(month(bench)).toEqual([900, 0, 100]);
-			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter: 1 });
+			expect(bench.ledger.admit(request())).toMatchObject({ ok: false, retryAfter: 1 });
 			bench.time += SECOND;
 			expect(month(bench)).toEqual([0, 0, 1_000]);
-			expect(bench.ledger.admit(asked())).toEqual({ ok: true });
+			expect(bench.ledger.admit(request())).toEqual({ ok: true });
 		}));
 
 	it("is a token's own too, also after a restart", () =>
 		withLedger((bench) => {
-			const bearer = { id: "a", limits: { dailyMicroNeurons: 900, monthlyMicroNeurons: 1_000 } };
+			const token = { id: "a", limits: { dailyMicroNeurons: 900, monthlyMicroNeurons: 1_000 } };
 			const ask = (neurons: number, id = "a") =>
-				bench.ledger.admit(admission({ cost: fixedCost(neurons) }), { ...bearer, id });
+				bench.ledger.admit(admission({ cost: fixedCost(neurons) }), { ...token, id });
 			expect(ask(600)).toEqual({ ok: true, limited: true });
 			bench.ledger.expire();
 			bench.time = MIDNIGHT + 1_000;
@@ -323,7 +323,7 @@ describe("a monthly budget", () => {
 			expect(ask(400).ok).toBe(true);
 		}));
 
-	it("says when the month ends, not the day", () =>
+	it("gives the end of the month, not of the day", () =>
 		withLedger((bench) => {
 			bench.ledger.settle([settlement(reserve(bench, 1_000), { microNeurons: 1_000 })]);
 			bench.time = MIDNIGHT;
@@ -333,34 +333,34 @@ describe("a monthly budget", () => {
 });
 
 describe("a clock that goes back", () => {
-	it("opens no window early, and says how long it really takes", () =>
+	it("opens no window early, and gives the real waiting time", () =>
 		withLedger((bench) => {
-			const asked = () => admission({ rates: [{ key: "task:x", perMinute: 1 }] });
-			expect(bench.ledger.admit(asked()).ok).toBe(true);
+			const request = () => admission({ rates: [{ key: "task:x", perMinute: 1 }] });
+			expect(bench.ledger.admit(request()).ok).toBe(true);
 			bench.time = NOON - 240_000;
 			const retryAfter = 240 + 60;
-			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter });
+			expect(bench.ledger.admit(request())).toMatchObject({ ok: false, retryAfter });
 			bench.restart();
-			expect(bench.ledger.admit(asked())).toMatchObject({ ok: false, retryAfter });
+			expect(bench.ledger.admit(request())).toMatchObject({ ok: false, retryAfter });
 			bench.time += retryAfter * SECOND;
-			expect(bench.ledger.admit(asked()).ok).toBe(true);
+			expect(bench.ledger.admit(request()).ok).toBe(true);
 		}));
 
-	it("brings no spent day back", () =>
+	it("does not return to a spent day", () =>
 		withLedger((bench) => {
 			bench.time = MIDNIGHT;
 			const ticket = reserve(bench, 1_000);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_000 })]);
 			bench.time = MIDNIGHT - 1;
-			const asked = admission({ cost: fixedCost(1), budgets: [FREE] });
-			expect(bench.ledger.admit(asked)).toMatchObject({ ok: false, retryAfter: 24 * 3600 + 1 });
+			const request = admission({ cost: fixedCost(1), budgets: [FREE] });
+			expect(bench.ledger.admit(request)).toMatchObject({ ok: false, retryAfter: 24 * 3600 + 1 });
 			bench.restart();
 			expect(account(bench)).toEqual({ day: "2026-11-22", spent: 1_000, reserved: 0 });
 		}));
 });
 
 describe("settlement", () => {
-	it("counts once, the first", () =>
+	it("counts once: the first one", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			const first = settlement(ticket, { microNeurons: 100 });
@@ -372,7 +372,7 @@ describe("settlement", () => {
 			expect(account(bench)).toMatchObject({ spent: 100, reserved: 0 });
 		}));
 
-	it("of a ticket that nobody admitted is ignored", () =>
+	it("of an unknown ticket is ignored", () =>
 		withLedger((bench) => {
 			bench.ledger.settle([settlement(crypto.randomUUID(), { microNeurons: 5 })]);
 			expect(used(bench)).toEqual([]);
@@ -387,7 +387,7 @@ describe("settlement", () => {
 			expect(bench.ledger.requests({}).requests[0]).toMatchObject({ outcome: "failed", code: 3040 });
 		}));
 
-	it("with counts that are none does not keep the others from being booked", () =>
+	it("with invalid counts does not prevent the booking of others", () =>
 		withLedger((bench) => {
 			const [odd, negative, sane] = [reserve(bench, 300), reserve(bench, 200), reserve(bench, 100)];
 			bench.ledger.settle([
@@ -406,7 +406,7 @@ describe("settlement", () => {
 			});
 		}));
 
-	it("is in the report beside rows whose sum is above 2^63", () =>
+	it("is reported together with rows whose sum is above 2^63", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 100);
 			bench.ledger.settle([settlement(ticket, { microNeurons: 10 })]);
@@ -419,7 +419,7 @@ describe("settlement", () => {
 			expect(bench.ledger.usage({ by: ["model"] }).rows).toHaveLength(3);
 		}));
 
-	it("of many of one kind writes one row of usage", () =>
+	it("of many requests with one key writes one row of usage", () =>
 		withLedger((bench) => {
 			const tickets = Array.from({ length: 50 }, () => reserve(bench, 10));
 			const before = changes(bench);
@@ -428,7 +428,7 @@ describe("settlement", () => {
 			expect(used(bench)).toEqual([["2026-11-21", 50, 50]]);
 		}));
 
-	it("is written whole or not at all", () =>
+	it("is written completely or not at all", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 700);
 			bench.storage.sql.exec("ALTER TABLE usage RENAME TO elsewhere");
@@ -442,10 +442,10 @@ describe("settlement", () => {
 });
 
 describe("admission", () => {
-	it.each([1, 2])("of a batch in which %i pass outlives a restart", (count) =>
+	it.each([1, 2])("of a batch with %i admitted requests survives a restart", (count) =>
 		withLedger((bench) => {
 			const rates = [{ key: "task:Text Generation", perMinute: count }];
-			const batch = Array.from({ length: 3 }, () => ({ admission: admission({ rates }), bearer: undefined }));
+			const batch = Array.from({ length: 3 }, () => ({ admission: admission({ rates }), token: undefined }));
 			const passed = bench.ledger.admitAll(batch).map(({ ok }) => ok);
 			expect(passed).toEqual([true, count === 2, false]);
 			bench.restart();
@@ -462,7 +462,7 @@ describe("admission", () => {
 			expect(changes(bench) - before).toBe(1);
 		}));
 
-	it("of an open ticket is a mistake, and holds nothing twice", () =>
+	it("of an open ticket throws, and reserves nothing twice", () =>
 		withLedger((bench) => {
 			const ticket = reserve(bench, 10);
 			expect(() => bench.ledger.admit(admission({ ticket, cost: fixedCost(10) }))).toThrow(ticket);
@@ -471,7 +471,7 @@ describe("admission", () => {
 });
 
 describe("expiry", () => {
-	it("settles at the estimate what nobody settled in time, and nothing before", () =>
+	it("charges the reservation of a request that is not settled in time, and not before", () =>
 		withLedger((bench) => {
 			const late = reserve(bench, 300, { holdMs: 5_000 });
 			const slow = reserve(bench, 200, { holdMs: 9_000 });
@@ -501,12 +501,12 @@ describe("expiry", () => {
 		}));
 });
 
-describe("sweeping", () => {
+describe("sweep", () => {
 	const DAY = 86_400_000;
 	const rows = ({ storage }: LedgerBench, table: string): unknown =>
 		storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one().n;
 
-	it("deletes settled requests after 7 days, and usage after 400, and says when to come again", () =>
+	it("deletes settled requests after 7 days and usage after 400, and returns the next time", () =>
 		withLedger((bench) => {
 			const settled = reserve(bench, 1);
 			const open = reserve(bench, 1, { holdMs: 30 * DAY });
@@ -531,7 +531,7 @@ describe("sweeping", () => {
 			reserve(bench, 1);
 		}));
 
-	it("looks at no row that has not died", () =>
+	it("reads no row that it does not delete", () =>
 		withLedger((bench) => {
 			const many = Array.from({ length: 200 }, () => reserve(bench, 0));
 			bench.ledger.settle(many.map((ticket) => settlement(ticket)));

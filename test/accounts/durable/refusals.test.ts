@@ -14,9 +14,9 @@ describe("refusals", () => {
 			const token = { id: "t", limits: { dailyMicroNeurons: 10 } };
 			ledger.admit(refused());
 			ledger.admitAll([
-				{ admission: refused(), bearer: token },
-				{ admission: refused(), bearer: token },
-				{ admission: admission(), bearer: token },
+				{ admission: refused(), token },
+				{ admission: refused(), token },
+				{ admission: admission(), token },
 			]);
 			ledger.admit(admission({ unpriced: true }), token);
 			ledger.admit(admission({ cost: fixedCost(11), task: "Text Embeddings" }), token);
@@ -44,7 +44,7 @@ describe("refusals", () => {
 			expect(ledger.usage({ by: [] }).total.requests).toBe(0);
 		}));
 
-	it("are forgotten after 400 days", () =>
+	it("are deleted after 400 days", () =>
 		withLedger((bench) => {
 			const { refusals } = bench.ledger;
 			bench.ledger.admit(refused());
@@ -57,7 +57,7 @@ describe("refusals", () => {
 			expect(refusals.nextExpiry()).toBeUndefined();
 		}));
 
-	it("are not what explain asks about", () =>
+	it("do not count hypothetical requests", () =>
 		withLedger(({ ledger }) => {
 			const { model, cost, budgets, rates, credential } = refused();
 			const { answer } = ledger.limitStatus({ credential, budgets, rates, request: { model, cost } });
@@ -65,7 +65,7 @@ describe("refusals", () => {
 			expect(ledger.refusals.isPending).toBe(false);
 		}));
 
-	it("are written by the sweep, one row however many, and outlive a restart from then on", () =>
+	it("are written by the sweep in one row, and then survive a restart", () =>
 		withLedger((bench) => {
 			const changes = () => bench.storage.sql.exec<{ n: number }>("SELECT total_changes() AS n").one().n;
 			const before = changes();
@@ -78,7 +78,7 @@ describe("refusals", () => {
 			expect(bench.ledger.refusals.report({ by: [] }).requests).toBe(100);
 		}));
 
-	it("die 400 days after their day", () =>
+	it("are deleted 400 days after their day", () =>
 		withLedger((bench) => {
 			bench.ledger.admit(refused());
 			expect(bench.ledger.sweep()).toBe(MIDNIGHT + 400 * 86_400_000);
@@ -92,7 +92,7 @@ describe("refusals", () => {
 });
 
 describe("a flood of refused requests", () => {
-	it("sets one alarm, which writes them before the object is let go", async () => {
+	it("sets one alarm, which writes the counts before the object is evicted", async () => {
 		const account = newAccount();
 		const started = Date.now();
 		await runInDurableObject(stubOf(account), async (object: Account, { storage }) => {
@@ -108,7 +108,7 @@ describe("a flood of refused requests", () => {
 		expect((await stubOf(account).refusals({ by: ["code"] })).rows).toEqual([{ code: 4006, requests: 50 }]);
 	});
 
-	it("of a token that nobody knows leaves no trace", async () => {
+	it("of an unknown token leaves no trace", async () => {
 		const account = newAccount();
 		const credential = { kind: "token", hash: "0".repeat(64) } as const;
 		await stubOf(account).admit(admission({ credential }), []);

@@ -38,7 +38,7 @@ describe("a row", () => {
 		expect(rateKeys(OPEN)).toEqual([]);
 	});
 
-	it("that is open has what its reservation needs", () => {
+	it("that is open becomes an open request", () => {
 		expect(openRequest({ ...OPEN, rate_keys: "task:Text Generation\ntoken:laptop" })).toEqual({
 			id: 7,
 			ticket: "t",
@@ -52,7 +52,7 @@ describe("a row", () => {
 		});
 	});
 
-	it("that is open is a record of an open request, which has used nothing", () => {
+	it("that is open becomes a record without usage", () => {
 		expect(requestRecord(UNSETTLED)).toEqual({
 			ticket: "t",
 			outcome: "open",
@@ -71,7 +71,7 @@ describe("a row", () => {
 		});
 	});
 
-	it("that is settled is a record of its usage and its times", () => {
+	it("that is settled becomes a record of its usage and times", () => {
 		const settled: Row = {
 			...UNSETTLED,
 			outcome: "failed",

@@ -35,13 +35,13 @@ interface World {
 	again(): Tokens;
 	clock: { now: number };
 	sql: SqlStorage;
-	/** Made by the operator. Its hash is its id. */
+	/** Creates a token as the operator. Its hash is its id. */
 	make(id: string, more: Partial<TokenFields>, ...groups: string[]): Token;
 }
 
 let worlds = 0;
 
-/** Each in an object of its own. */
+/** Runs in a new object. */
 const within = (test: (world: World) => void): Promise<void> =>
 	runInDurableObject(env.ACCOUNT.getByName(`tokens-${worlds++}`), (_, { storage: { sql } }) => {
 		const clock = { now: NOW };
@@ -129,7 +129,7 @@ describe("policies", () => {
 });
 
 describe("check", () => {
-	it("lets a token do what it may, with its limits", () =>
+	it("accepts a token with the permission, and returns its limits", () =>
 		within(({ tokens, make }) => {
 			const limits = { dailyMicroNeurons: 5_000_000, requestsPerMinute: 3 };
 			make("t", { limits }, "Workers AI Read");
@@ -154,12 +154,12 @@ describe("check", () => {
 			expect(again().check("old", "run")).toEqual({ ok: true, id: "old", ...before });
 		}));
 
-	it("does not know a hash that nobody made", () =>
+	it("refuses an unknown hash", () =>
 		within(({ tokens }) => {
 			expect(tokens.check("t", "run")).toEqual(refusedAs("authentication"));
 		}));
 
-	it("says which groups would do", () =>
+	it("names the groups that grant the permission", () =>
 		within(({ tokens, make }) => {
 			make("t", {}, "Workers AI Metadata Read");
 			expect(tokens.check("t", "run")).toEqual(
@@ -247,7 +247,7 @@ describe("last_used_on", () => {
 			expect(used(tokens)).toBe(NOW);
 		}));
 
-	it("is no use to be refused", () =>
+	it("is not set by a refused request", () =>
 		within(({ tokens, make }) => {
 			make("t", {}, "Workers AI Metadata Read");
 			tokens.check("t", "run");
@@ -256,7 +256,7 @@ describe("last_used_on", () => {
 });
 
 describe("commands", () => {
-	it("keep no text of a token, and no more than one hash of each", () =>
+	it("store no text of a token, and one hash of each", () =>
 		within(({ make, sql, tokens }) => {
 			make("t", {}, "Workers AI Read");
 			tokens.run({ kind: "roll", maker: OPERATOR, id: "t", hash: "second" });
@@ -265,7 +265,7 @@ describe("commands", () => {
 			expect(tokens.check("second", "run").ok).toBe(true);
 		}));
 
-	it("update a token in place, and keep what was not said", () =>
+	it("update a token in place, and keep absent fields", () =>
 		within(({ tokens, again, make, clock }) => {
 			const made = make(
 				"t",
@@ -273,15 +273,15 @@ describe("commands", () => {
 				"Workers AI Read",
 			);
 			clock.now = NOW + 1000;
-			const { disabled: _, limits: __, ...said } = fields("Workers AI Run");
+			const { disabled: _, limits: __, ...kept } = fields("Workers AI Run");
 			const updated = first(
-				tokens.run({ kind: "update", maker: OPERATOR, id: "t", fields: { ...said, name: "renamed" } }),
+				tokens.run({ kind: "update", maker: OPERATOR, id: "t", fields: { ...kept, name: "renamed" } }),
 			);
 			const { expiresOn: ___, ...kept } = made;
 			expect(updated).toEqual({
 				...kept,
 				name: "renamed",
-				policies: said.policies,
+				policies: kept.policies,
 				modifiedOn: NOW + 1000,
 			});
 			expect(first(again().run({ kind: "get", maker: OPERATOR, id: "t" }))).toEqual(updated);
@@ -289,7 +289,7 @@ describe("commands", () => {
 				kind: "update",
 				maker: OPERATOR,
 				id: "t",
-				fields: { ...said, disabled: false, limits: {} },
+				fields: { ...kept, disabled: false, limits: {} },
 			});
 			expect(tokens.check("t", "run")).toEqual({ ok: true, id: "t", limits: {} });
 			expect(tokens.check("t", "read")).toMatchObject(refusedAs("forbidden"));
@@ -307,14 +307,14 @@ describe("commands", () => {
 			}
 		}));
 
-	it("list by time of issue, in pages, without the expired", () =>
+	it("list by time of issue, in pages, without expired tokens", () =>
 		within(({ tokens, again, make, clock }) => {
 			for (const id of ["a", "b", "c", "d", "e"]) {
 				make(id, id === "c" ? { expiresOn: NOW + 100 } : {}, "Workers AI Read");
 				clock.now += 10;
 			}
 			clock.now = NOW + 1000;
-			// Neither of these moves a token in the list.
+			// Neither command moves a token in the list.
 			tokens.run({ kind: "roll", maker: OPERATOR, id: "a", hash: "a2" });
 			tokens.run({ kind: "update", maker: OPERATOR, id: "b", fields: fields("Workers AI Run") });
 			const list = (more: Partial<Extract<TokenCommand, { kind: "list" }>>, from = tokens) => {
@@ -337,7 +337,7 @@ describe("commands", () => {
 			expect(list({ perPage: 3, page: 3 })).toEqual({ ids: "", total: 4 });
 		}));
 
-	it("forget a token a month after it expired", () =>
+	it("delete a token a month after its expiry", () =>
 		within(({ tokens, make, clock }) => {
 			make("old", { expiresOn: NOW + 1 }, "Workers AI Read");
 			const exists = () => tokens.run({ kind: "get", maker: OPERATOR, id: "old" }).ok;
@@ -349,7 +349,7 @@ describe("commands", () => {
 			expect(exists()).toBe(false);
 		}));
 
-	it("make no more than a thousand", () =>
+	it("create at most a thousand tokens", () =>
 		within(({ tokens, make }) => {
 			for (let n = 0; n < 1000; n++) make(`t${n}`, {}, "Workers AI Run");
 			const one = { kind: "create", maker: OPERATOR, id: "x", hash: "x", fields: fields() } as const;
@@ -358,7 +358,7 @@ describe("commands", () => {
 			expect(tokens.run(one).ok).toBe(true);
 		}));
 
-	it("verify who is asking, whatever it may do", () =>
+	it("verify the calling token with any permissions", () =>
 		within(({ tokens, make }) => {
 			make("t", {}, "Workers AI Run");
 			make("d", { disabled: true }, "Workers AI Run");
@@ -368,7 +368,7 @@ describe("commands", () => {
 		}));
 });
 
-describe("a token that makes others", () => {
+describe("a token that creates tokens", () => {
 	const create = (more: Partial<TokenFields>, ...groups: string[]): TokenCommand => ({
 		kind: "create",
 		maker: token("maker"),
@@ -413,7 +413,7 @@ describe("a token that makes others", () => {
 			expect(tokens.check("none", "write").ok).toBe(true);
 		}));
 
-	it("gives no permission that it lacks", () =>
+	it("grants no permission that it lacks", () =>
 		within(({ tokens, make }) => {
 			make("maker", {}, WRITE, "Workers AI Run");
 			expect(tokens.run(create({}, "Workers AI Read"))).toEqual(
@@ -425,7 +425,7 @@ describe("a token that makes others", () => {
 			expect(tokens.run(create({}, "Workers AI Run", WRITE)).ok).toBe(true);
 		}));
 
-	it("may name more than it has, where a policy denies the rest", () =>
+	it("may name more than it has if a policy denies the difference", () =>
 		within(({ tokens, make }) => {
 			make("maker", {}, WRITE, "Workers AI Run");
 			const policies = [policy("allow", "Workers AI Write"), policy("deny", "Workers AI Metadata Read")];
@@ -463,7 +463,7 @@ describe("a token that makes others", () => {
 				expect(tokens.run({ kind: "roll", maker, id: "other", hash: "x" })).toEqual(refused);
 				const given = { ...fields("Workers AI Run"), limits };
 				expect(tokens.run({ kind: "update", maker, id: "other", fields: given })).toEqual(refused);
-				// What it makes cannot do it either, and it may have itself rolled and renamed.
+				// Tokens that it creates cannot do it either. It may roll and rename itself.
 				expect(tokens.run(create({ limits }, "Workers AI Metadata Read", WRITE)).ok).toBe(true);
 				const byChild = { ...create({ limits }, "Workers AI Run"), maker: token("child") };
 				expect(tokens.run(byChild)).toMatchObject(refusedAs("forbidden"));
@@ -474,7 +474,7 @@ describe("a token that makes others", () => {
 			}),
 	);
 
-	it("does not widen a token, nor itself", () =>
+	it("widens neither another token nor itself", () =>
 		within(({ tokens, make }) => {
 			make("maker", {}, WRITE);
 			for (const id of ["maker", "child"]) {
@@ -490,7 +490,7 @@ describe("a token that makes others", () => {
 			expect(tokens.check("maker", "run").ok).toBe(false);
 		}));
 
-	it("does not learn a token that may do more, but may end it", () =>
+	it("does not roll a token with more permissions, but may delete it", () =>
 		within(({ tokens, make }) => {
 			make("maker", {}, WRITE);
 			make("strong", {}, "Workers AI Write");

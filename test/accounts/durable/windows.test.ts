@@ -5,7 +5,7 @@ import { Windows } from "../../../src/accounts/durable/windows.ts";
 const KEY = "task:Text Generation";
 
 describe("Windows", () => {
-	it("opens when the request that fills it is 60 seconds old", () => {
+	it("opens when the request that reached the limit is 60 seconds old", () => {
 		const windows = new Windows();
 		const rates = [{ key: KEY, perMinute: 2 }];
 		windows.count([KEY], 1_000);
@@ -45,17 +45,17 @@ describe("Windows", () => {
 		expect(windows.opensAt([{ key: "c", perMinute: 1 }], 6_000)).toBe(6_000);
 	});
 
-	it("waits for as many to leave as a limit that became lower asks", () => {
+	it("waits until there are fewer requests than a lowered limit", () => {
 		const windows = new Windows();
 		for (const time of [1_000, 2_000, 3_000, 4_000]) windows.count([KEY], time);
 		expect(windows.opensAt([{ key: KEY, perMinute: 2 }], 5_000)).toBe(63_000);
 	});
 
-	it("never opens for a limit of none", () => {
+	it("never opens for a limit of 0", () => {
 		expect(new Windows().opensAt([{ key: KEY, perMinute: 0 }], 5_000)).toBe(Number.POSITIVE_INFINITY);
 	});
 
-	it("lets exactly as many pass in any 60 seconds, and opens no later than it must", () => {
+	it("admits exactly the limit in any 60 seconds, and opens no later than necessary", () => {
 		const steps = fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 300 });
 		fc.assert(
 			fc.property(steps, fc.integer({ min: 1, max: 100 }), (gaps, perMinute) => {
@@ -69,7 +69,7 @@ describe("Windows", () => {
 					expect(opens <= now).toBe(recent.length < perMinute);
 					expect(windows.used(KEY, now)).toBe(recent.length);
 					if (opens > now) {
-						// Those that passed at one moment leave together.
+						// Requests of the same moment expire together.
 						expect(passed.filter((time) => time > opens - 60_000).length).toBeLessThan(perMinute);
 						expect(passed.filter((time) => time > opens - 1 - 60_000).length).toBe(perMinute);
 						continue;
@@ -81,17 +81,17 @@ describe("Windows", () => {
 		);
 	});
 
-	it("keeps no window that nobody used for a minute", () => {
+	it("deletes a window without requests for a minute", () => {
 		const windows = new Windows();
 		windows.count([KEY], 1_000);
-		windows.forget(61_000);
+		windows.deleteIdle(61_000);
 		expect(windows.used(KEY, 2_000)).toBe(0);
 	});
 
 	it("keeps a window with one request of the last minute", () => {
 		const windows = new Windows();
 		windows.count([KEY], 1_000);
-		windows.forget(60_999);
+		windows.deleteIdle(60_999);
 		expect(windows.used(KEY, 60_999)).toBe(1);
 	});
 });
