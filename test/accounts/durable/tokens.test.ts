@@ -273,15 +273,15 @@ describe("commands", () => {
 				"Workers AI Read",
 			);
 			clock.now = NOW + 1000;
-			const { disabled: _, limits: __, ...kept } = fields("Workers AI Run");
+			const { disabled: _, limits: __, ...update } = fields("Workers AI Run");
 			const updated = first(
-				tokens.run({ kind: "update", maker: OPERATOR, id: "t", fields: { ...kept, name: "renamed" } }),
+				tokens.run({ kind: "update", maker: OPERATOR, id: "t", fields: { ...update, name: "renamed" } }),
 			);
 			const { expiresOn: ___, ...kept } = made;
 			expect(updated).toEqual({
 				...kept,
 				name: "renamed",
-				policies: kept.policies,
+				policies: update.policies,
 				modifiedOn: NOW + 1000,
 			});
 			expect(first(again().run({ kind: "get", maker: OPERATOR, id: "t" }))).toEqual(updated);
@@ -289,7 +289,7 @@ describe("commands", () => {
 				kind: "update",
 				maker: OPERATOR,
 				id: "t",
-				fields: { ...kept, disabled: false, limits: {} },
+				fields: { ...update, disabled: false, limits: {} },
 			});
 			expect(tokens.check("t", "run")).toEqual({ ok: true, id: "t", limits: {} });
 			expect(tokens.check("t", "read")).toMatchObject(refusedAs("forbidden"));
