@@ -39,11 +39,11 @@ export class FleetView {
 			breaker.learn(circuit);
 			if (failedAt > circuit.workedAt) for (let i = 0; i < failures; i++) breaker.fail(failedAt, failedAt);
 		}
-		this.#forget(now);
+		this.#dropOld(now);
 		return Object.fromEntries([...this.#breakers].map(([key, { breaker }]) => [key, breaker.circuit]));
 	}
 
-	#forget(now: number): void {
+	#dropOld(now: number): void {
 		for (const [key, { reportedAt }] of this.#breakers)
 			if (reportedAt + FORGET_MS < now || this.#breakers.size > MAX_TARGETS) this.#breakers.delete(key);
 	}

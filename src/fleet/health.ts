@@ -88,7 +88,7 @@ export class IsolateHealth implements Health {
 	readonly #watched = new Map<string, Watched>();
 	#exchangedAt = Number.NEGATIVE_INFINITY;
 	#exchangingSince = Number.NEGATIVE_INFINITY;
-	#hasNews = false;
+	#hasUnreported = false;
 
 	constructor(world: HealthWorld) {
 		this.#world = world;
@@ -115,16 +115,16 @@ export class IsolateHealth implements Health {
 		this.#exchange();
 
 		let ended = false;
-		const end = (learn: () => void) => {
+		const end = (change: () => void) => {
 			if (ended) return;
 			ended = true;
-			this.#note(watched, learn);
+			this.#update(watched, change);
 		};
 		return {
 			begin: () => {
 				if (ended) return;
 				noteBegin();
-				this.#note(watched, () => breaker.begin(now(), since));
+				this.#update(watched, () => breaker.begin(now(), since));
 			},
 			succeed: () =>
 				end(() => {
@@ -145,16 +145,16 @@ export class IsolateHealth implements Health {
 	}
 
 	/** Recovery is reported only for a circuit that had been open: all others are healthy in every view. */
-	#note(watched: Watched, learn: () => void): void {
+	#update(watched: Watched, change: () => void): void {
 		const { breaker } = watched;
 		const before = breaker.circuit;
-		learn();
+		change();
 		const after = breaker.circuit;
 		const reopened = after.openedAt !== before.openedAt;
 		const closed =
 			before.workedAt <= before.openedAt && after.workedAt > after.openedAt && after.openedAt > 0;
 		watched.changed ||= reopened || closed;
-		this.#hasNews ||= watched.changed;
+		this.#hasUnreported ||= watched.changed;
 		this.#exchange();
 	}
 
@@ -175,11 +175,11 @@ export class IsolateHealth implements Health {
 	}
 
 	#watch(key: string, target: Addressed = addressedBy(key)): Watched {
-		const known = this.#watched.get(key);
+		const existing = this.#watched.get(key);
 		// The map is ordered by the time of the last use.
-		if (known) this.#watched.delete(key);
-		else if (this.#watched.size >= MAX_TARGETS) this.#forgetOne();
-		const watched = known ?? {
+		if (existing) this.#watched.delete(key);
+		else if (this.#watched.size >= MAX_TARGETS) this.#dropOne();
+		const watched = existing ?? {
 			target,
 			requests: 0,
 			failed: 0,
@@ -195,22 +195,22 @@ export class IsolateHealth implements Health {
 	}
 
 	/** Prefers closed circuits: an open one is worth remembering. */
-	#forgetOne(): void {
+	#dropOne(): void {
 		const at = this.#world.now();
-		let [forgotten] = this.#watched.keys();
+		let [dropped] = this.#watched.keys();
 		for (const [key, { breaker }] of this.#watched)
 			if (breaker.state(at) === "closed") {
-				forgotten = key;
+				dropped = key;
 				break;
 			}
-		if (forgotten !== undefined) this.#watched.delete(forgotten);
+		if (dropped !== undefined) this.#watched.delete(dropped);
 	}
 
 	#exchange(): void {
 		const { exchange, now, waitUntil } = this.#world;
 		const at = now();
 		const age = at - this.#exchangedAt;
-		const due = this.#hasNews ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
+		const due = this.#hasUnreported ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
 		if (!exchange || !due || at - this.#exchangingSince < EXCHANGE_MS) return;
 		this.#exchangingSince = at;
 		const reports = [...this.#watched]
@@ -223,7 +223,7 @@ export class IsolateHealth implements Health {
 					circuit: breaker.circuit,
 				}),
 			);
-		this.#hasNews = false;
+		this.#hasUnreported = false;
 		for (const watched of this.#watched.values()) {
 			watched.changed = false;
 			watched.failures = 0;
@@ -234,20 +234,20 @@ export class IsolateHealth implements Health {
 			exchanged.then(
 				(view) => this.#learn(view),
 				// These reports are lost for the other isolates; the next exchange has new ones.
-				() => this.#over(),
+				() => this.#endExchange(),
 			),
 		);
 	}
 
 	#learn(view: View): void {
-		this.#over();
+		this.#endExchange();
 		for (const [key, circuit] of Object.entries(view)) {
 			const isOpen = circuit.openedAt > circuit.workedAt;
 			(isOpen ? this.#watch(key) : this.#watched.get(key))?.breaker.learn(circuit);
 		}
 	}
 
-	#over(): void {
+	#endExchange(): void {
 		this.#exchangedAt = this.#world.now();
 		this.#exchangingSince = Number.NEGATIVE_INFINITY;
 	}

@@ -2,16 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Breaker } from "../../src/fleet/breaker.ts";
 
-/** Opened at 1000 by calls that started then. */
+/** A breaker that five calls opened at 1000. */
 function opened(): Breaker {
 	const breaker = new Breaker();
 	for (let i = 0; i < 5; i++) breaker.fail(1000, 1000);
 	return breaker;
 }
-const RESTED = 6_000;
+const COOLED_DOWN = 6_000;
 
 describe("Breaker", () => {
-	it("opens after so many failures in a row, and not after fewer or with an answer between them", () => {
+	it("opens after five consecutive failures, not after fewer or with an answer between them", () => {
 		const breaker = new Breaker();
 		for (let i = 1; i < 5; i++) breaker.fail(i, i);
 		expect(breaker.state(10)).toBe("closed");
@@ -22,100 +22,100 @@ describe("Breaker", () => {
 		expect(breaker.state(31)).toBe("open");
 	});
 
-	it("lets one call at a time try when the rest is over, and another when that one does not begin", () => {
+	it("allows one probe after the cooldown, and another one if the first does not start to answer", () => {
 		const breaker = opened();
-		expect(breaker.state(RESTED - 1)).toBe("open");
-		expect(breaker.state(RESTED)).toBe("half-open");
-		breaker.start(RESTED);
-		expect(breaker.state(RESTED)).toBe("open");
-		expect(breaker.state(RESTED + 10_000 - 1)).toBe("open");
-		expect(breaker.state(RESTED + 10_000)).toBe("half-open");
+		expect(breaker.state(COOLED_DOWN - 1)).toBe("open");
+		expect(breaker.state(COOLED_DOWN)).toBe("half-open");
+		breaker.start(COOLED_DOWN);
+		expect(breaker.state(COOLED_DOWN)).toBe("open");
+		expect(breaker.state(COOLED_DOWN + 10_000 - 1)).toBe("open");
+		expect(breaker.state(COOLED_DOWN + 10_000)).toBe("half-open");
 	});
 
-	it("closes when a probe begins to answer, on trial until it was whole", () => {
+	it("closes when a probe starts to answer, and opens at the next failure until an answer is complete", () => {
 		const breaker = opened();
-		breaker.start(RESTED);
-		breaker.begin(RESTED + 10, RESTED);
-		expect(breaker.state(RESTED + 10)).toBe("closed");
-		breaker.fail(RESTED + 20, RESTED);
-		expect(breaker.state(RESTED + 20)).toBe("open");
-		expect(breaker.state(RESTED + 20 + 5_000)).toBe("open");
-		expect(breaker.state(RESTED + 20 + 10_000)).toBe("half-open");
+		breaker.start(COOLED_DOWN);
+		breaker.begin(COOLED_DOWN + 10, COOLED_DOWN);
+		expect(breaker.state(COOLED_DOWN + 10)).toBe("closed");
+		breaker.fail(COOLED_DOWN + 20, COOLED_DOWN);
+		expect(breaker.state(COOLED_DOWN + 20)).toBe("open");
+		expect(breaker.state(COOLED_DOWN + 20 + 5_000)).toBe("open");
+		expect(breaker.state(COOLED_DOWN + 20 + 10_000)).toBe("half-open");
 	});
 
-	it("begins anew after a whole answer", () => {
+	it("resets its cooldown after a complete answer", () => {
 		const breaker = opened();
-		breaker.start(RESTED);
-		breaker.begin(RESTED + 10, RESTED);
-		breaker.succeed(RESTED + 20, RESTED);
-		for (let i = 1; i < 5; i++) breaker.fail(RESTED + 30, RESTED + 30);
-		expect(breaker.state(RESTED + 30)).toBe("closed");
-		breaker.fail(RESTED + 31, RESTED + 31);
-		expect(breaker.state(RESTED + 31 + 5_000)).toBe("half-open");
+		breaker.start(COOLED_DOWN);
+		breaker.begin(COOLED_DOWN + 10, COOLED_DOWN);
+		breaker.succeed(COOLED_DOWN + 20, COOLED_DOWN);
+		for (let i = 1; i < 5; i++) breaker.fail(COOLED_DOWN + 30, COOLED_DOWN + 30);
+		expect(breaker.state(COOLED_DOWN + 30)).toBe("closed");
+		breaker.fail(COOLED_DOWN + 31, COOLED_DOWN + 31);
+		expect(breaker.state(COOLED_DOWN + 31 + 5_000)).toBe("half-open");
 	});
 
-	it("frees the probe of a caller who left", () => {
+	it("allows another probe after a cancelled one", () => {
 		const breaker = opened();
-		breaker.start(RESTED);
-		breaker.cancel(RESTED);
-		expect(breaker.state(RESTED)).toBe("half-open");
+		breaker.start(COOLED_DOWN);
+		breaker.cancel(COOLED_DOWN);
+		expect(breaker.state(COOLED_DOWN)).toBe("half-open");
 	});
 
-	it("learns nothing from calls that started before it changed", () => {
+	it("ignores calls that started before its last change", () => {
 		const breaker = opened();
 		breaker.begin(1500, 900);
 		breaker.succeed(1600, 900);
 		expect(breaker.state(1600)).toBe("open");
-		breaker.start(RESTED);
-		breaker.begin(RESTED + 1, RESTED);
-		// Asked before the circuit opened, gives up only now.
-		breaker.fail(RESTED + 2, 999);
-		expect(breaker.state(RESTED + 2)).toBe("closed");
+		breaker.start(COOLED_DOWN);
+		breaker.begin(COOLED_DOWN + 1, COOLED_DOWN);
+		// The call started before the circuit opened, and fails only now.
+		breaker.fail(COOLED_DOWN + 2, 999);
+		expect(breaker.state(COOLED_DOWN + 2)).toBe("closed");
 	});
 
-	it("closes for whoever was asked in spite of its rest and answers; another failure makes the rest no longer", () => {
+	it("closes if a call during the cooldown succeeds; a failure during the cooldown does not extend it", () => {
 		const breaker = opened();
 		breaker.fail(2000, 1900);
-		expect(breaker.circuit.cooldownUntil).toBe(RESTED);
+		expect(breaker.circuit.cooldownUntil).toBe(COOLED_DOWN);
 		breaker.succeed(2100, 2000);
 		expect(breaker.state(2100)).toBe("closed");
 	});
 
-	it("rests at once for as long as it asked for, but no longer than the longest rest", () => {
-		for (const [asked, rests] of [
+	it("opens at once for the engine's Retry-After, at most for the longest cooldown", () => {
+		for (const [retryAfterMs, cooldownMs] of [
 			[2_000, 2_000],
 			[3_600_000, 20_000],
 		] as const) {
 			const breaker = new Breaker();
-			breaker.fail(1000, 1000, asked);
-			expect(breaker.state(1000 + rests - 1)).toBe("open");
-			expect(breaker.state(1000 + rests)).toBe("half-open");
+			breaker.fail(1000, 1000, retryAfterMs);
+			expect(breaker.state(1000 + cooldownMs - 1)).toBe("open");
+			expect(breaker.state(1000 + cooldownMs)).toBe("half-open");
 		}
 	});
 
-	it("never keeps an engine waiting for longer than 30 seconds after it is back", () => {
+	it("allows a call at most 30 seconds after the engine works again", () => {
 		fc.assert(
 			fc.property(fc.array(fc.nat(60_000), { maxLength: 40 }), (pauses) => {
 				const breaker = new Breaker();
 				let now = 1;
 				for (const pause of pauses) {
 					now += pause;
-					const standing = breaker.state(now);
+					const state = breaker.state(now);
 					breaker.start(now);
-					// Some hang for ever, some fail at once.
-					if (pause % 2 === 0 && standing !== "open") breaker.fail(now, now);
+					// Some calls hang, some fail at once.
+					if (pause % 2 === 0 && state !== "open") breaker.fail(now, now);
 				}
 				expect(breaker.state(now + 30_000)).not.toBe("open");
 			}),
 		);
 	});
 
-	it("learns of another's circuit what is newer than its own", () => {
+	it("takes over the newer state of another isolate's circuit", () => {
 		const other = opened().circuit;
 		const breaker = new Breaker();
 		breaker.learn(other);
 		expect(breaker.state(2000)).toBe("open");
-		expect(breaker.state(RESTED)).toBe("half-open");
+		expect(breaker.state(COOLED_DOWN)).toBe("half-open");
 
 		const worked = new Breaker();
 		worked.succeed(1500, 1400);

@@ -5,11 +5,11 @@ import { IsolateHealth } from "../../src/fleet/health.ts";
 const TARGET = { backend: "a", url: "http://a/v1", model: "m" };
 const OTHER = { ...TARGET, backend: "b" };
 
-/** Isolates around one fleet, with one clock. */
-function world(exchange?: (news: HealthReport[]) => Promise<View>) {
+/** Isolates with one fleet and one clock. */
+function world(exchange?: (reports: HealthReport[]) => Promise<View>) {
 	const clock = { now: 1_000_000 };
 	const fleet = new FleetView();
-	const told: HealthReport[][] = [];
+	const reported: HealthReport[][] = [];
 	const background: Promise<unknown>[] = [];
 	const isolate = () =>
 		new IsolateHealth({
@@ -17,15 +17,15 @@ function world(exchange?: (news: HealthReport[]) => Promise<View>) {
 			waitUntil: (promise) => background.push(promise),
 			exchange:
 				exchange ??
-				(async (news) => {
-					told.push(news);
-					return structuredClone(fleet.exchange(news, clock.now));
+				(async (reports) => {
+					reported.push(reports);
+					return structuredClone(fleet.exchange(reports, clock.now));
 				}),
 		});
 	const settle = async () => {
 		await Promise.all(background.splice(0));
 	};
-	return { clock, told, isolate, settle, background };
+	return { clock, reported, isolate, settle, background };
 }
 
 const fail = (health: IsolateHealth, times: number) => {
@@ -33,7 +33,7 @@ const fail = (health: IsolateHealth, times: number) => {
 };
 
 describe("IsolateHealth", () => {
-	it("holds each target's circuit apart", () => {
+	it("has a circuit for each target", () => {
 		const health = world().isolate();
 		fail(health, 5);
 		expect(health.circuit(TARGET)).toBe("open");
@@ -41,7 +41,7 @@ describe("IsolateHealth", () => {
 		expect(health.circuit({ ...TARGET, model: "n" })).toBe("closed");
 	});
 
-	it("tells the others of an open circuit, and that it closed", async () => {
+	it("reports an open circuit and its recovery to other isolates", async () => {
 		const { clock, isolate, settle } = world();
 		const [first, second] = [isolate(), isolate()];
 		const later = async (ms: number, health: IsolateHealth) => {
@@ -67,7 +67,7 @@ describe("IsolateHealth", () => {
 		expect(second.circuit(TARGET)).toBe("closed");
 	});
 
-	it("adds up the failures that no isolate alone would open its circuit for", async () => {
+	it("opens a circuit for failures of several isolates together", async () => {
 		const { clock, isolate, settle } = world();
 		const isolates = Array.from({ length: 5 }, isolate);
 		for (const health of isolates) {
@@ -82,18 +82,18 @@ describe("IsolateHealth", () => {
 		expect(isolates.at(-1)?.circuit(TARGET)).toBe("open");
 	});
 
-	it("says nothing of engines that are well, and asks no more than every two seconds", async () => {
-		const { clock, told, isolate, settle } = world();
+	it("reports no healthy engine, and reads the view at most every two seconds", async () => {
+		const { clock, reported, isolate, settle } = world();
 		const health = isolate();
 		for (let i = 0; i < 100; i++) {
 			health.start(TARGET).succeed();
 			clock.now += 100;
 			await settle();
 		}
-		expect(told).toEqual([[], [], [], [], []]);
+		expect(reported).toEqual([[], [], [], [], []]);
 	});
 
-	it("goes on alone when the fleet fails or never answers, and what it had heard ends by itself", async () => {
+	it("uses its own view if the fleet fails or never answers", async () => {
 		const gone = async () => Promise.reject(new Error("gone"));
 		const thrown = () => {
 			throw new Error("no such object");
@@ -115,7 +115,7 @@ describe("IsolateHealth", () => {
 		}
 	});
 
-	it("believes its own later success, not an old view", async () => {
+	it("prefers its own later success to an old view", async () => {
 		const { clock, isolate, settle } = world();
 		const [first, second] = [isolate(), isolate()];
 		fail(first, 5);
@@ -128,14 +128,14 @@ describe("IsolateHealth", () => {
 		expect(second.circuit(TARGET)).toBe("closed");
 	});
 
-	it("forgets the closed circuit that was not used for longest, an open one only where all are", () => {
+	it("drops the least recently used closed circuit first", () => {
 		const health = world().isolate();
 		const used = { ...TARGET, backend: "used" };
 		for (let i = 0; i < 4; i++) health.start(used).fail();
 		fail(health, 5);
 		for (let i = 0; i < 5000; i++) {
 			health.start({ ...OTHER, model: `m${i}` }).succeed();
-			// In use, so not the first to be forgotten.
+			// A recent use, so it is not the first to be dropped.
 			if (i % 1000 === 0) health.start(used).cancel();
 		}
 		expect(health.circuit(TARGET)).toBe("open");
@@ -143,7 +143,7 @@ describe("IsolateHealth", () => {
 		expect(health.circuit(used)).toBe("open");
 	});
 
-	it("has one circuit for all models whose names callers make up", () => {
+	it("has one circuit for all models whose names callers choose", () => {
 		const health = world().isolate();
 		const named = (model: string) => ({ ...TARGET, model, anyModel: true as const });
 		for (let i = 0; i < 5; i++) health.start(named(`m${i}`)).fail();
@@ -151,7 +151,7 @@ describe("IsolateHealth", () => {
 		expect(health.circuit({ ...TARGET, model: "n" })).toBe("closed");
 	});
 
-	it("reports the calls, the failures and the waiting of each engine", () => {
+	it("reports the calls, the failures and the waiting times of each engine", () => {
 		const { clock, isolate } = world();
 		const health = isolate();
 		const first = health.start(TARGET);
@@ -190,26 +190,26 @@ describe("IsolateHealth", () => {
 		]);
 	});
 
-	it("counts a trial's end once", () => {
+	it("counts the outcome of a call once", () => {
 		const health = world().isolate();
 		for (let i = 0; i < 4; i++) {
-			const trial = health.start(TARGET);
-			trial.fail();
-			trial.fail();
+			const call = health.start(TARGET);
+			call.fail();
+			call.fail();
 		}
 		expect(health.circuit(TARGET)).toBe("closed");
 	});
 });
 
 describe("FleetView", () => {
-	it("forgets whom nobody has told of for five minutes, and holds a bounded number", () => {
+	it("drops targets without a report for five minutes, and has a bound", () => {
 		const fleet = new FleetView();
 		const circuit = { openedAt: 1, cooldownUntil: 2, workedAt: 0 };
-		const news = (key: string): HealthReport => ({ key, failures: 1, failedAt: 1, circuit });
-		fleet.exchange([news("old")], 0);
-		expect(Object.keys(fleet.exchange([news("new")], 5 * 60_000))).toEqual(["old", "new"]);
+		const report = (key: string): HealthReport => ({ key, failures: 1, failedAt: 1, circuit });
+		fleet.exchange([report("old")], 0);
+		expect(Object.keys(fleet.exchange([report("new")], 5 * 60_000))).toEqual(["old", "new"]);
 		expect(Object.keys(fleet.exchange([], 5 * 60_000 + 1))).toEqual(["new"]);
-		const many = Array.from({ length: 5000 }, (_, i) => news(`k${i}`));
+		const many = Array.from({ length: 5000 }, (_, i) => report(`k${i}`));
 		expect(Object.keys(fleet.exchange(many, 6 * 60_000)).length).toBeLessThanOrEqual(2000);
 	});
 });

@@ -7,7 +7,7 @@ vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(
 afterEach(() => void lines.splice(0));
 
 describe("logFailure", () => {
-	it("says where a failure came from, and nothing that its message said", () => {
+	it("logs the place of a failure, and not its message", () => {
 		const cause = new TypeError("Traceback:\n    at prompt 'my secret prompt'\n    at key sk-1");
 		logFailure(new AiError("executionFailed", undefined, { cause }), "id-1");
 		expect(lines).toHaveLength(1);
@@ -21,7 +21,7 @@ describe("logFailure", () => {
 		});
 	});
 
-	it("names the engine and its status, and not our code, when an engine failed", () => {
+	it("logs the engine and its status, without our stack, if an engine failed", () => {
 		const upstream = { backend: "vllm", status: 503 };
 		const error = new AiError("outOfCapacity", undefined, { upstream });
 		const place = { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 2 };
@@ -37,7 +37,7 @@ describe("logFailure", () => {
 		});
 	});
 
-	it("names the engine of an answer that could not be used", () => {
+	it("logs the engine of an unusable answer", () => {
 		const error = new AiError("executionFailed", "no image in the answer");
 		const place = { account: "a", model: "@cf/m", backend: "vllm", replica: "gpu-2:8000", attempt: 1 };
 		error.place = place;
@@ -51,7 +51,7 @@ describe("logFailure", () => {
 		});
 	});
 
-	it("names the account and the object that failed", () => {
+	it("logs the account and the object that failed", () => {
 		const error = new AiError("ledgerUnavailable", undefined, { cause: new Error("SQLITE_CORRUPT") });
 		error.place = { account: "team-a", object: "0".repeat(64) };
 		logFailure(error, "id-1");
@@ -62,7 +62,7 @@ describe("logFailure", () => {
 		});
 	});
 
-	it("has no stack of a mistake in a request", () => {
+	it("logs no stack for an invalid request", () => {
 		const cause = new SyntaxError("quoted prompt");
 		logFailure(new AiError("badInput", "Error: x", { cause }), "id-1", 0);
 		expect(lines).toEqual([
@@ -70,7 +70,7 @@ describe("logFailure", () => {
 		]);
 	});
 
-	it("is silent about what callers did themselves", () => {
+	it("logs no failure that the caller caused", () => {
 		logFailure(new AiError("aborted", undefined, { cause: new Error("left") }), "id");
 		logFailure(new AiError("badInput", "Error: x"), "id");
 		expect(lines).toEqual([]);
