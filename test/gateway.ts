@@ -1,4 +1,4 @@
-/** A gateway inside the test's own Worker: real configuration, a set clock, counted ids, and an upstream of choice. */
+/** A gateway inside the Worker of the test: real configuration, a fixed clock, sequential ids, and a fake upstream. */
 import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../src/app.ts";
@@ -11,13 +11,13 @@ import { createPersistent, logUnreported, observersOf, servicesOf } from "../src
 export const NOW = Date.parse("2026-11-21T12:00:00Z");
 export const BASE = "http://gateway/client/v4/accounts/local/ai";
 
-/** Tests ask one account more often than a minute has room for. */
+/** Tests send more requests of one account than the default rates allow. */
 const UNLIMITED = { requests_per_minute: "none" };
 
-/** A gateway without credentials, reached by the host of {@link BASE}. */
+/** For a gateway without credentials, at the host of {@link BASE}. */
 export const OPEN_ACCESS: Access = { allowAnonymous: true, allowedHosts: ["gateway"] };
 
-/** Somebody whom nobody need ask about, at the doors that are told who calls. */
+/** A verified caller, for entry points that get the caller as an argument. */
 export const CALLER: Caller = { account: "local", credential: { kind: "operator" }, verified: true };
 
 export interface TestGateway {
@@ -35,12 +35,12 @@ export interface TestOptions {
 
 export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }: TestOptions = {}): Services {
 	let ids = 0;
-	// The ids repeat from test to test, and an account knows each once.
-	const own = crypto.randomUUID().slice(0, 8);
+	// The ids repeat in each test, and an account accepts each id once. Therefore each test has its own accounts.
+	const suffix = crypto.randomUUID().slice(0, 8);
 	const config = configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } });
 	const services = servicesOf(config, createPersistent(env, config));
-	const ledgers: Services["ledgers"] = { of: (account) => services.ledgers.of(`${account}-${own}`) };
-	// Failures are provoked here; what the log shows is tested in test/telemetry/log.test.ts.
+	const ledgers: Services["ledgers"] = { of: (account) => services.ledgers.of(`${account}-${suffix}`) };
+	// Tests cause failures on purpose. The log has its own test: test/telemetry/log.test.ts.
 	const log = () => {};
 	return {
 		...services,
@@ -50,7 +50,7 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 		uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
 		random: () => 0,
 		log,
-		// A test is no request that could end before its promises.
+		// A test runs in no request, so the runtime's `waitUntil` does not apply.
 		waitUntil: (promise) => void promise.catch(() => {}),
 		...(fetch && { fetch }),
 	};
@@ -73,7 +73,7 @@ export function testGateway(options: TestOptions = {}): TestGateway {
 	};
 }
 
-/** An upstream that answers every request with the same reply, and remembers what it was asked. */
+/** An upstream that answers every request with `reply`, and records the requests. */
 export function upstream(reply: (request: Request) => Response | Promise<Response>): {
 	fetch: typeof fetch;
 	requests: Request[];
@@ -89,7 +89,7 @@ export function upstream(reply: (request: Request) => Response | Promise<Respons
 	};
 }
 
-/** Variables that put every model behind one OpenAI-compatible engine. */
+/** Variables that route every model to one OpenAI-compatible engine. */
 export const ENGINE_VARS = {
 	BACKENDS: { engine: { kind: "openai", url: "http://engine/v1", key: "ENGINE_KEY" } },
 	ROUTES: { "*": [{ backend: "engine", model: "engine-model" }] },
@@ -105,8 +105,8 @@ export const completion = (content: string): object => ({
 	usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 });
 
-const chunk = (choices: unknown[], more: object = {}): string =>
-	`data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "engine-model", choices, ...more })}\n\n`;
+const chunk = (choices: unknown[], extra: object = {}): string =>
+	`data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "engine-model", choices, ...extra })}\n\n`;
 
 export const delta = (content: string): string =>
 	chunk([{ index: 0, delta: { content }, finish_reason: null }]);
@@ -118,7 +118,7 @@ export const DONE = "data: [DONE]\n\n";
 export const events = (...frames: string[]): Response =>
 	new Response(frames.join(""), { headers: { "content-type": "text/event-stream" } });
 
-/** An event stream that the test feeds, and that tells whether its reader left. */
+/** An event stream that the test writes. `cancelled` resolves when its reader cancels. */
 export function liveEvents(): {
 	response: Response;
 	send(frame: string): void;
@@ -128,15 +128,12 @@ export function liveEvents(): {
 } {
 	const encoder = new TextEncoder();
 	let control!: ReadableStreamDefaultController<Uint8Array>;
-	let left!: (reason: unknown) => void;
-	const cancelled = new Promise((resolve) => {
-		left = resolve;
-	});
+	const { promise: cancelled, resolve } = Promise.withResolvers<unknown>();
 	const body = new ReadableStream<Uint8Array>({
 		start: (controller) => {
 			control = controller;
 		},
-		cancel: (reason) => left(reason),
+		cancel: (reason) => resolve(reason),
 	});
 	return {
 		response: new Response(body, { headers: { "content-type": "text/event-stream" } }),
@@ -147,7 +144,7 @@ export function liveEvents(): {
 	};
 }
 
-/** The services with some replaced, which the observers then use too. */
+/** Replaces some services, also for the observers. */
 export const replaceServices = (
 	services: Services,
 	replaced: Partial<Pick<Services, "ledgers" | "log">>,

@@ -1,31 +1,31 @@
 /**
- * Every input shape of the catalogue through a gateway whose `workers-ai` backend is another of our own, by REST and by
- * the binding: the same JSON, the same bytes, the same frames as from the other itself.
+ * Every input shape of the catalogue through a gateway whose `workers-ai` backend is another Ganglion, by REST and by the
+ * binding: the JSON, bytes and frames are equal to those of the other gateway.
  */
 import { describe, expect, it } from "vitest";
 import { PRODUCT_MODELS } from "../src/models/catalog.ts";
 import type { InputShape } from "../src/models/family.ts";
 import { can, type Model } from "../src/models/model.ts";
 import { base64, png, wav } from "./dialects/samples.ts";
-import { type BodyOf, BY_BINDING, BY_REST, both, sameFrames, sameJson } from "./loop.ts";
+import { type BodyOf, BY_BINDING, BY_REST, expectSameFrames, expectSameJson, sendToBoth } from "./loop.ts";
 
 const messages = [
 	{ role: "user", content: "My name is Alice." },
 	{ role: "assistant", content: "Hello!" },
 	{ role: "user", content: "Reply with exactly: Your name is Alice." },
 ];
-const picture = png(64, 48);
-const sound = wav();
+const imageBytes = png(64, 48);
+const audioBytes = wav();
 const file = (bytes: Uint8Array<ArrayBuffer>, type: string) => new Blob([bytes], { type });
 
-/** FLUX.2's. */
+/** A form for FLUX.2. */
 function form(): FormData {
 	const fields = new FormData();
 	fields.append("prompt", "a fox");
 	fields.append("width", "256");
 	fields.append("height", "256");
 	fields.append("seed", "7");
-	fields.append("input_image_0", new File([picture], "a.png", { type: "image/png" }));
+	fields.append("input_image_0", new File([imageBytes], "a.png", { type: "image/png" }));
 	return fields;
 }
 
@@ -37,7 +37,7 @@ const BODIES: Partial<Record<InputShape, BodyOf[]>> = {
 	"chat-batch-2000": [{ messages }, { prompt: "Hello" }],
 	"chat-guided": [{ messages, guided_json: { type: "object", properties: { name: { type: "string" } } } }],
 	"chat-guided-batch": [{ messages }],
-	"chat-image": [{ messages: [{ role: "user", content: "What?" }], image: Array.from(picture) }],
+	"chat-image": [{ messages: [{ role: "user", content: "What?" }], image: Array.from(imageBytes) }],
 	"chat-guard": [{ messages: messages.slice(0, 1) }],
 	"chat-gpt-oss": [{ messages }, { input: "What is 2 + 2?" }],
 	"chat-openai": [{ messages, n: 2 }],
@@ -65,11 +65,11 @@ const BODIES: Partial<Record<InputShape, BodyOf[]>> = {
 	"translation-m2m": [{ text: "Good night", source_lang: "en", target_lang: "fr" }],
 	"translation-indic": [{ text: ["Good night", "Hello"], target_language: "hin_Deva" }],
 	"whisper-binary": [
-		file(sound, "audio/wav"),
-		{ audio: Array.from(sound), source_lang: "de", target_lang: "en" },
+		file(audioBytes, "audio/wav"),
+		{ audio: Array.from(audioBytes), source_lang: "de", target_lang: "en" },
 	],
-	"whisper-b64": [{ audio: base64(sound), task: "translate", language: "de", initial_prompt: "Names" }],
-	"asr-nova": [file(sound, "audio/wav")],
+	"whisper-b64": [{ audio: base64(audioBytes), task: "translate", language: "de", initial_prompt: "Names" }],
+	"asr-nova": [file(audioBytes, "audio/wav")],
 	"tts-melotts": [{ prompt: "Good morning", lang: "en" }],
 	"tts-aura": [
 		{ text: "Good morning" },
@@ -77,20 +77,20 @@ const BODIES: Partial<Record<InputShape, BodyOf[]>> = {
 	],
 	"tti-sd": [
 		{ prompt: "a fox", negative_prompt: "a cat", width: 256, height: 256, num_steps: 3, seed: 1 },
-		{ prompt: "a fox", image_b64: base64(picture), strength: 0.4, guidance: 3 },
+		{ prompt: "a fox", image_b64: base64(imageBytes), strength: 0.4, guidance: 3 },
 	],
 	"tti-flux1": [{ prompt: "a fox", steps: 2 }],
 	"tti-lucid": [{ prompt: "a fox", width: 300, height: 200, steps: 9 }],
 	"tti-phoenix": [{ prompt: "a fox", negative_prompt: "a cat", width: 300, height: 200 }],
 	"tti-multipart": [form()],
-	"image-classification": [file(picture, "image/png")],
-	"object-detection": [file(picture, "image/png")],
-	"image-to-text": [{ image: Array.from(picture), prompt: "What?", max_tokens: 9 }],
+	"image-classification": [file(imageBytes, "image/png")],
+	"object-detection": [file(imageBytes, "image/png")],
+	"image-to-text": [{ image: Array.from(imageBytes), prompt: "What?", max_tokens: 9 }],
 	moondream: [
-		{ image: `data:image/png;base64,${base64(picture)}`, question: "What?", stream: false },
-		{ image: `data:image/png;base64,${base64(picture)}`, task: "caption", stream: false },
+		{ image: `data:image/png;base64,${base64(imageBytes)}`, question: "What?", stream: false },
+		{ image: `data:image/png;base64,${base64(imageBytes)}`, task: "caption", stream: false },
 	],
-	"smart-turn": [{ audio: base64(sound), dtype: "uint8" }],
+	"smart-turn": [{ audio: base64(audioBytes), dtype: "uint8" }],
 };
 
 /** One model for each pair of shapes. */
@@ -112,11 +112,11 @@ function selectorOf({ id }: Model): string {
 	return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** Confidence is derived anew, from probabilities that have been rounded. */
-const roughly = (key: string, value: unknown): unknown =>
+/** The second gateway calculates the confidence from rounded probabilities, so it differs slightly. */
+const roundConfidence = (key: string, value: unknown): unknown =>
 	key === "confidence" ? Number(value).toFixed(3) : value;
 
-it("has bodies for every shape but a websocket's", () => {
+it("has bodies for every shape except the websocket's", () => {
 	const without = models.filter(({ input }) => !BODIES[input]).map(({ input }) => input);
 	expect(without).toEqual(["asr-flux-ws"]);
 });
@@ -127,27 +127,32 @@ describe.each([
 	["by REST", BY_REST],
 	["by the binding", BY_BINDING],
 ])("Workers AI %s", (_, second) => {
-	it.each(cases)("answers alike: $title", async ({ model, body }) => {
+	it.each(cases)("returns the same answer: $title", async ({ model, body }) => {
 		const path = `/run/${model.id}`;
 		if (!BYTES.has(model.output)) {
-			await sameJson(second, path, body, model.output === "decision-answers" ? roughly : undefined);
+			await expectSameJson(
+				second,
+				path,
+				body,
+				model.output === "decision-answers" ? roundConfidence : undefined,
+			);
 			return;
 		}
-		const [a, b] = await both(second, path, body);
+		const [a, b] = await sendToBoth(second, path, body);
 		expect(b.headers.get("content-type")).toBe(a.headers.get("content-type"));
 		expect(new Uint8Array(await b.arrayBuffer())).toEqual(new Uint8Array(await a.arrayBuffer()));
 	});
 
-	it.each(chats)("streams alike: $input to $output", async ({ id, input }) => {
+	it.each(chats)("returns the same stream: $input to $output", async ({ id, input }) => {
 		const [body] = BODIES[input] ?? [];
-		const frames = await sameFrames(second, `/run/${id}`, { ...body, stream: true });
+		const frames = await expectSameFrames(second, `/run/${id}`, { ...body, stream: true });
 		expect(frames.at(-1)).toBe("[DONE]");
 		expect(frames.length).toBeGreaterThan(3);
 	});
 
-	it("streams alike: Moondream", async () => {
-		await sameFrames(second, "/run/@cf/moondream/moondream3.1-9B-A2B", {
-			image: `data:image/png;base64,${base64(picture)}`,
+	it("returns the same stream: Moondream", async () => {
+		await expectSameFrames(second, "/run/@cf/moondream/moondream3.1-9B-A2B", {
+			image: `data:image/png;base64,${base64(imageBytes)}`,
 			question: "What?",
 		});
 	});

@@ -1,12 +1,12 @@
 /**
- * Backends pointed at our own surfaces: one gateway on the simulator, and others whose only engine is the first. What
- * they answer must be what the first answers.
+ * Gateways in front of a gateway: the first uses the simulator, and the others have the first as their only engine. Their
+ * answers must be equal to those of the first.
  */
 import { expect } from "vitest";
 import { bindingOver } from "./backends/workers-ai/binding.ts";
 import { BASE, type TestGateway, testGateway } from "./gateway.ts";
 
-/** A route by name serves also what has ended. */
+/** The route `*` also serves models that have ended. */
 export const first = testGateway({ vars: { ROUTES: { "*": [{ backend: "simulator" }] } } });
 
 const wire = (request: Request): Response | Promise<Response> => {
@@ -20,7 +20,7 @@ const behind = (backend: object): TestGateway =>
 		vars: {
 			AI: bindingOver(wire),
 			BACKENDS: { first: backend },
-			// As strict as the first, or the two would word what is wrong differently.
+			// As strict as the first, so that sendToBoth report the same validation errors.
 			ROUTES: { "*": { targets: [{ backend: "first" }], strict: true } },
 		},
 		fetch: async (input, init) => first.app.fetch(new Request(input, init)),
@@ -30,25 +30,27 @@ const behind = (backend: object): TestGateway =>
 export const BY_OPENAI = behind({ kind: "openai", url: `${BASE}/v1` });
 /** In front of the REST API. */
 export const BY_REST = behind({ kind: "workers-ai", url: BASE });
-/** In front of the wire of the binding. */
+/** In front of the binding. */
 export const BY_BINDING = behind({ kind: "workers-ai", binding: "AI" });
 
-/** Ids and times belong to a run, not to an answer. */
+/** Fields that differ in every run. */
 const VOLATILE = new Set(["id", "created", "created_at", "call_id", "item_id", "system_fingerprint"]);
-function stable(value: unknown): unknown {
-	if (Array.isArray(value)) return value.map(stable);
+function withoutVolatile(value: unknown): unknown {
+	if (Array.isArray(value)) return value.map(withoutVolatile);
 	if (typeof value !== "object" || value === null) return value;
 	return Object.fromEntries(
-		Object.entries(value).flatMap(([key, inner]) => (VOLATILE.has(key) ? [] : [[key, stable(inner)]])),
+		Object.entries(value).flatMap(([key, inner]) =>
+			VOLATILE.has(key) ? [] : [[key, withoutVolatile(inner)]],
+		),
 	);
 }
 const frames = (text: string): unknown[] =>
 	text
 		.split("\n\n")
-		// Comments, which keep a connection alive, carry nothing.
+		// Comments only keep the connection alive.
 		.filter((event) => event !== "" && !event.startsWith(":"))
 		.map((event) => event.replace(/^event: .*\n/, "").replace(/^data: /, ""))
-		.map((data) => (data === "[DONE]" ? data : stable(JSON.parse(data))));
+		.map((data) => (data === "[DONE]" ? data : withoutVolatile(JSON.parse(data))));
 
 /** JSON, a form, or a file. */
 export type BodyOf = Record<string, unknown> | FormData | Blob;
@@ -59,7 +61,11 @@ async function send({ app, post }: TestGateway, path: string, body: BodyOf): Pro
 	return post(path, body);
 }
 
-export async function both(second: TestGateway, path: string, body: BodyOf): Promise<[Response, Response]> {
+export async function sendToBoth(
+	second: TestGateway,
+	path: string,
+	body: BodyOf,
+): Promise<[Response, Response]> {
 	const answers = await Promise.all([send(first, path, body), send(second, path, body)]);
 	for (const [i, answer] of answers.entries())
 		expect(answer.status, `${i}: ${answer.ok ? "" : await answer.clone().text()}`).toBe(200);
@@ -67,21 +73,21 @@ export async function both(second: TestGateway, path: string, body: BodyOf): Pro
 	return answers;
 }
 
-/** `as`: what of a value counts, as `JSON.parse` has it. */
-export async function sameJson(
+/** `reviver`: normalizes values before the comparison (`JSON.parse`). */
+export async function expectSameJson(
 	second: TestGateway,
 	path: string,
 	body: BodyOf,
-	as?: (key: string, value: unknown) => unknown,
+	reviver?: (key: string, value: unknown) => unknown,
 ): Promise<unknown> {
-	const [a, b] = await both(second, path, body);
-	const answer = stable(JSON.parse(await a.text(), as));
-	expect(stable(JSON.parse(await b.text(), as))).toEqual(answer);
+	const [a, b] = await sendToBoth(second, path, body);
+	const answer = withoutVolatile(JSON.parse(await a.text(), reviver));
+	expect(withoutVolatile(JSON.parse(await b.text(), reviver))).toEqual(answer);
 	return answer;
 }
 
-export async function sameFrames(second: TestGateway, path: string, body: BodyOf): Promise<unknown[]> {
-	const [a, b] = await both(second, path, body);
+export async function expectSameFrames(second: TestGateway, path: string, body: BodyOf): Promise<unknown[]> {
+	const [a, b] = await sendToBoth(second, path, body);
 	const answer = frames(await a.text());
 	expect(frames(await b.text())).toEqual(answer);
 	return answer;

@@ -1,4 +1,4 @@
-/** A gateway that lets nobody in but its operator and whom he gives a token. */
+/** A gateway that requires a credential: the operator's, or a token of an account. */
 import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
 import { createApp } from "../../src/app.ts";
@@ -14,23 +14,23 @@ export const V4 = "http://gateway/client/v4";
 export interface ClosedGateway {
 	app: Hono;
 	services: Services;
-	/** One that nobody has used. */
+	/** A new account. */
 	account: string;
-	/** Below `/client/v4/accounts/{account}`, or a whole URL. Nobody's request without a token. */
-	ask(path: string, token?: string, init?: RequestInit): Promise<Response>;
-	/** The text of a token with these permission groups, made by the operator. */
-	give(groups: readonly string[], more?: object): Promise<string>;
+	/** `path`: below `/client/v4/accounts/{account}`, or a URL. Without `token` the request has no credential. */
+	send(path: string, token?: string, init?: RequestInit): Promise<Response>;
+	/** The operator makes a token with these permission groups. Returns its text. */
+	createToken(groups: readonly string[], overrides?: object): Promise<string>;
 }
 
 export function closedGateway(options: TestOptions = {}, account = newAccount()): ClosedGateway {
 	const services = {
-		// The account's own object, time and ids, which tests read directly.
+		// Real ledgers, time and ids, so that tests can read the account's object directly.
 		...replaceServices(testServices(options), { ledgers: createPersistent(env, configure({})).ledgers }),
 		uuid: () => crypto.randomUUID(),
 		now: () => Date.now(),
 	};
 	const app = createApp(services, { allowAnonymous: false, adminToken: ADMIN });
-	const ask: ClosedGateway["ask"] = async (path, token, init = {}) => {
+	const send: ClosedGateway["send"] = async (path, token, init = {}) => {
 		const url = path.startsWith("http") ? path : `${V4}/accounts/${account}${path}`;
 		const headers = new Headers(init.headers);
 		if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
@@ -40,9 +40,13 @@ export function closedGateway(options: TestOptions = {}, account = newAccount())
 		app,
 		services,
 		account,
-		ask,
-		give: async (groups, more = {}) => {
-			const response = await ask("/tokens", ADMIN, json("POST", { ...tokenBody(account, groups), ...more }));
+		send,
+		createToken: async (groups, overrides = {}) => {
+			const response = await send(
+				"/tokens",
+				ADMIN,
+				json("POST", { ...tokenBody(account, groups), ...overrides }),
+			);
 			const { result, errors } = await response.json<{ result: { value: string } | null; errors: unknown }>();
 			if (!result) throw new Error(JSON.stringify(errors));
 			return result.value;
@@ -67,14 +71,14 @@ export const tokenBody = (account: string, groups: readonly string[], effect = "
 	],
 });
 
-/** `401 10000: Authentication error`; of Anthropic's shape, `401 authentication_error: Authentication error`. */
+/** `401 10000: Authentication error`; in Anthropic's format, `401 authentication_error: Authentication error`. */
 export async function failureOf(response: Response): Promise<string> {
 	const { errors, error } = await response.json<{
 		errors?: { code: number; message: string }[];
 		error?: { type?: string; status?: string; message: string };
 	}>();
-	const told = errors?.map(({ code, message }) => `${code}: ${message}`) ?? [
+	const failures = errors?.map(({ code, message }) => `${code}: ${message}`) ?? [
 		`${error?.type ?? error?.status}: ${error?.message}`,
 	];
-	return `${response.status} ${told.join("; ")}`;
+	return `${response.status} ${failures.join("; ")}`;
 }

@@ -25,7 +25,7 @@ const REFUSED_OPENAI = REFUSED.replace(
 const SEARCH = `${V4}/accounts/local/ai/models/search`;
 const CHAT = `${V4}/accounts/local/ai/v1/chat/completions`;
 
-interface Asked {
+interface Verification {
 	account: string;
 	credential: Credential;
 	permission: Permission;
@@ -50,14 +50,14 @@ const OWN_ROUTES = defineRoutes(
 	[{ ...echo, method: "GET", path: "/models/search", permission: "read" }],
 );
 
-/** A gateway whose routes show their caller. `knows`: hashes of tokens with every permission. */
-function echoGateway(access: Access, knows: readonly string[] = [], accounts: readonly string[] = []) {
-	const asked: Asked[] = [];
+/** A gateway whose routes show their caller. `validHashes`: hashes of tokens with every permission. */
+function echoGateway(access: Access, validHashes: readonly string[] = [], accounts: readonly string[] = []) {
+	const verifications: Verification[] = [];
 	const ledgers = {
 		of: (account: string) => ({
 			verify: async (credential: Credential, permission: Permission) => {
-				asked.push({ account, credential, permission });
-				if (credential.kind === "token" && !knows.includes(credential.hash))
+				verifications.push({ account, credential, permission });
+				if (credential.kind === "token" && !validHashes.includes(credential.hash))
 					throw new AiError("authentication");
 			},
 		}),
@@ -80,23 +80,23 @@ function echoGateway(access: Access, knows: readonly string[] = [], accounts: re
 		{ routes: [...AI_ROUTES, ...OWN_ROUTES], unknown: [] },
 		{ services, authentication: new Authenticator(access, services) },
 	);
-	const ask = async (url: string, authorization?: string, method = "GET") =>
+	const send = async (url: string, authorization?: string, method = "GET") =>
 		app.request(url, { method, headers: authorization === undefined ? {} : { authorization } });
-	return { ask, asked };
+	return { send, verifications };
 }
 
 const hashOf = async (text: string) => hexadecimal(await digest(text));
 
-describe("a deployment that nobody can be let into yet", () => {
-	it("says so in its log, once, and only where no ADMIN_TOKEN is set", async () => {
+describe("a deployment without ADMIN_TOKEN", () => {
+	it("logs once that no ADMIN_TOKEN is set", async () => {
 		const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
 		const fresh = echoGateway({ allowAnonymous: false });
 		for (const header of [undefined, "Bearer x", "Bearer y"])
-			expect((await fresh.ask(SEARCH, header)).status).toBe(401);
+			expect((await fresh.send(SEARCH, header)).status).toBe(401);
 		expect(warn.mock.calls).toEqual([
 			[expect.stringMatching(/No ADMIN_TOKEN is set.*: set that secret \(docs\/accounts\.md\)$/)],
 		]);
-		await echoGateway({ allowAnonymous: false, adminToken: ADMIN }).ask(SEARCH);
+		await echoGateway({ allowAnonymous: false, adminToken: ADMIN }).send(SEARCH);
 		expect(warn).toHaveBeenCalledTimes(1);
 		warn.mockRestore();
 	});
@@ -115,17 +115,17 @@ describe("a credential", () => {
 		["a text that is almost a token", `Bearer ${token.slice(0, -1)}`],
 		["almost the operator's", `Bearer ${ADMIN}x`],
 		["the operator's, shorter", `Bearer ${ADMIN.slice(0, -1)}`],
-	])("is refused without asking anybody: %s", async (_, authorization) => {
-		const { ask, asked } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
+	])("is refused without a call of the account: %s", async (_, authorization) => {
+		const { send, verifications } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
 		for (const url of [SEARCH, CHAT]) {
-			const response = await ask(url, authorization);
+			const response = await send(url, authorization);
 			expect(response.status).toBe(401);
 			expect(await response.text()).toBe(REFUSED);
 		}
-		expect(asked).toEqual([]);
+		expect(verifications).toEqual([]);
 	});
 
-	it("is no key of Cloudflare's or of a gateway", async () => {
+	it("is not read from the headers of global API keys, of Anthropic or of AI Gateway", async () => {
 		const app = createApp(testServices(), { allowAnonymous: false, adminToken: ADMIN });
 		for (const headers of [
 			{ "x-auth-key": ADMIN, "x-auth-email": "a@b.c" },
@@ -135,72 +135,72 @@ describe("a credential", () => {
 			expect((await app.request(SEARCH, { headers })).status).toBe(401);
 	});
 
-	it("is the operator's, for every account, without asking anybody", async () => {
-		const { ask, asked } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
+	it("of the operator is valid for every account, without a call of the account", async () => {
+		const { send, verifications } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
 		for (const account of ["local", "other"]) {
-			const response = await ask(SEARCH.replace("local", account), `bearer  ${ADMIN}`);
+			const response = await send(SEARCH.replace("local", account), `bearer  ${ADMIN}`);
 			expect(await response.json()).toEqual({
 				account,
 				credential: { kind: "operator" },
 				verified: true,
 			});
 		}
-		expect(asked).toEqual([]);
+		expect(verifications).toEqual([]);
 	});
 
-	it("is asked about once, by its hash", async () => {
+	it("is verified once, by its hash", async () => {
 		const hash = await hashOf(token);
-		const { ask, asked } = echoGateway({ allowAnonymous: false }, [hash]);
+		const { send, verifications } = echoGateway({ allowAnonymous: false }, [hash]);
 		const credential = { kind: "token", hash };
-		expect(await (await ask(SEARCH, `Bearer ${token}`)).json()).toEqual({
+		expect(await (await send(SEARCH, `Bearer ${token}`)).json()).toEqual({
 			account: "local",
 			credential,
 			verified: true,
 		});
-		expect(asked).toEqual([{ account: "local", credential, permission: "read" }]);
+		expect(verifications).toEqual([{ account: "local", credential, permission: "read" }]);
 	});
 
-	it("is not asked about where the route's own call does", async () => {
-		const { ask, asked } = echoGateway({ allowAnonymous: false });
-		const response = await ask(CHAT, `Bearer ${token}`, "POST");
+	it("is not verified here if the route's own call verifies it", async () => {
+		const { send, verifications } = echoGateway({ allowAnonymous: false });
+		const response = await send(CHAT, `Bearer ${token}`, "POST");
 		expect(await response.json()).toEqual({
 			account: "local",
 			credential: { kind: "token", hash: await hashOf(token) },
 		});
-		expect(asked).toEqual([]);
+		expect(verifications).toEqual([]);
 	});
 
-	it("opens no account but its own, and nobody is asked", async () => {
-		const { ask, asked } = echoGateway({ allowAnonymous: false });
+	it("is refused for another account, without a call of the account", async () => {
+		const { send, verifications } = echoGateway({ allowAnonymous: false });
 		for (const url of [SEARCH, CHAT])
-			expect(await failureOf(await ask(url.replace("local", "other"), `Bearer ${token}`))).toBe(
+			expect(await failureOf(await send(url.replace("local", "other"), `Bearer ${token}`))).toBe(
 				"403 10000: Authentication error: the token is for another account",
 			);
-		expect(asked).toEqual([]);
+		expect(verifications).toEqual([]);
 	});
 
-	it("of an account with underscores is not one of a shorter name", async () => {
-		const { ask } = echoGateway({ allowAnonymous: false });
+	it("of an account with underscores is not valid for an account with a prefix of its name", async () => {
+		const { send } = echoGateway({ allowAnonymous: false });
 		const sly = newTokenText("local_x");
-		expect((await ask(CHAT, `Bearer ${sly}`, "POST")).status).toBe(403);
+		expect((await send(CHAT, `Bearer ${sly}`, "POST")).status).toBe(403);
 	});
 
 	it.each([undefined, "Bearer sk-placeholder", `Bearer ${newTokenText("other")}`, "nonsense"])(
-		"of any kind will do with ALLOW_ANONYMOUS: %s",
+		"of any kind is accepted with ALLOW_ANONYMOUS: %s",
 		async (authorization) => {
-			const { ask, asked } = echoGateway({ allowAnonymous: true });
-			expect(await (await ask(SEARCH, authorization)).json()).toMatchObject({
+			const { send, verifications } = echoGateway({ allowAnonymous: true });
+			expect(await (await send(SEARCH, authorization)).json()).toMatchObject({
 				credential: { kind: "operator" },
 			});
-			expect(asked).toEqual([]);
+			expect(verifications).toEqual([]);
 		},
 	);
 
 	it.each(["a%20b", "!!", "%20", "a".repeat(65)])(
-		"is not for an account that cannot be one: %s",
+		"is refused for an account id that cannot exist: %s",
 		async (id) => {
-			const { ask } = echoGateway({ allowAnonymous: true });
-			expect(await failureOf(await ask(SEARCH.replace("local", id)))).toMatch(
+			const { send } = echoGateway({ allowAnonymous: true });
+			expect(await failureOf(await send(SEARCH.replace("local", id)))).toMatch(
 				/^404 7003: Could not route to \/accounts\/.*, perhaps your object identifier is invalid\?; 7000: No route for that URI$/,
 			);
 		},
@@ -213,8 +213,8 @@ describe("a path without an account", () => {
 
 	it("is the token's", async () => {
 		const hash = await hashOf(token);
-		const { ask } = echoGateway({ allowAnonymous: false }, [hash], ["team-b"]);
-		expect(await (await ask(OWN, `Bearer ${token}`)).json()).toEqual({
+		const { send } = echoGateway({ allowAnonymous: false }, [hash], ["team-b"]);
+		expect(await (await send(OWN, `Bearer ${token}`)).json()).toEqual({
 			account: "team-a",
 			credential: { kind: "token", hash },
 			verified: true,
@@ -222,18 +222,18 @@ describe("a path without an account", () => {
 	});
 
 	it("is 'local' with ALLOW_ANONYMOUS", async () => {
-		const { ask } = echoGateway({ allowAnonymous: true }, [], ["team-a"]);
-		expect(await (await ask(OWN)).json()).toMatchObject({ account: "local" });
+		const { send } = echoGateway({ allowAnonymous: true }, [], ["team-a"]);
+		expect(await (await send(OWN)).json()).toMatchObject({ account: "local" });
 	});
 
 	it("is the operator's only account", async () => {
-		const { ask } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], ["team-a"]);
-		expect(await (await ask(OWN, `Bearer ${ADMIN}`)).json()).toMatchObject({ account: "team-a" });
+		const { send } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], ["team-a"]);
+		expect(await (await send(OWN, `Bearer ${ADMIN}`)).json()).toMatchObject({ account: "team-a" });
 	});
 
 	it.each([[[]], [["team-a", "team-b"]]])("names none of the operator's accounts %j", async (accounts) => {
-		const { ask } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], accounts);
-		expect(await failureOf(await ask(OWN, `Bearer ${ADMIN}`))).toContain(
+		const { send } = echoGateway({ allowAnonymous: false, adminToken: ADMIN }, [], accounts);
+		expect(await failureOf(await send(OWN, `Bearer ${ADMIN}`))).toContain(
 			"The operator's token is good for every account: name one in the address",
 		);
 	});
@@ -243,11 +243,11 @@ describe("the cache of tokens", () => {
 	/** Each header that is not in the cache is hashed, and its hash is compared with the operator's. */
 	async function hashesOf(test: (send: (header: string) => Promise<number>) => Promise<void>): Promise<void> {
 		const compare = vi.spyOn(crypto.subtle, "timingSafeEqual");
-		const { ask } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
+		const { send } = echoGateway({ allowAnonymous: false, adminToken: ADMIN });
 		try {
 			await test(async (header) => {
 				compare.mockClear();
-				expect((await ask(CHAT, header, "POST")).status).toBe(200);
+				expect((await send(CHAT, header, "POST")).status).toBe(200);
 				return compare.mock.calls.length;
 			});
 		} finally {
@@ -255,7 +255,7 @@ describe("the cache of tokens", () => {
 		}
 	}
 
-	it("holds 1,000 tokens, and is emptied by the next one", () =>
+	it("holds 1,000 tokens, and the next one clears it", () =>
 		hashesOf(async (send) => {
 			const headers = Array.from({ length: 1_001 }, () => `Bearer ${newTokenText("local")}`);
 			for (const header of headers.slice(0, 1_000)) expect(await send(header)).toBe(1);
@@ -265,7 +265,7 @@ describe("the cache of tokens", () => {
 			expect([await send(first), await send(last)]).toEqual([1, 1]);
 		}));
 
-	it("holds no header of more than 256 characters", () =>
+	it("does not hold a header of more than 256 characters", () =>
 		hashesOf(async (send) => {
 			const token = newTokenText("local");
 			const padded = (length: number) => `Bearer${" ".repeat(length - 6 - token.length)}${token}`;
@@ -288,44 +288,44 @@ function requestsTo(account: string): [method: string, path: string][] {
 	);
 }
 
-/** Nothing was told, and nothing done: not known, not allowed, or no such route. */
+/** The request is refused and discloses nothing: not authenticated, not permitted, or no such route. */
 async function expectRefusal(response: Response, route: string): Promise<void> {
 	const body = await response.json<Record<string, unknown> & { errors?: { code: number }[] }>();
-	const told = `${route}: ${response.status} ${JSON.stringify(body)}`;
-	// Anthropic's shape, of who got as far as the route.
+	const context = `${route}: ${response.status} ${JSON.stringify(body)}`;
+	// Anthropic's format, if the request reached the route.
 	if (route.includes("/v1/messages") && body.type === "error") {
-		// 405: a method of Anthropic's that it has not.
-		expect([401, 403, 405], told).toContain(response.status);
-		expect(Object.keys(body).sort(), told).toEqual(["error", "request_id", "type"]);
+		// 405: the path does not have the method.
+		expect([401, 403, 405], context).toContain(response.status);
+		expect(Object.keys(body).sort(), context).toEqual(["error", "request_id", "type"]);
 		return;
 	}
-	// Google's shape.
+	// Google's format.
 	if (route.includes("/v1beta/")) {
 		const { error } = body as { error: { code: number } };
-		expect([401, 403, 404, 405], told).toContain(error.code);
-		expect(Object.keys(body), told).toEqual(["error"]);
+		expect([401, 403, 404, 405], context).toContain(error.code);
+		expect(Object.keys(body), context).toEqual(["error"]);
 		return;
 	}
-	expect(body, told).toMatchObject({ success: false, result: null });
+	expect(body, context).toMatchObject({ success: false, result: null });
 	const codes = body.errors?.map(({ code }) => code);
-	if (response.status === 401 || response.status === 403) expect(codes, told).toEqual([10000]);
-	else expect(codes, told).toEqual([response.status === 405 ? 7001 : 7000]);
+	if (response.status === 401 || response.status === 403) expect(codes, context).toEqual([10000]);
+	else expect(codes, context).toEqual([response.status === 405 ? 7001 : 7000]);
 }
 
 describe("every route of the app", () => {
 	const gateway = closedGateway();
-	const { account, app, ask } = gateway;
+	const { account, app, send } = gateway;
 	const routes = requestsTo(account);
 	const url = (path: string) => `http://gateway${path}`;
 
-	it("refuses whatever credential is not good for it", async () => {
+	it("refuses every credential that is not valid for it", async () => {
 		const dead = async (change: object) => {
-			const response = await ask("/tokens", ADMIN, json("POST", tokenBody(account, ALL_GROUPS)));
+			const response = await send("/tokens", ADMIN, json("POST", tokenBody(account, ALL_GROUPS)));
 			const { id, value } = (await response.json<{ result: { id: string; value: string } }>()).result;
-			await ask(`/tokens/${id}`, ADMIN, json("PUT", { ...tokenBody(account, ALL_GROUPS), ...change }));
+			await send(`/tokens/${id}`, ADMIN, json("PUT", { ...tokenBody(account, ALL_GROUPS), ...change }));
 			return value;
 		};
-		const other = await closedGateway().give(ALL_GROUPS);
+		const other = await closedGateway().createToken(ALL_GROUPS);
 		const texts = [
 			newTokenText(account),
 			other,
@@ -350,7 +350,7 @@ describe("every route of the app", () => {
 				),
 				body,
 				async ([method, path], text, sent) => {
-					// Of these, a token says itself which account it asks about.
+					// The account of these routes is the token's.
 					if (text === other && !path.includes(account)) return;
 					const init = method === "GET" || sent === undefined ? { method } : { method, body: sent };
 					let authorization: Headers;
@@ -367,8 +367,8 @@ describe("every route of the app", () => {
 		);
 	}, 60_000);
 
-	it("lets a token in that has no more than the permission", async () => {
-		const token = await gateway.give(["Workers AI Metadata Read"]);
+	it("accepts a token that has only the permission", async () => {
+		const token = await gateway.createToken(["Workers AI Metadata Read"]);
 		for (const path of [
 			"/ai/models/search",
 			"/ai/v1/models",
@@ -376,17 +376,17 @@ describe("every route of the app", () => {
 			"/ai/usage/refused",
 			"/ai/usage/requests",
 		])
-			expect((await ask(path, token)).status, path).toBe(200);
-		const runner = await gateway.give(["Workers AI Run"]);
-		const run = await ask(`/ai/run/${MODEL}`, runner, json("POST", { prompt: "Hi" }));
+			expect((await send(path, token)).status, path).toBe(200);
+		const runner = await gateway.createToken(["Workers AI Run"]);
+		const run = await send(`/ai/run/${MODEL}`, runner, json("POST", { prompt: "Hi" }));
 		expect(run.status).toBe(200);
 	});
 });
 
 const ALL_GROUPS = PERMISSION_GROUPS.map(({ name }) => name);
 
-describe("the open path", () => {
-	it("says what this is", async () => {
+describe("the route without a credential", () => {
+	it("names the product", async () => {
 		const { app } = closedGateway();
 		expect(await (await app.request("http://gateway/")).text()).toContain("Ganglion");
 	});
@@ -426,30 +426,30 @@ describe("an error before the credential is verified", () => {
 		]);
 		const authentication = new Authenticator({ allowAnonymous: false }, services);
 		mountRoutes(app, { routes, unknown: [] }, { services, authentication });
-		const ask = async () =>
+		const send = async () =>
 			app.request("http://gateway/local/lazy", {
 				method: "POST",
 				headers: { authorization: `Bearer ${token}` },
 			});
-		return { ask, verified };
+		return { send, verified };
 	};
 
 	it("is not disclosed without a valid token", async () => {
-		const { ask, verified } = failing(false);
-		const response = await ask();
+		const { send, verified } = failing(false);
+		const response = await send();
 		expect(response.status).toBe(401);
 		expect(await response.text()).toBe(REFUSED_OPENAI);
 		expect(verified).toEqual(["run"]);
 	});
 
-	it("is disclosed with one, which admission may have verified", async () => {
-		const { ask, verified } = failing(true);
-		const response = await ask();
+	it("is disclosed with a valid token, which admission may have verified", async () => {
+		const { send, verified } = failing(true);
+		const response = await send();
 		expect(await response.json()).toMatchObject({ error: { message: "AiError: Bad input: a secret" } });
 		expect(response.headers.get("x-request-id")).toBe("an-id");
 		expect(verified).toEqual(["run"]);
 		const admitted = failing(false, true);
-		expect((await admitted.ask()).status).toBe(400);
+		expect((await admitted.send()).status).toBe(400);
 		expect(admitted.verified).toEqual([]);
 	});
 });

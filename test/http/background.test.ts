@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Background } from "../../src/http/background.ts";
 
-/** Time that only waits move. */
+/** A clock that advances only while the code waits. */
 function world() {
 	let now = 0;
 	const kept: Promise<unknown>[] = [];
@@ -15,7 +15,7 @@ function world() {
 	};
 }
 
-describe("what goes on behind the answers", () => {
+describe("background work", () => {
 	it("is idle shortly after the last work has ended, also after a failure", async () => {
 		const time = world();
 		const background = new Background(time);
@@ -25,9 +25,9 @@ describe("what goes on behind the answers", () => {
 		background.waitUntil(second.promise);
 		expect(time.kept).toHaveLength(2);
 		let endedAt = 0;
-		const looks = time.wait;
+		const advance = time.wait;
 		time.wait = async (milliseconds) => {
-			await looks(milliseconds);
+			await advance(milliseconds);
 			if (time.now() === 500) first.reject(new Error("the engine is gone"));
 			if (time.now() === 1000) second.resolve();
 			if (time.now() === 1000) endedAt = 1000;
@@ -38,13 +38,13 @@ describe("what goes on behind the answers", () => {
 		expect(time.now()).toBeLessThan(1400);
 	});
 
-	it("waits for what begins while it waits", async () => {
+	it("waits for work that starts during the wait", async () => {
 		const time = world();
 		const background = new Background(time);
 		const late = Promise.withResolvers<void>();
-		const looks = time.wait;
+		const advance = time.wait;
 		time.wait = async (milliseconds) => {
-			await looks(milliseconds);
+			await advance(milliseconds);
 			if (time.now() === 200) background.waitUntil(late.promise);
 			if (time.now() === 2000) late.resolve();
 		};
@@ -52,7 +52,7 @@ describe("what goes on behind the answers", () => {
 		expect(time.now()).toBeGreaterThanOrEqual(2200);
 	});
 
-	it("takes a moment where there is nothing", async () => {
+	it("waits 250 ms if there is no work", async () => {
 		const time = world();
 		await new Background(time).whenIdle();
 		expect(time.now()).toBe(250);

@@ -16,7 +16,7 @@ describe("readInputs", () => {
 		expect(await read("[1]", "application/json")).toEqual({ fields: [1] });
 	});
 
-	it("reads JSON that curl called something else", async () => {
+	it("reads JSON with a default content type of clients", async () => {
 		for (const type of [
 			undefined,
 			"application/x-www-form-urlencoded",
@@ -71,7 +71,7 @@ describe("readInputs", () => {
 		await expect(read(body, type)).rejects.toThrow(message);
 	});
 
-	it("reads past the limit, so that the client hears the answer, but not for ever", async () => {
+	it("drains a body over the limit, so that the client gets the response, up to a bound", async () => {
 		let sent = 0;
 		let cancelled = false;
 		const stream = new ReadableStream<Uint8Array>({
@@ -89,7 +89,7 @@ describe("readInputs", () => {
 		expect(sent).toBeLessThan(1200);
 	});
 
-	it("takes compressed bodies, and holds what comes out to the limit", async () => {
+	it("reads compressed bodies, and applies the limit to the decompressed bytes", async () => {
 		const compressed = async (text: string, format: "gzip" | "deflate") => {
 			const bytes = new Response(text).body?.pipeThrough(new CompressionStream(format));
 			const request = post(await new Response(bytes).arrayBuffer(), "application/json");
@@ -111,7 +111,7 @@ describe("readInputs", () => {
 		);
 	});
 
-	describe("of a stated length", () => {
+	describe("a body with a content-length", () => {
 		const sized = async (text: string, headers: Record<string, string>) => {
 			const zipped = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
 			const plain = new TextEncoder().encode(text);
@@ -122,7 +122,7 @@ describe("readInputs", () => {
 			return readInputs(request, limits);
 		};
 
-		it("is read as it is, or decompressed", async () => {
+		it("is read, and decompressed if it is compressed", async () => {
 			expect(await sized('{"a":1}', {})).toEqual({ fields: { a: 1 } });
 			expect(await sized('{"a":1}', { "content-encoding": "gzip" })).toEqual({ fields: { a: 1 } });
 			expect(await sized(`"${"x".repeat(98)}"`, {})).toEqual({ fields: "x".repeat(98) });
@@ -131,7 +131,7 @@ describe("readInputs", () => {
 			});
 		});
 
-		it("is refused where a small compressed body becomes large", async () => {
+		it("is refused if it is too large after decompression", async () => {
 			const bomb = `"${"x".repeat(50_000)}"`;
 			// 50 KB compress to fewer bytes than the limit.
 			await expect(sized(bomb, { "content-encoding": "gzip" })).rejects.toThrow(
@@ -139,14 +139,14 @@ describe("readInputs", () => {
 			);
 		});
 
-		it("is refused where it is larger than it says", async () => {
+		it("is refused if it is larger than its content-length and than the limit", async () => {
 			await expect(sized(`"${"x".repeat(99)}"`, { "content-length": "10" })).rejects.toThrow(
 				"3006: Request is too large: more than 100 bytes",
 			);
 		});
 	});
 
-	it("does not mind a byte order mark", async () => {
+	it("accepts a byte order mark", async () => {
 		for (const type of ["application/json", undefined])
 			expect(await read('\ufeff{"a":1}', type)).toEqual({ fields: { a: 1 } });
 	});

@@ -24,7 +24,7 @@ describe("CORS", () => {
 		expect(answer.headers.get("access-control-allow-origin")).toBeNull();
 	});
 
-	it("answers a preflight of a listed origin before it looks for a token", async () => {
+	it("answers a preflight of a listed origin without a token", async () => {
 		const answer = await preflight({ CORS }, PAGE);
 		expect(answer.status).toBe(204);
 		expect(answer.headers.get("access-control-allow-origin")).toBe(PAGE);
@@ -33,7 +33,7 @@ describe("CORS", () => {
 		expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
 	});
 
-	it("allows no other origin, and lets a listed page read its refusal", async () => {
+	it("allows no other origin, and allows a listed page to read its refusal", async () => {
 		const other = await preflight({ CORS }, "https://evil.example.com");
 		expect(other.headers.get("access-control-allow-origin")).toBeNull();
 		const refused = await createApp(testServices(), configure({ CORS })).request(PATH, {

@@ -4,7 +4,7 @@ import { boundJson } from "../../src/http/json-scan.ts";
 const check = (text: string, depth = 64): void => boundJson(new TextEncoder().encode(text), depth);
 const TOO_MANY = "5006: Error: '/' holds more than 100000 values";
 
-describe("values before the text is parsed", () => {
+describe("the limits of values in JSON text", () => {
 	it.each([
 		["keys", (n: number) => `[${'{"a":1},'.repeat((n - 1) >> 1)}${n % 2 ? 1 : "[]"}]`],
 		["strings", (n: number) => `[${Array.from({ length: n - 1 }, () => '"a"').join(",")}]`],
@@ -25,7 +25,7 @@ describe("values before the text is parsed", () => {
 		expect(() => check(`{"a":[${object(5_001)}]}`)).toThrow(tooMany);
 	});
 
-	it("are not what a string holds, whatever its escapes", () => {
+	it("do not count brackets in strings, with any escapes", () => {
 		const brackets = "[{".repeat(100_000);
 		for (const text of [
 			`"${brackets}"`,
@@ -36,18 +36,18 @@ describe("values before the text is parsed", () => {
 			expect(() => check(text)).not.toThrow();
 	});
 
-	it("are not the numbers of a file", () => {
+	it("do not count numbers", () => {
 		expect(() => check(`[${"255,".repeat(1_000_000)}0]`)).not.toThrow();
 	});
 });
 
-describe("depth before the text is parsed", () => {
-	it("is counted over lists and objects", () => {
+describe("the depth of JSON text", () => {
+	it("counts lists and objects", () => {
 		expect(() => check('[{"a":[{}]}]', 4)).not.toThrow();
 		expect(() => check('[{"a":[{}]}]', 3)).toThrow("5006: Error: nested deeper than 3 levels");
 	});
 
-	it("falls where one is closed", () => {
+	it("decreases at a closing bracket", () => {
 		expect(() => check("[[],[],[[]]]", 3)).not.toThrow();
 	});
 });

@@ -37,7 +37,7 @@ describe("a gateway without credentials", () => {
 	])("answers the host %s", async (host) => expect(await get(host)).toBe(200));
 
 	it.each(["evil.example:8787", "localhost.evil.example", "127.0.0.1.evil.example", "gateway.lan"])(
-		"refuses the host %s, which may be rebound",
+		"refuses the host %s, because of DNS rebinding",
 		async (host) => expect(await get(host)).toBe(403),
 	);
 
@@ -51,23 +51,23 @@ describe("a gateway without credentials", () => {
 		async (origin) => expect(await get("localhost:8787", origin)).toBe(403),
 	);
 
-	it("answers its own page at an address, and no page of another address", async () => {
+	it("answers a page of its own address, and refuses a page of another address", async () => {
 		expect(await get("192.168.1.5:8787", "http://192.168.1.5:8787")).toBe(200);
 		expect(await get("192.168.1.5:8787", "http://192.168.1.6:8787")).toBe(403);
 	});
 
-	it("takes no JSON in disguise from a page of another host", async () => {
+	it("refuses JSON with another content type from a page of another host", async () => {
 		const origin = "http://127.0.0.1:5173";
 		for (const type of ["text/plain", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])
 			expect((await failureOf(await post({ origin, "content-type": type }))).slice(0, 4), type).toBe("403 ");
 		expect((await post({ origin, "content-type": "application/json" })).status).toBe(200);
-		// The same host, and clients that are no browsers.
+		// The same host, and clients other than browsers.
 		expect((await post({ origin: "http://localhost:8787", "content-type": "text/plain" })).status).toBe(200);
 		expect((await post({ "content-type": "application/x-www-form-urlencoded" })).status).toBe(200);
 	});
 });
 
-it("takes further hosts from ALLOWED_HOSTS, and further origins from CORS", async () => {
+it("accepts the hosts of ALLOWED_HOSTS, and the origins of CORS", async () => {
 	const { get } = gateway({
 		ALLOW_ANONYMOUS: "true",
 		ALLOWED_HOSTS: "gateway.lan, Other.lan",
@@ -82,13 +82,13 @@ it("takes further hosts from ALLOWED_HOSTS, and further origins from CORS", asyn
 	expect(await everyone.get("localhost:8787", "http://app.example")).toBe(200);
 });
 
-it("does not concern a gateway with tokens", async () => {
+it("does not apply to a gateway with tokens", async () => {
 	const { get } = gateway({});
-	// No token, and not 403.
+	// 401 for the missing token, not 403.
 	expect(await get("gateway.example", "https://evil.example")).toBe(401);
 });
 
-it("refuses hosts that are no names", () => {
+it("refuses ALLOWED_HOSTS that are not host names", () => {
 	for (const ALLOWED_HOSTS of ["https://a.example", "a.example:80", "a b", { a: 1 }])
 		expect(() => configure({ ALLOWED_HOSTS })).toThrow(/ALLOWED_HOSTS/);
 });

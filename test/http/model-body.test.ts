@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { requireModel } from "../../src/http/model-body.ts";
 
-describe("a body that names its model", () => {
-	it("is itself, not a copy", () => {
+describe("a body with a model", () => {
+	it("is returned itself, not as a copy", () => {
 		const body = { messages: [], model: "m" };
 		expect(requireModel(body)).toBe(body);
 	});

@@ -29,12 +29,12 @@ describe("the session of a request", () => {
 		expect(session({ "thread-id": "t" }, fields)).toBe("a t");
 	});
 
-	it("is of its account alone, and no longer than an id", () => {
+	it("contains its account, and is truncated", () => {
 		expect(session({ "session-id": "s" }, {}, "one")).not.toBe(session({ "session-id": "s" }, {}, "two"));
 		expect(session({ "session-id": "s".repeat(1_000) })).toBe(`a ${"s".repeat(256)}`);
 	});
 
-	it("comes with the binding's extraHeaders, too", () => {
+	it("is also read from the binding's extraHeaders", () => {
 		const headers = headersIn({ "X-Session-Id": "s", "x-ganglion-single-flight": "1", other: "x" });
 		expect(readRequestOptions({ headers, account: "a" })).toEqual({
 			session: "a s",

@@ -1,4 +1,4 @@
-/** The websocket models from door to door, inside workerd: real sockets, the simulator behind them. */
+/** The websocket models at every entry point, inside workerd: real sockets in front of the simulator. */
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
@@ -12,7 +12,7 @@ const FLUX = "@cf/deepgram/flux";
 const NOVA = "@cf/deepgram/nova-3";
 const PCM = { encoding: "linear16", sample_rate: "16000" };
 
-/** As the runtime's `Ai` class asks with `{websocket: true}`. */
+/** The request of the runtime's `Ai` class for `{websocket: true}`. */
 function upgrade(model: string, inputs: object, path = "/run"): Request {
 	const query = new URLSearchParams({
 		version: "3",
@@ -75,7 +75,7 @@ function accepted(response: Response): Client {
 	};
 }
 
-/** A test's own conversation on a real socket. */
+/** A session that the test controls, on a real socket. */
 function conversation(frames: SocketFrames): Client {
 	return accepted(socketResponse(frames, "request"));
 }
@@ -83,7 +83,7 @@ function conversation(frames: SocketFrames): Client {
 const CLOSE = '{"type":"CloseStream"}';
 
 describe("a websocket on the binding's wire", () => {
-	it("tells the turns of a conversation", async () => {
+	it("reports the turns of a conversation", async () => {
 		const response = await wire()(upgrade(FLUX, { ...PCM, eager_eot_threshold: "0.4" }));
 		expect(response.status).toBe(101);
 		expect(response.headers.get("x-ganglion-backend")).toBe("simulator");
@@ -91,7 +91,7 @@ describe("a websocket on the binding's wire", () => {
 		const { socket, next, rest } = accepted(response);
 		expect(await next()).toEqual({ type: "Connected", request_id: id, sequence_id: 0 });
 		const sound = joined(silence(0.2), tone(1), silence(0.3), tone(0.4), silence(0.8));
-		// As a microphone gives it: 100 ms each.
+		// Chunks of 100 ms, as from a microphone.
 		for (let at = 0; at < sound.length; at += 3200) socket.send(sound.subarray(at, at + 3200));
 		socket.send(CLOSE);
 		const { frames, code } = await rest();
@@ -108,7 +108,7 @@ describe("a websocket on the binding's wire", () => {
 		]);
 	});
 
-	it("tells Nova's results and ends in its metadata", async () => {
+	it("sends Nova's results and ends with its metadata", async () => {
 		const inputs = {
 			...PCM,
 			interim_results: "true",
@@ -137,7 +137,7 @@ describe("a websocket on the binding's wire", () => {
 		expect(frames.at(-1)).toMatchObject({ duration: 3, channels: 1 });
 	});
 
-	it("ends at the sound that was reserved, where a budget limits it, and goes on where none does", async () => {
+	it("ends at the reserved amount of audio if a budget limits it, and continues without a budget", async () => {
 		const part = silence(20, 8_000);
 		const send = async (vars: object) => {
 			const { socket, rest } = accepted(
@@ -157,7 +157,7 @@ describe("a websocket on the binding's wire", () => {
 		expect(await send({})).toMatchObject({ code: 1000 });
 	});
 
-	it("answers while the sound goes on", async () => {
+	it("answers while audio is still being sent", async () => {
 		const { socket, next } = accepted(await wire()(upgrade(FLUX, PCM)));
 		await next();
 		socket.send(tone(0.1));
@@ -167,7 +167,7 @@ describe("a websocket on the binding's wire", () => {
 		socket.close(1000, "done");
 	});
 
-	it("is also had by calls that name a gateway", async () => {
+	it("is also available to calls with a gateway", async () => {
 		const { socket, next } = accepted(await wire()(upgrade(FLUX, PCM, "/ai-gateway/run")));
 		expect(await next()).toMatchObject({ type: "Connected" });
 		socket.close();
@@ -220,7 +220,7 @@ describe("a websocket on the binding's wire", () => {
 		expect(await response.json()).toMatchObject({ internalCode });
 	});
 
-	it("keeps the plain run of Flux as it was", async () => {
+	it("does not change the plain run of Flux", async () => {
 		const response = await wire()(
 			new Request("https://workers-binding.ai/run?version=3", {
 				method: "POST",
@@ -248,7 +248,7 @@ describe("hostile frames", () => {
 		},
 	);
 
-	it("closes on a frame that is too large, and takes one that is as large as can be", async () => {
+	it("closes after a frame over the size limit, and accepts one at the limit", async () => {
 		const { socket, rest } = await open();
 		socket.send(new Uint8Array(1_048_576));
 		socket.send(new Uint8Array(1_048_578));
@@ -257,7 +257,7 @@ describe("hostile frames", () => {
 		expect(frames.length).toBeLessThan(150);
 	});
 
-	it("hears nothing in empty frames, single bytes and what is no sound", async () => {
+	it("recognizes no speech in empty frames, single bytes and bytes that are not audio", async () => {
 		const { socket, rest } = await open();
 		socket.send(new Uint8Array());
 		for (const byte of new TextEncoder().encode("RIFF....WAVEfmt ")) socket.send(new Uint8Array([byte]));
@@ -268,7 +268,7 @@ describe("hostile frames", () => {
 		expect(frames).toEqual([expect.objectContaining({ type: "Connected" })]);
 	});
 
-	it("hears noise as speech, and no more than there is of it", async () => {
+	it("takes noise for speech, and bills no more than its duration", async () => {
 		const { socket, rest } = await open();
 		for (let i = 0; i < 4; i++) {
 			const noise = new Uint8Array(64_000);
@@ -282,35 +282,35 @@ describe("hostile frames", () => {
 	});
 });
 
-describe("a conversation on a socket", () => {
-	/** Takes frames when told to, and remembers how it ended. */
-	function held() {
+describe("a session on a socket", () => {
+	/** Accepts frames when the test releases them, and records how the session ended. */
+	function blockedSession() {
 		const ended = Promise.withResolvers<string>();
-		let say!: (frame: string) => void;
+		let emit!: (frame: string) => void;
 		let fail!: (error: unknown) => void;
 		const readable = new ReadableStream<string>({
 			start(controller) {
-				say = (frame) => controller.enqueue(frame);
+				emit = (frame) => controller.enqueue(frame);
 				fail = (error) => controller.error(error);
 			},
 			cancel: () => ended.resolve("cancelled"),
 		});
 		const writable = new WritableStream<string | Uint8Array>({ write: () => new Promise(() => {}) });
-		return { frames: { readable, writable }, ended: ended.promise, say: say, fail: fail };
+		return { frames: { readable, writable }, ended: ended.promise, emit, fail };
 	}
 
 	it("ends when the caller closes", async () => {
-		const { frames, ended, say } = held();
+		const { frames, ended, emit } = blockedSession();
 		const { socket, next, rest } = conversation(frames);
-		say('{"n":1}');
+		emit('{"n":1}');
 		expect(await next()).toEqual({ n: 1 });
 		socket.close(1000, "enough");
 		expect(await ended).toBe("cancelled");
 		expect((await rest()).code).toBe(1000);
 	});
 
-	it("ends when more waits than there is room for", async () => {
-		const { frames, ended } = held();
+	it("ends when too many bytes are pending", async () => {
+		const { frames, ended } = blockedSession();
 		const { socket, rest } = conversation(frames);
 		for (let sent = 0; sent <= 8_388_608; sent += 1_048_576) socket.send(new Uint8Array(1_048_576));
 		expect(await rest()).toMatchObject({
@@ -320,12 +320,12 @@ describe("a conversation on a socket", () => {
 		expect(await ended).toBe("cancelled");
 	});
 
-	it("closes with a reason on a failure: whose fault it was, and no secrets", async () => {
-		const ours = held();
+	it("closes after a failure with a code by its cause, and discloses no secrets", async () => {
+		const ours = blockedSession();
 		const first = conversation(ours.frames);
 		ours.fail(new TypeError("sk-secret"));
 		expect(await first.rest()).toEqual({ frames: [], code: 1011, reason: "5001: Model execution failed" });
-		const theirs = held();
+		const theirs = blockedSession();
 		const second = conversation(theirs.frames);
 		theirs.fail(new AiError("invalidInput", `é${"é".repeat(200)}`));
 		const { code, reason } = await second.rest();
@@ -334,8 +334,8 @@ describe("a conversation on a socket", () => {
 	});
 });
 
-describe("the other doors", () => {
-	it("has the websocket on REST's run path, its inputs in the query", async () => {
+describe("the other entry points", () => {
+	it("have the websocket on REST's run path, with the inputs in the query", async () => {
 		const { app } = testGateway();
 		const query = new URLSearchParams([...Object.entries(PCM), ["keyterm", "a"], ["keyterm", "b"]]);
 		const response = await app.request(`${BASE}/run/${FLUX}?${query}`, { headers: { upgrade: "websocket" } });
@@ -352,7 +352,7 @@ describe("the other doors", () => {
 		expect((await app.request(`${BASE}/run/${FLUX}?${query}`)).status).toBe(405);
 	});
 
-	it("has it on the entrypoint's fetch, and says so where RPC cannot carry it", async () => {
+	it("have it on the entrypoint's fetch, and refuse it over RPC", async () => {
 		const { AI } = exports as unknown as {
 			AI(options: object): {
 				run(model: string, inputs: object, options: object): Promise<unknown>;

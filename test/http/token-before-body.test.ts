@@ -81,11 +81,14 @@ describe("a token is verified before a body", () => {
 		expect(state.reached).toBe(1);
 	});
 
-	it.each(bodies)("%s: an invented token reaches nothing, and the body is not read", async (_, headers) => {
-		const { post, state } = gateway({ valid: false });
-		expect(await post(headers)).toBe(401);
-		expect(state).toMatchObject({ reached: 0, bodyUsed: false });
-	});
+	it.each(bodies)(
+		"%s: an invalid token does not reach the handler, and the body is not read",
+		async (_, headers) => {
+			const { post, state } = gateway({ valid: false });
+			expect(await post(headers)).toBe(401);
+			expect(state).toMatchObject({ reached: 0, bodyUsed: false });
+		},
+	);
 });
 
 describe("a verified token", () => {
@@ -102,7 +105,7 @@ describe("a verified token", () => {
 		expect(verified).toHaveLength(2);
 	});
 
-	it("is remembered only where it was valid", async () => {
+	it("is cached only if it was valid", async () => {
 		const { post, verified } = gateway({ valid: false });
 		await post(LARGE);
 		await post(LARGE);

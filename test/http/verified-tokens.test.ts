@@ -3,7 +3,7 @@ import type { Credential, Ledgers, Permission } from "../../src/accounts/admissi
 import { AiError } from "../../src/core/errors.ts";
 import { VerifiedTokens } from "../../src/http/verified-tokens.ts";
 
-/** Accounts that hold one token to be valid: every one whose hash is not `revoked`. */
+/** Accounts for which every token is valid, except the hash `revoked`. */
 function world() {
 	const calls: string[] = [];
 	const state = { time: 5_000 };
@@ -22,7 +22,7 @@ function world() {
 }
 
 describe("a verified token", () => {
-	it("holds for a second", async () => {
+	it("is cached for a second", async () => {
 		const { calls, state, verify } = world();
 		await verify("t");
 		state.time = 5_999;
@@ -33,7 +33,7 @@ describe("a verified token", () => {
 		expect(calls).toEqual(["a t run", "a t run"]);
 	});
 
-	it("holds for its own account and text", async () => {
+	it("is cached by its account and hash", async () => {
 		const { calls, verify } = world();
 		await verify("t");
 		await verify("t", "b");
@@ -41,14 +41,14 @@ describe("a verified token", () => {
 		expect(calls).toEqual(["a t run", "b t run", "a u run"]);
 	});
 
-	it("is not remembered where the account refuses it", async () => {
+	it("is not cached if the account refuses it", async () => {
 		const { calls, verify } = world();
 		await expect(verify("revoked")).rejects.toMatchObject({ key: "authentication" });
 		await expect(verify("revoked")).rejects.toMatchObject({ key: "authentication" });
 		expect(calls).toHaveLength(2);
 	});
 
-	it("is not the operator's, who needs none", async () => {
+	it("is not needed for the operator", async () => {
 		const { calls, tokens } = world();
 		await tokens.verify("a", { kind: "operator" });
 		expect(calls).toEqual([]);

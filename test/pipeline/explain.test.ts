@@ -188,14 +188,14 @@ describe("explain", () => {
 
 	it("tells a token with a budget of its own that a model without a price is not for it", async () => {
 		const KEYS = { OPENAI_API_KEY: "sk-openai", PROVIDER_KEYS: { openai: "OPENAI_API_KEY" } };
-		const { ask, give } = closedGateway({ vars: KEYS });
-		const token = await give(["Workers AI Read"], { limits: { daily_neurons: 100 } });
-		const response = await ask("/ai/explain/openai/gpt-next", token, json("POST", BODY));
+		const { send, createToken } = closedGateway({ vars: KEYS });
+		const token = await createToken(["Workers AI Read"], { limits: { daily_neurons: 100 } });
+		const response = await send("/ai/explain/openai/gpt-next", token, json("POST", BODY));
 		const { result } = await response.json<{ result: Explanation }>();
 		const [refused, ...others] = result.refused;
 		expect(others).toEqual([]);
 		expect(refused).toMatchObject({ step: "admit", code: 2021, status: 402 });
-		const told = await ask("/ai/run/openai/gpt-next", token, json("POST", BODY));
+		const told = await send("/ai/run/openai/gpt-next", token, json("POST", BODY));
 		expect(told.status).toBe(402);
 		expect(await told.json()).toMatchObject({ errors: [{ code: 2021, message: refused?.message }] });
 	});
@@ -259,9 +259,9 @@ describe("explain", () => {
 	});
 
 	it("tells who may read and not run that he may not", async () => {
-		const { ask, give } = closedGateway({ vars: ENGINE_VARS });
+		const { send, createToken } = closedGateway({ vars: ENGINE_VARS });
 		const explainAs = async (group: string) => {
-			const response = await ask(`/ai/explain/${LLAMA}`, await give([group]), json("POST", BODY));
+			const response = await send(`/ai/explain/${LLAMA}`, await createToken([group]), json("POST", BODY));
 			return (await response.json<{ result: Explanation }>()).result.refused;
 		};
 		expect(await explainAs("Workers AI Metadata Read")).toMatchObject([

@@ -1,4 +1,4 @@
-/** A caller's expressions and repetitions must not stop the Worker: unguarded, each of these takes minutes. */
+/** A caller's regular expressions and repetitions must not block the Worker. Without a guard, each of these takes minutes. */
 import { expect, it } from "vitest";
 import { completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
 
@@ -22,7 +22,7 @@ it.each([
 		{ prompt: "\t".repeat(64_000), ...schema({ type: "object", properties: { a: { type: "string" } } }) },
 	],
 	["spaces after a number", { prompt: `what is 1${" ".repeat(64_000)}` }],
-])("answers in spite of %s", async (_, inputs) => {
+])("answers a request with %s", async (_, inputs) => {
 	const response = await testGateway().post(`/run/${LLAMA}`, inputs);
 	expect([200, 400]).toContain(response.status);
 	await response.arrayBuffer();

@@ -1,4 +1,4 @@
-/** Requests that no client means well with: a success or a documented 4xx, never a 500, and nothing leaks. */
+/** Hostile requests: each gets a success or a documented 4xx, never a 500, and no secret leaks. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FAILURES } from "../../src/core/errors.ts";
@@ -137,7 +137,7 @@ describe("hostile sizes", () => {
 		expect(await response.json()).toMatchObject({ errors: [{ code: 3006 }] });
 	});
 
-	it("refuses a 1 MB message that no context window holds, and answers one that fits", async () => {
+	it("refuses a 1 MB message that exceeds every context window, and answers one that fits", async () => {
 		const content = "word ".repeat(200_000);
 		const refused = await post(`/run/${LLAMA}`, { messages: [{ role: "user", content }] });
 		expect(refused.status).toBe(413);
@@ -146,7 +146,7 @@ describe("hostile sizes", () => {
 		expect(held.status).toBe(200);
 	});
 
-	it("refuses deep nesting wherever it hides", async () => {
+	it("refuses deep nesting in every part of a request", async () => {
 		const deep = "[".repeat(100_000) + "]".repeat(100_000);
 		for (const body of [
 			deep,
@@ -165,13 +165,13 @@ describe("hostile sizes", () => {
 		}
 	});
 
-	it("keeps its answer to 100,000 bad items short", async () => {
+	it("answers 100,000 invalid items with a short message", async () => {
 		const response = await post(`/run/${LLAMA}`, { messages: Array.from({ length: 100_000 }, () => 1) });
 		expect(response.status).toBe(400);
 		expect((await response.text()).length).toBeLessThan(8_000);
 	});
 
-	it("survives a wrong content type and a huge query", async () => {
+	it("answers a wrong content type and a huge query", async () => {
 		const wrong = await app.request(`${BASE}/run/${LLAMA}`, {
 			method: "POST",
 			body: "<xml/>",
@@ -198,8 +198,8 @@ describe("hostile sizes", () => {
 	});
 });
 
-describe("requests side by side", () => {
-	it("keep their prompts, ids and answers apart", async () => {
+describe("concurrent requests", () => {
+	it("do not mix their prompts, ids and answers", async () => {
 		const { fetch } = upstream(async (request) => {
 			const { messages } = (await request.json()) as { messages: { content: string }[] };
 			return Response.json(completion(`echo ${messages.at(-1)?.content}`));
@@ -244,7 +244,7 @@ describe("values of a wrong type where an object's own members are read", () => 
 		},
 	);
 
-	it.each(SCHEMAS)("in a JSON Schema is no failure of the gateway: %j", async (schema) => {
+	it.each(SCHEMAS)("in a JSON Schema cause no failure of the gateway: %j", async (schema) => {
 		const messages = [{ role: "user", content: "Hi" }];
 		const tools = [{ name: "f", description: "d", parameters: schema }];
 		for (const body of [

@@ -1,4 +1,4 @@
-/** What the account keeps of a request, over the whole path of it. */
+/** The records that the account keeps of a request, over its complete path. */
 import { describe, expect, it } from "vitest";
 import { completion, DONE, delta, events, finish, liveEvents, upstream, usage } from "../gateway.ts";
 import { ADMIN, closedGateway, json } from "../http/access.ts";
@@ -20,14 +20,14 @@ interface Record {
 
 function billed(reply: () => Response) {
 	const gateway = closedGateway({ vars: VARS, fetch: upstream(reply).fetch });
-	const { ask } = gateway;
+	const { send } = gateway;
 	return {
 		...gateway,
-		run: (body: object, token = ADMIN) => ask(`/ai/run/${LLAMA}`, token, json("POST", body)),
-		/** Settlements wait for company a tenth of a second. */
+		run: (body: object, token = ADMIN) => send(`/ai/run/${LLAMA}`, token, json("POST", body)),
+		/** Settlements are batched for 100 ms. */
 		records: async (count: number): Promise<Record[]> => {
 			for (;;) {
-				const response = await ask("/ai/usage/requests", ADMIN);
+				const response = await send("/ai/usage/requests", ADMIN);
 				const { result } = await response.json<{ result: Record[] }>();
 				const settled = result.filter(({ outcome }) => outcome !== "open");
 				if (settled.length >= count) return settled;
@@ -37,8 +37,8 @@ function billed(reply: () => Response) {
 	};
 }
 
-describe("what an account keeps", () => {
-	it("of an answer: what the engine counted", async () => {
+describe("the account's record", () => {
+	it("of an answer has the engine's counts", async () => {
 		const { run, records } = billed(() => Response.json(completion("Hello")));
 		expect((await run({ prompt: "Hi" })).status).toBe(200);
 		expect(await records(1)).toMatchObject([
@@ -46,7 +46,7 @@ describe("what an account keeps", () => {
 		]);
 	});
 
-	it("of a failure: nothing to pay, the code and the calls that were made", async () => {
+	it("of a failure has no cost, the code and the number of calls", async () => {
 		const { run, records } = billed(() => new Response("no", { status: 500 }));
 		const response = await run({ prompt: "Hi" });
 		expect(response.status).toBe(500);
@@ -55,10 +55,10 @@ describe("what an account keeps", () => {
 		expect(await records(1)).toMatchObject([{ outcome: "failed", neurons: 0, attempts: 1, code: 5001 }]);
 	});
 
-	it("of a stream that is read to its end, cut, or left", async () => {
-		const whole = billed(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
-		await (await whole.run({ prompt: "Hi", stream: true })).text();
-		expect(await whole.records(1)).toMatchObject([{ outcome: "ok", neurons: 0.09359, estimated: false }]);
+	it("of a stream that is complete, interrupted, or cancelled", async () => {
+		const complete = billed(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
+		await (await complete.run({ prompt: "Hi", stream: true })).text();
+		expect(await complete.records(1)).toMatchObject([{ outcome: "ok", neurons: 0.09359, estimated: false }]);
 
 		const cut = billed(() => events(delta("Hel"), delta("lo")));
 		await (await cut.run({ prompt: "Hi", stream: true })).text();
@@ -67,19 +67,19 @@ describe("what an account keeps", () => {
 		]);
 
 		const live = liveEvents();
-		const left = billed(() => live.response);
+		const cancelled = billed(() => live.response);
 		live.send(delta("Hel"));
-		const reader = (await left.run({ prompt: "Hi", stream: true })).body?.getReader();
+		const reader = (await cancelled.run({ prompt: "Hi", stream: true })).body?.getReader();
 		await reader?.read();
 		await reader?.cancel();
 		await live.cancelled;
-		expect(await left.records(1)).toMatchObject([
+		expect(await cancelled.records(1)).toMatchObject([
 			{ outcome: "cancelled", output_tokens: 1, estimated: true },
 		]);
 	});
 
-	it("tells who has no token nothing but that, whatever else is wrong", async () => {
-		const { ask, account } = billed(() => Response.json(completion("Hello")));
+	it("is made only with a valid token: other errors are not disclosed without one", async () => {
+		const { send, account } = billed(() => Response.json(completion("Hello")));
 		const forged = `glt_${account}_${"a".repeat(43)}`;
 		for (const [path, body] of [
 			[`/ai/run/${LLAMA}`, "{"],
@@ -88,7 +88,7 @@ describe("what an account keeps", () => {
 			["/ai/run/acme/unknown", '{"prompt":"Hi"}'],
 			["/ai/v1/chat/completions", "{}"],
 		] as const) {
-			const response = await ask(path, forged, { method: "POST", body });
+			const response = await send(path, forged, { method: "POST", body });
 			expect([path, response.status]).toEqual([path, 401]);
 			expect(await response.text()).toContain('"code":10000');
 		}

@@ -1,4 +1,4 @@
-/** Which streams of a route with `passthrough` are the engine's own, and which are translated as ever. */
+/** Which streams of a route with `passthrough` pass unchanged, and which are translated. */
 import { describe, expect, it } from "vitest";
 import { DONE, delta, finish, testGateway, upstream, usage } from "../gateway.ts";
 
@@ -14,7 +14,7 @@ const VARS = {
 };
 const messages = [{ role: "user", content: "Hi" }];
 
-/** Of bytes, as a body from the network is; the runtime cannot pipe one that was made of text in the same Worker. */
+/** A stream of bytes, like a body from the network. The runtime cannot pipe a stream made from text in the same Worker. */
 const events = (...frames: string[]): Response => {
 	const body = new ReadableStream({
 		type: "bytes",
@@ -35,18 +35,18 @@ async function streamed(path: string, body: object): Promise<string> {
 
 const tool = { type: "function", function: { name: "look_up", parameters: { type: "object" } } };
 
-describe("a route that passes streams on as they are", () => {
+describe("a route with passthrough", () => {
 	it.each([
 		["without usage", {}],
 		["with usage", { stream_options: { include_usage: true } }],
 		["with tools", { tools: [tool] }],
 		["in JSON", { response_format: { type: "json_object" } }],
-	])("does so on OpenAI's chat route: %s", async (_, more) => {
-		const text = await streamed("/v1/chat/completions", { model: LLAMA, messages, ...more });
+	])("passes streams unchanged on OpenAI's chat route: %s", async (_, extra) => {
+		const text = await streamed("/v1/chat/completions", { model: LLAMA, messages, ...extra });
 		expect(text).toBe(STREAM.join(""));
 	});
 
-	it("does so of gpt-oss, unless a call must be looked for in what it says", async () => {
+	it("passes streams of gpt-oss unchanged, unless its text must be searched for tool calls", async () => {
 		const path = "/v1/chat/completions";
 		const offered = { model: GPT_OSS, messages, tools: [tool] };
 		expect(await streamed(path, offered)).toBe(STREAM.join(""));
@@ -55,7 +55,7 @@ describe("a route that passes streams on as they are", () => {
 		expect(mended).not.toContain('"prompt_tokens"');
 	});
 
-	it("translates what is asked for in other dialects", async () => {
+	it("translates streams for other dialects", async () => {
 		const native = await streamed(`/run/${LLAMA}`, { messages });
 		expect(native).toContain('data: {"response":"Hel"');
 		const created = await streamed("/v1/responses", { model: LLAMA, input: "Hi" });
@@ -66,15 +66,15 @@ describe("a route that passes streams on as they are", () => {
 		expect(completed).toContain('"object":"text_completion"');
 	});
 
-	it("translates a whole answer to a request for a stream", async () => {
-		const whole = {
+	it("translates a complete answer to a request for a stream", async () => {
+		const complete = {
 			id: "c",
 			object: "chat.completion",
 			created: 1,
 			model: "engine-model",
 			choices: [{ index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
 		};
-		const { fetch } = upstream(() => Response.json(whole));
+		const { fetch } = upstream(() => Response.json(complete));
 		const response = await testGateway({ vars: VARS, fetch }).post("/v1/chat/completions", {
 			model: LLAMA,
 			messages,
@@ -85,16 +85,16 @@ describe("a route that passes streams on as they are", () => {
 		expect(text.endsWith(DONE)).toBe(true);
 	});
 
-	it("learns of an engine that cuts its streams", async () => {
+	it("records the failure of an engine that interrupts its streams", async () => {
 		const targets = [{ backend: "a" }, { backend: "b" }];
 		const vars = { ...VARS, ROUTES: { "*": { targets, passthrough: true } } };
 		const { fetch, requests } = upstream(({ url }) =>
 			url.startsWith("http://a/") ? events(delta("Hel")) : events(...STREAM),
 		);
 		const { post } = testGateway({ vars, fetch });
-		const ask = async () =>
+		const send = async () =>
 			(await post("/v1/chat/completions", { model: LLAMA, messages, stream: true })).text();
-		for (let turn = 0; turn < 20 && !(await ask()).endsWith(DONE); turn++);
+		for (let turn = 0; turn < 20 && !(await send()).endsWith(DONE); turn++);
 		expect(requests.at(-1)?.url).toContain("http://b/");
 	});
 });

@@ -30,38 +30,38 @@ const wire = ({ services, account }: ClosedGateway): Promise<Response> =>
 	);
 
 describe.each<[string, string, (closed: ClosedGateway, token: string) => Promise<Response>]>([
-	["/ai/tomarkdown", "Markdown Conversion", ({ ask }, token) => ask("/ai/tomarkdown", token, form())],
+	["/ai/tomarkdown", "Markdown Conversion", ({ send }, token) => send("/ai/tomarkdown", token, form())],
 	["the binding's toMarkdown", "Markdown Conversion", wire],
 	[
 		"messages/count_tokens",
 		"Token Count",
-		({ ask }, token) => ask("/ai/v1/messages/count_tokens", token, COUNT),
+		({ send }, token) => send("/ai/v1/messages/count_tokens", token, COUNT),
 	],
 	[
 		"v1/messages/count_tokens",
 		"Token Count",
-		({ ask }, token) => ask("/ai/v1/v1/messages/count_tokens", token, COUNT),
+		({ send }, token) => send("/ai/v1/v1/messages/count_tokens", token, COUNT),
 	],
 	[
 		"responses/input_tokens",
 		"Token Count",
-		({ ask }, token) =>
-			ask("/ai/v1/responses/input_tokens", token, json("POST", { model: LLAMA, input: "hi" })),
+		({ send }, token) =>
+			send("/ai/v1/responses/input_tokens", token, json("POST", { model: LLAMA, input: "hi" })),
 	],
 	[
 		"countTokens",
 		"Token Count",
-		({ ask }, token) =>
-			ask(
+		({ send }, token) =>
+			send(
 				`/ai/v1beta/models/${LLAMA}:countTokens`,
 				token,
 				json("POST", { contents: [{ role: "user", parts: [{ text: "hi" }] }] }),
 			),
 	],
 ])("%s", (_, task, send) => {
-	it("passes as often in a minute as the limit says", async () => {
+	it("accepts as many requests in a minute as the limit allows", async () => {
 		const closed = gateway();
-		const token = await closed.give(["Workers AI Read"]);
+		const token = await closed.createToken(["Workers AI Read"]);
 		const answers = await Promise.all(Array.from({ length: 5 }, () => send(closed, token)));
 		expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429]);
 		const refused = answers.find(({ status }) => status === 429);
@@ -70,12 +70,12 @@ describe.each<[string, string, (closed: ClosedGateway, token: string) => Promise
 		expect(report.rows).toEqual([{ code: 3021, task, requests: 3 }]);
 	});
 
-	it("counts the operator, too", async () => {
+	it("also counts the operator's requests", async () => {
 		const closed = gateway();
 		for (const status of [200, 200, 429]) expect((await send(closed, ADMIN)).status).toBe(status);
 	});
 
-	it("has no limit where there are no rates", async () => {
+	it("has no limit without rates", async () => {
 		const closed = gateway({ requests_per_minute: "none" });
 		for (let i = 0; i < 4; i++) expect((await send(closed, ADMIN)).status).toBe(200);
 	});
@@ -83,10 +83,10 @@ describe.each<[string, string, (closed: ClosedGateway, token: string) => Promise
 
 describe("the rates of requests that run no model", () => {
 	it("are refused like other rates", async () => {
-		const { ask } = gateway({ requests_per_minute: { "Token Count": 1, "Markdown Conversion": 1 } });
+		const { send } = gateway({ requests_per_minute: { "Token Count": 1, "Markdown Conversion": 1 } });
 		const refused = async (path: string, init: () => RequestInit): Promise<string> => {
-			await ask(path, ADMIN, init());
-			return failureOf(await ask(path, ADMIN, init()));
+			await send(path, ADMIN, init());
+			return failureOf(await send(path, ADMIN, init()));
 		};
 		const sentence = "rate limiting: inference request per min rate reached";
 		expect(await refused("/ai/v1/messages/count_tokens", () => COUNT)).toBe(
@@ -97,25 +97,25 @@ describe("the rates of requests that run no model", () => {
 		);
 	});
 
-	it("are one account's own where it has some", async () => {
+	it("can be set for one account", async () => {
 		const closed = closedGateway(
 			{ vars: { DEFAULT_BACKEND: "simulator", LIMITS: { ...LIMITED, accounts: { [ACCOUNT]: OWN } } } },
 			ACCOUNT,
 		);
 		for (const status of [200, 429])
-			expect((await closed.ask("/ai/v1/messages/count_tokens", ADMIN, COUNT)).status).toBe(status);
+			expect((await closed.send("/ai/v1/messages/count_tokens", ADMIN, COUNT)).status).toBe(status);
 	});
 
-	it("count nothing of a token that does not hold, or may not run", async () => {
-		const { account, ask, give } = gateway();
-		const count = async (token: string) => (await ask("/ai/v1/messages/count_tokens", token, COUNT)).status;
-		const keeper = await give(["Account API Tokens Read"]);
+	it("do not count requests of a token that is invalid or may not run models", async () => {
+		const { account, send, createToken } = gateway();
+		const count = async (token: string) => (await send("/ai/v1/messages/count_tokens", token, COUNT)).status;
+		const keeper = await createToken(["Account API Tokens Read"]);
 		for (let i = 0; i < 3; i++)
 			expect([await count(newTokenText(account)), await count(keeper)]).toEqual([401, 403]);
 		expect([await count(ADMIN), await count(ADMIN), await count(ADMIN)]).toEqual([200, 200, 429]);
 	});
 
-	it("hold over RPC", async () => {
+	it("apply over RPC", async () => {
 		const { services, account } = gateway();
 		const caller = { account, credential: { kind: "operator" }, verified: true } as const;
 		const convert = () =>

@@ -110,7 +110,7 @@ const ROWS: readonly Row[] = [
 	...below("/v1beta", GEMINI),
 ];
 
-/** The binding's wire, which POST …/ai/run/proxy carries. */
+/** The routes of the binding, which POST …/ai/run/proxy forwards to. */
 const WIRE: readonly Row[] = [
 	["run", "POST /run"],
 	["run", "GET /run"],
@@ -193,12 +193,14 @@ const REFUSAL: Readonly<Record<Format, (status: number, message: string) => obje
 const NO_PERMISSION = expect.stringMatching(/^Authentication error: the token needs the permission group /);
 
 describe("every route", () => {
-	const { account, app, ask, give } = closedGateway();
+	const { account, app, send, createToken } = closedGateway();
 	const weak = new Map<Needed, string>();
 	const enough = new Map<Needed, string>([["operator", ADMIN]]);
 	beforeAll(async () => {
-		for (const [needed, groups] of Object.entries(WEAK)) weak.set(needed as Needed, await give(groups));
-		for (const [needed, group] of Object.entries(ENOUGH)) enough.set(needed as Needed, await give([group]));
+		for (const [needed, groups] of Object.entries(WEAK))
+			weak.set(needed as Needed, await createToken(groups));
+		for (const [needed, group] of Object.entries(ENOUGH))
+			enough.set(needed as Needed, await createToken([group]));
 	});
 
 	/** The path of a route's pattern. */
@@ -210,7 +212,7 @@ describe("every route", () => {
 			.replace(/:\w+\{([\w-]+)[^}]*\}/g, "$1")
 			.replace(/:\w+(?:\{[^}]+\})?/g, "x");
 
-	const send = (
+	const sendTo = (
 		route: string,
 		token: string | undefined,
 		{ body = {}, account: other }: { body?: RequestInit; account?: string } = {},
@@ -222,7 +224,7 @@ describe("every route", () => {
 		const init = method === "GET" ? {} : body;
 		const headers = { ...init.headers, ...(isSocket && !other && { upgrade: "websocket" }) };
 		const url = concrete(path, model).replace(account, other ?? account);
-		return ask(`http://gateway${url}`, token, { ...init, method, headers });
+		return send(`http://gateway${url}`, token, { ...init, method, headers });
 	};
 
 	const expectRefusal = async (response: Response, format: Format, status: number, message: unknown) => {
@@ -235,12 +237,12 @@ describe("every route", () => {
 	const expected = (rows: readonly Row[]): string[] =>
 		rows.map(([needed, route]) => `${needed}: ${route}`).sort();
 
-	it("is listed here with its permission", () => {
+	it("is in this list with its permission", () => {
 		expect(described(ROUTES)).toEqual(expected(ROWS));
 		expect(described(wireRoutes)).toEqual(expected(WIRE));
 	});
 
-	it("has a summary and a tag, and is lazy only where it needs the permission to run", () => {
+	it("has a summary and a tag, and is lazy only if it needs the permission run", () => {
 		for (const { method, path, summary, tag, lazy, permission } of [...ROUTES, ...wireRoutes]) {
 			expect(summary, `${method} ${path}`).toMatch(/^[A-Z]/);
 			expect(tag, `${method} ${path}`).toMatch(/^[A-Z]/);
@@ -267,47 +269,50 @@ describe("every route", () => {
 
 	it.each(ROWS)("needs the permission %s: %s", async (needed, route, format = "v4") => {
 		if (needed === "none") {
-			expect((await send(route, undefined)).status).toBe(200);
+			expect((await sendTo(route, undefined)).status).toBe(200);
 			return;
 		}
 		for (const body of [{}, { body: "{" }, json("", { model: MODEL }), json("", [])]) {
 			const unauthorized = "Authentication error";
-			await expectRefusal(await send(route, undefined, { body }), format, 401, unauthorized);
-			await expectRefusal(await send(route, "sk-no-token", { body }), format, 401, unauthorized);
-			const invented = await send(route, newTokenText(account), { body });
+			await expectRefusal(await sendTo(route, undefined, { body }), format, 401, unauthorized);
+			await expectRefusal(await sendTo(route, "sk-no-token", { body }), format, 401, unauthorized);
+			const invented = await sendTo(route, newTokenText(account), { body });
 			if (needed === "operator") {
 				const message = "Authentication error: only the operator's token sees all accounts";
 				await expectRefusal(invented, format, 403, message);
-				await expectRefusal(await send(route, weak.get(needed), { body }), format, 403, message);
+				await expectRefusal(await sendTo(route, weak.get(needed), { body }), format, 403, message);
 				continue;
 			}
 			await expectRefusal(invented, format, 401, unauthorized);
 			if (route.includes(":account"))
 				await expectRefusal(
-					await send(route, newTokenText("other"), { body }),
+					await sendTo(route, newTokenText("other"), { body }),
 					format,
 					403,
 					"Authentication error: the token is for another account",
 				);
 			if (needed === "token") continue;
-			await expectRefusal(await send(route, weak.get(needed), { body }), format, 403, NO_PERMISSION);
+			await expectRefusal(await sendTo(route, weak.get(needed), { body }), format, 403, NO_PERMISSION);
 		}
 	});
 
-	it.each(ROWS.filter(([needed]) => needed !== "none"))("is open with %s: %s", async (needed, route) => {
-		const [method = "", path = ""] = route.split(" ");
-		// Not a websocket, which a route for one refuses with 405.
-		const url = `http://gateway${concrete(path)}`;
-		const body = method === "GET" ? { method } : json(method, {});
-		const { status } = await ask(url, enough.get(needed), body);
-		expect([200, 400, 404, 405, 426]).toContain(status);
-	});
+	it.each(ROWS.filter(([needed]) => needed !== "none"))(
+		"accepts the permission %s: %s",
+		async (needed, route) => {
+			const [method = "", path = ""] = route.split(" ");
+			// Not a websocket, which a route for one refuses with 405.
+			const url = `http://gateway${concrete(path)}`;
+			const body = method === "GET" ? { method } : json(method, {});
+			const { status } = await send(url, enough.get(needed), body);
+			expect([200, 400, 404, 405, 426]).toContain(status);
+		},
+	);
 
-	it.each(WIRE)("of the binding's wire needs the permission %s: %s", async (needed, route) => {
+	it.each(WIRE)("of the binding needs the permission %s: %s", async (needed, route) => {
 		const [method = "", path = ""] = route.split(" ");
 		const carry = (token: string | undefined): Promise<Response> => {
 			const headers = { "x-forwarded": `https://workers-binding.ai${concrete(path)}?version=3` };
-			return ask("/ai/run/proxy", token, { method, headers, ...(method !== "GET" && { body: "{}" }) });
+			return send("/ai/run/proxy", token, { method, headers, ...(method !== "GET" && { body: "{}" }) });
 		};
 		expect((await carry(undefined)).status).toBe(401);
 		expect((await carry(newTokenText(account))).status).toBe(401);
@@ -317,7 +322,7 @@ describe("every route", () => {
 });
 
 describe("a path", () => {
-	const { account, ask } = closedGateway();
+	const { account, send } = closedGateway();
 	const ai = `/client/v4/accounts/${account}/ai`;
 	const tokens = `/client/v4/accounts/${account}/tokens`;
 
@@ -334,38 +339,35 @@ describe("a path", () => {
 		["DELETE", "/v1beta/models", "gemini"],
 		["GET", `${ai}/run`, "v4"],
 		["GET", `/v1/${account}/mine`, "v4"],
-	])(
-		"has not the method %s: %s, which is refused before the token is verified",
-		async (method, path, format) => {
-			const response = await ask(`http://gateway${path}`, newTokenText(account), { method });
-			expect(response.status).toBe(405);
-			const text = await response.text();
-			if (format === undefined) return expect(text).toBe("");
-			const body: { errors?: unknown; error?: { message: string }; type?: string } = JSON.parse(text);
-			const message = `${method} not supported for requested URI.`;
-			if (format === "v4" || format === "openai") expect(body.errors).toEqual([{ code: 7001, message }]);
-			expect(body.error?.message).toBe(format === "v4" ? undefined : message);
-			expect(body.type).toBe(format === "anthropic" ? "error" : undefined);
-		},
-	);
+	])("refuses the method %s before the token is verified: %s", async (method, path, format) => {
+		const response = await send(`http://gateway${path}`, newTokenText(account), { method });
+		expect(response.status).toBe(405);
+		const text = await response.text();
+		if (format === undefined) return expect(text).toBe("");
+		const body: { errors?: unknown; error?: { message: string }; type?: string } = JSON.parse(text);
+		const message = `${method} not supported for requested URI.`;
+		if (format === "v4" || format === "openai") expect(body.errors).toEqual([{ code: 7001, message }]);
+		expect(body.error?.message).toBe(format === "v4" ? undefined : message);
+		expect(body.type).toBe(format === "anthropic" ? "error" : undefined);
+	});
 
 	it("answers HEAD as GET without the body", async () => {
-		const response = await ask(`http://gateway${ai}/models/search`, ADMIN, { method: "HEAD" });
+		const response = await send(`http://gateway${ai}/models/search`, ADMIN, { method: "HEAD" });
 		expect(response.status).toBe(200);
 		expect(await response.text()).toBe("");
 	});
 
 	it.each(["@cf/meta/llama-3.1-8b-instruct-fp8", "@cf%2Fmeta%2Fllama-3.1-8b-instruct-fp8"])(
-		"may have the model's id encoded: %s",
+		"accepts an encoded model id: %s",
 		async (model) => {
-			const response = await ask(`http://gateway${ai}/v1/models/${model}`, ADMIN);
+			const response = await send(`http://gateway${ai}/v1/models/${model}`, ADMIN);
 			expect(await response.json()).toMatchObject({ id: MODEL });
 		},
 	);
 });
 
 describe("a path without a route", () => {
-	const { account, ask } = closedGateway();
+	const { account, send } = closedGateway();
 	const ai = `/client/v4/accounts/${account}/ai`;
 
 	it.each([
@@ -378,11 +380,11 @@ describe("a path without a route", () => {
 		["/v1beta/nothing", "gemini"],
 		[`${ai}/v1beta`, "gemini"],
 	] as const)("%s is refused as %s", async (path, format) => {
-		const refused = await ask(`http://gateway${path}`);
+		const refused = await send(`http://gateway${path}`);
 		expect(refused.status).toBe(401);
 		expect(await refused.json()).toEqual(REFUSAL[format](401, "Authentication error"));
 		for (const method of ["GET", "PATCH"]) {
-			const response = await ask(`http://gateway${path}`, ADMIN, { method });
+			const response = await send(`http://gateway${path}`, ADMIN, { method });
 			expect(response.status).toBe(format === "gemini" ? 404 : 400);
 			const { errors, error } = await response.json<{ errors?: unknown; error?: { message: string } }>();
 			if (format !== "gemini") expect(errors).toEqual([{ code: 7000, message: "No route for that URI" }]);

@@ -1,4 +1,4 @@
-/** `author/model` at every door: a key is all that a provider needs, and what is missing is told as the product tells it. */
+/** `author/model` at every entry point: a provider needs only a key, and failures are the product's. */
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../src/core/errors.ts";
 import { toRpcError } from "../../src/http/rpc-error.ts";
@@ -19,7 +19,7 @@ const sent = (body: string, type = "application/json"): Response =>
 	new Response(body, { headers: { "content-type": type } });
 
 describe("a model of OpenAI's", () => {
-	it("is asked of OpenAI by its own name, and billed by its price", async () => {
+	it("is requested from OpenAI by its own name, and billed by its price", async () => {
 		const { fetch, requests } = upstream(() => Response.json(completion("Alice.")));
 		const response = await testGateway({ vars: VARS, fetch }).post("/run/openai/gpt-5", {
 			messages: MESSAGES,
@@ -38,21 +38,21 @@ describe("a model of OpenAI's", () => {
 		expect(request?.url).toBe("https://api.openai.com/v1/chat/completions");
 		expect(request?.headers.get("authorization")).toBe("Bearer sk-openai");
 		expect(await request?.json()).toMatchObject({ model: "gpt-5" });
-		// 3 tokens in at $1.25 a million, 2 out at $10, at $0.011 a thousand neurons: 2.159, which is cut.
+		// 3 tokens in at $1.25 a million, 2 out at $10, at $0.011 a thousand neurons: 2.159, truncated.
 		expect(response.headers.get("cf-ai-neurons")).toBe("2.15");
 	});
 });
 
 describe("a model without a price", () => {
-	const ask = (vars: object) => {
+	const send = (vars: object) => {
 		const { fetch, requests } = upstream(() => Response.json(completion("Alice.")));
 		const gateway = testGateway({ vars: { ...VARS, ...vars }, fetch });
 		return { requests, answer: gateway.post("/run/openai/gpt-next", { messages: MESSAGES }) };
 	};
 	const LIMITS = { daily_neurons: 100 };
 
-	it("is not asked on an account with a budget", async () => {
-		const { requests, answer } = ask({ LIMITS });
+	it("is refused for an account with a budget", async () => {
+		const { requests, answer } = send({ LIMITS });
 		const response = await answer;
 		expect(response.status).toBe(402);
 		expect(await response.json()).toMatchObject({
@@ -61,24 +61,24 @@ describe("a model without a price", () => {
 		expect(requests).toEqual([]);
 	});
 
-	it("is not, either, where only the key's author is known", async () => {
+	it("is refused for it, too, if only the author is known", async () => {
 		const { fetch, requests } = upstream(() => Response.json(completion("Alice.")));
 		const keys = { GROQ_API_KEY: "gsk-groq", PROVIDER_KEYS: { groq: "GROQ_API_KEY" } };
-		const ask = (vars: object) =>
+		const send = (vars: object) =>
 			testGateway({ vars: { ...keys, ...vars }, fetch }).post("/run/groq/llama-next", { messages: MESSAGES });
-		expect((await ask({ LIMITS })).status).toBe(402);
+		expect((await send({ LIMITS })).status).toBe(402);
 		expect(requests).toEqual([]);
-		expect((await ask({})).status).toBe(200);
+		expect((await send({})).status).toBe(200);
 	});
 
-	it("is where there is none, and where the operator says what it costs, which is then paid", async () => {
-		expect((await ask({}).answer).status).toBe(200);
+	it("is called without a budget, or with the operator's price, which is then charged", async () => {
+		expect((await send({}).answer).status).toBe(200);
 		const priced = (neurons: number) => ({
 			"openai/gpt-next": { task: "Text Generation", prices: [{ unit: "per M output tokens", neurons }] },
 		});
-		const free = await ask({ LIMITS, MODELS: priced(0) }).answer;
+		const free = await send({ LIMITS, MODELS: priced(0) }).answer;
 		expect(free.headers.get("cf-ai-neurons")).toBe("0.00");
-		const paid = await ask({ LIMITS, MODELS: priced(1_000_000) }).answer;
+		const paid = await send({ LIMITS, MODELS: priced(1_000_000) }).answer;
 		expect(paid.headers.get("cf-ai-neurons")).toBe("2.00");
 	});
 });
@@ -124,13 +124,13 @@ describe("a model of Google's", () => {
 		const words = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word);
 		expect(words.join("")).toBe("Your name is Alice.");
 		expect(text).toMatch(/data: \[DONE\]\n\n$/);
-		// Nothing that OpenAI's clients would not read: no native frame of the usage.
+		// No native frame with the usage, which OpenAI's clients cannot read.
 		const chunks = text.split("\n\n").slice(0, -2);
 		expect(chunks.filter((chunk) => !chunk.includes('"choices"'))).toEqual([]);
 		expect(chunks.at(-1)).toMatch(/"choices":\[\],"usage":\{"prompt_tokens":/);
 	});
 
-	it("is listed where there is a key, and no other author's is", async () => {
+	it("is listed if its author has a key; models of other authors are not", async () => {
 		const { get } = testGateway({ vars: VARS });
 		const names = async (path: string) => {
 			const { result } = await (await get(path)).json<{ result: { name: string }[] }>();
@@ -158,7 +158,7 @@ describe("a model of Anthropic's", () => {
 			}),
 		);
 
-	it("is asked and answers in Anthropic's own form on its own route", async () => {
+	it("is called and answers in Anthropic's own format on its own route", async () => {
 		const { fetch, requests } = anthropic();
 		const { post } = testGateway({ vars: ANTHROPIC_VARS, fetch });
 		const response = await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES, max_tokens: 64 });
@@ -180,12 +180,12 @@ describe("a model of Anthropic's", () => {
 		expect(response.headers.get("cf-ai-neurons")).toBe("2.36");
 	});
 
-	it("is told to say how long the answer may be, as Anthropic does", async () => {
+	it("requires max_tokens, as Anthropic does", async () => {
 		const { post } = testGateway({ vars: ANTHROPIC_VARS, fetch: anthropic().fetch });
 		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES })).status).toBe(400);
 	});
 
-	it("is asked in Anthropic's words for what nobody else has, and only there", async () => {
+	it("gets fields that only Anthropic has, and no other model gets them", async () => {
 		const body = {
 			messages: [
 				{ role: "user", content: [{ type: "text", text: "Hi", cache_control: { type: "ephemeral" } }] },
@@ -248,7 +248,7 @@ describe("a failure about a third party's model", () => {
 		expect(await chat.json()).toEqual({ ...envelope, error });
 	});
 
-	it("of an address that names no known model is the API's own", async () => {
+	it("of an address without a known model is the API's own", async () => {
 		const { post } = testGateway({ vars: VARS });
 		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES })).status).toBe(402);
 		const response = await post("/run/nobody/nothing", { messages: MESSAGES });
@@ -282,7 +282,7 @@ describe("a failure about a third party's model", () => {
 		);
 	});
 
-	it("crosses RPC under AI Gateway's name", () => {
+	it("has AI Gateway's name over RPC", () => {
 		expect(toRpcError(new AiError("missingProviderKey"))).toMatchObject({
 			name: "AiGatewayError",
 			message: "2021: Insufficient AI Gateway credits",
@@ -293,7 +293,7 @@ describe("a failure about a third party's model", () => {
 	});
 });
 
-it("is 2009 on /ai/run where the provider refuses the operator's key", async () => {
+it("is 2009 on /ai/run if the provider refuses the operator's key", async () => {
 	const refusing = upstream(() => Response.json({ error: { message: "bad key" } }, { status: 401 }));
 	const { post } = testGateway({ vars: VARS, fetch: refusing.fetch });
 	const inputs = { messages: MESSAGES };

@@ -9,7 +9,7 @@ import { ADMIN, closedGateway, failureOf, json } from "../http/access.ts";
 
 const SECRET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg";
 
-/** Whether the account's object was ever opened and left something on the disk. */
+/** Whether the account's object was opened and has stored data. */
 async function wasOpened(account: string): Promise<boolean> {
 	const ids = await listDurableObjectIds(env.ACCOUNT);
 	return ids.some((id) => id.equals(env.ACCOUNT.idFromName(account)));
@@ -28,22 +28,22 @@ describe("a token of an account that does not exist", () => {
 		["metrics", "http://gateway/metrics"],
 	];
 	it.each(calls)("is refused without opening the object: %s", async (_, path, init) => {
-		const { ask, account } = closedGateway();
-		const response = await ask(path, `glt_${account}_${SECRET}`, init);
+		const { send, account } = closedGateway();
+		const response = await send(path, `glt_${account}_${SECRET}`, init);
 		expect(await failureOf(response)).toBe("401 10000: Authentication error");
 		expect(await wasOpened(account)).toBe(false);
 	});
 });
 
 it("finds the account once the operator has made a call for it", async () => {
-	const { ask, account, services } = closedGateway();
-	await ask("/ai/usage", ADMIN);
+	const { send, account, services } = closedGateway();
+	await send("/ai/usage", ADMIN);
 	expect(await wasOpened(account)).toBe(true);
 	const listed = await services.directory.list({ after: account.slice(0, -1), limit: 100 });
 	expect(listed.accounts.map(({ id }) => id)).toContain(account);
 });
 
-it("answers 502 while the directory cannot be asked, and opens nothing", async () => {
+it("answers 502 while the directory is unreachable, and opens no object", async () => {
 	const account = newAccount();
 	const calls = { has: () => Promise.reject(new Error("overloaded")) } as unknown as DirectoryCalls;
 	const world = { now: () => 0, wait: async () => {}, waitUntil: () => {}, log: () => {} };

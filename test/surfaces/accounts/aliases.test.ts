@@ -1,4 +1,4 @@
-/** Aliases of models: the API, and every way in. */
+/** Aliases of models: the API, and their use at every entry point. */
 import { describe, expect, it } from "vitest";
 import { completion, testGateway, upstream } from "../../gateway.ts";
 import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
@@ -18,14 +18,14 @@ describe("an alias", () => {
 		["/v1/responses", { model: "fast", input: "hi" }],
 		["/v1/messages", { model: "fast", max_tokens: 9, messages: MESSAGES }],
 		["/v1/messages/count_tokens", { model: "fast", messages: MESSAGES }],
-	])("is a model at %s", async (path, body) => {
+	])("is accepted as a model at %s", async (path, body) => {
 		const response = await post(path, body);
 		expect(response.status).toBe(200);
 		const text = await response.text();
 		if (/v1\/(chat|responses|messages$)/.test(path)) expect(text).toContain(`"model":"${LLAMA}"`);
 	});
 
-	it("is a model for a step of the gateway", async () => {
+	it("is accepted as a model in a step of AI Gateway", async () => {
 		const steps = [{ provider: "workers-ai", endpoint: "fast", headers: {}, query: { prompt: "hi" } }];
 		const response = await app.request("http://gateway/v1/local/default", {
 			method: "POST",
@@ -42,7 +42,7 @@ describe("an alias", () => {
 		expect(own.result).not.toHaveProperty("alias");
 	});
 
-	it("is listed with its model's window", async () => {
+	it("is listed with the context window of its model", async () => {
 		const { data } = await (await get("/v1/models")).json<{ data: { id: string }[] }>();
 		expect(data.slice(0, 2)).toEqual([
 			{ ...data.find(({ id }) => id === LLAMA), id: "fast", alias_of: LLAMA },
@@ -52,7 +52,7 @@ describe("an alias", () => {
 		expect(await (await get("/v1/models/fast")).json()).toEqual(data[0]);
 	});
 
-	it("of another account, and an unknown name, are no models", async () => {
+	it("of another account is refused like an unknown name", async () => {
 		const url = (model: string) => `http://gateway/client/v4/accounts/other/ai/run/${model}`;
 		for (const model of ["mine", "nothing"])
 			expect(await failureOf(await app.request(url(model), json("POST", { messages: MESSAGES })))).toBe(
@@ -78,14 +78,14 @@ describe("an alias", () => {
 
 describe("the API", () => {
 	const gateway = closedGateway({ vars: VARS });
-	const { ask, give } = gateway;
+	const { send, createToken } = gateway;
 	const put = (alias: string, model: unknown, token = ADMIN) =>
-		ask(`/ai/aliases/${alias}`, token, json("PUT", { model }));
+		send(`/ai/aliases/${alias}`, token, json("PUT", { model }));
 	const run = (model: string, token: string) =>
-		ask(`/ai/v1/chat/completions`, token, json("POST", { model, messages: MESSAGES }));
+		send(`/ai/v1/chat/completions`, token, json("POST", { model, messages: MESSAGES }));
 
 	it("sets, lists, reads, uses and deletes", async () => {
-		const token = await give(["Workers AI Write", "Workers AI Read"]);
+		const token = await createToken(["Workers AI Write", "Workers AI Read"]);
 		expect((await run("team/best", token)).status).toBe(404);
 		const set = await put("team/best", LLAMA, token);
 		expect(set.status).toBe(200);
@@ -98,28 +98,28 @@ describe("the API", () => {
 		});
 		expect((await run("team/best", token)).status).toBe(200);
 		expect((await run("team%2Fbest", token)).status).toBe(400);
-		expect((await ask("/ai/run/team/best", token, json("POST", { messages: MESSAGES }))).status).toBe(200);
-		expect((await (await ask("/ai/aliases/team%2Fbest", token)).json<{ result: object }>()).result).toEqual(
+		expect((await send("/ai/run/team/best", token, json("POST", { messages: MESSAGES }))).status).toBe(200);
+		expect((await (await send("/ai/aliases/team%2Fbest", token)).json<{ result: object }>()).result).toEqual(
 			result,
 		);
-		const { result: all } = await (await ask("/ai/aliases", token)).json<{ result: object[] }>();
+		const { result: all } = await (await send("/ai/aliases", token)).json<{ result: object[] }>();
 		expect(all).toEqual([
 			{ alias: "fast", model: LLAMA, source: "configuration", modified_on: null },
 			result,
 		]);
-		expect((await ask("/ai/aliases/team/best", token, { method: "DELETE" })).status).toBe(200);
+		expect((await send("/ai/aliases/team/best", token, { method: "DELETE" })).status).toBe(200);
 		expect((await run("team/best", token)).status).toBe(404);
-		expect(await failureOf(await ask("/ai/aliases/team/best", token, { method: "DELETE" }))).toBe(
+		expect(await failureOf(await send("/ai/aliases/team/best", token, { method: "DELETE" }))).toBe(
 			"404 7002: Alias not found",
 		);
 	});
 
-	it("wants a token that may write, and shows aliases to one that may read", async () => {
-		const read = await give(["Workers AI Metadata Read"]);
+	it("requires a token that may write to set aliases, and one that may read to list them", async () => {
+		const read = await createToken(["Workers AI Metadata Read"]);
 		expect((await put("a", LLAMA, read)).status).toBe(403);
-		expect((await ask("/ai/aliases/a", read, { method: "DELETE" })).status).toBe(403);
-		expect((await ask("/ai/aliases", read)).status).toBe(200);
-		expect((await ask("/ai/aliases", undefined)).status).toBe(401);
+		expect((await send("/ai/aliases/a", read, { method: "DELETE" })).status).toBe(403);
+		expect((await send("/ai/aliases", read)).status).toBe(200);
+		expect((await send("/ai/aliases", undefined)).status).toBe(401);
 	});
 
 	it.each<[string, unknown, string]>([
@@ -141,9 +141,9 @@ describe("the API", () => {
 		const operator = { kind: "operator" } as const;
 		for (let i = 0; i < 200; i++)
 			expect(await ledger.setAlias(operator, { alias: `a${i}`, model: LLAMA, modified_on: 1 })).toBe(true);
-		expect(await failureOf(await other.ask("/ai/aliases/b", ADMIN, json("PUT", { model: LLAMA })))).toBe(
+		expect(await failureOf(await other.send("/ai/aliases/b", ADMIN, json("PUT", { model: LLAMA })))).toBe(
 			"400 1001: An account may set 200 aliases",
 		);
-		expect((await other.ask("/ai/aliases/a7", ADMIN, json("PUT", { model: LLAMA }))).status).toBe(200);
+		expect((await other.send("/ai/aliases/a7", ADMIN, json("PUT", { model: LLAMA }))).status).toBe(200);
 	});
 });

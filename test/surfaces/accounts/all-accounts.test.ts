@@ -5,14 +5,14 @@ const V4 = "http://gateway/client/v4";
 
 describe("all accounts, for the operator", () => {
 	it("are listed, and each has its usage in one report, as JSON and as CSV", async () => {
-		const { app, ask, give, account } = closedGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
-		const token = await give(["Workers AI Read"]);
+		const { app, send, createToken, account } = closedGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
+		const token = await createToken(["Workers AI Read"]);
 		const run = json("POST", { prompt: "hi" });
-		const answer = await ask("/ai/run/@cf/meta/llama-3.1-8b-instruct-fast", token, run);
+		const answer = await send("/ai/run/@cf/meta/llama-3.1-8b-instruct-fast", token, run);
 		expect(answer.status).toBe(200);
 		await answer.text();
 		// The settlement goes with the next call of the account.
-		await (await ask("/ai/run/@cf/meta/llama-3.1-8b-instruct-fast", token, run)).text();
+		await (await send("/ai/run/@cf/meta/llama-3.1-8b-instruct-fast", token, run)).text();
 		const get = (path: string, bearer: string) =>
 			app.request(`${V4}${path}`, { headers: { authorization: `Bearer ${bearer}` } });
 

@@ -20,7 +20,7 @@ const ID = /^[0-9a-f]{32}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const LATER = "2099-01-02T03:04:05Z";
 
-/** The published SDK, which talks to the app in this process. */
+/** The published SDK, whose `fetch` calls the app in this process. */
 const sdk = ({ app }: ClosedGateway, apiToken: string): Cloudflare =>
 	new Cloudflare({
 		apiToken,
@@ -139,7 +139,7 @@ describe("the cloudflare SDK", () => {
 			},
 		]);
 		expect(await permissionGroups.get({ account_id, scope: "com.cloudflare.api.user" })).toEqual([]);
-		const narrow = sdk(gateway, await gateway.give([WRITE_TOKENS, RUN_NAME]));
+		const narrow = sdk(gateway, await gateway.createToken([WRITE_TOKENS, RUN_NAME]));
 		const selectable = await narrow.accounts.tokens.permissionGroups.get({ account_id });
 		expect(selectable.filter((group) => group.is_selectable).map(({ name }) => name)).toEqual([
 			"Account API Tokens Read",
@@ -148,11 +148,11 @@ describe("the cloudflare SDK", () => {
 		]);
 	});
 
-	it("tells a token with limits of its own that it cannot let others run models", async () => {
+	it("refuses to let a token with limits of its own grant the permission to run models", async () => {
 		const gateway = closedGateway();
 		const account_id = gateway.account;
 		const limits = { daily_neurons: 10 };
-		const { tokens } = sdk(gateway, await gateway.give([WRITE_TOKENS, RUN_NAME], { limits })).accounts;
+		const { tokens } = sdk(gateway, await gateway.createToken([WRITE_TOKENS, RUN_NAME], { limits })).accounts;
 		const groups = await tokens.permissionGroups.get({ account_id });
 		expect(groups.filter((group) => group.is_selectable).map(({ name }) => name)).toEqual([
 			"Account API Tokens Read",
@@ -164,36 +164,36 @@ describe("the cloudflare SDK", () => {
 });
 
 describe("the token routes", () => {
-	it("answer verify in the product's words", async () => {
-		const { ask, give } = closedGateway();
-		const response = await ask("/tokens/verify", await give([RUN_NAME]));
+	it("answer verify with the product's message", async () => {
+		const { send, createToken } = closedGateway();
+		const response = await send("/tokens/verify", await createToken([RUN_NAME]));
 		expect(await response.json()).toEqual({
 			result: { id: expect.stringMatching(ID), status: "active" },
 			success: true,
 			errors: [],
 			messages: [{ code: 10000, message: "This API Token is valid and active", type: null }],
 		});
-		expect(await (await ask("/tokens/verify", ADMIN)).json()).toMatchObject({
+		expect(await (await send("/tokens/verify", ADMIN)).json()).toMatchObject({
 			result: { id: "operator", status: "active" },
 		});
 	});
 
-	it("let no answer be cached", async () => {
-		const { ask, account } = closedGateway();
-		const response = await ask("/tokens", ADMIN, json("POST", tokenBody(account, [RUN_NAME])));
+	it("forbid caching of every answer", async () => {
+		const { send, account } = closedGateway();
+		const response = await send("/tokens", ADMIN, json("POST", tokenBody(account, [RUN_NAME])));
 		expect(response.headers.get("cache-control")).toBe("no-store");
 	});
 
-	it("keep a token's own limits, which clients that do not know them do not lift", async () => {
-		const { ask, account } = closedGateway();
+	it("keep the limits of a token if an update has no limits", async () => {
+		const { send, account } = closedGateway();
 		const body = tokenBody(account, [RUN_NAME]);
 		const limits = { daily_neurons: 0.1, monthly_neurons: 2.5, requests_per_minute: 5 };
-		const { result } = await (await ask("/tokens", ADMIN, json("POST", { ...body, limits }))).json<{
+		const { result } = await (await send("/tokens", ADMIN, json("POST", { ...body, limits }))).json<{
 			result: { id: string; limits: object };
 		}>();
 		expect(result.limits).toEqual(limits);
 		const put = async (more: object) => {
-			const response = await ask(`/tokens/${result.id}`, ADMIN, json("PUT", { ...body, ...more }));
+			const response = await send(`/tokens/${result.id}`, ADMIN, json("PUT", { ...body, ...more }));
 			return (await response.json<{ result: { limits?: object } }>()).result.limits;
 		};
 		expect(await put({})).toEqual(limits);
@@ -201,13 +201,13 @@ describe("the token routes", () => {
 		expect(await put({ limits: null })).toBeUndefined();
 	});
 
-	it("take back what they told", async () => {
-		const { ask, account } = closedGateway();
-		const created = await ask("/tokens", ADMIN, json("POST", tokenBody(account, [RUN_NAME])));
-		const { value: _, ...told } = (await created.json<{ result: { id: string; value: string } }>()).result;
-		const again = await ask(`/tokens/${told.id}`, ADMIN, json("PUT", told));
+	it("accept their own JSON in an update", async () => {
+		const { send, account } = closedGateway();
+		const created = await send("/tokens", ADMIN, json("POST", tokenBody(account, [RUN_NAME])));
+		const { value: _, ...body } = (await created.json<{ result: { id: string; value: string } }>()).result;
+		const again = await send(`/tokens/${body.id}`, ADMIN, json("PUT", body));
 		expect(await again.json()).toMatchObject({
-			result: { ...told, modified_on: expect.stringMatching(INSTANT) },
+			result: { ...body, modified_on: expect.stringMatching(INSTANT) },
 		});
 	});
 
@@ -257,14 +257,14 @@ describe("the token routes", () => {
 		['limits: Unrecognized key: "daily_neuron"', { ...good, limits: { daily_neuron: 1 } }],
 		['body: Unrecognized key: "expire_on"', { ...good, expire_on: LATER }],
 	])("refuse a body by its field: %s", async (message, body) => {
-		const { ask } = closedGateway({}, account);
-		expect(await failureOf(await ask("/tokens", ADMIN, json("POST", body)))).toBe(`400 1001: ${message}`);
+		const { send } = closedGateway({}, account);
+		expect(await failureOf(await send("/tokens", ADMIN, json("POST", body)))).toBe(`400 1001: ${message}`);
 	});
 
-	it("names every mistake of a body at once", async () => {
-		const { ask } = closedGateway();
+	it("report all invalid fields of a body in one message", async () => {
+		const { send } = closedGateway();
 		const body = { name: "", policies: [{ effect: "maybe", permission_groups: [], resources: {} }] };
-		const failure = await failureOf(await ask("/tokens", ADMIN, json("POST", body)));
+		const failure = await failureOf(await send("/tokens", ADMIN, json("POST", body)));
 		for (const field of ["name: ", "policies[0].effect: ", "policies[0].permission_groups: "])
 			expect(failure).toContain(field);
 	});
@@ -274,8 +274,8 @@ describe("the token routes", () => {
 		["empty", undefined, /^400 1001: Request is missing headers or body: body$/],
 		["huge", JSON.stringify("x".repeat(70_000)), /^400 1001: Request is too large: more than 65536 bytes$/],
 	])("refuse a body that is %s", async (_, body, message) => {
-		const { ask } = closedGateway();
-		const response = await ask("/tokens", ADMIN, { method: "POST", ...(body && { body }) });
+		const { send } = closedGateway();
+		const response = await send("/tokens", ADMIN, { method: "POST", ...(body && { body }) });
 		expect(await failureOf(response)).toMatch(message);
 	});
 
@@ -284,12 +284,12 @@ describe("the token routes", () => {
 		["per_page=51", "per_page: Too big: expected number to be <=50"],
 		["direction=up", 'direction: Invalid option: expected one of "asc"|"desc"'],
 	])("refuse the query %s", async (query, message) => {
-		const { ask } = closedGateway();
-		expect(await failureOf(await ask(`/tokens?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+		const { send } = closedGateway();
+		expect(await failureOf(await send(`/tokens?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
 	});
 
 	it("take a condition without conditions, the wildcard, and ids in capitals", async () => {
-		const { ask } = closedGateway();
+		const { send } = closedGateway();
 		const body = {
 			name: "t",
 			condition: {},
@@ -301,33 +301,33 @@ describe("the token routes", () => {
 				},
 			],
 		};
-		const response = await ask("/tokens", ADMIN, json("POST", body));
+		const response = await send("/tokens", ADMIN, json("POST", body));
 		expect(await response.json()).toMatchObject({
 			result: { policies: [{ permission_groups: [{ id: READ, name: "Workers AI Read" }] }] },
 		});
 	});
 
-	it("let a token make one that may do less, and none that may do more", async () => {
-		const { ask, account, give } = closedGateway();
-		const maker = await give([WRITE_TOKENS, RUN_NAME]);
-		const made = await ask("/tokens", maker, json("POST", tokenBody(account, [RUN_NAME])));
+	it("allow a token to make one with fewer permissions, not one with more", async () => {
+		const { send, account, createToken } = closedGateway();
+		const maker = await createToken([WRITE_TOKENS, RUN_NAME]);
+		const made = await send("/tokens", maker, json("POST", tokenBody(account, [RUN_NAME])));
 		expect(made.status).toBe(200);
 		expect(
-			await failureOf(await ask("/tokens", maker, json("POST", tokenBody(account, ["Workers AI Read"])))),
+			await failureOf(await send("/tokens", maker, json("POST", tokenBody(account, ["Workers AI Read"])))),
 		).toBe("403 10000: Authentication error: a token cannot give permissions that it does not have: read");
 	});
 
-	it("roll no token into the hands of who may do less", async () => {
-		const { ask, account, give } = closedGateway();
-		const strong = await ask("/tokens", ADMIN, json("POST", tokenBody(account, ["Workers AI Write"])));
+	it("refuse to roll a token for a caller with fewer permissions", async () => {
+		const { send, account, createToken } = closedGateway();
+		const strong = await send("/tokens", ADMIN, json("POST", tokenBody(account, ["Workers AI Write"])));
 		const { id } = (await strong.json<{ result: { id: string } }>()).result;
-		const maker = await give([WRITE_TOKENS]);
-		const response = await ask(`/tokens/${id}/value`, maker, json("PUT", {}));
+		const maker = await createToken([WRITE_TOKENS]);
+		const response = await send(`/tokens/${id}/value`, maker, json("PUT", {}));
 		expect(await failureOf(response)).toMatch(/^403 10000: /);
 	});
 });
 
-/** Bodies that are nearly right: each part is either good or anything. */
+/** Almost valid bodies: each part is either valid or any value. */
 const nearlyRight = (account: string) => {
 	const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(undefined));
 	const mostly = <T>(good: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
@@ -359,16 +359,16 @@ const nearlyRight = (account: string) => {
 describe("any body", () => {
 	it("is refused with a 4xx, or makes a token that may do no more than its maker", async () => {
 		const gateway = closedGateway();
-		const { account, ask, give } = gateway;
+		const { account, send, createToken } = gateway;
 		const makerGroups = [
 			["Account API Tokens Write"],
 			["Account API Tokens Write", "Workers AI Run"],
 			["Account API Tokens Write", "Workers AI Write"],
 		];
 		const makers = await Promise.all(
-			makerGroups.map(async (groups) => ({ text: await give(groups), permissions: granted(groups) })),
+			makerGroups.map(async (groups) => ({ text: await createToken(groups), permissions: granted(groups) })),
 		);
-		const target = await ask("/tokens", ADMIN, json("POST", tokenBody(account, [RUN_NAME])));
+		const target = await send("/tokens", ADMIN, json("POST", tokenBody(account, [RUN_NAME])));
 		const { id } = (await target.json<{ result: { id: string } }>()).result;
 		let made = 0;
 		let beyondMaker = 0;
@@ -379,8 +379,8 @@ describe("any body", () => {
 				nearlyRight(account),
 				async (maker, method, body) => {
 					const path = method === "POST" ? "/tokens" : `/tokens/${id}`;
-					const response = await ask(path, maker.text, json(method, body));
-					const told = await response.json<{
+					const response = await send(path, maker.text, json(method, body));
+					const reply = await response.json<{
 						success: boolean;
 						result: { id: string; policies: Parameters<typeof permissionsOf>[0] };
 						errors: { code: number; message: string }[];
@@ -388,22 +388,22 @@ describe("any body", () => {
 					if (response.status !== 200) {
 						expect(response.status).toBeGreaterThanOrEqual(400);
 						expect(response.status).toBeLessThan(500);
-						expect(told.success).toBe(false);
-						expect([1001, 10000]).toContain(told.errors[0]?.code);
+						expect(reply.success).toBe(false);
+						expect([1001, 10000]).toContain(reply.errors[0]?.code);
 						if (response.status === 403) beyondMaker++;
 						return;
 					}
 					made++;
-					const beyond = [...permissionsOf(told.result.policies)].filter(
+					const beyond = [...permissionsOf(reply.result.policies)].filter(
 						(permission) => !maker.permissions.has(permission),
 					);
 					expect(beyond).toEqual([]);
-					if (method === "POST") await ask(`/tokens/${told.result.id}`, ADMIN, { method: "DELETE" });
+					if (method === "POST") await send(`/tokens/${reply.result.id}`, ADMIN, { method: "DELETE" });
 				},
 			),
 			{ numRuns: 200 },
 		);
-		// Else the property says nothing.
+		// Otherwise the property would be vacuous.
 		expect(made).toBeGreaterThan(3);
 		expect(beyondMaker).toBeGreaterThan(3);
 	}, 30_000);

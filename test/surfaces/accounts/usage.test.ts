@@ -45,9 +45,9 @@ const totals = {
 
 describe("GET /ai/usage", () => {
 	it("sums the last 30 days by day", async () => {
-		const { ask, day } = await used();
+		const { send, day } = await used();
 		const from = new Date(Date.parse(day) - 29 * 86_400_000).toISOString().slice(0, 10);
-		expect(await (await ask("/ai/usage", ADMIN)).json()).toEqual({
+		expect(await (await send("/ai/usage", ADMIN)).json()).toEqual({
 			result: [{ day, ...totals }],
 			success: true,
 			errors: [],
@@ -56,12 +56,12 @@ describe("GET /ai/usage", () => {
 		});
 	});
 
-	it("tells apart by what is asked, in one order", async () => {
-		const { ask } = await used();
-		const response = await ask("/ai/usage?group_by=backend,task,%20model", ADMIN);
-		const told = await response.json<{ result: unknown; result_info: { group_by: string[] } }>();
-		expect(told.result_info.group_by).toEqual(["model", "task", "backend"]);
-		expect(told.result).toEqual([
+	it("groups by the requested dimensions, in one order", async () => {
+		const { send } = await used();
+		const response = await send("/ai/usage?group_by=backend,task,%20model", ADMIN);
+		const report = await response.json<{ result: unknown; result_info: { group_by: string[] } }>();
+		expect(report.result_info.group_by).toEqual(["model", "task", "backend"]);
+		expect(report.result).toEqual([
 			{
 				model: BGE,
 				task: "Text Embeddings",
@@ -84,24 +84,24 @@ describe("GET /ai/usage", () => {
 
 	it("counts a token's requests by its id", async () => {
 		const gateway = closedGateway();
-		const token = await gateway.give(["Workers AI Read"]);
-		await gateway.ask(`/ai/run/${LLAMA}`, token, {
+		const token = await gateway.createToken(["Workers AI Read"]);
+		await gateway.send(`/ai/run/${LLAMA}`, token, {
 			method: "POST",
 			body: JSON.stringify({ prompt: "Hi" }),
 			headers: { "content-type": "application/json" },
 		});
-		const { id } = (await (await gateway.ask("/tokens/verify", token)).json<{ result: { id: string } }>())
+		const { id } = (await (await gateway.send("/tokens/verify", token)).json<{ result: { id: string } }>())
 			.result;
 		await expect
 			.poll(async () => {
-				const response = await gateway.ask("/ai/usage?group_by=token", token);
+				const response = await gateway.send("/ai/usage?group_by=token", token);
 				return (await response.json<{ result: object[] }>()).result;
 			})
 			.toEqual([expect.objectContaining({ token: id, requests: 1, failed: 0 })]);
 	});
 
-	it("leaves out what is not asked for", async () => {
-		const { ask, day } = await used();
+	it("applies the filters", async () => {
+		const { send, day } = await used();
 		for (const [query, requests] of [
 			[`model=${encodeURIComponent(LLAMA)}`, 2],
 			["task=Text%20Embeddings", 1],
@@ -110,15 +110,15 @@ describe("GET /ai/usage", () => {
 			["to=2020-01-31", 0],
 			[`from=${day}&to=${day}`, 3],
 		] as const) {
-			const response = await ask(`/ai/usage?${query}`, ADMIN);
+			const response = await send(`/ai/usage?${query}`, ADMIN);
 			const { result_info } = await response.json<{ result_info: { totals: { requests: number } } }>();
 			expect(result_info.totals.requests, query).toBe(requests);
 		}
 	});
 
 	it("is CSV for spreadsheets, to the byte", async () => {
-		const { ask, account, day } = await used();
-		const response = await ask(`/ai/usage?group_by=day,model&format=csv&from=${day}`, ADMIN);
+		const { send, account, day } = await used();
+		const response = await send(`/ai/usage?group_by=day,model&format=csv&from=${day}`, ADMIN);
 		expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
 		expect(response.headers.get("content-disposition")).toBe(
 			`attachment; filename="usage-${account}-${day}-${day}.csv"`,
@@ -133,9 +133,9 @@ describe("GET /ai/usage", () => {
 		);
 	});
 
-	it("is CSV with a header where nothing was used", async () => {
-		const { ask } = closedGateway();
-		expect(await (await ask("/ai/usage?format=csv", ADMIN)).text()).toBe(
+	it("is CSV with only a header if nothing was used", async () => {
+		const { send } = closedGateway();
+		expect(await (await send("/ai/usage?format=csv", ADMIN)).text()).toBe(
 			"day,requests,failed,input_tokens,cached_tokens,output_tokens,neurons\r\n",
 		);
 	});
@@ -151,12 +151,12 @@ describe("GET /ai/usage", () => {
 		['a"b', '"a""b"'],
 		["a\nb", '"a\nb"'],
 		["@cf/meta/llama-3.1_8b", "@cf/meta/llama-3.1_8b"],
-	])("lets no spreadsheet run a model's name: %j", async (model, cell) => {
-		const { account, ask } = closedGateway();
+	])("escapes a model name that a spreadsheet would run: %j", async (model, cell) => {
+		const { account, send } = closedGateway();
 		const stub = stubOf(account);
 		await stub.admit(admission({ ticket: "t", model }), []);
 		await stub.settle([settlement("t")]);
-		const text = await (await ask("/ai/usage?group_by=model&format=csv", ADMIN)).text();
+		const text = await (await send("/ai/usage?group_by=model&format=csv", ADMIN)).text();
 		expect(text.slice(text.indexOf("\r\n") + 2)).toBe(`${cell},1,0,0,0,0,0\r\n`);
 		const [row] = Papa.parse<{ model: string }>(text, { header: true }).data;
 		expect(row?.model.replace(/^'/, "")).toBe(model);
@@ -171,28 +171,28 @@ describe("GET /ai/usage", () => {
 		["format=xml", 'format: Invalid option: expected one of "json"|"csv"'],
 		["days=30", 'query: Unrecognized key: "days"'],
 	])("refuses %s", async (query, message) => {
-		const { ask } = closedGateway();
-		expect(await failureOf(await ask(`/ai/usage?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+		const { send } = closedGateway();
+		expect(await failureOf(await send(`/ai/usage?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
 	});
 });
 
 describe("GET /ai/usage/refused", () => {
-	/** Two refused by the rate of a task, one by that of another; one let in of each. */
+	/** Of two tasks, one request each is accepted. The rate of the first refuses two requests, that of the second one. */
 	async function refused() {
 		const gateway = closedGateway();
 		const stub = stubOf(gateway.account);
-		const ask = (task: string) =>
+		const send = (task: string) =>
 			stub.admit(admission({ task, rates: [{ key: `task:${task}`, perMinute: 1 }] }), []);
 		for (const task of ["Text Generation", "Text Embeddings", "Text Generation", "Text Generation"])
-			await ask(task);
-		await ask("Text Embeddings");
+			await send(task);
+		await send("Text Embeddings");
 		return { ...gateway, day: new Date(gateway.services.now()).toISOString().slice(0, 10) };
 	}
 
-	it("counts by day and code what the limits refused", async () => {
-		const { ask, day } = await refused();
+	it("counts refusals by day and code", async () => {
+		const { send, day } = await refused();
 		const from = new Date(Date.parse(day) - 29 * 86_400_000).toISOString().slice(0, 10);
-		expect(await (await ask("/ai/usage/refused", ADMIN)).json()).toEqual({
+		expect(await (await send("/ai/usage/refused", ADMIN)).json()).toEqual({
 			result: [{ day, code: 3021, requests: 3 }],
 			success: true,
 			errors: [],
@@ -206,14 +206,14 @@ describe("GET /ai/usage/refused", () => {
 				totals: { requests: 3 },
 			},
 		});
-		const usage = await (await ask("/ai/usage", ADMIN)).json<{ result: unknown[] }>();
+		const usage = await (await send("/ai/usage", ADMIN)).json<{ result: unknown[] }>();
 		expect(usage.result).toEqual([]);
 	});
 
-	it("tells apart by what is asked, and leaves out what is not", async () => {
-		const { ask, day } = await refused();
+	it("groups by the requested dimensions, and applies the filters", async () => {
+		const { send, day } = await refused();
 		const result = async (query: string) =>
-			(await (await ask(`/ai/usage/refused?${query}`, ADMIN)).json<{ result: unknown[] }>()).result;
+			(await (await send(`/ai/usage/refused?${query}`, ADMIN)).json<{ result: unknown[] }>()).result;
 		expect(await result("group_by=token,task")).toEqual([
 			{ task: "Text Embeddings", token: null, requests: 1 },
 			{ task: "Text Generation", token: null, requests: 2 },
@@ -225,8 +225,8 @@ describe("GET /ai/usage/refused", () => {
 	});
 
 	it("is CSV for spreadsheets, to the byte", async () => {
-		const { ask, account, day } = await refused();
-		const response = await ask(`/ai/usage/refused?format=csv&from=${day}`, ADMIN);
+		const { send, account, day } = await refused();
+		const response = await send(`/ai/usage/refused?format=csv&from=${day}`, ADMIN);
 		expect(response.headers.get("content-disposition")).toBe(
 			`attachment; filename="refused-${account}-${day}-${day}.csv"`,
 		);
@@ -238,20 +238,20 @@ describe("GET /ai/usage/refused", () => {
 		["group_by=model", 'group_by[0]: Invalid option: expected one of "day"|"code"|"task"|"token"'],
 		["model=x", 'query: Unrecognized key: "model"'],
 	])("refuses %s", async (query, message) => {
-		const { ask } = closedGateway();
-		expect(await failureOf(await ask(`/ai/usage/refused?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+		const { send } = closedGateway();
+		expect(await failureOf(await send(`/ai/usage/refused?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
 	});
 });
 
 describe("GET /ai/usage/requests", () => {
-	interface Told {
+	interface ListedRequest {
 		result: { id: string; outcome: string; started_at: string; settled_at: string }[];
 		result_info: { count: number; cursor?: string };
 	}
 
-	it("tells of each request how it went, the newest first", async () => {
-		const { ask } = await used();
-		const { result, result_info } = await (await ask("/ai/usage/requests", ADMIN)).json<Told>();
+	it("lists the outcome of each request, the newest first", async () => {
+		const { send } = await used();
+		const { result, result_info } = await (await send("/ai/usage/requests", ADMIN)).json<ListedRequest>();
 		expect(result_info).toEqual({ count: 3 });
 		expect(result.map(({ id }) => id)).toEqual(["three", "two", "one"]);
 		expect(result[0]).toMatchObject({ outcome: "failed", code: 3040, backend: null, neurons: 0 });
@@ -282,12 +282,12 @@ describe("GET /ai/usage/requests", () => {
 		});
 	});
 
-	it("tells no latency of one that is under way, nor of one that nobody settled", async () => {
-		const { account, ask } = closedGateway();
+	it("has no latency for a request that is in progress or was not settled", async () => {
+		const { account, send } = closedGateway();
 		await stubOf(account).admit(admission({ ticket: "open" }), []);
 		await stubOf(account).admit(admission({ ticket: "lost", holdMs: -1 }), []);
 		await runDurableObjectAlarm(stubOf(account));
-		const { result } = await (await ask("/ai/usage/requests", ADMIN)).json<Told>();
+		const { result } = await (await send("/ai/usage/requests", ADMIN)).json<ListedRequest>();
 		expect(result).toMatchObject([
 			{ id: "lost", outcome: "expired", latency_ms: null },
 			{ id: "open", outcome: "open", latency_ms: null },
@@ -295,9 +295,10 @@ describe("GET /ai/usage/requests", () => {
 		expect(result[1]).not.toHaveProperty("settled_at");
 	});
 
-	it("goes on where a page ended, and ends", async () => {
-		const { ask } = await used();
-		const page = async (query: string) => (await ask(`/ai/usage/requests?${query}`, ADMIN)).json<Told>();
+	it("continues after the last row of a page, and ends", async () => {
+		const { send } = await used();
+		const page = async (query: string) =>
+			(await send(`/ai/usage/requests?${query}`, ADMIN)).json<ListedRequest>();
 		const first = await page("limit=2");
 		expect(first.result.map(({ id }) => id)).toEqual(["three", "two"]);
 		const second = await page(`limit=2&cursor=${first.result_info.cursor}`);
@@ -305,8 +306,8 @@ describe("GET /ai/usage/requests", () => {
 		expect(second.result_info).toEqual({ count: 1 });
 	});
 
-	it("leaves out what is not asked for", async () => {
-		const { account, ask } = await used();
+	it("applies the filters", async () => {
+		const { account, send } = await used();
 		await stubOf(account).admit(admission({ ticket: "four" }), []);
 		for (const [query, ids] of [
 			["outcome=failed", ["three"]],
@@ -314,7 +315,7 @@ describe("GET /ai/usage/requests", () => {
 			[`model=${encodeURIComponent(LLAMA)}&outcome=ok`, ["one"]],
 			["token=x", []],
 		] as const) {
-			const { result } = await (await ask(`/ai/usage/requests?${query}`, ADMIN)).json<Told>();
+			const { result } = await (await send(`/ai/usage/requests?${query}`, ADMIN)).json<ListedRequest>();
 			expect(
 				result.map(({ id }) => id),
 				query,
@@ -328,7 +329,7 @@ describe("GET /ai/usage/requests", () => {
 	] as const)(
 		"lists rows of an earlier version as %s, and accepts the filter %s",
 		async (outcome, earlier) => {
-			const { account, ask } = closedGateway();
+			const { account, send } = closedGateway();
 			const stub = stubOf(account);
 			for (const ticket of ["present", "earlier", "other"]) {
 				await stub.admit(admission({ ticket }), []);
@@ -338,7 +339,9 @@ describe("GET /ai/usage/requests", () => {
 				storage.sql.exec("UPDATE requests SET outcome = ? WHERE ticket = 'earlier'", earlier);
 			});
 			for (const filter of [outcome, earlier]) {
-				const { result } = await (await ask(`/ai/usage/requests?outcome=${filter}`, ADMIN)).json<Told>();
+				const { result } = await (
+					await send(`/ai/usage/requests?outcome=${filter}`, ADMIN)
+				).json<ListedRequest>();
 				expect(result).toMatchObject([
 					{ id: "earlier", outcome },
 					{ id: "present", outcome },
@@ -357,7 +360,7 @@ describe("GET /ai/usage/requests", () => {
 			'outcome: Invalid option: expected one of "ok"|"failed"|"interrupted"|"cancelled"|"expired"|"open"|"cut"|"left"',
 		],
 	])("refuses %s", async (query, message) => {
-		const { ask } = closedGateway();
-		expect(await failureOf(await ask(`/ai/usage/requests?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
+		const { send } = closedGateway();
+		expect(await failureOf(await send(`/ai/usage/requests?${query}`, ADMIN))).toBe(`400 1001: ${message}`);
 	});
 });

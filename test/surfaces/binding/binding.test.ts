@@ -16,7 +16,7 @@ import {
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
 const ORIGIN = "https://workers-binding.ai";
 
-/** What the runtime's class puts on every `run`. */
+/** The headers that the runtime's class sends with every `run`. */
 const headersFor = (model: string): Record<string, string> => ({
 	"content-type": "application/json",
 	"cf-consn-sdk-version": "2.0.0",
@@ -42,8 +42,8 @@ function wire(options: Parameters<typeof testServices>[0] = {}) {
 
 const engine = (reply: () => Response) => wire({ vars: ENGINE_VARS, fetch: upstream(reply).fetch });
 
-describe("the binding's wire", () => {
-	it("answers bare JSON with exactly application/json", async () => {
+describe("the wire protocol of the binding", () => {
+	it("answers JSON without the envelope, with exactly application/json", async () => {
 		const response = await engine(() => Response.json(completion("Hello"))).run(LLAMA, { prompt: "Hi" });
 		expect(response.headers.get("content-type")).toBe("application/json");
 		expect(response.headers.get("cf-ai-req-id")).toMatch(/^[0-9a-f-]{36}$/);
@@ -52,7 +52,7 @@ describe("the binding's wire", () => {
 		);
 	});
 
-	it("answers the older wire version and refuses the oldest", async () => {
+	it("answers version 2 and refuses older versions", async () => {
 		const { run } = wire();
 		expect((await run(LLAMA, { prompt: "Hi" }, "/run?version=2")).status).toBe(200);
 		const refused = await run(LLAMA, { prompt: "Hi" }, "/run");
@@ -60,7 +60,7 @@ describe("the binding's wire", () => {
 		expect(await refused.json()).toMatchObject({ internalCode: 5019 });
 	});
 
-	it("runs calls that name a gateway, and models under a prefix", async () => {
+	it("runs calls with a gateway, and models with a prefix", async () => {
 		const { run } = wire();
 		expect((await run(LLAMA, { prompt: "Hi" }, "/ai-gateway/run?version=3")).status).toBe(200);
 		expect((await run(`team:${LLAMA}`, { prompt: "Hi" })).status).toBe(200);
@@ -121,7 +121,7 @@ describe("the binding's wire", () => {
 		);
 	});
 
-	it("keeps a refused input's wording", async () => {
+	it("has the message of an invalid input", async () => {
 		const response = await wire().run("@cf/black-forest-labs/flux-2-dev", { prompt: "a fox" });
 		expect(await response.json()).toMatchObject({
 			internalCode: 5006,
@@ -161,7 +161,7 @@ describe("the binding's wire", () => {
 		});
 	});
 
-	it("answers what it does not have in the shape its caller reads", async () => {
+	it("refuses unknown paths in the format that the caller reads", async () => {
 		const response = await wire().send("/nothing/here");
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({

@@ -72,7 +72,7 @@ describe("universal run", () => {
 		},
 	);
 
-	it("answers OpenAI's routes bare", async () => {
+	it("answers OpenAI's routes without the envelope", async () => {
 		const response = await hello().run([step("v1/chat/completions", chat(LLAMA))]);
 		expect(await response.json()).toMatchObject({
 			object: "chat.completion",
@@ -85,7 +85,7 @@ describe("universal run", () => {
 		expect(await embedded.json()).toMatchObject({ object: "list", data: [{ index: 0 }] });
 	});
 
-	it("answers compat for models that name their provider", async () => {
+	it("answers compat for model ids with a provider", async () => {
 		const { run } = hello();
 		const answered = await run([step("chat/completions", chat(`workers-ai/${LLAMA}`), "compat")]);
 		expect(await answered.json()).toMatchObject({ object: "chat.completion", model: LLAMA });
@@ -100,19 +100,21 @@ describe("universal run", () => {
 		["openai", "v1/chat/completions", "gpt-5", "gpt-5"],
 		["grok", "v1/chat/completions", "grok-4", "grok-4"],
 	])("%s/%s runs %s by the provider's own key", async (provider, endpoint, model, engineModel) => {
-		const asked = upstream(() => Response.json(completion("Hello")));
+		const fakeEngine = upstream(() => Response.json(completion("Hello")));
 		const vars = { PROVIDER_KEYS: { openai: "KEY", xai: "KEY" }, KEY: "sk-provider" };
-		const response = await gateway({ vars, fetch: asked.fetch }).run([step(endpoint, chat(model), provider)]);
+		const response = await gateway({ vars, fetch: fakeEngine.fetch }).run([
+			step(endpoint, chat(model), provider),
+		]);
 		expect(await response.json()).toMatchObject({
 			object: "chat.completion",
 			choices: [{ message: { content: "Hello" } }],
 		});
-		const [request] = asked.requests;
+		const [request] = fakeEngine.requests;
 		expect(request?.headers.get("authorization")).toBe("Bearer sk-provider");
 		expect(await request?.json()).toMatchObject({ model: engineModel });
 	});
 
-	it("answers Anthropic's Messages, failures too, in Anthropic's shape", async () => {
+	it("answers Anthropic's Messages and their failures in Anthropic's format", async () => {
 		const { run } = engine(() => Response.json(completion("Hello")));
 		const body = { ...chat("claude-haiku-4.5"), max_tokens: 9 };
 		const response = await run([step("v1/messages", body, "anthropic")]);
@@ -125,13 +127,13 @@ describe("universal run", () => {
 		expect(await refused.json()).toMatchObject({ type: "error", error: { type: "invalid_request_error" } });
 	});
 
-	it("answers Gemini's methods, failures too, in Google's shape", async () => {
+	it("answers Gemini's methods and their failures in Google's format", async () => {
 		const { run } = engine(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
 		const contents = [{ role: "user", parts: [{ text: "Hi" }] }];
 		const of = (method: string, fields: object = { contents }) =>
 			run([step(`v1beta/models/gemini-3-flash:${method}`, fields, "google-ai-studio")]);
-		const whole = engine(() => Response.json(completion("Hello"))).run;
-		const generated = await whole([
+		const complete = engine(() => Response.json(completion("Hello"))).run;
+		const generated = await complete([
 			step("v1/models/gemini-3-flash:generateContent", { contents }, "google-ai-studio"),
 		]);
 		expect(await generated.json()).toMatchObject({
@@ -153,15 +155,15 @@ describe("universal run", () => {
 	});
 
 	it("sends the steps of one session to one replica", async () => {
-		const asked = upstream(() => Response.json(completion("Hello")));
+		const fakeEngine = upstream(() => Response.json(completion("Hello")));
 		const replicas = { kind: "openai", urls: ["http://a/v1", "http://b/v1", "http://c/v1"] };
 		const { run } = gateway({
 			vars: { BACKENDS: { engine: replicas }, DEFAULT_BACKEND: "engine" },
-			fetch: asked.fetch,
+			fetch: fakeEngine.fetch,
 		});
 		const mine = { ...step(LLAMA, { prompt: "Hi" }), headers: { "X-Session-Affinity": "session-1" } };
 		for (let turn = 0; turn < 6; turn++) await run([mine]);
-		expect(new Set(asked.requests.map(({ url }) => new URL(url).host)).size).toBe(1);
+		expect(new Set(fakeEngine.requests.map(({ url }) => new URL(url).host)).size).toBe(1);
 	});
 
 	it("refuses a provider without a key as the product refuses an account without credits", async () => {
@@ -170,7 +172,7 @@ describe("universal run", () => {
 		expect(await response.json()).toMatchObject({ name: "AiGatewayError", internalCode: 2021 });
 	});
 
-	it("passes events and bytes on", async () => {
+	it("passes events and bytes through", async () => {
 		const { run } = engine(() => events(delta("Hi"), finish(), usage(), DONE));
 		const native = await run([step(LLAMA, { prompt: "Hi", stream: true })]);
 		expect(native.headers.get("content-type")).toBe("text/event-stream");
@@ -192,7 +194,7 @@ describe("universal run", () => {
 			step("@cf/meta/nothing", { prompt: "Hi" }),
 			step(LLAMA, { prompt: ["not", "a", "prompt"] }),
 			step(LLAMA, { prompt: "Hi" }),
-			step(LLAMA, { prompt: "never asked" }),
+			step(LLAMA, { prompt: "never sent" }),
 		]);
 		expect(response.status).toBe(200);
 		expect(response.headers.get("cf-aig-step")).toBe("3");
@@ -215,7 +217,7 @@ describe("universal run", () => {
 	it.each([
 		["no-such-provider", "chat/completions"],
 		["openai", "files"],
-	])("refuses %s/%s in the gateway's own body", async (provider, endpoint) => {
+	])("refuses %s/%s in AI Gateway's own format", async (provider, endpoint) => {
 		const response = await hello().run([step(endpoint, chat("gpt-5"), provider)]);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toEqual({
@@ -231,14 +233,14 @@ describe("universal run", () => {
 		});
 	});
 
-	it("echoes an event id, the step's before the request's, and none that is no header", async () => {
+	it("repeats the event id of the step, or else of the request, if it is a valid header", async () => {
 		const { run } = hello();
 		const of = async (steps: object[], headers?: Record<string, string>) =>
 			(await run(steps, headers)).headers.get("cf-aig-event-id");
 		const mine = step(LLAMA, { prompt: "Hi" });
 		expect(await of([mine], { "cf-aig-event-id": "event-1" })).toBe("event-1");
-		const own = { ...mine, headers: { "CF-AIG-Event-Id": "event-2" } };
-		expect(await of([own], { "cf-aig-event-id": "event-1" })).toBe("event-2");
+		const stepWithId = { ...mine, headers: { "CF-AIG-Event-Id": "event-2" } };
+		expect(await of([stepWithId], { "cf-aig-event-id": "event-1" })).toBe("event-2");
 		expect(await of([{ ...mine, headers: { "cf-aig-event-id": "a\nb" } }])).toMatch(UUID);
 	});
 
@@ -253,7 +255,7 @@ describe("universal run", () => {
 		expect(await response.json()).toMatchObject({ name: "AiGatewayError", internalCode, success: false });
 	});
 
-	it("says how many steps there may be", async () => {
+	it("reports the maximum number of steps", async () => {
 		const refused = Array.from({ length: 33 }, () => step("run/@cf/no/such", {}));
 		expect(await (await hello().run(refused)).json()).toMatchObject({
 			internalCode: 5006,
@@ -262,7 +264,7 @@ describe("universal run", () => {
 		expect((await hello().run(refused.slice(1))).headers.get("cf-aig-step")).toBe("31");
 	});
 
-	it("refuses what can be no gateway's id", async () => {
+	it("refuses an invalid gateway id", async () => {
 		const response = await hello().run([step(LLAMA, { prompt: "Hi" })], {}, "x".repeat(65));
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({
@@ -271,18 +273,18 @@ describe("universal run", () => {
 		});
 	});
 
-	it("stops where the caller has left", async () => {
-		const asked = upstream(() => Response.json(completion("Hello")));
-		const { send } = gateway({ vars: ENGINE_VARS, fetch: asked.fetch });
-		const left = new AbortController();
-		left.abort();
+	it("stops when the caller has disconnected", async () => {
+		const fakeEngine = upstream(() => Response.json(completion("Hello")));
+		const { send } = gateway({ vars: ENGINE_VARS, fetch: fakeEngine.fetch });
+		const disconnected = new AbortController();
+		disconnected.abort();
 		const response = await send("/ai-gateway/universal/run/g", {
 			method: "POST",
-			signal: left.signal,
+			signal: disconnected.signal,
 			body: JSON.stringify([step(LLAMA, { prompt: "Hi" }), step(LLAMA, { prompt: "Hi" })]),
 		}).catch(() => undefined);
 		if (response) expect(response.headers.get("cf-aig-step")).toBe("0");
-		expect(asked.requests).toEqual([]);
+		expect(fakeEngine.requests).toEqual([]);
 	});
 });
 
@@ -304,7 +306,7 @@ describe("a gateway's address", () => {
 		});
 	});
 
-	it("is answered where the binding's fetch goes", async () => {
+	it("is answered by the fetch of the binding", async () => {
 		const post = async (url: string, body: unknown) => {
 			const { pathname } = new URL(url);
 			return send(pathname, {
@@ -334,7 +336,7 @@ describe("a gateway's address over HTTP", () => {
 	const engines = { vars: ENGINE_VARS, fetch: upstream(() => Response.json(completion("Hello"))).fetch };
 	const post = (body: unknown): RequestInit => json("POST", body);
 
-	it("is the origin where the wire came in over HTTP, or PUBLIC_URL", async () => {
+	it("has the origin of the HTTP request, or PUBLIC_URL", async () => {
 		const urlOf = async (vars: Record<string, unknown>) => {
 			const { app } = testGateway({ vars });
 			const wire = "https://workers-binding.ai/ai-gateway/gateways/mine/url/openai";
@@ -350,21 +352,21 @@ describe("a gateway's address over HTTP", () => {
 	});
 
 	it("answers with a token of its account, also beside a provider's key", async () => {
-		const { account, ask, give } = closedGateway(engines);
-		const token = await give(["Workers AI Write"]);
+		const { account, send, createToken } = closedGateway(engines);
+		const token = await createToken(["Workers AI Write"]);
 		const url = `${HTTP}/${account}/mine/workers-ai/${LLAMA}`;
-		const answered = await ask(url, token, post({ prompt: "Hi" }));
+		const answered = await send(url, token, post({ prompt: "Hi" }));
 		expect(await answered.json()).toMatchObject({ result: { response: "Hello" } });
 		const headers = { "cf-aig-authorization": `Bearer ${token}`, "content-type": "application/json" };
-		const beside = await ask(url, "sk-provider", { ...post({ prompt: "Hi" }), headers });
+		const beside = await send(url, "sk-provider", { ...post({ prompt: "Hi" }), headers });
 		expect(beside.status).toBe(200);
-		const universal = await ask(`${HTTP}/${account}/mine`, token, post([step(LLAMA, { prompt: "Hi" })]));
+		const universal = await send(`${HTTP}/${account}/mine`, token, post([step(LLAMA, { prompt: "Hi" })]));
 		expect(universal.headers.get("cf-aig-step")).toBe("0");
 	});
 
-	it("takes the token where Anthropic's and Google's SDKs send a key, and fails in their shape", async () => {
-		const { account, ask, give } = closedGateway(engines);
-		const token = await give(["Workers AI Run"]);
+	it("takes the token from the header of Anthropic's and Google's SDKs, and fails in their format", async () => {
+		const { account, send, createToken } = closedGateway(engines);
+		const token = await createToken(["Workers AI Run"]);
 		const messages = { model: "claude-haiku-4.5", max_tokens: 9, messages: chat("").messages };
 		for (const [path, header, body, reply, refusal] of [
 			["anthropic/v1/messages", "x-api-key", messages, { type: "message" }, { type: "error" }],
@@ -378,27 +380,27 @@ describe("a gateway's address over HTTP", () => {
 		] as const) {
 			const url = `${HTTP}/${account}/mine/${path}`;
 			const headers = { "content-type": "application/json", [header]: token };
-			expect(await (await ask(url, undefined, { ...post(body), headers })).json()).toMatchObject(reply);
-			const refused = await ask(url, undefined, post(body));
+			expect(await (await send(url, undefined, { ...post(body), headers })).json()).toMatchObject(reply);
+			const refused = await send(url, undefined, post(body));
 			expect(refused.status).toBe(401);
 			expect(await refused.json()).toMatchObject(refusal);
 		}
 	});
 
 	it("refuses a request without a token, and one of another account", async () => {
-		const { account, ask, give } = closedGateway(engines);
-		const token = await give(["Workers AI Write"]);
+		const { account, send, createToken } = closedGateway(engines);
+		const token = await createToken(["Workers AI Write"]);
 		const path = `mine/workers-ai/${LLAMA}`;
-		expect(await failureOf(await ask(`${HTTP}/${account}/${path}`, undefined, post({ prompt: "Hi" })))).toBe(
+		expect(await failureOf(await send(`${HTTP}/${account}/${path}`, undefined, post({ prompt: "Hi" })))).toBe(
 			"401 10000: Authentication error",
 		);
-		expect(await failureOf(await ask(`${HTTP}/other/${path}`, token, post({ prompt: "Hi" })))).toBe(
+		expect(await failureOf(await send(`${HTTP}/other/${path}`, token, post({ prompt: "Hi" })))).toBe(
 			"403 10000: Authentication error: the token is for another account",
 		);
 	});
 });
 
-describe("what is not kept", () => {
+describe("features that are not available", () => {
 	const { send } = hello();
 
 	it.each(["GET", "PATCH"])("logs: %s", async (method) => {

@@ -1,4 +1,4 @@
-/** The Gemini-shaped routes: bytes, streams, credentials, refusals. */
+/** The routes of Gemini's API: bytes, streams, credentials, refusals. */
 import { describe, expect, it } from "vitest";
 import { DONE, delta, events, finish, testGateway, upstream, usage } from "../../gateway.ts";
 import { ADMIN, closedGateway, json } from "../../http/access.ts";
@@ -21,7 +21,7 @@ const toolChunk = (call: object): string =>
 	`data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] })}\n\n`;
 
 describe("generateContent", () => {
-	it("answers whole", async () => {
+	it("returns a complete answer", async () => {
 		const response = await testGateway().post(`${MODEL}:generateContent`, BODY);
 		expect(response.status).toBe(200);
 		expect(response.headers.get("x-ganglion-backend")).toBe("simulator");
@@ -52,7 +52,7 @@ describe("generateContent", () => {
 			expect((await post(`/v1beta/models/${id}:generateContent`, BODY)).status).toBe(200);
 	});
 
-	it("streams events, the calls whole and the counts at the end", async () => {
+	it("streams events, with complete tool calls and the counts at the end", async () => {
 		const { post } = engine(() =>
 			events(
 				delta("he"),
@@ -68,13 +68,13 @@ describe("generateContent", () => {
 		expect(sse.headers.get("content-type")).toBe("text/event-stream");
 		const frames = (await sse.text()).split("\n\n").filter((frame) => frame.startsWith("data: "));
 		const heading = { modelVersion: LLAMA, responseId: "chatcmpl-1" };
-		const said = (text: string) => ({
+		const textPart = (text: string) => ({
 			candidates: [{ content: { parts: [{ text }], role: "model" }, index: 0 }],
 			...heading,
 		});
 		const expected = [
-			said("he"),
-			said("llo"),
+			textPart("he"),
+			textPart("llo"),
 			{
 				candidates: [
 					{
@@ -101,7 +101,7 @@ describe("generateContent", () => {
 		expect(await array.json()).toEqual(expected);
 	});
 
-	it("tells of a stream that breaks in its last event", async () => {
+	it("reports the failure of a stream in its last event", async () => {
 		const { post } = engine(() => events(delta("he")));
 		const text = await (await post(`${MODEL}:streamGenerateContent?alt=sse`, BODY)).text();
 		const last = text.split("\n\n").filter(Boolean).at(-1) ?? "";
@@ -110,17 +110,17 @@ describe("generateContent", () => {
 		expect(array.at(-1)).toHaveProperty("error");
 	});
 
-	it("counts tokens as an answer does", async () => {
+	it("counts tokens as the usage of an answer does", async () => {
 		const { post } = testGateway();
 		const { totalTokens } = await (await post(`${MODEL}:countTokens`, BODY)).json<{ totalTokens: number }>();
-		const whole = await (await post(`${MODEL}:countTokens`, { generateContentRequest: BODY })).json();
-		expect(whole).toEqual({ totalTokens });
+		const total = await (await post(`${MODEL}:countTokens`, { generateContentRequest: BODY })).json();
+		expect(total).toEqual({ totalTokens });
 		expect(await (await post(`${MODEL}:generateContent`, BODY)).json()).toMatchObject({
 			usageMetadata: { promptTokenCount: totalTokens },
 		});
 	});
 
-	it("shows thoughts to a caller who asks for them", async () => {
+	it("includes thoughts if the caller requests them", async () => {
 		const { post } = testGateway();
 		const path = "/v1beta/models/@cf/moonshotai/kimi-k2.6:generateContent";
 		const parts = async (includeThoughts: boolean) => {
@@ -138,7 +138,7 @@ describe("generateContent", () => {
 });
 
 describe("the models", () => {
-	it("are listed a page at a time", async () => {
+	it("are listed in pages", async () => {
 		const { get } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
 		type Page = { models: { name: string }[]; nextPageToken?: string };
 		const first = await (await get("/v1beta/models?pageSize=1")).json<Page>();
@@ -166,32 +166,32 @@ describe("the models", () => {
 
 describe("a credential", () => {
 	const gateway = closedGateway();
-	const { ask, give, account } = gateway;
+	const { send, createToken, account } = gateway;
 
 	it("is Google's header, the query or a bearer, for an account and at the root", async () => {
-		const token = await give(["Workers AI Run"]);
+		const token = await createToken(["Workers AI Run"]);
 		const body = json("POST", BODY);
 		const keyed = { ...body, headers: { ...body.headers, "x-goog-api-key": token } };
 		for (const base of ["/ai", "http://gateway"]) {
 			const path = `${base}${MODEL}:generateContent`;
-			expect((await ask(path, undefined, keyed)).status).toBe(200);
-			expect((await ask(`${path}?key=${token}`, undefined, body)).status).toBe(200);
-			expect((await ask(path, token, body)).status).toBe(200);
+			expect((await send(path, undefined, keyed)).status).toBe(200);
+			expect((await send(`${path}?key=${token}`, undefined, body)).status).toBe(200);
+			expect((await send(path, token, body)).status).toBe(200);
 		}
-		expect((await ask(`/ai/v1/chat/completions?key=${ADMIN}`, undefined, body)).status).toBe(401);
+		expect((await send(`/ai/v1/chat/completions?key=${ADMIN}`, undefined, body)).status).toBe(401);
 		expect(account).not.toBe("");
 	});
 
-	it("that is none, or of no use, is refused in Google's shape", async () => {
-		const read = await give(["Workers AI Metadata Read"]);
+	it("that is missing or invalid is refused in Google's format", async () => {
+		const read = await createToken(["Workers AI Metadata Read"]);
 		for (const method of ["generateContent", "countTokens"]) {
 			const path = `/ai${MODEL}:${method}`;
-			const stranger = await ask(path, undefined, json("POST", BODY));
+			const stranger = await send(path, undefined, json("POST", BODY));
 			expect(stranger.status).toBe(401);
 			expect(await stranger.json()).toEqual({
 				error: { code: 401, message: "Authentication error", status: "UNAUTHENTICATED" },
 			});
-			const reader = await ask(path, read, json("POST", BODY));
+			const reader = await send(path, read, json("POST", BODY));
 			expect(await reader.json()).toMatchObject({ error: { code: 403, status: "PERMISSION_DENIED" } });
 		}
 	});
@@ -202,8 +202,8 @@ describe("a credential", () => {
 		["/v1beta/models/@cf/baai/bge-m3:generateContent", BODY, 404, "NOT_FOUND"],
 		[`${MODEL}:embedContent`, BODY, 404, "NOT_FOUND"],
 		[MODEL, BODY, 404, "NOT_FOUND"],
-	])("lets %s with %j end in %i", async (path, body, code, status) => {
-		const response = await ask(`/ai${path}`, ADMIN, json("POST", body));
+	])("%s with %j is refused with %i", async (path, body, code, status) => {
+		const response = await send(`/ai${path}`, ADMIN, json("POST", body));
 		expect(response.status).toBe(code);
 		expect(await response.json()).toMatchObject({ error: { code, status } });
 	});

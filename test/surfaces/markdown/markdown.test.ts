@@ -39,7 +39,7 @@ const transform = (body: unknown): Promise<Response> =>
 beforeAll(() => form("/tomarkdown", [["files", file("a.html", "")]]), 60_000);
 
 describe("tomarkdown over REST", () => {
-	it("converts every file of the form, good or bad", async () => {
+	it("returns a result for every file of the form, also for invalid ones", async () => {
 		const response = await form("/tomarkdown", [
 			["files", file("a.html", "<h1>Hi</h1>", "text/html")],
 			["files", file("b.pdf", "%PDF", "application/pdf")],
@@ -106,7 +106,7 @@ describe("tomarkdown over REST", () => {
 		});
 	});
 
-	it("refuses a body that is no form, and files that are too large", async () => {
+	it("refuses a body that is not a form, and files that are too large", async () => {
 		const json = await app.request(`${BASE}/tomarkdown`, {
 			method: "POST",
 			body: "{}",
@@ -134,8 +134,8 @@ describe("tomarkdown over REST", () => {
 	});
 });
 
-describe("Markdown on the binding's wire", () => {
-	it("converts base64 files, and takes the options beside what concerns others", async () => {
+describe("Markdown on the binding", () => {
+	it("converts base64 files, and applies the conversion options", async () => {
 		const response = await transform({
 			files: [
 				{ name: "a.csv", mimeType: "text/csv", data: btoa("a,b\n1,2\n") },
@@ -190,7 +190,7 @@ describe("Markdown on the binding's wire", () => {
 		expect(await (await transform({ files: [] })).json()).toEqual({ success: true, result: [] });
 	});
 
-	it("takes files above the limit of other JSON", async () => {
+	it("accepts files above the limit of other JSON bodies", async () => {
 		const response = await transform({
 			files: [{ name: "a.pdf", mimeType: "", data: "AAAA".repeat(3_000_000) }],
 		});

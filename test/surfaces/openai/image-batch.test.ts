@@ -9,19 +9,23 @@ import { BASE, CALLER, ENGINE_VARS, OPEN_ACCESS, replaceServices, testServices }
 const MODEL = "@cf/stabilityai/stable-diffusion-xl-base-1.0";
 const SCHNELL = "@cf/black-forest-labs/flux-1-schnell";
 
-type Painter = (asked: { seed?: number }, signal: AbortSignal | null | undefined) => Promise<Response>;
+type ImageEngine = (
+	engineRequests: { seed?: number },
+	signal: AbortSignal | null | undefined,
+) => Promise<Response>;
 
-const painted = (side: number): Response => Response.json({ data: [{ b64_json: base64(png(side, side)) }] });
+const imageReply = (side: number): Response =>
+	Response.json({ data: [{ b64_json: base64(png(side, side)) }] });
 
-/** What was asked of an engine that paints, and what was settled with the account. */
-function studio(paint: Painter) {
-	const asked: { seed?: number; n: number }[] = [];
+/** Records the requests to an image engine, and the settlements with the account. */
+function imageGateway(paint: ImageEngine) {
+	const engineRequests: { seed?: number; n: number }[] = [];
 	const settled: Settlement[] = [];
 	const services = testServices({
 		vars: ENGINE_VARS,
 		fetch: async (_, init) => {
 			const body = JSON.parse(String(init?.body));
-			asked.push(body);
+			engineRequests.push(body);
 			return paint(body, init?.signal);
 		},
 	});
@@ -38,27 +42,27 @@ function studio(paint: Painter) {
 		},
 	};
 	const app = createApp(replaceServices(services, { ledgers }), OPEN_ACCESS);
-	const ask = async (body: object, headers: HeadersInit = {}) =>
+	const send = async (body: object, headers: HeadersInit = {}) =>
 		app.request(`${BASE}/v1/images/generations`, {
 			method: "POST",
 			body: JSON.stringify({ model: SCHNELL, prompt: "a fox", ...body }),
 			headers,
 		});
-	return { ask, asked, settled, services: replaceServices(services, { ledgers }) };
+	return { send, engineRequests, settled, services: replaceServices(services, { ledgers }) };
 }
 
 describe("several images of one request", () => {
-	it("are as many requests, each paid, with seeds one after another", async () => {
-		const { ask, asked, settled } = studio(async ({ seed = 0 }) => painted(seed));
-		const one = await ask({ seed: 5 });
+	it("are separate requests, each charged, with consecutive seeds", async () => {
+		const { send, engineRequests, settled } = imageGateway(async ({ seed = 0 }) => imageReply(seed));
+		const one = await send({ seed: 5 });
 		const [paid] = settled.splice(0);
-		asked.length = 0;
-		const three = await ask({ n: 3, seed: 5 });
+		engineRequests.length = 0;
+		const three = await send({ n: 3, seed: 5 });
 		expect(await three.json()).toEqual({
 			created: expect.any(Number),
 			data: [5, 6, 7].map((side) => ({ b64_json: base64(png(side, side)) })),
 		});
-		expect(asked.map(({ n, seed }) => [n, seed])).toEqual([
+		expect(engineRequests.map(({ n, seed }) => [n, seed])).toEqual([
 			[1, 5],
 			[1, 6],
 			[1, 7],
@@ -74,16 +78,16 @@ describe("several images of one request", () => {
 		expect(cost(three)).toBeCloseTo(3 * cost(one), 1);
 	});
 
-	it("share no call, although they ask the same", async () => {
-		const { ask, asked } = studio(async () => painted(4));
-		const response = await ask({ n: 2 }, { "x-ganglion-single-flight": "true" });
+	it("share no call, although the requests are identical", async () => {
+		const { send, engineRequests } = imageGateway(async () => imageReply(4));
+		const response = await send({ n: 2 }, { "x-ganglion-single-flight": "true" });
 		expect((await response.json<{ data: unknown[] }>()).data).toHaveLength(2);
-		expect(asked).toHaveLength(2);
+		expect(engineRequests).toHaveLength(2);
 	});
 
-	it("are refused together: the first failure stops the others, and nothing is paid", async () => {
+	it("fail together: the first failure cancels the others, and nothing is charged", async () => {
 		const stopped: unknown[] = [];
-		const { ask, settled } = studio(async ({ seed }, signal) => {
+		const { send, settled } = imageGateway(async ({ seed }, signal) => {
 			if (seed === 2) return Response.json({ error: { message: "no foxes" } }, { status: 400 });
 			return new Promise((_, reject) => {
 				signal?.addEventListener("abort", () => {
@@ -92,7 +96,7 @@ describe("several images of one request", () => {
 				});
 			});
 		});
-		const response = await ask({ n: 3, seed: 1 });
+		const response = await send({ n: 3, seed: 1 });
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ errors: [{ code: 8007 }] });
 		expect(stopped.sort()).toEqual([1, 3]);
@@ -101,8 +105,8 @@ describe("several images of one request", () => {
 		);
 	});
 
-	it("are the same in a step of a gateway", async () => {
-		const { services, settled } = studio(async () => painted(4));
+	it("are also available in a step of AI Gateway", async () => {
+		const { services, settled } = imageGateway(async () => imageReply(4));
 		const step = { provider: "workers-ai", endpoint: "v1/images/generations" };
 		const steps = readSteps({ ...step, query: { model: SCHNELL, prompt: "a fox", n: 2 } });
 		const { signal } = new AbortController();
@@ -111,11 +115,11 @@ describe("several images of one request", () => {
 		expect(settled).toHaveLength(2);
 	});
 
-	it("are ten at most", async () => {
-		const { ask, asked } = studio(async () => painted(4));
-		for (const n of [0, 11, 1.5, "2"]) expect((await ask({ n })).status).toBe(400);
-		expect(asked).toEqual([]);
-		expect((await ask({ n: 10, model: MODEL })).status).toBe(200);
-		expect(asked).toHaveLength(10);
+	it("are limited to ten", async () => {
+		const { send, engineRequests } = imageGateway(async () => imageReply(4));
+		for (const n of [0, 11, 1.5, "2"]) expect((await send({ n })).status).toBe(400);
+		expect(engineRequests).toEqual([]);
+		expect((await send({ n: 10, model: MODEL })).status).toBe(200);
+		expect(engineRequests).toHaveLength(10);
 	});
 });

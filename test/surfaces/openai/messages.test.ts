@@ -1,4 +1,4 @@
-/** The routes of Anthropic's Messages: who may come in, what is refused, and how tokens are counted. */
+/** The routes of Anthropic's Messages: credentials, refusals, and token counts. */
 import { describe, expect, it } from "vitest";
 import { newTokenText } from "../../../src/accounts/token-text.ts";
 import { testGateway } from "../../gateway.ts";
@@ -6,32 +6,32 @@ import { ADMIN, closedGateway, failureOf, json } from "../../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const MESSAGES = [{ role: "user", content: "Reply with exactly: Your name is Alice." }];
-const ASKED = { model: LLAMA, max_tokens: 64, messages: MESSAGES };
+const REQUEST = { model: LLAMA, max_tokens: 64, messages: MESSAGES };
 const ROUTES = ["/ai/v1/messages", "/ai/v1/v1/messages", "/ai/v1/messages/count_tokens"];
 
-const keyed = (key: string, body: unknown, more: object = {}): RequestInit => ({
+const keyed = (key: string, body: unknown, extra: object = {}): RequestInit => ({
 	...json("POST", body),
-	headers: { "content-type": "application/json", "x-api-key": key, ...more },
+	headers: { "content-type": "application/json", "x-api-key": key, ...extra },
 });
 
 describe("x-api-key", () => {
 	const gateway = closedGateway();
-	const { ask, give } = gateway;
+	const { send, createToken } = gateway;
 
-	it.each(ROUTES)("lets in at %s", async (path) => {
-		const token = await give(["Workers AI Run"]);
+	it.each(ROUTES)("is accepted at %s", async (path) => {
+		const token = await createToken(["Workers AI Run"]);
 		for (const key of [token, ADMIN]) {
-			const response = await ask(path, undefined, keyed(key, ASKED));
+			const response = await send(path, undefined, keyed(key, REQUEST));
 			expect(response.status).toBe(200);
 			expect(response.headers.get("request-id")).toMatch(/^[\w-]{36}$/);
 		}
 	});
 
-	it.each(ROUTES)("is refused at %s in Anthropic's words", async (path) => {
-		const read = await give(["Workers AI Metadata Read"]);
+	it.each(ROUTES)("is refused at %s with Anthropic's message", async (path) => {
+		const read = await createToken(["Workers AI Metadata Read"]);
 		const failures = [];
 		for (const key of ["sk-ant-api03-x", newTokenText(gateway.account), newTokenText("other"), read])
-			failures.push(await failureOf(await ask(path, undefined, keyed(key, ASKED))));
+			failures.push(await failureOf(await send(path, undefined, keyed(key, REQUEST))));
 		expect(failures).toEqual([
 			"401 authentication_error: Authentication error",
 			"401 authentication_error: Authentication error",
@@ -40,13 +40,13 @@ describe("x-api-key", () => {
 		]);
 	});
 
-	it("is nothing beside Authorization, and nothing anywhere else", async () => {
-		const both = await ask("/ai/v1/messages", "sk-wrong", keyed(ADMIN, ASKED));
+	it("is ignored beside Authorization, and on other routes", async () => {
+		const both = await send("/ai/v1/messages", "sk-wrong", keyed(ADMIN, REQUEST));
 		expect(both.status).toBe(401);
-		const chat = await ask("/ai/v1/chat/completions", undefined, keyed(ADMIN, ASKED));
+		const chat = await send("/ai/v1/chat/completions", undefined, keyed(ADMIN, REQUEST));
 		expect(await failureOf(chat)).toBe("401 10000: Authentication error");
 		for (const path of ["/ai/run/messages", "/ai/run/x/ai/v1/messages/x"])
-			expect(await failureOf(await ask(path, undefined, keyed(ADMIN, ASKED)))).toBe(
+			expect(await failureOf(await send(path, undefined, keyed(ADMIN, REQUEST)))).toBe(
 				"401 10000: Authentication error",
 			);
 	});
@@ -57,17 +57,17 @@ describe("count_tokens", () => {
 	const count = async (body: object, path = "/v1/messages/count_tokens") => {
 		const response = await post(path, { model: LLAMA, messages: MESSAGES, ...body });
 		expect(response.status).toBe(200);
-		const { input_tokens, ...more } = await response.json<{ input_tokens: number }>();
-		expect(more).toEqual({});
+		const { input_tokens, ...extra } = await response.json<{ input_tokens: number }>();
+		expect(extra).toEqual({});
 		return input_tokens;
 	};
 
-	it("counts what there is to read: turns, instructions, tools, pictures", async () => {
+	it("counts messages, instructions, tools and images", async () => {
 		const least = await count({});
 		expect(least).toBeGreaterThan(10);
 		expect(least).toBeLessThan(40);
 		expect(await count({}, "/v1/v1/messages/count_tokens")).toBe(least);
-		// A whole request's body will do.
+		// The body of a complete request is accepted.
 		expect(await count({ max_tokens: 64, stream: true })).toBe(least);
 		expect(await count({ system: "Be short." })).toBeGreaterThan(least);
 		const tools = [{ name: "look", description: "Looks", input_schema: { type: "object" } }];
@@ -82,7 +82,7 @@ describe("count_tokens", () => {
 		).toBeGreaterThan(100);
 	});
 
-	it("counts as the answer's usage does, at the beginning of a stream too", async () => {
+	it("counts like the usage of the answer, also at the start of a stream", async () => {
 		const tools = [
 			{
 				name: "look",
@@ -90,12 +90,12 @@ describe("count_tokens", () => {
 				input_schema: { type: "object", properties: { at: { type: "string" } } },
 			},
 		];
-		for (const more of [{}, { tools, system: "Be short." }]) {
-			const counted = await count(more);
-			const response = await post("/v1/messages", { ...ASKED, ...more });
+		for (const extra of [{}, { tools, system: "Be short." }]) {
+			const counted = await count(extra);
+			const response = await post("/v1/messages", { ...REQUEST, ...extra });
 			const { usage } = await response.json<{ usage: { input_tokens: number } }>();
 			expect(usage.input_tokens).toBe(counted);
-			const stream = await (await post("/v1/messages", { ...ASKED, ...more, stream: true })).text();
+			const stream = await (await post("/v1/messages", { ...REQUEST, ...extra, stream: true })).text();
 			expect(stream.match(/"input_tokens":\d+/g)).toEqual(Array(2).fill(`"input_tokens":${counted}`));
 		}
 	});
@@ -119,8 +119,8 @@ describe("count_tokens", () => {
 describe("a stop sequence", () => {
 	const { post } = testGateway();
 
-	it("that ends an answer is named, whole and streamed", async () => {
-		const body = { ...ASKED, stop_sequences: ["zzz", "Alice"] };
+	it("that ends an answer is reported, complete and streamed", async () => {
+		const body = { ...REQUEST, stop_sequences: ["zzz", "Alice"] };
 		const message = await (await post("/v1/messages", body)).json();
 		expect(message).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "Alice" });
 		const stream = await (await post("/v1/messages", { ...body, stream: true })).text();
@@ -131,14 +131,14 @@ describe("a stop sequence", () => {
 describe("the models", () => {
 	const { app, post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator", ALIASES: { fast: LLAMA } } });
 	type Page = { data: { id: string }[]; has_more: boolean; first_id: string; last_id: string };
-	const ask = (path: string) =>
+	const send = (path: string) =>
 		app.request(`http://gateway/client/v4/accounts/local/ai${path}`, {
 			headers: { "anthropic-version": "2023-06-01" },
 		});
-	const page = async (query: string, base = "/v1/models") => (await ask(`${base}?${query}`)).json<Page>();
+	const page = async (query: string, base = "/v1/models") => (await send(`${base}?${query}`)).json<Page>();
 
-	it("are listed in Anthropic's shape for its clients", async () => {
-		const { data, ...more } = await page("limit=1", "/v1/v1/models");
+	it("are listed in Anthropic's format for its clients", async () => {
+		const { data, ...extra } = await page("limit=1", "/v1/v1/models");
 		expect(data).toEqual([
 			{
 				type: "model",
@@ -150,12 +150,12 @@ describe("the models", () => {
 				alias_of: LLAMA,
 			},
 		]);
-		expect(more).toEqual({ has_more: true, first_id: "fast", last_id: "fast" });
+		expect(extra).toEqual({ has_more: true, first_id: "fast", last_id: "fast" });
 		expect((await page("")).data).toHaveLength(20);
-		expect(await (await ask("/v1/models/fast")).json()).toEqual(data[0]);
+		expect(await (await send("/v1/models/fast")).json()).toEqual(data[0]);
 	});
 
-	it("are listed a page at a time, both ways", async () => {
+	it("are listed in pages, in both directions", async () => {
 		const all = (await page("limit=1000")).data.map(({ id }) => id);
 		expect(all.length).toBeGreaterThan(40);
 		const next = await page(`limit=3&after_id=${encodeURIComponent(all[1] ?? "")}`);
@@ -165,11 +165,11 @@ describe("the models", () => {
 		expect(before.has_more).toBe(true);
 		const last = await page(`after_id=${encodeURIComponent(all.at(-2) ?? "")}`);
 		expect(last).toMatchObject({ has_more: false, first_id: all.at(-1), last_id: all.at(-1) });
-		expect((await ask("/v1/models?limit=0")).status).toBe(400);
+		expect((await send("/v1/models?limit=0")).status).toBe(400);
 	});
 
 	it("that do not exist, and batches, are refused as Anthropic does", async () => {
-		expect(await failureOf(await ask("/v1/models/@cf/none"))).toBe("404 not_found_error: model: @cf/none");
+		expect(await failureOf(await send("/v1/models/@cf/none"))).toBe("404 not_found_error: model: @cf/none");
 		for (const path of ["/v1/messages/batches", "/v1/v1/messages/batches/b1/results"])
 			expect(await failureOf(await post(path, {}))).toBe(
 				"404 not_found_error: Message batches are not available here: send each request to /messages",
@@ -178,8 +178,8 @@ describe("the models", () => {
 });
 
 it("a client of Anthropic's lists models with its key", async () => {
-	const { ask } = closedGateway();
+	const { send } = closedGateway();
 	const headers = { "anthropic-version": "2023-06-01", "x-api-key": ADMIN };
-	expect((await ask("/ai/v1/models", undefined, { headers })).status).toBe(200);
-	expect((await ask("/ai/v1/models", undefined, { headers: { "x-api-key": ADMIN } })).status).toBe(401);
+	expect((await send("/ai/v1/models", undefined, { headers })).status).toBe(200);
+	expect((await send("/ai/v1/models", undefined, { headers: { "x-api-key": ADMIN } })).status).toBe(401);
 });

@@ -1,4 +1,4 @@
-/** Routes of OpenAI's API beyond those of the product, with OpenAI's own client. */
+/** Routes of OpenAI's API that the product does not have, called with OpenAI's client. */
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { base64, png } from "../../dialects/samples.ts";
@@ -28,7 +28,7 @@ function client(reply?: (request: Request) => Response | Promise<Response>, mode
 }
 
 describe("responses.inputTokens.count", () => {
-	it("counts a request without asking an engine", async () => {
+	it("counts a request without a call of an engine", async () => {
 		const { openai, requests } = client(() => new Response(null, { status: 500 }), [LLAMA]);
 		const short = await openai.responses.inputTokens.count({ model: LLAMA, input: "Hi" });
 		expect(short).toEqual({ object: "response.input_tokens", input_tokens: expect.any(Number) });
@@ -53,7 +53,7 @@ describe("rerank", () => {
 			],
 		});
 
-	it("answers best first, with the documents where they are wanted", async () => {
+	it("returns the best first, with the documents if requested", async () => {
 		const { post, requests } = client(engine, [RERANKER]);
 		const body = { model: RERANKER, query: "What swims?", documents, top_n: 2, return_documents: true };
 		const response = await post("/v1/rerank", body);
@@ -76,7 +76,7 @@ describe("rerank", () => {
 		});
 	});
 
-	it("is not for other models of the catalogue's task", async () => {
+	it("refuses other models of the catalogue's task", async () => {
 		const { post } = client();
 		const model = "@cf/huggingface/distilbert-sst-2-int8";
 		const response = await post("/v1/rerank", { model, query: "a", documents });
@@ -86,7 +86,7 @@ describe("rerank", () => {
 });
 
 describe("audio.translations", () => {
-	it("asks for a translation and says so", async () => {
+	it("requests a translation and reports it", async () => {
 		const { openai, requests } = client(() => Response.json({ text: "Good morning." }), [WHISPER]);
 		const file = await toFile(WAV, "a.wav", { type: "audio/wav" });
 		const plain = await openai.audio.translations.create({ model: WHISPER, file });
@@ -100,7 +100,7 @@ describe("audio.translations", () => {
 		expect(verbose).toMatchObject({ task: "translate", text: "Good morning." });
 	});
 
-	it("is refused for a model that cannot", async () => {
+	it("is refused for a model that cannot translate", async () => {
 		const { openai } = client();
 		const file = await toFile(WAV, "a.wav", { type: "audio/wav" });
 		await expect(
@@ -112,7 +112,7 @@ describe("audio.translations", () => {
 describe("audio.speech", () => {
 	const AURA = "@cf/deepgram/aura-2-en";
 
-	it("takes the model's own speakers where the route is strict, and any voice where an engine has the say", async () => {
+	it("accepts only the model's speakers on a strict route, and any voice on others", async () => {
 		const refused = await client().post("/v1/audio/speech", { model: AURA, input: "Hi", voice: "zzz" });
 		expect(refused.status).toBe(400);
 		expect(await refused.json()).toMatchObject({
@@ -132,7 +132,7 @@ describe("audio.speech", () => {
 describe("images.edit", () => {
 	const file = () => toFile(png(64, 64), "a.png", { type: "image/png" });
 
-	it("gives the engine the image, and the caller the engine's", async () => {
+	it("sends the image to the engine, and returns the engine's image", async () => {
 		let form: FormData | undefined;
 		const { openai } = client(
 			async (request) => {
@@ -186,7 +186,7 @@ describe("images.edit", () => {
 	);
 });
 
-describe("what is not here", () => {
+describe("a route of OpenAI that is not available", () => {
 	it.each<[string, (openai: OpenAI) => Promise<unknown>, string]>([
 		["a stored response", (openai) => openai.responses.retrieve("resp_1"), "nothing is stored"],
 		["deleting one", (openai) => openai.responses.delete("resp_1"), "nothing is stored"],
@@ -208,7 +208,7 @@ describe("what is not here", () => {
 		});
 	});
 
-	it("is refused below /v1, too, and a path that OpenAI does not have keeps the product's sentence", async () => {
+	it("is also refused below /v1; a path that OpenAI does not have gets the product's message", async () => {
 		const { app } = client();
 		const files = await app.request("http://gateway/v1/files");
 		expect(await files.json()).toMatchObject({

@@ -29,16 +29,16 @@ async function sentBy(path: string, fields: object, url?: string): Promise<Recor
 }
 
 describe.each(PATHS)("%s", (path) => {
-	it("sends an engine's own sampling to the engine", async () => {
+	it("sends an engine's own sampling fields to the engine", async () => {
 		expect(await sentBy(path, SAMPLING)).toMatchObject(SAMPLING);
 	});
 
-	it("leaves it out for a hosted service", async () => {
+	it("omits them for a hosted service", async () => {
 		const sent = await sentBy(path, SAMPLING, "https://api.openai.com/v1");
 		for (const field of Object.keys(SAMPLING)) expect(sent).not.toHaveProperty(field);
 	});
 
-	it("takes a json_object without a schema as it is", async () => {
+	it("passes a json_object without a schema unchanged", async () => {
 		const sent = await sentBy(path, { response_format: { type: "json_object" } });
 		expect(sent.response_format).toEqual({ type: "json_object" });
 	});

@@ -53,7 +53,7 @@ describe("functions and function_call", () => {
 		expect(choices[0]?.message).not.toHaveProperty("tool_calls");
 	});
 
-	it("are written so in a stream, which ends once", async () => {
+	it("have the older form in a stream, which ends once", async () => {
 		const { post } = engine(() =>
 			events(
 				chunk({ delta: { role: "assistant", content: null } }),
@@ -76,7 +76,7 @@ describe("functions and function_call", () => {
 		expect(text.match(/\[DONE\]/g)).toHaveLength(1);
 	});
 
-	it("end a cut stream in one error", async () => {
+	it("end an interrupted stream with one error", async () => {
 		const { post } = engine(() => events(delta("Hel")));
 		const response = await post("/v1/chat/completions", { ...BODY, functions: [LOOK], stream: true });
 		const text = await response.text();
@@ -95,14 +95,14 @@ describe("functions and function_call", () => {
 	});
 });
 
-describe("fields that engines know", () => {
+describe("fields of engines", () => {
 	it("are passed on, and guided_json is a response format", async () => {
 		const { post, requests } = engine(() => Response.json(completion('{"a":1}')));
 		const schema = { type: "object", properties: { a: { type: "number" } } };
-		const own = { verbosity: "low", prompt_cache_key: "k", safety_identifier: "s" };
-		await post("/v1/chat/completions", { ...BODY, ...own, guided_json: schema });
+		const engineFields = { verbosity: "low", prompt_cache_key: "k", safety_identifier: "s" };
+		await post("/v1/chat/completions", { ...BODY, ...engineFields, guided_json: schema });
 		expect(await requests[0]?.json()).toMatchObject({
-			...own,
+			...engineFields,
 			response_format: { type: "json_schema", json_schema: { schema } },
 		});
 	});
@@ -111,7 +111,7 @@ describe("fields that engines know", () => {
 describe("audio in an answer", () => {
 	const AUDIO = { modalities: ["text", "audio"], audio: { voice: "alloy", format: "wav" } };
 
-	it("is refused where the engine gives none", async () => {
+	it("is refused if the engine returns none", async () => {
 		const { post } = testGateway({ vars: { DEFAULT_BACKEND: "simulator" } });
 		const response = await post("/v1/chat/completions", { ...BODY, ...AUDIO });
 		expect(response.status).toBe(400);
@@ -123,14 +123,14 @@ describe("audio in an answer", () => {
 		expect(text.status).toBe(200);
 	});
 
-	it("comes back as an engine sent it, whole and streamed", async () => {
+	it("is returned unchanged, complete and streamed", async () => {
 		const audio = { id: "audio_1", data: "UklGRg==", expires_at: 1, transcript: "Hello" };
 		const message = { role: "assistant", content: null, audio };
-		const whole = engine(() =>
+		const complete = engine(() =>
 			Response.json({ ...completion(""), choices: [{ index: 0, message, finish_reason: "stop" }] }),
 		);
-		const response = await whole.post("/v1/chat/completions", { ...BODY, ...AUDIO });
-		expect(await whole.requests[0]?.json()).toMatchObject(AUDIO);
+		const response = await complete.post("/v1/chat/completions", { ...BODY, ...AUDIO });
+		expect(await complete.requests[0]?.json()).toMatchObject(AUDIO);
 		expect(await response.json()).toMatchObject({ choices: [{ message: { content: null, audio } }] });
 		const streamed = engine(() =>
 			events(

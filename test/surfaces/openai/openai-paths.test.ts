@@ -47,9 +47,9 @@ describe("a failure on an OpenAI route", () => {
 		["/v1/responses", "POST", 401, "authentication_error", "invalid_api_key"],
 		["/v1/models", "GET", 401, "authentication_error", "invalid_api_key"],
 	])("%s without a token, on both bases", async (path, method, status, type, code) => {
-		const { ask, account } = closedGateway();
+		const { send, account } = closedGateway();
 		for (const base of ["http://gateway", `http://gateway/client/v4/accounts/${account}/ai`]) {
-			const response = await ask(`${base}${path}`, undefined, { method });
+			const response = await send(`${base}${path}`, undefined, { method });
 			expect(response.status).toBe(status);
 			expect(await response.json()).toEqual({
 				result: null,
@@ -61,7 +61,7 @@ describe("a failure on an OpenAI route", () => {
 		}
 	});
 
-	it("names a path and a method that are not there", async () => {
+	it("reports an unknown path and an unknown method", async () => {
 		const { app } = testGateway();
 		const unknown = await app.request(`${BASE}/v1/nothing`, { method: "POST" });
 		expect(await unknown.json()).toMatchObject({
@@ -122,11 +122,11 @@ describe("/v1 without an account", () => {
 
 	it("is the token's own account", async () => {
 		const { options } = engine();
-		const { ask, give, account } = closedGateway(options);
-		const token = await give(["Workers AI Read"]);
-		const response = await ask("http://gateway/v1/chat/completions", token, json("POST", CHAT));
+		const { send, createToken, account } = closedGateway(options);
+		const token = await createToken(["Workers AI Read"]);
+		const response = await send("http://gateway/v1/chat/completions", token, json("POST", CHAT));
 		expect(await response.json()).toMatchObject({ choices: [{ message: { content: "Hello" } }] });
-		const usage = await ask("/ai/usage/requests", ADMIN);
+		const usage = await send("/ai/usage/requests", ADMIN);
 		expect(await usage.json()).toMatchObject({ result: [{ model: LLAMA }] });
 		expect(account).not.toBe("local");
 	});
@@ -136,7 +136,7 @@ describe("/v1 without an account", () => {
 		["/v1/messages", { ...CHAT, max_tokens: 9 }, { type: "message" }],
 		["/v1/v1/messages", { ...CHAT, max_tokens: 9 }, { type: "message" }],
 		["/v1/messages/count_tokens", CHAT, { input_tokens: expect.any(Number) }],
-	])("has %s, and on a laptop the account is local", async (path, body, reply) => {
+	])("has %s, and the account is local with ALLOW_ANONYMOUS", async (path, body, reply) => {
 		const { app } = testGateway(engine().options);
 		const response = await app.request(`http://gateway${path}`, json("POST", body));
 		expect(response.status).toBe(200);
@@ -157,35 +157,35 @@ describe("/v1 without an account", () => {
 		});
 	});
 
-	it("takes Anthropic's x-api-key on its routes, and fails in Anthropic's shape", async () => {
-		const { ask, give } = closedGateway(engine().options);
-		const token = await give(["Workers AI Read"]);
+	it("accepts Anthropic's x-api-key on its routes, and fails in Anthropic's format", async () => {
+		const { send, createToken } = closedGateway(engine().options);
+		const token = await createToken(["Workers AI Read"]);
 		const body = json("POST", { ...CHAT, max_tokens: 9 });
 		const headers = { "content-type": "application/json", "x-api-key": token };
-		const answer = await ask("http://gateway/v1/messages", undefined, { ...body, headers });
+		const answer = await send("http://gateway/v1/messages", undefined, { ...body, headers });
 		expect(await answer.json()).toMatchObject({ type: "message" });
-		const refused = await ask("http://gateway/v1/messages", undefined, body);
+		const refused = await send("http://gateway/v1/messages", undefined, body);
 		expect(await refused.json()).toMatchObject({ type: "error", error: { type: "authentication_error" } });
 	});
 
-	it("is for the operator the only account, else it says the right address", async () => {
+	it("has the only account for the operator, or else reports the correct address", async () => {
 		const { app, services } = closedGateway(engine().options);
 		const ids: string[] = [];
 		services.directory.list = async () => ({ accounts: ids.map((id) => ({ id, recordedAt: 0 })) });
-		const ask = async () =>
+		const send = async () =>
 			app.request("http://gateway/v1/chat/completions", {
 				...json("POST", CHAT),
 				headers: { "content-type": "application/json", authorization: `Bearer ${ADMIN}` },
 			});
 		const message =
 			"The operator's token is good for every account: name one in the address, /client/v4/accounts/{account}/ai/v1/chat/completions";
-		const none = await ask();
+		const none = await send();
 		expect(none.status).toBe(400);
 		expect(await none.json()).toMatchObject({ errors: [{ code: 1001, message }], error: { message } });
 		ids.push("only-one");
-		expect((await ask()).status).toBe(200);
+		expect((await send()).status).toBe(200);
 		ids.push("and-another");
-		expect((await ask()).status).toBe(400);
+		expect((await send()).status).toBe(400);
 	});
 });
 
@@ -200,7 +200,7 @@ describe("a wrong base address", () => {
 		["POST", `${LOCAL}/v1/messages`, `${LOCAL}/ai/v1/messages`],
 		["POST", "/chat/completions", "/v1/chat/completions"],
 		["POST", "/api/v1/chat/completions", "/v1/chat/completions"],
-	])("%s %s is refused with the right one", async (method, path, address) => {
+	])("%s %s is refused with the correct one", async (method, path, address) => {
 		const { app } = testGateway();
 		const response = await app.request(
 			`http://gateway${path}`,
@@ -211,16 +211,16 @@ describe("a wrong base address", () => {
 		expect(await response.json()).toMatchObject({ errors: [{ code: 7000, message }], error: { message } });
 	});
 
-	it("gets no address where no route fits; a missing token is refused first", async () => {
+	it("gets no address if no route matches; a missing token is refused first", async () => {
 		const { app } = testGateway();
 		const other = await app.request(`http://gateway${LOCAL}/v1/chat/completionz`, json("POST", CHAT));
 		expect(await other.json()).toMatchObject({ errors: [{ message: "No route for that URI" }] });
-		const { ask } = closedGateway();
-		expect((await ask(`http://gateway${LOCAL}/v1/chat/completions`)).status).toBe(401);
+		const { send } = closedGateway();
+		expect((await send(`http://gateway${LOCAL}/v1/chat/completions`)).status).toBe(401);
 	});
 });
 
-describe("what clients send to find a server", () => {
+describe("requests that check whether a server exists", () => {
 	it.each(["/", "/v1", "/v1/", "/client/v4/accounts/local/ai", "/client/v4/accounts/local/ai/v1"])(
 		"HEAD %s is 204, also without a token",
 		async (path) => {

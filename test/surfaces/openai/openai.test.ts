@@ -26,7 +26,7 @@ const engine = (reply: () => Response, model = LLAMA) => {
 const own = (frame: string): string => frame.replaceAll("engine-model", LLAMA);
 
 describe("POST /ai/v1/chat/completions", () => {
-	it("answers a bare completion under the catalogue's id", async () => {
+	it("returns a completion without the envelope, with the catalogue's id", async () => {
 		const { post } = engine(() => Response.json(completion("Hello")));
 		const response = await post("/v1/chat/completions", { model: LLAMA, messages: MESSAGES });
 		expect(response.headers.get("cf-ai-req-id")).toBeTruthy();
@@ -38,7 +38,7 @@ describe("POST /ai/v1/chat/completions", () => {
 		});
 	});
 
-	it("passes a stream on byte for byte, but for what it cost", async () => {
+	it("passes a stream unchanged, except for the usage", async () => {
 		const frames = [delta("Hel"), delta("lo"), finish(), usage(), DONE].map(own);
 		const { post } = engine(() => events(...frames));
 		const response = await post("/v1/chat/completions", {
@@ -53,7 +53,7 @@ describe("POST /ai/v1/chat/completions", () => {
 		);
 	});
 
-	it("asks the engine for usage and keeps its chunk from a caller who did not", async () => {
+	it("requests usage from the engine, and omits its chunk if the caller did not request it", async () => {
 		const frames = [delta("Hi"), finish(), usage(), DONE].map(own);
 		const { post, requests } = engine(() => events(...frames));
 		const response = await post("/v1/chat/completions", { model: LLAMA, messages: MESSAGES, stream: true });
@@ -61,7 +61,7 @@ describe("POST /ai/v1/chat/completions", () => {
 		expect(await requests[0]?.json()).toMatchObject({ stream_options: { include_usage: true } });
 	});
 
-	it("ends a cut stream in one error the SDK throws, and no [DONE]", async () => {
+	it("ends an interrupted stream with one error that the SDK throws, and no [DONE]", async () => {
 		const { post } = engine(() => events(own(delta("Hel"))));
 		const response = await post("/v1/chat/completions", { model: LLAMA, messages: MESSAGES, stream: true });
 		const text = await response.text();
@@ -69,7 +69,7 @@ describe("POST /ai/v1/chat/completions", () => {
 		expect(text.match(/"error":/g)).toHaveLength(1);
 	});
 
-	it("cancels the engine when the caller leaves", async () => {
+	it("cancels the engine's call when the caller disconnects", async () => {
 		const live = liveEvents();
 		const { post } = engine(() => live.response);
 		live.send(own(delta("Hel")));
@@ -80,7 +80,7 @@ describe("POST /ai/v1/chat/completions", () => {
 		await live.cancelled;
 	});
 
-	it("has failures in the v4 envelope, as the product does", async () => {
+	it("returns failures in the v4 envelope, as the product does", async () => {
 		const { post } = testGateway();
 		const missing = await post("/v1/chat/completions", { messages: MESSAGES });
 		expect(await missing.json()).toMatchObject({
@@ -108,18 +108,18 @@ describe("the request's id", () => {
 		["a stream", "/v1/chat/completions", { model: LLAMA, messages: MESSAGES, stream: true }],
 		["a failure", "/v1/responses", { model: LLAMA }],
 		["a failure of the envelope", "/v1/embeddings", { model: LLAMA, input: "a" }],
-	])("is where OpenAI's SDK looks for it: %s", async (_, path, body) => {
+	])("is where OpenAI's SDK reads it: %s", async (_, path, body) => {
 		expect(await ids(path, body)).toEqual([true, null]);
 	});
 
 	it.each([
 		["an answer", { model: LLAMA, messages: MESSAGES, max_tokens: 9 }],
 		["a failure", { model: LLAMA }],
-	])("is where Anthropic's SDK looks for it: %s", async (_, body) => {
+	])("is where Anthropic's SDK reads it: %s", async (_, body) => {
 		expect(await ids("/v1/messages", body)).toEqual([null, true]);
 	});
 
-	it("is not of what reaches no engine", async () => {
+	it("is absent for a request that reaches no engine", async () => {
 		expect((await get("/v1/models")).headers.get("x-request-id")).toBeNull();
 	});
 });
@@ -184,7 +184,7 @@ describe("the other OpenAI routes", () => {
 		});
 	});
 
-	it("embeddings of a model that only a route names", async () => {
+	it("embeddings of a model that is only in a route", async () => {
 		const { fetch, requests } = upstream(() =>
 			Response.json({
 				data: [{ index: 0, embedding: [0.5, 0.25] }],
@@ -201,7 +201,7 @@ describe("the other OpenAI routes", () => {
 		expect(await requests[0]?.json()).toMatchObject({ model: "nomic-embed-text" });
 	});
 
-	it("responses, and their own failure shape", async () => {
+	it("responses, and their own failure format", async () => {
 		const { post } = testGateway();
 		const answer = await post("/v1/responses", { model: LLAMA, input: "Hi" });
 		expect(await answer.json()).toMatchObject({
@@ -222,7 +222,7 @@ describe("the other OpenAI routes", () => {
 		});
 	});
 
-	it.each([false, true])("say which tools were left out (stream: %s)", async (stream) => {
+	it.each([false, true])("report which tools were dropped (stream: %s)", async (stream) => {
 		const { post } = engine(() =>
 			stream ? events(...[delta("Hi"), finish(), usage(), DONE].map(own)) : Response.json(completion("Hi")),
 		);
@@ -252,11 +252,14 @@ describe("the other OpenAI routes", () => {
 		const form = new FormData();
 		form.set("file", new File([await speech.arrayBuffer()], "speech.mp3", { type: "audio/mpeg" }));
 		form.set("model", "@cf/openai/whisper-large-v3-turbo");
-		const heard = await app.request(`${BASE}/v1/audio/transcriptions`, { method: "POST", body: form });
-		expect(await heard.json()).toMatchObject({ text: "Good morning." });
+		const transcription = await app.request(`${BASE}/v1/audio/transcriptions`, {
+			method: "POST",
+			body: form,
+		});
+		expect(await transcription.json()).toMatchObject({ text: "Good morning." });
 	});
 
-	it("lists nothing that has ended", async () => {
+	it("does not list models that have ended", async () => {
 		const { get, post } = testGateway();
 		const { data } = (await (await get("/v1/models")).json()) as { data: { id: string }[] };
 		expect(data.map(({ id }) => id)).not.toContain("@cf/meta/llama-2-7b-chat-int8");
@@ -264,7 +267,7 @@ describe("the other OpenAI routes", () => {
 			expect((await post(`/run/${id}`, {})).status, id).not.toBe(410);
 	});
 
-	it("lists what answers here, and nothing else", async () => {
+	it("lists only the models that this gateway serves", async () => {
 		const everything = (await (await testGateway().get("/v1/models")).json()) as { data: { id: string }[] };
 		expect(everything.data.length).toBeGreaterThan(60);
 		const vars = { ...ENGINE_VARS, ROUTES: { "llama3.2": [{ backend: "engine" }] } };

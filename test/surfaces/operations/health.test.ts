@@ -6,13 +6,13 @@ import { testServices } from "../../gateway.ts";
 const appWith = (list: () => Promise<{ accounts: [] }>, now = () => 0) => {
 	const services = testServices();
 	const directory = { ...services.directory, list } as unknown as typeof services.directory;
-	// No operator, and no anonymous callers: any other route is 401.
+	// Neither ADMIN_TOKEN nor ALLOW_ANONYMOUS is set: any other route is 401.
 	return createApp({ ...services, directory, now }, { allowAnonymous: false });
 };
 const healthy = async () => ({ accounts: [] as [] });
 
 describe("/health and /ready", () => {
-	it("answer without a token, and tell no details", async () => {
+	it("answer without a token, and disclose no details", async () => {
 		const app = appWith(healthy);
 		expect((await app.request("/metrics")).status).toBe(401);
 		for (const [path, status] of [
@@ -26,7 +26,7 @@ describe("/health and /ready", () => {
 		}
 	});
 
-	it("says 503 where the objects cannot be asked, and why not to the log alone", async () => {
+	it("answers 503 while the objects are unreachable, and logs the reason", async () => {
 		const app = appWith(() => Promise.reject(new AiError("ledgerUnavailable", "disk of /secret")));
 		const answer = await app.request("/ready");
 		expect(answer.status).toBe(503);
@@ -34,7 +34,7 @@ describe("/health and /ready", () => {
 		expect((await app.request("/health")).status).toBe(200);
 	});
 
-	it("asks the objects once a second, however many probes come", async () => {
+	it("calls the objects once a second for any number of probes", async () => {
 		let [calls, at] = [0, 0];
 		const app = appWith(
 			async () => {

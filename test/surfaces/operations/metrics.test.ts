@@ -52,14 +52,14 @@ function parse(text: string): Map<string, Family> {
 
 function parseLabels(text: string): Record<string, string> {
 	const labels: Record<string, string> = {};
-	let rest = text;
-	while (rest) {
-		const label = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(?:,(?=.)|$)/.exec(rest);
-		if (!label) expect.fail(`not labels: ${rest}`);
+	let remaining = text;
+	while (remaining) {
+		const label = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(?:,(?=.)|$)/.exec(remaining);
+		if (!label) expect.fail(`not labels: ${remaining}`);
 		const [all, name = "", value = ""] = label;
 		expect(Object.hasOwn(labels, name)).toBe(false);
 		labels[name] = value.replace(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
-		rest = rest.slice(all.length);
+		remaining = remaining.slice(all.length);
 	}
 	return labels;
 }
@@ -103,7 +103,7 @@ const accountReport = (fields: Partial<AccountReport> = {}): AccountReport => ({
 });
 
 describe("the text of metrics", () => {
-	it("has every number under its name and labels", () => {
+	it("has every number with its name and labels", () => {
 		const families = parse(metricsText([accountReport()]));
 		const common = { account: "local", model: LLAMA, task: "Text Generation", backend: "engine" };
 		const metrics = Object.fromEntries(
@@ -141,7 +141,7 @@ describe("the text of metrics", () => {
 		expect([...families.values()].every(({ help }) => help.endsWith("."))).toBe(true);
 	});
 
-	it("escapes whatever a model is called", () => {
+	it("escapes every model name", () => {
 		fc.assert(
 			fc.property(
 				fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", '"', "\n", "n", "}") })),
@@ -161,7 +161,7 @@ describe("the text of metrics", () => {
 			expect(new Set(samples.map(({ labels }) => labels.account)), name).toEqual(new Set(["a", "b"]));
 	});
 
-	it("says of an account that could not be asked only that", () => {
+	it("has only the metric up for an unreachable account", () => {
 		const families = parse(metricsText([accountReport({ account: "a" })], ["b"]));
 		expect(families.get("ganglion_up")?.samples).toEqual([
 			{ labels: { account: "a" }, value: 1 },
@@ -176,7 +176,7 @@ describe("the text of metrics", () => {
 		expect([...parse(metricsText([], ["b"])).keys()]).toEqual(["ganglion_up"]);
 	});
 
-	it("leaves out families without samples, and budgets without end", () => {
+	it("omits families without samples, and infinite budgets", () => {
 		const [budget] = LIMIT_STATUS.budgets;
 		const endless = budget ? [{ ...budget, microNeurons: Number.POSITIVE_INFINITY }] : [];
 		const families = parse(
@@ -198,7 +198,7 @@ describe("the text of metrics", () => {
 	});
 });
 
-/** Where calls of an account's object fail, as they do when it cannot be reached. */
+/** Services in which calls of an account's object fail as if it were unreachable. */
 function withBroken(
 	method: "verify" | "limitStatus" | "usage",
 	broken: (account: string) => boolean,
@@ -220,15 +220,15 @@ function withBroken(
 }
 
 describe("GET /metrics", () => {
-	it("is of the token's account", async () => {
-		const { account, ask, give } = closedGateway({
+	it("reports the account of the token", async () => {
+		const { account, send, createToken } = closedGateway({
 			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { plan: "free", daily_neurons: 100 } },
 		});
 		const stub = stubOf(account);
 		await stub.admit(admission({ ticket: "one", model: LLAMA, cost: fixedCost(2_000_000) }), []);
 		await stub.settle([settlement("one", { microNeurons: 1_500_000, inputTokens: 3 })]);
 		await stub.admit(admission({ ticket: "two", model: LLAMA, cost: fixedCost(500_000) }), []);
-		const response = await ask(METRICS, await give(["Workers AI Metadata Read"]));
+		const response = await send(METRICS, await createToken(["Workers AI Metadata Read"]));
 		expect(response.status).toBe(200);
 		expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
 		const families = parse(await response.text());
@@ -242,42 +242,42 @@ describe("GET /metrics", () => {
 		expect(value("daily_reserved_neurons")).toEqual([0.5]);
 	});
 
-	it("is of any account for the operator, who says which", async () => {
-		const { account, ask } = closedGateway();
-		expect(await (await ask(`${METRICS}?account=${account}`, ADMIN)).text()).toContain(
+	it("reports the account that the operator requests", async () => {
+		const { account, send } = closedGateway();
+		expect(await (await send(`${METRICS}?account=${account}`, ADMIN)).text()).toContain(
 			`ganglion_open_requests{account="${account}"} 0\n`,
 		);
-		// Without a name: every account that there is.
-		expect(await (await ask(METRICS, ADMIN)).text()).toContain(`ganglion_up{account="${account}"} 1\n`);
-		expect(await failureOf(await ask(`${METRICS}?account=a%20b`, ADMIN))).toBe(
+		// Without ?account=: all accounts.
+		expect(await (await send(METRICS, ADMIN)).text()).toContain(`ganglion_up{account="${account}"} 1\n`);
+		expect(await failureOf(await send(`${METRICS}?account=a%20b`, ADMIN))).toBe(
 			"400 1001: account: not a valid account id",
 		);
 	});
 
-	it("is of several accounts for the operator, each once", async () => {
-		const { account, ask } = closedGateway();
+	it("reports several accounts for the operator, each once", async () => {
+		const { account, send } = closedGateway();
 		const text = await (
-			await ask(`${METRICS}?account=${account}&account=${account}-b&account=${account}`, ADMIN)
+			await send(`${METRICS}?account=${account}&account=${account}-b&account=${account}`, ADMIN)
 		).text();
 		expect(parse(text).get("ganglion_open_requests")?.samples).toEqual([
 			{ labels: { account }, value: 0 },
 			{ labels: { account: `${account}-b` }, value: 0 },
 		]);
-		expect(await failureOf(await ask(`${METRICS}?account=${account}&account=a%20b`, ADMIN))).toBe(
+		expect(await failureOf(await send(`${METRICS}?account=${account}&account=a%20b`, ADMIN))).toBe(
 			"400 1001: account: not a valid account id",
 		);
 		const many = Array.from({ length: 101 }, (_, index) => `account=a${index}`).join("&");
-		expect(await failureOf(await ask(`${METRICS}?${many}`, ADMIN))).toBe(
+		expect(await failureOf(await send(`${METRICS}?${many}`, ADMIN))).toBe(
 			"400 1001: account: at most 100 accounts",
 		);
 	});
 
-	describe("of an account whose object cannot be asked", () => {
+	describe("with an unreachable account", () => {
 		const lost = new AiError("ledgerUnavailable", undefined, { cause: new Error("lost") });
 		const scrape = (app: ReturnType<typeof createApp>, query: string, token: string) =>
 			app.request(`${METRICS}${query}`, { headers: { authorization: `Bearer ${token}` } });
 
-		it("says that it is down, and all of the others", async () => {
+		it("reports that it is down, and the metrics of the others", async () => {
 			const { account, app, logged } = withBroken("limitStatus", (name) => name.endsWith("-b"), lost);
 			const response = await scrape(app, `?account=${account}-b&account=${account}`, ADMIN);
 			expect(response.status).toBe(200);
@@ -290,58 +290,58 @@ describe("GET /metrics", () => {
 			expect(logged).toEqual([lost]);
 		});
 
-		it("says only that where it is the only one", async () => {
+		it("reports only that if it is the only account", async () => {
 			const { account, app } = withBroken("usage", () => true, lost);
 			const response = await scrape(app, `?account=${account}`, ADMIN);
 			expect(response.status).toBe(200);
 			expect([...parse(await response.text()).keys()]).toEqual(["ganglion_up"]);
 		});
 
-		it("tells a token nothing that cannot be verified", async () => {
+		it("discloses nothing to a token that cannot be verified", async () => {
 			const { account, app } = withBroken("verify", () => true, lost);
 			const response = await scrape(app, "", newTokenText(account));
 			expect(await failureOf(response)).toBe("502 7009: Upstream service unavailable");
 		});
 
-		it("takes no other failure for that", async () => {
+		it("does not treat another failure as unreachable", async () => {
 			const { account, app } = withBroken("usage", () => true, new Error("a bug"));
 			expect((await scrape(app, `?account=${account}&account=${account}-b`, ADMIN)).status).toBe(500);
 		});
 	});
 
-	it("counts what a limit refused, and nothing else", async () => {
-		const { ask, give } = closedGateway({
+	it("counts only requests that a limit refused", async () => {
+		const { send, createToken } = closedGateway({
 			vars: { DEFAULT_BACKEND: "simulator", LIMITS: { requests_per_minute: { "Text Generation": 1 } } },
 		});
-		const token = await give(["Workers AI Read"]);
+		const token = await createToken(["Workers AI Read"]);
 		const run = async (model: string, body: object) =>
-			(await ask(`/ai/run/${model}`, token, json("POST", body))).status;
+			(await send(`/ai/run/${model}`, token, json("POST", body))).status;
 		expect(await run(LLAMA, { prompt: "Hi" })).toBe(200);
 		expect(await run(LLAMA, { prompt: "Hi" })).toBe(429);
 		expect(await run(LLAMA, { prompt: "Hi" })).toBe(429);
 		expect(await run(LLAMA, { prompt: 5 })).toBe(400);
 		expect(await run("@cf/no/such", { prompt: "Hi" })).toBe(400);
-		const families = parse(await (await ask(METRICS, token)).text());
+		const families = parse(await (await send(METRICS, token)).text());
 		expect(families.get("ganglion_refused_requests_total")?.samples).toEqual([
 			{ labels: { account: expect.any(String), task: "Text Generation", code: "3021" }, value: 2 },
 		]);
 	});
 
-	it("is closed to other accounts' tokens, and to those that may not read", async () => {
-		const { account, ask, give } = closedGateway();
-		const token = await give(["Workers AI Metadata Read"]);
-		expect(await failureOf(await ask(`${METRICS}?account=other`, token))).toBe(
+	it("refuses tokens of other accounts, and tokens that may not read", async () => {
+		const { account, send, createToken } = closedGateway();
+		const token = await createToken(["Workers AI Metadata Read"]);
+		expect(await failureOf(await send(`${METRICS}?account=other`, token))).toBe(
 			"403 10000: Authentication error: the token is for another account",
 		);
-		expect((await ask(`${METRICS}?account=${account}&account=other`, token)).status).toBe(403);
-		expect((await ask(`${METRICS}?account=${account}`, token)).status).toBe(200);
-		expect((await ask(METRICS, await give(["Workers AI Run"]))).status).toBe(403);
-		expect((await ask(METRICS)).status).toBe(401);
+		expect((await send(`${METRICS}?account=${account}&account=other`, token)).status).toBe(403);
+		expect((await send(`${METRICS}?account=${account}`, token)).status).toBe(200);
+		expect((await send(METRICS, await createToken(["Workers AI Run"]))).status).toBe(403);
+		expect((await send(METRICS)).status).toBe(401);
 	});
 });
 
 describe("metrics of engines", () => {
-	it("has circuit, requests, failures and latency of each replica, for the operator alone", async () => {
+	it("have circuit, requests, failures and latency of each replica, only for the operator", async () => {
 		let at = 0;
 		const health = new IsolateHealth({ now: () => at, waitUntil: () => {} });
 		const target = (url: string) => ({ backend: "vllm", url, model: "llama" });

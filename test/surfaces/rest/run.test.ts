@@ -54,13 +54,13 @@ describe("POST /ai/run/{model}", () => {
 		});
 	});
 
-	it("takes the id with encoded slashes, as the official SDK sends it", async () => {
+	it("accepts the id with encoded slashes, as the official SDK sends it", async () => {
 		const { post } = engine(() => Response.json(completion("Hello")));
 		const response = await post("/run/@cf%2Fmeta%2Fllama-3.1-8b-instruct-fp8", { prompt: "Hi" });
 		expect(await response.json()).toMatchObject({ result: { response: "Hello" } });
 	});
 
-	it("takes JSON that curl calls a form", async () => {
+	it("accepts JSON with the content type of a form, as curl sends it", async () => {
 		const { app } = engine(() => Response.json(completion("Hello")));
 		const response = await app.request(`${BASE}/run/${LLAMA}`, {
 			method: "POST",
@@ -70,7 +70,7 @@ describe("POST /ai/run/{model}", () => {
 		expect(response.status).toBe(200);
 	});
 
-	it("leaves options that speak to the gateway out of the inputs", async () => {
+	it("removes the gateway's options from the inputs", async () => {
 		const { post } = testGateway();
 		const response = await post("/run/@cf/black-forest-labs/flux-1-schnell", {
 			prompt: "a fox",
@@ -82,7 +82,7 @@ describe("POST /ai/run/{model}", () => {
 	it.each([
 		["a model's own route", `/run/${LLAMA}`, { prompt: "Hi" }],
 		["the chat route", "/v1/chat/completions", { model: LLAMA, messages: [{ role: "user", content: "Hi" }] }],
-	])("answers at once where every engine is busy and rejectIfBusy is set: %s", async (_, path, inputs) => {
+	])("refuses immediately if every engine is busy and rejectIfBusy is set: %s", async (_, path, inputs) => {
 		const { post, requests } = engine(() => new Response(null, { status: 503 }));
 		const options = { rejectIfBusy: true };
 		const response = await post(path, { ...inputs, options });
@@ -97,7 +97,7 @@ describe("POST /ai/run/{model}", () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	it("refuses a model whose name no engine can be sent, before anything is asked", async () => {
+	it("refuses a model whose name cannot be sent to an engine, before any call", async () => {
 		const { post, requests } = engine(() => Response.json(completion("Hello")));
 		const response = await post("/v1/chat/completions", {
 			model: "acme/\ud800",
@@ -109,7 +109,7 @@ describe("POST /ai/run/{model}", () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	it("streams native frames as they come, then usage, then [DONE]", async () => {
+	it("streams native frames unchanged, then usage, then [DONE]", async () => {
 		const { post } = engine(() => events(delta("Hel"), delta("lo"), finish(), usage(), DONE));
 		const response = await post(`/run/${LLAMA}`, { prompt: "Hi", stream: true });
 		expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -141,7 +141,7 @@ describe("POST /ai/run/{model}", () => {
 		});
 	});
 
-	it("lets a token through before the engine has another", async () => {
+	it("sends a token to the caller before the engine sends the next", async () => {
 		const live = liveEvents();
 		const { post } = engine(() => live.response);
 		live.send(delta("first"));
@@ -151,7 +151,7 @@ describe("POST /ai/run/{model}", () => {
 		await reader?.cancel();
 	});
 
-	it("ends a cut stream in one error frame and no [DONE]", async () => {
+	it("ends an interrupted stream with one error frame and no [DONE]", async () => {
 		const { post } = engine(() => events(delta("Hel")));
 		const text = await (await post(`/run/${LLAMA}`, { prompt: "Hi", stream: true })).text();
 		const frames = text.split("\n\n").filter(Boolean);
@@ -160,7 +160,7 @@ describe("POST /ai/run/{model}", () => {
 		expect(text).not.toContain("[DONE]");
 	});
 
-	it("cancels the engine when the caller leaves", async () => {
+	it("cancels the engine's call when the caller disconnects", async () => {
 		const live = liveEvents();
 		const { post } = engine(() => live.response);
 		live.send(delta("Hel"));
@@ -171,7 +171,7 @@ describe("POST /ai/run/{model}", () => {
 		await live.cancelled;
 	});
 
-	it("hands an abort of the request on to the engine", async () => {
+	it("aborts the engine's call when the request is aborted", async () => {
 		let signal: AbortSignal | undefined;
 		const { app } = testGateway({
 			vars: ENGINE_VARS,
@@ -199,7 +199,7 @@ describe("POST /ai/run/{model}", () => {
 		expect(await response.json()).toMatchObject({ errors: [{ code: 3008 }] });
 	});
 
-	it("gives raw bytes for audio and images", async () => {
+	it("returns raw bytes for audio and images", async () => {
 		const { post } = testGateway();
 		const speech = await post("/run/@cf/deepgram/aura-1", { text: "Hello there." });
 		expect(speech.headers.get("content-type")).toBe("audio/mpeg");
@@ -213,7 +213,7 @@ describe("POST /ai/run/{model}", () => {
 		expect([...new Uint8Array(await image.arrayBuffer()).slice(1, 4)]).toEqual([0x50, 0x4e, 0x47]);
 	});
 
-	it("takes an audio file as the whole body", async () => {
+	it("accepts an audio file as the body", async () => {
 		const { app, post } = testGateway();
 		const speech = await (await post("/run/@cf/deepgram/aura-1", { text: "Good morning." })).arrayBuffer();
 		for (const model of ["@cf/openai/whisper", "@cf/deepgram/nova-3"])
@@ -227,7 +227,7 @@ describe("POST /ai/run/{model}", () => {
 			}
 	});
 
-	it("takes a form for FLUX.2, with or without its boundary", async () => {
+	it("accepts a form for FLUX.2, with or without its boundary", async () => {
 		const { app } = testGateway();
 		const form = new FormData();
 		form.set("prompt", "a fox");
@@ -270,7 +270,7 @@ describe("failures over REST", () => {
 		);
 	});
 
-	it("words a schema mismatch as the product does, without an id", async () => {
+	it("has the product's message for a schema mismatch, without an id", async () => {
 		const { status, text } = await failing(`/run/${LLAMA}`, { messages: "Hi" });
 		expect(status).toBe(400);
 		expect(JSON.parse(text)).toEqual({
@@ -287,7 +287,7 @@ describe("failures over REST", () => {
 		});
 	});
 
-	it("refuses a deprecated model with 410 unless a route names it", async () => {
+	it("refuses a deprecated model with 410 unless it has a route", async () => {
 		const id = "@cf/meta/llama-2-7b-chat-int8";
 		const { status, text } = await failing(`/run/${id}`, { prompt: "Hi" });
 		expect(status).toBe(410);
@@ -299,7 +299,7 @@ describe("failures over REST", () => {
 		).toBe(200);
 	});
 
-	it("says of the asynchronous queue that it is not there", async () => {
+	it("refuses the asynchronous queue", async () => {
 		for (const [path, body] of [
 			[`/run/${LLAMA}?queueRequest=true`, { prompt: "Hi" }],
 			[`/run/${LLAMA}`, { requests: [{ prompt: "Hi" }] }],
@@ -353,7 +353,7 @@ describe("failures over REST", () => {
 		expect(text).not.toContain("sk-engine-secret");
 	});
 
-	it("goes on to the next target where another may do better, and not where it may not", async () => {
+	it("tries the next target only after a failure that another target may not have", async () => {
 		const vars = {
 			BACKENDS: {
 				first: { kind: "openai", url: "http://first/v1" },
@@ -377,7 +377,7 @@ describe("failures over REST", () => {
 		}
 	});
 
-	it("refuses a prompt beyond the context window before it is sent anywhere", async () => {
+	it("refuses a prompt beyond the context window before any call", async () => {
 		const { requests, post } = engine(() => Response.json(completion("Hi")));
 		const response = await post(`/run/${LLAMA}`, { prompt: "word ".repeat(200_000) });
 		expect(response.status).toBe(413);
@@ -387,7 +387,7 @@ describe("failures over REST", () => {
 });
 
 describe("POST /ai/run", () => {
-	it("takes the model in the body", async () => {
+	it("reads the model from the body", async () => {
 		const { post } = testGateway();
 		const response = await post("/run", { model: LLAMA, input: { prompt: "Hello" } });
 		expect(await response.json()).toMatchObject({ success: true, result: { response: expect.any(String) } });
@@ -414,7 +414,7 @@ describe("the catalogue over REST", () => {
 		expect(new Set(names).size).toBe(names.length);
 	});
 
-	it("gives a JSON Schema for every model", async () => {
+	it("returns a JSON Schema for every model", async () => {
 		const { get, services } = testGateway();
 		for (const { id } of services.catalog.all) {
 			const response = await get(`/models/schema?model=${encodeURIComponent(id)}`);
@@ -436,7 +436,7 @@ describe("the catalogue over REST", () => {
 	});
 });
 
-describe("/ai/run/proxy, the binding's wire over REST", () => {
+describe("/ai/run/proxy, the wire protocol of the binding over REST", () => {
 	const WIRE = "https://workers-binding.ai";
 	const forward = (url: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
 		engine(() => Response.json(completion("Hello"))).app.request(`${BASE}/run/proxy`, {
@@ -444,7 +444,7 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 			headers: { ...init.headers, "x-forwarded": url },
 		});
 
-	it("answers as the wire does: bare, and exactly application/json", async () => {
+	it("answers like the binding: without the envelope, and exactly application/json", async () => {
 		const response = await forward(`${WIRE}/run?version=3`, {
 			method: "POST",
 			headers: { "content-type": "application/json", "cf-consn-model-id": LLAMA },
@@ -457,7 +457,7 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 		);
 	});
 
-	it("has the wire's errors", async () => {
+	it("has the binding's errors", async () => {
 		const response = await forward(`${WIRE}/run?version=3`, {
 			method: "POST",
 			headers: { "content-type": "application/json", "cf-consn-model-id": LLAMA },
@@ -473,7 +473,7 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 		expect((await forward(`${WIRE}/ai-api/models/search`, { method: "PUT" })).status).toBe(405);
 	});
 
-	it("is a model's route to nobody, and forwards nowhere else", async () => {
+	it("is not a route of a model, and forwards to no other host", async () => {
 		const { app } = testGateway();
 		const missing = await app.request(`${BASE}/run/proxy`, { method: "POST", body: "{}" });
 		expect(await missing.json()).toMatchObject({ errors: [{ code: 3003 }] });
@@ -492,16 +492,16 @@ describe("/ai/run/proxy, the binding's wire over REST", () => {
 		["Workers AI Metadata Read", "/to-everything/markdown/supported", 200],
 		["Workers AI Metadata Read", "/run?version=3", 403],
 		["Workers AI Metadata Read", "/unknown", 403],
-	])("asks the permission of the operation: %s, %s, %i", async (group, path, status) => {
-		const { ask, give } = closedGateway();
-		const response = await ask("/ai/run/proxy", await give([group]), {
+	])("requires the permission of the operation: %s, %s, %i", async (group, path, status) => {
+		const { send, createToken } = closedGateway();
+		const response = await send("/ai/run/proxy", await createToken([group]), {
 			method: path.startsWith("/run") ? "POST" : "GET",
 			headers: { "x-forwarded": `${WIRE}${path}` },
 		});
 		expect(response.status).toBe(status);
 	});
 
-	it("asks who is calling first", async () => {
+	it("verifies the caller first", async () => {
 		const { services } = testGateway();
 		const response = await createApp(services, { allowAnonymous: false }).request(`${BASE}/run/proxy`, {
 			headers: { "x-forwarded": `${WIRE}/ai-api/models/search` },
@@ -515,7 +515,7 @@ describe("options beside the inputs", () => {
 	const { post } = testGateway();
 	const run = (tags: unknown) => post(`/run/${LLAMA}`, { prompt: "Hi", options: { tags } });
 
-	it("has up to five tags of 50 characters, duplicates once", async () => {
+	it("accept up to five tags of 50 characters, and count duplicates once", async () => {
 		expect((await run(["a", "b", "c:d", "e/f", "g@h.i", "a"])).status).toBe(200);
 		for (const [tags, finding] of [
 			[["a", "b", "c", "d", "e", "f"], "maxItems at '/options/tags' is 5, got 6"],
@@ -532,18 +532,18 @@ describe("options beside the inputs", () => {
 	});
 });
 
-it("reads the options of nova-3 from the address, beside sound as the body", async () => {
+it("reads the options of nova-3 from the query, with audio as the body", async () => {
 	const { app } = testGateway();
-	const ask = (query: string) =>
+	const send = (query: string) =>
 		app.request(`${BASE}/run/@cf/deepgram/nova-3?${query}`, {
 			method: "POST",
 			body: new Uint8Array(3200),
 			headers: { "content-type": "audio/L16;rate=16000" },
 		});
 	expect(
-		(await ask("language=de&punctuate=true&keyterm=Bern&keyterm=Aare&channels=1&version=3")).status,
+		(await send("language=de&punctuate=true&keyterm=Bern&keyterm=Aare&channels=1&version=3")).status,
 	).toBe(200);
-	const refused = await ask("mode=legal");
+	const refused = await send("mode=legal");
 	expect(refused.status).toBe(400);
 	expect(await refused.json()).toMatchObject({
 		errors: [

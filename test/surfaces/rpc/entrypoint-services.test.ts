@@ -1,4 +1,4 @@
-/** What the entrypoint gives that is more than an answer: services of its own, which cross RPC as stubs. */
+/** The services that the entrypoint returns over RPC as stubs. */
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 
@@ -32,7 +32,7 @@ const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const failure = (call: Promise<unknown>): Promise<unknown> => call.catch((caught: unknown) => caught);
 const file = (name: string, text: string, type = ""): File => ({ name, blob: new Blob([text], { type }) });
 
-// The first calls load the whole gateway, and the libraries.
+// The first calls load the gateway and the libraries.
 beforeAll(async () => {
 	await ai.models({ per_page: 1 });
 	await ai.toMarkdown(file("a.html", ""));
@@ -65,7 +65,7 @@ describe("toMarkdown", () => {
 		expect(await ai.toMarkdown([])).toEqual([]);
 	});
 
-	it("takes options", async () => {
+	it("accepts options", async () => {
 		const options = { conversionOptions: { output: { format: "text" }, html: { cssSelector: "b" } } };
 		expect(await ai.toMarkdown(file("a.html", "<p>x <b>y</b>"), options)).toMatchObject({
 			format: "text",
@@ -74,7 +74,7 @@ describe("toMarkdown", () => {
 		expect(await ai.toMarkdown(file("a.html", "<p>x"), null)).toMatchObject({ data: "x\n" });
 	});
 
-	it("gives the service", async () => {
+	it("returns the service", async () => {
 		const service = await ai.toMarkdown();
 		expect(await service.transform(file("a.html", "<i>x</i>"))).toMatchObject({ data: "_x_\n" });
 		expect((await service.supported()).map(({ extension }) => extension)).toEqual([
@@ -85,7 +85,7 @@ describe("toMarkdown", () => {
 		]);
 	});
 
-	it("throws on what is no file", async () => {
+	it("throws if an argument is not a file", async () => {
 		expect(await failure(ai.toMarkdown({ name: "a.csv" } as File))).toMatchObject({
 			name: "AiError",
 			message: "5006: Error: required properties at '/files' are 'name,blob'",
@@ -127,7 +127,7 @@ describe("gateway", () => {
 		expect(await gateway.getUrl()).toBe("https://ganglion.invalid/v1/team-a/mine/");
 	});
 
-	it("is clear about what the gateway lacks", async () => {
+	it("reports the features that are not available", async () => {
 		expect(await failure(ai.aiSearch())).toMatchObject({
 			name: "AiError",
 			message: "8001: Invalid input: AI Search is not available in Ganglion",

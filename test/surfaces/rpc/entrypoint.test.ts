@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { entrypoint } from "../../../src/surfaces/rpc/entrypoint.ts";
 import { testServices } from "../../gateway.ts";
 
-/** The entrypoint as another Worker's service binding has it: everything crosses RPC. */
+/** The entrypoint through a service binding of another Worker: every call is over RPC. */
 interface Ai {
 	run(model: string, inputs: object, options?: object): Promise<unknown>;
 	models(params?: object): Promise<{ name: string }[]>;
@@ -24,11 +24,11 @@ const ALICE = {
 
 const failure = (call: Promise<unknown>): Promise<unknown> => call.catch((caught: unknown) => caught);
 
-// The first call loads the whole gateway.
+// The first call loads the gateway.
 beforeAll(() => ai.models({ per_page: 1 }), 60_000);
 
 describe("AI entrypoint", () => {
-	it("answers with the model's own output, bare", async () => {
+	it("returns the output of the model without the envelope", async () => {
 		const answer = (await ai.run(LLAMA, ALICE)) as { response: string; usage: object };
 		expect(answer.response).toContain("Alice");
 		expect(answer.usage).toMatchObject({ total_tokens: expect.any(Number) });
@@ -41,13 +41,15 @@ describe("AI entrypoint", () => {
 		expect(text).toMatch(/data: \[DONE\]\n\n$/);
 	});
 
-	it("gives bytes as a stream, and takes one as an input", async () => {
+	it("returns bytes as a stream, and accepts a stream as an input", async () => {
 		const speech = (await ai.run("@cf/deepgram/aura-1", { text: "Good morning." })) as ReadableStream;
-		const heard = await ai.run("@cf/deepgram/nova-3", { audio: { body: speech, contentType: "audio/mpeg" } });
-		expect(JSON.stringify(heard)).toContain("Good morning.");
+		const transcription = await ai.run("@cf/deepgram/nova-3", {
+			audio: { body: speech, contentType: "audio/mpeg" },
+		});
+		expect(JSON.stringify(transcription)).toContain("Good morning.");
 	});
 
-	it("takes a form", async () => {
+	it("accepts a form", async () => {
 		const form = new FormData();
 		form.set("prompt", "a fox");
 		form.set("width", "256");
@@ -59,7 +61,7 @@ describe("AI entrypoint", () => {
 		).toEqual({ image: expect.any(String) });
 	});
 
-	it("gives the whole response when asked", async () => {
+	it("returns the response with returnRawResponse", async () => {
 		const response = (await ai.run(LLAMA, ALICE, { returnRawResponse: true })) as Response;
 		expect(response.headers.get("cf-ai-req-id")).toMatch(/^[0-9a-f-]{36}$/);
 		expect(response.headers.get("x-ganglion-backend")).toBe("simulator");
@@ -102,8 +104,8 @@ describe("AI entrypoint", () => {
 		["several of them", ["a", "b"], {}],
 		["a queue", ["audio"], { queueRequest: true }],
 		["a websocket", ["audio"], { websocket: true }],
-	])("lets go of streams that it refuses: %s", async (_, keys, options) => {
-		// Here, not over RPC: there the runtime steps in for whoever forgets, some time later.
+	])("cancels streams that it refuses: %s", async (_, keys, options) => {
+		// Not over RPC, because there the runtime cancels forgotten streams itself after some time.
 		const world = { services: testServices(), allowAnonymous: true };
 		const here = new (entrypoint(() => world))(createExecutionContext(), {});
 		const cancelled: string[] = [];
@@ -121,12 +123,12 @@ describe("AI entrypoint", () => {
 		expect(await ai.run(LLAMA, ALICE, { signal: late.signal })).toMatchObject({
 			response: expect.any(String),
 		});
-		// The runtime waits for a signal that it has sent, and complains of one that nobody can fire any more.
+		// The runtime waits for a signal that it has sent, and warns if the signal can no longer be aborted.
 		late.abort();
 		expect(await failure(ai.run(LLAMA, ALICE, { signal: AbortSignal.abort() }))).toBeInstanceOf(Error);
 	});
 
-	it("refuses what JSON has no word for, and takes null for no options", async () => {
+	it("refuses values that JSON does not have, and accepts null as options", async () => {
 		const self: Record<string, unknown> = { prompt: "Hi" };
 		self.tools = [self];
 		const tool = { name: "f", description: "d", parameters: { type: "object", properties: {}, big: 1n } };
@@ -147,7 +149,7 @@ describe("AI entrypoint", () => {
 		expect(models).toMatchObject([{ name: LLAMA, task: { name: "Text Generation" } }]);
 	});
 
-	it("speaks the wire of the runtime's class", async () => {
+	it("answers the wire protocol of the runtime's class", async () => {
 		const response = await ai.fetch(
 			new Request("https://workers-binding.ai/run?version=3", {
 				method: "POST",
