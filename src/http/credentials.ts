@@ -58,7 +58,7 @@ export interface Bearer {
 const BEARER = /^Bearer +([!-~]+)$/i;
 /** For each isolate. Hashing is half of the cost of reading a credential. */
 const MAX_CACHED_TOKENS = 1_000;
-/** A longer text is no token, and is not cached. */
+/** A longer text is not a token, and is not cached. */
 const MAX_CACHED_CHARACTERS = 256;
 const OPERATOR: Bearer = { credential: { kind: "operator" } };
 

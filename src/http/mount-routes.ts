@@ -71,7 +71,7 @@ async function answer(c: Context, route: Route, world: RouteWorld): Promise<Resp
 		services.log(error, id);
 		response = route.failure(error, id, c.req);
 	}
-	// Replies to a caller that was not verified contain nothing secret.
+	// Only replies to a verified caller can contain the text of a token.
 	if (route.noStore && caller) response.headers.set("cache-control", "no-store");
 	return response;
 }

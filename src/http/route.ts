@@ -29,7 +29,7 @@ export interface Payload {
 	schema?: z.ZodType | "by-model";
 }
 
-/** What authentication and failures need to know of a path. Paths without a route have it too. */
+/** Properties of a path that authentication and failures use. Paths without a route also have them. */
 export interface Endpoint {
 	/** Hono's pattern, from the root. */
 	path: string;
@@ -73,7 +73,7 @@ export interface Base {
 	credentials?: readonly CredentialLocation[];
 }
 
-/** What the routes of a surface have in common. */
+/** Common properties of the routes of a surface. */
 export interface RouteGroup {
 	bases: readonly Base[];
 	tag: string;

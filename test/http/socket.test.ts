@@ -268,7 +268,7 @@ describe("hostile frames", () => {
 		expect(frames).toEqual([expect.objectContaining({ type: "Connected" })]);
 	});
 
-	it("takes noise for speech, and bills no more than its duration", async () => {
+	it("takes noise for speech, and reports no more than its duration", async () => {
 		const { socket, rest } = await open();
 		for (let i = 0; i < 4; i++) {
 			const noise = new Uint8Array(64_000);

@@ -185,7 +185,7 @@ describe("a model of Anthropic's", () => {
 		expect((await post("/run/anthropic/claude-haiku-4.5", { messages: MESSAGES })).status).toBe(400);
 	});
 
-	it("gets fields that only Anthropic has, and no other model gets them", async () => {
+	it("gets fields that only Anthropic has, which other engines refuse", async () => {
 		const body = {
 			messages: [
 				{ role: "user", content: [{ type: "text", text: "Hi", cache_control: { type: "ephemeral" } }] },

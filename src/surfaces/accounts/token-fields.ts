@@ -125,7 +125,7 @@ export const creationSchema = ({ account, now, newId }: SchemaContext): z.ZodTyp
 
 /**
  * The schema of an update, which replaces all fields of a token. `status` and `limits` stay unchanged if they are absent,
- * because the product's clients do not send them. `limits: null` removes the limits.
+ * because the product's clients may omit them. `limits: null` removes the limits.
  */
 export const updateSchema = ({
 	account,

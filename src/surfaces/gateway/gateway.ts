@@ -71,7 +71,7 @@ export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArra
 export interface StepsContext {
 	caller: Caller;
 	gateway: string;
-	/** Of the request. The event id of a step takes precedence. */
+	/** The event id of the request. The event id of a step takes precedence. */
 	eventId?: string | null | undefined;
 	signal: AbortSignal;
 	services: Services;

@@ -65,7 +65,7 @@ export interface RouteDialect {
 
 export interface OpenaiRoute extends RouteDialect {
 	summary: string;
-	/** For a route where one request may become several. */
+	/** For a route that splits a request into several. */
 	run?: typeof run;
 }
 
