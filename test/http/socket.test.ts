@@ -5,7 +5,7 @@ import { AiError } from "../../src/core/errors.ts";
 import type { SocketFrames } from "../../src/dialects/dialect.ts";
 import { socketResponse } from "../../src/http/socket.ts";
 import { wireOf } from "../../src/surfaces/binding/binding.ts";
-import { joined, silence, tone } from "../backends/simulator/live/sound.ts";
+import { joined, silence, tone } from "../backends/simulator/live/audio.ts";
 import { BASE, CALLER, ENGINE_VARS, testGateway, testServices } from "../gateway.ts";
 
 const FLUX = "@cf/deepgram/flux";

@@ -23,14 +23,7 @@ const importsOf = (file: string): string[] =>
 const BANNED_NAMES = new Set(["said", "told", "whoever", "nobody", "journey"]);
 /** Folders and files whose names are clean. The list only grows. */
 const CLEAN = [
-	"src/backends/anthropic",
-	"src/backends/cog",
-	"src/backends/gemini",
-	"src/backends/ollama",
-	"src/backends/openai",
-	"src/backends/tei",
-	"src/backends/transport",
-	"src/backends/workers-ai",
+	"src/backends",
 	"src/config",
 	"src/core",
 	"src/app.ts",

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { liveTranscription } from "../../src/backends/simulator/live/index.ts";
 import { boundSession } from "../../src/pipeline/bounded-session.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../../src/tasks/live-transcription/types.ts";
-import { audio, silence, tone, turns } from "../backends/simulator/live/sound.ts";
+import { audio, silence, tone, turns } from "../backends/simulator/live/audio.ts";
 
 const INPUT = {
 	samples: { encoding: "linear16" as const, sample_rate: 16_000, channels: 1 },

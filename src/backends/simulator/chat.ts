@@ -7,7 +7,7 @@ import { type Generated, generate, usageOf } from "./generation.ts";
 import { logprobsOf } from "./logprobs.ts";
 import { chunks, eventStream } from "./stream.ts";
 
-/** Says in every reply what answered, in the field that OpenAI has for the make of an engine. */
+/** Marks each reply as simulated, in OpenAI's field for the build of an engine. */
 export const FINGERPRINT = "ganglion-simulator";
 
 export async function textGeneration(
@@ -19,9 +19,9 @@ export async function textGeneration(
 	if (signal.aborted) throw new AiError("aborted");
 	const now = world.now();
 	const first = generate(input, { model, uuid: () => world.uuid() });
-	// Without chance all choices are the same but for the ids of their calls.
+	// The simulator is deterministic: the choices differ only in the ids of their calls.
 	const choices = Array.from({ length: input.n ?? 1 }, (_, index) =>
-		index === 0 ? first : renumbered(first, world),
+		index === 0 ? first : withNewCallIds(first, world),
 	);
 	const head = {
 		id: `chatcmpl-${world.uuid().replaceAll("-", "")}`,
@@ -42,7 +42,7 @@ export async function textGeneration(
 	};
 }
 
-const renumbered = (generated: Generated, world: World): Generated => ({
+const withNewCallIds = (generated: Generated, world: World): Generated => ({
 	...generated,
 	calls: generated.calls.map((call) => ({
 		...call,
@@ -62,10 +62,10 @@ function choiceOf(generated: Generated, index: number, input: ChatInput): ChatCh
 			...(calls.length === 0
 				? {}
 				: {
-						tool_calls: calls.map(({ id, name, arguments: given }) => ({
+						tool_calls: calls.map(({ id, name, arguments: args }) => ({
 							id,
 							type: "function" as const,
-							function: { name, arguments: given.join("") },
+							function: { name, arguments: args.join("") },
 						})),
 					}),
 		},

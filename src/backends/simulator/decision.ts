@@ -1,4 +1,4 @@
-/** Decisions (the Clef models): undecided, whatever the state. Every option of a question is as likely as the others. */
+/** Decisions (the Clef models): each option of a question has the same probability, for all states. */
 import { decisionTokens } from "../../tasks/decision/tally.ts";
 import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision/types.ts";
 import type { Answer } from "../../tasks/task.ts";
@@ -12,7 +12,7 @@ export async function decision(input: DecisionInput): Promise<Answer<"decision">
 	return { kind: "value", output: { answers, usage } };
 }
 
-/** To six digits. What rounding loses goes to the first, so that they add up to 1. */
+/** Rounded to six digits. The first value gets the rounding error, so that the sum is 1. */
 function uniform(count: number): number[] {
 	const round = (value: number): number => Math.round(value * 1e6) / 1e6;
 	const share = round(1 / count);

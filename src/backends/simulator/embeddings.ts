@@ -1,6 +1,6 @@
 /**
- * Embeddings without a model: words, pairs of words and runs of letters, hashed to the places of a vector. Texts that
- * share words or parts of words are close; texts that mean the same in other words are not.
+ * Embeddings without a model: words, pairs of words and runs of letters, hashed to the components of a vector. Texts that
+ * share words or parts of words are similar; texts with the same meaning in other words are not.
  */
 
 import type { Answer } from "../../tasks/task.ts";
@@ -10,7 +10,7 @@ import { tokenize } from "./tokens.ts";
 import { isStopWord, singular, words } from "./words.ts";
 
 const DEFAULT_DIMENSIONS = 768;
-/** Where neither the model nor the caller says. */
+/** For a model without a limit. */
 const MAX_TEXT_TOKENS = 8192;
 const RUN_LENGTHS = [3, 4];
 const WEIGHTS = { word: 1, stopWord: 0.15, pair: 0.5, run: 0.25 };
@@ -21,7 +21,7 @@ const PRECISION = 1e8;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a over UTF-16 units, with a last mix: neighbouring places must not follow from neighbouring letters. */
+/** FNV-1a over UTF-16 units, with a final mixing step, so that similar texts get unrelated hashes. */
 function hash(text: string, start: number, end: number, seed: number): number {
 	let state = seed;
 	for (let i = start; i < end; i++) state = Math.imul(state ^ text.charCodeAt(i), FNV_PRIME);
@@ -34,7 +34,7 @@ export function embed(text: string, dimensions: number, seed = FNV_OFFSET): Floa
 	const vector = new Float64Array(dimensions);
 	const add = (feature: string, start: number, end: number, weight: number) => {
 		const place = hash(feature, start, end, seed);
-		// The sign makes features that share a place cancel as often as they add up.
+		// The sign makes features that share a component cancel as often as they add up.
 		const sign = place & 0x80000000 ? -1 : 1;
 		const at = (place & 0x7fffffff) % dimensions;
 		vector[at] = (vector[at] ?? 0) + sign * weight;

@@ -1,4 +1,4 @@
-/** One reply, as an engine would generate it: reasoning, then text or a call, cut where the caller's limits are. */
+/** Generates one reply: reasoning, then text or a call, truncated at the limits of the request. */
 
 import type { Usage } from "../../core/usage.ts";
 import { inputFamily } from "../../models/family.ts";
@@ -14,7 +14,7 @@ import { lastUserText, type UserText } from "./user-text.ts";
 
 /** A reply in tokens. A stream sends them one by one; joined they are the reply's texts. */
 export interface Generated {
-	/** Undefined where the model does not think. */
+	/** Undefined without reasoning. */
 	reasoning: string[] | undefined;
 	content: string[];
 	calls: { id: string; name: string; arguments: string[] }[];
@@ -24,23 +24,23 @@ export interface Generated {
 	tokens: number;
 }
 
-export interface Scene {
+export interface GenerationContext {
 	model: Model;
 	uuid(): string;
 }
 
-export function generate(input: ChatInput, { model, uuid }: Scene): Generated {
+export function generate(input: ChatInput, { model, uuid }: GenerationContext): Generated {
 	if (inputFamily(model).isGuard)
-		return cut(input, { reasoning: undefined, content: verdict(input), calls: [] });
+		return truncate(input, { reasoning: undefined, content: verdict(input), calls: [] });
 	const user = lastUserText(input);
 	const call = callFor(input, user);
-	return cut(input, {
+	return truncate(input, {
 		reasoning: thinks(input, model) ? thoughts(input) : undefined,
 		content: call ? "" : contentOf(input, user, model.id),
 		calls: call
 			? [
 					{
-						// As vLLM numbers them, which is what the product shows.
+						// The format of vLLM, which the product shows.
 						id: `chatcmpl-tool-${uuid().replaceAll("-", "")}`,
 						type: "function",
 						function: { name: call.name, arguments: JSON.stringify(call.arguments) },
@@ -57,12 +57,14 @@ function contentOf(input: ChatInput, user: UserText, modelId: string): string {
 	return format.type === "text" ? (literal ?? reply) : jsonFor(format, reply, literal);
 }
 
-/** Thinking is on where the model can, unless the caller, or the model's own default, turns it off. */
+/** Whether the model reasons: if it can, unless the request or the default of the model disables it. */
 function thinks({ reasoning_effort, chat_template_kwargs }: ChatInput, model: Model): boolean {
 	if (!can(model, "reasoning") || reasoning_effort === null) return false;
-	const wish = chat_template_kwargs?.enable_thinking;
-	if (wish === false) return false;
-	return wish === true || reasoning_effort !== undefined || model.reasoningEffort?.default_enabled !== false;
+	const setting = chat_template_kwargs?.enable_thinking;
+	if (setting === false) return false;
+	return (
+		setting === true || reasoning_effort !== undefined || model.reasoningEffort?.default_enabled !== false
+	);
 }
 
 function thoughts({ reasoning_effort = "medium" }: ChatInput): string {
@@ -80,20 +82,20 @@ interface Draft {
 	calls: ToolCall[];
 }
 
-/** `stop` ends the content, `max_tokens` everything: thinking counts, and so do calls, which are cut as an engine's are. */
-function cut({ stop = [], max_tokens = Number.POSITIVE_INFINITY }: ChatInput, draft: Draft): Generated {
+/** Applies `stop` to the content, and `max_tokens` to reasoning, content and calls together, as engines do. */
+function truncate({ stop = [], max_tokens = Number.POSITIVE_INFINITY }: ChatInput, draft: Draft): Generated {
 	const [end] = stop
 		.map((sequence) => ({ sequence, at: sequence === "" ? -1 : draft.content.indexOf(sequence) }))
 		.filter(({ at }) => at >= 0)
 		.sort((a, b) => a.at - b.at);
 	const content = draft.content.slice(0, end?.at);
 	let tokens = 0;
-	let short = false;
+	let isTruncated = false;
 	const take = (text: string): string[] => {
 		const pieces = tokenize(text);
 		const taken = pieces.slice(0, max_tokens - tokens);
 		tokens += taken.length;
-		short ||= taken.length < pieces.length;
+		isTruncated ||= taken.length < pieces.length;
 		return taken;
 	};
 	const reasoning = draft.reasoning === undefined ? undefined : take(draft.reasoning);
@@ -101,12 +103,12 @@ function cut({ stop = [], max_tokens = Number.POSITIVE_INFINITY }: ChatInput, dr
 	const calls: Generated["calls"] = [];
 	for (const { id, function: called } of draft.calls) {
 		const named = countTokens(called.name);
-		short ||= tokens + named > max_tokens;
-		if (short) break;
+		isTruncated ||= tokens + named > max_tokens;
+		if (isTruncated) break;
 		tokens += named;
 		calls.push({ id, name: called.name, arguments: take(called.arguments) });
 	}
-	const finish_reason = short ? "length" : draft.calls.length > 0 ? "tool_calls" : "stop";
+	const finish_reason = isTruncated ? "length" : draft.calls.length > 0 ? "tool_calls" : "stop";
 	const stopSequence = finish_reason === "stop" ? end?.sequence : undefined;
 	return {
 		reasoning,

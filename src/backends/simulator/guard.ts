@@ -1,10 +1,10 @@
 /**
- * Llama Guard without a model: `unsafe` where the last message names a category of its taxonomy (`S1` to `S14`, MLCommons)
- * or has one of a few words, so that both branches of the caller's code can be tested.
+ * Llama Guard without a model: `unsafe` if the last message has the code of a category (`S1` to `S14`, MLCommons) or one of
+ * a few words, so that callers can test both branches of their code.
  */
 import { type ChatInput, textOf } from "../../tasks/text-generation/types.ts";
 
-/** What is read of the last message. */
+/** The part of the last message that is read. */
 const MAX_CHARACTERS = 100_000;
 
 /** Beginnings of words by category; the code of a category stands for it as well. */
@@ -28,7 +28,7 @@ const HAZARDS = [
 	pattern: new RegExp(String.raw`\b(?:S${index + 1}\b|(?:${words}))`, "i"),
 }));
 
-/** As Llama Guard writes it, or as the JSON that it writes when `response_format` asks for an object. */
+/** The verdict in the format of Llama Guard: text, or JSON if `response_format` requests it. */
 export function verdict({ messages, prompt, response_format }: ChatInput): string {
 	const text = (prompt ?? textOf(messages.at(-1)?.content ?? "")).slice(0, MAX_CHARACTERS);
 	const categories = HAZARDS.filter(({ pattern }) => pattern.test(text)).map(({ category }) => category);

@@ -1,7 +1,7 @@
 /**
- * The backend that needs no network: every task, in-process, and the same reply to the same input. Replies have the
- * shape of a model's (streams, usage, tool calls, JSON mode, real images and sounds); their content is a placeholder
- * that says so.
+ * A backend without a network: it runs each task in-process, and the same input always gives the same reply. Replies have
+ * the format of a model (streams, usage, tool calls, JSON mode, valid image and audio files). Their content is a
+ * placeholder that is marked as simulated.
  */
 import type { Backend } from "../backend.ts";
 import { textGeneration } from "./chat.ts";

@@ -1,6 +1,6 @@
 /**
- * JSON Schemas opened up: a schema with references, combinations and lists of types becomes the plain alternatives
- * that it allows, each with one type.
+ * Expands JSON Schemas: a schema with references, combinations and lists of types becomes a list of simple alternatives,
+ * each with one type.
  */
 import type { Schema } from "@cfworker/json-schema";
 import { AiError } from "../../core/errors.ts";
@@ -18,11 +18,11 @@ export interface Alternative {
 	refs: string[];
 }
 
-/** The longest that are made. */
+/** The longest string that is made. */
 export const MAX_STRING = 10_000;
-/** `minItems` of a million gives an array that is not valid, and a Worker that lives. */
+/** A larger `minItems` gives an invalid array, and does not exhaust the Worker. */
 export const MAX_ITEMS = 1_000;
-/** More ways than this are not tried. */
+/** The limit of alternatives that are tried. */
 const MAX_ALTERNATIVES = 24;
 /** Schemas looked into for one place: references that lead to many others multiply. */
 const MAX_OPENED = 2_000;
@@ -47,7 +47,7 @@ export class SchemaDocument {
 		this.root = this.#guarded?.root ?? false;
 	}
 
-	/** Whether there is no time for any further value: nothing is valid from here. */
+	/** The time budget is used up: no further value is valid. */
 	get isSpent(): boolean {
 		return this.#guarded?.isSpent ?? true;
 	}
@@ -59,7 +59,7 @@ export class SchemaDocument {
 		try {
 			return this.#guarded?.accepts(value, schema) ?? false;
 		} catch (cause) {
-			// A reference that leads nowhere: there is nothing to hold the value against. A schema without an end: nobody can.
+			// An unresolved reference restricts nothing. An infinite schema (RangeError) accepts nothing.
 			return !(cause instanceof RangeError);
 		}
 	}
@@ -69,7 +69,7 @@ export class SchemaDocument {
 		return this.#guarded?.matches(pattern, text) ?? false;
 	}
 
-	/** What an object's schema says of one of its properties. */
+	/** The schema of a property of an object. */
 	partOf(schema: Schema, key: string): JsonSchema {
 		if (schema.properties && Object.hasOwn(schema.properties, key)) return schema.properties[key] ?? true;
 		const patterned = Object.entries(schema.patternProperties ?? {});
@@ -78,10 +78,10 @@ export class SchemaDocument {
 		);
 	}
 
-	/** Every way to satisfy a schema, in its order; empty where there is none, or where finding them takes too long. */
+	/** All alternatives of a schema, in its order. Empty if there is none, or the expansion takes too long. */
 	alternatives(schema: JsonSchema): readonly Alternative[] {
-		const known = this.#alternatives.get(schema);
-		if (known) return known;
+		const cached = this.#alternatives.get(schema);
+		if (cached) return cached;
 		const found = this.#open(schema, [], { left: MAX_OPENED }).flatMap(({ schema, refs }) =>
 			typesOf(schema).map((type) => ({
 				schema: { ...schema, type },
@@ -104,7 +104,7 @@ export class SchemaDocument {
 			found = this.#merged(found, others);
 		};
 		if (typeof $ref === "string") {
-			// A reference that leads back to itself, with no part of a document in between, says nothing.
+			// A reference to itself, without a part of the document in between, restricts nothing.
 			const target = refs.includes($ref) ? undefined : this.#guarded?.target(schema);
 			both(target === undefined ? [] : this.#open(target, [...refs, $ref], budget));
 		}
@@ -118,7 +118,7 @@ export class SchemaDocument {
 		return found;
 	}
 
-	/** Each with each, as many as are tried. */
+	/** The combinations of both lists, up to the limit. */
 	#merged(some: Opened[], others: Opened[]): Opened[] {
 		const found: Opened[] = [];
 		for (const one of some)
@@ -142,14 +142,14 @@ interface Opened {
 const sizeOf = ({ properties = {}, required = [], enum: members = [] }: Schema): number =>
 	Object.keys(properties).length + required.length + members.length;
 
-/** The types that a schema allows, the one that its other words speak of first. */
+/** The types that a schema allows. Without `type`, its other keywords imply one. */
 function typesOf(schema: Schema): Type[] {
 	const { type } = schema;
 	if (Array.isArray(type)) return type;
 	if (type !== undefined) return [type];
 	if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))];
 	if (Object.hasOwn(schema, "const")) return [typeOf(schema.const)];
-	const has = (...words: string[]) => words.some((word) => Object.hasOwn(schema, word));
+	const has = (...keywords: string[]) => keywords.some((keyword) => Object.hasOwn(schema, keyword));
 	if (has("properties", "required", "additionalProperties", "minProperties", "patternProperties"))
 		return ["object"];
 	if (has("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains")) return ["array"];
@@ -166,7 +166,7 @@ export function typeOf(value: unknown): Type {
 	return typeof value === "object" ? "object" : "string";
 }
 
-/** Both at once. What cannot be joined (two patterns, two formats) keeps the first; the validator has the last word. */
+/** A schema for both. Of keywords that cannot be combined (two patterns, two formats) the first is kept; the validator checks the result. */
 function merge(a: Schema, b: Schema): Schema {
 	const merged: Schema = { ...b, ...a };
 	if (a.type !== undefined && b.type !== undefined) {

@@ -12,7 +12,7 @@ export function numbersOf(schema: Schema, integer: boolean, nth: number): number
 	const low = Math.max(bound(schema.minimum) ?? Number.NEGATIVE_INFINITY, above ?? Number.NEGATIVE_INFINITY);
 	const high = Math.min(bound(schema.maximum) ?? Number.POSITIVE_INFINITY, below ?? Number.POSITIVE_INFINITY);
 	const step = schema.multipleOf ?? 1;
-	const whole = (value: number) => (integer ? Math.round(value) : value);
+	const rounded = (value: number) => (integer ? Math.round(value) : value);
 	const start = low > 0 ? low : Math.min(high, 0);
 	const direction = high < 0 || (low <= 0 && high <= 0) ? -1 : 1;
 	const onGrid = (places: number) =>
@@ -25,10 +25,10 @@ export function numbersOf(schema: Schema, integer: boolean, nth: number): number
 			: [];
 	return [...near, ...grid, start, start + 0.5 + nth, ...between, low, high]
 		.filter(Number.isFinite)
-		.map((value) => whole(value) + 0);
+		.map((value) => rounded(value) + 0);
 }
 
-/** `count * step` without the dust of binary fractions: 3 * 0.1 is 0.3. */
+/** `count * step` without binary rounding errors: 3 * 0.1 is 0.3. */
 const exact = (count: number, step: number): number => {
 	const decimals = (/\.(\d+)/.exec(String(step))?.[1] ?? "").length;
 	return Number((count * step).toFixed(Math.min(decimals, 20)));

@@ -1,10 +1,10 @@
-/** A string for a regular expression of a JSON Schema: the shortest way through it. The caller checks what it gets. */
+/** A string for a regular expression of a JSON Schema: the shortest match. The caller validates the result. */
 import { type Expression, readExpression } from "../../schemas/expression.ts";
 
-/** A count of a million is no reason for a string of a million. */
+/** The limit of repetitions. */
 const MAX_LENGTH = 4_096;
 
-/** Undefined where it has a character that is not known, or too many. */
+/** Undefined if it has an unsupported character, or too many. */
 function write(node: Expression): string | undefined {
 	switch (node.kind) {
 		case "assertion":
@@ -26,8 +26,8 @@ function write(node: Expression): string | undefined {
 }
 
 function joined(parts: (string | undefined)[]): string | undefined {
-	const known = parts.filter((part) => part !== undefined);
-	const text = known.length === parts.length ? known.join("") : undefined;
+	const defined = parts.filter((part) => part !== undefined);
+	const text = defined.length === parts.length ? defined.join("") : undefined;
 	return text === undefined || text.length > MAX_LENGTH ? undefined : text;
 }
 
@@ -44,7 +44,7 @@ export function fromPattern(pattern: string, minLength: number): string | undefi
 	return grown(tree, minLength - shortest.length) ?? shortest;
 }
 
-/** With the first count that is not fixed raised by what is missing. */
+/** Raises the first variable count by the missing length. */
 function grown(node: Expression, missing: number): string | undefined {
 	if (node.kind === "repeat" && node.max > node.min) {
 		const once = write(node.part);

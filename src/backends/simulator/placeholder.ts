@@ -23,12 +23,12 @@ interface Place {
 	/** The references on the way. */
 	refs: string[];
 	/** The schema of the place as it was written, of which an alternative is tried. */
-	whole: JsonSchema;
+	written: JsonSchema;
 }
 
-/** Undefined where none was found: there is none, or the schema takes too long. */
+/** Undefined if there is none, or the search takes too long. */
 export function placeholder(document: SchemaDocument): { value: unknown } | undefined {
-	const root: Place = { key: "", depth: 0, nth: 0, refs: [], whole: document.root };
+	const root: Place = { key: "", depth: 0, nth: 0, refs: [], written: document.root };
 	const value = new Builder(document).build(document.root, root);
 	return value === undefined ? undefined : { value };
 }
@@ -43,13 +43,13 @@ class Builder {
 
 	build(schema: JsonSchema, place: Place): unknown {
 		if (place.depth > MAX_DEPTH) return undefined;
-		// What does not come round again first: it is what ends a recursion.
+		// Alternatives without a repeated reference first: they end a recursion.
 		const rounds = ({ refs }: Alternative) => refs.filter((ref) => place.refs.includes(ref)).length;
 		const alternatives = this.#document.alternatives(schema).toSorted((a, b) => rounds(a) - rounds(b));
 		for (const alternative of alternatives) {
 			if (this.#document.isSpent || ++this.#steps > MAX_STEPS) return undefined;
 			const refs = [...place.refs, ...alternative.refs];
-			const value = this.#valueOf(alternative, { ...place, refs, whole: schema });
+			const value = this.#valueOf(alternative, { ...place, refs, written: schema });
 			if (value !== undefined && this.#document.accepts(value, schema)) return value;
 		}
 		return undefined;
@@ -77,11 +77,11 @@ class Builder {
 		}
 	}
 
-	/** From the one whose turn it is, round to the one before it. */
-	#member(members: unknown[], { nth, whole }: Place): unknown {
+	/** Tries the members from the nth one on, cyclically. */
+	#member(members: unknown[], { nth, written }: Place): unknown {
 		const from = members.length > 0 ? nth % members.length : 0;
 		return [...members.slice(from), ...members.slice(0, from)].find((member) =>
-			this.#document.accepts(member, whole),
+			this.#document.accepts(member, written),
 		);
 	}
 
@@ -117,11 +117,11 @@ class Builder {
 		return candidates.find(fits);
 	}
 
-	#fits(value: unknown, schema: Schema, { whole }: Place): boolean {
-		return this.#document.accepts(value, schema) && this.#document.accepts(value, whole);
+	#fits(value: unknown, schema: Schema, { written }: Place): boolean {
+		return this.#document.accepts(value, schema) && this.#document.accepts(value, written);
 	}
 
-	/** Undefined as soon as one required property has no value: going on would try every way to fail. */
+	/** Undefined as soon as one required property has no value: otherwise all combinations would be tried in vain. */
 	#object(schema: Schema, place: Place): Record<string, unknown> | undefined {
 		const properties = Object.keys(schema.properties ?? {});
 		const required = new Set(schema.required ?? []);
@@ -151,14 +151,14 @@ class Builder {
 		const most = Math.min(schema.maxItems ?? MAX_ITEMS, MAX_ITEMS);
 		const least = Math.min(schema.minItems ?? 0, MAX_ITEMS);
 		const items: unknown[] = [];
-		const seen = new Set<string>();
+		const existing = new Set<string>();
 		const add = (part: JsonSchema, nth: number): boolean => {
 			if (items.length >= most) return false;
 			const value = this.build(part, { ...place, depth: place.depth + 1, nth });
 			if (value === undefined) return false;
 			const text = JSON.stringify(value);
-			if (!schema.uniqueItems || !seen.has(text)) items.push(value);
-			seen.add(text);
+			if (!schema.uniqueItems || !existing.has(text)) items.push(value);
+			existing.add(text);
 			return true;
 		};
 		for (const part of tuple) if (!add(part, 0)) break;
@@ -167,7 +167,7 @@ class Builder {
 			const count = Math.min(schema.minContains ?? 1, MAX_ITEMS);
 			for (let nth = 0; nth < count; nth++) if (!add(part, nth)) break;
 		}
-		// A value may be there already where all must differ.
+		// With `uniqueItems`, the value may be there already.
 		for (let nth = 0; items.length < least && nth < 2 * least; nth++) if (!add(further, nth)) break;
 		return items;
 	}

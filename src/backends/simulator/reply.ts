@@ -1,6 +1,6 @@
 /**
- * The text of a reply. It says that it is simulated, names the model, and quotes the user's last text, or the results
- * of tools. System prompts are never quoted. A request for literal words ("Reply with exactly: OK") gets those words.
+ * The text of a reply. It states that it is simulated, names the model, and quotes the user's last text, or the results
+ * of tools. System prompts are never quoted. A request for literal text ("Reply with exactly: OK") gets that text.
  */
 import { type ChatInput, textOf } from "../../tasks/text-generation/types.ts";
 import type { UserText } from "./user-text.ts";
@@ -11,7 +11,7 @@ const QUOTED_TAIL = 100;
 const QUOTED_RESULT = 1_000;
 /** Results that a reply quotes, the last ones. */
 const MAX_RESULTS = 16;
-/** A longer request for literal words is quoted like any other text. */
+/** A longer request for literal text is quoted like any other text. */
 const MAX_LITERAL = 2_000;
 
 export function replyTo(input: ChatInput, user: UserText, modelId: string): string {
@@ -65,7 +65,7 @@ const REQUEST = new RegExp(
 	"i",
 );
 
-/** The words that the text, or its last line, asks to be repeated literally; undefined where it does not. */
+/** The literal text that the text, or its last line, requests; undefined without such a request. */
 export function literalReply(text: string): string | undefined {
 	return literalIn(text) ?? literalIn(text.slice(text.lastIndexOf("\n") + 1));
 }

@@ -1,4 +1,4 @@
-/** Reranking by words in common, where a cross-encoder reads both texts. */
+/** Reranking by common words, in place of a cross-encoder. */
 import type { RerankingInput } from "../../tasks/reranking/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { isStopWord, singular, words } from "./words.ts";
@@ -15,12 +15,12 @@ const LENGTH_WEIGHT = 0.001;
 
 /** `score`: the share of the query's words that a context has, 0 to 1. */
 export async function reranking({ query, contexts, top_k }: RerankingInput): Promise<Answer<"reranking">> {
-	const wanted = termsOf(query);
+	const queryTerms = termsOf(query);
 	const ranks = contexts
 		.map((context, id) => {
 			const terms = termsOf(context);
-			const shared = [...wanted].filter((term) => terms.has(term)).length;
-			return { id, score: shared / (wanted.size + LENGTH_WEIGHT * terms.size || 1) };
+			const shared = [...queryTerms].filter((term) => terms.has(term)).length;
+			return { id, score: shared / (queryTerms.size + LENGTH_WEIGHT * terms.size || 1) };
 		})
 		.sort((a, b) => b.score - a.score || a.id - b.id)
 		.slice(0, top_k);

@@ -1,6 +1,6 @@
 /**
- * Replies as OpenAI's events: the role, one event a token, the finish, then usage alone. The reader sets the pace: an
- * event is written when it is asked for, so a slow reader holds nothing in memory and one who leaves costs nothing.
+ * Replies as OpenAI's events: the role, one event per token, the finish reason, then usage alone. Events are made
+ * on demand: nothing is buffered for a slow reader, and nothing is made after a cancellation.
  */
 import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -35,12 +35,12 @@ export function* chunks(
 		yield chunk(index, { role: "assistant", content: "" });
 		for (const token of reasoning ?? []) yield chunk(index, { reasoning_content: token });
 		for (const token of content) yield chunk(index, { content: token }, null, logprobsOf(input, [token]));
-		for (const [place, { id, name, arguments: given }] of calls.entries()) {
+		for (const [position, { id, name, arguments: args }] of calls.entries()) {
 			yield chunk(index, {
-				tool_calls: [{ index: place, id, type: "function", function: { name, arguments: "" } }],
+				tool_calls: [{ index: position, id, type: "function", function: { name, arguments: "" } }],
 			});
-			for (const token of given)
-				yield chunk(index, { tool_calls: [{ index: place, function: { arguments: token } }] });
+			for (const token of args)
+				yield chunk(index, { tool_calls: [{ index: position, function: { arguments: token } }] });
 		}
 		const stop = stopSequence === undefined ? {} : { stop_reason: stopSequence };
 		yield chunk(index, {}, finish_reason, null, stop);
@@ -48,7 +48,7 @@ export function* chunks(
 	yield { ...head, object: "chat.completion.chunk", choices: [], usage };
 }
 
-/** One event a pull. The reader may leave at any time; a fired `signal` ends the stream in an error. */
+/** One event per pull. The reader may cancel at any time; an aborted `signal` errors the stream. */
 export function eventStream(
 	chunks: Generator<ChatChunk>,
 	signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Classification, summaries and translation: each answer says that it is simulated, and claims nothing about the text. */
+/** Classification, summaries and translation: each answer states that it is simulated. */
 
 import type { SummarizationInput } from "../../tasks/summarization/types.ts";
 import type { Answer } from "../../tasks/task.ts";
@@ -15,7 +15,7 @@ const usageOf = (prompt_tokens: number, completion_tokens: number) => ({
 	total_tokens: prompt_tokens + completion_tokens,
 });
 
-/** Undecided, whatever the text. */
+/** The same undecided answer for all texts. */
 export async function textClassification(_: ClassifyTextInput): Promise<Answer<"text-classification">> {
 	const labels = ["NEGATIVE", "POSITIVE"].map((label) => ({ label, score: 0.5 }));
 	return { kind: "value", output: { labels } };

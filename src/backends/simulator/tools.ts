@@ -1,7 +1,7 @@
 /**
- * Tool calls. A tool is called only where the user's last text asks for it by its name, after a verb: "Use get_weather",
- * "call the search tool". One call a reply, in the order of the text; then the results are quoted. Names in system
- * prompts, descriptions, machine blocks, code, and negated or conditional clauses ask for nothing.
+ * Tool calls. A tool is called only if the user's last text has its name after a verb: "Use get_weather", "call the search
+ * tool". One call per reply, in the order of the text; then the results are quoted. Names in system prompts, descriptions,
+ * machine blocks, code, and negated or conditional clauses are ignored.
  *
  * Arguments are placeholders, or the JSON object that follows the name: `Use get_weather with {"city":"Paris"}`.
  */
@@ -14,7 +14,7 @@ import { placeholder } from "./placeholder.ts";
 import type { UserText } from "./user-text.ts";
 
 const MAX_CALLS = 8;
-/** Verbs that are looked at. */
+/** The limit of verbs that are checked. */
 const MAX_VERBS = 1_000;
 /** Words of a text that are compared with the names of tools. */
 const MAX_NAME_WORDS = 10;
@@ -63,7 +63,7 @@ const CODE = /```[\s\S]*?(?:```|$)/g;
 const BLOCK = /<([a-z][\w-]{0,60})\b[^<>]{0,500}>[\s\S]*?(?:<\/\1>|$)/gi;
 const START =
 	/\b(?:use|using|call|run|invoke|execute)\s+(?:(?:the|your|my|a|an)\s+)?(?<noun>(?:tool|function)\s+)?(?:(?:named|called)\s+)?(?<mark>["'`“‘]?)/gi;
-const NOT_ASKED =
+const NOT_REQUESTED =
 	/n['’]t\b|\b(?:not|never|no|without|avoid|instead|rather|how|when|whenever|whether|why|what|which|who|if|unless|until|before|after|while|are|is|was|were|did|does|have|has|had)\b/i;
 const WORD = /[\p{L}\p{N}]+/gu;
 const ARTICLES = new Set(["the", "a", "an", "my", "your", "our"]);
@@ -96,10 +96,10 @@ function requestsIn(typed: string, tools: ChatTool[]): Request[] {
 	return requests;
 }
 
-/** Whether the clause before a verb negates it, makes it a condition, asks about it, or has another subject. */
+/** Whether the clause before a verb negates it, makes it a condition or a question, or has another subject. */
 function isNotAsked(before: string): boolean {
 	const clause = before.split(/[.!?;]\s|\n/).at(-1) ?? "";
-	return NOT_ASKED.test(clause) || /\b(?:i|we|they|he|she|it|that)\s+$/i.test(clause);
+	return NOT_REQUESTED.test(clause) || /\b(?:i|we|they|he|she|it|that)\s+$/i.test(clause);
 }
 
 /** The tool with the longest name that stands at this place. */

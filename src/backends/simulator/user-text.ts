@@ -12,11 +12,11 @@ const TEMPLATE_MARKS =
 	/<\|[^|>]{1,40}\|>(?:\s{0,9}(?:system|user|assistant)\b\n?)?|\[\/?INST\]|<<\/?SYS>>|<\/?s>|<(?:start|end)_of_turn>(?:user|model)?/g;
 
 export interface UserText {
-	/** Empty where the conversation has no text of the user. */
+	/** Empty if the conversation has no text of the user. */
 	text: string;
-	/** Images, sounds and files beside it. */
+	/** Images, audio and files beside it. */
 	attachments: number;
-	/** Place of its message; -1 without one. Calls and results after it belong to it. */
+	/** The index of its message; -1 without one. Calls and results after it belong to it. */
 	at: number;
 }
 

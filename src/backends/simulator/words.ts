@@ -1,6 +1,6 @@
 /**
- * Words of any script, as they are compared. Scripts that write no spaces (Han, Thai, …) are cut by the runtime's own
- * `Intl.Segmenter`; all others by a pattern, which is many times faster.
+ * Splits text of any script into words for comparison. Scripts without spaces (Han, Thai, …) are split by
+ * `Intl.Segmenter`, all others by a pattern, which is many times faster.
  */
 
 const WORD = /\p{N}+(?:[.,]\p{N}+)+|[\p{L}\p{M}\p{N}]+/gu;
@@ -34,5 +34,5 @@ const STOP_WORDS = new Set(
 
 export const isStopWord = (word: string): boolean => STOP_WORDS.has(word);
 
-/** The same for "document" and "documents". */
+/** "document" for "document" and "documents". */
 export const singular = (word: string): string => (/[a-z]{3}[^s]s$/.test(word) ? word.slice(0, -1) : word);

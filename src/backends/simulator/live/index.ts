@@ -1,8 +1,7 @@
 /**
- * Live transcription without a model: it hears that someone speaks, not what. Raw samples carry no text (the files of
- * the simulator's own speech do), so the transcript is what was measured: `[speech 1.2 s]` for a turn or a segment with
- * so much speech, growing by tenths while it lasts. The same sound gives the same events, however it is cut into
- * pieces and whenever it comes: no clock is asked.
+ * Live transcription without a model: it detects speech, but not words. Raw samples contain no text (the files of the
+ * simulator's own speech do), so the transcript is the duration of the speech in a turn or segment: `[speech 1.2 s]`. The
+ * same audio gives the same events, for all sizes and times of its pieces: no clock is used.
  */
 import { AiError } from "../../../core/errors.ts";
 import type {
@@ -11,10 +10,10 @@ import type {
 	TranscriptionEvent,
 } from "../../../tasks/live-transcription/types.ts";
 import type { Answer } from "../../../tasks/task.ts";
+import type { EventBuilder } from "./event-builder.ts";
 import { ENCODINGS, Loudness } from "./loudness.ts";
-import type { Narrator } from "./narrator.ts";
-import { SegmentNarrator } from "./segments.ts";
-import { TurnNarrator } from "./turns.ts";
+import { SegmentBuilder } from "./segments.ts";
+import { TurnBuilder } from "./turns.ts";
 import { Voice } from "./voice.ts";
 
 export async function liveTranscription(
@@ -35,11 +34,11 @@ export async function liveTranscription(
 /** A session without its streams. */
 export class Ear {
 	readonly #loudness: Loudness;
-	readonly #narrator: Narrator;
+	readonly #builder: EventBuilder;
 	readonly #channels: number;
 	readonly #voice = new Voice();
 
-	/** Throws `invalidInput` for samples that are not read here. */
+	/** Throws `invalidInput` for an unsupported encoding. */
 	constructor({ samples, division }: LiveTranscriptionInput) {
 		const loudness = samples && Loudness.of(samples);
 		if (!samples || !loudness)
@@ -49,22 +48,22 @@ export class Ear {
 			);
 		this.#loudness = loudness;
 		this.#channels = samples.channels;
-		this.#narrator =
+		this.#builder =
 			division.kind === "turns"
-				? new TurnNarrator(division, loudness.windowSeconds)
-				: new SegmentNarrator(division, loudness.windowSeconds);
+				? new TurnBuilder(division, loudness.windowSeconds)
+				: new SegmentBuilder(division, loudness.windowSeconds);
 	}
 
 	*take(command: ListenCommand): Generator<TranscriptionEvent> {
 		switch (command.kind) {
 			case "audio":
-				for (const loudness of this.#loudness.hear(command.bytes)) {
-					this.#voice.hear(loudness);
-					yield* this.#narrator.hear(this.#voice);
+				for (const loudness of this.#loudness.process(command.bytes)) {
+					this.#voice.process(loudness);
+					yield* this.#builder.process(this.#voice);
 				}
 				return;
 			case "finalize":
-				yield* this.#narrator.finalize(this.#voice);
+				yield* this.#builder.finalize(this.#voice);
 				return;
 			default:
 				command satisfies never;
@@ -72,7 +71,7 @@ export class Ear {
 	}
 
 	*end(): Generator<TranscriptionEvent> {
-		yield* this.#narrator.end(this.#voice);
+		yield* this.#builder.end(this.#voice);
 		const duration = Math.round(this.#loudness.duration * 1000) / 1000;
 		yield { kind: "ended", duration, channels: this.#channels };
 	}

@@ -1,4 +1,4 @@
-/** Samples as they arrive, in pieces of any size, to the loudness of one window after the other. */
+/** Computes the loudness of consecutive windows from samples that arrive in pieces of any size. */
 import type { LiveTranscriptionInput } from "../../../tasks/live-transcription/types.ts";
 
 export type Samples = NonNullable<LiveTranscriptionInput["samples"]>;
@@ -35,8 +35,8 @@ export class Loudness {
 	readonly #frameBytes: number;
 	readonly #windowFrames: number;
 	readonly #rate: number;
-	/** The beginning of a frame whose end has not arrived. */
-	#rest: Uint8Array = new Uint8Array();
+	/** The bytes of an incomplete frame. */
+	#remainder: Uint8Array = new Uint8Array();
 	#bytes = 0;
 	#frames = 0;
 	#sum = 0;
@@ -51,24 +51,24 @@ export class Loudness {
 		this.windowSeconds = this.#windowFrames / sample_rate;
 	}
 
-	/** Undefined where the samples are written in a way that is not read here. */
+	/** Undefined for an unsupported encoding. */
 	static of(samples: Samples): Loudness | undefined {
 		const reader = READERS[samples.encoding];
 		return reader && new Loudness(reader, samples);
 	}
 
-	/** Seconds of all sound so far. */
+	/** The duration of all audio so far, in seconds. */
 	get duration(): number {
 		return this.#bytes / this.#frameBytes / this.#rate;
 	}
 
-	/** Of each window that these bytes complete: root mean square around the mean, 0 to 1, all channels mixed. */
-	*hear(bytes: Uint8Array): Generator<number> {
+	/** For each window that the bytes complete: root mean square around the mean, 0 to 1, of all channels mixed. */
+	*process(bytes: Uint8Array): Generator<number> {
 		this.#bytes += bytes.length;
 		const all = this.#joined(bytes);
 		const view = new DataView(all.buffer, all.byteOffset, all.length);
 		const end = all.length - (all.length % this.#frameBytes);
-		this.#rest = all.slice(end);
+		this.#remainder = all.slice(end);
 		for (let offset = 0; offset < end; offset += this.#frameBytes) {
 			let value = 0;
 			for (let at = offset; at < offset + this.#frameBytes; at += this.#reader.bytes)
@@ -81,7 +81,7 @@ export class Loudness {
 	}
 
 	#closeWindow(): number {
-		// A microphone's offset is not sound.
+		// The constant offset of a microphone is removed.
 		const mean = this.#sum / this.#frames;
 		const power = Math.max(0, this.#squares / this.#frames - mean * mean);
 		this.#frames = this.#sum = this.#squares = 0;
@@ -89,10 +89,10 @@ export class Loudness {
 	}
 
 	#joined(bytes: Uint8Array): Uint8Array {
-		if (this.#rest.length === 0) return bytes;
-		const all = new Uint8Array(this.#rest.length + bytes.length);
-		all.set(this.#rest);
-		all.set(bytes, this.#rest.length);
+		if (this.#remainder.length === 0) return bytes;
+		const all = new Uint8Array(this.#remainder.length + bytes.length);
+		all.set(this.#remainder);
+		all.set(bytes, this.#remainder.length);
 		return all;
 	}
 }

@@ -1,6 +1,6 @@
-/** Segments of the sound, one after the other without gaps: each ends at a pause in speech, or after five seconds. */
+/** Segments of the audio, one after the other without gaps: each ends at a pause in speech, or after five seconds. */
 import type { Segments, TranscriptionEvent } from "../../../tasks/live-transcription/types.ts";
-import { inSeconds, type Narrator, silenceOf, tell } from "./narrator.ts";
+import { type EventBuilder, inSeconds, silenceOf, spanOf } from "./event-builder.ts";
 import type { Voice } from "./voice.ts";
 
 /** 5 s. */
@@ -14,7 +14,7 @@ interface Ending {
 	from_finalize: boolean;
 }
 
-export class SegmentNarrator implements Narrator {
+export class SegmentBuilder implements EventBuilder {
 	readonly #rules: Segments;
 	readonly #windowSeconds: number;
 	#start = 0;
@@ -23,7 +23,7 @@ export class SegmentNarrator implements Narrator {
 	#pausedAt = 0;
 	/** Where this segment's first word begins. */
 	#speechStart: number | undefined;
-	#toldAt = 0;
+	#lastEventAt = 0;
 	/** Whether words are final whose utterance may not have ended. */
 	#open = false;
 
@@ -32,7 +32,7 @@ export class SegmentNarrator implements Narrator {
 		this.#windowSeconds = windowSeconds;
 	}
 
-	hear(voice: Voice): TranscriptionEvent[] {
+	process(voice: Voice): TranscriptionEvent[] {
 		if (voice.spoken > this.#before) this.#speechStart ??= Math.max(voice.from, this.#start);
 		return [...this.#onset(voice), ...this.#segment(voice), ...this.#utterance(voice)];
 	}
@@ -58,9 +58,9 @@ export class SegmentNarrator implements Narrator {
 			endpointing !== undefined &&
 			silenceOf(voice, this.#windowSeconds) >= endpointing;
 		if (pauses || voice.now - this.#start >= LONGEST_WINDOWS)
-			return [this.#tell(voice, { is_final: true, speech_final: pauses, from_finalize: false })];
-		if (interim_results && voice.now - this.#toldAt >= INTERIM_WINDOWS)
-			return [this.#tell(voice, { is_final: false, speech_final: false, from_finalize: false })];
+			return [this.#event(voice, { is_final: true, speech_final: pauses, from_finalize: false })];
+		if (interim_results && voice.now - this.#lastEventAt >= INTERIM_WINDOWS)
+			return [this.#event(voice, { is_final: false, speech_final: false, from_finalize: false })];
 		return [];
 	}
 
@@ -76,11 +76,11 @@ export class SegmentNarrator implements Narrator {
 	#rest(voice: Voice, from_finalize: boolean): TranscriptionEvent[] {
 		if (voice.now === this.#start) return [];
 		return [
-			this.#tell(voice, { is_final: true, speech_final: voice.spoken > this.#pausedAt, from_finalize }),
+			this.#event(voice, { is_final: true, speech_final: voice.spoken > this.#pausedAt, from_finalize }),
 		];
 	}
 
-	#tell(voice: Voice, ending: Ending): TranscriptionEvent {
+	#event(voice: Voice, ending: Ending): TranscriptionEvent {
 		const stretch = {
 			start: this.#start,
 			end: voice.now,
@@ -88,7 +88,7 @@ export class SegmentNarrator implements Narrator {
 			speechStart: this.#speechStart ?? voice.now,
 			speechEnd: voice.to,
 		};
-		this.#toldAt = voice.now;
+		this.#lastEventAt = voice.now;
 		if (ending.speech_final) this.#pausedAt = voice.spoken;
 		if (ending.is_final) {
 			this.#open ||= this.#speechStart !== undefined;
@@ -96,6 +96,6 @@ export class SegmentNarrator implements Narrator {
 			this.#before = voice.spoken;
 			this.#speechStart = undefined;
 		}
-		return { kind: "segment", ...tell(stretch, this.#windowSeconds), ...ending };
+		return { kind: "segment", ...spanOf(stretch, this.#windowSeconds), ...ending };
 	}
 }

@@ -1,10 +1,10 @@
 /**
- * Turns of a conversation: one begins with speech and ends with silence. Confidence that it has ended grows with the
- * silence alone, as 1 - e^(-silence / 0.4 s): 0.3 after 0.14 s, 0.7 after 0.48 s, 0.9 after 0.92 s. A model would
- * listen to the words as well.
+ * Turns of a conversation: one begins with speech and ends with silence. The confidence that it has ended depends
+ * only on the silence, as 1 - e^(-silence / 0.4 s): 0.3 after 0.14 s, 0.7 after 0.48 s, 0.9 after 0.92 s. A model also
+ * uses the words.
  */
 import type { TranscriptionEvent, TurnEvent, Turns } from "../../../tasks/live-transcription/types.ts";
-import { type Narrator, silenceOf, tell } from "./narrator.ts";
+import { type EventBuilder, silenceOf, spanOf } from "./event-builder.ts";
 import type { Voice } from "./voice.ts";
 
 /** 0.24 s, as in Deepgram's samples of Flux. */
@@ -12,45 +12,45 @@ const UPDATE_WINDOWS = 12;
 const DOUBT_MS = 400;
 
 interface Turn {
-	/** Where its first word begins. */
+	/** The start of its first word. */
 	from: number;
 	/** Whether its end has been announced. */
 	eager: boolean;
 }
 
-export class TurnNarrator implements Narrator {
+export class TurnBuilder implements EventBuilder {
 	readonly #rules: Turns;
 	readonly #windowSeconds: number;
 	#turn: Turn | undefined;
 	#index = 0;
-	/** Where this turn's sound begins, which is where the last turn ended, and what had been spoken by then. */
+	/** The start of the turn's audio, which is the end of the last turn, and the speech before it. */
 	#start = 0;
 	#before = 0;
-	#toldAt = 0;
+	#lastEventAt = 0;
 
 	constructor(rules: Turns, windowSeconds: number) {
 		this.#rules = rules;
 		this.#windowSeconds = windowSeconds;
 	}
 
-	hear(voice: Voice): TranscriptionEvent[] {
+	process(voice: Voice): TranscriptionEvent[] {
 		const event = this.#onset(voice) ?? this.#ending(voice);
-		if (event) return [this.#tell(event, voice)];
-		return voice.now - this.#toldAt >= UPDATE_WINDOWS ? [this.#tell("Update", voice)] : [];
+		if (event) return [this.#event(event, voice)];
+		return voice.now - this.#lastEventAt >= UPDATE_WINDOWS ? [this.#event("Update", voice)] : [];
 	}
 
 	finalize(voice: Voice): TranscriptionEvent[] {
-		return this.#turn ? [this.#tell("EndOfTurn", voice)] : [];
+		return this.#turn ? [this.#event("EndOfTurn", voice)] : [];
 	}
 
-	/** As Deepgram documents it of Flux: the end of the sound does not end a turn. */
+	/** The end of the audio does not end a turn, as Deepgram documents for Flux. */
 	end(voice: Voice): TranscriptionEvent[] {
-		return voice.now > this.#toldAt ? [this.#tell("Update", voice)] : [];
+		return voice.now > this.#lastEventAt ? [this.#event("Update", voice)] : [];
 	}
 
 	#onset({ speaking, spoken, from }: Voice): TurnEvent | undefined {
 		if (!speaking) return;
-		// Not in the gap after a turn that was ended while someone spoke.
+		// Not in the gap after a turn that `finalize` ended during speech.
 		if (!this.#turn && spoken > this.#before) {
 			this.#turn = { from: Math.max(from, this.#start), eager: false };
 			return "StartOfTurn";
@@ -71,13 +71,13 @@ export class TurnNarrator implements Narrator {
 		return "EagerEndOfTurn";
 	}
 
-	/** To four digits, so that what is told is what was compared. */
+	/** Rounded to four digits before the comparison, so that the event has the compared value. */
 	#confidence(voice: Voice): number {
 		if (!this.#turn) return 0;
 		return Math.round((1 - Math.exp(-silenceOf(voice, this.#windowSeconds) / DOUBT_MS)) * 1e4) / 1e4;
 	}
 
-	#tell(event: TurnEvent, voice: Voice): TranscriptionEvent {
+	#event(event: TurnEvent, voice: Voice): TranscriptionEvent {
 		const stretch = {
 			start: this.#start,
 			end: voice.now,
@@ -85,20 +85,20 @@ export class TurnNarrator implements Narrator {
 			speechStart: this.#turn?.from ?? voice.now,
 			speechEnd: voice.to,
 		};
-		const told: TranscriptionEvent = {
+		const built: TranscriptionEvent = {
 			kind: "turn",
 			event,
 			turn_index: this.#index,
-			...tell(stretch, this.#windowSeconds),
+			...spanOf(stretch, this.#windowSeconds),
 			end_of_turn_confidence: this.#confidence(voice),
 		};
-		this.#toldAt = voice.now;
+		this.#lastEventAt = voice.now;
 		if (event === "EndOfTurn") {
 			this.#turn = undefined;
 			this.#index++;
 			this.#start = voice.now;
 			this.#before = voice.spoken;
 		}
-		return told;
+		return built;
 	}
 }

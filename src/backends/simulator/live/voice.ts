@@ -1,4 +1,4 @@
-/** Where someone speaks, by loudness alone. Counts in windows of sound, 20 ms each. */
+/** Detects speech by loudness. Positions are counted in windows of 20 ms. */
 
 /** Of full scale, -40 dB: above a quiet room, below speech at arm's length. */
 const LOUD_FROM = 0.01;
@@ -8,19 +8,19 @@ const STARTS_AFTER = 3;
 const STOPS_AFTER = 5;
 
 export class Voice {
-	/** Windows heard. */
+	/** The number of windows so far. */
 	now = 0;
 	speaking = false;
-	/** Whether the last window made it plain that speech has started. */
+	/** Whether the last window completed the minimum duration of speech. */
 	started = false;
-	/** Where the stretch of speech that lasts, or the last one, begins and ends. */
+	/** The start and end of the current or last period of speech. */
 	from = 0;
 	to = 0;
 	/** Windows of speech since the beginning, short gaps included. */
 	spoken = 0;
 	#loud = 0;
 
-	hear(loudness: number): void {
+	process(loudness: number): void {
 		this.now++;
 		const loud = loudness >= LOUD_FROM;
 		this.#loud = loud ? this.#loud + 1 : 0;

@@ -1,4 +1,4 @@
-/** Turn detection: undecided, whatever the sound. */
+/** Turn detection: the same undecided answer for all audio. */
 import { AiError } from "../../../core/errors.ts";
 import type { TurnInput, TurnOutput } from "../../../tasks/turn-detection/types.ts";
 import { rawFormatOf } from "./raw-format.ts";

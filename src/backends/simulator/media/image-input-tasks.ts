@@ -1,4 +1,4 @@
-/** Tasks with an image in: what the file's header says of it, and placeholders. No pixel is decoded. */
+/** Tasks with an image input: facts from the file header, and placeholders. No pixel is decoded. */
 import type { ClassifyImageInput } from "../../../tasks/image-classification/types.ts";
 import type { DescribeImageInput, DescribeImageOutput } from "../../../tasks/image-to-text/types.ts";
 import type { DetectObjectsInput, DetectObjectsOutput } from "../../../tasks/object-detection/types.ts";
@@ -18,7 +18,7 @@ export async function describeImage({ image, max_tokens }: DescribeImageInput): 
 
 const LABELS = 5;
 
-/** As many labels as ResNet gives, all alike. */
+/** The same number of labels as ResNet, all with the same score. */
 export async function classifyImage({ image }: ClassifyImageInput): Promise<LabelsOutput> {
 	measureImage(image.bytes);
 	const labels = Array.from({ length: LABELS }, (_, index) => ({

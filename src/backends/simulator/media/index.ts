@@ -1,5 +1,5 @@
 /**
- * The simulator's tasks with an image or a sound on either side: files that any decoder opens, the same bytes each time.
+ * The simulator's tasks with images or audio. The files are valid and deterministic.
  * Encoders are large: each is loaded with the first task that needs it.
  */
 import type { Answer, TaskName, TaskOutput } from "../../../tasks/task.ts";
@@ -23,7 +23,7 @@ const value = async <Name extends TaskName>(output: Promise<TaskOutput<Name>>): 
 	output: await output,
 });
 
-/** Each throws `AiError`, not retryable: what cannot be read or made here now never can. */
+/** Each throws `AiError`, not retryable: another attempt gives the same result. */
 export const mediaTasks: MediaTasks = {
 	"speech-recognition": async (input) => value((await import("./transcribe.ts")).transcribe(input)),
 	"text-to-speech": async (input) => value((await import("./text-to-speech.ts")).textToSpeech(input)),

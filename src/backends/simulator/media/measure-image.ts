@@ -11,9 +11,9 @@ import { mediaTypeOf } from "../../../media/types.ts";
 
 /** Larger images are refused. */
 const MAX_MEGAPIXELS = 50;
-/** The size stands near the start in these formats; a search further in is quadratic for a hostile file. */
+/** These formats have the size near the start. A longer search is quadratic for a hostile file. */
 const HEADER_BYTES = 64 * 1024;
-/** SVG is left out: its size is found by regular expressions that a hostile file can stall. */
+/** Without SVG: its size is found by regular expressions that a hostile file can stall. */
 const READERS = { PNG, GIF, WebP: WEBP, HEIF, BMP } as const;
 
 export interface ImageSize {
@@ -24,7 +24,7 @@ export interface ImageSize {
 	height: number;
 }
 
-/** `name`: how the failure calls the image. The sentence is the product's own, as observed. */
+/** `name`: the name of the image in the error message. The message is the product's, as observed. */
 export function measureImage(bytes: Uint8Array, name?: string): ImageSize {
 	let size: ImageSize | undefined;
 	try {

@@ -30,7 +30,7 @@ const LAYER_III = 0b01;
 /** Without a check sum. */
 const UNPROTECTED = 1;
 
-/** Made before there is a sound: what is refused, is refused here. Gives a file of so many seconds. */
+/** Refuses unsupported rates at once. The result makes a file of the given seconds. */
 export function mp3Writer({
 	container,
 	sample_rate,

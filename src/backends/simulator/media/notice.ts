@@ -1,3 +1,3 @@
-/** What the metadata of every file of the simulator says. */
+/** In the metadata of each file of the simulator. */
 export const SOFTWARE = "Ganglion simulator";
 export const NOTICE = "Simulated by Ganglion: no model made this.";

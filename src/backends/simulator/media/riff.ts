@@ -2,17 +2,17 @@
 
 const FRAME_BYTES = 8;
 const HEADER_BYTES = 12;
-/** The ones that matter come among the first few. */
+/** The relevant chunks are among the first ones. */
 const MAX_CHUNKS = 1_000;
 
 export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-	const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+	const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
 	let offset = 0;
 	for (const part of parts) {
-		whole.set(part, offset);
+		bytes.set(part, offset);
 		offset += part.length;
 	}
-	return whole;
+	return bytes;
 }
 
 export const ascii = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -35,7 +35,7 @@ export interface WavChunks {
 	data: Uint8Array;
 }
 
-/** The first `fmt ` and the first `data`; a size that is too large, as streaming writers leave it, means the rest. */
+/** The first `fmt ` and the first `data`; a size that is too large, as streaming writers leave it, means the remainder. */
 export function wavChunks(bytes: Uint8Array): WavChunks | undefined {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	let format: Uint8Array | undefined;

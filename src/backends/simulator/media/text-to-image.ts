@@ -1,7 +1,7 @@
 /**
  * Text to image: a two-coloured surface with the word SIMULATED in its corner, as a real PNG or JPEG of exactly the
- * requested size. The colours follow from the whole input, images included, so the same input gives the same bytes and
- * another one another picture. The file's metadata says that it is simulated, and never has the prompt.
+ * requested size. The colours depend on the complete input, images included, so the same input gives the same bytes and
+ * another input a different image. The file's metadata says that it is simulated, and never has the prompt.
  */
 import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
@@ -37,7 +37,7 @@ export async function textToImage(input: ImageInput): Promise<Media> {
 const OPAQUE = 0xff000000;
 const WHITE = 0xffffffff;
 
-/** Two dark colours, on which white letters can be read, from a hash of everything that came in. */
+/** Two dark colours, which contrast with white letters, from a hash of the input. */
 async function coloursOf({ images, mask, format: _, ...fields }: ImageInput): Promise<[number, number]> {
 	const parts = [JSON.stringify(fields), ...images.map(({ bytes }) => bytes), ...(mask ? [mask.bytes] : [])];
 	const hash = new DataView(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));

@@ -1,18 +1,18 @@
 /**
- * Text to speech: a real sound file, one channel, as long as the text takes to say (`timing.ts`: about 150 words a
+ * Text to speech: a valid audio file with one channel, as long as the text takes to speak (`timing.ts`: about 150 words a
  * minute, divided by `speed`). WAV and raw samples have a tone for each word, MP3 is silent (`mp3.ts`). The files' tags
  * say that they are simulated.
  *
- * There is no encoder here for FLAC, Opus and AAC, and a file that is not what was asked for breaks the caller's
- * player: they are refused. A text longer than a minute is shortened in time, so that it ends within the minute.
+ * FLAC, Opus and AAC are refused: there is no encoder for them, and another format could break the caller's player. A text
+ * longer than a minute is spoken faster, so that it ends within the minute.
  */
 import { WaveFile } from "wavefile";
 import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
 import type { SpeechInput } from "../../../tasks/text-to-speech/types.ts";
+import { id3Tag, withInfo } from "./audio-tags.ts";
 import { mp3Writer } from "./mp3.ts";
 import { joined, wavChunks } from "./riff.ts";
-import { id3Tag, withInfo } from "./sound-tags.ts";
 import { placeWords, type SpokenWord, secondsOf, spokenWords } from "./timing.ts";
 
 const MAX_SECONDS = 60;

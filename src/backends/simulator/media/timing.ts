@@ -1,5 +1,5 @@
 /**
- * How long words take. One rule for both ways, so that a transcript's times are those of the sound: a word takes 0.1 s
+ * The duration of words. Speech and transcription use the same rule, so that their times agree: a word takes 0.1 s
  * and 0.055 s a letter, a comma waits 0.15 s and the end of a sentence 0.35 s. English comes to about 150 words a
  * minute. In scripts that put no space between words each character is one.
  */
@@ -17,12 +17,12 @@ const COMMA = /[,;:،、，；：]["'”’»)\]」』]*$/u;
 export interface SpokenWord {
 	/** As written, its punctuation included. */
 	text: string;
-	/** Where it stands in the whole text, in UTF-16 units. */
+	/** Its position in the text, in UTF-16 units. */
 	from: number;
 	to: number;
-	/** Of sound, at normal speed. */
+	/** The duration at normal speed. */
 	seconds: number;
-	/** Of silence after it. */
+	/** The silence after it. */
 	pause: number;
 	endsSentence: boolean;
 }
@@ -45,7 +45,7 @@ export function spokenWords(text: string): SpokenWord[] {
 export const secondsOf = (words: readonly SpokenWord[]): number =>
 	words.reduce((sum, { seconds, pause }) => sum + seconds + pause, 0);
 
-/** The words one after the other, stretched or pressed to fill `duration` seconds. */
+/** Times for consecutive words, scaled to a total of `duration` seconds. */
 export function placeWords(
 	words: readonly SpokenWord[],
 	duration: number,

@@ -1,6 +1,6 @@
 /**
- * Speech recognition. A sound file of the simulator is transcribed exactly, from the text in its tags. The transcript of
- * any other sound states format and duration, in brackets, with the confidence of a coin.
+ * Speech recognition. An audio file of the simulator is transcribed exactly, from the text in its tags. The transcript of
+ * any other file is its format and duration in brackets, with confidence 0.5.
  */
 import type {
 	Transcript,
@@ -8,19 +8,19 @@ import type {
 	TranscriptSegment,
 	Word,
 } from "../../../tasks/speech-recognition/types.ts";
-import { readSoundFacts, type SoundFacts } from "./sound-facts.ts";
+import { type AudioMetadata, readAudioMetadata } from "./audio-metadata.ts";
 import { placeWords, spokenWords } from "./timing.ts";
 
 const DEFAULT_LANGUAGE = "en";
 
-/** What a decoder says of a stretch of sound. Whisper gives all segments of it the same. */
+/** Measures of a decoder for a part of the audio. Whisper gives all segments of a part the same values. */
 type Decoding = Required<
 	Pick<TranscriptSegment, "temperature" | "avg_logprob" | "compression_ratio" | "no_speech_prob">
 >;
 const HEARD = { avg_logprob: 0, no_speech_prob: 0 };
 const UNHEARD = { avg_logprob: round(Math.log(0.5)), no_speech_prob: 0.5 };
 
-/** Bytes of the text to bytes of it compressed by zlib, as Whisper finds out that it repeats itself. */
+/** The ratio of the text to its zlib-compressed form: Whisper's measure of repetition. */
 async function compressionRatio(text: string): Promise<number> {
 	const bytes = new TextEncoder().encode(text);
 	const compressed = new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate")));
@@ -28,27 +28,27 @@ async function compressionRatio(text: string): Promise<number> {
 }
 
 export async function transcribe(input: TranscriptionInput): Promise<Transcript> {
-	const facts = await readSoundFacts(input.audio);
-	const text = facts.text ?? measured(facts);
+	const metadata = await readAudioMetadata(input.audio);
+	const text = metadata.text ?? measured(metadata);
 	return {
 		text,
 		language: input.task === "translate" ? "en" : (input.language ?? DEFAULT_LANGUAGE),
-		...(facts.duration !== undefined && {
-			duration: facts.duration,
+		...(metadata.duration !== undefined && {
+			duration: metadata.duration,
 			...timed(text, {
-				duration: facts.duration,
+				duration: metadata.duration,
 				decoding: {
 					temperature: input.temperature ?? 0,
-					...(facts.text === undefined ? UNHEARD : HEARD),
+					...(metadata.text === undefined ? UNHEARD : HEARD),
 					compression_ratio: await compressionRatio(text),
 				},
-				heard: facts.text !== undefined,
+				isRecognised: metadata.text !== undefined,
 			}),
 		}),
 	};
 }
 
-function measured({ format, duration, rate, channels }: SoundFacts): string {
+function measured({ format, duration, rate, channels }: AudioMetadata): string {
 	const length = duration === undefined ? "an unknown length" : `${Number(duration.toFixed(1))} seconds`;
 	const details = [
 		...(rate === undefined ? [] : [`${rate} Hz`]),
@@ -63,21 +63,21 @@ interface Timing {
 	/** Seconds. */
 	duration: number;
 	decoding: Decoding;
-	/** Whether these are words that were said. */
-	heard: boolean;
+	/** Whether the text is speech, not a description of the file. */
+	isRecognised: boolean;
 }
 
 /** Words over the whole duration by their length, and a segment for each sentence. */
 function timed(
 	text: string,
-	{ duration, decoding, heard }: Timing,
+	{ duration, decoding, isRecognised }: Timing,
 ): Required<Pick<Transcript, "words" | "segments">> {
 	const words: Word[] = [];
 	const segments: TranscriptSegment[] = [];
 	let open: { from: number; start: number } | undefined;
 	const placed = placeWords(spokenWords(text), duration);
 	for (const [index, { text: word, from, to, start, end, endsSentence }] of placed.entries()) {
-		words.push({ word, start: round(start), end: round(end), ...(heard && { confidence: 1 }) });
+		words.push({ word, start: round(start), end: round(end), ...(isRecognised && { confidence: 1 }) });
 		open ??= { from, start };
 		if (!endsSentence && index < placed.length - 1) continue;
 		segments.push({

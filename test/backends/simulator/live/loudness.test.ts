@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { WaveFile } from "wavefile";
 import { Loudness, type Samples } from "../../../../src/backends/simulator/live/loudness.ts";
-import { joined, RATE, tone } from "./sound.ts";
+import { joined, RATE, tone } from "./audio.ts";
 
 const LINEAR: Samples = { encoding: "linear16", sample_rate: RATE, channels: 1 };
 
@@ -14,7 +14,7 @@ function loudness(samples: Partial<Samples> = {}): Loudness {
 
 const levels = (samples: Partial<Samples>, ...pieces: Uint8Array[]): number[] => {
 	const reader = loudness(samples);
-	return pieces.flatMap((piece) => [...reader.hear(piece)]);
+	return pieces.flatMap((piece) => [...reader.process(piece)]);
 };
 
 const constant = (value: number, samples: number): Uint8Array<ArrayBuffer> =>
@@ -53,7 +53,7 @@ describe("loudness", () => {
 
 	it("knows how long the sound was, the unfinished window included", () => {
 		const reader = loudness();
-		expect([...reader.hear(tone(0.05))]).toHaveLength(2);
+		expect([...reader.process(tone(0.05))]).toHaveLength(2);
 		expect(reader.duration).toBeCloseTo(0.05, 10);
 	});
 

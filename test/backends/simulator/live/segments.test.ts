@@ -6,7 +6,7 @@ import type {
 	Segments,
 	TranscriptionEvent,
 } from "../../../../src/tasks/live-transcription/types.ts";
-import { audio, joined, RATE, segments, silence, tone } from "./sound.ts";
+import { audio, joined, RATE, segments, silence, tone } from "./audio.ts";
 
 function heard(rules: Partial<Segments>, ...commands: ListenCommand[]): TranscriptionEvent[] {
 	const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as const;

@@ -7,7 +7,7 @@ import type {
 	TranscriptionEvent,
 } from "../../../../src/tasks/live-transcription/types.ts";
 import { run } from "../fixture.ts";
-import { audio, joined, RATE, segments, silence, tone, turns } from "./sound.ts";
+import { audio, joined, RATE, segments, silence, tone, turns } from "./audio.ts";
 
 const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as const;
 const session = (input: Partial<LiveTranscriptionInput> = {}): Promise<LiveTranscription> =>

@@ -6,7 +6,7 @@ import type {
 	TranscriptionEvent,
 	Turns,
 } from "../../../../src/tasks/live-transcription/types.ts";
-import { audio, joined, RATE, silence, tone, turns } from "./sound.ts";
+import { audio, joined, RATE, silence, tone, turns } from "./audio.ts";
 
 function heard(rules: Partial<Turns>, ...commands: ListenCommand[]): TranscriptionEvent[] {
 	const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as const;

@@ -1,13 +1,13 @@
-/** What a sound file says of itself: nothing is decoded, so any format with readable headers will do. */
+/** Reads the headers of audio files. Nothing is decoded, so all formats with readable headers are supported. */
 import { type IAudioMetadata, parseBuffer } from "music-metadata";
 import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
 import { MeteredBytes } from "../../../media/metered-bytes.ts";
+import { taggedText } from "./audio-tags.ts";
 import { rawFormatOf } from "./raw-format.ts";
 import { isWav } from "./riff.ts";
-import { taggedText } from "./sound-tags.ts";
 
-export interface SoundFacts {
+export interface AudioMetadata {
 	/** `WAV`, `MP3`, `FLAC`, …; `raw PCM`. */
 	format: string;
 	/** Seconds. Recordings that were streamed to a file often do not know it. */
@@ -15,14 +15,14 @@ export interface SoundFacts {
 	/** Hertz. */
 	rate?: number;
 	channels?: number;
-	/** The text that a file of the simulator stands for. */
+	/** The spoken text, in files of the simulator. */
 	text?: string;
 }
 
-/** Throws `invalidInput` with the product's own sentence where the bytes are no sound. */
-export async function readSoundFacts({ bytes, contentType }: Media): Promise<SoundFacts> {
+/** Throws `invalidInput` with the product's message if the bytes are no audio file. */
+export async function readAudioMetadata({ bytes, contentType }: Media): Promise<AudioMetadata> {
 	const raw = rawFormatOf(contentType);
-	// Samples can look like the start of an MP3; the header of a WAV file is no accident.
+	// Raw samples may resemble the start of an MP3, but not the header of a WAV file.
 	if (raw && bytes.length > 0 && !isWav(bytes)) {
 		const { code, bits, rate, channels } = raw;
 		const duration = bytes.length / ((rate * channels * bits) / 8);

@@ -2,11 +2,11 @@ import type { TranscriptionEvent, TranscriptSpan } from "../../../tasks/live-tra
 import { placeWords, spokenWords } from "../media/timing.ts";
 import type { Voice } from "./voice.ts";
 
-/** Tells what the voice did. It is asked after each window; the voice is the same object each time. */
-export interface Narrator {
-	hear(voice: Voice): TranscriptionEvent[];
+/** Makes the events. Called after each window, always with the same `Voice`. */
+export interface EventBuilder {
+	process(voice: Voice): TranscriptionEvent[];
 	finalize(voice: Voice): TranscriptionEvent[];
-	/** There is no more sound. */
+	/** The audio has ended. */
 	end(voice: Voice): TranscriptionEvent[];
 }
 
@@ -14,33 +14,33 @@ export interface Narrator {
 export const inSeconds = (windows: number, windowSeconds: number): number =>
 	Math.round(windows * windowSeconds * 1000) / 1000;
 
-/** Milliseconds, whole ones. */
+/** Whole milliseconds. */
 export const silenceOf = ({ now, to }: Voice, windowSeconds: number): number =>
 	Math.round((now - to) * windowSeconds * 1000);
 
-/** A stretch of sound. Positions are windows. */
+/** A part of the audio. Positions are counted in windows. */
 export interface Stretch {
 	start: number;
 	end: number;
-	/** Windows of speech in it, and where the first begins and the last ends. */
+	/** The number of windows with speech, the start of the first and the end of the last one. */
 	spoken: number;
 	speechStart: number;
 	speechEnd: number;
 }
 
-/** `[speech 1.2 s]`: what is known of speech that nobody understands. */
-export function tell(
+/** The transcript is the duration of the speech: `[speech 1.2 s]`. */
+export function spanOf(
 	{ start, end, spoken, speechStart, speechEnd }: Stretch,
 	windowSeconds: number,
 ): TranscriptSpan {
 	const span = { start: inSeconds(start, windowSeconds), end: inSeconds(end, windowSeconds) };
 	if (spoken === 0) return { ...span, transcript: "", words: [] };
 	const transcript = `[speech ${(spoken * windowSeconds).toFixed(1)} s]`;
-	const placed = placeWords(spokenWords(transcript), speechEnd - speechStart);
+	const timedWords = placeWords(spokenWords(transcript), speechEnd - speechStart);
 	return {
 		...span,
 		transcript,
-		words: placed.map((word) => ({
+		words: timedWords.map((word) => ({
 			word: word.text,
 			start: inSeconds(speechStart + word.start, windowSeconds),
 			end: inSeconds(speechStart + word.end, windowSeconds),

@@ -1,6 +1,6 @@
 /**
- * The tags of the simulator's sound files: that they are simulated, and the text that they stand for, which the
- * simulator's own speech recognition reads from there.
+ * The tags of the simulator's audio files: a notice that they are simulated, and the spoken text, which the simulator's
+ * speech recognition reads.
  *
  * MP3: ID3v2.4 `TXXX` (https://id3.org/id3v2.4.0-frames). WAV: `LIST INFO`, in UTF-8 as `CSET` says (Multimedia
  * Programming Interface and Data Specifications 1.0).
