@@ -5,7 +5,7 @@ import { decide, isHealthy, pauseMs } from "../../../src/pipeline/dispatch/retry
 const failure = (key: FailureKey, status?: number) =>
 	new AiError(key, undefined, { upstream: { backend: "engine", ...(status !== undefined && { status }) } });
 
-describe("the verdict on a failure", () => {
+describe("the decision after a failure", () => {
 	it.each([
 		["invalidInput", 400, "fail"],
 		["outOfCapacity", 429, "retry"],
@@ -23,11 +23,11 @@ describe("the verdict on a failure", () => {
 		expect(decide(failure(key, status))).toBe(decision);
 	});
 
-	it("is 'stop' for a failure that is marked as final", () => {
+	it("is 'fail' for a failure that is marked as final", () => {
 		expect(decide(new AiError("executionFailed", undefined, { retryable: false }))).toBe("fail");
 	});
 
-	it("is 'again' for a failure without an upstream", () => {
+	it("is 'retry' for a failure without an upstream", () => {
 		expect(decide(new AiError("executionFailed"))).toBe("retry");
 	});
 });
@@ -44,6 +44,8 @@ describe("the health that a failure shows", () => {
 		["outOfCapacity", 501, undefined],
 		["timeout", undefined, false],
 		["upstreamUnavailable", 502, false],
+		["upstreamUnavailable", 401, false],
+		["upstreamUnavailable", 403, undefined],
 		["modelTimeout", 200, undefined],
 		["invalidInput", 400, true],
 		["invalidInput", undefined, undefined],
