@@ -15,7 +15,7 @@ function atOnce(cache: HeadroomCache, one = request(), now = 0): number {
 	return count;
 }
 
-describe("Leeway", () => {
+describe("HeadroomCache", () => {
 	it("has no headroom for an account, a token or a model without a recorded answer", () => {
 		const cache = new HeadroomCache();
 		const token = { credential: { kind: "token", hash: "aa" } } as const;

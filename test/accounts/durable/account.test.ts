@@ -10,7 +10,7 @@ const OPERATOR = { kind: "operator" } as const;
 const ACCOUNT: Budget = { key: "account", microNeurons: 1_000_000, failure: "accountLimited" };
 const WORKERS_AI_RUN = { id: "d3ab162cd977454484c09407d166146a", name: "Workers AI Run" };
 
-const standing = async (account: string, credential: Admission["credential"] = OPERATOR) =>
+const status = async (account: string, credential: Admission["credential"] = OPERATOR) =>
 	stubOf(account).limitStatus({ credential, rates: [], budgets: [ACCOUNT] });
 
 /** Creates a token that may run models, and returns its credential. */
@@ -62,7 +62,7 @@ describe("500 concurrent admissions with a limit of 100", () => {
 			cost: fixedCost(10_000),
 		});
 		expect(await admitAll(account, fields)).toEqual({ passed: 100, refusals: new Set(["accountLimited"]) });
-		const [budget] = (await standing(account)).budgets;
+		const [budget] = (await status(account)).budgets;
 		expect(budget).toMatchObject({
 			spentMicroNeurons: 0,
 			reservedMicroNeurons: 1_000_000,
@@ -88,7 +88,7 @@ describe("500 concurrent admissions with a limit of 100", () => {
 		const other = newAccount();
 		const frugal = await tokenOf(other, { dailyMicroNeurons: 1_000 });
 		expect((await admitAll(other, () => ({ credential: frugal, cost: fixedCost(10) }))).passed).toBe(100);
-		expect((await standing(other, frugal)).budgets).toMatchObject([
+		expect((await status(other, frugal)).budgets).toMatchObject([
 			{ key: "account" },
 			{ key: "token:token-1" },
 		]);
@@ -145,11 +145,11 @@ describe("admit", () => {
 		async (kind) => {
 			const account = newAccount();
 			if (kind === "existing") await stubOf(account).admit(admission(), []);
-			const { open } = await standing(account);
+			const { open } = await status(account);
 			const request = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
 			await stubOf(account).settle([settlement(request.ticket, { outcome: "failed" })]);
 			expect(await stubOf(account).admit(request, [])).toEqual({ ok: false, failure: "ledgerUnavailable" });
-			expect(await standing(account)).toMatchObject({ open, budgets: [{ reservedMicroNeurons: 0 }] });
+			expect(await status(account)).toMatchObject({ open, budgets: [{ reservedMicroNeurons: 0 }] });
 			// A cancelled ticket does not affect another request of the same call.
 			const other = admission({ budgets: [ACCOUNT], cost: fixedCost(600_000) });
 			const late = settlement(crypto.randomUUID(), { outcome: "failed" });

@@ -210,8 +210,8 @@ describe("budgets", () => {
 			bench.ledger.settle([settlement(ticket, { microNeurons: 1_200 })]);
 			expect(account(bench)).toMatchObject({ spent: 1_200, reserved: 0 });
 			expect(bench.ledger.usage({ by: [] }).total).toMatchObject({ overruns: 1, microNeurons: 1_200 });
-			const standing = bench.ledger.limitStatus({ credential: OPERATOR, rates: [], budgets: [FREE] });
-			expect(standing.budgets[0]?.remainingMicroNeurons).toBe(0);
+			const status = bench.ledger.limitStatus({ credential: OPERATOR, rates: [], budgets: [FREE] });
+			expect(status.budgets[0]?.remainingMicroNeurons).toBe(0);
 		}));
 
 	it("give a request the output that they pay for", () =>
