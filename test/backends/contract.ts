@@ -1,7 +1,6 @@
 /**
- * What every backend keeps to, whatever is behind it: the table holds the tasks that it should, answers have the shape
- * of their task, a chat streams to `[DONE]` with its usage, a reader or a caller who leaves stops it, and what it
- * throws is an `AiError`.
+ * The contract of all backends: the table has the expected tasks, answers have the format of their task, a chat streams to
+ * `[DONE]` with its usage, a cancellation by the reader or the caller stops it, and all errors are `AiError`.
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -16,26 +15,26 @@ export interface Subject {
 	name: string;
 	backend: Backend;
 	target: Target;
-	/** A fresh one for each case. */
+	/** Called for each case. */
 	world(): World;
-	/** A world too, and whether what feeds the stream of the one answer asked in it has been told to stop. */
-	watched(): Watched;
-	/** The tasks that its table must hold, no more and no fewer. */
+	/** A world for one streamed answer, and whether its source has been stopped. */
+	observedWorld(): ObservedWorld;
+	/** Exactly the tasks of its table. */
 	tasks: readonly TaskName[];
-	/** The catalogue's model for a task, where the backend looks at it. */
+	/** The catalogue's model for a task, if the backend depends on it. */
 	models?: Partial<Record<TaskName, Model>>;
-	/** Inputs of its own, where those below do not suit it. */
+	/** Inputs that replace those below. */
 	inputs?: { [Name in TaskName]?: TaskInput<Name> };
-	/** Cases that it cannot keep to, each with the reason. */
+	/** Cases that it does not support, each with the reason. */
 	skip?: Partial<Record<Case, string>>;
 }
 
-export interface Watched {
+export interface ObservedWorld {
 	world: World;
 	stopped(): boolean;
 }
 
-/** A session is no value; whoever offers one has a suite of its own. */
+/** A session is no value: live transcription has its own tests. */
 type ValueTask = Exclude<TaskName, "live-transcription">;
 const isValueTask = (task: TaskName): task is ValueTask => task in OUTPUTS;
 
@@ -47,7 +46,7 @@ export type Case =
 	| "tools"
 	| "a JSON schema";
 
-/** A picture of 2 by 2 pixels. */
+/** An image of 2 by 2 pixels. */
 const PNG = Uint8Array.from(
 	atob(
 		"iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEUlEQVR4XmP4z8AAxgz/gQAAH+4F+x9fuoMAAAAASUVORK5CYII=",
@@ -375,7 +374,7 @@ export function describeBackend(subject: Subject): void {
 		it.each(["before its first chunk", "after it"])(
 			"stops what feeds a stream that is cancelled %s",
 			async (when) => {
-				const { world, stopped } = subject.watched();
+				const { world, stopped } = subject.observedWorld();
 				const reader = (await streamOf({}, { world })).getReader();
 				if (when === "after it") expect((await reader.read()).done).toBe(false);
 				expect(stopped()).toBe(false);
@@ -386,7 +385,7 @@ export function describeBackend(subject: Subject): void {
 
 		it("ends a stream in an AiError, and what feeds it, when the caller leaves amid it", async () => {
 			const caller = new AbortController();
-			const { world, stopped } = subject.watched();
+			const { world, stopped } = subject.observedWorld();
 			const reader = (await streamOf({}, { world, signal: caller.signal })).getReader();
 			await reader.read();
 			expect(stopped()).toBe(false);

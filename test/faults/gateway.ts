@@ -1,4 +1,4 @@
-/** The whole Worker under workerd, as it deploys, in front of two providers; and a caller who reads all of an answer. */
+/** The bundled Worker under workerd, in front of two providers, with a caller that reads complete answers. */
 import { buildSync } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_readConfig as readConfig } from "wrangler";
@@ -17,14 +17,14 @@ const worker = (): string =>
 	}).outputFiles[0]?.text ?? "";
 
 export interface FaultGateway {
-	/** With the route that this fault needs. Circuits are closed, accounts empty. */
+	/** Sets the route of a test. All circuits are closed, and the account is new. */
 	configure(route: object, providers: readonly Provider[], headers?: object): Promise<void>;
-	ask(options?: AskOptions): Promise<Heard>;
-	/** The answer as it comes. */
+	ask(options?: AskOptions): Promise<ReceivedAnswer>;
+	/** Returns the unread response. */
 	open(options?: AskOptions): Promise<Response>;
-	/** What the account's latest request is told to have been, when it is over. */
+	/** The usage record of the account's latest request, when all have ended. */
 	billed(): Promise<Billed>;
-	/** Output tokens of all its requests, when they are over. */
+	/** The output tokens of all requests of the account, when all have ended. */
 	billedTokens(): Promise<number>;
 	stop(): Promise<void>;
 }
@@ -45,12 +45,12 @@ export interface Billed {
 	output_tokens: number;
 }
 
-/** What a caller had of an answer. */
-export interface Heard {
+/** What the caller received. */
+export interface ReceivedAnswer {
 	status: number;
 	headers: Headers;
 	text: string;
-	/** Of one that did not answer, or of a stream that broke: one frame. */
+	/** The errors of a failed request, or the error frame of an interrupted stream. */
 	errors: { code?: unknown; message?: unknown }[];
 	done: boolean;
 	comments: string[];
@@ -65,7 +65,7 @@ export async function startGateway(): Promise<FaultGateway> {
 	const optionsOf = (vars: Record<string, unknown>) =>
 		convertV4MiniflareOptions({
 			cf: false,
-			// Failures are provoked: what the log says of them is no news.
+			// The tests provoke failures: their log is ignored.
 			handleRuntimeStdio: () => {},
 			name: "gateway",
 			modules: true,
@@ -81,7 +81,7 @@ export async function startGateway(): Promise<FaultGateway> {
 		});
 	const runtime = new Miniflare(optionsOf({}));
 	let base = new URL(await runtime.ready);
-	/** An account for each configuration: what is billed is one request's. */
+	/** Each configuration has its own account, so its bills are separate. */
 	let account = 0;
 
 	const open = ({ stream = true, signal, headers = {}, content = "Count", maxTokens }: AskOptions = {}) =>
@@ -99,7 +99,7 @@ export async function startGateway(): Promise<FaultGateway> {
 			...(signal && { signal }),
 		});
 
-	/** The latest first. */
+	/** The newest first. */
 	const records = async (): Promise<Billed[]> => {
 		const url = new URL(`/client/v4/accounts/fault-${account}/ai/usage/requests?limit=100`, base);
 		for (;;) {
@@ -110,10 +110,10 @@ export async function startGateway(): Promise<FaultGateway> {
 	};
 
 	return {
-		async configure(route, providers, more = {}) {
+		async configure(route, providers, settings = {}) {
 			account++;
 			const BACKENDS = Object.fromEntries(
-				providers.map(({ name, url }) => [name, { kind: "openai", url, ...more }]),
+				providers.map(({ name, url }) => [name, { kind: "openai", url, ...settings }]),
 			);
 			await runtime.setOptions(optionsOf({ BACKENDS, ROUTES: { [MODEL]: route } }));
 			base = new URL(await runtime.ready);
@@ -122,11 +122,11 @@ export async function startGateway(): Promise<FaultGateway> {
 		async ask(options) {
 			const startedAt = performance.now();
 			const response = await open(options);
-			return hear(response, startedAt);
+			return readAnswer(response, startedAt);
 		},
 		billed: async () => {
 			const [latest] = await records();
-			if (!latest) throw new Error("nothing was asked");
+			if (!latest) throw new Error("no request was sent");
 			return latest;
 		},
 		billedTokens: async () => (await records()).reduce((sum, { output_tokens }) => sum + output_tokens, 0),
@@ -134,9 +134,9 @@ export async function startGateway(): Promise<FaultGateway> {
 	};
 }
 
-async function hear(response: Response, startedAt: number): Promise<Heard> {
+async function readAnswer(response: Response, startedAt: number): Promise<ReceivedAnswer> {
 	const body = await response.text();
-	const heard: Heard = {
+	const received: ReceivedAnswer = {
 		status: response.status,
 		headers: response.headers,
 		text: "",
@@ -150,27 +150,27 @@ async function hear(response: Response, startedAt: number): Promise<Heard> {
 	if (!response.headers.get("content-type")?.includes("event-stream")) {
 		const value = JSON.parse(body);
 		if (response.ok) {
-			heard.text = value.choices[0].message.content;
-			heard.usage = value.usage;
-			heard.done = true;
-		} else heard.errors = value.errors ?? [value.error];
-		return heard;
+			received.text = value.choices[0].message.content;
+			received.usage = value.usage;
+			received.done = true;
+		} else received.errors = value.errors ?? [value.error];
+		return received;
 	}
 	const ids = new Set<string>();
 	for (const [, data = ""] of body.matchAll(/^data: (.*)$/gm)) {
 		if (data === "[DONE]") {
-			heard.done = true;
+			received.done = true;
 			continue;
 		}
 		const chunk = JSON.parse(data);
 		if (chunk.errors || chunk.error) {
-			heard.errors.push(...(chunk.errors ?? [chunk.error]));
+			received.errors.push(...(chunk.errors ?? [chunk.error]));
 			continue;
 		}
 		ids.add(chunk.id);
-		heard.text += chunk.choices[0]?.delta.content ?? "";
-		heard.usage = chunk.usage ?? heard.usage;
+		received.text += chunk.choices[0]?.delta.content ?? "";
+		received.usage = chunk.usage ?? received.usage;
 	}
-	heard.ids = ids.size;
-	return heard;
+	received.ids = ids.size;
+	return received;
 }

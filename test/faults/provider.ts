@@ -1,4 +1,4 @@
-/** A provider on loopback that a test scripts call by call, and that remembers what it saw of each. */
+/** A provider on loopback with a script for each call. Records all calls. */
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -8,11 +8,11 @@ export interface ProviderCall {
 	path: string;
 	headers: IncomingHttpHeaders;
 	body: Record<string, unknown>;
-	/** Tokens it has generated, which it would bill. */
+	/** Generated tokens, which a provider bills. */
 	tokens: number;
-	/** The other side closed the connection before the answer was over. */
+	/** The client closed the connection before the end of the answer. */
 	cancelled: boolean;
-	/** Resolves when the connection is closed, or the answer over. */
+	/** Resolves when the connection is closed or the answer has ended. */
 	closed: Promise<void>;
 	response: ServerResponse;
 }
@@ -24,7 +24,7 @@ export class Provider {
 	readonly calls: ProviderCall[] = [];
 	readonly #server: Server;
 	readonly #waiting = new Set<() => void>();
-	#script: (place: number) => Script = () => hang;
+	#script: (index: number) => Script = () => hang;
 	#startedAt = performance.now();
 
 	constructor(name: string) {
@@ -61,14 +61,14 @@ export class Provider {
 		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
 	}
 
-	/** What it does with its first call, its second, …; the last one stays. Forgets the calls before. */
+	/** Sets the scripts of the first call, the second call, …; the last script repeats. Clears the recorded calls. */
 	does(...scripts: [Script, ...Script[]]): void {
 		this.calls.length = 0;
 		this.#startedAt = performance.now();
-		this.#script = (place) => scripts[Math.min(place, scripts.length - 1)] ?? scripts[0];
+		this.#script = (index) => scripts[Math.min(index, scripts.length - 1)] ?? scripts[0];
 	}
 
-	/** Resolves when it has been called so often. */
+	/** Resolves with the call of this number, when it arrives. */
 	async called(times: number): Promise<ProviderCall> {
 		for (;;) {
 			const call = this.calls[times - 1];
@@ -116,7 +116,7 @@ const usageOf = (tokens: number, promptTokens = PROMPT_TOKENS) => ({
 const header = ({ response }: ProviderCall) =>
 	response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
 
-async function say(call: ProviderCall, words: readonly string[]): Promise<void> {
+async function writeWords(call: ProviderCall, words: readonly string[]): Promise<void> {
 	for (const content of words) {
 		const text = chunk(call, [{ index: 0, delta: { content }, finish_reason: null }]);
 		await new Promise<void>((resolve) => call.response.write(text, () => resolve()));
@@ -130,7 +130,7 @@ const finish = (call: ProviderCall, end = "data: [DONE]\n\n", usage: object = us
 	call.response.end(end);
 };
 
-/** A reply of so many MiB. */
+/** A reply of `count` MiB. */
 export const replyOfMiB =
 	(count: number): Script =>
 	({ response }) => {
@@ -150,7 +150,7 @@ export const status =
 		response.end(JSON.stringify({ error: { message: `status ${code}`, ...error } }));
 	};
 
-/** A complete answer, streamed where a stream is asked for. `usage`: what it counts, instead of its words. */
+/** A complete answer, streamed if the request has `stream`. `usage` replaces the count of its words. */
 export const answer =
 	(words: readonly string[] = WORDS, usage?: object): Script =>
 	async (call) => {
@@ -171,17 +171,17 @@ export const answer =
 			return;
 		}
 		header(call);
-		await say(call, words);
+		await writeWords(call, words);
 		finish(call, undefined, usage);
 	};
 
-/** The rest of the answer, for whoever hands it the beginning, which counts as its prompt. */
+/** Continues an answer from its beginning in the request, which counts as prompt. */
 export const continuation: Script = async (call) => {
 	const last = (call.body.messages as { role: string; content: string }[]).at(-1);
-	const begun = last?.role === "assistant" ? last.content.trim().split(" ").length : 0;
+	const startCount = last?.role === "assistant" ? last.content.trim().split(" ").length : 0;
 	header(call);
-	await say(call, WORDS.slice(begun));
-	finish(call, undefined, usageOf(call.tokens, PROMPT_TOKENS + begun));
+	await writeWords(call, WORDS.slice(startCount));
+	finish(call, undefined, usageOf(call.tokens, PROMPT_TOKENS + startCount));
 };
 
 export const late =
@@ -198,11 +198,11 @@ export const lateToken =
 		header(call);
 		await pause(ms);
 		if (call.cancelled) return;
-		await say(call, WORDS);
+		await writeWords(call, WORDS);
 		finish(call);
 	};
 
-/** The header at once, then comments alone, until the other side closes the connection. */
+/** The header at once, then only comments, until the client closes the connection. */
 export const onlyComments: Script = async (call) => {
 	header(call);
 	while (!call.cancelled) {
@@ -211,21 +211,21 @@ export const onlyComments: Script = async (call) => {
 	}
 };
 
-/** A word every few milliseconds, for as long as somebody listens. */
+/** A word each 5 ms, until the client closes the connection. */
 export const talkative: Script = async (call) => {
 	header(call);
 	for (let i = 0; !call.cancelled; i++) {
-		await say(call, [WORDS[i % WORDS.length] ?? ""]);
+		await writeWords(call, [WORDS[i % WORDS.length] ?? ""]);
 		await pause(5);
 	}
 };
 
-/** So many words, and then what `then` does. */
+/** `count` words, and then the script `then`. */
 export const words =
 	(count: number, then: Script): Script =>
 	async (call) => {
 		header(call);
-		await say(call, WORDS.slice(0, count));
+		await writeWords(call, WORDS.slice(0, count));
 		await pause(20);
 		await then(call);
 	};
@@ -236,11 +236,11 @@ export const malformed: Script = ({ response }) => {
 
 export const withoutDone: Script = async (call) => {
 	header(call);
-	await say(call, WORDS);
+	await writeWords(call, WORDS);
 	finish(call, "");
 };
 
-/** Says no to a message that has begun; answers any other. */
+/** Refuses requests that end with an assistant message; all others run the script `then`. */
 export const refusingPartial =
 	(then: Script): Script =>
 	async (call) => {

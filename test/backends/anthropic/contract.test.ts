@@ -44,7 +44,7 @@ describeBackend({
 	backend: anthropic,
 	target: { ...TARGET, ...CLAUDE },
 	world: () => worldOf(api).world,
-	watched() {
+	observedWorld() {
 		const { world, requests } = worldOf(api);
 		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},

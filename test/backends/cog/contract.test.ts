@@ -37,7 +37,7 @@ describeBackend({
 	backend: cog,
 	target: { ...TARGET, kind: "cog", url: URL },
 	world: () => worldOf(respond).world,
-	watched() {
+	observedWorld() {
 		const { world, requests } = worldOf(respond);
 		return {
 			world,

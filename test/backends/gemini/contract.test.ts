@@ -59,7 +59,7 @@ describeBackend({
 	backend: gemini,
 	target: { ...TARGET, kind: "gemini", url: GOOGLE, key: KEY },
 	world: () => worldOf(google).world,
-	watched() {
+	observedWorld() {
 		const { world, requests } = worldOf(google);
 		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},

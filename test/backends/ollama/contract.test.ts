@@ -45,7 +45,7 @@ describeBackend({
 	backend: ollama,
 	target: { ...TARGET, url: "http://engine.test" },
 	world: () => worldOf(server).world,
-	watched() {
+	observedWorld() {
 		const { world, requests } = worldOf(server);
 		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},

@@ -9,7 +9,7 @@ describeBackend({
 	backend: openai,
 	target: TARGET,
 	world: () => worldOf(openAiEngine).world,
-	watched() {
+	observedWorld() {
 		const { world, requests } = worldOf(openAiEngine);
 		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
 	},

@@ -28,7 +28,7 @@ describeBackend({
 		timeouts: { headerMs: 1000, idleMs: 1000, totalMs: 1000 },
 	},
 	world,
-	watched() {
+	observedWorld() {
 		const closed = vi.spyOn(generators, "return");
 		return { world: world(), stopped: () => closed.mock.calls.length > 0 };
 	},

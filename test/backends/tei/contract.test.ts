@@ -14,7 +14,7 @@ describeBackend({
 	backend: tei,
 	target: { ...TARGET, kind: "tei", url: "http://tei.test" },
 	world: () => worldOf(server).world,
-	watched() {
+	observedWorld() {
 		const { world, requests } = worldOf(server);
 		return { world, stopped: () => requests.every(({ signal }) => signal.aborted) };
 	},

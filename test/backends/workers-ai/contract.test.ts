@@ -54,7 +54,7 @@ function bound(signals: AbortSignal[] = []): AiBinding {
 const stoppedOne = (signals: AbortSignal[]) => () =>
 	signals.length === 1 && signals.every((one) => one.aborted);
 
-const subject: Omit<Subject, "name" | "target" | "backend" | "world" | "watched"> = {
+const subject: Omit<Subject, "name" | "target" | "backend" | "world" | "observedWorld"> = {
 	tasks: [
 		"text-generation",
 		"decision",
@@ -95,13 +95,13 @@ describeBackend({
 	backend: named,
 	target: rest,
 	world,
-	watched() {
+	observedWorld() {
 		const signals: AbortSignal[] = [];
 		return { world: world(signals), stopped: stoppedOne(signals) };
 	},
 });
 
-/** The binding is the target's, so a watched one comes with its world. */
+/** The binding is the target's, so a observedWorld one comes with its world. */
 const byBinding: Backend = (target, { fetch, ...world }) =>
 	named({ ...target, binding: fetch as unknown as AiBinding }, { ...world, fetch });
 
@@ -111,7 +111,7 @@ describeBackend({
 	backend: byBinding,
 	target: { ...rest, url: "" },
 	world: () => ({ ...world(), fetch: bound() as unknown as typeof fetch }),
-	watched() {
+	observedWorld() {
 		const signals: AbortSignal[] = [];
 		return {
 			world: { ...world(), fetch: bound(signals) as unknown as typeof fetch },
@@ -135,7 +135,7 @@ describeBackend({
 		"text-to-image": modelOf("@cf/black-forest-labs/flux-2-klein-4b"),
 	},
 	world: () => ({ ...world(), fetch: bound() as unknown as typeof fetch }),
-	watched() {
+	observedWorld() {
 		const signals: AbortSignal[] = [];
 		return {
 			world: { ...world(), fetch: bound(signals) as unknown as typeof fetch },
