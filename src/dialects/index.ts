@@ -11,6 +11,6 @@ export const nativeDialect = (model: Model): Dialect => ({
 
 export function liveDialect({ id, input }: Model): Dialect {
 	const dialect = LIVE[input];
-	if (!dialect) throw invalidInput(`${id} cannot be asked over a websocket`);
+	if (!dialect) throw invalidInput(`${id} cannot be used over a websocket`);
 	return dialect;
 }

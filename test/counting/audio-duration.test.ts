@@ -6,7 +6,7 @@ import { MP3_FRAME_SECONDS, mp3, wav } from "../metering/parts.ts";
 const MU_LAW = 7;
 const GSM = 0x31;
 
-describe("the length of samples, at once", () => {
+describe("the duration of samples, synchronously", () => {
 	it.each([
 		["16 kHz, 16 bits", wav(32_000), 1],
 		["two channels at 8 kHz, 8 bits", wav(8_000, { rate: 8_000, channels: 2, bits: 8 }), 0.5],
@@ -48,12 +48,12 @@ describe("the length of samples, at once", () => {
 		expect(secondsOf({ bytes: new Uint8Array(32_000) }, dtype)).toBe(seconds);
 	});
 
-	it("uses the file header, whatever the content type", () => {
+	it("uses the file header for any content type", () => {
 		expect(secondsOf({ bytes: wav(32_000), contentType: "audio/mulaw" }, "uint8")).toBe(1);
 	});
 });
 
-describe("the length of other sound", () => {
+describe("the duration of other audio", () => {
 	it("counts the frames of an MP3", async () => {
 		const seconds = await secondsOf({ bytes: mp3(100), contentType: "audio/mpeg" });
 		expect(seconds).toBeCloseTo(100 * MP3_FRAME_SECONDS, 1);
@@ -66,7 +66,7 @@ describe("the length of other sound", () => {
 		expect(await secondsOf({ bytes })).toBeUndefined();
 	});
 
-	it("comes to an end with any bytes", async () => {
+	it("ends for any bytes", async () => {
 		await fc.assert(
 			fc.asyncProperty(
 				fc.constantFrom("", "RIFF", "fLaC", "OggS", "ID3", "\xff\xfb", "\x1a\x45\xdf\xa3"),

@@ -5,7 +5,7 @@ import { approximateTokens } from "../../src/counting/token-estimate.ts";
 const SENTENCE = "The quick brown fox jumps over the lazy dog. ";
 
 describe("boundedTokens", () => {
-	it("is the estimate of all texts up to the limit, wherever they are sliced", () => {
+	it("is the estimate of all texts up to the limit, for any slices", () => {
 		const texts = [SENTENCE.repeat(4_000), "naïve café ".repeat(20_000), "x"];
 		expect(boundedTokens(texts, 1e9)).toBe(approximateTokens(texts));
 		expect(boundedTokens([], 10)).toBe(0);
@@ -18,7 +18,7 @@ describe("boundedTokens", () => {
 		expect(Math.abs(tokens / approximateTokens(texts) - 1)).toBeLessThan(0.01);
 	});
 
-	it("reads no further than it must", () => {
+	it("stops reading above the limit", () => {
 		let read = 0;
 		const text = {
 			length: 1_000_000_000,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { codePoints, utf8Length, writeJson } from "../../src/counting/text.ts";
 
-/** Of one to four bytes in UTF-8, and halves of pairs. */
+/** Characters of one to four bytes in UTF-8, and unpaired surrogates. */
 const characters = fc.string({ unit: fc.constantFrom(..."aé人\u{1f600}", "\ud83d", "\ude00") });
 
 describe("utf8Length", () => {
@@ -34,13 +34,13 @@ const written = (value: unknown): string => {
 };
 
 describe("writeJson", () => {
-	it("writes as the usual templates do, a space after each sign", () => {
+	it("writes a space after each comma and colon, as common templates do", () => {
 		expect(written({ a: [1, "x", null, true], b: {}, c: undefined, d: { e: 1.5 } })).toBe(
 			'{"a": [1, "x", null, true], "b": {}, "d": {"e": 1.5}}',
 		);
 	});
 
-	it("writes JSON, where nothing needs to be escaped", () => {
+	it("writes JSON if no character must be escaped", () => {
 		const plain = fc.string({ unit: fc.constantFrom(..."abc é人") });
 		const value = fc.letrec((tie) => ({
 			value: fc.oneof(

@@ -10,7 +10,7 @@ describe("approximateTokens", () => {
 		["a", 1],
 		["Hello, world!", 4],
 		["The quick brown fox jumps over the lazy dog.", 10],
-		// One space joins its word; several are a token.
+		// One space joins the next word; several are one token.
 		["one two", 2],
 		["one    two", 3],
 		// Each part of a camelCase name is a word, and a full stop joins the name after it.
@@ -18,14 +18,14 @@ describe("approximateTokens", () => {
 		["text.length", 2],
 		[" ", 1],
 		["one ", 2],
-		// Three digits a token.
+		// Three digits per token.
 		["123456", 2],
 		["1234567", 3],
 		["人人生而自由,在尊严和权利上一律平等。", 15],
 		["すべての人間は、生まれながらにして自由であり", 13],
 		["Все люди рождаются свободными", 8],
 		["모든 인간은 태어날 때부터 자유로우며", 12],
-		// Two halves of a pair.
+		// The two halves of a surrogate pair.
 		["😀", 2],
 		// Joiners and selectors belong to the character before them.
 		["\u200d\ufe0f", 0],
@@ -41,7 +41,7 @@ describe("approximateTokens", () => {
 	});
 });
 
-/** Texts of all kinds of characters, halves of pairs included. */
+/** Texts with all kinds of characters, including unpaired surrogates. */
 const text = fc.oneof(
 	fc
 		.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 200 })
@@ -51,7 +51,7 @@ const text = fc.oneof(
 );
 
 describe("TokenCount", () => {
-	it("counts the same wherever a stream is cut", () => {
+	it("counts the same for any split of a stream", () => {
 		fc.assert(
 			fc.property(text, fc.array(fc.nat(200), { maxLength: 12 }), (source, cuts) => {
 				const count = new TokenCount();
@@ -87,7 +87,7 @@ describe("TokenCount", () => {
 		);
 	});
 
-	it("never counts more tokens than the text has bytes, but for the rounding", () => {
+	it("never counts more tokens than the text has bytes, except for rounding", () => {
 		fc.assert(
 			fc.property(text, (any) => {
 				expect(tokens(any)).toBeLessThanOrEqual(new TextEncoder().encode(any).length + 1);

@@ -188,7 +188,7 @@ describe("a websocket on the binding's wire", () => {
 		],
 		["what the engine cannot hear", upgrade(NOVA, { ...PCM, encoding: "opus" }), 8001, "raw samples"],
 		["sound in a container", upgrade(NOVA, {}), 8001, "raw samples"],
-		["a model without one", upgrade("@cf/openai/whisper", {}), 8001, "cannot be asked over a websocket"],
+		["a model without one", upgrade("@cf/openai/whisper", {}), 8001, "cannot be used over a websocket"],
 		["a model that is not there", upgrade("@cf/deepgram/none", {}), 5007, "No such model"],
 	])("refuses %s before it opens", async (_, request, internalCode, description) => {
 		const response = await wire()(request);

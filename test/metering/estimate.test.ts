@@ -15,9 +15,9 @@ const user = (content: ChatInput["messages"][number]["content"]) => ({
 	messages: [{ role: "user" as const, content }],
 });
 
-describe("a chat at most", () => {
-	it("is a token for each byte of text, and what templates add", () => {
-		// 256 that the template opens with, 16 around the message
+describe("the estimate of a chat", () => {
+	it("has one token per byte of text, and the template's tokens", () => {
+		// 256 of the template's opening, 16 around the message
 		expect(inputOf(user("Hi"))).toBe(256 + 16 + 2);
 		expect(inputOf(user("你好"))).toBe(256 + 16 + 6);
 		expect(inputOf(user([{ type: "text", text: "Hi" }]))).toBe(256 + 16 + 2);
@@ -25,13 +25,13 @@ describe("a chat at most", () => {
 		expect(inputOf({ prompt: "Hi", suffix: "é" })).toBe(4);
 	});
 
-	it("has the tools, written out, and how to call them", () => {
+	it("has the tools and the instructions for calling them", () => {
 		const tool = { type: "function" as const, function: { name: "now", parameters: { type: "object" } } };
 		const written = '{"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}';
 		expect(inputOf({ ...user("Hi"), tools: [tool] })).toBe(274 + 12 * 16 + 2 * written.length);
 	});
 
-	it("has all that engines may show the model beside the messages", () => {
+	it("has everything that engines may add to the messages", () => {
 		const functions = [{ name: "now", description: "x".repeat(1_000) }];
 		const written = (name: string) => `{"${name}": [{"name": "now", "description": "${"x".repeat(1_000)}"}]}`;
 		expect(inputOf({ ...user("Hi"), passthrough: { functions } })).toBe(
@@ -42,7 +42,7 @@ describe("a chat at most", () => {
 		);
 	});
 
-	it("has the text of what only Anthropic reads, and its files once", () => {
+	it("has the text of content that only Anthropic supports, and its files once", () => {
 		const source = { type: "base64", media_type: "image/png", data: "A".repeat(100_000) };
 		const found = { type: "search_result", content: [{ type: "text", text: "x".repeat(5_000) }] };
 		const body = { messages: [{ role: "user", content: [{ type: "image", source }, found] }] };
@@ -54,7 +54,7 @@ describe("a chat at most", () => {
 		);
 	});
 
-	it("has the calls of earlier turns, and their thoughts", () => {
+	it("has the calls and the reasoning of earlier messages", () => {
 		const call = { id: "1", type: "function" as const, function: { name: "now", arguments: "{}" } };
 		const messages = [
 			{ role: "assistant" as const, content: null, tool_calls: [call], reasoning_content: "abc" },
@@ -62,23 +62,23 @@ describe("a chat at most", () => {
 		expect(inputOf({ messages })).toBe(256 + 16 + 2 * 16 + 3 + 2 + 3);
 	});
 
-	it("has images by their size, sound and files by their bytes", () => {
+	it("has images by size, audio and files by bytes", () => {
 		const image = (width: number, height: number) => ({
 			type: "image_url" as const,
 			image_url: { url: dataUrl(png(width, height), "image/png") },
 		});
 		const without = 256 + 16;
 		expect(inputOf(user([image(64, 64)]))).toBe(without + 6_500);
-		// 3,000 / 28 is 108 a side
+		// 3,000 / 28 is 108 per side
 		expect(inputOf(user([image(3_000, 3_000)]))).toBe(without + 108 * 108);
 		expect(inputOf(user([image(20_000, 20_000)]))).toBe(without + 16_400);
 		const away = { type: "image_url" as const, image_url: { url: "https://example.com/a.png" } };
 		expect(inputOf(user([away]))).toBe(without + 16_400);
-		// 8,000 bytes are at most a second of samples
+		// 8,000 bytes are at most one second of samples
 		const data = btoa("\0".repeat(8_000));
-		const sound = (format: string) => ({ type: "input_audio" as const, input_audio: { data, format } });
-		expect(inputOf(user([sound("wav")]))).toBe(without + 25);
-		expect(inputOf(user([sound("mp3")]))).toBe(without + 8 * 25);
+		const audio = (format: string) => ({ type: "input_audio" as const, input_audio: { data, format } });
+		expect(inputOf(user([audio("wav")]))).toBe(without + 25);
+		expect(inputOf(user([audio("mp3")]))).toBe(without + 8 * 25);
 		const file = {
 			type: "file" as const,
 			file: { file_data: `data:application/pdf;base64,${btoa("12345678")}` },
@@ -91,11 +91,11 @@ describe("a chat at most", () => {
 		["of each choice", { max_tokens: 100, n: 3 }, 300, false],
 		["4,096 where there is none", {}, 4_096, true],
 		["4,096 of each choice", { n: 2 }, 8_192, true],
-	])("its output is %s", (_, input, outputTokens, outputUnbounded) => {
+	])("has the output: %s", (_, input, outputTokens, outputUnbounded) => {
 		expect(chat({ ...user("Hi"), ...input })).toMatchObject({ outputTokens, outputUnbounded });
 	});
 
-	it("has at most the output that the model's context window holds, whatever the request", () => {
+	it("has no more output than the model's context window, for any request", () => {
 		const small = { ...modelOf(LLAMA), contextWindow: 2_048 };
 		const call = (input: Partial<ChatInput>): TaskCall => ({
 			task: "text-generation",
@@ -111,7 +111,7 @@ describe("a chat at most", () => {
 		expect(estimate(call({ max_tokens: 5e12, n: 2 }), unknown)).toMatchObject({ outputTokens: 2_000_000 });
 	});
 
-	it("of a summary or a description has a bound, too", () => {
+	it("has a limited output for summaries and descriptions", () => {
 		const long = { task: "summarization", input: { text: "Hi", max_length: 5e12 } } as const;
 		expect(of(long, "@cf/facebook/bart-large-cnn")).toMatchObject({ outputTokens: 1_000_000 });
 		const described = {
@@ -124,10 +124,10 @@ describe("a chat at most", () => {
 
 const audio = { bytes: wav(64_000) };
 const image = { bytes: png(800, 600) };
-const picture = { prompt: "a cat", width: 1024, height: 768, images: [], format: "png" as const };
+const imageInput = { prompt: "a cat", width: 1024, height: 768, images: [], format: "png" as const };
 const requests = 1;
 
-describe("other tasks at most", () => {
+describe("the estimates of other tasks", () => {
 	it.each<[TaskCall, string, Estimate["fixed"], number]>([
 		[
 			{ task: "text-embeddings", input: { texts: ["Hi", "你好"] } },
@@ -175,7 +175,7 @@ describe("other tasks at most", () => {
 		[
 			{ task: "text-to-speech", input: { text: "12345678", encoding: "mp3" } },
 			"@cf/myshell-ai/melotts",
-			// 4 bytes a second, and 2 seconds
+			// 4 bytes per second, and 2 seconds
 			{ characters: 8, audioSeconds: 4, requests },
 			0,
 		],
@@ -186,13 +186,16 @@ describe("other tasks at most", () => {
 			0,
 		],
 		[
-			{ task: "text-to-image", input: { ...picture, steps: 4 } },
+			{ task: "text-to-image", input: { ...imageInput, steps: 4 } },
 			"@cf/black-forest-labs/flux-1-schnell",
 			{ outputImages: [{ width: 1024, height: 768 }], inputImages: [], steps: 4, requests },
 			0,
 		],
 		[
-			{ task: "text-to-image", input: { ...picture, images: [image], mask: { bytes: new Uint8Array(9) } } },
+			{
+				task: "text-to-image",
+				input: { ...imageInput, images: [image], mask: { bytes: new Uint8Array(9) } },
+			},
 			"@cf/leonardo/phoenix-1.0",
 			{
 				outputImages: [{ width: 1024, height: 768 }],
@@ -238,7 +241,7 @@ describe("other tasks at most", () => {
 		expect(await of(call, id)).toEqual({ fixed, outputTokens, outputUnbounded: false });
 	});
 
-	it("of a decision are its state, its questions and its media", () => {
+	it("of a decision has its state, its questions and its media", () => {
 		const question = { type: "noul" as const, instructions: "Is it?" };
 		const input = {
 			model: "clef",
@@ -250,12 +253,12 @@ describe("other tasks at most", () => {
 		};
 		const { fixed, outputTokens } = of({ task: "decision", input }, "@cf/cloudflare/clef") as Estimate;
 		const json = '{"a": 1}{"type": "noul", "instructions": "Is it?"}';
-		const sound = Math.ceil(((8_000 + wav(0).length) / 8_000) * 25);
-		expect(fixed.inputTokens).toBe(256 + 2 * 16 * 2 + 2 * json.length + 6_500 + sound);
+		const audio = Math.ceil(((8_000 + wav(0).length) / 8_000) * 25);
+		expect(fixed.inputTokens).toBe(256 + 2 * 16 * 2 + 2 * json.length + 6_500 + audio);
 		expect(outputTokens).toBe(512);
 	});
 
-	it("reads a file that is not samples, and goes by its bytes where it does not say", async () => {
+	it("reads the duration of a file, and uses its bytes if it has none", async () => {
 		const estimateOf = (bytes: Uint8Array<ArrayBuffer>) =>
 			of(
 				{ task: "speech-recognition", input: { audio: { bytes }, task: "transcribe" } },

@@ -30,11 +30,11 @@ const replied = (others: Partial<ChatCompletion> = {}): ChatCompletion => ({
 	choices: [{ index: 0, message: { role: "assistant", content: "I am a model." }, finish_reason: "stop" }],
 	...others,
 });
-/** Opening, the message's marks, its text. */
+/** Tokens of the opening, the message's markers and its text. */
 const ASKED_TOKENS = 3 + 4 + approximateTokens(["Who are you, then?"]);
 
 describe("a chat", () => {
-	it("used what its engine counted", () => {
+	it("has the engine's counts", () => {
 		expect(of(LLAMA, "text-generation", hello, replied({ usage }))).toEqual({
 			quantities: { inputTokens: 57, outputTokens: 28, requests },
 			estimated: false,
@@ -65,7 +65,7 @@ describe("a chat", () => {
 		});
 	});
 
-	it("tells what of its input was cached", () => {
+	it("has the cached part of its input", () => {
 		const cached = { ...usage, prompt_tokens_details: { cached_tokens: 40 } };
 		expect(of(LLAMA, "text-generation", hello, replied({ usage: cached }))).toMatchObject({
 			quantities: { inputTokens: 57, cachedTokens: 40, outputTokens: 28 },
@@ -91,11 +91,11 @@ describe("a chat", () => {
 		},
 	);
 
-	it("is counted with its thoughts, its calls and all its choices", () => {
+	it("is counted with its reasoning, its calls and all its choices", () => {
 		const call = { id: "1", type: "function" as const, function: { name: "now", arguments: "{}" } };
 		const message = { role: "assistant" as const, content: null, reasoning: "Well", tool_calls: [call] };
 		const choices = [0, 1].map((index) => ({ index, message, finish_reason: "tool_calls" }));
-		// 4 marks a call
+		// 4 markers per call
 		expect(of(LLAMA, "text-generation", hello, replied({ choices }))).toMatchObject({
 			quantities: { outputTokens: 2 * 4 + approximateTokens(["Well", "now", "{}", "Well", "now", "{}"]) },
 		});
@@ -112,7 +112,7 @@ describe("a chat", () => {
 			return measured.quantities.inputTokens ?? 0;
 		};
 		const size = (width: number, height: number) => image(dataUrl(png(width, height), "image/png"));
-		// 32 x 32 pixels a token: 16 * 16, and 3
+		// 32 x 32 pixels per token: 16 * 16, and 3
 		expect(inputTokens([size(512, 512)])).toBe(7 + 259);
 		expect(inputTokens([size(16, 16)])).toBe(7 + 8 * 8 + 3);
 		expect(inputTokens([size(4096, 4096)])).toBe(7 + 1024);
@@ -124,7 +124,7 @@ describe("a chat", () => {
 });
 
 describe("a stream", () => {
-	it("used what its engine counted so far", () => {
+	it("has the engine's counts so far", () => {
 		expect(
 			measureStream({ task: "text-generation", input: hello }, { usage, outputTokens: 999 }, modelOf(LLAMA)),
 		).toEqual({
@@ -133,7 +133,7 @@ describe("a stream", () => {
 		});
 	});
 
-	it("used what has passed, where its engine gave no counts", () => {
+	it("has the sent tokens if the engine has no counts", () => {
 		const call: TaskCall = { task: "text-generation", input: hello };
 		expect(measureStream(call, { usage: undefined, outputTokens: 12 }, modelOf(LLAMA))).toEqual({
 			quantities: { inputTokens: ASKED_TOKENS, outputTokens: 12, requests },
@@ -148,7 +148,7 @@ const image = { bytes: png(800, 600) };
 const inputImages = [{ width: 800, height: 600 }];
 
 describe("texts", () => {
-	it("of an encoder used what it counted, or what we count, up to what it reads of each", () => {
+	it("of an encoder have its counts, otherwise our counts up to the limit per text", () => {
 		const embed = (texts: string[], given?: { prompt_tokens: number; total_tokens: number }) =>
 			of(
 				"@cf/baai/bge-base-en-v1.5",
@@ -172,7 +172,7 @@ describe("texts", () => {
 		expect(embed([text.repeat(1000), text])).toEqual(counted(512 + TEXT_TOKENS + 2));
 	});
 
-	it("of a reranker are read with the query, each", () => {
+	it("of a reranker are counted together with the query", () => {
 		const input = { query: text, contexts: [text, text, text] };
 		expect(of("@cf/baai/bge-reranker-base", "reranking", input, { ranks: [] })).toEqual({
 			quantities: { inputTokens: 3 * (2 * TEXT_TOKENS + 4), outputTokens: 0, requests },
@@ -180,14 +180,14 @@ describe("texts", () => {
 		});
 	});
 
-	it("of a classifier are input alone", () => {
+	it("of a classifier are only input", () => {
 		const id = "@cf/huggingface/distilbert-sst-2-int8";
 		expect(of(id, "text-classification", { text }, { labels: [] })).toMatchObject({
 			quantities: { inputTokens: TEXT_TOKENS + 2, outputTokens: 0 },
 		});
 	});
 
-	it("that become texts are counted on both sides", () => {
+	it("of translations and summaries are counted as input and output", () => {
 		const input = { texts: [text, text], source_lang: "en", target_lang: "fr" };
 		const translate = (output: TaskOutput<"translation">) =>
 			of("@cf/meta/m2m100-1.2b", "translation", input, output);
@@ -208,7 +208,7 @@ describe("texts", () => {
 		expect(summarize({ summary: "", usage })).toMatchObject({ quantities: { outputTokens: 28 } });
 	});
 
-	it("of a decision are what its engine counted", () => {
+	it("of a decision have the engine's counts", () => {
 		const input = { model: "clef", state: "", questions: {}, images: [], audio: [], videos: [] };
 		const output = { answers: {}, usage: { input_tokens: 5, output_tokens: 6 } };
 		expect(of("@cf/cloudflare/clef", "decision", input, output)).toEqual({
@@ -218,11 +218,11 @@ describe("texts", () => {
 	});
 });
 
-describe("sound", () => {
+describe("audio", () => {
 	const transcribe = (bytes: Uint8Array<ArrayBuffer>, output: TaskOutput<"speech-recognition">) =>
 		of("@cf/openai/whisper", "speech-recognition", { audio: { bytes }, task: "transcribe" }, output);
 
-	it("is as long as the engine says, or the file", async () => {
+	it("has the engine's duration, otherwise the file's", async () => {
 		expect(transcribe(wav(64_000), { text: "", duration: 1.5 })).toEqual({
 			quantities: { audioSeconds: 1.5, requests },
 			estimated: false,
@@ -236,20 +236,22 @@ describe("sound", () => {
 		expect(read.estimated).toBe(false);
 	});
 
-	it("of a file whose metadata is shorter than its transcript is as long as the transcript", async () => {
-		const lie = wav(3_200_000, { dataSize: 32_000 });
+	it("has the duration of its transcript if the file's metadata is shorter", async () => {
+		const wrongFile = wav(3_200_000, { dataSize: 32_000 });
 		const segments = [
 			{ start: 0, end: 30, text: "One" },
 			{ start: 30, end: 98, text: "two" },
 		];
-		expect(transcribe(lie, { text: "One two", segments })).toEqual({
+		expect(transcribe(wrongFile, { text: "One two", segments })).toEqual({
 			quantities: { audioSeconds: 98, requests },
 			estimated: true,
 		});
-		expect(transcribe(lie, { text: "One", words: [{ word: "One", start: 0, end: 98 }] })).toMatchObject({
+		expect(
+			transcribe(wrongFile, { text: "One", anyText: [{ word: "One", start: 0, end: 98 }] }),
+		).toMatchObject({
 			quantities: { audioSeconds: 98 },
 		});
-		// Within one window, the timestamps of an engine may be too late.
+		// Timestamps of an engine may be too late by up to one window.
 		expect(transcribe(wav(32_000), { text: "One", segments: segments.slice(0, 1) })).toMatchObject({
 			quantities: { audioSeconds: 1 },
 			estimated: false,
@@ -263,7 +265,7 @@ describe("sound", () => {
 		});
 	});
 
-	it("that was made is paid by the text, or by its own length", () => {
+	it("that was generated is billed by the text, or by its duration", () => {
 		const speak = (id: string) =>
 			of(id, "text-to-speech", { text: "Hi 😀", encoding: "linear16" }, { bytes: wav(64_000) });
 		expect(speak("@cf/deepgram/aura-1")).toEqual({
@@ -286,7 +288,7 @@ describe("sound", () => {
 		});
 	});
 
-	it("of a session is paid when it has ended, for each channel", () => {
+	it("of a session is billed at its end, per channel", () => {
 		expect(measureLive({ duration: 2.5, channels: 2 })).toEqual({
 			quantities: { liveAudioSeconds: 5, requests },
 			estimated: false,
@@ -307,19 +309,19 @@ describe("images", () => {
 		["@cf/black-forest-labs/flux-1-schnell", 4],
 		["@cf/stabilityai/stable-diffusion-xl-base-1.0", 20],
 		["@cf/leonardo/lucid-origin", 25],
-	])("%s take its usual steps", (id, steps) => {
+	])("%s have the default steps", (id, steps) => {
 		const input = { prompt: "", width: 512, height: 512, images: [], format: "png" as const };
 		expect(of(id, "text-to-image", input, { bytes: png(1, 1) })).toMatchObject({ quantities: { steps } });
 	});
 
-	it("that were looked at are counted", () => {
+	it("as inputs are counted", () => {
 		const looked = { quantities: { inputImages, requests }, estimated: false };
 		expect(of("@cf/microsoft/resnet-50", "image-classification", { image }, { labels: [] })).toEqual(looked);
 		const found = { objects: [], width: 1, height: 1 };
 		expect(of("@cf/facebook/detr-resnet-50", "object-detection", { image }, found)).toEqual(looked);
 	});
 
-	it("that were searched by a model of tokens are paid by tokens", () => {
+	it("for detection are billed by tokens for a model with token prices", () => {
 		const corner = { xmin: 0, ymin: 0, xmax: 1, ymax: 1 };
 		const objects = [
 			{ label: "fox", score: 1, box: corner },
@@ -333,13 +335,13 @@ describe("images", () => {
 				height: 512,
 			}),
 		).toMatchObject({
-			// 16 patches a side and three marks, three marks of the opening, four of the message, one of the word.
+			// 16 patches per side and three markers, three markers of the opening, four of the message, one token of text.
 			quantities: { inputTokens: 267, outputTokens: 8, requests },
 			estimated: true,
 		});
 	});
 
-	it("that were described are paid by tokens", () => {
+	it("for description are billed by tokens", () => {
 		const describeIt = (output: TaskOutput<"image-to-text">) =>
 			of("@cf/llava-hf/llava-1.5-7b-hf", "image-to-text", { image, prompt: text }, output);
 		expect(describeIt({ description: "", usage })).toEqual({
@@ -359,31 +361,38 @@ describe("images", () => {
 	});
 });
 
-describe("what was used, counted by us, against what was reserved", () => {
-	const words = fc.string({ unit: "grapheme", maxLength: 300 });
+describe("our count of a call, compared with its reservation", () => {
+	const anyText = fc.string({ unit: "grapheme", maxLength: 300 });
 
-	it("is never more, for chats of any text", async () => {
+	it("is never larger, for chats of any text", async () => {
 		const { prices } = modelOf(LLAMA);
 		await fc.assert(
-			fc.asyncProperty(fc.array(words, { minLength: 1, maxLength: 5 }), words, async (contents, reply) => {
-				const messages = contents.map((content) => ({ role: "user" as const, content }));
-				const call: TaskCall = { task: "text-generation", input: { messages, stream: true, max_tokens: 1 } };
-				const { fixed } = await estimate(call, modelOf(LLAMA));
-				const { quantities } = measureStream(
-					call,
-					{ usage: undefined, outputTokens: reply.length },
-					modelOf(LLAMA),
-				);
-				const used = microNeurons(prices, quantities);
-				const held = microNeurons(prices, fixed) + reply.length * microNeuronsPerOutputToken(prices);
-				expect(used).toBeLessThanOrEqual(held);
-			}),
+			fc.asyncProperty(
+				fc.array(anyText, { minLength: 1, maxLength: 5 }),
+				anyText,
+				async (contents, reply) => {
+					const messages = contents.map((content) => ({ role: "user" as const, content }));
+					const call: TaskCall = {
+						task: "text-generation",
+						input: { messages, stream: true, max_tokens: 1 },
+					};
+					const { fixed } = await estimate(call, modelOf(LLAMA));
+					const { quantities } = measureStream(
+						call,
+						{ usage: undefined, outputTokens: reply.length },
+						modelOf(LLAMA),
+					);
+					const used = microNeurons(prices, quantities);
+					const held = microNeurons(prices, fixed) + reply.length * microNeuronsPerOutputToken(prices);
+					expect(used).toBeLessThanOrEqual(held);
+				},
+			),
 		);
 	});
 
-	it("is never more, for texts to embed and to rank", async () => {
+	it("is never larger, for embeddings and reranking", async () => {
 		await fc.assert(
-			fc.asyncProperty(fc.array(words, { maxLength: 5 }), words, async (texts, query) => {
+			fc.asyncProperty(fc.array(anyText, { maxLength: 5 }), anyText, async (texts, query) => {
 				const model = modelOf("@cf/baai/bge-m3");
 				const embedding: TaskCall = { task: "text-embeddings", input: { texts } };
 				const embedded = await measure(embedding, { vectors: [] }, model);

@@ -13,7 +13,7 @@ const bigEndian = (value: number): number[] => [24, 16, 8, 0].map((shift) => (va
 const littleEndian = (value: number, bytes: number): number[] =>
 	Array.from({ length: bytes }, (_, i) => Math.floor(value / 256 ** i) % 256);
 
-/** The head of a PNG, which is all that tells its size. */
+/** The header of a PNG, which has its size. */
 export const png = (width: number, height: number): Uint8Array<ArrayBuffer> =>
 	Uint8Array.from([
 		...[0x89, ...ascii("PNG\r\n\x1a\n")],
@@ -26,13 +26,13 @@ interface WavSettings {
 	channels?: number;
 	bits?: number;
 	format?: number;
-	/** What the file says; `undefined`: the truth. */
+	/** The declared value. `undefined`: the correct one. */
 	dataSize?: number;
 	bytesPerSecond?: number;
 	id?: "RIFF" | "RF64";
 }
 
-/** Silence of so many bytes. */
+/** Silence with this number of bytes. */
 export function wav(bytes: number, settings: WavSettings = {}): Uint8Array<ArrayBuffer> {
 	const { rate = 16_000, channels = 1, bits = 16, format = 1, dataSize = bytes, id = "RIFF" } = settings;
 	const frame = (channels * bits) / 8;

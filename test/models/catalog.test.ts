@@ -32,7 +32,7 @@ describe("catalog.json", () => {
 			counts[task] = { ...row, [status]: (row[status] ?? 0) + 1 };
 		}
 		expect(counts).toEqual({
-			// Two of the unlisted are known from the pricing page alone.
+			// Two of the unlisted models are only on the pricing page.
 			"Text Generation": { active: 34, gated: 2, unlisted: 3, deprecated: 35, removed: 1 },
 			"Text-to-Image": { active: 10, unlisted: 1 },
 			"Text Embeddings": { active: 7, unlisted: 1 },
@@ -69,23 +69,23 @@ describe("catalog.json", () => {
 		expect(among(/./, "json_mode")).toBe(44);
 	});
 
-	it("prices no unit twice, and the same in dollars as in neurons", () => {
+	it("has each price unit once, with equal prices in dollars and neurons", () => {
 		for (const { id, prices } of PRODUCT_MODELS) {
 			expect(new Set(prices.map(({ unit }) => unit)).size, id).toBe(prices.length);
-			// Dollars are shown rounded; the worst is off by 1.8 %.
+			// The product rounds dollars; the largest error is 1.8 %.
 			for (const { neurons, usd } of prices)
 				expect(Math.abs((neurons * 0.011) / 1000 - usd), id).toBeLessThanOrEqual(usd * 0.02);
 		}
 	});
 
-	it("writes no answer that its model's input does not ask for", () => {
+	it("has an output shape that fits the input shape", () => {
 		for (const { id, task, input, output } of PRODUCT_MODELS) {
 			expect(inputsOf(task), id).toContain(input);
 			expect(outputsOf(input), id).toContain(output);
 		}
 	});
 
-	it("gives every deprecated model its date, and every author as in the id", () => {
+	it("has a date for every deprecated model, and the author of the id", () => {
 		for (const model of PRODUCT_MODELS) {
 			expect(model.deprecated !== undefined, model.id).toBe(model.status === "deprecated");
 			expect(model.author).toBe(authorOf(model.id));
@@ -94,7 +94,7 @@ describe("catalog.json", () => {
 		}
 	});
 
-	it("gives every embeddings model its dimensions", () => {
+	it("has the dimensions of every embeddings model", () => {
 		const dimensions = PRODUCT_MODELS.filter(({ task }) => task === "Text Embeddings").map((model) => [
 			model.id,
 			model.dimensions,
@@ -111,7 +111,7 @@ describe("catalog.json", () => {
 		});
 	});
 
-	it("names the fields of the models that have fewer than their shape", () => {
+	it("lists the fields of models with fewer fields than their shape", () => {
 		const fewer = PRODUCT_MODELS.filter(({ inputFields }) => inputFields).map(({ id }) => id);
 		expect(fewer).toEqual([
 			"@cf/black-forest-labs/flux-2-klein-4b",
@@ -127,7 +127,7 @@ describe("catalog.json", () => {
 		expect(found("@cf/moonshotai/kimi-k2.7-code").inputFields).not.toContain("reasoning_effort");
 	});
 
-	it("has the facts of hand-picked rows", () => {
+	it("has these rows", () => {
 		expect(found("@cf/meta/llama-3.3-70b-instruct-fp8-fast")).toMatchObject({
 			uuid: "7a143886-c9bb-4a1c-be95-377b1973bc3b",
 			created: "2024-12-06",
@@ -147,7 +147,7 @@ describe("catalog.json", () => {
 			replacedBy: "@cf/moonshotai/kimi-k2.6",
 			contextWindow: 256000,
 		});
-		// The pricing page says 0.51, which is what a second costs.
+		// The pricing page has 0.51, which is the price per second.
 		expect(found("@cf/pipecat-ai/smart-turn-v2").prices).toEqual([
 			{ unit: "per audio minute input", neurons: 30.72, usd: 0.00033795 },
 		]);
@@ -186,18 +186,18 @@ describe("catalog.json", () => {
 });
 
 describe("Catalog", () => {
-	it("finds by the exact id only", () => {
+	it("finds models only by the exact id", () => {
 		expect(product.find("@cf/meta/llama-3.2-1b-instruct")?.author).toBe("meta");
 		for (const id of ["cf/meta/llama-3.2-1b-instruct", "@CF/meta/llama-3.2-1b-instruct", "", "constructor"])
 			expect(product.find(id)).toBeUndefined();
 	});
 
-	it("puts a later model in the place of the one whose id it has, and leaves the first catalogue alone", () => {
-		const own = { ...found("@cf/baai/bge-m3"), contextWindow: 512 };
-		const catalog = product.with([own, adHocModel("llama3.2")]);
+	it("replaces a model by a later one with the same id, and does not change the first catalogue", () => {
+		const override = { ...found("@cf/baai/bge-m3"), contextWindow: 512 };
+		const catalog = product.with([override, adHocModel("llama3.2")]);
 		expect(catalog.all).toHaveLength(115);
-		expect(catalog.all.indexOf(own)).toBe(product.all.indexOf(found("@cf/baai/bge-m3")));
-		expect(catalog.find("@cf/baai/bge-m3")).toBe(own);
+		expect(catalog.all.indexOf(override)).toBe(product.all.indexOf(found("@cf/baai/bge-m3")));
+		expect(catalog.find("@cf/baai/bge-m3")).toBe(override);
 		expect(catalog.find("llama3.2")?.task).toBe("Text Generation");
 		expect(product.find("@cf/baai/bge-m3")?.contextWindow).toBe(60000);
 		expect(product.find("llama3.2")).toBeUndefined();
@@ -205,7 +205,7 @@ describe("Catalog", () => {
 });
 
 describe("adHocModel", () => {
-	it("is a text model by OpenAI's chat, the same one each time", () => {
+	it("is a text model with OpenAI's chat, and always the same object", () => {
 		const model = adHocModel("meta/llama3.2");
 		expect(Model.parse(model)).toEqual(model);
 		expect(model).toMatchObject({
@@ -225,7 +225,7 @@ describe("adHocModel", () => {
 		["meta/llama/8b", "meta"],
 		["llama3.2", ""],
 		["", ""],
-	])("takes the author of %j to be %j", (id, author) => {
+	])("has for %j the author %j", (id, author) => {
 		expect(authorOf(id)).toBe(author);
 	});
 });
@@ -234,20 +234,20 @@ describe("isListed", () => {
 	const model = (over: Partial<Model>): Model => ({ ...adHocModel("m"), ...over });
 	const at = Date.parse;
 
-	it("hides a model from the day it ends", () => {
+	it("omits a model from the day of its end", () => {
 		const ending = model({ status: "deprecated", deprecated: "2026-05-30" });
 		expect(isListed(ending, at("2026-05-29T23:59:59.999Z"), false)).toBe(true);
 		expect(isListed(ending, at("2026-05-30"), false)).toBe(false);
 	});
 
-	it("shows it for three months more when asked to", () => {
+	it("lists it for three more months with include_deprecated", () => {
 		const ended = model({ status: "deprecated", deprecated: "2026-05-30" });
 		expect(isListed(ended, at("2026-05-30"), true)).toBe(true);
 		expect(isListed(ended, at("2026-08-29T23:59:59.999Z"), true)).toBe(true);
 		expect(isListed(ended, at("2026-08-30"), true)).toBe(false);
 	});
 
-	it("shows gated models, and never unlisted or removed ones", () => {
+	it("lists gated models, and never unlisted or removed ones", () => {
 		expect(isListed(model({ status: "gated" }), 0, false)).toBe(true);
 		expect(isListed(model({ status: "unlisted" }), 0, true)).toBe(false);
 		expect(isListed(model({ status: "removed" }), 0, true)).toBe(false);

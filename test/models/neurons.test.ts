@@ -18,7 +18,7 @@ const pricesOf = (id: string): readonly Price[] => {
 const price = (unit: PriceUnit, amount: number): Price => ({ unit, neurons: amount, usd: 0 });
 const square = (side: number) => ({ width: side, height: side });
 
-/** One row a unit, with a price that the catalogue has. */
+/** One row per unit, with a price of the catalogue. */
 const BY_HAND: Record<PriceUnit, [price: number, Quantities, neurons: number]> = {
 	// 40909 * 57 / 1,000,000
 	"per M input tokens": [40909, { inputTokens: 57 }, 2.331813],
@@ -59,21 +59,21 @@ const BY_HAND: Record<PriceUnit, [price: number, Quantities, neurons: number]> =
 	"per audio minute input (WebSocket)": [836.36, { liveAudioSeconds: 6 }, 83.636],
 };
 
-describe("neurons, a unit at a time", () => {
+describe("neurons of one unit", () => {
 	it.each(PRICE_UNITS)("%s", (unit) => {
 		const [amount, quantities, expected] = BY_HAND[unit];
 		expect(neurons([price(unit, amount)], quantities)).toBe(expected);
 	});
 
-	it.each(PRICE_UNITS)("%s: nothing for nothing", (unit) => {
+	it.each(PRICE_UNITS)("%s: 0 without quantities", (unit) => {
 		expect(microNeurons([price(unit, 1000)], {})).toBe(0);
 	});
 
-	it("counts a millisecond of sound", () => {
+	it("counts a millisecond of audio", () => {
 		expect(microNeurons([price("per audio minute", 60)], { audioSeconds: 0.001 })).toBe(1000);
 	});
 
-	it("counts as images those generated, or else the input images", () => {
+	it("counts generated images, otherwise input images", () => {
 		const [generated, inputImage] = [square(64), square(64)];
 		const perImage = [price("per M images", 1_000_000)];
 		expect(neurons(perImage, { inputImages: [inputImage, inputImage] })).toBe(2);
@@ -107,7 +107,7 @@ const imageEdit: Quantities = { ...generatedImage, inputImages: [square(512)] };
 const minute: Quantities = { audioSeconds: 60, characters: 1000, requests: 1 };
 const inputImage: Quantities = { inputImages: [square(224)], requests: 1 };
 
-/** Of each way of pricing one model, worked out by hand. */
+/** One model for each combination of units. Calculated by hand. */
 const MODELS: [id: string, Quantities, neurons: number][] = [
 	// 600 * 0.086364 + 400 * 0.014545 + 100 * 0.363636
 	["@cf/moonshotai/kimi-k2.6", chat, 94.0],
@@ -184,8 +184,8 @@ const prices: fc.Arbitrary<Price[]> = fc.constantFrom(
 	PRICE_UNITS.map((unit) => price(unit, 12.345678)),
 );
 
-describe("neurons, whatever the quantities", () => {
-	it("are whole millionths, never less than nothing", () => {
+describe("neurons of any quantities", () => {
+	it("are non-negative integers of micro-neurons", () => {
 		fc.assert(
 			fc.property(prices, quantities, (rows, used) => {
 				const micro = microNeurons(rows, used);
@@ -195,7 +195,7 @@ describe("neurons, whatever the quantities", () => {
 		);
 	});
 
-	it("never fall when more is used", () => {
+	it("never decrease with larger quantities", () => {
 		const increments: ((used: Quantities) => Quantities)[] = [
 			(used) => ({ ...used, inputTokens: (used.inputTokens ?? 0) + 1 }),
 			(used) => ({ ...used, outputTokens: (used.outputTokens ?? 0) + 1 }),
@@ -213,7 +213,7 @@ describe("neurons, whatever the quantities", () => {
 		);
 	});
 
-	it("of one more input image never fall, where images are generated", () => {
+	it("never decrease with another input image, if images are generated", () => {
 		fc.assert(
 			fc.property(prices, quantities, size, (rows, used, image) => {
 				const before = { ...used, outputImages: [square(512)] };
@@ -223,7 +223,7 @@ describe("neurons, whatever the quantities", () => {
 		);
 	});
 
-	it("fall when a cheaper cache was hit, and are the same where a cache has no price", () => {
+	it("decrease with cheaper cached tokens, and stay equal without a cache price", () => {
 		fc.assert(
 			fc.property(
 				fc.constantFrom(...PRODUCT_MODELS),
@@ -240,7 +240,7 @@ describe("neurons, whatever the quantities", () => {
 		);
 	});
 
-	it("add up: the rows of a model, and the tokens of two requests, to the rounding of each", () => {
+	it("are additive over units and requests, except for rounding", () => {
 		fc.assert(
 			fc.property(prices, quantities, (rows, used) => {
 				const withoutCache = { ...used, cachedTokens: 0 };
@@ -259,7 +259,7 @@ describe("neurons, whatever the quantities", () => {
 		);
 	});
 
-	it("takes what an engine says it counted for what it can be", () => {
+	it("bounds invalid counts of engines", () => {
 		const rows = [price("per M input tokens", 1_000_000), price("per M cached input tokens", 0)];
 		expect(neurons(rows, { inputTokens: Number.NaN })).toBe(0);
 		expect(neurons(rows, { inputTokens: -5 })).toBe(0);
@@ -278,7 +278,7 @@ describe("neurons, whatever the quantities", () => {
 });
 
 describe("the price of an output token", () => {
-	it("is whole micro-neurons", () => {
+	it("is an integer of micro-neurons", () => {
 		expect(microNeuronsPerOutputToken(pricesOf("@cf/qwen/qwen3.8-27b"))).toBe(290_909);
 		expect(microNeuronsPerOutputToken([price("per M output tokens", 0.5)])).toBe(1);
 		expect(microNeuronsPerOutputToken(pricesOf("@cf/openai/whisper"))).toBe(0);

@@ -7,7 +7,7 @@ const { data } = openRouterList(new Catalog(), NOW);
 const found = (id: string) => data.find((model) => model.id === id);
 
 describe("openRouterList", () => {
-	it("writes a model as OpenRouter does", () => {
+	it("writes a model in OpenRouter's form", () => {
 		expect(found("@cf/zai-org/glm-5.3-flash")).toEqual({
 			id: "@cf/zai-org/glm-5.3-flash",
 			canonical_slug: "@cf/zai-org/glm-5.3-flash",
@@ -52,14 +52,14 @@ describe("openRouterList", () => {
 		});
 	});
 
-	it("lists the models that chat: no embeddings, no decisions, none that has ended", () => {
-		// 34 active and 2 gated text models, less the three that decide.
+	it("lists only chat models that have not ended", () => {
+		// 34 active and 2 gated text models, without the three decision models.
 		expect(data).toHaveLength(33);
 		for (const id of ["@cf/baai/bge-m3", "@cf/cloudflare/clef", "@cf/microsoft/phi-2"])
 			expect(found(id), id).toBeUndefined();
 	});
 
-	it("says nothing it does not know of an operator's model", () => {
+	it("omits unknown properties of an operator's model", () => {
 		const [own] = openRouterList(new Catalog([adHocModel("llama3.2")]), NOW).data;
 		expect(own).toMatchObject({
 			created: 0,

@@ -3,18 +3,18 @@ import { adHocModel, PRODUCT_MODELS } from "../../src/models/catalog.ts";
 import { modelRate } from "../../src/models/rates.ts";
 
 const rateOf = (id: string) => {
-	const model = PRODUCT_MODELS.find((known) => known.id === id);
+	const model = PRODUCT_MODELS.find((row) => row.id === id);
 	return modelRate(model ?? adHocModel(id));
 };
 
 describe("modelRate", () => {
-	it("knows the models that the product gives a window of their own", () => {
+	it("has the product's limits of single models", () => {
 		expect(rateOf("@cf/baai/bge-large-en-v1.5")).toBe(1500);
 		expect(rateOf("@cf/moonshotai/kimi-k2.6")).toBe(20);
 		expect(rateOf("@cf/meta/llama-3.2-1b-instruct")).toBeUndefined();
 	});
 
-	it("finds nothing under the names that every object has", () => {
+	it("has no limit for names such as __proto__", () => {
 		for (const id of ["__proto__", "constructor", "toString"]) expect(rateOf(id)).toBeUndefined();
 	});
 });

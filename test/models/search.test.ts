@@ -17,7 +17,7 @@ const only = (id: string, now = NOW) => {
 };
 
 describe("search", () => {
-	it("shows a model in the shape that the product has", () => {
+	it("returns a model in the product's form", () => {
 		expect(only("@cf/deepseek-ai/deepseek-v4-flash-0731")).toEqual({
 			id: "7276b330-b4ae-4662-81d1-3a8bea8368f8",
 			source: 1,
@@ -58,7 +58,7 @@ describe("search", () => {
 		});
 	});
 
-	it("shows dimensions, tags and a planned end, and no property that a model lacks", () => {
+	it("returns dimensions, tags and a planned end, and omits absent properties", () => {
 		expect(only("@cf/baai/bge-small-en-v1.5")?.properties).toEqual([
 			{ property_id: "async_queue", value: "true" },
 			{ property_id: "max_input_tokens", value: "512" },
@@ -78,7 +78,7 @@ describe("search", () => {
 		});
 	});
 
-	it("shows a model of the operator's without a date, a price or an author", () => {
+	it("returns an operator's model without date, price and author", () => {
 		const { result } = search(new Catalog([adHocModel("llama3.2")]), {}, NOW);
 		expect(result).toEqual([
 			{
@@ -93,7 +93,7 @@ describe("search", () => {
 		]);
 	});
 
-	it("lists what the product lists: 68 active models and 2 gated ones", () => {
+	it("lists the product's 68 active and 2 gated models", () => {
 		const all = search(product, {}, NOW);
 		expect(all.result_info).toEqual({ page: 1, per_page: 100, count: 70, total_count: 70, total_pages: 1 });
 		expect(all.result.map(({ name }) => name)).toContain("@cf/swiss-ai/apertus-v1.5-8b");
@@ -109,7 +109,7 @@ describe("search", () => {
 			expect(names({ search: gone, include_deprecated: "true" }, product, summer)).toEqual([]);
 	});
 
-	it("finds by every word, in any letter case", () => {
+	it("matches every word, in any letter case", () => {
 		expect(names({ search: "LLAMA 70b" })).toEqual(["@cf/meta/llama-3.3-70b-instruct-fp8-fast"]);
 		expect(names({ search: "guardrails" })).toEqual(["@cf/meta/llama-guard-3-8b"]);
 		expect(names({ search: "imagenet" })).toEqual(["@cf/microsoft/resnet-50"]);
@@ -117,7 +117,7 @@ describe("search", () => {
 		expect(names({ search: "zzz" })).toEqual([]);
 	});
 
-	it("finds by author, task and source", () => {
+	it("filters by author, task and source", () => {
 		expect(names({ author: "OpenAI" })).toHaveLength(5);
 		expect(names({ author: "open" })).toEqual([]);
 		expect(names({ task: "text-to-speech" })).toHaveLength(4);
@@ -141,7 +141,7 @@ describe("search", () => {
 		expect(hidden).toContain("@cf/openai/whisper-tiny-en");
 	});
 
-	it("pages until a page is empty, and loses nothing on the way", () => {
+	it("returns every model once over all pages, then an empty page", () => {
 		const pages = [1, 2, 3, 4].map((page) => search(product, { per_page: "30", page: String(page) }, NOW));
 		expect(pages.map(({ result }) => result.length)).toEqual([30, 30, 10, 0]);
 		expect(pages.flatMap(({ result }) => result.map(({ name }) => name))).toEqual(names({}));
@@ -154,14 +154,14 @@ describe("search", () => {
 		});
 	});
 
-	it("has no pages when nothing fits", () => {
+	it("has no pages without a match", () => {
 		expect(search(product, { search: "zzz" }, NOW).result_info).toMatchObject({
 			total_count: 0,
 			total_pages: 0,
 		});
 	});
 
-	it("takes an empty parameter for an absent one, and ignores the others", () => {
+	it("reads an empty parameter as absent, and ignores unknown ones", () => {
 		expect(names({ search: "", author: "", page: "", hide_experimental: "", format: "x" })).toEqual(
 			names({}),
 		);
@@ -192,7 +192,7 @@ describe("taskList", () => {
 		expect(byName).toMatchObject({
 			"Text Embeddings": "0137cdcf-162a-4108-94f2-1ca59e8c65ee",
 			"Object Detection": "9c178979-90d9-49d8-9e2c-0f1cf01815d4",
-			// The product's is not known.
+			// The product's id is unknown.
 			"Dumb Pipe": nameUuid("Dumb Pipe"),
 		});
 		for (const { description } of tasks) expect(description).not.toBe("");
@@ -200,13 +200,13 @@ describe("taskList", () => {
 });
 
 describe("authorList", () => {
-	it("lists each author once, in order, and none for a model without an author", () => {
-		const own: Model[] = [
+	it("lists each author once, sorted", () => {
+		const customModels: Model[] = [
 			adHocModel("zeta/b"),
 			adHocModel("acme/a"),
 			adHocModel("acme/b"),
 			adHocModel("llama3.2"),
 		];
-		expect(authorList(new Catalog(own))).toEqual([{ name: "acme" }, { name: "zeta" }]);
+		expect(authorList(new Catalog(customModels))).toEqual([{ name: "acme" }, { name: "zeta" }]);
 	});
 });

@@ -26,7 +26,7 @@ describe("third-party.json", () => {
 		expect(Model.parse(row)).toEqual(row);
 	});
 
-	it("has each id once, by its author, and shapes that fit its task", () => {
+	it("has each id once, with its author, and shapes that fit its task", () => {
 		expect(rows).toHaveLength(126);
 		expect(new Set(rows.map(({ id }) => id)).size).toBe(126);
 		for (const model of THIRD_PARTY_MODELS) {
@@ -53,7 +53,7 @@ describe("third-party.json", () => {
 		});
 	});
 
-	it("bills dollars in neurons, at 0.011 a thousand", () => {
+	it("has prices in neurons at 0.011 dollars per thousand", () => {
 		expect(found("anthropic/claude-haiku-4.5")).toMatchObject({
 			contextWindow: 200_000,
 			prices: [
@@ -68,7 +68,7 @@ describe("third-party.json", () => {
 			for (const { neurons, usd } of prices) expect((neurons * 0.011) / 1000, id).toBeCloseTo(usd, 9);
 	});
 
-	it("keeps apart what nothing here can do", () => {
+	it("lists unsupported models separately", () => {
 		expect(unservedTask("google/veo-3")).toBe("Text-to-Video");
 		expect(unservedTask("openai/gpt-5")).toBeUndefined();
 		for (const id of Object.keys(unserved)) expect(new Catalog().find(id), id).toBeUndefined();
@@ -78,14 +78,14 @@ describe("third-party.json", () => {
 });
 
 describe("the catalogue", () => {
-	it("finds models of others, and lists none by itself", () => {
+	it("finds third-party models, and lists none by default", () => {
 		const catalog = new Catalog();
 		expect(found("openai/gpt-5").author).toBe("openai");
 		expect(catalog.all).toHaveLength(PRODUCT_MODELS.length);
 		expect(search(catalog, { search: "gpt-5" }, 0).result).toEqual([]);
 	});
 
-	it("lists those that were added, and takes what an operator says of one", () => {
+	it("lists added third-party models, with the operator's overrides", () => {
 		const model = { ...found("openai/gpt-5"), contextWindow: 5 };
 		const catalog = new Catalog().with([model]);
 		expect(catalog.find("openai/gpt-5")).toBe(model);
@@ -93,12 +93,12 @@ describe("the catalogue", () => {
 	});
 });
 
-describe("a model that only a route knows", () => {
+describe("an ad hoc model", () => {
 	it.each([
 		["anthropic/claude-99", "messages"],
 		["openai/gpt-99", "chat-openai"],
 		["@cf/anthropic/claude", "chat-openai"],
-	])("%s is asked by %s", (id, input) => {
+	])("%s has the input shape %s", (id, input) => {
 		expect(adHocModel(id).input).toBe(input);
 	});
 });

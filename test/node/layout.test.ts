@@ -46,6 +46,7 @@ const CLEAN = [
 	"src/models",
 	"src/schemas",
 	"src/tasks",
+	"test/dialects",
 	"bench",
 	"miniflare",
 	"scripts",

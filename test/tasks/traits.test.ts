@@ -46,7 +46,7 @@ const reply = (usage?: ChatCompletion["usage"]): ChatCompletion => ({
 const OUR_COUNT: Measured = { quantities: { inputTokens: 3, outputTokens: 4 }, estimated: true };
 const OWN_USAGE = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 
-describe("what may be done with a call", () => {
+describe("the traits of a call", () => {
 	it.each([
 		["a chat", chat(), { session: false, hedged: true, shared: true, resumed: true }],
 		[
@@ -65,13 +65,13 @@ describe("what may be done with a call", () => {
 		}).toEqual(expected);
 	});
 
-	it("shows the parts that the answer does without", () => {
+	it("returns the parts that the answer ignores", () => {
 		expect(droppedOf(chat({ dropped: ["tools.web_search"] }))).toEqual(["tools.web_search"]);
 		expect(droppedOf(chat({ dropped: [] }))).toBeUndefined();
 		expect(droppedOf(rank)).toBeUndefined();
 	});
 
-	it("is refused by backends of other kinds than its own", () => {
+	it("have a reason for backends that cannot answer them", () => {
 		const verbatim = { dialect: "anthropic" as const, body: {}, messages: 1, unconverted: "tools.0.type" };
 		expect(unsupportedBy(chat({ verbatim }), "openai")).toEqual({
 			failure: "noSuchModel",
@@ -100,23 +100,23 @@ describe("the limit of the output", () => {
 		expect(boundOutput(chat(input), 100)).toEqual(chat({ ...input, max_tokens }));
 	});
 
-	it("is not set where a task has none", () => {
+	it("is not set if a task has none", () => {
 		expect(boundOutput(rank, 100)).toBe(rank);
 		expect([choicesOf(chat({ n: 3 })), choicesOf(chat()), choicesOf(rank)]).toEqual([3, 1, 1]);
 	});
 });
 
 describe("the context window", () => {
-	it("refuses a prompt that is surely too long", () => {
+	it("refuses a prompt that is certainly too long", () => {
 		const model = { ...LLAMA, contextWindow: 100 };
-		const words = Array.from({ length: 200 }, () => "word").join(" ");
-		expect(() => checkContext(chat({ messages: [{ role: "user", content: words }] }), model, false)).toThrow(
+		const text = Array.from({ length: 200 }, () => "word").join(" ");
+		expect(() => checkContext(chat({ messages: [{ role: "user", content: text }] }), model, false)).toThrow(
 			"exceeded this model context window limit (100)",
 		);
 		expect(() => checkContext(chat({ max_tokens: 80 }), model, false)).not.toThrow();
 	});
 
-	it("counts exactly where the engine counts as the gateway does", () => {
+	it("counts exactly if the engine counts as the gateway does", () => {
 		// Eight tokens: the opening (3), one message (4), `Hi`.
 		const model = { ...LLAMA, contextWindow: 20 };
 		expect(() => checkContext(chat({ max_tokens: 12 }), model, true)).not.toThrow();
@@ -136,7 +136,7 @@ describe("the context window", () => {
 });
 
 describe("counts", () => {
-	it("fills in the usage that the engine did not count", () => {
+	it("adds the usage if the engine has no counts", () => {
 		const ours = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 		const [without, zeros, counted] = [
 			reply(),
@@ -150,13 +150,13 @@ describe("counts", () => {
 		expect(ranks).toEqual({ ranks: [] });
 	});
 
-	it("has the usage of a reply that is discarded", () => {
+	it("returns the usage of a discarded reply", () => {
 		expect(discardedUsage(chat(), reply(OWN_USAGE))).toEqual(OWN_USAGE);
 		expect(discardedUsage(chat(), reply(null))).toBeUndefined();
 		expect(discardedUsage(embed(["a"]), { vectors: [[1]], usage: OWN_USAGE })).toBeUndefined();
 	});
 
-	it("counts the input of a chat only", () => {
+	it("counts only the input of chats", () => {
 		expect(countInput(chat())).toBe(8);
 		expect(countInput(rank)).toBeUndefined();
 	});

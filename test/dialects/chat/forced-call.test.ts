@@ -132,8 +132,8 @@ describe("a stream", () => {
 				fc.array(fc.string(), { maxLength: 5 }),
 				fc.constantFrom(...endings),
 				fc.array(fc.nat(200), { maxLength: 4 }),
-				async (words, ending, cuts) => {
-					const chunks = [...words.map((content) => delta({ content: `_${content}` })), ...ending];
+				async (contents, ending, cuts) => {
+					const chunks = [...contents.map((content) => delta({ content: `_${content}` })), ...ending];
 					expect(textOf(await repairStream(structuredClone(chunks), cuts))).toBe(textOf(chunks));
 				},
 			),

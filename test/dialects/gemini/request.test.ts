@@ -113,7 +113,7 @@ describe("a request of generateContent", () => {
 		});
 	});
 
-	it("may be written in snake_case, but for what is the caller's own", () => {
+	it("may be in snake_case, except for the caller's own keys", () => {
 		const input = read({
 			contents: [
 				user({ inline_data: { mime_type: "image/png", data: "AAAA" } }),
@@ -149,7 +149,7 @@ describe("a request of generateContent", () => {
 		]);
 	});
 
-	it("pairs calls and results by id, or by name in order", () => {
+	it("matches calls and results by id, or by name in order", () => {
 		const { messages } = read({
 			contents: [
 				...HI,
@@ -191,7 +191,7 @@ describe("a request of generateContent", () => {
 		]);
 	});
 
-	it("has sound, pictures by their address and files as parts", () => {
+	it("has audio, image URLs and files as parts", () => {
 		const { messages } = read({
 			contents: [
 				user(
@@ -215,7 +215,7 @@ describe("a request of generateContent", () => {
 		[{ thinkingBudget: 24_576 }, "high"],
 		[{ thinkingLevel: "minimal" }, "minimal"],
 		[undefined, undefined],
-	])("with %j thinks with effort %s", (thinkingConfig, effort) => {
+	])("with %j has the effort %s", (thinkingConfig, effort) => {
 		expect(read({ contents: HI, generationConfig: { thinkingConfig } }).reasoning_effort).toBe(effort);
 	});
 
@@ -237,7 +237,7 @@ describe("a request of generateContent", () => {
 				},
 			},
 		],
-	])("with the mode %s and %j chooses %j", (mode, allowedFunctionNames, choice) => {
+	])("with the mode %s and %j has the choice %j", (mode, allowedFunctionNames, choice) => {
 		const tools = [{ functionDeclarations: [{ name: "a" }, { name: "b" }] }];
 		const toolConfig = { functionCallingConfig: { mode, allowedFunctionNames } };
 		expect(read({ contents: HI, tools, toolConfig }).tool_choice).toEqual(choice);
@@ -261,5 +261,5 @@ describe("a request of generateContent", () => {
 		],
 		[{ contents: [user({ fileData: { fileUri: "http://a.test/b.png" } })] }, "must be an https URL"],
 		[{ generationConfig: { responseModalities: ["AUDIO"] } }, "only TEXT is supported"],
-	])("that has %j is refused", (body, sentence) => expect(refusal(body)).toContain(sentence));
+	])("with %j is refused", (body, sentence) => expect(refusal(body)).toContain(sentence));
 });

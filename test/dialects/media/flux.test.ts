@@ -12,7 +12,7 @@ const inputOf = (inputs: object) => read(fluxLive.reader, flux, { ...INPUTS, ...
 const frames = (session: TestSession) => framesFor(fluxLive, FLUX, INPUTS, session);
 
 describe("Flux's inputs", () => {
-	it("are texts, with the catalogue's defaults", () => {
+	it("are text, with the catalogue's defaults", () => {
 		expect(inputOf({})).toEqual({
 			samples: { encoding: "linear16", sample_rate: 16_000, channels: 1 },
 			division: { kind: "turns", eot_threshold: 0.7, eot_timeout_ms: 5000 },
@@ -34,7 +34,7 @@ describe("Flux's inputs", () => {
 		});
 	});
 
-	it("name what is missing or of another type", () => {
+	it("are refused if fields are missing or have other types", () => {
 		expect(refusal(fluxLive.reader, flux, {})).toBe(
 			"Error: required properties at '/' are 'encoding,sample_rate'",
 		);
@@ -51,16 +51,16 @@ describe("Flux's inputs", () => {
 		[{ eager_eot_threshold: "0.2" }, "eager_eot_threshold must be from 0.3 to 0.9"],
 		[{ eager_eot_threshold: "0.8" }, "eager_eot_threshold must not be above eot_threshold"],
 		[{ eot_timeout_ms: "499" }, "eot_timeout_ms must be from 500 to 60000"],
-	])("refuse %j", (inputs, why) => {
-		expect(() => inputOf(inputs)).toThrow(`8001: Invalid input: ${why}`);
+	])("refuse %j", (inputs, reason) => {
+		expect(() => inputOf(inputs)).toThrow(`8001: Invalid input: ${reason}`);
 	});
 });
 
 describe("Flux's frames", () => {
-	it("are counted from Connected on", async () => {
+	it("have sequence numbers, beginning with Connected", async () => {
 		const session = testSession();
 		const { readable } = frames(session);
-		session.say(
+		session.emit(
 			turn("StartOfTurn", "Hi"),
 			turn("EndOfTurn", "Hi there", { turn_index: 0, end: 1.4, end_of_turn_confidence: 0.8123 }),
 			turn("Update", "", { turn_index: 1, start: 1.4, end: 1.64, end_of_turn_confidence: 0 }),
@@ -111,7 +111,7 @@ describe("Flux's frames", () => {
 		]);
 	});
 
-	it("carry sound and control messages the other way, until CloseStream", async () => {
+	it("accept audio and control messages until CloseStream", async () => {
 		const session = testSession();
 		const writer = frames(session).writable.getWriter();
 		for (const frame of [
@@ -121,7 +121,7 @@ describe("Flux's frames", () => {
 			'{"type":"Finalize","channel":0}',
 			'{"type":"CloseStream"}',
 			new Uint8Array([3]),
-			"too late to be wrong",
+			"after the end",
 		])
 			await writer.write(frame);
 		await writer.close();
@@ -142,7 +142,7 @@ describe("Flux's frames", () => {
 		'{"type":"Configure"}',
 		'{"type":"constructor"}',
 		'{"TYPE":"CloseStream"}',
-	])("end in an error on %j", async (frame) => {
+	])("end with an error for %j", async (frame) => {
 		const session = testSession();
 		const { readable, writable } = frames(session);
 		const writer = writable.getWriter();
@@ -161,10 +161,10 @@ describe("Flux's frames", () => {
 		await expect(writer.write(new Uint8Array([1]))).rejects.toThrow();
 	});
 
-	it("end in the engine's failure, after what it had said", async () => {
+	it("end with the engine's failure after its events", async () => {
 		const session = testSession();
 		const reader = frames(session).readable.getReader();
-		session.say(turn("StartOfTurn", "Hi"));
+		session.emit(turn("StartOfTurn", "Hi"));
 		expect(await reader.read()).toMatchObject({ value: expect.stringContaining("Connected") });
 		expect(await reader.read()).toMatchObject({ value: expect.stringContaining("StartOfTurn") });
 		session.fail(new AiError("upstreamUnavailable"));
@@ -177,7 +177,7 @@ describe("Flux's frames", () => {
 		await expect(reader.read()).rejects.toMatchObject({ key: "upstreamUnavailable" });
 	});
 
-	it("say nothing of a fault that is ours but its kind", async () => {
+	it("do not disclose the message of an internal failure", async () => {
 		const session = testSession();
 		const reader = frames(session).readable.getReader();
 		await reader.read();
@@ -187,7 +187,7 @@ describe("Flux's frames", () => {
 		});
 	});
 
-	it("end the session when their reader leaves, also one who waits", async () => {
+	it("end the session when they are cancelled, also during a pending read", async () => {
 		const session = testSession();
 		const reader = frames(session).readable.getReader();
 		await reader.read();

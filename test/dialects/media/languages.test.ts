@@ -8,7 +8,7 @@ it.each([
 	["yue", "cantonese"],
 	["haw", "hawaiian"],
 	["no", "norwegian"],
-])("%s is %s, both ways", (code, name) => {
+])("%s is %s, in both directions", (code, name) => {
 	expect(languageName(code)).toBe(name);
 	expect(languageCode(name)).toBe(code);
 	expect(languageCode(name.toUpperCase())).toBe(code);
@@ -16,7 +16,7 @@ it.each([
 	expect(languageName(name)).toBe(name);
 });
 
-it("leaves what it does not know", () => {
+it("returns unknown text unchanged", () => {
 	expect(languageCode("en-US")).toBe("en-us");
 	expect(languageCode("klingon")).toBe("klingon");
 	expect(languageName("")).toBe("");

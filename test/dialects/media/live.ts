@@ -1,4 +1,4 @@
-/** A session whose events a test says, in place of an engine's; and a conversation with a dialect about it. */
+/** A session whose events the test determines, and the frames that a dialect writes for it. */
 import type { Dialect, Rendered, SocketFrames } from "../../../src/dialects/dialect.ts";
 import type {
 	ListenCommand,
@@ -9,12 +9,12 @@ import type {
 import { productModel, read } from "../read-write.ts";
 
 export interface TestSession extends LiveTranscription {
-	/** What the dialect asked of it. */
+	/** The commands of the dialect. */
 	commands: (ListenCommand | "end" | { aborted: unknown })[];
-	say(...events: TranscriptionEvent[]): void;
+	emit(...events: TranscriptionEvent[]): void;
 	finish(): void;
 	fail(error: unknown): void;
-	/** Why the reader left. */
+	/** The reason of the cancellation. */
 	cancelled: unknown[];
 }
 
@@ -41,7 +41,7 @@ export function testSession(): TestSession {
 		cancelled,
 		readable,
 		writable,
-		say: (...events) => {
+		emit: (...events) => {
 			for (const event of events) control.enqueue(event);
 		},
 		finish: () => control.close(),
@@ -78,7 +78,7 @@ export async function collect(readable: ReadableStream<string>): Promise<unknown
 export const turn = (
 	event: TurnEvent,
 	transcript: string,
-	more: Partial<TurnOf<TranscriptionEvent>> = {},
+	fields: Partial<TurnOf<TranscriptionEvent>> = {},
 ): TranscriptionEvent => ({
 	kind: "turn",
 	event,
@@ -91,7 +91,7 @@ export const turn = (
 		.filter(Boolean)
 		.map((word, i) => ({ word, start: i / 10, end: (i + 1) / 10, confidence: 0.9 })),
 	end_of_turn_confidence: 0.25,
-	...more,
+	...fields,
 });
 
 type TurnOf<Event> = Extract<Event, { kind: "turn" }>;

@@ -1,4 +1,4 @@
-/** What holds for every reader of a task with sound or images, whatever is sent. */
+/** Properties of all readers of tasks with audio or images, for any inputs. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -102,7 +102,7 @@ const value = fc.oneof(
 const inputs = fc.oneof(
 	fc.jsonValue(),
 	fc.dictionary(fc.constantFrom(...FIELDS), value, { maxKeys: 5 }),
-	// Enough to come further than the schema.
+	// Enough to pass the schema.
 	fc
 		.tuple(value, fc.constantFrom("audio", "image", "multipart"), value, fc.constantFrom(...FIELDS))
 		.map(([sent, field, option, name]) => ({
@@ -115,12 +115,12 @@ const inputs = fc.oneof(
 		})),
 );
 
-describe("the readers of tasks with sound or images", () => {
+describe("the readers of tasks with audio or images", () => {
 	it("cover their models", () => {
 		expect(cases.length).toBeGreaterThanOrEqual(25);
 	});
 
-	it("give a call that an engine can be given, or a refusal of the caller, for any inputs", () => {
+	it("return a valid call or a client error for any inputs", () => {
 		const tasks = new Set<string>();
 		fc.assert(
 			fc.property(fc.constantFrom(...cases), inputs, ([model, reader], sent) => {
@@ -141,11 +141,11 @@ describe("the readers of tasks with sound or images", () => {
 			}),
 			{ numRuns: 4000 },
 		);
-		// Otherwise nothing above was tried.
+		// Otherwise no call was checked above.
 		expect(tasks.size).toBeGreaterThanOrEqual(6);
 	});
 
-	it("describe themselves and their answers in JSON Schema", () => {
+	it("have JSON Schemas of inputs and outputs", () => {
 		for (const [model, reader] of cases) {
 			const schema = z.toJSONSchema(reader.schema(model), { io: "input", unrepresentable: "any" });
 			expect(schema, model.id).toMatchObject({ type: "object", properties: expect.any(Object) });

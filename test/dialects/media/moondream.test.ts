@@ -17,7 +17,7 @@ const usage = { prompt_tokens: 730, completion_tokens: 3, total_tokens: 733 };
 const metrics = { input_tokens: 730, output_tokens: 3, prefill_time_ms: 0, decode_time_ms: 0, ttft_ms: 0 };
 
 describe("reader", () => {
-	it("asks a question about an image, and streams unless told otherwise", () => {
+	it("reads a question about an image, and streams by default", () => {
 		expect(read(reader, model, { image: uri, question: "How many?" }).call).toEqual({
 			task: "text-generation",
 			input: {
@@ -48,7 +48,7 @@ describe("reader", () => {
 		});
 	});
 
-	it("captions at three lengths, from an address too", () => {
+	it("reads captions of three lengths, also for a URL", () => {
 		const texts = ["short", "normal", "long"].map((caption_length) => {
 			const { call } = read(reader, model, { task: "caption", image: url, caption_length });
 			if (call.task !== "text-generation") throw new Error(call.task);
@@ -60,7 +60,7 @@ describe("reader", () => {
 		expect(new Set(texts).size).toBe(3);
 	});
 
-	it("finds objects in an image that came with the request", () => {
+	it("reads detections in an embedded image", () => {
 		for (const task of ["point", "detect"])
 			expect(read(reader, model, { task, image: uri, max_objects: 3 }).call).toEqual({
 				task: "object-detection",
@@ -71,7 +71,7 @@ describe("reader", () => {
 		);
 	});
 
-	it("refuses what does not fit", () => {
+	it("refuses invalid inputs", () => {
 		for (const task of ["caption", "point", "detect"])
 			expect(refusal(reader, model, { task })).toBe("Error: required properties at '/' are 'image'");
 		for (const image of ["http://example.com/fox.jpg", base64(png(8, 4))])
@@ -90,26 +90,26 @@ describe("reader", () => {
 	});
 });
 
-const completion = (message: object, more: object = {}): ChatCompletion => ({
+const completion = (message: object, fields: object = {}): ChatCompletion => ({
 	id: "chatcmpl-1",
 	object: "chat.completion",
 	created: 1,
 	model: "moondream",
 	choices: [{ index: 0, message: { role: "assistant", content: null, ...message }, finish_reason: "stop" }],
 	usage,
-	...more,
+	...fields,
 });
 
 describe("writer", () => {
-	const asked = (inputs: object): Read => read(reader, model, { image: uri, stream: false, ...inputs });
+	const request = (inputs: object): Read => read(reader, model, { image: uri, stream: false, ...inputs });
 
-	it("answers and captions", () => {
-		expect(write(writer, asked({}), "text-generation", completion({ content: "Two foxes." }))).toEqual({
+	it("writes answers and captions", () => {
+		expect(write(writer, request({}), "text-generation", completion({ content: "Two foxes." }))).toEqual({
 			kind: "json",
 			value: { finish_reason: "stop", metrics, answer: "Two foxes." },
 		});
 		const thought = completion({ content: "Two foxes.", reasoning_content: "I count." });
-		expect(write(writer, asked({ task: "caption" }), "text-generation", thought)).toEqual({
+		expect(write(writer, request({ task: "caption" }), "text-generation", thought)).toEqual({
 			kind: "json",
 			value: {
 				finish_reason: "stop",
@@ -120,17 +120,17 @@ describe("writer", () => {
 		});
 	});
 
-	it("gives the times that an engine measures", () => {
+	it("writes the engine's timings", () => {
 		const timed = completion(
 			{ content: "Hi" },
 			{ timings: { prompt_ms: 12.5, predicted_ms: 30, prompt_n: 4 } },
 		);
-		expect(write(writer, asked({}), "text-generation", timed)).toMatchObject({
+		expect(write(writer, request({}), "text-generation", timed)).toMatchObject({
 			value: { metrics: { prefill_time_ms: 12.5, decode_time_ms: 30, ttft_ms: 12.5 } },
 		});
 	});
 
-	it("gives places as fractions of the image", () => {
+	it("writes coordinates as fractions of the image", () => {
 		const found = {
 			width: 200,
 			height: 100,
@@ -140,7 +140,7 @@ describe("writer", () => {
 			],
 		};
 		const none = { input_tokens: 0, output_tokens: 0, prefill_time_ms: 0, decode_time_ms: 0, ttft_ms: 0 };
-		expect(write(writer, asked({ task: "detect" }), "object-detection", found)).toEqual({
+		expect(write(writer, request({ task: "detect" }), "object-detection", found)).toEqual({
 			kind: "json",
 			value: {
 				finish_reason: "stop",
@@ -151,7 +151,7 @@ describe("writer", () => {
 				],
 			},
 		});
-		expect(write(writer, asked({ task: "point", max_objects: 1 }), "object-detection", found)).toEqual({
+		expect(write(writer, request({ task: "point", max_objects: 1 }), "object-detection", found)).toEqual({
 			kind: "json",
 			value: { finish_reason: "stop", metrics: none, points: [{ x: 0.5, y: 0.5 }] },
 		});
@@ -159,14 +159,14 @@ describe("writer", () => {
 });
 
 describe("streams", () => {
-	const chunk = (delta: object, more: object = {}): string =>
+	const chunk = (delta: object, fields: object = {}): string =>
 		`data: ${JSON.stringify({
 			id: "c",
 			object: "chat.completion.chunk",
 			created: 1,
 			model: "m",
 			choices: [{ index: 0, delta, finish_reason: null }],
-			...more,
+			...fields,
 		})}\n\n`;
 	const frames = (...values: object[]): string =>
 		values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join("");
@@ -189,11 +189,11 @@ describe("streams", () => {
 		DONE,
 	].join("");
 
-	const asked = (inputs: object = {}): Read => read(reader, model, { image: uri, ...inputs });
-	const stream = (exchange: Read, source: ReadableStream<Uint8Array>): Rendered =>
+	const request = (inputs: object = {}): Read => read(reader, model, { image: uri, ...inputs });
+	const stream = (parsed: Read, source: ReadableStream<Uint8Array>): Rendered =>
 		writer.write(
 			{ task: "text-generation", answer: streamAnswer(source) },
-			{ ...exchange, now: 0, requestId: "r", uuid: () => "u", withCost: (usage) => usage },
+			{ ...parsed, now: 0, requestId: "r", uuid: () => "u", withCost: (usage) => usage },
 		);
 	const textOf = (rendered: Rendered): Promise<string> => {
 		if (rendered.kind !== "events") throw new Error(rendered.kind);
@@ -210,12 +210,12 @@ describe("streams", () => {
 		});
 	const bytes = new TextEncoder().encode(events);
 
-	it("carry the pieces of the answer, then how it ended, wherever the bytes are cut", async () => {
+	it("have the parts of the answer, then its end, for any split of the bytes", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 8 }), async (cuts) => {
 				const edges = [0, ...cuts.sort((a, b) => a - b), bytes.length];
 				const pieces = edges.slice(1).map((end, at) => bytes.subarray(edges[at], end));
-				expect(await textOf(stream(asked(), source(...pieces.filter(({ length }) => length > 0))))).toBe(
+				expect(await textOf(stream(request(), source(...pieces.filter(({ length }) => length > 0))))).toBe(
 					written,
 				);
 			}),
@@ -223,32 +223,32 @@ describe("streams", () => {
 		);
 	});
 
-	it("carry captions by their own name", async () => {
-		const text = await textOf(stream(asked({ task: "caption" }), source(bytes)));
+	it("have captions in their own field", async () => {
+		const text = await textOf(stream(request({ task: "caption" }), source(bytes)));
 		expect(text).toBe(written.replaceAll('"answer"', '"caption"'));
 	});
 
-	it("are made of a whole reply where the engine gave one", async () => {
-		const rendered = write(writer, asked(), "text-generation", completion({ content: "Two foxes." }));
+	it("are written for a complete reply", async () => {
+		const rendered = write(writer, request(), "text-generation", completion({ content: "Two foxes." }));
 		expect(await textOf(rendered)).toBe(
 			`${frames({ answer: "Two foxes." }, { answer: "", finish_reason: "stop", metrics })}data: [DONE]\n\n`,
 		);
 	});
 
-	it("end in one error frame, without [DONE], when the engine fails or stops short", async () => {
+	it("end with one error event, without [DONE], if the engine fails or its stream ends early", async () => {
 		const start = new TextEncoder().encode(chunk({ content: "Two " }));
-		for (const rest of [[new AiError("modelTimeout")], []]) {
-			const text = await textOf(stream(asked(), source(start, ...rest)));
-			const [said, error, ...more] = text.trimEnd().split("\n\n");
-			expect(said).toBe('data: {"answer":"Two "}');
+		for (const endings of [[new AiError("modelTimeout")], []]) {
+			const text = await textOf(stream(request(), source(start, ...endings)));
+			const [first, error, ...others] = text.trimEnd().split("\n\n");
+			expect(first).toBe('data: {"answer":"Two "}');
 			expect(JSON.parse(error?.slice("data: ".length) ?? "")).toMatchObject({
-				error: { code: rest.length > 0 ? 3046 : 5001 },
+				error: { code: endings.length > 0 ? 3046 : 5001 },
 			});
-			expect(more).toEqual([]);
+			expect(others).toEqual([]);
 		}
 	});
 
-	it("stop the engine when the caller leaves", async () => {
+	it("cancel the engine's stream when the caller disconnects", async () => {
 		let cancelled: unknown;
 		const endless = new ReadableStream<Uint8Array>({
 			pull: (controller) => controller.enqueue(new TextEncoder().encode(chunk({ content: "a" }))),
@@ -256,7 +256,7 @@ describe("streams", () => {
 				cancelled = reason;
 			},
 		});
-		const rendered = stream(asked(), endless);
+		const rendered = stream(request(), endless);
 		if (rendered.kind !== "events") throw new Error(rendered.kind);
 		const caller = rendered.events.getReader();
 		await caller.read();

@@ -15,7 +15,7 @@ async function sent(form: FormData): Promise<[bytes: Uint8Array<ArrayBuffer>, co
 const encode = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(new TextEncoder().encode(text));
 
 describe("parseMultipart", () => {
-	it("gives texts and files in their order, repeated names included", async () => {
+	it("returns texts and files in order, including repeated names", async () => {
 		const image = png(4, 4);
 		const form = new FormData();
 		form.append("prompt", "ein Füchschen");
@@ -37,7 +37,7 @@ describe("parseMultipart", () => {
 		expect(parsed.file("mask")).toBeUndefined();
 	});
 
-	it("takes the boundary from the body when the header has none, as the binding's own forms do", async () => {
+	it("reads the boundary from the body if the header has none, as for the binding's forms", async () => {
 		const form = new FormData();
 		form.append("prompt", "a fox");
 		const [bytes] = await sent(form);
@@ -45,7 +45,7 @@ describe("parseMultipart", () => {
 			expect(formText(await parseMultipart(bytes, type), "prompt")).toBe("a fox");
 	});
 
-	it("reads any bytes, boundary or none", async () => {
+	it("reads any bytes, with or without a boundary", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.uint8Array(), fc.boolean(), async (content, bare) => {
 				const form = new FormData();
@@ -63,7 +63,7 @@ describe("parseMultipart", () => {
 		["no boundary anywhere", "{}", "multipart/form-data"],
 		["another boundary", "--a\r\n\r\n", "multipart/form-data; boundary=b"],
 		[
-			"a form that is cut off",
+			"a truncated form",
 			'--a\r\nContent-Disposition: form-data; name="x"',
 			"multipart/form-data; boundary=a",
 		],
@@ -74,7 +74,7 @@ describe("parseMultipart", () => {
 		);
 	});
 
-	it("takes 500 parts and refuses more, before it parses them", async () => {
+	it("accepts 500 parts and refuses more before parsing", async () => {
 		const form = (parts: number): [Uint8Array<ArrayBuffer>, string] => [
 			encode(`${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(parts)}--b--\r\n`),
 			"multipart/form-data; boundary=b",
@@ -85,7 +85,7 @@ describe("parseMultipart", () => {
 		);
 	});
 
-	it("refuses what does not call itself a form", async () => {
+	it("refuses other content types", async () => {
 		await expect(parseMultipart(encode("{}"), "application/json")).rejects.toThrow(
 			"5006: Error: a multipart/form-data body is expected",
 		);
@@ -95,7 +95,7 @@ describe("parseMultipart", () => {
 describe("FormBody", () => {
 	const Inputs = z.object({ multipart: FormBody });
 
-	it("is missing from a JSON body, which cannot hold one", () => {
+	it("is missing in a JSON body", () => {
 		expect(() => validate(Inputs, { prompt: "a fox" })).toThrow(
 			"5006: Error: required properties at '/' are 'multipart'",
 		);

@@ -13,7 +13,7 @@ const inputOf = (inputs: object) => read(novaLive.reader, nova, inputs).call.inp
 const frames = (session: TestSession) => framesFor(novaLive, NOVA, INPUTS, session);
 
 const segment = (
-	more: Partial<Extract<TranscriptionEvent, { kind: "segment" }>> = {},
+	fields: Partial<Extract<TranscriptionEvent, { kind: "segment" }>> = {},
 ): TranscriptionEvent => ({
 	kind: "segment",
 	start: 1.2,
@@ -26,11 +26,11 @@ const segment = (
 	is_final: true,
 	speech_final: true,
 	from_finalize: false,
-	...more,
+	...fields,
 });
 
 describe("Nova's inputs over a websocket", () => {
-	it("are what Cloudflare's own voice client sends", () => {
+	it("accept the request of Cloudflare's own voice client", () => {
 		expect(
 			inputOf({
 				...INPUTS,
@@ -57,7 +57,7 @@ describe("Nova's inputs over a websocket", () => {
 		});
 	});
 
-	it("have Deepgram's defaults, and take JSON's own types", () => {
+	it("have Deepgram's defaults, and accept JSON types", () => {
 		expect(inputOf(INPUTS)).toMatchObject({
 			division: { kind: "segments", interim_results: false, vad_events: false, endpointing: 10 },
 		});
@@ -84,7 +84,7 @@ describe("Nova's inputs over a websocket", () => {
 		});
 	});
 
-	it.each([false, "false"])("switch off at %j", (off) => {
+	it.each([false, "false"])("disable endpointing for %j", (off) => {
 		expect(
 			inputOf({ ...INPUTS, endpointing: off, utterance_end_ms: off, interim_results: off }),
 		).toMatchObject({
@@ -93,11 +93,11 @@ describe("Nova's inputs over a websocket", () => {
 		expect(inputOf({ ...INPUTS, endpointing: off })).not.toHaveProperty("division.endpointing");
 	});
 
-	it("leave a container to say what is in it", () => {
+	it("have no sample format for a container", () => {
 		expect(inputOf({})).not.toHaveProperty("samples");
 	});
 
-	it("need the sample rate of samples", () => {
+	it("require the sample rate with an encoding", () => {
 		expect(refusal(novaLive.reader, nova, { encoding: "linear16" })).toBe(
 			"Error: required properties at '/' are 'encoding,sample_rate'",
 		);
@@ -108,11 +108,11 @@ describe("Nova's inputs over a websocket", () => {
 });
 
 describe("Nova's frames", () => {
-	it("are results, speech that starts, utterances that end, and the metadata last", async () => {
+	it("are results, starts of speech, ends of utterances, and the metadata last", async () => {
 		const session = testSession();
 		const { readable, writable } = frames(session);
 		await writable.getWriter().write(new TextEncoder().encode("abc"));
-		session.say(
+		session.emit(
 			{ kind: "speech-started", timestamp: 1.3 },
 			segment({ is_final: false, speech_final: false }),
 			turn("Update", "is not for Nova"),
@@ -166,7 +166,7 @@ describe("Nova's frames", () => {
 				type: "Metadata",
 				transaction_key: "deprecated",
 				request_id: "request",
-				// Of "abc" (FIPS 180-2).
+				// The SHA-256 of "abc" (FIPS 180-2).
 				sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
 				created: "2026-11-21T12:00:00.000Z",
 				duration: 5.01,
@@ -175,7 +175,7 @@ describe("Nova's frames", () => {
 		]);
 	});
 
-	it("end in an error on what is no message", async () => {
+	it("end with an error for an invalid message", async () => {
 		const session = testSession();
 		const { readable, writable } = frames(session);
 		const description =

@@ -15,11 +15,11 @@ const whisper = productModel("@cf/openai/whisper");
 
 describe("images/generations", () => {
 	const { reader, writer } = openaiImages;
-	const asked = (inputs: object, model = schnell): Read =>
+	const request = (inputs: object, model = schnell): Read =>
 		read(reader, model, { model: model.id, prompt: "a fox", ...inputs });
 
-	it("fills in the model's own defaults, and makes a PNG unless told otherwise", () => {
-		expect(asked({}).call).toEqual({
+	it("has the model's own defaults, and PNG as the default format", () => {
+		expect(request({}).call).toEqual({
 			task: "text-to-image",
 			input: { prompt: "a fox", width: 1024, height: 1024, images: [], steps: 4, format: "png" },
 		});
@@ -31,7 +31,7 @@ describe("images/generations", () => {
 			seed: 7,
 			quality: "hd",
 		};
-		expect(asked(options, lucid).call.input).toEqual({
+		expect(request(options, lucid).call.input).toEqual({
 			prompt: "a fox",
 			width: 1120,
 			height: 1120,
@@ -41,16 +41,16 @@ describe("images/generations", () => {
 			format: "jpeg",
 		});
 		expect(
-			asked({ n: null, size: null, response_format: null, output_format: null }).call.input,
+			request({ n: null, size: null, response_format: null, output_format: null }).call.input,
 		).toMatchObject({
 			width: 1024,
 			format: "png",
 		});
-		expect(asked({}, flux2).call.input).toMatchObject({ width: 1024, height: 768, steps: 25 });
+		expect(request({}, flux2).call.input).toMatchObject({ width: 1024, height: 768, steps: 25 });
 	});
 
 	it("reads the size, within the model's range", () => {
-		expect(asked({ size: "1536x1024" }).call.input).toMatchObject({ width: 1536, height: 1024 });
+		expect(request({ size: "1536x1024" }).call.input).toMatchObject({ width: 1536, height: 1024 });
 		expect(refusal(reader, flux2, { model: flux2.id, prompt: "a fox", size: "2048x256" })).toBe(
 			"Error: '/size' must be from 256x256 to 1920x1920 for this model",
 		);
@@ -81,7 +81,7 @@ describe("images/generations", () => {
 		} as const;
 		expect(
 			writer.write(answer, {
-				...asked({}),
+				...request({}),
 				now: 1_795_258_412_999,
 				requestId: "r",
 				uuid: () => "u",
@@ -96,7 +96,7 @@ describe("images/generations", () => {
 
 describe("audio/speech", () => {
 	const { reader, writer } = openaiSpeech;
-	const asked = (inputs: object, model = aura): Read =>
+	const request = (inputs: object, model = aura): Read =>
 		read(reader, model, { model: model.id, input: "Hi", ...inputs });
 
 	it.each([
@@ -107,36 +107,36 @@ describe("audio/speech", () => {
 		["flac", { encoding: "flac" }],
 		["wav", { encoding: "linear16", container: "wav" }],
 		["pcm", { encoding: "linear16", container: "none", sample_rate: 24_000 }],
-	])("knows the format %s", (response_format, format) => {
-		expect(asked({ response_format, voice: "luna" }).call).toEqual({
+	])("supports the format %s", (response_format, format) => {
+		expect(request({ response_format, voice: "luna" }).call).toEqual({
 			task: "text-to-speech",
 			input: { text: "Hi", voice: "luna", ...format },
 		});
 	});
 
-	it("leaves the voice to the engine, or to the model where none is named", () => {
-		expect(asked({ voice: "alloy", speed: 1.5, instructions: "whisper" }).call.input).toEqual({
+	it("forwards the voice, or uses the model's default", () => {
+		expect(request({ voice: "alloy", speed: 1.5, instructions: "whisper" }).call.input).toEqual({
 			text: "Hi",
 			voice: "alloy",
 			speed: 1.5,
 			encoding: "mp3",
 		});
-		expect(asked({ voice: { id: "voice_1" } }).call.input).toMatchObject({ voice: "voice_1" });
-		expect(asked({}).call.input).toMatchObject({ voice: "angus" });
-		expect(asked({}, melotts).call.input).not.toHaveProperty("voice");
+		expect(request({ voice: { id: "voice_1" } }).call.input).toMatchObject({ voice: "voice_1" });
+		expect(request({}).call.input).toMatchObject({ voice: "angus" });
+		expect(request({}, melotts).call.input).not.toHaveProperty("voice");
 	});
 
-	it("refuses what it cannot do", () => {
+	it("refuses unsupported options", () => {
 		const refused = (inputs: object) => refusal(reader, aura, { model: aura.id, input: "Hi", ...inputs });
 		expect(refused({ stream_format: "sse" })).toBe("Error: '/stream_format' must be 'audio'");
 		expect(refused({ speed: 5 })).toBe("Error: '/speed' must be <= 4");
 		expect(refused({ input: "a".repeat(4097) })).toBe("Error: Length of '/input' must be <= 4096");
 	});
 
-	it("answers with the sound and its type", () => {
+	it("answers with the audio and its type", () => {
 		const typeOf = (inputs: object, contentType: string) => {
 			const media = { bytes: wav(), contentType };
-			const rendered = write(writer, asked(inputs), "text-to-speech", media);
+			const rendered = write(writer, request(inputs), "text-to-speech", media);
 			expect(rendered).toMatchObject({ kind: "bytes", media: { bytes: wav() } });
 			return rendered.kind === "bytes" && rendered.media.contentType;
 		};
@@ -156,12 +156,12 @@ describe("audio/transcriptions", () => {
 			multipart: { body: new MultipartForm([...texts, ...files]), contentType: "multipart/form-data" },
 		};
 	};
-	const asked = (fields: Record<string, string | string[]>): Read =>
+	const request = (fields: Record<string, string | string[]>): Read =>
 		read(reader, whisper, form(fields, file));
 
 	it("reads the form", () => {
 		expect(reader.body).toEqual({ field: "multipart", as: "wrapped" });
-		expect(asked({ language: "en", prompt: "Emme", temperature: "0.2", stream: "false" }).call).toEqual({
+		expect(request({ language: "en", prompt: "Emme", temperature: "0.2", stream: "false" }).call).toEqual({
 			task: "speech-recognition",
 			input: {
 				audio: { bytes: wav(), contentType: "audio/x-wav" },
@@ -171,10 +171,10 @@ describe("audio/transcriptions", () => {
 				temperature: 0.2,
 			},
 		});
-		expect(asked({ language: "" }).call.input).not.toHaveProperty("language");
+		expect(request({ language: "" }).call.input).not.toHaveProperty("language");
 	});
 
-	it("refuses what it cannot read or do", () => {
+	it("refuses invalid fields and unsupported options", () => {
 		const refused = (fields: Record<string, string>) => refusal(reader, whisper, form(fields, file));
 		expect(refused({ stream: "true" })).toBe("Error: '/stream' must be false: transcripts are not streamed");
 		expect(refused({ temperature: "warm" })).toBe(
@@ -205,19 +205,19 @@ describe("audio/transcriptions", () => {
 			{ word: " Bye.", start: 2, end: 3 },
 		],
 	};
-	const heard = (fields: Record<string, string | string[]>, output = transcript): Rendered =>
-		write(writer, asked(fields), "speech-recognition", output);
+	const transcribed = (fields: Record<string, string | string[]>, output = transcript): Rendered =>
+		write(writer, request(fields), "speech-recognition", output);
 	const usage = { type: "duration", seconds: 4 };
 
-	it("answers in JSON, with the seconds", () => {
-		expect(heard({})).toEqual({ kind: "json", value: { text: transcript.text, usage } });
-		expect(heard({ response_format: "json" }, { text: "Hi" })).toEqual({
+	it("answers in JSON, with the duration", () => {
+		expect(transcribed({})).toEqual({ kind: "json", value: { text: transcript.text, usage } });
+		expect(transcribed({ response_format: "json" }, { text: "Hi" })).toEqual({
 			kind: "json",
 			value: { text: "Hi" },
 		});
 	});
 
-	it("answers at length", () => {
+	it("answers as verbose_json", () => {
 		const verbose = { task: "transcribe", language: "english", duration: 3.2, text: transcript.text, usage };
 		const unknown = {
 			seek: 0,
@@ -237,8 +237,9 @@ describe("audio/transcriptions", () => {
 			{ word: "Bye.", start: 2, end: 3 },
 		];
 		const response_format = "verbose_json";
-		const granular = (...kinds: string[]) => heard({ response_format, "timestamp_granularities[]": kinds });
-		expect(heard({ response_format })).toEqual({ kind: "json", value: { ...verbose, segments } });
+		const granular = (...kinds: string[]) =>
+			transcribed({ response_format, "timestamp_granularities[]": kinds });
+		expect(transcribed({ response_format })).toEqual({ kind: "json", value: { ...verbose, segments } });
 		expect(granular("word")).toEqual({ kind: "json", value: { ...verbose, words } });
 		expect(granular("word", "segment")).toEqual({ kind: "json", value: { ...verbose, words, segments } });
 	});
@@ -248,7 +249,7 @@ describe("audio/transcriptions", () => {
 		["vtt", "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n\n00:00:02.000 --> 00:00:03.000\nBye.\n"],
 		["srt", "1\n00:00:00,000 --> 00:00:01,500\nHello there.\n\n2\n00:00:02,000 --> 00:00:03,000\nBye.\n"],
 	])("answers as %s", (response_format, expected) => {
-		const rendered = heard({ response_format });
+		const rendered = transcribed({ response_format });
 		if (rendered.kind !== "bytes") throw new Error(rendered.kind);
 		expect(rendered.media.contentType).toBe("text/plain; charset=utf-8");
 		expect(new TextDecoder().decode(rendered.media.bytes)).toBe(expected);

@@ -48,7 +48,7 @@ const vtt = "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n\n00:00:02.0
 describe("whisper-binary", () => {
 	const reader = readers["whisper-binary"];
 
-	it("takes the body as the audio, or a list of bytes", () => {
+	it("accepts the audio as the body, or a list of bytes", () => {
 		expect(reader.body).toEqual({ field: "audio", as: "raw" });
 		for (const sent of [wav(), [...wav()], { body: wav(), contentType: "audio/wav" }])
 			expect(read(reader, whisper, { audio: sent }).call).toEqual({
@@ -57,22 +57,22 @@ describe("whisper-binary", () => {
 			});
 	});
 
-	it("translates when English is asked for of another language", () => {
-		const asked = (languages: object) => read(reader, whisper, { audio: wav(), ...languages }).call.input;
-		expect(asked({ source_lang: "de", target_lang: "EN" })).toMatchObject({
+	it("translates from another language into English", () => {
+		const request = (languages: object) => read(reader, whisper, { audio: wav(), ...languages }).call.input;
+		expect(request({ source_lang: "de", target_lang: "EN" })).toMatchObject({
 			task: "translate",
 			language: "de",
 		});
-		expect(asked({ target_lang: "english" })).toMatchObject({ task: "translate" });
-		expect(asked({ source_lang: "English", target_lang: "en" })).toMatchObject({
+		expect(request({ target_lang: "english" })).toMatchObject({ task: "translate" });
+		expect(request({ source_lang: "English", target_lang: "en" })).toMatchObject({
 			task: "transcribe",
 			language: "en",
 		});
-		expect(asked({ source_lang: "de", target_lang: "de" })).toMatchObject({ task: "transcribe" });
-		expect(() => asked({ target_lang: "fr" })).toThrow("8001: Invalid input: 'target_lang' must be 'en'");
+		expect(request({ source_lang: "de", target_lang: "de" })).toMatchObject({ task: "transcribe" });
+		expect(() => request({ target_lang: "fr" })).toThrow("8001: Invalid input: 'target_lang' must be 'en'");
 	});
 
-	it("refuses what is no audio", () => {
+	it("refuses invalid audio", () => {
 		expect(refusal(reader, whisper, {})).toBe("Error: required properties at '/' are 'audio'");
 		expect(refusal(reader, whisper, { audio: base64(wav()) })).toBe(
 			"Error: Type mismatch of '/audio', 'array' not in 'string'",
@@ -85,7 +85,7 @@ describe("whisper-binary", () => {
 describe("whisper-b64", () => {
 	const reader = readers["whisper-b64"];
 
-	it("takes base64, or a body and its type", () => {
+	it("accepts base64, or a body with its type", () => {
 		expect(reader.body).toEqual({ field: "audio", as: "wrapped" });
 		for (const sent of [base64(wav()), { body: wav(), contentType: "audio/wav" }])
 			expect(read(reader, turbo, { audio: sent }).call).toEqual({
@@ -94,7 +94,7 @@ describe("whisper-b64", () => {
 			});
 	});
 
-	it("passes on the task, the language and the prompt", () => {
+	it("reads the task, the language and the prompt", () => {
 		const options = { task: "translate", language: "de", initial_prompt: "Aare, Emme" };
 		expect(read(reader, turbo, { audio: base64(wav()), ...options, vad_filter: true }).call.input).toEqual({
 			audio,
@@ -113,7 +113,7 @@ describe("whisper-b64", () => {
 		});
 	});
 
-	it("refuses the rest, each in the product's way", () => {
+	it("refuses other inputs, with the product's errors", () => {
 		expect(refusal(reader, turbo, { audio: [1, 2] })).toMatch(/^Error: Type mismatch of '\/audio'/);
 		expect(refusal(reader, turbo, { audio: base64(wav()), task: "sing" })).toMatch(/'\/task'/);
 		expect(refusal(reader, turbo, { audio: { body: base64(wav()), contentType: "audio/wav" } })).toBe(
@@ -130,7 +130,7 @@ describe("asr-nova", () => {
 	const reader = readers["asr-nova"];
 	const sent = { body: wav(), contentType: "audio/wav" };
 
-	it("takes a body and its type only", () => {
+	it("accepts only a body with its type", () => {
 		expect(reader.body).toEqual({ field: "audio", as: "wrapped", query: true });
 		expect(read(reader, nova, { audio: sent }).call).toEqual({
 			task: "speech-recognition",
@@ -141,21 +141,21 @@ describe("asr-nova", () => {
 		);
 	});
 
-	it("takes samples without a header", () => {
+	it("accepts samples without a header", () => {
 		const raw = { body: new Uint8Array([128, 127]), contentType: "audio/L16" };
 		expect(read(reader, nova, { audio: raw, encoding: "linear16" }).call.input).toMatchObject({
 			audio: { bytes: raw.body, contentType: "audio/L16" },
 		});
 	});
 
-	it("makes key terms and keywords the vocabulary", () => {
+	it("reads key terms and keywords as the prompt", () => {
 		expect(
 			read(reader, nova, { audio: sent, language: "de", keyterm: ["Emme", "Aare"], keywords: "Bern:2.5" })
 				.call.input,
 		).toMatchObject({ language: "de", prompt: "Emme, Aare, Bern" });
 	});
 
-	it("takes numbers as parameters of an address have them", () => {
+	it("accepts numbers as text, as in a query string", () => {
 		expect(read(reader, nova, { audio: sent, channels: "2", utt_split: 0.8 }).call.task).toBe(
 			"speech-recognition",
 		);
@@ -164,7 +164,7 @@ describe("asr-nova", () => {
 		);
 	});
 
-	it("leaves the language open when it is to be detected; flags may be text", () => {
+	it("has no language if it is to be detected; flags may be text", () => {
 		for (const detect_language of [true, "true"])
 			expect(
 				read(reader, nova, { audio: sent, language: "de", detect_language }).call.input,
@@ -186,7 +186,7 @@ describe("asr-nova", () => {
 describe("asr-flux-ws", () => {
 	const reader = readers["asr-flux-ws"];
 
-	it("asks for the websocket, whatever else is sent", () => {
+	it("requires a websocket, for any inputs", () => {
 		for (const inputs of [
 			{},
 			{ encoding: "linear16", sample_rate: "16000" },
@@ -197,7 +197,7 @@ describe("asr-flux-ws", () => {
 			);
 	});
 
-	it("shows what the websocket would need", () => {
+	it("has the schema of the websocket's inputs", () => {
 		expect(z.toJSONSchema(reader.schema(flux), { io: "input", unrepresentable: "any" })).toMatchObject({
 			required: ["encoding", "sample_rate"],
 			properties: { eot_threshold: { default: "0.7" } },
@@ -206,31 +206,31 @@ describe("asr-flux-ws", () => {
 });
 
 describe("transcription", () => {
-	const exchange = read(readers["whisper-binary"], whisper, { audio: wav() });
+	const parsed = read(readers["whisper-binary"], whisper, { audio: wav() });
 	const writer = writers.transcription;
 
 	it("has the text, the words and the subtitles", () => {
-		expect(write(writer, exchange, "speech-recognition", transcript)).toEqual({
+		expect(write(writer, parsed, "speech-recognition", transcript)).toEqual({
 			kind: "json",
 			value: { text: transcript.text, word_count: 3, words: timedWords, vtt },
 		});
 	});
 
-	it("leaves out what the engine did not time", () => {
-		expect(write(writer, exchange, "speech-recognition", { text: "Hello there" })).toEqual({
+	it("omits fields without times", () => {
+		expect(write(writer, parsed, "speech-recognition", { text: "Hello there" })).toEqual({
 			kind: "json",
 			value: { text: "Hello there", word_count: 2 },
 		});
 	});
 
-	it("is not made of another task's answer", () => {
-		expect(() => write(writer, exchange, "image-to-text", { description: "a fox" })).toThrow("5001");
+	it("refuses another task's answer", () => {
+		expect(() => write(writer, parsed, "image-to-text", { description: "a fox" })).toThrow("5001");
 	});
 });
 
 describe("transcription-v3", () => {
 	const writer = writers["transcription-v3"];
-	const heard = (inputs: object, output: Transcript) =>
+	const transcribed = (inputs: object, output: Transcript) =>
 		write(
 			writer,
 			read(readers["whisper-b64"], turbo, { audio: base64(wav()), ...inputs }),
@@ -238,8 +238,8 @@ describe("transcription-v3", () => {
 			output,
 		);
 
-	it("has the segments with their measures and words", () => {
-		expect(heard({}, transcript)).toEqual({
+	it("has the segments with their metrics and words", () => {
+		expect(transcribed({}, transcript)).toEqual({
 			kind: "json",
 			value: {
 				transcription_info: { language: "en", duration: 3.2, duration_after_vad: 3.2 },
@@ -254,22 +254,22 @@ describe("transcription-v3", () => {
 		});
 	});
 
-	it("is sure of a language that it was told, and of no length that it cannot know", () => {
-		expect(heard({ language: "en", vad_filter: true }, transcript)).toMatchObject({
+	it("has a probability for a requested language, and no unknown duration", () => {
+		expect(transcribed({ language: "en", vad_filter: true }, transcript)).toMatchObject({
 			value: { transcription_info: { language: "en", language_probability: 1, duration: 3.2 } },
 		});
-		expect(heard({ vad_filter: true }, transcript)).not.toHaveProperty(
+		expect(transcribed({ vad_filter: true }, transcript)).not.toHaveProperty(
 			"value.transcription_info.duration_after_vad",
 		);
-		expect(heard({}, { text: "Hi" })).toEqual({
+		expect(transcribed({}, { text: "Hi" })).toEqual({
 			kind: "json",
 			value: { transcription_info: {}, text: "Hi", word_count: 1 },
 		});
 	});
 
-	it("makes segments of words where the engine has none", () => {
+	it("groups words to segments if the engine has none", () => {
 		const { segments: _, ...wordsOnly } = transcript;
-		expect(heard({}, wordsOnly)).toMatchObject({
+		expect(transcribed({}, wordsOnly)).toMatchObject({
 			value: {
 				segments: [
 					{ start: 0, end: 1.5, text: "Hello there.", words: timedWords.slice(0, 2) },
@@ -282,11 +282,11 @@ describe("transcription-v3", () => {
 });
 
 describe("deepgram-results", () => {
-	const exchange = read(readers["asr-nova"], nova, { audio: { body: wav(), contentType: "audio/wav" } });
+	const parsed = read(readers["asr-nova"], nova, { audio: { body: wav(), contentType: "audio/wav" } });
 	const writer = writers["deepgram-results"];
 
 	it("has one alternative of one channel", () => {
-		expect(write(writer, exchange, "speech-recognition", transcript)).toEqual({
+		expect(write(writer, parsed, "speech-recognition", transcript)).toEqual({
 			kind: "json",
 			value: {
 				results: {
@@ -310,8 +310,8 @@ describe("deepgram-results", () => {
 		});
 	});
 
-	it("makes up no confidence", () => {
-		expect(write(writer, exchange, "speech-recognition", { text: "Hi" })).toEqual({
+	it("has no confidence if the engine has none", () => {
+		expect(write(writer, parsed, "speech-recognition", { text: "Hi" })).toEqual({
 			kind: "json",
 			value: { results: { channels: [{ alternatives: [{ transcript: "Hi", words: [] }] }] } },
 		});
@@ -319,11 +319,11 @@ describe("deepgram-results", () => {
 });
 
 describe("schemas", () => {
-	it("describe what is written", () => {
-		const exchange = read(readers["whisper-b64"], turbo, { audio: base64(wav()) });
+	it("match the written values", () => {
+		const parsed = read(readers["whisper-b64"], turbo, { audio: base64(wav()) });
 		for (const writer of [writers.transcription, writers["transcription-v3"], writers["deepgram-results"]]) {
-			const rendered = write(writer, exchange, "speech-recognition", transcript);
-			// Parsing drops what the schema does not name.
+			const rendered = write(writer, parsed, "speech-recognition", transcript);
+			// Parsing drops fields that the schema does not have.
 			expect({
 				kind: "json",
 				value: (writer.schema as z.ZodType).parse(Reflect.get(rendered, "value")),

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { cuesOf, subRip, webVtt } from "../../../src/dialects/media/subtitles.ts";
 import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
 
-const words = (...said: [word: string, start: number, end: number][]): Transcript["words"] =>
-	said.map(([word, start, end]) => ({ word, start, end }));
+const words = (...times: [word: string, start: number, end: number][]): Transcript["words"] =>
+	times.map(([word, start, end]) => ({ word, start, end }));
 
 describe("cuesOf", () => {
-	it("makes a cue of each segment and gives it its words", () => {
+	it("makes one cue per segment, with its words", () => {
 		const transcript = {
 			text: "Hello there. Bye.",
 			segments: [
@@ -28,7 +28,7 @@ describe("cuesOf", () => {
 		]);
 	});
 
-	it("ends cues of bare words at sentences, at pauses, and when they are full", () => {
+	it("ends cues of words without segments at sentences, at pauses, and at their maximum length", () => {
 		const timed = (transcript: Transcript) =>
 			cuesOf(transcript).map(({ start, end, text }) => [start, end, text]);
 		expect(
@@ -42,13 +42,13 @@ describe("cuesOf", () => {
 		expect(timed({ text: "", words: words(["a".repeat(50), 0, 1], ["b".repeat(50), 1, 2]) })).toHaveLength(2);
 	});
 
-	it("joins words that carry their own spaces as they are", () => {
+	it("joins words with leading spaces unchanged", () => {
 		expect(cuesOf({ text: "", words: words([" It", 0, 1], ["'s", 1, 2], [" me", 2, 3]) })[0]?.text).toBe(
 			"It's me",
 		);
 	});
 
-	it("makes one cue of a length, and none of nothing", () => {
+	it("makes one cue of a duration, and none without a duration", () => {
 		expect(cuesOf({ text: "Hello", duration: 2 })).toEqual([{ start: 0, end: 2, text: "Hello", words: [] }]);
 		expect(cuesOf({ text: "Hello" })).toEqual([]);
 		expect(cuesOf({ text: "", segments: [{ start: 0, end: 1, text: "  " }] })).toEqual([]);
@@ -56,7 +56,7 @@ describe("cuesOf", () => {
 });
 
 describe("webVtt", () => {
-	it("writes cues with hours, in milliseconds, and escapes their text", () => {
+	it("writes times with hours and milliseconds, and escapes the text", () => {
 		const cues = cuesOf({
 			text: "",
 			segments: [
@@ -70,7 +70,7 @@ describe("webVtt", () => {
 		expect(webVtt([])).toBe("WEBVTT\n");
 	});
 
-	it("is well formed for every transcript: blocks of a time line and a text line, starts in order", () => {
+	it("is well formed for every transcript: blocks of a time line and a text line, sorted by start", () => {
 		const seconds = fc.double({ min: -10, max: 100_000, noNaN: true });
 		const segment = fc.record({ start: seconds, end: seconds, text: fc.string() });
 		fc.assert(
@@ -81,14 +81,14 @@ describe("webVtt", () => {
 				expect(head).toBe("WEBVTT");
 				let latest = "";
 				for (const block of blocks) {
-					const [time, text, ...rest] = block.split("\n");
+					const [time, text, ...endings] = block.split("\n");
 					const [, start = "", end = ""] =
 						/^(\d{2,}:\d\d:\d\d\.\d{3}) --> (\d{2,}:\d\d:\d\d\.\d{3})$/.exec(time ?? "") ?? [];
 					expect(end > start && start >= latest, time).toBe(true);
 					latest = start;
 					expect(text?.trim()).toBeTruthy();
 					expect(text).not.toContain("-->");
-					expect(rest).toEqual([]);
+					expect(endings).toEqual([]);
 				}
 				expect(blocks).toHaveLength(segments.filter(({ text }) => text.trim() !== "").length);
 			}),
@@ -97,7 +97,7 @@ describe("webVtt", () => {
 });
 
 describe("subRip", () => {
-	it("numbers its cues and has a comma for a point", () => {
+	it("numbers its cues and uses a decimal comma", () => {
 		const segments = [
 			{ start: 0, end: 1, text: "a" },
 			{ start: 1, end: 2.5, text: "b" },

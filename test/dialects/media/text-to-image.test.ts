@@ -33,8 +33,8 @@ describe("tti-sd", () => {
 		expect(read(reader, small, { prompt: "a fox" }).call.input).toMatchObject({ width: 512, height: 768 });
 	});
 
-	it("passes on what steers the model", () => {
-		const asked = {
+	it("reads the model's parameters", () => {
+		const request = {
 			prompt: "a fox",
 			negative_prompt: "blurry",
 			width: 256,
@@ -42,15 +42,15 @@ describe("tti-sd", () => {
 			guidance: 3,
 			seed: 7,
 		};
-		expect(read(reader, sdxl, { ...asked, num_steps: 4 }).call.input).toEqual({
-			...asked,
+		expect(read(reader, sdxl, { ...request, num_steps: 4 }).call.input).toEqual({
+			...request,
 			images: [],
 			steps: 4,
 			format: "png",
 		});
 	});
 
-	it("starts from an image, at its size, in bytes or base64", () => {
+	it("reads a start image and its size, as bytes or base64", () => {
 		const image = { bytes: jpeg(602, 400), contentType: "image/jpeg" };
 		for (const sent of [{ image: [...image.bytes] }, { image_b64: base64(image.bytes) }])
 			expect(read(reader, sdxl, { prompt: "a fox", strength: 0.4, ...sent }).call.input).toMatchObject({
@@ -70,7 +70,7 @@ describe("tti-sd", () => {
 		).toMatchObject({ width: 512, height: 400, mask: { bytes: png(9, 9), contentType: "image/png" } });
 	});
 
-	it("refuses what does not fit", () => {
+	it("refuses invalid inputs", () => {
 		expect(refusal(reader, sdxl, { prompt: "" })).toBe("Error: Length of '/prompt' must be >= 1 not met");
 		expect(refusal(reader, sdxl, { prompt: "a", width: 2049, num_steps: 21 })).toBe(
 			"Error: '/width' must be <= 2048, '/num_steps' must be <= 20",
@@ -91,7 +91,7 @@ describe("tti-sd", () => {
 describe("tti-flux1", () => {
 	const reader = readers["tti-flux1"];
 
-	it("takes a prompt, steps and a seed, and makes a JPEG", () => {
+	it("reads a prompt, steps and a seed, with the format JPEG", () => {
 		expect(read(reader, schnell, { prompt: "a fox", seed: 3 }).call.input).toEqual({
 			prompt: "a fox",
 			width: 1024,
@@ -103,7 +103,7 @@ describe("tti-flux1", () => {
 		});
 	});
 
-	it("takes nothing else", () => {
+	it("refuses other fields", () => {
 		expect(refusal(reader, schnell, { prompt: "a fox", width: 512 })).toBe(
 			"Error: Additional or unevaluated properties '/width' at '/' not allowed",
 		);
@@ -115,7 +115,7 @@ describe("tti-flux1", () => {
 });
 
 describe("tti-lucid and tti-phoenix", () => {
-	it("have sizes and defaults of their own", () => {
+	it("have their own sizes and defaults", () => {
 		expect(read(readers["tti-lucid"], lucid, { prompt: "a fox", steps: 12 }).call.input).toEqual({
 			prompt: "a fox",
 			width: 1120,
@@ -139,7 +139,7 @@ describe("tti-lucid and tti-phoenix", () => {
 		});
 	});
 
-	it("take a size of zero for none", () => {
+	it("read a size of zero as absent", () => {
 		expect(read(readers["tti-lucid"], lucid, { prompt: "a", width: 0, height: 64 }).call.input).toMatchObject(
 			{
 				width: 1120,
@@ -148,7 +148,7 @@ describe("tti-lucid and tti-phoenix", () => {
 		);
 	});
 
-	it("prefer num_steps to steps, and refuse what is out of range", () => {
+	it("prefer num_steps to steps, and refuse values out of range", () => {
 		expect(
 			read(readers["tti-lucid"], lucid, { prompt: "a", num_steps: 3, steps: 9 }).call.input,
 		).toMatchObject({
@@ -175,7 +175,7 @@ describe("tti-multipart", () => {
 		return { multipart: { body: new MultipartForm(parts), contentType: "multipart/form-data" } };
 	};
 
-	it("reads numbers out of text", () => {
+	it("reads numbers from text", () => {
 		expect(reader.body).toEqual({ field: "multipart", as: "wrapped" });
 		const fields = { prompt: "42", steps: "12", guidance: "3.5", width: "512", height: "1920", seed: "7" };
 		expect(read(reader, flux2, form(fields)).call).toEqual({
@@ -193,7 +193,7 @@ describe("tti-multipart", () => {
 		});
 	});
 
-	it("has sizes of its own, and steps that klein does not let be changed", () => {
+	it("has its own sizes, and no steps for klein", () => {
 		expect(read(reader, flux2, form({ prompt: "a fox", steps: "" })).call.input).toMatchObject({
 			width: 1024,
 			height: 768,
@@ -204,7 +204,7 @@ describe("tti-multipart", () => {
 		});
 	});
 
-	it("takes the steps of an operator's model from its entry", () => {
+	it("has the default steps of an operator's model", () => {
 		const stepsOf = (model: Model) => {
 			const { call } = read(reader, model, form({ prompt: "a fox" }));
 			return call.task === "text-to-image" && call.input.steps;
@@ -213,7 +213,7 @@ describe("tti-multipart", () => {
 		expect(stepsOf({ ...flux2, defaults: {} })).toBeUndefined();
 	});
 
-	it("refers to up to four images, in their order", () => {
+	it("reads up to four images, in order", () => {
 		const sent = {
 			prompt: "a fox",
 			input_image_3: png(3, 3),
@@ -230,18 +230,18 @@ describe("tti-multipart", () => {
 		});
 	});
 
-	it("refuses images that are too large, or none", () => {
+	it("refuses invalid and too large images", () => {
 		const refused = (image: string | Uint8Array<ArrayBuffer>) => () =>
 			read(reader, flux2, form({ prompt: "a fox", input_image_1: image }));
 		expect(refused(png(513, 10))).toThrow("3030: Invalid input image[0]: 513x10 is larger than 512x512");
 		const undecodable = "3030: Invalid input image[0]: unable to decode image file";
 		expect(refused(new Uint8Array([1, 2, 3]))).toThrow(undecodable);
 		expect(refused("a text")).toThrow(undecodable);
-		// A signature, and nothing behind it.
+		// Only a signature.
 		expect(refused(png(8, 8).slice(0, 10))).toThrow(undecodable);
 	});
 
-	it("refuses fields in the words for JSON", () => {
+	it("refuses fields with the wording for JSON", () => {
 		expect(refusal(reader, flux2, { prompt: "a fox" })).toBe(
 			"Error: required properties at '/' are 'multipart'",
 		);
@@ -253,29 +253,29 @@ describe("tti-multipart", () => {
 });
 
 describe("writers", () => {
-	const exchange = read(readers["tti-sd"], sdxl, { prompt: "a fox" });
+	const parsed = read(readers["tti-sd"], sdxl, { prompt: "a fox" });
 
-	it("raw images say what they are", () => {
+	it("raw images have their content type", () => {
 		const media = { bytes: png(2, 2), contentType: "image/png" };
-		expect(write(textToImageWriters["image-png"], exchange, "text-to-image", media)).toEqual({
+		expect(write(textToImageWriters["image-png"], parsed, "text-to-image", media)).toEqual({
 			kind: "bytes",
 			media,
 		});
 		const untold = { bytes: jpeg(2, 2) };
-		expect(write(textToImageWriters["image-png"], exchange, "text-to-image", untold)).toEqual({
+		expect(write(textToImageWriters["image-png"], parsed, "text-to-image", untold)).toEqual({
 			kind: "bytes",
 			media: { ...untold, contentType: "image/jpeg" },
 		});
 		const unknown = { bytes: new Uint8Array([1]) };
-		expect(write(textToImageWriters["image-jpeg"], exchange, "text-to-image", unknown)).toEqual({
+		expect(write(textToImageWriters["image-jpeg"], parsed, "text-to-image", unknown)).toEqual({
 			kind: "bytes",
 			media: { ...unknown, contentType: "image/jpeg" },
 		});
 	});
 
-	it("image-b64 is JSON with the file in it", () => {
+	it("image-b64 is JSON with the file", () => {
 		const media = { bytes: jpeg(2, 2), contentType: "image/jpeg" };
-		expect(write(textToImageWriters["image-b64"], exchange, "text-to-image", media)).toEqual({
+		expect(write(textToImageWriters["image-b64"], parsed, "text-to-image", media)).toEqual({
 			kind: "json",
 			value: { image: base64(media.bytes) },
 		});

@@ -9,7 +9,7 @@ const aura2es = productModel("@cf/deepgram/aura-2-es");
 const { "tts-melotts": melo, "tts-aura": aura } = textToSpeechReaders;
 
 describe("tts-melotts", () => {
-	it("reads a prompt, in English unless told otherwise", () => {
+	it("reads a prompt, with English as the default", () => {
 		expect(read(melo, melotts, { prompt: "Hola", lang: "es" }).call).toEqual({
 			task: "text-to-speech",
 			input: { text: "Hola", language: "es", encoding: "mp3" },
@@ -21,7 +21,7 @@ describe("tts-melotts", () => {
 });
 
 describe("tts-aura", () => {
-	it("reads a text, in the model's own voice and as MP3 unless told otherwise", () => {
+	it("reads a text, with the model's own voice and MP3 as defaults", () => {
 		expect(read(aura, aura1, { text: "Hi", voice: "nova", speed: 2 }).call).toEqual({
 			task: "text-to-speech",
 			input: { text: "Hi", voice: "angus", encoding: "mp3" },
@@ -45,7 +45,7 @@ describe("tts-aura", () => {
 		});
 	});
 
-	it("knows each model's voices, and leaves those of an operator's model to its engine", () => {
+	it("validates the voices of the catalogue's models, and forwards those of an operator's model", () => {
 		expect(read(aura, aura2es, { text: "Hola" }).call.input).toMatchObject({ voice: "aquila" });
 		expect(read(aura, aura2es, { text: "Hola", speaker: "sirio" }).call.input).toMatchObject({
 			voice: "sirio",
@@ -53,14 +53,14 @@ describe("tts-aura", () => {
 		expect(refusal(aura, aura1, { text: "Hola", speaker: "sirio" })).toBe(
 			"Error: enum value not in angus,asteria,arcas,orion,orpheus,athena,luna,zeus,perseus,helios,hera,stella at '/speaker'",
 		);
-		const own = { ...aura1, id: "@own/kokoro", defaults: {} };
-		expect(read(aura, own, { text: "Hi", speaker: "af_bella" }).call.input).toMatchObject({
+		const custom = { ...aura1, id: "@own/kokoro", defaults: {} };
+		expect(read(aura, custom, { text: "Hi", speaker: "af_bella" }).call.input).toMatchObject({
 			voice: "af_bella",
 		});
-		expect(read(aura, own, { text: "Hi" }).call.input).not.toHaveProperty("voice");
+		expect(read(aura, custom, { text: "Hi" }).call.input).not.toHaveProperty("voice");
 	});
 
-	it("refuses an encoding in a container that cannot hold it", () => {
+	it("refuses an encoding in an unsupported container", () => {
 		for (const [encoding, container] of [
 			["mp3", "wav"],
 			["opus", "none"],
@@ -76,7 +76,7 @@ describe("tts-aura", () => {
 			expect(read(aura, aura1, { text: "Hi", encoding, container }).call.input).toMatchObject({ container });
 	});
 
-	it("refuses rates that are none, or that no decoder has", () => {
+	it("refuses invalid and unsupported rates", () => {
 		for (const sample_rate of [7999, 48_001, 1e300])
 			expect(() => read(aura, aura1, { text: "Hi", sample_rate })).toThrow(
 				"8001: Invalid input: 'sample_rate' must be from 8000 to 48000",
@@ -92,10 +92,10 @@ describe("tts-aura", () => {
 });
 
 describe("audio-b64", () => {
-	it("is JSON with the file in it", () => {
-		const exchange = read(melo, melotts, { prompt: "Hi" });
+	it("is JSON with the file", () => {
+		const parsed = read(melo, melotts, { prompt: "Hi" });
 		const media = { bytes: wav(), contentType: "audio/wav" };
-		expect(write(textToSpeechWriters["audio-b64"], exchange, "text-to-speech", media)).toEqual({
+		expect(write(textToSpeechWriters["audio-b64"], parsed, "text-to-speech", media)).toEqual({
 			kind: "json",
 			value: { audio: base64(wav()) },
 		});
@@ -105,14 +105,14 @@ describe("audio-b64", () => {
 describe("audio-mpeg", () => {
 	const typeOf = (inputs: object, contentType: string | undefined, bytes: Uint8Array<ArrayBuffer>) => {
 		const media = { bytes, ...(contentType && { contentType }) };
-		const exchange = read(aura, aura1, { text: "Hi", ...inputs });
-		const rendered = write(textToSpeechWriters["audio-mpeg"], exchange, "text-to-speech", media);
+		const parsed = read(aura, aura1, { text: "Hi", ...inputs });
+		const rendered = write(textToSpeechWriters["audio-mpeg"], parsed, "text-to-speech", media);
 		if (rendered.kind !== "bytes") throw new Error(rendered.kind);
 		expect(rendered.media.bytes).toBe(bytes);
 		return rendered.media.contentType;
 	};
 
-	it("is the sound, of the type that the engine named, or shows, or was asked for", () => {
+	it("is the audio with the engine's type, the detected type, or the requested type", () => {
 		const samples = new Uint8Array([1, 2, 3, 4]);
 		expect(typeOf({}, "audio/mpeg", samples)).toBe("audio/mpeg");
 		expect(typeOf({}, undefined, wav())).toBe("audio/wav");

@@ -6,7 +6,7 @@ import { base64, wav } from "../samples.ts";
 const smartTurn = productModel("@cf/pipecat-ai/smart-turn-v2");
 
 describe("smart-turn", () => {
-	it("reads base64, or a body and its type", () => {
+	it("reads base64, or a body with its type", () => {
 		expect(turnReader.body).toEqual({ field: "audio", as: "wrapped" });
 		for (const audio of [base64(wav()), { body: wav(), contentType: "audio/wav" }])
 			expect(read(turnReader, smartTurn, { audio }).call).toEqual({
@@ -15,7 +15,7 @@ describe("smart-turn", () => {
 			});
 	});
 
-	it("reads bare samples with their type", () => {
+	it("reads samples with their format", () => {
 		const samples = new Uint8Array(new Float32Array([0, 0.5]).buffer);
 		expect(read(turnReader, smartTurn, { audio: base64(samples), dtype: "float32" }).call.input).toEqual({
 			audio: { bytes: samples },
@@ -23,7 +23,7 @@ describe("smart-turn", () => {
 		});
 	});
 
-	it("refuses what is no audio", () => {
+	it("refuses invalid audio", () => {
 		expect(refusal(turnReader, smartTurn, {})).toBe("Error: required properties at '/' are 'audio'");
 		expect(refusal(turnReader, smartTurn, { audio: base64(wav()), dtype: "int16" })).toBe(
 			"Error: enum value not in uint8,float32,float64 at '/dtype'",
@@ -32,9 +32,9 @@ describe("smart-turn", () => {
 		expect(() => read(turnReader, smartTurn, { audio: "" })).toThrow("8001");
 	});
 
-	it("answers with its two numbers", () => {
-		const exchange = read(turnReader, smartTurn, { audio: base64(wav()) });
-		expect(write(turnWriter, exchange, "turn-detection", { is_complete: true, probability: 0.9 })).toEqual({
+	it("writes completeness and probability", () => {
+		const parsed = read(turnReader, smartTurn, { audio: base64(wav()) });
+		expect(write(turnWriter, parsed, "turn-detection", { is_complete: true, probability: 0.9 })).toEqual({
 			kind: "json",
 			value: { is_complete: true, probability: 0.9 },
 		});

@@ -15,13 +15,13 @@ describe.each([
 ] as const)("%s", (task, model) => {
 	const reader = visionReaders[task];
 
-	it("takes the body as the image, or a list of bytes", () => {
+	it("accepts the image as the body, or a list of bytes", () => {
 		expect(reader.body).toEqual({ field: "image", as: "raw" });
 		for (const sent of [png(4, 2), [...png(4, 2)]])
 			expect(read(reader, model, { image: sent }).call).toEqual({ task, input: { image } });
 	});
 
-	it("refuses what is no image", () => {
+	it("refuses invalid images", () => {
 		expect(refusal(reader, model, {})).toBe("Error: required properties at '/' are 'image'");
 		expect(() => read(reader, model, { image: [1, 2, 3] })).toThrow(
 			"3030: Invalid input image[0]: unable to decode image file",
@@ -32,7 +32,7 @@ describe.each([
 describe("image-to-text", () => {
 	const reader = visionReaders["image-to-text"];
 
-	it("takes bytes, a binary string, and what else a string may hold", () => {
+	it("accepts bytes, a binary string, base64 and a data URI", () => {
 		expect(reader.body).toEqual({ field: "image", as: "raw" });
 		const bytes = png(4, 2);
 		for (const sent of [
@@ -51,7 +51,7 @@ describe("image-to-text", () => {
 		});
 	});
 
-	it("passes on what steers the model", () => {
+	it("reads the model's parameters", () => {
 		const options = {
 			prompt: "What is it?",
 			raw: true,
@@ -69,7 +69,7 @@ describe("image-to-text", () => {
 		});
 	});
 
-	it("refuses a field that the model lacks, and lets strangers pass", () => {
+	it("refuses a field of other models, and drops unknown fields", () => {
 		expect(() => read(reader, uform, { image: png(4, 2), temperature: 0.5 })).toThrow(
 			"3030: The model does not take 'temperature'",
 		);
@@ -81,7 +81,7 @@ describe("image-to-text", () => {
 		});
 	});
 
-	it("refuses what is no image", () => {
+	it("refuses invalid images", () => {
 		expect(refusal(reader, llava, { prompt: "?" })).toBe("Error: required properties at '/' are 'image'");
 		expect(() => read(reader, llava, { image: "日本" })).toThrow("5004");
 		expect(() => read(reader, llava, { image: "AAAA" })).toThrow("3030");
@@ -97,9 +97,9 @@ describe("image-to-text", () => {
 describe("writers", () => {
 	it("detections are a list", () => {
 		const objects = [{ label: "cat", score: 0.9, box: { xmin: 1, ymin: 2, xmax: 3, ymax: 4 } }];
-		const exchange = read(visionReaders["object-detection"], detr, { image: png(4, 4) });
+		const parsed = read(visionReaders["object-detection"], detr, { image: png(4, 4) });
 		expect(
-			write(visionWriters.detections, exchange, "object-detection", { objects, width: 4, height: 4 }),
+			write(visionWriters.detections, parsed, "object-detection", { objects, width: 4, height: 4 }),
 		).toEqual({
 			kind: "json",
 			value: objects,
@@ -107,12 +107,12 @@ describe("writers", () => {
 	});
 
 	it("a description is a field", () => {
-		const exchange = read(visionReaders["image-to-text"], llava, { image: png(4, 4) });
+		const parsed = read(visionReaders["image-to-text"], llava, { image: png(4, 4) });
 		const output = {
 			description: "a cat",
 			usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
 		};
-		expect(write(visionWriters.description, exchange, "image-to-text", output)).toEqual({
+		expect(write(visionWriters.description, parsed, "image-to-text", output)).toEqual({
 			kind: "json",
 			value: { description: "a cat" },
 		});

@@ -28,7 +28,7 @@ it.each([
 	});
 });
 
-it("a prompt that is too long is 400, in the words that clients look for", () => {
+it("a prompt that is too long is 400, with the text that clients search for", () => {
 	const failure = new AiError("contextWindowExceeded", "32001 tokens, of 32000");
 	expect(clientStatus(failure)).toBe(400);
 	expect(messagesError(failure, "req-1").error).toEqual({

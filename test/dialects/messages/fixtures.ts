@@ -1,34 +1,34 @@
-/** What the tests of the Messages dialect share. */
+/** Helpers of the Messages dialect tests. */
 import type { WriteContext } from "../../../src/dialects/dialect.ts";
 import { anthropicMessages } from "../../../src/dialects/messages/messages.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import type { ChatInput, Verbatim } from "../../../src/tasks/text-generation/types.ts";
 import { CHAT_MODEL, NOW } from "../responses/fixtures.ts";
 
-export const ASKED = { max_tokens: 100, messages: [{ role: "user", content: "hi" }] };
+export const REQUEST = { max_tokens: 100, messages: [{ role: "user", content: "hi" }] };
 
-function readWhole(body: unknown, model = CHAT_MODEL): ChatInput {
+function readRequest(body: unknown, model = CHAT_MODEL): ChatInput {
 	const { schema, read } = anthropicMessages.reader;
 	const call = read(validate(schema(model), body) as never, model);
 	if (call.task !== "text-generation") throw new Error(`read as ${call.task}`);
 	return call.input;
 }
 
-/** What any engine can be asked. */
+/** The chat input without the verbatim request. */
 export function readChat(body: unknown, model = CHAT_MODEL): ChatInput {
-	const { verbatim: _, ...input } = readWhole(body, model);
+	const { verbatim: _, ...input } = readRequest(body, model);
 	return input;
 }
 
 export function verbatimOf(body: unknown, model = CHAT_MODEL): Verbatim {
-	const { verbatim } = readWhole(body, model);
-	if (!verbatim) throw new Error("nothing is kept as it was said");
+	const { verbatim } = readRequest(body, model);
+	if (!verbatim) throw new Error("the request is not kept");
 	return verbatim;
 }
 
-/** Ids count up from 1, in the order in which they are asked for. */
-export function contextOf(more: object = {}): WriteContext {
-	const body = { ...ASKED, ...more };
+/** Ids are consecutive numbers from 1. */
+export function contextOf(fields: object = {}): WriteContext {
+	const body = { ...REQUEST, ...fields };
 	let ids = 0;
 	return {
 		model: CHAT_MODEL,

@@ -6,8 +6,8 @@ import type { ChatCompletion } from "../../../src/tasks/text-generation/types.ts
 import { answered, completion, jsonOf } from "../responses/fixtures.ts";
 import { contextOf } from "./fixtures.ts";
 
-function written(output: ChatCompletion, more: object = {}): unknown {
-	const value = jsonOf(anthropicMessages.writer.write(answered(output), contextOf(more)));
+function written(output: ChatCompletion, fields: object = {}): unknown {
+	const value = jsonOf(anthropicMessages.writer.write(answered(output), contextOf(fields)));
 	expect(Message.parse(value)).toEqual(value);
 	return value;
 }
@@ -38,7 +38,7 @@ describe("a completion", () => {
 		});
 	});
 
-	it("of Anthropic's own model keeps its id and what its cache took", () => {
+	it("of Anthropic's own model keeps its id and its cache counts", () => {
 		const usage = {
 			prompt_tokens: 126,
 			completion_tokens: 9,
@@ -56,7 +56,7 @@ describe("a completion", () => {
 		});
 	});
 
-	it("has thoughts where they were asked for, then the text, then the calls", () => {
+	it("has requested thinking, then the text, then the calls", () => {
 		const output = completion(
 			{
 				content: "Looking.",
@@ -71,20 +71,20 @@ describe("a completion", () => {
 			{ type: "tool_use", id: "toolu_gw_Yw", name: "look", input: { INVALID_JSON: "[1]" } },
 			{ type: "tool_use", id: "toolu_gw_ZA", name: "look", input: { INVALID_JSON: '{"cut' } },
 		];
-		const said = { type: "text", text: "Looking." };
+		const textBlock = { type: "text", text: "Looking." };
 		expect(written(output, THINKS)).toMatchObject({
-			content: [{ type: "thinking", thinking: "Hm.", signature: "" }, said, ...calls],
+			content: [{ type: "thinking", thinking: "Hm.", signature: "" }, textBlock, ...calls],
 			stop_reason: "tool_use",
 		});
-		for (const more of [
+		for (const fields of [
 			{},
 			{ thinking: { type: "disabled" } },
 			{ thinking: { type: "adaptive", display: "omitted" } },
 		])
-			expect(written(output, more)).toMatchObject({ content: [said, ...calls] });
+			expect(written(output, fields)).toMatchObject({ content: [textBlock, ...calls] });
 	});
 
-	it("has the thoughts that were signed as they are, where thinking was asked for", () => {
+	it("has signed thinking unchanged, if thinking was requested", () => {
 		const thinking_blocks = [
 			{ type: "thinking", thinking: "Hm.", signature: "sig" },
 			{ type: "redacted_thinking", data: "x" },
@@ -94,13 +94,13 @@ describe("a completion", () => {
 			reasoning_content: "Hm.",
 			thinking_blocks: [...thinking_blocks],
 		});
-		const said = { type: "text", text: "a" };
-		for (const more of [THINKS, { thinking: { type: "adaptive", display: "omitted" } }])
-			expect(written(output, more)).toMatchObject({ content: [...thinking_blocks, said] });
-		expect(written(output)).toMatchObject({ content: [said] });
+		const textBlock = { type: "text", text: "a" };
+		for (const fields of [THINKS, { thinking: { type: "adaptive", display: "omitted" } }])
+			expect(written(output, fields)).toMatchObject({ content: [...thinking_blocks, textBlock] });
+		expect(written(output)).toMatchObject({ content: [textBlock] });
 	});
 
-	it("of Anthropic's own is given as it came, under the name that was asked for", () => {
+	it("of Anthropic's own stays unchanged, with the requested model name", () => {
 		const content = [
 			{ type: "server_tool_use", id: "s", name: "web_search", input: { query: "a" } },
 			{ type: "text", text: "a", citations: [{ type: "web_search_result_location" }] },
@@ -136,22 +136,22 @@ describe("a completion", () => {
 		["length", "max_tokens"],
 		["content_filter", "refusal"],
 		["anything", "end_turn"],
-	])("that ended with %s stopReasonOf for %s", (finish, stop_reason) => {
+	])("that ended with %s has the stop reason %s", (finish, stop_reason) => {
 		expect(written(completion({ content: "a" }, finish))).toMatchObject({ stop_reason });
 	});
 
-	it("that met a stop sequence tells which, where the engine does", () => {
+	it("has the stop sequence that the engine reports", () => {
 		const output = completion({ content: "a" });
 		const [choice] = output.choices;
 		if (!choice) throw new Error("no choice");
 		const stop_sequences = ["X", "END"];
-		// vLLM's name for it, and SGLang's.
-		for (const met of [{ stop_reason: "END" }, { matched_stop: "END" }])
-			expect(written({ ...output, choices: [{ ...choice, ...met }] }, { stop_sequences })).toMatchObject({
+		// vLLM's field and SGLang's field.
+		for (const match of [{ stop_reason: "END" }, { matched_stop: "END" }])
+			expect(written({ ...output, choices: [{ ...choice, ...match }] }, { stop_sequences })).toMatchObject({
 				stop_reason: "stop_sequence",
 				stop_sequence: "END",
 			});
-		// The number of a token, nothing, or a sequence of the engine's own.
+		// A token number, null, or the engine's own sequence.
 		for (const stop_reason of [128_009, null, "<|im_end|>"])
 			expect(written({ ...output, choices: [{ ...choice, stop_reason }] }, { stop_sequences })).toMatchObject(
 				{
@@ -161,7 +161,7 @@ describe("a completion", () => {
 			);
 	});
 
-	it("that calls is a tool_use, whatever the engine names it", () => {
+	it("with calls has the stop reason tool_use, for any finish reason of the engine", () => {
 		expect(written(completion({ tool_calls: [call("a", "{}")] }, "stop"))).toMatchObject({
 			stop_reason: "tool_use",
 		});
@@ -170,7 +170,7 @@ describe("a completion", () => {
 		});
 	});
 
-	it("that refuses says so, and one that says nothing has no blocks", () => {
+	it("with a refusal has its text, and an empty one has no blocks", () => {
 		expect(written(completion({ refusal: "I can't." }))).toMatchObject({
 			content: [{ type: "text", text: "I can't." }],
 		});
@@ -180,13 +180,13 @@ describe("a completion", () => {
 		});
 	});
 
-	it("tells its cost", () => {
+	it("has its cost", () => {
 		const context = { ...contextOf(), withCost: (usage: object) => ({ ...usage, neurons: 1.5 }) as never };
 		const value = jsonOf(anthropicMessages.writer.write(answered(completion({ content: "a" })), context));
 		expect(value).toMatchObject({ usage: { neurons: 1.5 } });
 	});
 
-	it("that its engine could not finish is a failure", () => {
+	it("with the finish reason error is a failure", () => {
 		expect(() => written(completion({ content: "a" }, "error"))).toThrow(AiError);
 	});
 });

@@ -2,17 +2,17 @@ import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { CHAT_MODEL } from "../responses/fixtures.ts";
-import { ASKED, readChat, verbatimOf } from "./fixtures.ts";
+import { REQUEST, readChat, verbatimOf } from "./fixtures.ts";
 
-const messagesOf = (messages: unknown[], more: object = {}, model?: Model) =>
-	readChat({ ...ASKED, messages, ...more }, model).messages;
+const messagesOf = (messages: unknown[], fields: object = {}, model?: Model) =>
+	readChat({ ...REQUEST, messages, ...fields }, model).messages;
 const user = (...content: object[]) => ({ role: "user", content });
 const assistant = (...content: object[]) => ({ role: "assistant", content });
-const text = (said: string) => ({ type: "text", text: said });
+const text = (content: string) => ({ type: "text", text: content });
 
 function refusal(body: object, model?: Model): { key: string; description: string } {
 	try {
-		readChat({ ...ASKED, ...body }, model);
+		readChat({ ...REQUEST, ...body }, model);
 	} catch (error) {
 		if (!(error instanceof AiError)) throw error;
 		return { key: error.key, description: error.description };
@@ -21,18 +21,18 @@ function refusal(body: object, model?: Model): { key: string; description: strin
 }
 
 describe("a request", () => {
-	it("of the least is a limit and a message", () => {
-		expect(readChat(ASKED)).toEqual({
+	it("needs only a limit and a message", () => {
+		expect(readChat(REQUEST)).toEqual({
 			messages: [{ role: "user", content: "hi" }],
 			stream: false,
 			max_tokens: 100,
 		});
 	});
 
-	it("has every field under chat's name, and passes over those that do nothing", () => {
+	it("has every field under chat's name, and drops fields without effect", () => {
 		expect(
 			readChat({
-				...ASKED,
+				...REQUEST,
 				model: "@cf/test/chat",
 				system: "Be short.",
 				stream: true,
@@ -83,9 +83,9 @@ describe("a request", () => {
 		});
 	});
 
-	it("has the model's defaults, but for the limit", () => {
+	it("has the model's defaults, except for the limit", () => {
 		const model = { ...CHAT_MODEL, defaults: { max_tokens: 256, temperature: 0.6, top_k: 5, stream: true } };
-		expect(readChat(ASKED, model)).toMatchObject({
+		expect(readChat(REQUEST, model)).toMatchObject({
 			max_tokens: 100,
 			temperature: 0.6,
 			top_k: 5,
@@ -110,17 +110,17 @@ describe("a request", () => {
 		[{ type: "adaptive" }, "max", "high"],
 		[undefined, "low", "low"],
 		[undefined, undefined, undefined],
-	])("that has thinking %j and effort %s is one of effort %s", (thinking, effort, expected) => {
-		expect(readChat({ ...ASKED, thinking, output_config: { effort } }).reasoning_effort).toBe(expected);
+	])("with thinking %j and effort %s has the effort %s", (thinking, effort, expected) => {
+		expect(readChat({ ...REQUEST, thinking, output_config: { effort } }).reasoning_effort).toBe(expected);
 	});
 
-	it("without thinking asks a model that thinks not to", () => {
+	it("without thinking disables reasoning", () => {
 		const thinker: Model = { ...CHAT_MODEL, capabilities: ["reasoning"] };
 		const unknown: Model = { ...CHAT_MODEL, status: "adhoc" };
 		for (const model of [thinker, unknown]) {
-			expect(readChat(ASKED, model).reasoning_effort).toBeNull();
-			expect(readChat({ ...ASKED, output_config: { effort: "high" } }, model).reasoning_effort).toBeNull();
-			expect(readChat({ ...ASKED, thinking: { type: "adaptive" } }, model).reasoning_effort).toBe("high");
+			expect(readChat(REQUEST, model).reasoning_effort).toBeNull();
+			expect(readChat({ ...REQUEST, output_config: { effort: "high" } }, model).reasoning_effort).toBeNull();
+			expect(readChat({ ...REQUEST, thinking: { type: "adaptive" } }, model).reasoning_effort).toBe("high");
 		}
 	});
 
@@ -189,36 +189,40 @@ describe("a request", () => {
 			"badInput",
 			"Error: '/messages/0/content/0/source' must be an https URL or a data URI",
 		],
-	])("that has %j is refused", (body, key, sentence) => {
-		const refused = refusal(body);
-		expect(refused.key).toBe(key);
-		expect(refused.description).toContain(sentence);
+	])("with %j is refused", (body, key, sentence) => {
+		const error = refusal(body);
+		expect(error.key).toBe(key);
+		expect(error.description).toContain(sentence);
 	});
 });
 
 describe("tools", () => {
-	const own = (name: string, more: object = {}) => ({ name, input_schema: { type: "object" }, ...more });
-	const deferred = (name: string) => own(name, { defer_loading: true });
+	const namedTool = (name: string, fields: object = {}) => ({
+		name,
+		input_schema: { type: "object" },
+		...fields,
+	});
+	const deferred = (name: string) => namedTool(name, { defer_loading: true });
 	const toolsOf = (body: object, model?: Model) =>
-		readChat({ ...ASKED, ...body }, model).tools?.map((tool) => tool.function.name);
+		readChat({ ...REQUEST, ...body }, model).tools?.map((tool) => tool.function.name);
 
 	it("of Anthropic's own are dropped and listed", () => {
 		const tools = [
-			own("look"),
+			namedTool("look"),
 			{ type: "web_search_20250305", name: "web_search", max_uses: 8 },
 			{ type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
 			{ type: "web_search_20260209", name: "web_search" },
 			{ type: "mcp_toolset", mcp_server_name: "tiny" },
 		];
-		const input = readChat({ ...ASKED, tools, tool_choice: { type: "any" } });
+		const input = readChat({ ...REQUEST, tools, tool_choice: { type: "any" } });
 		expect(input.tools?.map((tool) => tool.function.name)).toEqual(["look"]);
 		expect(input.tool_choice).toBe("required");
 		expect(input.dropped).toEqual(["tools.web_search", "tools.text_editor", "tools.mcp_toolset"]);
 	});
 
-	it("that are deferred are loaded when the conversation refers to them", () => {
+	it("that are deferred are sent if the conversation refers to them", () => {
 		const tools = [
-			own("ToolSearch"),
+			namedTool("ToolSearch"),
 			deferred("DeferredToolPlaceholder"),
 			deferred("mcp__tiny__add"),
 			deferred("mcp__tiny__sub"),
@@ -247,20 +251,20 @@ describe("tools", () => {
 		).toEqual(["ToolSearch", "mcp__tiny__sub", "mcp__tiny__mul"]);
 	});
 
-	it("that are deferred are all loaded where Anthropic would search", () => {
+	it("that are deferred are all sent if Anthropic would run the search", () => {
 		const search = { type: "tool_search_tool_regex_20251119", name: "tool_search_tool_regex" };
-		const input = readChat({ ...ASKED, tools: [search, own("a"), deferred("b")] });
+		const input = readChat({ ...REQUEST, tools: [search, namedTool("a"), deferred("b")] });
 		expect(input.tools?.map((tool) => tool.function.name)).toEqual(["a", "b"]);
 		expect(input.dropped).toEqual(["tools.tool_search_tool_regex"]);
 	});
 });
 
-describe("what was said", () => {
+describe("the verbatim request", () => {
 	const CLAUDE: Model = { ...CHAT_MODEL, input: "messages", output: "messages" };
 
-	it("stays as it was said, whatever it is", () => {
+	it("is the unchanged body", () => {
 		const body = {
-			...ASKED,
+			...REQUEST,
 			system: [{ ...text("Be short."), cache_control: { type: "ephemeral" } }],
 			messages: [user({ ...text("hi"), cache_control: { type: "ephemeral", ttl: "1h" } })],
 			metadata: { user_id: "u", team: "t" },
@@ -289,24 +293,24 @@ describe("what was said", () => {
 			{ messages: [user(text("a")), assistant({ type: "server_tool_use" }, text("b"))] },
 			'messages[1].content[0].type: "server_tool_use" is not supported',
 		],
-	])("to Anthropic's own model may be what nobody else knows: %j", (body, sentence) => {
-		const verbatim = verbatimOf({ ...ASKED, ...body }, CLAUDE);
+	])("may have content that only Anthropic supports, for its own model: %j", (body, sentence) => {
+		const verbatim = verbatimOf({ ...REQUEST, ...body }, CLAUDE);
 		expect(verbatim).toMatchObject({ body, unconverted: sentence });
 	});
 
-	it("leaves the tools that anybody knows to be read", () => {
+	it("does not prevent reading the other tools", () => {
 		const tools = [
 			{ type: "web_search_20250305", name: "web_search" },
 			{ name: "look", input_schema: {} },
 		];
-		expect(readChat({ ...ASKED, tools }, CLAUDE).tools).toEqual([
+		expect(readChat({ ...REQUEST, tools }, CLAUDE).tools).toEqual([
 			{ type: "function", function: { name: "look", parameters: {} } },
 		]);
 	});
 });
 
-describe("the turns", () => {
-	it("have instructions as text or as blocks, and one role at a time", () => {
+describe("the messages", () => {
+	it("have instructions as text or blocks, and merge consecutive roles", () => {
 		expect(
 			messagesOf(
 				[
@@ -328,7 +332,7 @@ describe("the turns", () => {
 		]);
 	});
 
-	it("have thoughts, calls and results as chat has them", () => {
+	it("have thinking, calls and results in chat's form", () => {
 		expect(
 			messagesOf([
 				{ role: "user", content: "weather?" },
@@ -375,7 +379,7 @@ describe("the turns", () => {
 		]);
 	});
 
-	it("may end with what the assistant is to go on from", () => {
+	it("may end with the beginning of the assistant's answer", () => {
 		expect(
 			messagesOf([
 				{ role: "user", content: "a" },
@@ -387,7 +391,7 @@ describe("the turns", () => {
 		});
 	});
 
-	it("have pictures and files as parts", () => {
+	it("have images and files as parts", () => {
 		const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
 		expect(
 			messagesOf([
@@ -425,7 +429,7 @@ describe("the turns", () => {
 		]);
 	});
 
-	it("are text alone for a model that takes no other", () => {
+	it("must be text for a text-only model", () => {
 		const model: Model = { ...CHAT_MODEL, input: "chat-legacy" };
 		const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
 		expect(messagesOf([user(text("a"), text("b"))], {}, model)).toEqual([{ role: "user", content: "a\nb" }]);

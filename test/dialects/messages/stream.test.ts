@@ -22,11 +22,11 @@ interface Event {
 	[field: string]: unknown;
 }
 
-const rendered = (source: ReadableStream<Uint8Array>, more: object = THINKS) =>
-	eventsOf(anthropicMessages.writer.write(streamed(source), contextOf(more)));
+const rendered = (source: ReadableStream<Uint8Array>, fields: object = THINKS) =>
+	eventsOf(anthropicMessages.writer.write(streamed(source), contextOf(fields)));
 const textOf = (events: ReadableStream<Uint8Array>) => new Response(events).text();
 
-/** The events of a stream, checked on the way: each is named as it is typed. */
+/** Parses the events of a stream. Checks that each event's name equals its type. */
 const parseEvents = (text: string): Event[] =>
 	text
 		.split("\n\n")
@@ -38,8 +38,8 @@ const parseEvents = (text: string): Event[] =>
 			return event;
 		});
 
-const written = async (chunks: ChatChunk[], more?: object) =>
-	parseEvents(await textOf(rendered(streamOf([hubText(chunks)]), more)));
+const written = async (chunks: ChatChunk[], fields?: object) =>
+	parseEvents(await textOf(rendered(streamOf([hubText(chunks)]), fields)));
 
 const piece = (index: number, args: string, start?: { id: string; name: string }) =>
 	delta({
@@ -56,24 +56,28 @@ const start = (index: number, content_block: object) => ({
 	index,
 	content_block,
 });
-const go = (index: number, said: object) => ({ type: "content_block_delta", index, delta: said });
+const blockDelta = (index: number, content: object) => ({
+	type: "content_block_delta",
+	index,
+	delta: content,
+});
 const stop = (index: number) => ({ type: "content_block_stop", index });
 const textBlock = { type: "text", text: "" };
 const toolBlock = (id: string, name: string) => ({ type: "tool_use", id, name, input: {} });
 const json = (partial_json: string) => ({ type: "input_json_delta", partial_json });
-const USED = {
+const USAGE_FIELDS = {
 	input_tokens: 2,
 	cache_creation_input_tokens: 0,
 	cache_read_input_tokens: 3,
 	output_tokens: 2,
 };
-const end = (stop_reason: string, usage: object = USED) => [
+const end = (stop_reason: string, usage: object = USAGE_FIELDS) => [
 	{ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
 	{ type: "message_stop" },
 ];
 const PING = { type: "ping" };
 
-const TURN = [
+const ANSWER = [
 	delta({ role: "assistant", content: "" }),
 	delta({ reasoning_content: "H" }),
 	delta({ reasoning_content: "m" }),
@@ -88,7 +92,7 @@ const TURN = [
 ];
 
 describe("a stream", () => {
-	it("of text is Anthropic's, byte for byte", async () => {
+	it("of text has Anthropic's exact bytes", async () => {
 		const chunks = [
 			delta({ role: "assistant", content: "" }),
 			delta({ content: "he" }),
@@ -110,30 +114,30 @@ describe("a stream", () => {
 		);
 	});
 
-	it("of thoughts, text and calls has a block for each, one after the other", async () => {
-		expect((await written(TURN)).slice(1)).toEqual([
+	it("of thinking, text and calls has one block for each, in sequence", async () => {
+		expect((await written(ANSWER)).slice(1)).toEqual([
 			start(0, { type: "thinking", thinking: "", signature: "" }),
 			PING,
-			go(0, { type: "thinking_delta", thinking: "H" }),
-			go(0, { type: "thinking_delta", thinking: "m" }),
+			blockDelta(0, { type: "thinking_delta", thinking: "H" }),
+			blockDelta(0, { type: "thinking_delta", thinking: "m" }),
 			stop(0),
 			start(1, textBlock),
-			go(1, { type: "text_delta", text: "Look" }),
-			go(1, { type: "text_delta", text: "ing." }),
+			blockDelta(1, { type: "text_delta", text: "Look" }),
+			blockDelta(1, { type: "text_delta", text: "ing." }),
 			stop(1),
 			start(2, toolBlock("toolu_gw_YQ", "look")),
-			go(2, json('{"at"')),
-			go(2, json(":1}")),
+			blockDelta(2, json('{"at"')),
+			blockDelta(2, json(":1}")),
 			stop(2),
 			start(3, toolBlock("toolu_gw_Yg", "nod")),
-			go(3, json("{}")),
+			blockDelta(3, json("{}")),
 			stop(3),
 			...end("tool_use"),
 		]);
 	});
 
-	it("leaves out thoughts that nobody asked for", async () => {
-		expect((await written(TURN, { stream: true })).slice(1, 3)).toEqual([start(0, textBlock), PING]);
+	it("omits thinking that was not requested", async () => {
+		expect((await written(ANSWER, { stream: true })).slice(1, 3)).toEqual([start(0, textBlock), PING]);
 	});
 
 	const SIGNED = [
@@ -147,24 +151,24 @@ describe("a stream", () => {
 	const signature = { type: "signature_delta", signature: "sig" };
 	const emptyThoughts = { type: "thinking", thinking: "", signature: "" };
 
-	it("has the signatures of thoughts, which end their blocks", async () => {
+	it("ends thinking blocks with their signatures", async () => {
 		expect((await written(SIGNED)).slice(1)).toEqual([
 			start(0, emptyThoughts),
 			PING,
-			go(0, { type: "thinking_delta", thinking: "H" }),
-			go(0, { type: "thinking_delta", thinking: "m" }),
-			go(0, signature),
+			blockDelta(0, { type: "thinking_delta", thinking: "H" }),
+			blockDelta(0, { type: "thinking_delta", thinking: "m" }),
+			blockDelta(0, signature),
 			stop(0),
 			start(1, { type: "redacted_thinking", data: "x" }),
 			stop(1),
 			start(2, textBlock),
-			go(2, { type: "text_delta", text: "a" }),
+			blockDelta(2, { type: "text_delta", text: "a" }),
 			stop(2),
 			...end("end_turn"),
 		]);
 	});
 
-	it("has them also where the thoughts are not to be shown, unless nobody asked for any", async () => {
+	it("has signed thinking if its display is omitted, and none if it was not requested", async () => {
 		const omitted = await written(SIGNED, {
 			stream: true,
 			thinking: { type: "adaptive", display: "omitted" },
@@ -172,8 +176,8 @@ describe("a stream", () => {
 		expect(omitted.slice(1, 6)).toEqual([
 			start(0, emptyThoughts),
 			PING,
-			go(0, { type: "thinking_delta", thinking: "Hm" }),
-			go(0, signature),
+			blockDelta(0, { type: "thinking_delta", thinking: "Hm" }),
+			blockDelta(0, signature),
 			stop(0),
 		]);
 		expect((await written(SIGNED, { stream: true }))[1]).toEqual(start(0, textBlock));
@@ -181,19 +185,19 @@ describe("a stream", () => {
 		expect((await written([...silent, USAGE_CHUNK])).slice(1, 5)).toEqual([
 			start(0, emptyThoughts),
 			PING,
-			go(0, signature),
+			blockDelta(0, signature),
 			stop(0),
 		]);
 	});
 
-	it("of Anthropic's own passes as it came, also between blocks of others", async () => {
+	it("of Anthropic's own stays unchanged, also between blocks of another engine", async () => {
 		const search = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
 		const cites = { type: "citations_delta", citation: { type: "web_search_result_location" } };
 		const chunks = [
 			delta({ content: "b" }),
-			delta({ verbatim: [start(4, search), go(4, json("{}"))] }),
-			delta({ verbatim: [stop(4), start(5, textBlock), go(5, cites)] }),
-			delta({ content: "a", verbatim: [go(5, { type: "text_delta", text: "a" })] }),
+			delta({ verbatim: [start(4, search), blockDelta(4, json("{}"))] }),
+			delta({ verbatim: [stop(4), start(5, textBlock), blockDelta(5, cites)] }),
+			delta({ content: "a", verbatim: [blockDelta(5, { type: "text_delta", text: "a" })] }),
 			delta({ content: "c" }),
 			delta(
 				{
@@ -208,42 +212,42 @@ describe("a stream", () => {
 		expect((await written(chunks)).slice(1)).toEqual([
 			start(0, textBlock),
 			PING,
-			go(0, { type: "text_delta", text: "b" }),
+			blockDelta(0, { type: "text_delta", text: "b" }),
 			stop(0),
 			start(1, search),
-			go(1, json("{}")),
+			blockDelta(1, json("{}")),
 			stop(1),
 			start(2, textBlock),
-			go(2, cites),
-			go(2, { type: "text_delta", text: "a" }),
-			// Of an engine that went on when Anthropic did not.
+			blockDelta(2, cites),
+			blockDelta(2, { type: "text_delta", text: "a" }),
+			// From an engine that continued after Anthropic failed.
 			stop(2),
 			start(3, textBlock),
-			go(3, { type: "text_delta", text: "c" }),
+			blockDelta(3, { type: "text_delta", text: "c" }),
 			stop(3),
 			{
 				type: "message_delta",
 				delta: { stop_reason: "pause_turn" },
-				usage: { service_tier: "batch", ...USED },
+				usage: { service_tier: "batch", ...USAGE_FIELDS },
 			},
 			{ type: "message_stop" },
 		]);
 	});
 
-	it("is the same wherever the network cuts it", async () => {
-		const bytes = new TextEncoder().encode(hubText(TURN));
-		const whole = await textOf(rendered(streamOf([bytes])));
+	it("is the same for any split of the bytes", async () => {
+		const bytes = new TextEncoder().encode(hubText(ANSWER));
+		const complete = await textOf(rendered(streamOf([bytes])));
 		await fc.assert(
-			fc.asyncProperty(fc.array(fc.nat(bytes.length)), async (places) => {
-				const cuts = [0, ...places, bytes.length].sort((a, b) => a - b);
-				const pieces = cuts.slice(1).map((cut, index) => bytes.slice(cuts[index], cut));
-				expect(await textOf(rendered(streamOf(pieces)))).toBe(whole);
+			fc.asyncProperty(fc.array(fc.nat(bytes.length)), async (splits) => {
+				const offsets = [0, ...splits, bytes.length].sort((a, b) => a - b);
+				const pieces = offsets.slice(1).map((cut, index) => bytes.slice(offsets[index], cut));
+				expect(await textOf(rendered(streamOf(pieces)))).toBe(complete);
 			}),
 			{ numRuns: 50 },
 		);
 	});
 
-	it("has one call after the other, also of engines that go to and fro", async () => {
+	it("has the calls in sequence, also if the engine interleaves them", async () => {
 		const chunks = [
 			piece(0, "{", { id: "a", name: "look" }),
 			piece(1, "{", { id: "b", name: "nod" }),
@@ -255,23 +259,23 @@ describe("a stream", () => {
 		expect((await written(chunks)).slice(1)).toEqual([
 			start(0, toolBlock("toolu_gw_YQ", "look")),
 			PING,
-			go(0, json("{")),
-			go(0, json("}")),
+			blockDelta(0, json("{")),
+			blockDelta(0, json("}")),
 			stop(0),
 			start(1, toolBlock("toolu_gw_Yg", "nod")),
-			go(1, json('{"x":1}')),
+			blockDelta(1, json('{"x":1}')),
 			stop(1),
 			start(2, toolBlock("toolu_gw_Yw", "blink")),
-			go(2, json("{}")),
+			blockDelta(2, json("{}")),
 			stop(2),
 			start(3, textBlock),
-			go(3, { type: "text_delta", text: "Done." }),
+			blockDelta(3, { type: "text_delta", text: "Done." }),
 			stop(3),
-			...end("tool_use", { ...USED, input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }),
+			...end("tool_use", { ...USAGE_FIELDS, input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }),
 		]);
 	});
 
-	it("gives calls that were cut off as far as they came", async () => {
+	it("has incomplete calls if the answer was interrupted", async () => {
 		const chunks = [
 			piece(0, '{"a', { id: "a", name: "look" }),
 			piece(1, '{"b', { id: "b", name: "nod" }),
@@ -281,16 +285,16 @@ describe("a stream", () => {
 		expect((await written(chunks)).slice(1)).toEqual([
 			start(0, toolBlock("toolu_gw_YQ", "look")),
 			PING,
-			go(0, json('{"a')),
+			blockDelta(0, json('{"a')),
 			stop(0),
 			start(1, toolBlock("toolu_gw_Yg", "nod")),
-			go(1, json('{"b')),
+			blockDelta(1, json('{"b')),
 			stop(1),
 			...end("max_tokens"),
 		]);
 	});
 
-	it("tells which stop sequence was met, where the engine does", async () => {
+	it("has the stop sequence that the engine reports", async () => {
 		const last = delta({}, "stop");
 		const [choice] = last.choices;
 		const chunks = [{ ...last, choices: [{ ...choice, stop_reason: "END" } as typeof choice & object] }];
@@ -299,17 +303,21 @@ describe("a stream", () => {
 		});
 	});
 
-	it("begins with the engine's count of the prompt where its first chunk has one", async () => {
+	it("starts with the engine's count of the prompt if its first chunk has one", async () => {
 		const usage = { prompt_tokens: 40, completion_tokens: 0, total_tokens: 40 };
-		const [begun] = await written([{ ...delta({ content: "a" }), usage }, delta({}, "stop"), USAGE_CHUNK]);
-		expect(begun).toMatchObject({ message: { usage: { input_tokens: 40, output_tokens: 0 } } });
+		const [startedText] = await written([
+			{ ...delta({ content: "a" }), usage },
+			delta({}, "stop"),
+			USAGE_CHUNK,
+		]);
+		expect(startedText).toMatchObject({ message: { usage: { input_tokens: 40, output_tokens: 0 } } });
 	});
 
-	it("may say nothing", async () => {
+	it("may be empty", async () => {
 		expect((await written([delta({}, "stop"), USAGE_CHUNK])).slice(1)).toEqual(end("end_turn"));
 	});
 
-	it("is written for an engine that answered whole", async () => {
+	it("is written for a complete reply", async () => {
 		const answer = answered(completion({ content: "hello" }));
 		const events = eventsOf(anthropicMessages.writer.write(answer, contextOf({ stream: true })));
 		expect(parseEvents(await textOf(events)).map(({ type }) => type)).toEqual([
@@ -325,16 +333,16 @@ describe("a stream", () => {
 });
 
 describe("a stream that fails", () => {
-	const begun = hubText([delta({ content: "he" })]).replace("data: [DONE]\n\n", "");
+	const startedText = hubText([delta({ content: "he" })]).replace("data: [DONE]\n\n", "");
 	const failure = (type: string, message: string) => ({
 		type: "error",
 		error: { type, message },
 		request_id: "req-1",
 	});
 
-	it("ends in one error, and closes nothing", async () => {
+	it("ends with one error and leaves the block open", async () => {
 		const error = new AiError("outOfCapacity", "Busy");
-		const events = parseEvents(await textOf(rendered(streamOf([begun], error))));
+		const events = parseEvents(await textOf(rendered(streamOf([startedText], error))));
 		expect(events.map(({ type }) => type)).toEqual([
 			"message_start",
 			"content_block_start",
@@ -346,26 +354,26 @@ describe("a stream that fails", () => {
 	});
 
 	it.each([
-		["that stops", streamOf([begun])],
-		["whose engine gave up", streamOf([hubText([delta({ content: "he" }, "error"), USAGE_CHUNK])])],
-	])("%s was not finished", async (_, source) => {
+		["without [DONE]", streamOf([startedText])],
+		["with the finish reason error", streamOf([hubText([delta({ content: "he" }, "error"), USAGE_CHUNK])])],
+	])("%s is reported as unfinished", async (_, source) => {
 		const events = parseEvents(await textOf(rendered(source)));
 		expect(events.at(-1)).toEqual(failure("api_error", "The model could not finish its answer"));
 	});
 
-	it("by a malformed chunk, or by a call that goes on after its end, is an error", async () => {
+	it("ends with an error for a malformed chunk or a call that continues after its end", async () => {
 		const goesOn = [piece(0, "{}", { id: "a", name: "look" }), delta({ content: "x" }), piece(0, "}")];
-		for (const source of [streamOf([`${begun}data: oops\n\n`]), streamOf([hubText(goesOn)])])
+		for (const source of [streamOf([`${startedText}data: oops\n\n`]), streamOf([hubText(goesOn)])])
 			expect(parseEvents(await textOf(rendered(source))).at(-1)).toMatchObject({
 				type: "error",
 				error: { type: "api_error" },
 			});
 	});
 
-	it("because the reader left stops its source", async () => {
+	it("cancels its source when it is cancelled", async () => {
 		let cancelled = false;
 		const source = new ReadableStream<Uint8Array>({
-			start: (output) => output.enqueue(new TextEncoder().encode(begun)),
+			start: (output) => output.enqueue(new TextEncoder().encode(startedText)),
 			cancel() {
 				cancelled = true;
 			},

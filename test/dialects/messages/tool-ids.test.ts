@@ -13,11 +13,11 @@ describe("ids of tool calls", () => {
 	});
 
 	it.each(["t1", "toolu_gw_", "toolu_gw_Y2FsbF8x=", "toolu_gw_Y2FsbF8y9", "toolu_gw__w", "toolu_bdrk_01"])(
-		"%s carries no other id",
+		"%s contains no other id",
 		(id) => expect(engineToolId(id)).toBe(id),
 	);
 
-	it("are made where an engine gives none", () => {
+	it("are generated if the engine sends none", () => {
 		expect(newToolId(() => "0-1-2")).toBe("toolu_012");
 	});
 });

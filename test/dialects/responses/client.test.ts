@@ -1,4 +1,4 @@
-/** What OpenAI's own client makes of our bytes. */
+/** Reads our responses with OpenAI's own client. */
 import OpenAI from "openai";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
@@ -45,7 +45,7 @@ const CHUNKS = [
 const MODEL = "@cf/test/chat";
 
 describe("the openai SDK", () => {
-	it("accumulates a stream to the response that ends it", async () => {
+	it("accumulates a stream to its final response", async () => {
 		const client = clientOf(streamed(streamOf([hubText(CHUNKS)])));
 		const stream = client.responses.stream({ model: MODEL, input: "hi" });
 		let text = "";
@@ -78,9 +78,9 @@ describe("the openai SDK", () => {
 		});
 	});
 
-	it("builds from the events alone what the last one says", async () => {
+	it("builds the final response from the other events", async () => {
 		const client = clientOf(streamed(streamOf([hubText(CHUNKS)])));
-		// Without its output, the accumulator has to rely on the items that it has gathered.
+		// Without the output the accumulator must use the items of the earlier events.
 		const events: unknown[] = [];
 		for await (const event of await client.responses.create({ model: MODEL, input: "hi", stream: true }))
 			events.push(
@@ -153,9 +153,11 @@ describe("the openai SDK", () => {
 		]);
 	});
 
-	it("takes a response that was cut, and one that refuses", async () => {
-		const cut = clientOf(streamed(streamOf([hubText([delta({ content: "Yes, b" }), delta({}, "length")])])));
-		const short = await cut.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
+	it("reads an incomplete response, and a refusal", async () => {
+		const incomplete = clientOf(
+			streamed(streamOf([hubText([delta({ content: "Yes, b" }), delta({}, "length")])])),
+		);
+		const short = await incomplete.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
 		expect(short).toMatchObject({
 			status: "incomplete",
 			incomplete_details: { reason: "max_output_tokens" },
@@ -167,7 +169,7 @@ describe("the openai SDK", () => {
 		expect(output).toMatchObject([{ content: [{ text: "Well. " }, { type: "refusal", refusal: "No." }] }]);
 	});
 
-	it("throws what we say when a stream fails, at once or on the way", async () => {
+	it("throws our error if a stream fails, at the start or later", async () => {
 		for (const pieces of [[], [`data: ${JSON.stringify(delta({ content: "Hel" }))}\n\n`]]) {
 			const failing = () => clientOf(streamed(streamOf(pieces, new AiError("outOfCapacity"))));
 			const failure = {
@@ -184,7 +186,7 @@ describe("the openai SDK", () => {
 		}
 	});
 
-	it("reads a value, and parses the JSON in it", async () => {
+	it("reads a complete response and parses its JSON", async () => {
 		const client = clientOf(answered(completion({ content: '{"mood":"sad"}' })));
 		const schema = { type: "object", properties: { mood: { type: "string" } } };
 		const parsed = await client.responses.parse({
@@ -196,13 +198,13 @@ describe("the openai SDK", () => {
 		expect(parsed.output_text).toBe('{"mood":"sad"}');
 	});
 
-	it("takes a value where it asked for a stream", async () => {
+	it("reads a stream of a complete reply", async () => {
 		const client = clientOf(answered(completion({ reasoning: "Hm.", content: "Hello" })));
 		const final = await client.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
 		expect(final.output_text).toBe("Hello");
 	});
 
-	it("sends its own output back as input", async () => {
+	it("sends its output back as input", async () => {
 		const client = clientOf(streamed(streamOf([hubText(CHUNKS)])));
 		const { output } = await client.responses.stream({ model: MODEL, input: "hi" }).finalResponse();
 		const input = [

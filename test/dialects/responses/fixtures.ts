@@ -1,4 +1,4 @@
-/** What the tests of the Responses dialect share: a model, a context, hub streams. */
+/** Helpers of the Responses dialect tests: a model, a context, hub streams. */
 import type { Rendered, WriteContext } from "../../../src/dialects/dialect.ts";
 import { responses } from "../../../src/dialects/responses/responses.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
@@ -46,7 +46,7 @@ export function readChat(body: unknown, model = CHAT_MODEL): ChatInput {
 	return call.input;
 }
 
-/** Ids count up from 1, in the order in which they are asked for. */
+/** Ids are consecutive numbers from 1. */
 export function contextOf(body: object, model = CHAT_MODEL): WriteContext {
 	let ids = 0;
 	return {
@@ -60,12 +60,12 @@ export function contextOf(body: object, model = CHAT_MODEL): WriteContext {
 	};
 }
 
-export const delta = (said: ChatDelta, finish_reason: string | null = null): ChatChunk => ({
+export const delta = (content: ChatDelta, finish_reason: string | null = null): ChatChunk => ({
 	id: "chatcmpl-1",
 	object: "chat.completion.chunk",
 	created: CREATED,
 	model: "engine",
-	choices: [{ index: 0, delta: said, finish_reason }],
+	choices: [{ index: 0, delta: content, finish_reason }],
 });
 
 export const USAGE_CHUNK: ChatChunk = {
@@ -101,13 +101,13 @@ export const completion = (
 export const hubText = (chunks: ChatChunk[]): string =>
 	`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n`;
 
-/** `pieces`, and then an error instead of an end if there is one. */
+/** `pieces`, then the error, if there is one, or the end. */
 export function streamOf(pieces: (string | Uint8Array)[], error?: Error): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
-	const left = pieces.map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
+	const remaining = pieces.map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
 	return new ReadableStream({
 		pull(controller) {
-			const piece = left.shift();
+			const piece = remaining.shift();
 			if (piece) controller.enqueue(piece);
 			else if (error) controller.error(error);
 			else controller.close();
@@ -136,7 +136,7 @@ export function jsonOf(rendered: Rendered): unknown {
 
 export type Event = Record<string, unknown> & { type: string };
 
-/** The events of a stream, checked on the way: named as they are typed, counted without a gap. */
+/** Parses the events of a stream. Checks their names and their sequence numbers. */
 export function parseEvents(text: string): Event[] {
 	return text
 		.split("\n\n")

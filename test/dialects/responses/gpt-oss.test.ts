@@ -51,7 +51,7 @@ describe("reading", () => {
 		expect(read({ messages: [HI], max_tokens: 5 })).toEqual({ messages: [HI], ...defaults, max_tokens: 5 });
 	});
 
-	it("reads a Responses body, whose limit is the engine's", () => {
+	it("reads a Responses body without a default limit", () => {
 		expect(read({ input: "hi", instructions: "Be brief.", reasoning: { effort: "low" } })).toEqual({
 			messages: [{ role: "system", content: "Be brief." }, HI],
 			stream: false,
@@ -86,7 +86,7 @@ describe("reading", () => {
 	});
 });
 
-describe("writing a value", () => {
+describe("writing a complete reply", () => {
 	it("answers input with a response", () => {
 		expect(
 			jsonOf(write(answered(completion({ reasoning: "Hm.", content: "Hello" })), { input: "hi" })),
@@ -112,7 +112,7 @@ describe("writing a value", () => {
 		});
 	});
 
-	it("mends a forced call that came as text, in both shapes", () => {
+	it("repairs a forced call in the text, in both forms", () => {
 		const answer = answered(completion({ content: '{"at":1}' }));
 		const choice = { type: "function", name: "look" };
 		expect(jsonOf(write(answer, { input: "hi", tools: [TOOL], tool_choice: choice }))).toMatchObject({
@@ -161,7 +161,7 @@ describe("writing a stream", () => {
 		});
 	});
 
-	it("answers messages with chunks, then the native usage frame", async () => {
+	it("answers messages with chunks, then the native usage event", async () => {
 		const frames = (await text(source(), { messages: [HI], stream: true })).split("\n\n");
 		expect(frames.at(-2)).toBe("data: [DONE]");
 		expect(JSON.parse(frames.at(-3)?.slice("data: ".length) ?? "")).toEqual({
@@ -175,7 +175,7 @@ describe("writing a stream", () => {
 		});
 	});
 
-	it("streams a value, in both shapes", async () => {
+	it("streams a complete reply, in both forms", async () => {
 		const value = answered(completion({ content: "Hello" }));
 		expect(await text(value, { input: "hi", stream: true })).toContain("event: response.completed\n");
 		expect(await text(value, { messages: [HI], stream: true })).toMatch(/data: \[DONE\]\n\n$/);

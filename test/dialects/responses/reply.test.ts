@@ -15,10 +15,10 @@ const call = (id: string, name: string, args: string) => ({
 	type: "function" as const,
 	function: { name, arguments: args },
 });
-const said = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+const content = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
 
 describe("a response", () => {
-	it("has the caller's names of tools in a namespace and of custom tools", () => {
+	it("has the caller's names of namespaced and custom tools", () => {
 		const body = {
 			input: "hi",
 			tools: [
@@ -57,7 +57,7 @@ describe("a response", () => {
 		]);
 	});
 
-	it("is exactly this", () => {
+	it("has these fields", () => {
 		expect(write({ content: "Hello" })).toEqual({
 			id: "id-1776784307643",
 			object: "response",
@@ -71,7 +71,13 @@ describe("a response", () => {
 			max_tool_calls: null,
 			model: "@cf/test/chat",
 			output: [
-				{ id: "msg_01", type: "message", status: "completed", role: "assistant", content: [said("Hello")] },
+				{
+					id: "msg_01",
+					type: "message",
+					status: "completed",
+					role: "assistant",
+					content: [content("Hello")],
+				},
 			],
 			parallel_tool_calls: true,
 			previous_response_id: null,
@@ -93,7 +99,7 @@ describe("a response", () => {
 		});
 	});
 
-	it("echoes the request, but says what was done of what was not", () => {
+	it("repeats the request's fields, except for fields without effect", () => {
 		const tool = { type: "function", name: "look", parameters: { type: "object" }, strict: true };
 		const format = { type: "json_schema", name: "a", schema: { type: "object" }, strict: true };
 		const echoed = {
@@ -119,7 +125,7 @@ describe("a response", () => {
 		expect(response).toMatchObject({ ...echoed, store: false, service_tier: "default" });
 	});
 
-	it("has thoughts, text and calls as items, in this order", () => {
+	it("has reasoning, text and calls as items, in this order", () => {
 		const response = write(
 			{
 				reasoning: "Hm.",
@@ -138,13 +144,19 @@ describe("a response", () => {
 				summary: [],
 				content: [{ type: "reasoning_text", text: "Hm." }],
 			},
-			{ id: "msg_02", type: "message", status: "completed", role: "assistant", content: [said("Looking.")] },
+			{
+				id: "msg_02",
+				type: "message",
+				status: "completed",
+				role: "assistant",
+				content: [content("Looking.")],
+			},
 			{ ...done, id: "fc_03", call_id: "call_a", name: "look", arguments: '{"at":1}' },
 			{ ...done, id: "fc_05", call_id: "call_04", name: "nod", arguments: "{}" },
 		]);
 	});
 
-	it("has no message beside calls that came without text", () => {
+	it("has no message item for calls without text", () => {
 		const { output } = write({ tool_calls: [call("call_a", "look", "{}")] }, "tool_calls");
 		expect(output.map(({ type }) => type)).toEqual(["function_call"]);
 	});
@@ -158,7 +170,7 @@ describe("a response", () => {
 	it.each([
 		["length", "max_output_tokens"],
 		["content_filter", "content_filter"],
-	])("is incomplete when it was cut by %s, and so is its last item", (finish, reason) => {
+	])("is incomplete for the finish reason %s, as is its last item", (finish, reason) => {
 		expect(write({ reasoning_content: "Hm.", content: "Yes, b" }, finish)).toMatchObject({
 			status: "incomplete",
 			incomplete_details: { reason },
@@ -172,7 +184,7 @@ describe("a response", () => {
 		]);
 	});
 
-	it("has failed when the engine gave up", () => {
+	it("has failed for the finish reason error", () => {
 		expect(write({ content: "Yes, b" }, "error")).toMatchObject({
 			status: "failed",
 			error: { code: "server_error", message: "The model could not finish its answer" },
@@ -181,24 +193,24 @@ describe("a response", () => {
 		});
 	});
 
-	it("says nothing of usage that the engine did not count", () => {
+	it("has no usage if the engine has no counts", () => {
 		const output = { ...completion({ content: "Hello" }), usage: null };
 		const rendered = responses.writer.write(answered(output), contextOf({ input: "hi" }));
 		expect(jsonOf(rendered)).toMatchObject({ usage: null });
 	});
 
-	it("is what its schema says, and what OpenAI's own type says", () => {
+	it("matches its schema and OpenAI's own type", () => {
 		const response = write({ reasoning: "Hm.", content: "Hi", tool_calls: [call("a", "look", "{}")] });
 		const { schema } = responses.writer;
 		if (typeof schema === "string") throw new Error("the schema is a media type");
 		expect(schema.parse(response)).toEqual(response);
 		expect(z.toJSONSchema(schema, { unrepresentable: "any" })).toMatchObject({ type: "object" });
-		// These the SDK adds itself, or has for OpenAI's account features alone.
-		type Own = Pick<
+		// Fields that the SDK adds, or that belong to OpenAI's account features.
+		type SdkFields = Pick<
 			OpenAI.Responses.Response,
 			"id" | "object" | "created_at" | "status" | "incomplete_details" | "instructions" | "output"
 		>;
-		response satisfies Own;
+		response satisfies SdkFields;
 		response.text satisfies OpenAI.Responses.ResponseTextConfig | { verbosity?: string };
 	});
 });
@@ -222,7 +234,7 @@ describe("responsesError", () => {
 		expect(responsesError(new AiError("noSuchModel", "No such model x or task"), "req-1").message).toBe(
 			"AiError: No such model: No such model x or task (req-1)",
 		);
-		// The product leaves the id of a 5006 out.
+		// The product omits the request id for code 5006.
 		expect(responsesError(new AiError("badInput", "Error: '/input' is not valid"), "req-1").message).toBe(
 			"AiError: Bad input: Error: '/input' is not valid",
 		);

@@ -39,7 +39,7 @@ const thought = (text: string) => ({
 });
 
 describe("input", () => {
-	it("reads a string as what the user says, after the instructions", () => {
+	it("reads a string as a user message, after the instructions", () => {
 		expect(readChat({ input: "hi" })).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false });
 		expect(readChat({ input: "hi", instructions: "Be brief.", stream: true })).toEqual({
 			messages: [
@@ -72,7 +72,7 @@ describe("input", () => {
 		]);
 	});
 
-	it("reads every kind of part", () => {
+	it("reads every type of part", () => {
 		const content = [
 			{ type: "input_text", text: "what is it?" },
 			{ type: "input_image", image_url: "data:image/png;base64,AA==", detail: "low" },
@@ -100,7 +100,7 @@ describe("input", () => {
 		]);
 	});
 
-	it("gathers the items of one assistant turn into one message, so that answers follow their calls", () => {
+	it("merges consecutive assistant items into one message, so that results follow their calls", () => {
 		const items = [
 			{ role: "user", content: "look twice" },
 			thought("two looks"),
@@ -128,7 +128,7 @@ describe("input", () => {
 		]);
 	});
 
-	it("takes calls without text, text after calls, and thoughts between calls", () => {
+	it("reads calls without text, text after calls, and reasoning between calls", () => {
 		const output = { type: "function_call_output", call_id: "call_1", output: "x" };
 		expect(messagesOf([call("call_1"), output])[0]).toEqual({
 			role: "assistant",
@@ -148,7 +148,7 @@ describe("input", () => {
 		});
 	});
 
-	it("keeps two answers of the assistant apart", () => {
+	it("keeps two assistant messages separate", () => {
 		const two = [
 			{ role: "assistant", content: "one" },
 			{ role: "assistant", content: "two" },
@@ -156,7 +156,7 @@ describe("input", () => {
 		expect(messagesOf(two)).toEqual(two);
 	});
 
-	it("takes a summary for thoughts that are not there, and drops thoughts that led to nothing", () => {
+	it("reads a summary in place of missing reasoning, and drops reasoning without text or calls", () => {
 		const summary = [{ type: "summary_text", text: "in short" }];
 		const items = [
 			{ type: "reasoning", id: "rs_1", summary, encrypted_content: "gAAA" },
@@ -209,7 +209,7 @@ describe("input", () => {
 		expect(refusal({ input })).toBe(description);
 	});
 
-	it("does not repeat what was said in a refusal", () => {
+	it("does not repeat the caller's content in an error", () => {
 		const secret = "the launch code is 0000";
 		expect(
 			refusal({ input: [{ role: "user", content: [{ type: "input_text", text: [secret] }] }] }),
@@ -218,7 +218,7 @@ describe("input", () => {
 });
 
 describe("fields", () => {
-	it("reads sampling, limits and effort under their chat names", () => {
+	it("reads sampling, limits and effort under chat's names", () => {
 		const { messages, ...rest } = readChat({
 			input: "hi",
 			model: "@cf/test/chat",
@@ -251,7 +251,7 @@ describe("fields", () => {
 		});
 	});
 
-	it("takes null for absent", () => {
+	it("reads null as absent", () => {
 		const nothing = {
 			instructions: null,
 			stream: null,
@@ -305,7 +305,7 @@ describe("fields", () => {
 		["conversation", { id: "conv_1" }],
 		["prompt", { id: "pmpt_1" }],
 		["background", true],
-	])("refuses %s, which needs a store", (field, value) => {
+	])("refuses %s, which requires stored responses", (field, value) => {
 		expect(refusal({ [field]: value })).toBe(
 			`${field}: not supported, responses are not stored; send the whole input`,
 		);
@@ -313,8 +313,8 @@ describe("fields", () => {
 	});
 });
 
-describe("history of tools", () => {
-	it("has the names that the engine knows tools by", () => {
+describe("tool calls in the history", () => {
+	it("have the engine's tool names", () => {
 		const { messages, dropped } = readChat({
 			input: [
 				{ role: "user", content: "hi" },
@@ -345,7 +345,7 @@ describe("history of tools", () => {
 		expect(dropped).toBeUndefined();
 	});
 
-	it("reads calls of the caller's own kinds of tools as functions", () => {
+	it("are read as function calls for tools with their own item types", () => {
 		expect(
 			messagesOf([
 				{
@@ -375,7 +375,7 @@ describe("history of tools", () => {
 		]);
 	});
 
-	it("leaves out calls of tools that OpenAI hosts", () => {
+	it("are dropped for tools that OpenAI hosts", () => {
 		const { messages, dropped } = readChat({
 			input: [
 				{ role: "user", content: "hi" },
@@ -393,7 +393,7 @@ describe("history of tools", () => {
 	});
 });
 
-describe("fields that OpenAI checks", () => {
+describe("fields that OpenAI validates", () => {
 	const pairs = (count: number) =>
 		Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
 
@@ -415,7 +415,7 @@ describe("fields that OpenAI checks", () => {
 		expect(description).toContain(`'${place}'`);
 	});
 
-	it("takes what OpenAI takes", () => {
+	it("accepts the values that OpenAI accepts", () => {
 		const body = {
 			include: ["reasoning.encrypted_content"],
 			service_tier: "flex",
@@ -427,11 +427,11 @@ describe("fields that OpenAI checks", () => {
 
 describe("tools", () => {
 	const parameters = { type: "object", properties: {} };
-	const look = { type: "function", name: "look", description: "Looks.", parameters, strict: true };
+	const lookTool = { type: "function", name: "look", description: "Looks.", parameters, strict: true };
 	const nod = { type: "function", name: "nod", parameters: null, strict: null };
 
 	it("reads functions", () => {
-		expect(readChat({ input: "hi", tools: [look, nod] }).tools).toEqual([
+		expect(readChat({ input: "hi", tools: [lookTool, nod] }).tools).toEqual([
 			{ type: "function", function: { name: "look", description: "Looks.", parameters, strict: true } },
 			{ type: "function", function: { name: "nod" } },
 		]);
@@ -453,7 +453,7 @@ describe("tools", () => {
 			},
 		],
 	])("reads the choice %j", (tool_choice, expected) => {
-		const chat = readChat({ input: "hi", tools: [look, nod], tool_choice, parallel_tool_calls: false });
+		const chat = readChat({ input: "hi", tools: [lookTool, nod], tool_choice, parallel_tool_calls: false });
 		expect(chat.tool_choice).toEqual(expected);
 		expect(chat.parallel_tool_calls).toBe(false);
 	});
@@ -475,18 +475,22 @@ describe("tools", () => {
 		"local_shell",
 		"shell",
 		"apply_patch",
-	])("leaves out %s, which no engine here has", (type) => {
-		const chat = readChat({ input: "hi", tools: [look, { type, name: "x" }, { type }], tool_choice: "auto" });
+	])("drops %s, which no engine here has", (type) => {
+		const chat = readChat({
+			input: "hi",
+			tools: [lookTool, { type, name: "x" }, { type }],
+			tool_choice: "auto",
+		});
 		expect(chat.tools).toHaveLength(1);
 		expect(chat.tool_choice).toBe("auto");
 		expect(chat.dropped).toEqual([`tools.${type}`]);
 	});
 
-	it("flattens namespaces, and what is in them", () => {
+	it("flattens namespaces", () => {
 		const chat = readChat({
 			input: "hi",
 			tools: [
-				look,
+				lookTool,
 				{
 					type: "namespace",
 					name: "mcp__tiny",
@@ -513,7 +517,7 @@ describe("tools", () => {
 		expect(chat.dropped).toEqual(["tools.web_search"]);
 	});
 
-	it("shortens long names with a hash, alike in tools, choice and history", () => {
+	it("shortens long names with a hash, equally in tools, choice and history", () => {
 		const name = "x".repeat(70);
 		const chat = readChat({
 			input: [
@@ -531,7 +535,7 @@ describe("tools", () => {
 		expect(chat.messages[1]?.tool_calls).toEqual([toolCall("a", short)]);
 	});
 
-	it("reads a custom tool as a function with one text", () => {
+	it("reads a custom tool as a function with one text parameter", () => {
 		const format = { type: "grammar", syntax: "lark", definition: "start: /a+/" };
 		const tools = [{ type: "custom", name: "patch", description: "Patches.", format }];
 		expect(readChat({ input: "hi", tools, tool_choice: { type: "custom", name: "patch" } })).toMatchObject({
@@ -586,11 +590,11 @@ describe("tools", () => {
 		expect(refusal({ tools })).toBe(description);
 	});
 
-	it("leaves out several tools, in the request's order, and then the choice among none", () => {
+	it("drops several tools, in the request's order, and then the choice", () => {
 		const tools = [{ type: "web_search" }, { type: "mcp", server_label: "x" }];
 		const chat = readChat({ input: "hi", tools, tool_choice: "auto" });
 		expect(chat).toEqual({ ...readChat({ input: "hi" }), dropped: ["tools.web_search", "tools.mcp"] });
-		expect(readChat({ input: "hi", tools: [look] })).not.toHaveProperty("dropped");
+		expect(readChat({ input: "hi", tools: [lookTool] })).not.toHaveProperty("dropped");
 	});
 
 	it.each([
@@ -599,22 +603,22 @@ describe("tools", () => {
 			'tools[0].type: "web_search" is not supported',
 		],
 		[
-			{ tools: [look, { type: "web_search" }], tool_choice: { type: "web_search" } },
+			{ tools: [lookTool, { type: "web_search" }], tool_choice: { type: "web_search" } },
 			'tool_choice.type: "web_search" is not supported',
 		],
 		[
 			{
-				tools: [look, { type: "web_search" }],
+				tools: [lookTool, { type: "web_search" }],
 				tool_choice: { type: "allowed_tools", mode: "required", tools: [{ type: "web_search" }] },
 			},
 			'tool_choice.tools[0].type: "web_search" is not supported',
 		],
-	])("refuses a tool that %j forces and no engine has", (body, description) => {
+	])("refuses the forced tool of %j, which no engine has", (body, description) => {
 		expect(refusal(body)).toBe(description);
 	});
 
-	it("allows what is left of the allowed tools, or none", () => {
-		const tools = [look, nod, { type: "web_search" }];
+	it("keeps the other allowed tools, or chooses none", () => {
+		const tools = [lookTool, nod, { type: "web_search" }];
 		const allowed = (...names: object[]) =>
 			readChat({ input: "hi", tools, tool_choice: { type: "allowed_tools", mode: "auto", tools: names } })
 				.tool_choice;
@@ -625,8 +629,8 @@ describe("tools", () => {
 		expect(allowed({ type: "web_search" })).toBe("none");
 	});
 
-	it("takes a misspelt function for a mistake, not for a hosted tool", () => {
-		expect(refusal({ tools: [{ ...look, type: "fnction" }] })).toBe(
+	it("refuses a misspelt function type, and does not drop it as a hosted tool", () => {
+		expect(refusal({ tools: [{ ...lookTool, type: "fnction" }] })).toBe(
 			'tools[0].type: "fnction" is not supported',
 		);
 		expect(refusal({ tools: [{ type: "web search" }] })).toBe('tools[0].type: "web search" is not supported');
@@ -634,13 +638,16 @@ describe("tools", () => {
 
 	it.each([
 		[{ tools: [{ type: "function" }] }, "tools[0].name: expected string, received undefined"],
-		[{ tools: [{ ...look, description: false }] }, "tools[0].description: expected string, received boolean"],
 		[
-			{ tools: [look], tool_choice: { type: "mcp", server_label: "x" } },
+			{ tools: [{ ...lookTool, description: false }] },
+			"tools[0].description: expected string, received boolean",
+		],
+		[
+			{ tools: [lookTool], tool_choice: { type: "mcp", server_label: "x" } },
 			'tool_choice.type: "mcp" is not supported',
 		],
 		[
-			{ tools: [look], tool_choice: { type: "function", name: "nod" } },
+			{ tools: [lookTool], tool_choice: { type: "function", name: "nod" } },
 			"tool_choice names a function that is not among the tools",
 		],
 	])("refuses %j", (body, description) => {
@@ -648,10 +655,10 @@ describe("tools", () => {
 	});
 });
 
-describe("a model's own rules", () => {
+describe("a model's own schema", () => {
 	const GPT = chatModel("gpt-oss-20b");
 
-	it("give its defaults, as its chat has them, and the response tells them", () => {
+	it("has the defaults, which the response repeats", () => {
 		expect(readChat({ input: "hi" }, LLAMA)).toMatchObject({ max_tokens: 256, temperature: 0.6 });
 		expect(readChat({ input: "hi" }, KIMI)).toMatchObject({ temperature: 1, top_p: 1 });
 		expect(readChat({ input: "hi", max_output_tokens: 5, temperature: 0 }, LLAMA)).toMatchObject({
@@ -665,20 +672,20 @@ describe("a model's own rules", () => {
 		});
 	});
 
-	it("leave the limit of gpt-oss to the engine", () => {
+	it("has no default limit for gpt-oss", () => {
 		expect(readChat({ input: "hi" }, GPT)).toEqual({
 			messages: [{ role: "user", content: "hi" }],
 			stream: false,
 		});
 	});
 
-	it("leave out an effort that it does not take", () => {
+	it("drops an effort that the model does not support", () => {
 		const thinks = { input: "hi", reasoning: { effort: "low" } };
 		expect(readChat(thinks, KIMI)).toHaveProperty("reasoning_effort", "low");
 		expect(readChat(thinks, KIMI_CODE)).not.toHaveProperty("reasoning_effort");
 	});
 
-	const seen = (...images: string[]) => [
+	const withImages = (...images: string[]) => [
 		{ role: "user", content: "hi" },
 		{
 			role: "user",
@@ -689,27 +696,27 @@ describe("a model's own rules", () => {
 		},
 	];
 
-	it.each([VISION, SCOUT])("want images inside the request: $id", (asked) => {
-		expect(readChat({ input: seen("data:image/png;base64,AA") }, asked).messages).toHaveLength(2);
-		expect(() => readChat({ input: seen("https://a/b.png") }, asked)).toThrowError(
+	it.each([VISION, SCOUT])("requires data URIs: $id", (model) => {
+		expect(readChat({ input: withImages("data:image/png;base64,AA") }, model).messages).toHaveLength(2);
+		expect(() => readChat({ input: withImages("https://a/b.png") }, model)).toThrowError(
 			"5006: Error: '/input/1/content/1/image_url' must be a data: URI",
 		);
 	});
 
 	it.each(["http://a/b.png", "file:///etc/passwd", " https://a/b.png", "//a/b.png", "https:a"])(
-		"send no engine to %j",
+		"refuses the URL %j",
 		(address) => {
-			expect(() => readChat({ input: seen("https://a/b.png", address) }, KIMI)).toThrowError(
+			expect(() => readChat({ input: withImages("https://a/b.png", address) }, KIMI)).toThrowError(
 				"5006: Error: '/input/1/content/2/image_url' must be an https URL or a data URI",
 			);
-			const output = seen(address)[1]?.content;
+			const output = withImages(address)[1]?.content;
 			expect(() =>
 				readChat({ input: [call("a"), { type: "function_call_output", call_id: "a", output }] }, KIMI),
 			).toThrowError("5006: Error: '/input/1/output/1/image_url' must be an https URL or a data URI");
 		},
 	);
 
-	it("make one text of parts for a model that takes nothing else", () => {
+	it("joins parts to one text for a text-only model", () => {
 		const content = [
 			{ type: "output_text", text: "one" },
 			{ type: "refusal", refusal: "two" },
@@ -717,7 +724,7 @@ describe("a model's own rules", () => {
 		expect(readChat({ input: [{ role: "assistant", content }] }, LEGACY).messages).toEqual([
 			{ role: "assistant", content: "one\ntwo" },
 		]);
-		expect(() => readChat({ input: seen("data:image/png;base64,AA") }, LEGACY)).toThrowError(
+		expect(() => readChat({ input: withImages("data:image/png;base64,AA") }, LEGACY)).toThrowError(
 			"5006: Error: '/input/1/content/1' must be text: the model takes no other",
 		);
 	});

@@ -29,7 +29,7 @@ const write = (pieces: (string | Uint8Array)[], error?: Error): Promise<string> 
 const eventsFrom = async (chunks: ChatChunk[]): Promise<Event[]> =>
 	parseEvents(await write([hubText(chunks)]));
 
-/** A name for each event: its type, and what is new in it. */
+/** A short form of each event: its type and its new content. */
 const brief = ({ type, delta, text, refusal, arguments: args, output_index, item }: Event): string =>
 	[
 		type.replace("response.", ""),
@@ -40,7 +40,7 @@ const brief = ({ type, delta, text, refusal, arguments: args, output_index, item
 		.filter((word) => word !== undefined)
 		.join(" ");
 
-/** The response as its lifecycle events have it. */
+/** The response of each lifecycle event. */
 const response = (
 	status: string,
 	output: string,
@@ -92,7 +92,7 @@ describe("bytes", () => {
 		);
 	});
 
-	it("ends a stream that fails in one error and the failed response, without [DONE]", async () => {
+	it("ends a failed stream with one error and the failed response, without [DONE]", async () => {
 		const failure = new AiError("outOfCapacity");
 		const text = await write([hubText([delta({ content: "Hel" })]).replace("data: [DONE]\n\n", "")], failure);
 		const message = "AiError: Out of capacity: Capacity temporarily exceeded, please try again. (req-1)";
@@ -110,7 +110,7 @@ describe("bytes", () => {
 });
 
 describe("order of events", () => {
-	it("writes thoughts as an item of their own, before the text", async () => {
+	it("writes reasoning as a separate item before the text", async () => {
 		const events = await eventsFrom([
 			delta({ role: "assistant", content: "", reasoning_content: "Hm" }),
 			delta({ reasoning: ", so", reasoning_content: ", so" }),
@@ -154,7 +154,7 @@ describe("order of events", () => {
 		});
 	});
 
-	it("writes calls one after the other, also where an engine writes them in turns", async () => {
+	it("writes the calls in sequence, also if the engine interleaves them", async () => {
 		const events = await eventsFrom([
 			delta({ content: "Looking." }),
 			delta({
@@ -200,7 +200,7 @@ describe("order of events", () => {
 		});
 	});
 
-	it("ends a call when the next one begins or text follows, not with the answer", async () => {
+	it("ends a call when the next one starts or text follows", async () => {
 		const call = (index: number, text: string) =>
 			delta({ tool_calls: [{ index, id: `c${index}`, function: { name: "look", arguments: text } }] });
 		const events = await eventsFrom([call(0, '{"at":1}'), call(1, "{}"), delta({ content: "So." })]);
@@ -223,7 +223,7 @@ describe("order of events", () => {
 		]);
 	});
 
-	it("gives the calls of a cut answer as far as they came", async () => {
+	it("writes incomplete calls if the answer was interrupted", async () => {
 		const events = await eventsFrom([
 			delta({ tool_calls: [{ index: 0, id: "a", function: { name: "look", arguments: '{"at' } }] }),
 			delta({ tool_calls: [{ index: 1, id: "b", function: { name: "nod", arguments: '{"x"' } }] }),
@@ -238,7 +238,7 @@ describe("order of events", () => {
 		});
 	});
 
-	it("gives a call an id where the engine does not", async () => {
+	it("adds the id of a call if the engine sends none", async () => {
 		const events = await eventsFrom([
 			delta({ tool_calls: [{ index: 0, function: { name: "look", arguments: "{}" } }] }),
 			delta({}, "tool_calls"),
@@ -275,7 +275,7 @@ describe("order of events", () => {
 		["length", "max_output_tokens"],
 		["model_length", "max_output_tokens"],
 		["content_filter", "content_filter"],
-	])("ends an answer cut by %s as incomplete", async (finish, reason) => {
+	])("ends an answer with the finish reason %s as incomplete", async (finish, reason) => {
 		const events = await eventsFrom([
 			delta({ reasoning: "Hm" }),
 			delta({ content: "Yes, b" }),
@@ -300,7 +300,7 @@ describe("order of events", () => {
 		});
 	});
 
-	it("says nothing in one empty message", async () => {
+	it("writes an empty answer as one empty message", async () => {
 		const events = await eventsFrom([delta({ role: "assistant", content: "" }), delta({}, "stop")]);
 		expect(events.map(brief).slice(2)).toEqual([
 			"output_item.added 0 message",
@@ -312,7 +312,7 @@ describe("order of events", () => {
 		]);
 	});
 
-	it("passes on log probabilities, and keeps them", async () => {
+	it("writes log probabilities in the deltas and in the items", async () => {
 		const token = { token: "Hi", logprob: -0.1, bytes: [72, 105] };
 		const chunk = delta({ content: "Hi" });
 		for (const choice of chunk.choices)
@@ -325,7 +325,7 @@ describe("order of events", () => {
 });
 
 describe("a failing stream", () => {
-	it("begins even when it fails at once", async () => {
+	it("starts even if it fails at once", async () => {
 		const events = parseEvents(await write([], new AiError("modelTimeout")));
 		expect(events.map(({ type }) => type)).toEqual([
 			"response.created",
@@ -348,7 +348,7 @@ describe("a failing stream", () => {
 		expect(types.slice(-3)).toEqual(["response.output_text.delta", "error", "response.failed"]);
 	});
 
-	it("tells nobody what an unknown error says", async () => {
+	it("does not disclose the message of an unknown failure", async () => {
 		const text = await write([], new Error("secret"));
 		expect(text).not.toContain("secret");
 		expect(text).toContain("Model execution failed");
@@ -359,7 +359,7 @@ describe("a failing stream", () => {
 		expect(parseEvents(text).at(-1)?.type).toBe("response.completed");
 	});
 
-	it("stops the source when the caller leaves", async () => {
+	it("cancels the source when the caller disconnects", async () => {
 		let stopped: unknown;
 		const source = new ReadableStream<Uint8Array>({
 			pull(controller) {
@@ -377,7 +377,7 @@ describe("a failing stream", () => {
 	});
 });
 
-describe("the same whatever the bytes do", () => {
+describe("the events are the same", () => {
 	const chunks = [
 		delta({ role: "assistant", reasoning_content: "Grüße, 世界" }),
 		delta({ content: "👋 hi\n\n" }),
@@ -389,18 +389,18 @@ describe("the same whatever the bytes do", () => {
 	const hub = new TextEncoder().encode(hubText(chunks));
 
 	it("for any split of the hub's bytes", async () => {
-		const whole = await write([hub]);
+		const complete = await write([hub]);
 		await fc.assert(
 			fc.asyncProperty(fc.array(fc.nat(hub.length), { maxLength: 12 }), async (cuts) => {
 				const places = [0, ...cuts.toSorted((a, b) => a - b), hub.length];
 				const pieces = places.slice(1).map((end, index) => hub.slice(places[index], end));
-				expect(await write(pieces)).toBe(whole);
+				expect(await write(pieces)).toBe(complete);
 			}),
 			{ numRuns: 60 },
 		);
 	});
 
-	it("for a value that is asked for as a stream: its last event is the value's response", async () => {
+	it("for a complete reply as a stream: its last event has the complete response", async () => {
 		const text = fc.option(fc.string({ minLength: 1 }), { nil: null });
 		const message = fc.record({
 			content: text,
@@ -416,8 +416,8 @@ describe("the same whatever the bytes do", () => {
 			),
 		});
 		await fc.assert(
-			fc.asyncProperty(message, fc.constantFrom("stop", "length"), async (said, finish) => {
-				const answer = answered(completion(said, finish));
+			fc.asyncProperty(message, fc.constantFrom("stop", "length"), async (content, finish) => {
+				const answer = answered(completion(content, finish));
 				const value = jsonOf(responses.writer.write(answer, contextOf({ input: "hi" })));
 				const stream = eventsOf(responses.writer.write(answer, contextOf(BODY)));
 				expect(parseEvents(await new Response(stream).text()).at(-1)?.response).toEqual(value);
@@ -427,7 +427,7 @@ describe("the same whatever the bytes do", () => {
 	});
 });
 
-it("reads what a real engine wrote", async () => {
+it("reads a recording of a real engine", async () => {
 	const events = parseEvents(await write([recorded]));
 	const text = events.filter(({ type }) => type === "response.output_text.delta").map((event) => event.delta);
 	expect(text.length).toBeGreaterThan(10);

@@ -17,7 +17,7 @@ const jpeg = encodeJpeg({ width: 8, height: 8, data: new Uint8Array(256) }, 50).
 const webp = Uint8Array.fromBase64("UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA");
 const url = (type: string, bytes: Uint8Array) => `data:${type};base64,${encodeBase64(bytes)}`;
 
-/** The image followed by nothing in particular, which no decoder minds. */
+/** The file followed by padding, which decoders ignore. */
 function padded(bytes: Uint8Array, length: number): Uint8Array {
 	const all = new Uint8Array(length);
 	all.set(bytes);
@@ -33,7 +33,7 @@ function pngOfSize(width: number, height: number): Uint8Array {
 }
 
 describe("images of a decision", () => {
-	it("come as data URLs or as content type and base64, and reach the engine as data URLs", () => {
+	it("may be data URLs or objects with base64, and are sent to the engine as data URLs", () => {
 		const images = [
 			url("image/png", png),
 			{ content_type: "image/jpeg", base64: encodeBase64(jpeg) },
@@ -44,13 +44,13 @@ describe("images of a decision", () => {
 		});
 	});
 
-	it("are sent on as what they are, whatever the caller called them", () => {
+	it("are sent with their detected type, for any type of the caller", () => {
 		expect(read(decisionReader, clef, clefSends([url("image/png", jpeg)])).call.input).toMatchObject({
 			images: [url("image/jpeg", jpeg)],
 		});
 	});
 
-	it("are refused when they are none", () => {
+	it("are refused if they are invalid", () => {
 		const cases: [unknown, string][] = [
 			["https://example.com/cat.png", "'/images/0' failed test ^[Dd][Aa][Tt][Aa]: pattern"],
 			["data:image/png,abc", "'/images/0' must be a base64 data URL"],
@@ -66,7 +66,7 @@ describe("images of a decision", () => {
 			expect(refusal(decisionReader, clef, clefSends([image]))).toBe(`Error: ${expected}`);
 	});
 
-	it("keep to the limits: 4 of 4 MiB and 16 megapixels, 8 MiB in all", () => {
+	it("are limited to 4 of 4 MiB and 16 megapixels, 8 MiB in total", () => {
 		const small = url("image/png", png);
 		const largest = url("image/png", padded(png, 4 * MIB));
 		const accepted = [
@@ -87,11 +87,11 @@ describe("images of a decision", () => {
 	});
 });
 
-describe("sound and videos of a decision", () => {
+describe("audio and videos of a decision", () => {
 	const wav = new TextEncoder().encode("RIFF\0\0\0\0WAVEfmt ");
 	const mp4 = new TextEncoder().encode("\0\0\0\x18ftypisom");
 
-	it("reach the engine as data URLs", () => {
+	it("are sent to the engine as data URLs", () => {
 		const media = {
 			audio: [url("audio/wav", wav)],
 			videos: [{ content_type: "video/mp4", base64: encodeBase64(mp4) }],
@@ -103,20 +103,20 @@ describe("sound and videos of a decision", () => {
 		});
 	});
 
-	it("keep to the limits: 4 of 8 MiB, 2 of 16 MiB, 16 MiB in all", () => {
-		const sound = (length: number) => url("audio/wav", padded(wav, length));
+	it("are limited to 4 of 8 MiB and 2 of 16 MiB, 16 MiB in total", () => {
+		const audio = (length: number) => url("audio/wav", padded(wav, length));
 		const video = (length: number) => url("video/mp4", padded(mp4, length));
 		expect(read(decisionReader, omni, omniSends({ videos: [video(16 * MIB)] })).call.task).toBe("decision");
-		expect(read(decisionReader, omni, omniSends({ audio: [sound(8 * MIB), sound(8 * MIB)] })).call.task).toBe(
+		expect(read(decisionReader, omni, omniSends({ audio: [audio(8 * MIB), audio(8 * MIB)] })).call.task).toBe(
 			"decision",
 		);
 		const cases: [object, string][] = [
-			[{ audio: Array.from({ length: 5 }, () => sound(64)) }, "maxItems at '/audio' is 4, got 5"],
+			[{ audio: Array.from({ length: 5 }, () => audio(64)) }, "maxItems at '/audio' is 4, got 5"],
 			[{ videos: Array.from({ length: 3 }, () => video(64)) }, "maxItems at '/videos' is 2, got 3"],
-			[{ audio: [sound(8 * MIB + 1)] }, "'/audio/0' must be <= 8388608 bytes"],
+			[{ audio: [audio(8 * MIB + 1)] }, "'/audio/0' must be <= 8388608 bytes"],
 			[{ videos: [video(16 * MIB + 1)] }, "'/videos/0' must be <= 16777216 bytes"],
 			[
-				{ audio: [sound(8 * MIB)], videos: [video(8 * MIB + 1)] },
+				{ audio: [audio(8 * MIB)], videos: [video(8 * MIB + 1)] },
 				"'/audio' and '/videos' must be <= 16777216 bytes in all",
 			],
 			[{ audio: [url("video/mp4", mp4)] }, "'/audio/0' failed test ^data:audio/ pattern"],

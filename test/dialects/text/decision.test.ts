@@ -8,16 +8,17 @@ const flash = productModel("@cf/cloudflare/clef-flash");
 const omni = productModel("@cf/cloudflare/clef-omni");
 
 const noul = { type: "noul", instructions: "Is it urgent?" };
-const sent = (questions: unknown = { urgent: noul }, more: object = {}) => ({
+const sent = (questions: unknown = { urgent: noul }, fields: object = {}) => ({
 	model: "clef",
 	state: { ticket: "Checkout is down" },
 	questions,
-	...more,
+	...fields,
 });
-const refused = (questions: unknown, more?: object) => refusal(decisionReader, clef, sent(questions, more));
+const refusalOf = (questions: unknown, fields?: object) =>
+	refusal(decisionReader, clef, sent(questions, fields));
 
 describe("decision-clef", () => {
-	it("reads a state and questions of the three kinds", () => {
+	it("reads a state and questions of the three types", () => {
 		const questions = {
 			urgent: { ...noul, criteria: { true: "Customers cannot pay" } },
 			"team.1": { type: "choice", instructions: "Who?", criteria: { web: "The site", db: null } },
@@ -39,7 +40,7 @@ describe("decision-clef", () => {
 		});
 	});
 
-	it("gives structured instructions and criteria to the engine as JSON", () => {
+	it("converts structured instructions and criteria to JSON", () => {
 		const questions = {
 			a: { type: "noul", instructions: { ask: "Is it?", of: [1] }, criteria: { true: ["yes"], false: null } },
 			b: { type: "score", instructions: ["How?"], criteria: [{ level: 0 }, "high"] },
@@ -52,7 +53,7 @@ describe("decision-clef", () => {
 		});
 	});
 
-	it("takes any state, null included, but wants one", () => {
+	it("requires a state, which may be null", () => {
 		for (const state of ["text", 0, null, [], false])
 			expect(read(decisionReader, clef, sent(undefined, { state })).call.input).toMatchObject({ state });
 		expect(refusal(decisionReader, clef, { model: "clef", state: "x" })).toBe(
@@ -60,16 +61,16 @@ describe("decision-clef", () => {
 		);
 	});
 
-	it("wants the bare name of the model that was asked", () => {
+	it("requires the name of the requested model", () => {
 		expect(read(decisionReader, flash, sent(undefined, { model: " clef-flash\n" })).call.input).toMatchObject(
 			{
 				model: "clef-flash",
 			},
 		);
-		expect(refused(undefined, { model: "@cf/cloudflare/clef" })).toBe(
+		expect(refusalOf(undefined, { model: "@cf/cloudflare/clef" })).toBe(
 			"Error: '/model' failed test ^\\s*(clef|clef-flash)\\s*$ pattern",
 		);
-		expect(refused(undefined, { model: "clef-flash" })).toBe(
+		expect(refusalOf(undefined, { model: "clef-flash" })).toBe(
 			"Error: '/model' must be 'clef' for @cf/cloudflare/clef",
 		);
 		const { model: _, ...unnamed } = sent();
@@ -77,29 +78,29 @@ describe("decision-clef", () => {
 		expect(refusal(decisionReader, omni, sent())).toBe(
 			"Error: '/model' failed test ^\\s*clef-omni\\s*$ pattern",
 		);
-		const own = { ...clef, id: "acme/judge+1" };
-		expect(read(decisionReader, own, { ...unnamed, model: "judge+1" }).call.input).toMatchObject({
+		const custom = { ...clef, id: "acme/judge+1" };
+		expect(read(decisionReader, custom, { ...unnamed, model: "judge+1" }).call.input).toMatchObject({
 			model: "judge+1",
 		});
 	});
 
-	it("takes 1 to 64 questions with ids of up to 100 plain characters", () => {
+	it("accepts 1 to 64 questions with ids of up to 100 plain characters", () => {
 		const many = (count: number) =>
 			Object.fromEntries(Array.from({ length: count }, (_, i) => [`q${i}`, noul]));
 		expect(read(decisionReader, clef, sent(many(64))).call.task).toBe("decision");
-		expect(refused(many(65))).toBe("Error: maxProperties at '/questions' is 64, got 65");
-		expect(refused({})).toBe("Error: minProperties at '/questions' is 1, got 0");
+		expect(refusalOf(many(65))).toBe("Error: maxProperties at '/questions' is 64, got 65");
+		expect(refusalOf({})).toBe("Error: minProperties at '/questions' is 1, got 0");
 		expect(read(decisionReader, clef, sent({ ["a".repeat(100)]: noul })).call.task).toBe("decision");
-		expect(refused({ ["a".repeat(101)]: noul })).toBe(
+		expect(refusalOf({ ["a".repeat(101)]: noul })).toBe(
 			`Error: propertyNames at '/questions' not met: Length of '/questions/${"a".repeat(63)}…' must be <= 100`,
 		);
-		expect(refused({ "is it?": noul })).toBe(
+		expect(refusalOf({ "is it?": noul })).toBe(
 			"Error: propertyNames at '/questions' not met: '/questions/is it?' failed test ^[A-Za-z0-9_.-]+$ pattern",
 		);
-		expect(refused([noul])).toBe("Error: Type mismatch of '/questions', 'object' not in 'array'");
+		expect(refusalOf([noul])).toBe("Error: Type mismatch of '/questions', 'object' not in 'array'");
 	});
 
-	it("takes 2 to 255 options and 2 to 10 levels", () => {
+	it("accepts 2 to 255 options and 2 to 10 levels", () => {
 		const choice = (count: number) => ({
 			q: {
 				type: "choice",
@@ -112,13 +113,13 @@ describe("decision-clef", () => {
 		});
 		for (const questions of [choice(2), choice(255), score(2), score(10)])
 			expect(read(decisionReader, clef, sent(questions)).call.task).toBe("decision");
-		expect(refused(choice(1))).toBe("Error: minProperties at '/questions/q/criteria' is 2, got 1");
-		expect(refused(choice(256))).toBe("Error: maxProperties at '/questions/q/criteria' is 255, got 256");
-		expect(refused(score(1))).toBe("Error: minItems at '/questions/q/criteria' is 2, got 1");
-		expect(refused(score(11))).toBe("Error: maxItems at '/questions/q/criteria' is 10, got 11");
+		expect(refusalOf(choice(1))).toBe("Error: minProperties at '/questions/q/criteria' is 2, got 1");
+		expect(refusalOf(choice(256))).toBe("Error: maxProperties at '/questions/q/criteria' is 255, got 256");
+		expect(refusalOf(score(1))).toBe("Error: minItems at '/questions/q/criteria' is 2, got 1");
+		expect(refusalOf(score(11))).toBe("Error: maxItems at '/questions/q/criteria' is 10, got 11");
 	});
 
-	it("refuses questions that are none", () => {
+	it("refuses invalid questions", () => {
 		const cases: [unknown, string][] = [
 			[{}, "required properties at '/questions/q' are 'type'"],
 			[
@@ -143,11 +144,11 @@ describe("decision-clef", () => {
 				"Type mismatch of '/questions/q/criteria/1', 'string' not in 'null'",
 			],
 		];
-		for (const [question, expected] of cases) expect(refused({ q: question })).toBe(`Error: ${expected}`);
+		for (const [question, expected] of cases) expect(refusalOf({ q: question })).toBe(`Error: ${expected}`);
 	});
 
-	it("has no place for sound and videos in a model that has none", () => {
-		expect(refused(undefined, { audio: ["data:audio/wav;base64,AAAA"] })).toBe(
+	it("refuses audio and videos for a model without them", () => {
+		expect(refusalOf(undefined, { audio: ["data:audio/wav;base64,AAAA"] })).toBe(
 			"Error: Additional or unevaluated properties '/audio' at '/' not allowed",
 		);
 		expect(JSON.stringify(z.toJSONSchema(decisionReader.schema(clef), { io: "input" }))).toContain(
@@ -157,10 +158,10 @@ describe("decision-clef", () => {
 });
 
 describe("decision-answers", () => {
-	it("writes answers in four places, with the product's confidence", () => {
-		const exchange = read(decisionReader, clef, sent());
+	it("writes answers with four decimals and the product's confidence", () => {
+		const parsed = read(decisionReader, clef, sent());
 		const usage = { input_tokens: 404, output_tokens: 0 };
-		const rendered = write(decisionWriter, exchange, "decision", {
+		const rendered = write(decisionWriter, parsed, "decision", {
 			answers: {
 				spam: { type: "noul", noul: 0.981512 },
 				// Probabilities of observed replies, whose confidences were 0.839 and 0.9269: computed before rounding.

@@ -15,7 +15,7 @@ const usage = { prompt_tokens: 4, total_tokens: 4 };
 describe("embeddings-bge", () => {
 	const reader = readers["embeddings-bge"];
 
-	it("reads one text or several, with mean pooling unless told otherwise", () => {
+	it("reads one text or several, with mean pooling as the default", () => {
 		expect(read(reader, bge, { text: "a", other: 1 }).call).toEqual({
 			task: "text-embeddings",
 			input: { texts: ["a"], pooling: "mean", truncate: true },
@@ -30,14 +30,14 @@ describe("embeddings-bge", () => {
 		});
 	});
 
-	it("takes up to 100 texts", () => {
+	it("accepts up to 100 texts", () => {
 		const texts = Array.from({ length: 101 }, () => "a");
 		expect(read(reader, bge, { text: texts.slice(1) }).call.input).toMatchObject({ texts: texts.slice(1) });
 		expect(refusal(reader, bge, { text: texts })).toBe("Error: maxItems at '/text' is 100, got 101");
 		expect(refusal(reader, bge, { text: [] })).toBe("Error: minItems at '/text' is 1, got 0");
 	});
 
-	it("refuses what is no text", () => {
+	it("refuses values that are not text", () => {
 		expect(refusal(reader, bge, {})).toBe("Error: required properties at '/' are 'text'");
 		expect(refusal(reader, bge, { text: 1 })).toBe(
 			"Error: Type mismatch of '/text', 'string' not in 'number','integer'",
@@ -50,15 +50,15 @@ describe("embeddings-bge", () => {
 		);
 	});
 
-	it("writes what an engine wrote as that wrote it, and as numbers for who takes values", () => {
-		const exchange = read(readers["embeddings-bge"], bge, { text: ["a", "b"] });
+	it("copies the engine's JSON of the vectors, and parses it only for the value", () => {
+		const parsed = read(readers["embeddings-bge"], bge, { text: ["a", "b"] });
 		const vectors = [
 			[0.5, 0.1],
 			[0, 1],
 		];
 		const written = { as: "json", rows: ["[0.50,1e-1]", "[0,1]"], length: 2 } as const;
 		const output = { vectors, written: { ...written, rows: [...written.rows] }, usage };
-		const rendered = write(writers.embeddings, exchange, "text-embeddings", output);
+		const rendered = write(writers.embeddings, parsed, "text-embeddings", output);
 		if (rendered.kind !== "json") throw new Error("not JSON");
 		expect(rendered.text).toBe(
 			`{"shape":[2,2],"data":[[0.50,1e-1],[0,1]],"pooling":"mean","usage":${JSON.stringify(usage)}}`,
@@ -66,17 +66,17 @@ describe("embeddings-bge", () => {
 		expect(rendered.value).toEqual({ shape: [2, 2], data: vectors, pooling: "mean", usage });
 	});
 
-	it("writes the shape, the vectors and the pooling, and the usage where it is known", () => {
-		const exchange = read(reader, bge, { text: ["a", "b"], pooling: "cls" });
+	it("writes the shape, the vectors, the pooling, and the usage if it is known", () => {
+		const parsed = read(reader, bge, { text: ["a", "b"], pooling: "cls" });
 		const vectors = [
 			[1, 0, 0.5],
 			[0, 1, 0.25],
 		];
-		expect(write(writers.embeddings, exchange, "text-embeddings", { vectors, usage })).toEqual({
+		expect(write(writers.embeddings, parsed, "text-embeddings", { vectors, usage })).toEqual({
 			kind: "json",
 			value: { shape: [2, 3], data: vectors, pooling: "cls", usage },
 		});
-		expect(write(writers.embeddings, exchange, "text-embeddings", { vectors })).toEqual({
+		expect(write(writers.embeddings, parsed, "text-embeddings", { vectors })).toEqual({
 			kind: "json",
 			value: { shape: [2, 3], data: vectors, pooling: "cls" },
 		});
@@ -98,13 +98,13 @@ describe("embeddings-m3", () => {
 		});
 	});
 
-	it("reads contexts, with or without a query before them", () => {
+	it("reads contexts, with or without a query", () => {
 		const contexts = [{ text: "a", external_reference: "x" }, { text: "b" }];
 		expect(read(reader, m3, { contexts }).call.input).toMatchObject({ texts: ["a", "b"] });
 		expect(read(reader, m3, { contexts, query: "q" }).call.input).toMatchObject({ texts: ["q", "a", "b"] });
 	});
 
-	it("wants exactly one of its forms", () => {
+	it("requires exactly one of its forms", () => {
 		expect(refusal(reader, m3, { query: "q" })).toBe(
 			"Error: oneOf at '/' not met, 0 matches: required properties at '/' are 'contexts', required properties at '/' are 'text'",
 		);
@@ -116,7 +116,7 @@ describe("embeddings-m3", () => {
 		);
 	});
 
-	it("writes vectors for texts, and for contexts under another name", () => {
+	it("writes vectors for texts, and for contexts in another field", () => {
 		const vectors = [
 			[1, 0],
 			[0, 1],
@@ -133,8 +133,8 @@ describe("embeddings-m3", () => {
 		});
 	});
 
-	it("ranks contexts by their likeness to the query, best first", () => {
-		const exchange = read(reader, m3, {
+	it("ranks contexts by similarity to the query, best first", () => {
+		const parsed = read(reader, m3, {
 			query: "q",
 			contexts: [{ text: "across" }, { text: "away" }, { text: "along" }, { text: "nowhere" }],
 		});
@@ -145,7 +145,7 @@ describe("embeddings-m3", () => {
 			[0.3, 0.4],
 			[0, 0],
 		];
-		const rendered = write(writer, exchange, "text-embeddings", { vectors });
+		const rendered = write(writer, parsed, "text-embeddings", { vectors });
 		expect(rendered).toEqual({
 			kind: "json",
 			value: {
@@ -162,9 +162,9 @@ describe("embeddings-m3", () => {
 
 describe("embeddings-text", () => {
 	it("reads texts and writes their vectors without pooling", () => {
-		const exchange = read(readers["embeddings-text"], gemma, { text: ["a"], pooling: "cls" });
-		expect(exchange.call).toEqual({ task: "text-embeddings", input: { texts: ["a"] } });
-		expect(write(writers["embeddings-plain"], exchange, "text-embeddings", { vectors: [[0.5]] })).toEqual({
+		const parsed = read(readers["embeddings-text"], gemma, { text: ["a"], pooling: "cls" });
+		expect(parsed.call).toEqual({ task: "text-embeddings", input: { texts: ["a"] } });
+		expect(write(writers["embeddings-plain"], parsed, "text-embeddings", { vectors: [[0.5]] })).toEqual({
 			kind: "json",
 			value: { shape: [1, 1], data: [[0.5]] },
 		});
@@ -174,7 +174,7 @@ describe("embeddings-text", () => {
 describe("embeddings-qwen3", () => {
 	const reader = readers["embeddings-qwen3"];
 
-	it("puts the instruction before queries only, and keeps queries, documents, text in this order", () => {
+	it("adds the instruction only to queries, and keeps the order queries, documents, text", () => {
 		expect(read(reader, qwen3, { text: "t", documents: ["d", "e"], queries: "q" }).call).toEqual({
 			task: "text-embeddings",
 			input: {
@@ -191,7 +191,7 @@ describe("embeddings-qwen3", () => {
 		});
 	});
 
-	it("takes up to 32 texts of each kind, and wants one", () => {
+	it("accepts up to 32 texts per field, and requires one", () => {
 		const texts = Array.from({ length: 33 }, () => "a");
 		expect(refusal(reader, qwen3, { documents: texts })).toBe(
 			"Error: maxItems at '/documents' is 32, got 33",
@@ -203,7 +203,7 @@ describe("embeddings-qwen3", () => {
 });
 
 describe("the schemas", () => {
-	it("can be shown for every embeddings model, with its defaults", () => {
+	it("exist for every embeddings model, with its defaults", () => {
 		const models = PRODUCT_MODELS.filter(({ task }) => task === "Text Embeddings");
 		expect(models.length).toBeGreaterThanOrEqual(8);
 		for (const model of models) {

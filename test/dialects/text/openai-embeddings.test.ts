@@ -9,7 +9,7 @@ const gemma = productModel("@cf/google/embeddinggemma-300m");
 const qwen3 = productModel("@cf/qwen/qwen3-embedding-0.6b");
 
 describe("openaiEmbeddings", () => {
-	it("reads one text or several, embedded as the model's native route would", () => {
+	it("reads one text or several, with the defaults of the model's native route", () => {
 		expect(read(reader, bge, { model: bge.id, input: "a" }).call).toEqual({
 			task: "text-embeddings",
 			input: { texts: ["a"], pooling: "mean", truncate: true },
@@ -24,7 +24,7 @@ describe("openaiEmbeddings", () => {
 		expect(read(reader, qwen3, { model: qwen3.id, input: "a" }).call.input).toEqual({ texts: ["a"] });
 	});
 
-	it("refuses tokens, and more texts than the model takes", () => {
+	it("refuses tokens, and more texts than the model's maximum", () => {
 		for (const input of [[1, 2], [[1, 2]]])
 			expect(refusal(reader, bge, { model: "m", input })).toBe(
 				"Error: '/input' must be text, not tokens: the vocabularies of models differ (LangChain: check_embedding_ctx_length: false)",
@@ -43,10 +43,10 @@ describe("openaiEmbeddings", () => {
 	});
 
 	it("writes a list of vectors and the engine's count of tokens", () => {
-		const exchange = read(reader, bge, { model: bge.id, input: ["a", "b"] });
+		const parsed = read(reader, bge, { model: bge.id, input: ["a", "b"] });
 		const usage = { prompt_tokens: 6, total_tokens: 6 };
 		expect(
-			write(writer, exchange, "text-embeddings", {
+			write(writer, parsed, "text-embeddings", {
 				vectors: [
 					[1, 2],
 					[3, 4],
@@ -67,17 +67,17 @@ describe("openaiEmbeddings", () => {
 		});
 	});
 
-	it("passes on what an engine wrote: numbers as it wrote them, and base64 to who asked for that", () => {
-		const asked = { model: bge.id, input: "a" };
+	it("copies the engine's JSON numbers, and its base64 if requested", () => {
+		const request = { model: bge.id, input: "a" };
 		const usage = { prompt_tokens: 1, total_tokens: 1 };
 		const numbers = { vectors: [[1]], written: { as: "json" as const, rows: ["[1.0]"], length: 1 }, usage };
 		const tail = `"model":"${bge.id}","usage":${JSON.stringify(usage)}}`;
-		const plain = read(reader, bge, asked);
+		const plain = read(reader, bge, request);
 		expect(write(writer, plain, "text-embeddings", numbers)).toMatchObject({
 			text: `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1.0]}],${tail}`,
 			value: { data: [{ embedding: [1] }] },
 		});
-		const packed = read(reader, bge, { ...asked, encoding_format: "base64" });
+		const packed = read(reader, bge, { ...request, encoding_format: "base64" });
 		expect(packed.call.input).toMatchObject({ encoding: "base64" });
 		const base64 = { ...numbers, written: { as: "base64" as const, rows: ["AACAPw=="], length: 1 } };
 		for (const output of [numbers, base64])
@@ -92,9 +92,9 @@ describe("openaiEmbeddings", () => {
 			});
 	});
 
-	it("writes little-endian floats in base64, and estimates tokens that nobody counted", () => {
-		const exchange = read(reader, bge, { model: bge.id, input: "12345678", encoding_format: "base64" });
-		expect(write(writer, exchange, "text-embeddings", { vectors: [[1, -2.5, 0]] })).toMatchObject({
+	it("writes little-endian floats in base64, and estimates missing token counts", () => {
+		const parsed = read(reader, bge, { model: bge.id, input: "12345678", encoding_format: "base64" });
+		expect(write(writer, parsed, "text-embeddings", { vectors: [[1, -2.5, 0]] })).toMatchObject({
 			value: {
 				data: [{ object: "embedding", index: 0, embedding: "AACAPwAAIMAAAAAA" }],
 				usage: { prompt_tokens: 3, total_tokens: 3 },

@@ -18,7 +18,7 @@ describe("rerank", () => {
 		});
 	});
 
-	it("refuses what it cannot rank", () => {
+	it("refuses invalid inputs", () => {
 		const cases: [unknown, string][] = [
 			[{ contexts }, "required properties at '/' are 'query,contexts'"],
 			[{ query: "", contexts }, "Length of '/query' must be >= 1 not met"],
@@ -33,7 +33,7 @@ describe("rerank", () => {
 			expect(refusal(rerankReader, model, sent)).toBe(`Error: ${expected}`);
 	});
 
-	it("writes the ranks, cut to top_k whatever the engine gave", () => {
+	it("writes the ranks, limited to top_k", () => {
 		const all = read(rerankReader, model, { query: "q", contexts });
 		expect(write(rerankWriter, all, "reranking", { ranks })).toEqual({
 			kind: "json",

@@ -1,4 +1,4 @@
-/** What holds for every reader of a small task, whatever is sent. */
+/** Properties of the readers of small tasks, for any inputs. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AiError } from "../../../src/core/errors.ts";
@@ -61,7 +61,7 @@ describe("the readers of small tasks", () => {
 		expect(cases.length).toBeGreaterThanOrEqual(24);
 	});
 
-	it("give a call or a refusal of the caller, for any JSON", () => {
+	it("return a call or a client error for any JSON", () => {
 		fc.assert(
 			fc.property(fc.constantFrom(...cases), fc.oneof(json, fc.jsonValue()), ([model, reader], sent) => {
 				try {

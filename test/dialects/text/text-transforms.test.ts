@@ -26,16 +26,16 @@ describe("text classification", () => {
 	});
 
 	it("writes sentiments in the product's order, and other labels best first", () => {
-		const exchange = read(reader, distilbert, { text: "Great pizza" });
+		const parsed = read(reader, distilbert, { text: "Great pizza" });
 		const negative = { label: "NEGATIVE", score: 0.1 };
 		const positive = { label: "POSITIVE", score: 0.9 };
-		expect(write(writers.labels, exchange, "text-classification", { labels: [positive, negative] })).toEqual({
+		expect(write(writers.labels, parsed, "text-classification", { labels: [positive, negative] })).toEqual({
 			kind: "json",
 			value: [negative, positive],
 		});
 		const joy = { label: "joy", score: 0.9 };
 		const anger = { label: "anger", score: 0.1 };
-		expect(write(writers.labels, exchange, "text-classification", { labels: [anger, joy] })).toEqual({
+		expect(write(writers.labels, parsed, "text-classification", { labels: [anger, joy] })).toEqual({
 			kind: "json",
 			value: [joy, anger],
 		});
@@ -44,11 +44,11 @@ describe("text classification", () => {
 
 describe("image classification", () => {
 	it("writes labels best first", () => {
-		const exchange = { ...read(readers["text-classification"], distilbert, { text: "-" }), model: resnet };
+		const parsed = { ...read(readers["text-classification"], distilbert, { text: "-" }), model: resnet };
 		const tabby = { label: "TABBY", score: 0.2 };
 		const tiger = { label: "TIGER CAT", score: 0.7 };
 		const answer = { labels: [tabby, tiger] };
-		expect(write(writers.labels, exchange, "image-classification", answer)).toEqual({
+		expect(write(writers.labels, parsed, "image-classification", answer)).toEqual({
 			kind: "json",
 			value: [tiger, tabby],
 		});
@@ -75,8 +75,8 @@ describe("summarization", () => {
 	});
 
 	it("writes the summary", () => {
-		const exchange = read(reader, bart, { input_text: "long" });
-		expect(write(writers.summary, exchange, "summarization", { summary: "short" })).toEqual({
+		const parsed = read(reader, bart, { input_text: "long" });
+		expect(write(writers.summary, parsed, "summarization", { summary: "short" })).toEqual({
 			kind: "json",
 			value: { summary: "short" },
 		});
@@ -86,7 +86,7 @@ describe("summarization", () => {
 describe("translation-m2m", () => {
 	const reader = readers["translation-m2m"];
 
-	it("reads a text and its languages, from English unless told otherwise", () => {
+	it("reads a text and its languages, with English as the default source", () => {
 		expect(read(reader, m2m, { text: "hello", target_lang: "french" }).call).toEqual({
 			task: "translation",
 			input: { texts: ["hello"], source_lang: "en", target_lang: "french" },
@@ -101,14 +101,14 @@ describe("translation-m2m", () => {
 		);
 	});
 
-	it("writes the translated text, with usage where it is known", () => {
-		const exchange = read(reader, m2m, { text: "hello", target_lang: "fr" });
+	it("writes the translated text, with the usage if it is known", () => {
+		const parsed = read(reader, m2m, { text: "hello", target_lang: "fr" });
 		const usage = { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 };
-		expect(write(writers.translation, exchange, "translation", { texts: ["bonjour"], usage })).toEqual({
+		expect(write(writers.translation, parsed, "translation", { texts: ["bonjour"], usage })).toEqual({
 			kind: "json",
 			value: { translated_text: "bonjour", usage },
 		});
-		expect(write(writers.translation, exchange, "translation", { texts: ["bonjour"] })).toEqual({
+		expect(write(writers.translation, parsed, "translation", { texts: ["bonjour"] })).toEqual({
 			kind: "json",
 			value: { translated_text: "bonjour" },
 		});
@@ -118,7 +118,7 @@ describe("translation-m2m", () => {
 describe("translation-indic", () => {
 	const reader = readers["translation-indic"];
 
-	it("reads one text or several, out of English, into Hindi unless told otherwise", () => {
+	it("reads one English text or several, with Hindi as the default target", () => {
 		expect(read(reader, indic, { text: "hello" }).call).toEqual({
 			task: "translation",
 			input: { texts: ["hello"], source_lang: "eng_Latn", target_lang: "hin_Deva" },
@@ -129,25 +129,25 @@ describe("translation-indic", () => {
 		});
 	});
 
-	it("refuses languages that the model does not write", () => {
+	it("refuses unsupported languages", () => {
 		const text = refusal(reader, indic, { text: "hello", target_language: "fra_Latn" });
 		expect(text).toMatch(/^Error: enum value not in asm_Beng,awa_Deva,.*,unr_Deva at '\/target_language'$/);
 		expect(text.match(/[a-z]{3}_[A-Z][a-z]{3}/g)).toHaveLength(34);
 	});
 
-	it("writes one translation a text", () => {
-		const exchange = read(reader, indic, { text: ["a", "b"] });
-		expect(write(writers.translations, exchange, "translation", { texts: ["क", "ख"] })).toEqual({
+	it("writes one translation per text", () => {
+		const parsed = read(reader, indic, { text: ["a", "b"] });
+		expect(write(writers.translations, parsed, "translation", { texts: ["क", "ख"] })).toEqual({
 			kind: "json",
 			value: { translations: ["क", "ख"] },
 		});
 	});
 });
 
-describe("a backend at fault", () => {
-	it("is an error, not half an answer", () => {
-		const exchange = read(readers.summarization, bart, { input_text: "long" });
+describe("an invalid answer of a backend", () => {
+	it("is an error", () => {
+		const parsed = read(readers.summarization, bart, { input_text: "long" });
 		for (const writer of Object.values(writers))
-			expect(() => write(writer, exchange, "reranking", { ranks: [] })).toThrow(AiError);
+			expect(() => write(writer, parsed, "reranking", { ranks: [] })).toThrow(AiError);
 	});
 });

@@ -35,7 +35,7 @@ describe("validate", () => {
 			expect(refusal(schema, { list: { length } })).toContain(
 				"Type mismatch of '/list', 'array' not in 'object'",
 			);
-			// One that fits stays as it was sent.
+			// A matching value stays unchanged.
 			const kept = validate(z.object({ text: z.union([z.string().min(1), z.looseObject({})]) }), {
 				text: { length },
 			});
@@ -43,11 +43,11 @@ describe("validate", () => {
 		},
 	);
 
-	it("gives what the schema makes of the inputs: defaults in, unknown properties out", () => {
+	it("returns the parsed inputs, with defaults and without unknown properties", () => {
 		expect(validate(chat, { prompt: "hi", other: 1 })).toEqual({ prompt: "hi", temperature: 0.6 });
 	});
 
-	it("words replies as they were observed on the product's wire", () => {
+	it("has the product's observed wording", () => {
 		const flux = z.object({ multipart: z.object({ body: z.unknown(), contentType: z.string() }) });
 		expect(refusal(flux, {})).toBe("Error: required properties at '/' are 'multipart'");
 		const nova = z.object({ audio: z.object({ body: z.looseObject({}), contentType: z.string() }) });
@@ -99,7 +99,7 @@ describe("validate", () => {
 		);
 	});
 
-	it("names all that an object must have, in the schema's order, once for each object", () => {
+	it("lists all required properties, in the schema's order, once per object", () => {
 		expect(refusal(z.object({ messages: z.array(message) }), { messages: [{}, { content: "hi" }] })).toBe(
 			"Error: required properties at '/messages/0' are 'role,content', required properties at '/messages/1' are 'role,content'",
 		);
@@ -112,11 +112,11 @@ describe("validate", () => {
 		expect(refusal(fields, { b: undefined })).toBe("Error: required properties at '/' are 'b,a,d'");
 	});
 
-	it("says that more than one branch of a oneOf matches", () => {
+	it("reports that several branches of a oneOf match", () => {
 		expect(refusal(chat, { prompt: "a", messages: [] })).toBe("Error: oneOf at '/' not met, 2 matches");
 	});
 
-	it("knows integers from numbers", () => {
+	it("distinguishes integers and numbers", () => {
 		const schema = z.object({ steps: z.number().int().min(1).max(8).optional() });
 		expect(refusal(schema, { steps: 1.5 })).toBe(
 			"Error: Type mismatch of '/steps', 'integer' not in 'number'",
@@ -128,7 +128,7 @@ describe("validate", () => {
 		expect(refusal(z.string(), 1)).toBe("Error: Type mismatch of '/', 'string' not in 'number','integer'");
 	});
 
-	it("gathers the types of a union, and follows the branch that the value was meant for", () => {
+	it("lists the types of a union, and describes the branch that fits the value best", () => {
 		const text = z.union([z.string(), z.array(z.string()).max(2)]);
 		const schema = z.object({ text, top_k: z.int().nullable().optional() });
 		expect(refusal(schema, { text: {} })).toBe("Error: Type mismatch of '/text', 'string' not in 'object'");
@@ -175,7 +175,7 @@ describe("validate", () => {
 		);
 	});
 
-	it("has a wording for each other kind of fault", () => {
+	it("has a wording for every other kind of issue", () => {
 		const schema = z.object({
 			pooling: z.enum(["mean", "cls"]).optional(),
 			object: z.literal("list").optional(),
@@ -211,7 +211,7 @@ describe("validate", () => {
 		for (const [inputs, expected] of cases) expect(refusal(schema, inputs)).toBe(`Error: ${expected}`);
 	});
 
-	it("escapes pointers, and shortens keys that are texts", () => {
+	it("escapes pointers and shortens long keys", () => {
 		const schema = z.record(z.string(), z.string());
 		expect(refusal(schema, { "a/b~c": 1 })).toBe(
 			"Error: Type mismatch of '/a~1b~0c', 'string' not in 'number','integer'",
@@ -221,7 +221,7 @@ describe("validate", () => {
 		);
 	});
 
-	it("follows lazy, piped and preprocessed schemas to their required properties", () => {
+	it("finds required properties in lazy, piped and preprocessed schemas", () => {
 		const inner = z.object({ a: z.string(), b: z.string() });
 		for (const schema of [
 			z.lazy(() => inner),
@@ -242,13 +242,13 @@ const nested: z.ZodType<Nested> = z.lazy(() =>
 describe("validate, with hostile inputs", () => {
 	const LONGEST = 2_100;
 
-	it("lists a few of many faults", () => {
+	it("lists only some of many issues", () => {
 		const items = Array.from({ length: 5_000 }, () => 1);
 		const text = refusal(z.object({ items: z.array(z.string()) }), { items });
 		expect(text).toMatch(/^Error: Type mismatch of '\/items\/0', .*'\/items\/15', [^/]*, …$/);
 	});
 
-	it("stops at the first of a great many", () => {
+	it("stops at the first issue of large inputs", () => {
 		const schema = z.object({ items: z.array(z.union([z.string(), z.boolean()])), a: z.string() });
 		const first = "Error: Type mismatch of '/items/0', 'string,boolean' not in 'number','integer'";
 		expect(refusal(schema, { items: Array.from({ length: 1_000_000 }, () => 1) })).toBe(first);
@@ -258,7 +258,7 @@ describe("validate, with hostile inputs", () => {
 		);
 	});
 
-	it("does not begin on more values than anybody means to send, files as lists of numbers apart", () => {
+	it("refuses too many values before validation, except for lists of numbers", () => {
 		const schema = z.object({ items: z.array(z.unknown()) });
 		const tooMany = "Error: '/' holds more than 100000 values";
 		expect(refusal(schema, { items: Array.from({ length: 1_000_000 }, () => "") })).toBe(tooMany);
@@ -270,7 +270,7 @@ describe("validate, with hostile inputs", () => {
 		expect(validate(schema, { items })).toEqual({ items });
 	});
 
-	it("keeps the text short whatever the keys", () => {
+	it("limits the message for keys of any length", () => {
 		const keys = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`${"k".repeat(1_000)}${i}`, 1]));
 		expect(refusal(z.strictObject({}), keys).length).toBeLessThan(LONGEST);
 		expect(refusal(z.record(z.string(), z.string()), keys).length).toBeLessThan(LONGEST);
@@ -279,13 +279,13 @@ describe("validate, with hostile inputs", () => {
 		);
 	});
 
-	it("refuses what is nested too deeply for the stack", () => {
+	it("refuses inputs that are nested too deeply", () => {
 		let inputs: unknown = "";
 		for (let depth = 0; depth < 90_000; depth++) inputs = [inputs];
 		expect(refusal(nested, inputs)).toBe("Error: '/' is too large or too deeply nested to be checked");
 	});
 
-	it("never repeats what was sent", () => {
+	it("never repeats the caller's values", () => {
 		const secret = "correct horse battery staple";
 		const inputs = {
 			prompt: [secret],
@@ -295,7 +295,7 @@ describe("validate, with hostile inputs", () => {
 		expect(refusal(chat, inputs)).not.toContain("horse");
 	});
 
-	it("gives the inputs or an AiError, for any JSON", () => {
+	it("returns the inputs or throws an AiError for any JSON", () => {
 		const schemas = [
 			chat,
 			nested,
