@@ -247,7 +247,7 @@ describe("audio", () => {
 			estimated: true,
 		});
 		expect(
-			transcribe(wrongFile, { text: "One", anyText: [{ word: "One", start: 0, end: 98 }] }),
+			transcribe(wrongFile, { text: "One", words: [{ word: "One", start: 0, end: 98 }] }),
 		).toMatchObject({
 			quantities: { audioSeconds: 98 },
 		});
