@@ -246,11 +246,11 @@ describe("audio", () => {
 			quantities: { audioSeconds: 98, requests },
 			estimated: true,
 		});
-		expect(
-			transcribe(wrongFile, { text: "One", words: [{ word: "One", start: 0, end: 98 }] }),
-		).toMatchObject({
-			quantities: { audioSeconds: 98 },
-		});
+		expect(transcribe(wrongFile, { text: "One", words: [{ word: "One", start: 0, end: 98 }] })).toMatchObject(
+			{
+				quantities: { audioSeconds: 98 },
+			},
+		);
 		// Timestamps of an engine may be too late by up to one window.
 		expect(transcribe(wav(32_000), { text: "One", segments: segments.slice(0, 1) })).toMatchObject({
 			quantities: { audioSeconds: 1 },
