@@ -1,10 +1,10 @@
-/** How an agent is configured and started. A file in `clients/` for each. */
+/** How an agent is configured and started. `clients/` has one file for each. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ScenarioName } from "./scenarios.ts";
 
 export interface Context {
-	/** The account's address up to `/ai`, without a slash at its end. */
+	/** The account's address up to `/ai`, without a trailing slash. */
 	base: string;
 	/** A token of the account. */
 	token: string;
@@ -22,17 +22,17 @@ export interface Command {
 }
 
 export interface Client {
-	/** Which of the gateway's APIs it speaks: the path of its requests for answers ends with this. */
+	/** Matches the paths of its requests for answers. */
 	path: RegExp;
 	/** Writes its configuration files. */
 	configure?(context: Context): void;
-	/** `resume`: the session of the run before. */
+	/** `resume`: continues the session of the previous run. */
 	command(prompt: string, context: Context, resume: boolean): Command;
-	/** A built-in tool that finds tools which the agent does not send at first, with arguments that find those of the MCP server. */
+	/** A built-in tool that searches deferred tools, with arguments that find the tools of the MCP server. */
 	toolSearch?: { name: string; arguments: object };
-	/** The call of a built-in tool which calls a tool that was found; absent: the agent then sends the tool itself. */
+	/** The call of a built-in tool that calls a found tool. Absent: the agent then sends the found tool itself. */
 	indirectCall?(tool: string, input: object): { name: string; arguments: object };
-	/** What it prints when the context is full. "compaction": nothing, it asks for a summary and tries again. */
+	/** Its output when the context is full. "compaction": none, it requests a summary and retries. */
 	overflow: RegExp | "compaction";
 	/** Scenarios that it cannot do, with the reason. */
 	unsupported?: Partial<Record<ScenarioName, string>>;

@@ -1,6 +1,5 @@
 /**
- * An OpenAI-compatible engine that follows a script and records each call. It is the independent witness of a run: what
- * reached it, and when its connections closed.
+ * An OpenAI-compatible engine that follows a script and records each call: the body that reached it, and when the connection closed.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -39,14 +38,14 @@ export interface EngineCall {
 	body: ChatBody;
 	reply: Reply["kind"];
 	openedAt: number;
-	/** Of its connection's answer, by either side. */
+	/** When either side closed the answer's connection. */
 	closedAt?: number;
 	/** The reply was sent completely. */
 	finished: boolean;
 }
 
 const ENDLESS_PACE_MS = 100;
-/** A stream that its reader never closes. */
+/** Limit for a stream that its reader never closes. */
 const ENDLESS_MS = 60_000;
 
 export class Engine {
@@ -60,7 +59,7 @@ export class Engine {
 		});
 	}
 
-	/** Its base URL. */
+	/** Returns its base URL. */
 	async listen(): Promise<string> {
 		await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
 		const address = this.#server.address() as AddressInfo;
@@ -91,7 +90,7 @@ export class Engine {
 		response.on("close", () => {
 			call.closedAt = performance.now();
 		});
-		await (body.stream ? stream : whole)(reply, this.calls.length, response);
+		await (body.stream ? stream : complete)(reply, this.calls.length, response);
 		call.finished = reply.kind !== "endless";
 		response.end();
 	}
@@ -115,7 +114,7 @@ async function stream(reply: Reply, call: number, response: ServerResponse): Pro
 			for (const [index, toolCall] of toolCalls(call, reply.calls).entries()) {
 				const { arguments: text, name } = toolCall.function;
 				await send({ tool_calls: [{ ...toolCall, index, function: { name, arguments: "" } }] });
-				// In two parts, as engines do.
+				// In two parts, as real engines do.
 				for (const part of [text.slice(0, 3), text.slice(3)])
 					await send({ tool_calls: [{ index, function: { arguments: part } }] });
 			}
@@ -132,7 +131,7 @@ async function stream(reply: Reply, call: number, response: ServerResponse): Pro
 	await write(response, "data: [DONE]\n\n");
 }
 
-async function whole(reply: Reply, call: number, response: ServerResponse): Promise<void> {
+async function complete(reply: Reply, call: number, response: ServerResponse): Promise<void> {
 	if (reply.kind === "failure") return fail(reply, response);
 	const message =
 		reply.kind === "tools"
@@ -155,7 +154,7 @@ const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
 const chunk = (fields: object): string =>
 	`data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", ...fields })}\n\n`;
 
-/** `call`: number of the request, which makes the ids. */
+/** `call`: number of the request, for the ids. */
 const toolCalls = (call: number, calls: readonly { name: string; arguments: object }[]) =>
 	calls.map(({ name, arguments: input }, index) => ({
 		id: `call_${String(call * 1000 + index).padStart(9, "0")}`,
@@ -163,7 +162,7 @@ const toolCalls = (call: number, calls: readonly { name: string; arguments: obje
 		function: { name, arguments: JSON.stringify(input) },
 	}));
 
-/** Rejects where the reader has left. */
+/** Rejects if the reader has disconnected. */
 const write = (response: ServerResponse, text: string): Promise<void> =>
 	new Promise((resolve, reject) => {
 		response.write(text, (error) => (error ? reject(error) : resolve()));

@@ -1,6 +1,6 @@
 /**
- * Requests of agents as fixtures for `test/agents/`: without credentials, ids, paths of this machine, and with long texts
- * cut. What is left is the shape that the gateway must take. `--record FOLDER` writes them.
+ * Requests of agents as fixtures for `test/agents/`: without credentials, ids and paths of this machine, and with truncated texts. They keep
+ * the structure that the gateway must accept. `--record FOLDER` writes them.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,16 +16,16 @@ export interface Fixture {
 	body: unknown;
 }
 
-/** What an agent says of itself and of its session. The others are the HTTP client's, or secrets. */
+/** Headers about the agent and its session. The others belong to the HTTP client, or are secrets. */
 const HEADERS =
 	/^(?:anthropic-beta|anthropic-version|content-type|originator|session-id|thread-id|user-agent|x-(?:app|claude-code-.*|codex-beta-features|initiator|session-.*|title))$/;
-/** Of a user agent: the operating system. */
+/** The operating system in a user agent. */
 const SYSTEM = / \(.*/;
 const ACCOUNT_PATH = /^\/client\/v4\/accounts\/[^/]+\/ai/;
 const MAX_TEXT = 96;
 const MAX_DESCRIPTION = 32;
 
-/** Ids, each kind numbered in the order in which its values appear. */
+/** Ids. The values of each kind are numbered in their order. */
 const IDS: readonly [RegExp, (number: number, id: string) => string][] = [
 	[/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (n) => `00000000-0000-4000-8000-${padded(n, 12)}`],
 	[/\b[0-9a-f]{32,}\b/g, (n) => padded(n, 32)],
@@ -60,18 +60,18 @@ export function fixtureOf(
 	});
 	for (const [folder, name] of Object.entries(folders)) text = text.replaceAll(folder, name);
 	for (const [pattern, name] of IDS) {
-		const known = new Map<string, string>();
+		const names = new Map<string, string>();
 		text = text.replace(pattern, (id) => {
-			const renamed = known.get(id) ?? name(known.size + 1, id);
-			known.set(id, renamed);
+			const renamed = names.get(id) ?? name(names.size + 1, id);
+			names.set(id, renamed);
 			return renamed;
 		});
 	}
 	const fixture: Fixture = JSON.parse(text);
-	return { ...fixture, body: JSON.parse(JSON.stringify(fixture.body), cut) };
+	return { ...fixture, body: JSON.parse(JSON.stringify(fixture.body), truncate) };
 }
 
-function cut(key: string, value: unknown): unknown {
+function truncate(key: string, value: unknown): unknown {
 	const length = key === "description" ? MAX_DESCRIPTION : MAX_TEXT;
 	if (typeof value !== "string" || value.length <= length || value.startsWith("{")) return value;
 	return `${value.slice(0, length)}…`;

@@ -1,6 +1,6 @@
 /**
- * `npm run agents`: published coding agents against the built gateway under workerd, a scripted engine behind it. The
- * agents come from npm, into a folder outside the project. They get no key of the user's and no internet.
+ * `npm run agents`: runs published coding agents against the built gateway in workerd, with a scripted engine. npm installs the agents into
+ * a folder outside the project. They get none of the user's keys and no internet access.
  *
  *     npm run agents -- --only codex,claude --scenario turn,tools
  */
@@ -18,7 +18,7 @@ import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 import { type Result, type Row, table } from "./table.ts";
 
 const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
-/** The others send what `turn` sends. */
+/** The other scenarios send the same as `turn`. */
 const RECORDED: readonly ScenarioName[] = ["turn", "tools", "resume"];
 const USAGE = `npm run agents -- [options]
 
@@ -28,7 +28,7 @@ const USAGE = `npm run agents -- [options]
   --folder FOLDER    where the agents are installed (ganglion-agents in the system's temporary folder)
   --keep             keep the folders of the runs, with all requests and answers
   --record FOLDER    write the last requests of turn, tools and resume, for test/fixtures/agents
-  --list             the agents, their versions, and the scenarios`;
+  --list             list the agents, their versions, and the scenarios`;
 
 const options = readOptions(
 	{
@@ -59,12 +59,12 @@ const runs = mkdtempSync(join(tmpdir(), "ganglion-agents-run-"));
 const rows: Row[] = [];
 
 for (const [index, agent] of agents.entries()) {
-	const place = `${index + 1}/${agents.length} ${agent}`;
-	console.error(`${place}: installing`);
+	const progress = `${index + 1}/${agents.length} ${agent}`;
+	console.error(`${progress}: installing`);
 	const installed = await install(agent, cache, options.latest ? "latest" : undefined).catch(asError);
 	const version = installed instanceof Error ? PACKAGES[agent].version : installed.version;
 	for (const scenario of scenarios) {
-		console.error(`${place} ${version}: ${SCENARIOS[scenario].title}`);
+		console.error(`${progress} ${version}: ${SCENARIOS[scenario].title}`);
 		const result = installed instanceof Error ? failure(installed) : await play(agent, scenario, installed);
 		rows.push({ agent, version, scenario, ...result });
 		console.error(`    ${result.outcome}: ${result.note}`);
@@ -92,7 +92,7 @@ async function play(
 			writeFixture(options.record, agent, scenario, fixture);
 		return { outcome: "pass", note };
 	} catch (error) {
-		// A mistake of this program is not an agent's failure.
+		// An error of this program is not a failure of the agent.
 		if (!(error instanceof Failure)) throw error;
 		return failure(error);
 	} finally {
@@ -103,13 +103,13 @@ async function play(
 function choose<Name extends string>(
 	option: string,
 	names: string | undefined,
-	known: readonly Name[],
+	available: readonly Name[],
 ): Name[] {
-	if (names === undefined) return [...known];
+	if (names === undefined) return [...available];
 	const listed = names.split(",");
-	const unknown = listed.filter((name) => !known.some((one) => one === name));
-	if (unknown.length > 0) stopWith(`${option}: no ${unknown.join(", ")}; there are ${known.join(", ")}`);
-	return known.filter((name) => listed.includes(name));
+	const unknown = listed.filter((name) => !available.some((one) => one === name));
+	if (unknown.length > 0) stopWith(`${option}: no ${unknown.join(", ")}; there are ${available.join(", ")}`);
+	return available.filter((name) => listed.includes(name));
 }
 
 function failure({ message }: Error): Result {

@@ -1,6 +1,6 @@
 /**
- * Installs agents from npm, each version into a folder of its own outside the project: they are no dependencies of it.
- * A finished installation is used again.
+ * Installs agents from npm, each version into its own folder outside the project, because they are not dependencies of the project. A
+ * complete installation is reused.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface Installed {
 	command: string;
 }
 
-/** `version`: "latest", or one of the package; absent: the pinned one. Throws npm's own message where it fails. */
+/** `version`: "latest", or a version of the package; absent: the pinned one. Throws npm's own message if it fails. */
 export async function install(agent: AgentName, cache: string, version?: string): Promise<Installed> {
 	const { command, installScript, name, version: pinned } = PACKAGES[agent];
 	const exact = version === undefined ? pinned : await resolveVersion(name, version);
@@ -28,7 +28,7 @@ export async function install(agent: AgentName, cache: string, version?: string)
 	if (!existsSync(marker)) {
 		rmSync(folder, { recursive: true, force: true });
 		mkdirSync(folder, { recursive: true });
-		// npm runs install scripts only of packages that the folder's own manifest allows.
+		// npm runs only the install scripts of packages that the folder's manifest allows.
 		const manifest = { private: true, allowScripts: installScript ? { [name]: true } : {} };
 		writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
 		await npm(["install", "--no-audit", "--no-fund", "--save-exact", `${name}@${exact}`], folder);

@@ -1,7 +1,7 @@
 /**
- * An MCP server over stdio with two tools. Usage: `node mcp-server.ts LOG SECRET`. Each call is appended to LOG as a
- * line of JSON. `get__weather` answers with SECRET, which nothing but this server knows: an answer that has it came
- * through the tool. The two underscores in its name are deliberate: clients join the name of a server and a tool by them.
+ * An MCP server over stdio with two tools. Usage: `node mcp-server.ts LOG SECRET`. Each call is appended to LOG as a line of JSON.
+ * `get__weather` answers with SECRET, which only this server has, so an answer with SECRET came through the tool. The two underscores in the
+ * name are a test: clients join the names of a server and a tool with two underscores.
  */
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -79,6 +79,6 @@ function resultOf(
 function call(name: string, input: object): string {
 	if (name === "get__weather") return `Rain, station ${secret}.`;
 	const { a, b } = Numbers.parse(input);
-	// Not the number alone: Gemini CLI reads a text that is JSON as structured content, which must be an object.
+	// Not only the number: Gemini CLI parses a text that is JSON as structured content, which must be an object.
 	return `The sum is ${a + b}.`;
 }

@@ -1,4 +1,4 @@
-/** The packages of the agents, as npm ships them. The versions are those that docs/agents.md describes. */
+/** The npm packages of the agents, in the versions of docs/agents.md. */
 export const AGENTS = [
 	"codex",
 	"claude",
@@ -16,12 +16,12 @@ export type AgentName = (typeof AGENTS)[number];
 
 export interface AgentPackage {
 	title: string;
-	/** On npm. */
+	/** Name on npm. */
 	name: string;
 	version: string;
 	/** Its command, in `node_modules/.bin`. */
 	command: string;
-	/** Its install script puts the program of this platform in place. */
+	/** Its install script installs the program for this platform. */
 	installScript: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** One process of an agent: without a terminal, without this process's environment, without the internet. */
+/** One process of an agent, without a terminal, this process's environment, and internet access. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 export interface Ended {
 	code: number | null;
 	signal: NodeJS.Signals | null;
-	/** What it printed, both streams in the order of arrival, without colours. */
+	/** The output of both streams in the order of arrival, without colours. */
 	output: string;
 	timedOut: boolean;
 	ms: number;
@@ -16,9 +16,9 @@ export interface Ended {
 
 export interface Running {
 	ended: Promise<Ended>;
-	/** To its process group, as a terminal does for Ctrl-C. */
+	/** Signals its process group, as a terminal does for Ctrl-C. */
 	interrupt(): void;
-	/** At once, all of its group. */
+	/** Kills its process group immediately. */
 	kill(): void;
 }
 
@@ -31,15 +31,15 @@ export interface Start {
 	timeoutMs: number;
 }
 
-/** Nothing listens there: requests that leave this machine fail at once. */
+/** Nothing listens on this port, so requests to other machines fail immediately. */
 const DEAD_PROXY = "http://127.0.0.1:9";
-/** For a pipe that a process outside of the group holds open. */
+/** Wait for a pipe that a process outside the group keeps open. */
 const PIPES_MS = 1_000;
 const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, "g");
 
-/** What an agent gets of the environment. No key of the user's reaches it. */
+/** The environment of an agent, without the user's keys. */
 export const environment = (home: string): Record<string, string> => ({
-	// This process's own Node first: agents ask for a newer one than the machine may have.
+	// This process's own Node is first, because agents may need a newer one than the machine's.
 	PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
 	HOME: home,
 	XDG_CONFIG_HOME: `${home}/.config`,
@@ -57,7 +57,7 @@ export const environment = (home: string): Record<string, string> => ({
 	no_proxy: "127.0.0.1,localhost",
 });
 
-/** Processes of this home that left the group, such as Cline's hub. Linux only: elsewhere they stay. */
+/** Stops processes of this home that have left the group, such as Cline's hub. Only on Linux. */
 function killDaemons(home: string): void {
 	if (process.platform !== "linux" || home === "") return;
 	for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
@@ -65,7 +65,7 @@ function killDaemons(home: string): void {
 			const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
 			if (variables.includes(`HOME=${home}`)) process.kill(Number(pid), "SIGKILL");
 		} catch {
-			// It is gone, or another user's.
+			// It has exited, or belongs to another user.
 		}
 }
 
@@ -73,7 +73,7 @@ export function start({ args, command, env, folder, timeoutMs }: Start): Running
 	const startedAt = performance.now();
 	const child = spawn(command, args, {
 		cwd: folder,
-		// The generated type asks for the Worker's own variables.
+		// The generated type requires the Worker's own variables.
 		env: env as NodeJS.ProcessEnv,
 		detached: true,
 		stdio: ["ignore", "pipe", "pipe"],
@@ -88,7 +88,7 @@ export function start({ args, command, env, folder, timeoutMs }: Start): Running
 		try {
 			if (child.pid !== undefined) process.kill(-child.pid, name);
 		} catch {
-			// The group is gone.
+			// The group has exited.
 		}
 	};
 	const timer = setTimeout(() => {
@@ -101,7 +101,7 @@ export function start({ args, command, env, folder, timeoutMs }: Start): Running
 	const ended = once(child, "exit").then(async (): Promise<Ended> => {
 		clearTimeout(timer);
 		process.off("exit", killGroup);
-		// What the agent left behind: it would hold the pipes open.
+		// Remaining processes of the agent would keep the pipes open.
 		killGroup();
 		killDaemons(env.HOME ?? "");
 		await Promise.race([closed, wait(PIPES_MS)]);

@@ -1,4 +1,4 @@
-/** One agent in one scenario: its folders, a gateway of its own, the scripted engine behind it and a tap before it. */
+/** One agent in one scenario: its folders, its own gateway, a scripted engine, and a recording proxy (tap) between agent and gateway. */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export const MODEL = "@cf/moonshotai/kimi-k2.6";
 const ACCOUNT = "agents";
 const TIMEOUT_MS = 120_000;
 
-/** A row of the table that is no pass. */
+/** The scenario failed. */
 export class Failure extends Error {}
 
 export interface McpCall {
@@ -27,9 +27,9 @@ export class Run {
 	readonly client: Client;
 	readonly engine: Engine;
 	readonly tap: Tap;
-	/** What only the MCP server knows. */
+	/** A text that only the MCP server has. */
 	readonly secret = nonce();
-	/** In each prompt of the run. */
+	/** A text in each prompt of the run. */
 	readonly marker = nonce();
 	readonly #gateway: Gateway;
 	readonly #context: Context;
@@ -53,7 +53,7 @@ export class Run {
 		client.configure?.(this.#context);
 	}
 
-	/** `folder`: empty, for this run alone. */
+	/** `folder`: an empty folder for this run. */
 	static async open(agent: { client: Client; command: string }, folder: string): Promise<Run> {
 		const home = join(folder, "home");
 		const project = join(folder, "project");
@@ -75,7 +75,7 @@ export class Run {
 		);
 	}
 
-	/** `keep`: into the folder of the run, what the agent sent and got, and what reached the engine. */
+	/** `keep`: writes the agent's requests and answers, and the engine's calls, into the folder of the run. */
 	async close(keep: string | undefined): Promise<void> {
 		if (keep !== undefined) {
 			writeFileSync(join(keep, "output.txt"), (await Promise.all(this.#outputs)).join("\n"));
@@ -104,7 +104,7 @@ export class Run {
 		return `${text} (run ${this.marker})`;
 	}
 
-	/** To its end, which must be a good one. */
+	/** Runs the agent until it ends. Throws a `Failure` if it fails. */
 	async complete(text: string, resume = false): Promise<Ended> {
 		const ended = await this.start(text, { resume }).ended;
 		if (ended.timedOut) throw new Failure(`no end after ${TIMEOUT_MS / 1000} s${this.evidence(ended)}`);
@@ -113,12 +113,12 @@ export class Run {
 		return ended;
 	}
 
-	/** Requests for answers: not those for lists of models or counts of tokens. */
-	get asked(): Recorded[] {
+	/** Requests for answers, without those for lists of models or token counts. */
+	get answerRequests(): Recorded[] {
 		return this.tap.records.filter(({ method, path }) => method === "POST" && this.client.path.test(path));
 	}
 
-	/** A request of the conversation, not one for a title, a memory or the like beside it. */
+	/** A request of the conversation, not a side request for a title, a memory or similar. */
 	isMain(body: ChatBody): boolean {
 		const { messages, tools = [] } = body;
 		const last = messages.findLast(({ role }) => role === "user");
@@ -131,14 +131,14 @@ export class Run {
 		return lines.filter((line) => line !== "").map((line) => McpCall.parse(JSON.parse(line)));
 	}
 
-	/** The last request for an answer of the conversation. `agent`: its name and version. */
+	/** The last request of the conversation. `agent`: its name and version. */
 	fixture(agent: string): Fixture | undefined {
-		const record = this.asked.findLast(({ response }) => !response.includes(SIDE_TEXT));
+		const record = this.answerRequests.findLast(({ response }) => !response.includes(SIDE_TEXT));
 		const { folder, home } = this.#context;
 		return record && fixtureOf(record, agent, { [folder]: "/home/user/project", [home]: "/home/user" });
 	}
 
-	/** For a reason: what it printed last, and what the gateway refused. */
+	/** Details for a failure: the last output, and the requests that the gateway refused. */
 	evidence({ output }: Pick<Ended, "output">): string {
 		const refused = this.tap.records
 			.filter(({ status = 0 }) => status >= 400)
@@ -150,20 +150,20 @@ export class Run {
 	}
 }
 
-/** The engine's answer to requests for titles, memories and the like. */
+/** The engine's answer to side requests for titles, memories and similar. */
 export const SIDE_TEXT = "A short title";
 
-/** They would make every refusal another one. */
+/** Ids differ in each refusal, so they are removed. */
 const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const LAST_LINES = 6;
 const LINE_CHARACTERS = 300;
 
-/** A word that no agent and no prompt has by itself. */
+/** A unique text that no agent and no prompt contains. */
 export function nonce(): string {
 	return `w${randomBytes(4).toString("hex")}`;
 }
 
-/** One engine for every model. The gateway tries nothing twice: what an agent does about a failure is to be seen. */
+/** One engine for all models. The gateway does not retry, so that the agent's own retries are tested. */
 const settings = (engine: string): Record<string, unknown> => ({
 	BACKENDS: { engine: { kind: "openai", url: engine } },
 	ROUTES: { "*": { targets: [{ backend: "engine" }], retries: { attempts: 1 } } },

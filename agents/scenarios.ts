@@ -1,4 +1,4 @@
-/** What each agent must be able to do. A scenario throws a `Failure` with the reason, or returns a note for the table. */
+/** The scenarios that each agent must pass. A scenario throws a `Failure` with the reason, or returns a note for the table. */
 import { setTimeout as wait } from "node:timers/promises";
 import { type ChatBody, type Reply, type Script, textOfMessage, toolNames } from "./engine.ts";
 import { Failure, nonce, type Run, SIDE_TEXT } from "./run.ts";
@@ -22,7 +22,7 @@ const POLL_MS = 20;
 const RETRY_AFTER_S = 1;
 /** Requests that the engine refuses with 429. */
 const REFUSALS = 2;
-/** Of the MCP server's tools. Agents put the server's name before a tool's. */
+/** Calls of the MCP server's tools. Agents add the server's name before a tool's name. */
 const CALLS = [
 	{ name: "add", match: /(?:^|[_-])add$/, arguments: { a: 19, b: 23 } },
 	{ name: "get__weather", match: /get__weather$/, arguments: { city: "Lisbon" } },
@@ -43,7 +43,7 @@ function expect(holds: boolean, reason: string): asserts holds {
 }
 
 const expectNoRefusals = (run: Run): void => {
-	const refused = run.asked.filter(({ status = 0 }) => status >= 400);
+	const refused = run.answerRequests.filter(({ status = 0 }) => status >= 400);
 	expect(refused.length === 0, `${refused.length} refused requests${run.evidence({ output: "" })}`);
 };
 
@@ -51,15 +51,15 @@ async function turn(run: Run): Promise<string> {
 	const [first, last] = [nonce(), nonce()];
 	let streamed = false;
 	const pause = async () => {
-		streamed = await run.tap.sees(first, STREAM_MS);
+		streamed = await run.tap.waitFor(first, STREAM_MS);
 	};
 	follow(run, () => ({ kind: "text", pieces: [`${first} `, "stands before ", `${last}.`], pause }));
 	const ended = await run.complete("Reply with one sentence.");
 	for (const text of [first, last])
 		expect(ended.output.includes(text), `it did not print the answer${run.evidence(ended)}`);
-	expect(streamed, "the answer was not streamed: the first piece came with the last");
+	expect(streamed, "the answer was not streamed: the first part arrived with the last");
 	expectNoRefusals(run);
-	return `${(ended.ms / 1000).toFixed(1)} s, ${count(run.asked.length, "request")}`;
+	return `${(ended.ms / 1000).toFixed(1)} s, ${count(run.answerRequests.length, "request")}`;
 }
 
 async function tools(run: Run): Promise<string> {
@@ -107,12 +107,12 @@ async function resume(run: Run): Promise<string> {
 	const ended = await run.complete("Which colour?", true);
 	expect(ended.output.includes(second), `it did not print the second answer${run.evidence(ended)}`);
 	const texts = bodies.at(-1)?.messages.map(textOfMessage) ?? [];
-	const places = [run.prompt("Remember the colour green."), first, run.prompt("Which colour?")].map((text) =>
-		texts.findIndex((message) => message.includes(text)),
+	const positions = [run.prompt("Remember the colour green."), first, run.prompt("Which colour?")].map(
+		(text) => texts.findIndex((message) => message.includes(text)),
 	);
-	const [asked = -1, answered = -1, again = -1] = places;
+	const [question = -1, answer = -1, followUp = -1] = positions;
 	expect(
-		asked >= 0 && asked < answered && answered < again,
+		question >= 0 && question < answer && answer < followUp,
 		`the second request does not contain the first turn: ${bodies.at(-1)?.messages.map(({ role }) => role)}`,
 	);
 	expectNoRefusals(run);
@@ -128,7 +128,7 @@ async function interrupt(run: Run): Promise<string> {
 	const piece = nonce();
 	follow(run, () => ({ kind: "endless", piece: `${piece} ` }));
 	const agent = run.start("Count up for ever.", { timeoutMs: 2 * FIRST_PIECE_MS });
-	expect(await run.tap.sees(piece, FIRST_PIECE_MS), `no stream began${run.evidence({ output: "" })}`);
+	expect(await run.tap.waitFor(piece, FIRST_PIECE_MS), `no stream started${run.evidence({ output: "" })}`);
 	const signalledAt = performance.now();
 	agent.interrupt();
 	const open = () =>
@@ -157,16 +157,16 @@ async function overflow(run: Run): Promise<string> {
 	const ended = await run.start("Read all of it.", { timeoutMs: OVERFLOW_MS }).ended;
 	const refused = run.engine.calls.filter(({ reply }) => reply === "failure").length;
 	expect(refused > 0, `nothing reached the engine${run.evidence(ended)}`);
-	const { overflow: sentence } = run.client;
+	const { overflow: overflowOutput } = run.client;
 	const compacted = run.engine.calls.some(({ body, reply }) => reply === "text" && !run.isMain(body));
 	expect(
-		sentence === "compaction" ? compacted : sentence.test(ended.output),
+		overflowOutput === "compaction" ? compacted : overflowOutput.test(ended.output),
 		`it did not notice that the context is full${run.evidence(ended)}`,
 	);
-	expect(refused <= MAX_OVERFLOWS, `it asked ${refused} times${run.evidence(ended)}`);
+	expect(refused <= MAX_OVERFLOWS, `it sent ${refused} requests${run.evidence(ended)}`);
 	expect(!ended.timedOut, `no end after ${OVERFLOW_MS / 1000} s${run.evidence(ended)}`);
-	if (sentence === "compaction") return `${count(refused, "request")}, with a compaction`;
-	const line = ended.output.split("\n").find((text) => sentence.test(text)) ?? "";
+	if (overflowOutput === "compaction") return `${count(refused, "request")}, with a compaction`;
+	const line = ended.output.split("\n").find((text) => overflowOutput.test(text)) ?? "";
 	return `${count(refused, "request")}: ${line.trim()}`;
 }
 
@@ -189,7 +189,7 @@ async function limit(run: Run): Promise<string> {
 	);
 	const ended = await run.complete("Reply with one sentence.");
 	expect(ended.output.includes(answer), `it did not print the answer${run.evidence(ended)}`);
-	const refused = run.asked.filter(({ status }) => status === 429);
+	const refused = run.answerRequests.filter(({ status }) => status === 429);
 	expect(refused.length > 0, "the gateway answered no 429");
 	for (const { responseHeaders } of refused)
 		expect(
@@ -197,9 +197,11 @@ async function limit(run: Run): Promise<string> {
 			`a 429 has retry-after: ${responseHeaders?.["retry-after"]}`,
 		);
 	const [first] = refused;
-	const next = run.asked.find(({ openedAt }) => first?.endedAt !== undefined && openedAt > first.endedAt);
+	const next = run.answerRequests.find(
+		({ openedAt }) => first?.endedAt !== undefined && openedAt > first.endedAt,
+	);
 	const pauseMs = (next?.openedAt ?? 0) - (first?.endedAt ?? 0);
-	return `${count(refused.length, "refusal")}, asked again after ${(pauseMs / 1000).toFixed(1)} s`;
+	return `${count(refused.length, "refusal")}, retried after ${(pauseMs / 1000).toFixed(1)} s`;
 }
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;

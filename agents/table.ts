@@ -1,10 +1,10 @@
-/** What a run found, for a terminal. */
+/** Formats the results for a terminal. */
 import type { AgentName } from "./packages.ts";
 import type { ScenarioName } from "./scenarios.ts";
 
 export interface Result {
 	outcome: "pass" | "fail" | "not supported";
-	/** Why, or what was measured. */
+	/** The reason, or the measured values. */
 	note: string;
 }
 

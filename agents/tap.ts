@@ -1,4 +1,4 @@
-/** A recording proxy between an agent and the gateway: what the agent sends, and what it gets. */
+/** A recording proxy between an agent and the gateway. It records requests and answers. */
 import {
 	createServer,
 	type IncomingMessage,
@@ -15,10 +15,10 @@ export interface Recorded {
 	headers: IncomingMessage["headers"];
 	body: string;
 	openedAt: number;
-	/** Absent where the agent left before it came. */
+	/** Absent if the agent disconnected before it arrived. */
 	status?: number;
 	responseHeaders?: IncomingMessage["headers"];
-	/** As far as it was sent. */
+	/** The part that was sent. */
 	response: string;
 	endedAt?: number;
 }
@@ -48,7 +48,7 @@ export class Tap {
 	}
 
 	/** Resolves with true as soon as an answer contains the text, or with false after `timeoutMs`. */
-	sees(text: string, timeoutMs: number): Promise<boolean> {
+	waitFor(text: string, timeoutMs: number): Promise<boolean> {
 		return new Promise((resolve) => {
 			const finish = (found: boolean) => {
 				clearTimeout(timer);
@@ -72,7 +72,7 @@ export class Tap {
 			port: this.#gateway.port,
 			method,
 			path,
-			// Plain, so that the record can be read.
+			// Without compression, so that the record is readable.
 			headers: { ...headers, "accept-encoding": "identity" },
 		});
 		response.on("close", () => upstream.destroy());

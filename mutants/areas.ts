@@ -1,12 +1,12 @@
-/** Parts of the sources where a bug costs most. */
+/** Parts of the sources in which bugs are most expensive. */
 export interface Area {
-	/** Paths below the project, which may be patterns. */
+	/** Paths in the project, or patterns. */
 	sources: readonly string[];
-	/** Tests that run where those that mirror a source notice nothing. */
+	/** Tests that run if the mirrored tests of a source find no bug. */
 	tests: readonly string[];
 }
 
-/** The first that names a file has it. */
+/** A file belongs to the first area that names it. */
 export const AREAS: Readonly<Record<string, Area>> = {
 	streams: {
 		sources: [
@@ -50,5 +50,5 @@ export const AREAS: Readonly<Record<string, Area>> = {
 	},
 };
 
-/** What the simulator generates is not specified. */
+/** The output of the simulator is not specified. */
 export const EXCLUDED = ["src/backends/simulator/**"];

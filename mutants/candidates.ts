@@ -1,4 +1,4 @@
-/** The mutants of an area, which of them are equivalent to the source, and the tests that mirror a source. */
+/** The mutants of an area, the equivalent ones among them, and the tests of each source. */
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,11 +11,11 @@ export interface Candidate extends Mutant {
 	file: string;
 	/** The text of the file. */
 	source: string;
-	/** The test files that mirror it, and others, which run where the former notice nothing. */
+	/** The mirrored test files, and others, which run if the first ones find no bug. */
 	tests: readonly (readonly string[])[];
 }
 
-/** A mutant that behaves as the source does. It is found by its text, so that edits elsewhere in the file do not matter. */
+/** A mutant with the same behaviour as the source. It is identified by its text, so other edits of the file have no effect. */
 export interface Equivalent {
 	file: string;
 	/** The line of the replaced text without its indentation, and as many lines before it as make it unique. */
@@ -36,14 +36,13 @@ export function candidatesIn(area: string): Candidate[] {
 	});
 }
 
-/** A file that several areas name belongs to the first of them. */
 function sourcesOf(area: string): string[] {
 	if (!AREAS[area]) return filesIn([area.endsWith(".ts") ? area : `${area}/**/*.ts`]);
-	const taken = new Set<string>();
+	const assigned = new Set<string>();
 	for (const [name, { sources }] of Object.entries(AREAS)) {
-		const files = filesIn(sources).filter((file) => !taken.has(file));
+		const files = filesIn(sources).filter((file) => !assigned.has(file));
 		if (name === area) return files;
-		for (const file of files) taken.add(file);
+		for (const file of files) assigned.add(file);
 	}
 	return [];
 }
@@ -52,17 +51,17 @@ const filesIn = (patterns: readonly string[]): string[] =>
 	[...new Set(globSync([...patterns], { cwd: ROOT, exclude: [...EXCLUDED, "**/*.d.ts"] }))].sort();
 
 /**
- * As many as `count` of them, each with the same probability; all where `count` is 0. A mutant's rank depends on the seed
- * and on its own line only, so that edits elsewhere leave the sample as it is.
+ * Chooses up to `count` mutants with equal probability; all of them if `count` is 0. The rank of a mutant depends only on the seed
+ * and its own line, so edits of other lines do not change the sample.
  */
 export function choose(all: readonly Candidate[], count: number, seed: number): Candidate[] {
 	if (count === 0 || count >= all.length) return [...all];
-	const alike = new Map<string, number>();
+	const duplicates = new Map<string, number>();
 	const ranked = all.map((mutant) => {
 		const { file, source, line, original, replacement } = mutant;
 		const key = JSON.stringify([seed, file, linesUpTo(source, line, 1), original, replacement]);
-		const number = alike.get(key) ?? 0;
-		alike.set(key, number + 1);
+		const number = duplicates.get(key) ?? 0;
+		duplicates.set(key, number + 1);
 		return {
 			mutant,
 			rank: createHash("sha256")
@@ -74,7 +73,7 @@ export function choose(all: readonly Candidate[], count: number, seed: number): 
 	return ranked.slice(0, count).map(({ mutant }) => mutant);
 }
 
-/** As many lines as `count`, of which the last one has this number, without their indentation. */
+/** `count` lines that end with this line number, without indentation. */
 const linesUpTo = (source: string, line: number, count: number): string =>
 	source
 		.split("\n")
@@ -102,14 +101,14 @@ export function describes(
 	);
 }
 
-/** The test files of a source: those that are listed, of its name, in a folder of its name, or in its own folder. */
+/** The test files of a source: the listed ones, those with its name, in a folder with its name, or in its folder. */
 function mirroredTests(file: string): readonly string[] {
 	const listed = TESTS_OF[file];
 	if (listed) return listed;
-	const place = file.replace(/^src\//, "test/").replace(/\.ts$/, "");
-	const own = testFiles([`${place}.test.ts`, `${place}-*.test.ts`, `${place}/*.test.ts`]);
-	if (own.length > 0) return own;
-	const folder = dirname(place);
+	const path = file.replace(/^src\//, "test/").replace(/\.ts$/, "");
+	const named = testFiles([`${path}.test.ts`, `${path}-*.test.ts`, `${path}/*.test.ts`]);
+	if (named.length > 0) return named;
+	const folder = dirname(path);
 	return testFiles([`${folder}/*.test.ts`, `${folder}.test.ts`]);
 }
 

@@ -1,10 +1,10 @@
 /**
- * `npm run mutants`: how many small bugs the tests notice. Each bug (mutant) is put into a copy of the project, one at a
- * time, and the tests that mirror the file are run, then those of its area: a few seconds for each mutant.
+ * `npm run mutants`: measures how many small bugs the tests find. Each bug (mutant) is put into a copy of the project, one at a time. Then
+ * the mirrored tests of the file run, and after them those of its area: a few seconds for each mutant.
  *
  *     npm run mutants -- --only accounts --sample 50 --seed 7
  *
- * Mutants that no test can notice, because the program behaves the same, are in `equivalent.json` with the reason.
+ * `equivalent.json` lists the mutants that no test can find, because the program behaves the same, with the reason.
  */
 import { join } from "node:path";
 import { readOptions } from "../scripts/options.ts";
@@ -22,9 +22,9 @@ const USAGE = `npm run mutants -- [options]
 
   --only AREA       ${Object.keys(AREAS).join(", ")}; or a file or folder; may be repeated (all areas)
   --sample N        mutants of each area, chosen at random (${DEFAULTS.sample}); 0 for all
-  --seed N          of the choice (${DEFAULTS.seed})
+  --seed N          of the random choice (${DEFAULTS.seed})
   --at-least N      per cent of each area that must be killed, or the exit code is 1 (${DEFAULTS["at-least"]})
-  --resume          skip what an earlier run killed; .mutants.jsonl has its verdicts
+  --resume          skip mutants that an earlier run killed (.mutants.jsonl)
   --list            print the mutants and run nothing`;
 
 const text = (byDefault: string) => ({ type: "string", default: byDefault }) as const;
@@ -74,7 +74,7 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 	console.log(`${mirrored.length} test files without a mutant`);
 	await runClean(sandbox, mirrored, durations);
 	const summary: string[] = [];
-	let enough = true;
+	let isEnough = true;
 	for (const { area, mutants, total } of samples) {
 		console.log(`${area}: ${mutants.length} of ${total} mutants, seed ${seed}`);
 		const survivors: Candidate[] = [];
@@ -82,9 +82,9 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 		const progress = progressTo(process.stdout);
 		for (const [index, mutant] of mutants.entries()) {
 			progress(index, mutants.length, `${mutant.file}:${mutant.line}`);
-			const known = journal.killed(mutant);
-			const verdict = known ?? (await judge(sandbox, mutant, durations));
-			if (!known) journal.record(mutant, verdict);
+			const earlier = journal.killed(mutant);
+			const verdict = earlier ?? (await judge(sandbox, mutant, durations));
+			if (!earlier) journal.record(mutant, verdict);
 			if (verdict === "timeout") timeouts++;
 			if (verdict !== "survived") continue;
 			survivors.push(mutant);
@@ -92,14 +92,14 @@ async function judgeAll(sandbox: Sandbox): Promise<number> {
 		}
 		const killed = mutants.length - survivors.length;
 		const share = (100 * killed) / mutants.length;
-		enough &&= share >= atLeast;
+		isEnough &&= share >= atLeast;
 		summary.push(
 			`${area}: ${killed} of ${mutants.length} killed (${share.toFixed(1)} %), ${timeouts} of them by a timeout`,
 			...survivors.map((survivor) => `  survived  ${describe(survivor)}`),
 		);
 	}
 	console.log(`\n${summary.join("\n")}`);
-	return enough ? 0 : 1;
+	return isEnough ? 0 : 1;
 }
 
 async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string, number>): Promise<Verdict> {
@@ -107,7 +107,7 @@ async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string,
 		if (tests.length === 0) continue;
 		await runClean(sandbox, tests, durations);
 		const cleanMs = tests.reduce((sum, test) => sum + (durations.get(test) ?? 0), 0);
-		// For an endless loop. The start of the Worker is not in the durations.
+		// Mutants may loop endlessly. The durations do not include the start of the Worker.
 		const timeoutMs = 30_000 + 4 * cleanMs;
 		const verdict = await sandbox.judge(mutant.file, mutant, { tests, timeoutMs });
 		if (verdict !== "survived") return verdict;
@@ -116,8 +116,8 @@ async function judge(sandbox: Sandbox, mutant: Candidate, durations: Map<string,
 }
 
 /**
- * Runs each test file once without a mutant and notes how long it takes: tests that fail would kill every mutant. Tests
- * that fail get a second run of their own, because a busy machine may fail them once.
+ * Runs each test file once without a mutant and records its duration: tests that fail would kill every mutant. Failed tests run a second
+ * time, because they may fail once on a busy machine.
  */
 async function runClean(
 	sandbox: Sandbox,

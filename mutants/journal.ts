@@ -15,16 +15,16 @@ export class Journal {
 	readonly #path: string;
 	readonly #verdicts: Map<string, Verdict>;
 
-	/** @param resume whether verdicts in the file count; otherwise the file begins anew. */
+	/** @param resume whether verdicts in the file count; otherwise the file is emptied. */
 	constructor(path: string, { resume }: { resume: boolean }) {
 		this.#path = path;
 		const lines = resume && existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
-		const read = lines.map((line): JournalLine => JSON.parse(line));
-		this.#verdicts = new Map(read.map(({ key, verdict }) => [key, verdict]));
+		const parsed = lines.map((line): JournalLine => JSON.parse(line));
+		this.#verdicts = new Map(parsed.map(({ key, verdict }) => [key, verdict]));
 		if (!resume) writeFileSync(path, "");
 	}
 
-	/** A verdict on the same mutant of the same text. A survivor is judged again: the tests may have changed. */
+	/** The verdict on the same mutant of the same text. Survivors are judged again, because the tests may have changed. */
 	killed(mutant: Judged): Verdict | undefined {
 		const verdict = this.#verdicts.get(keyOf(mutant));
 		return verdict === "survived" ? undefined : verdict;

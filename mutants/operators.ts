@@ -1,8 +1,8 @@
 /**
  * Small bugs, made from source text. Each mutant is one replacement in one file: a boundary moved by one, a condition
- * that always or never holds, a statement left out, a constant doubled. Pure: the same text gives the same mutants.
+ * that is always or never true, a removed statement, a doubled constant. Pure: the same text gives the same mutants.
  *
- * Types are not mutated: a type error is not a bug that a test could see.
+ * Types are not mutated, because tests cannot find type errors.
  */
 import { parseSync } from "vite";
 
@@ -11,13 +11,13 @@ export interface Mutant {
 	start: number;
 	end: number;
 	replacement: string;
-	/** Of the start, from 1. */
+	/** Line of the start, from 1. */
 	line: number;
 	/** The text that is replaced. */
 	original: string;
 }
 
-/** What is read of a node of the syntax tree. */
+/** The fields of a syntax tree's node that this file reads. */
 interface Node {
 	type: string;
 	start: number;
@@ -50,7 +50,7 @@ const TYPED_EXPRESSIONS: ReadonlySet<string> = new Set([
 	"TSNonNullExpression",
 ]);
 
-/** Statements whose absence is a bug that compiles. */
+/** Statements that can be removed without a compile error. */
 const REMOVABLE: ReadonlySet<string> = new Set([
 	"ExpressionStatement",
 	"ThrowStatement",
@@ -58,7 +58,7 @@ const REMOVABLE: ReadonlySet<string> = new Set([
 	"ContinueStatement",
 ]);
 
-/** @param file its name, for the parser: `.ts`. Throws where the text cannot be parsed. */
+/** @param file the file's name, for the parser: `.ts`. Throws if the text cannot be parsed. */
 export function mutantsOf(file: string, source: string): Mutant[] {
 	const { program, errors } = parseSync(file, source);
 	const [error] = errors;
@@ -113,14 +113,14 @@ function mutate(node: Node, source: string, replace: Replace): void {
 	}
 }
 
-/** Below what a test of a bound would still pass, above what it would. */
+/** Far enough from the value that a test of a limit fails. */
 const otherNumber = (value: number): string => (value === 0 ? "1" : value === 1 ? "0" : String(value * 2));
 
-function visit(node: Node, see: (node: Node) => void): void {
+function visit(node: Node, onNode: (node: Node) => void): void {
 	if (node.type.startsWith("TS") && !TYPED_EXPRESSIONS.has(node.type)) return;
-	see(node);
+	onNode(node);
 	for (const value of Object.values(node))
-		for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child, see);
+		for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child, onNode);
 }
 
 const isNode = (value: unknown): value is Node =>

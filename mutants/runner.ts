@@ -1,6 +1,6 @@
 /**
- * Runs tests in one process for many mutants: vitest and what it has transformed stay loaded, which takes a third of the
- * time of a process for each. Reads a `Job` for each message and answers with a `TestRun`.
+ * Runs the tests of many mutants in one process. vitest and its transformed modules stay loaded, so this takes a third of the time of
+ * separate processes. Reads a `Job` from each message and answers with a `TestRun`.
  */
 import { createVitest, type Vitest } from "vitest/node";
 
@@ -14,7 +14,7 @@ export interface Job {
 
 export interface TestRun {
 	passed: boolean;
-	/** Of each test file that passed, how long it took. */
+	/** Duration of each test file that passed. */
 	milliseconds: Record<string, number>;
 }
 
@@ -22,7 +22,7 @@ let vitest: Vitest | undefined;
 let latest: string | undefined;
 
 process.on("message", async (job: Job) => {
-	// A failure of vitest itself ends the process, which the sandbox sees.
+	// If vitest itself fails, the process exits, and the sandbox detects that.
 	process.send?.(await run(job));
 });
 
@@ -33,22 +33,23 @@ async function run({ root, file, tests }: Job): Promise<TestRun> {
 		watch: false,
 		reporters: [{}],
 	});
-	// The file of the mutant before is restored.
+	// The file of the previous mutant is restored.
 	for (const changed of [latest, file]) if (changed !== undefined) vitest.invalidateFile(changed);
 	latest = file;
 	const byPath = new Map(tests.map((test) => [`${root}/${test}`, test]));
 	const specifications = await vitest.globTestSpecifications([...tests]);
-	const own = specifications.filter(({ moduleId }) => byPath.has(moduleId));
-	if (own.length !== byPath.size) throw new Error(`vitest finds ${own.length} of ${tests.join(" ")}`);
-	const { testModules, unhandledErrors } = await vitest.runTestSpecifications(own, false);
+	const selected = specifications.filter(({ moduleId }) => byPath.has(moduleId));
+	if (selected.length !== byPath.size)
+		throw new Error(`vitest finds ${selected.length} of ${tests.join(" ")}`);
+	const { testModules, unhandledErrors } = await vitest.runTestSpecifications(selected, false);
 	const milliseconds: Record<string, number> = {};
 	for (const module of testModules) {
-		// Those of earlier runs are among them; for the same reason `bail` would count failures of earlier runs.
+		// The list includes modules of earlier runs. For the same reason, `bail` would count failures of earlier runs.
 		const test = byPath.get(module.moduleId);
 		if (test === undefined || module.state() !== "passed") continue;
 		const { collectDuration, setupDuration, duration } = module.diagnostic();
 		milliseconds[test] = collectDuration + setupDuration + duration;
 	}
-	const passed = Object.keys(milliseconds).length === own.length && unhandledErrors.length === 0;
+	const passed = Object.keys(milliseconds).length === selected.length && unhandledErrors.length === 0;
 	return { passed, milliseconds };
 }

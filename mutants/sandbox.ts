@@ -1,6 +1,6 @@
 /**
- * A copy of the project in which one file at a time is wrong. It lies in the project's folder, so that the copy finds the
- * installed packages, and is removed at the end.
+ * A copy of the project in which one file at a time has a mutant. It is in the project's folder, so that it finds the installed packages.
+ * It is removed at the end.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,10 +8,10 @@ import { dirname, join } from "node:path";
 import type { Mutant } from "./operators.ts";
 import type { Job, TestRun } from "./runner.ts";
 
-/** `killed`: a test failed. `survived`: all passed. `timeout`: the tests did not end, which counts as killed. */
+/** `killed`: a test failed. `survived`: all tests passed. `timeout`: the tests did not end, which counts as killed. */
 export type Verdict = "killed" | "survived" | "timeout";
 
-/** Longer than the tests of all areas take on a busy machine. */
+/** More than the tests of all areas need on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
 export class Sandbox {
@@ -75,7 +75,7 @@ export class Sandbox {
 				end("timeout");
 			}, timeoutMs);
 			runner.once("message", end);
-			// It ends by itself only where the tests cannot even start.
+			// It exits by itself only if the tests cannot start.
 			runner.once("exit", () => {
 				this.#runner = undefined;
 				end({ passed: false, milliseconds: {} });

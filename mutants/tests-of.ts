@@ -1,4 +1,4 @@
-/** The tests of sources that have no test file of their own name. Without a row, a source is tested with its whole folder. */
+/** The tests of sources that have no test file with their name. Without a row, all tests of the folder run. */
 export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 	"src/accounts/durable/alias-table.ts": ["test/surfaces/accounts/aliases.test.ts"],
 	"src/accounts/durable/verified-token.ts": [

@@ -6,7 +6,7 @@ export const cline: Client = {
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure({ base, home, mcp: [command, ...args], model, token }) {
 		const provider = "openai-compatible";
-		// As `cline auth -p openai -k TOKEN -m MODEL -b BASE/v1` writes it.
+		// The same as `cline auth -p openai -k TOKEN -m MODEL -b BASE/v1` writes.
 		writeFile(home, `${SETTINGS}/providers.json`, {
 			version: 1,
 			lastUsedProvider: provider,

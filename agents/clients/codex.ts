@@ -1,6 +1,6 @@
 import { type Client, MCP_SERVER, writeFile } from "../client.ts";
 
-/** Strings and arrays of strings are written in TOML as in JSON. */
+/** Strings and arrays of strings have the same syntax in TOML and JSON. */
 const toml = (value: string | readonly string[]): string => JSON.stringify(value);
 
 export const codex: Client = {
@@ -30,7 +30,7 @@ args = ${toml(args)}
 				"exec",
 				...(resume ? ["resume", "--last"] : []),
 				"--skip-git-repo-check",
-				// Without it every call of an MCP tool needs a person's yes.
+				// Without it every call of an MCP tool needs a person's approval.
 				"--dangerously-bypass-approvals-and-sandbox",
 				prompt,
 			],

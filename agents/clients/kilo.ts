@@ -1,7 +1,7 @@
 import { type Client, writeFile } from "../client.ts";
 import { configuration } from "./opencode.ts";
 
-/** A fork of opencode: the same configuration under another name. */
+/** A fork of opencode, with the same configuration in another file. */
 export const kilo: Client = {
 	path: /\/ai\/v1\/chat\/completions$/,
 	configure(context) {
