@@ -1,6 +1,6 @@
 /**
- * The soak's own books: what a request may reserve and what it must cost, from the plan, the engine's records and the
- * prices below. Nothing here comes from the gateway's code, so a mistake in its arithmetic is a difference.
+ * The soak's own accounting: the reservation and the cost of a request, from the plan, the engine's records and the prices below. It uses none
+ * of the gateway's code, so a mistake in the gateway's arithmetic is a difference.
  */
 import type { Planned } from "./plan.ts";
 
@@ -11,41 +11,41 @@ interface Price {
 	output: number;
 }
 
-const OWN: Price = { input: 20_000, cached: 2_000, output: 130_001 };
+const SOAK_PRICE: Price = { input: 20_000, cached: 2_000, output: 130_001 };
 
-/** By the id of the model. The `@cf` rows are those of developers.cloudflare.com/workers-ai/platform/pricing. */
+/** Prices by model id. The `@cf` rows are from developers.cloudflare.com/workers-ai/platform/pricing. */
 export const PRICES: Readonly<Record<string, Price>> = {
 	"@cf/meta/llama-3.1-8b-instruct": { input: 25_608, output: 75_147 },
-	"soak/chat": OWN,
-	"soak/ollama": OWN,
-	"soak/pair": OWN,
+	"soak/chat": SOAK_PRICE,
+	"soak/ollama": SOAK_PRICE,
+	"soak/pair": SOAK_PRICE,
 	"soak/embed": { input: 15_000, output: 0 },
 };
 
-/** What a ledger must say of a request. Equal ends: exactly that. */
+/** The expected row of a request. */
 export interface Bill {
 	inputTokens: Range;
 	cachedTokens: number;
 	outputTokens: Range;
-	/** The engine gave no counts, so the gateway has counted. */
+	/** The engine sent no counts, so the gateway has estimated them. */
 	estimated: boolean;
 }
 
 export interface Range {
-	least: number;
-	most: number;
+	min: number;
+	max: number;
 }
 
-/** At most this many bytes of a prompt are reserved for a template's opening, and for each message's marks. */
+/** Tokens that are reserved for the start of a template, and for each message in it. */
 const OPENING_TOKENS = 256;
 const MESSAGE_TOKENS = 16;
-/** Around a text to embed. */
+/** Special tokens around a text to embed. */
 const EMBEDDED_TEXT_TOKENS = 4;
-/** Of an answer whose caller sets no limit: the gateway's own, and the default of the catalogue's model. */
-const USUAL_OUTPUT_TOKENS = 4_096;
+/** Output limits of a request without a limit: the gateway's default, and that of the catalogue's model. */
+const DEFAULT_OUTPUT_TOKENS = 4_096;
 const NATIVE_OUTPUT_TOKENS = 256;
 
-/** What is reserved for a request, in micro-neurons: a token for each byte of its prompt, and all of its output. */
+/** The reservation of a request, in micro-neurons: a token for each byte of its prompt, and its maximum output. */
 export interface ReservedCost {
 	fixed: number;
 	perOutputToken: number;
@@ -54,64 +54,64 @@ export interface ReservedCost {
 	outputUnbounded: boolean;
 }
 
-export function reservedCost({ door, maxTokens }: Planned, model: string, prompt: string): ReservedCost {
+export function reservedCost({ api, maxTokens }: Planned, model: string, prompt: string): ReservedCost {
 	const price = priceOf(model);
 	const bytes = Buffer.byteLength(prompt);
 	const inputTokens =
-		door === "embed" ? bytes + EMBEDDED_TEXT_TOKENS : bytes + OPENING_TOKENS + MESSAGE_TOKENS;
-	const usual = door === "native" ? NATIVE_OUTPUT_TOKENS : USUAL_OUTPUT_TOKENS;
+		api === "embed" ? bytes + EMBEDDED_TEXT_TOKENS : bytes + OPENING_TOKENS + MESSAGE_TOKENS;
+	const defaultTokens = api === "native" ? NATIVE_OUTPUT_TOKENS : DEFAULT_OUTPUT_TOKENS;
 	return {
 		fixed: inputTokens * price.input,
 		perOutputToken: price.output,
-		outputTokens: door === "embed" ? 0 : (maxTokens ?? usual),
+		outputTokens: api === "embed" ? 0 : (maxTokens ?? defaultTokens),
 		outputUnbounded:
-			door !== "embed" && (maxTokens === undefined || (door === "native" && maxTokens === usual)),
+			api !== "embed" && (maxTokens === undefined || (api === "native" && maxTokens === defaultTokens)),
 	};
 }
 
-/** Micro-neurons, if the account grants so much output. */
+/** Micro-neurons, if the account grants this output. */
 export const reservedFor = ({ fixed, perOutputToken }: ReservedCost, outputTokens: number): number =>
 	fixed + perOutputToken * outputTokens;
 
-/** What of an answer passed; `whole`: all, and its end. */
-export interface Passed {
+/** The part of an answer that was sent. `complete`: everything, including its end. */
+export interface Part {
 	events: number;
-	whole: boolean;
-	/** Tokens of output that the engine was asked to keep to. */
+	complete: boolean;
+	/** Output limit that the engine received. */
 	maxTokens: number;
 }
 
-/** Characters of one token of the engine's ({@link eventText}), each of which may be a token of the gateway's count. */
+/** Characters of one token of the engine ({@link eventText}). In the gateway's count each may be a token. */
 const TOKEN_CHARACTERS = 7;
-/** The gateway's own count of a prompt: at least this much of its words, at most a token a byte and its marks. */
-const LEAST_TOKENS_OF_A_WORD = 0.25;
-const COUNTED_MARKS = 16;
+/** Bounds of the gateway's own count of a prompt: from this share of its words to a token per byte plus the template. */
+const MIN_TOKENS_PER_WORD = 0.25;
+const COUNTED_TEMPLATE_TOKENS = 16;
 
-export function billOf(planned: Planned, prompt: string, { events, maxTokens, whole }: Passed): Bill {
-	const { cachedTokens, door, promptTokens, stream, tokensPerEvent } = planned;
+export function billOf(planned: Planned, prompt: string, { events, maxTokens, complete }: Part): Bill {
+	const { cachedTokens, api, promptTokens, stream, tokensPerEvent } = planned;
 	const served = events * tokensPerEvent;
-	if (usageCame(planned, whole))
+	if (hasUsage(planned, complete))
 		return {
 			inputTokens: exactly(promptTokens),
-			cachedTokens: door === "ollama" || door === "embed" ? 0 : cachedTokens,
+			cachedTokens: api === "ollama" || api === "embed" ? 0 : cachedTokens,
 			outputTokens: exactly(served),
 			estimated: false,
 		};
-	const words = prompt.split(" ").length;
-	// One event is one token where its text is as short as one.
-	const most = stream && tokensPerEvent === 1 ? served : Math.min(served * TOKEN_CHARACTERS, maxTokens);
+	const format = prompt.split(" ").length;
+	// The gateway counts an event with a short text as one token.
+	const max = stream && tokensPerEvent === 1 ? served : Math.min(served * TOKEN_CHARACTERS, maxTokens);
 	return {
 		inputTokens: {
-			least: Math.floor(words * LEAST_TOKENS_OF_A_WORD),
-			most: Buffer.byteLength(prompt) + COUNTED_MARKS,
+			min: Math.floor(format * MIN_TOKENS_PER_WORD),
+			max: Buffer.byteLength(prompt) + COUNTED_TEMPLATE_TOKENS,
 		},
 		cachedTokens: 0,
-		outputTokens: { least: Math.min(stream ? events : served, most), most },
+		outputTokens: { min: Math.min(stream ? events : served, max), max },
 		estimated: true,
 	};
 }
 
-/** Micro-neurons of these tokens. Cached tokens are input tokens with a price of their own, where the model has one. */
+/** Micro-neurons of these tokens. Cached tokens are input tokens; some models have their own price for them. */
 export function costOf(
 	model: string,
 	tokens: { input_tokens: number; cached_tokens: number; output_tokens: number },
@@ -121,9 +121,9 @@ export function costOf(
 	return (input_tokens - cached_tokens) * input + cached_tokens * cached + output_tokens * output;
 }
 
-export const isIn = ({ least, most }: Range, value: number): boolean => least <= value && value <= most;
+export const isIn = ({ min, max }: Range, value: number): boolean => min <= value && value <= max;
 
-const exactly = (value: number): Range => ({ least: value, most: value });
+const exactly = (value: number): Range => ({ min: value, max: value });
 
 function priceOf(model: string): Price {
 	const price = PRICES[model];
@@ -131,9 +131,9 @@ function priceOf(model: string): Price {
 	return price;
 }
 
-/** Whether the engine's counts came before so much of the answer had passed. */
-function usageCame({ door, stream, usage }: Planned, whole: boolean): boolean {
+/** Whether this part of the answer contains the engine's counts. */
+function hasUsage({ api, stream, usage }: Planned, complete: boolean): boolean {
 	if (usage === "none" || usage === "zeros") return false;
-	if (!stream || whole) return true;
-	return usage === "every" && door !== "ollama";
+	if (!stream || complete) return true;
+	return usage === "every" && api !== "ollama";
 }

@@ -1,16 +1,13 @@
-/** A caller that plays its part of the plan, and keeps what it saw. */
+/** A caller that follows the plan, and records what it receives. */
 import { type Agent, type IncomingMessage, request } from "node:http";
+import type { CallerRequest } from "./caller-request.ts";
 import { type Planned, tokensIn } from "./plan.ts";
-import type { Question } from "./question.ts";
 import type { Steps } from "./steps.ts";
 
-/**
- * How it ended. `complete`: all of a body came. `left`: the caller went. `broken`: the connection did. `unreachable`:
- * there was none.
- */
-export type End = "complete" | "left" | "broken" | "unreachable";
+/** `complete`: the body arrived completely. `disconnected`: by the caller. `broken`: by the other side. `unreachable`: no connection. */
+export type End = "complete" | "disconnected" | "broken" | "unreachable";
 
-export interface Heard {
+export interface CallerRecord {
 	index: number;
 	startedAt: number;
 	endedAt: number;
@@ -21,20 +18,20 @@ export interface Heard {
 	/** `cf-ai-neurons` */
 	neurons?: string;
 	attempts?: string;
-	/** Tokens in the order in which they came. */
+	/** Tokens in the order of their arrival. */
 	tokens: number[];
-	/** A stream that ended in an error frame. */
+	/** The stream ended with an error frame. */
 	errorFrame: boolean;
-	/** Of a refusal. */
+	/** Body of a refusal. */
 	body?: string;
 }
 
-/** Beyond it a body is not what was asked for. */
+/** A larger body is an error. */
 const MAX_BODY_CHARACTERS = 1_000_000;
 const MAX_MS = 60_000;
 const ERROR_FRAME = /"errors?":\s*[{[]|"type":"error"|response\.failed/;
 
-/** The number of the last token: some dialects say at the end all that they have said. */
+/** The highest token number. Some formats repeat the complete text at the end. */
 export const lastOf = (tokens: readonly number[]): number => Math.max(0, ...tokens);
 
 export interface CallerWorld {
@@ -44,10 +41,14 @@ export interface CallerWorld {
 	steps: Steps;
 }
 
-export function ask(planned: Planned, question: Question, world: CallerWorld): Promise<Heard> {
+export function send(
+	planned: Planned,
+	callerRequest: CallerRequest,
+	world: CallerWorld,
+): Promise<CallerRecord> {
 	const { index, leaving, stream } = planned;
 	const { agent, authorization, steps, url } = world;
-	const heard: Heard = {
+	const received: CallerRecord = {
 		index,
 		startedAt: performance.now(),
 		endedAt: 0,
@@ -57,40 +58,40 @@ export function ask(planned: Planned, question: Question, world: CallerWorld): P
 	};
 	return new Promise((resolve) => {
 		let text = "";
-		let over = false;
+		let finished = false;
 		let timer: NodeJS.Timeout | undefined;
 		const finish = (end: End) => {
-			if (over) return;
-			over = true;
+			if (finished) return;
+			finished = true;
 			clearTimeout(timer);
-			clearTimeout(patience);
-			heard.endedAt = performance.now();
-			heard.end = end;
-			if (heard.status === 200) heard.tokens = tokensIn(text);
-			else if (text) heard.body = text.slice(0, 400);
-			heard.errorFrame = stream && ERROR_FRAME.test(text);
+			clearTimeout(timeout);
+			received.endedAt = performance.now();
+			received.end = end;
+			if (received.status === 200) received.tokens = tokensIn(text);
+			else if (text) received.body = text.slice(0, 400);
+			received.errorFrame = stream && ERROR_FRAME.test(text);
 			steps.leave(index);
-			resolve(heard);
+			resolve(received);
 		};
 		const leave = () => {
-			finish("left");
+			finish("disconnected");
 			sent.destroy();
 		};
 		const read = (response: IncomingMessage) => {
-			heard.status = response.statusCode ?? 0;
+			received.status = response.statusCode ?? 0;
 			const {
 				"cf-ai-req-id": id,
 				"cf-ai-neurons": neurons,
 				"x-ganglion-attempts": attempts,
 			} = response.headers;
-			if (typeof id === "string") heard.id = id;
-			if (typeof neurons === "string") heard.neurons = neurons;
-			if (typeof attempts === "string") heard.attempts = attempts;
+			if (typeof id === "string") received.id = id;
+			if (typeof neurons === "string") received.neurons = neurons;
+			if (typeof attempts === "string") received.attempts = attempts;
 			response.setEncoding("utf8");
 			response.on("data", (piece: string) => {
 				text += piece;
 				if (text.length > MAX_BODY_CHARACTERS) return leave();
-				if (!stream || over) return;
+				if (!stream || finished) return;
 				const events = Math.floor(lastOf(tokensIn(text)) / planned.tokensPerEvent);
 				if (leaving.when === "during" && events >= leaving.event) leave();
 				else steps.got(index, events);
@@ -102,12 +103,12 @@ export function ask(planned: Planned, question: Question, world: CallerWorld): P
 			response.on("error", () => finish("broken"));
 			response.on("close", () => finish("broken"));
 		};
-		const body = JSON.stringify(question.body);
+		const body = JSON.stringify(callerRequest.body);
 		const sent = request(
-			url + question.path,
+			url + callerRequest.path,
 			{
 				method: "POST",
-				// A connection that is torn must not be another's by then.
+				// A connection that will be reset must not be shared with another request.
 				agent: leaving.when === "after" ? false : agent,
 				headers: {
 					authorization,
@@ -121,7 +122,7 @@ export function ask(planned: Planned, question: Question, world: CallerWorld): P
 			finish(error.code === "ECONNREFUSED" ? "unreachable" : "broken"),
 		);
 		if (leaving.when === "before") timer = setTimeout(leave, leaving.ms);
-		const patience = setTimeout(leave, MAX_MS);
+		const timeout = setTimeout(leave, MAX_MS);
 		sent.end(body);
 	});
 }

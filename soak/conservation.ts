@@ -1,45 +1,45 @@
 /**
- * One run: the gateway under plain workerd, an engine with faults behind it, callers with moods before it, and an end at
- * which all books must agree.
+ * One run: the gateway in plain workerd, an engine with faults, and callers that may disconnect. At the end the ledger, the engine's records and
+ * the callers' records must agree.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type AccountBooks, Audit, type Circumstances, type Evidence, type Verdict } from "./audit.ts";
-import { ask, type Heard } from "./caller.ts";
+import { type CallerRecord, send } from "./caller.ts";
+import { CallerRequests } from "./caller-request.ts";
 import { Engine } from "./engine.ts";
 import { agentOf, Gateway, type Kill, type ObjectFault, type Row } from "./gateway.ts";
 import { ACCOUNTS, type Planned, planOf, tightAccounts } from "./plan.ts";
-import { Questions } from "./question.ts";
 import { Random } from "./random.ts";
 import { budgetedNeurons, RATE_PER_MINUTE, settingsOf, totalMsOf } from "./settings.ts";
 import { Steps } from "./steps.ts";
-import { type Eye, type Watched, watch } from "./watch.ts";
+import { type AccountAccess, type Observations, watch } from "./watch.ts";
 
 export interface RunOptions {
 	seed: number;
 	requests: number;
-	/** How often workerd is killed on the way. */
+	/** Number of kills of workerd during the run. */
 	kills: number;
-	/** Callers at once. */
+	/** Concurrent callers. */
 	callers: number;
-	/** Milliseconds after which a request that nobody settles is billed: above what any of the run takes. */
+	/** Milliseconds after which a request without a settlement is charged. Longer than any request of the run. */
 	holdMs: number;
-	/** Shares of the calls of the accounts' objects that fail; those of `OBJECT_FAULTS` where absent. */
+	/** Shares of the calls of the accounts' objects that fail. Default: `OBJECT_FAULTS`. */
 	objectFaults?: typeof OBJECT_FAULTS;
-	/** Called as the run goes on. */
-	progress?(done: number, of: number, what: string): void;
+	/** Called after each request. */
+	progress?(done: number, total: number, label: string): void;
 }
 
 export interface Run {
 	verdict: Verdict;
-	watched: Watched;
-	/** What befell the calls of the accounts' objects. */
+	observations: Observations;
+	/** Faults of calls of the accounts' objects. */
 	objectFaults: readonly ObjectFault[];
 	killed: readonly Kill[];
 	seconds: number;
-	/** What was held against each other. */
+	/** The records that were compared. */
 	evidence: readonly Evidence[];
 	books: readonly AccountBooks[];
 	options: RunOptions;
@@ -47,15 +47,15 @@ export interface Run {
 
 /** Shares of the calls of an account's object. */
 const OBJECT_FAULTS = { lost: 0.01, unanswered: 0.01, evicted: 0.006 };
-/** Of the callers who would have to wait for a killed Worker, those who do not. */
-const IMPATIENT = 0.2;
+/** Share of the callers that do not wait while the gateway restarts. */
+const NOT_WAITING = 0.2;
 const POLL_MS = 50;
 const MINUTE_MS = 60_000;
 
 export async function conserve(options: RunOptions): Promise<Run> {
 	const { callers, holdMs, kills, progress = () => {}, requests, seed } = options;
-	const begun = performance.now();
-	const plan = withLastOnes(planOf(seed, requests), requests);
+	const startedAt = performance.now();
+	const plan = withFinalRequests(planOf(seed, requests), requests);
 	const steps = new Steps();
 	const engine = new Engine(plan, steps);
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-soak-"));
@@ -65,81 +65,83 @@ export async function conserve(options: RunOptions): Promise<Run> {
 		faults: { seed, ...(options.objectFaults ?? OBJECT_FAULTS) },
 	});
 	const agent = agentOf();
-	const over = new AbortController();
+	const finished = new AbortController();
 	try {
 		const authorizations: Record<Planned["credential"], string> = {
 			operator: Gateway.operator,
-			token: await persist(() => gateway.createToken("keyed")),
-			budgeted: await persist(() =>
+			token: await withRetries(() => gateway.createToken("keyed")),
+			budgeted: await withRetries(() =>
 				gateway.createToken("keyed", { daily_neurons: budgetedNeurons(requests) }),
 			),
 		};
-		const questions = new Questions();
-		const asked = plan.map((planned) => questions.put(planned));
+		const allRequests = new CallerRequests();
+		const callerRequests = plan.map((planned) => allRequests.create(planned));
 		const accounts = [...Object.keys(ACCOUNTS), ...tightAccounts(requests)];
-		const eyes: Eye[] = accounts.map((account) =>
+		const accesses: AccountAccess[] = accounts.map((account) =>
 			account === "keyed" ? { account, authorization: authorizations.budgeted } : { account },
 		);
-		const watching = watch(gateway, eyes, over.signal);
+		const observing = watch(gateway, accesses, finished.signal);
 
-		const heards: Heard[] = [];
+		const records: CallerRecord[] = [];
 		const random = new Random(seed);
 		let next = 0;
-		const askNext = async (until: number): Promise<void> => {
+		const sendNext = async (until: number): Promise<void> => {
 			while (next < until) {
 				const planned = plan[next++];
-				const question = planned && asked[planned.index];
-				if (!planned || !question) return;
-				if (!random.chance(IMPATIENT)) while (!gateway.isUp) await wait(POLL_MS);
+				const callerRequest = planned && callerRequests[planned.index];
+				if (!planned || !callerRequest) return;
+				if (!random.chance(NOT_WAITING)) while (!gateway.isUp) await wait(POLL_MS);
 				const authorization = authorizations[planned.credential];
 				const url = `${gateway.url}/client/v4/accounts/${planned.account}/ai`;
-				const heard = await ask(planned, question, { url, agent, authorization, steps });
-				heards.push(heard);
-				if (heard.end === "unreachable") while (!gateway.isUp) await wait(POLL_MS);
-				progress(heards.length, plan.length, gateway.isUp ? "asking" : "killed");
+				const received = await send(planned, callerRequest, { url, agent, authorization, steps });
+				records.push(received);
+				if (received.end === "unreachable") while (!gateway.isUp) await wait(POLL_MS);
+				progress(records.length, plan.length, gateway.isUp ? "running" : "restarting");
 			}
 		};
-		const killing = killAt(gateway, () => next / requests, kills, over.signal);
-		await Promise.all(Array.from({ length: callers }, () => askNext(requests)));
+		const killing = killAt(gateway, () => next / requests, kills, finished.signal);
+		await Promise.all(Array.from({ length: callers }, () => sendNext(requests)));
 		await killing;
-		// Whoever comes last takes along what could not be delivered.
-		for (let left = requests; left < plan.length; left++) await askNext(left + 1);
+		// The last requests deliver settlements that could not be delivered before.
+		for (let index = requests; index < plan.length; index++) await sendNext(index + 1);
 
-		const evidence = heards.flatMap((heard): Evidence[] => {
-			const planned = plan[heard.index];
-			const question = asked[heard.index];
-			return planned && question ? [{ planned, question, heard, calls: engine.callsOf(heard.index) }] : [];
+		const evidence = records.flatMap((received): Evidence[] => {
+			const planned = plan[received.index];
+			const callerRequest = callerRequests[received.index];
+			return planned && callerRequest
+				? [{ planned, callerRequest, received, calls: engine.callsOf(received.index) }]
+				: [];
 		});
-		progress(plan.length, plan.length, "waiting for what was killed to expire");
+		progress(plan.length, plan.length, "waiting until killed requests expire");
 		await Promise.all(accounts.map((account) => settled(gateway, account, holdMs)));
-		over.abort();
-		const watched = await watching;
+		finished.abort();
+		const observations = await observing;
 		progress(plan.length, plan.length, "auditing");
 		const objectFaults = gateway.objectFaults();
 		const audit = new Audit(circumstancesOf({ killed: gateway.kills, objectFaults, options }));
 		const books: AccountBooks[] = [];
 		for (const account of accounts) {
-			const rows = await persist(() => gateway.rows(account));
-			const book = { account, rows, totals: await persist(() => gateway.totals(account)) };
+			const rows = await withRetries(() => gateway.rows(account));
+			const book = { account, rows, totals: await withRetries(() => gateway.totals(account)) };
 			books.push(book);
 			audit.account(
 				book,
 				evidence.filter(({ planned }) => planned.account === account),
 			);
-			if (account === "rated") watched.overshoots.push(...overRate(rows));
+			if (account === "rated") observations.overshoots.push(...overRate(rows));
 		}
 		return {
 			verdict: audit.close(),
-			watched,
+			observations,
 			objectFaults,
 			killed: gateway.kills,
-			seconds: (performance.now() - begun) / 1000,
+			seconds: (performance.now() - startedAt) / 1000,
 			evidence,
 			books,
 			options,
 		};
 	} finally {
-		over.abort();
+		finished.abort();
 		agent.destroy();
 		await gateway.stop();
 		engine.close();
@@ -159,14 +161,14 @@ export const circumstancesOf = ({
 	isLimited: (account) => account !== "roomy",
 });
 
-/** One more request for each account, at the very end and without any fault. */
-function withLastOnes(plan: readonly Planned[], requests: number): Planned[] {
-	const calm = [...Object.keys(ACCOUNTS), ...tightAccounts(requests)].map(
+/** Adds one more request for each account at the end, without any fault. */
+function withFinalRequests(plan: readonly Planned[], requests: number): Planned[] {
+	const last = [...Object.keys(ACCOUNTS), ...tightAccounts(requests)].map(
 		(account, i): Planned => ({
 			index: requests + i,
 			account,
 			credential: "operator",
-			door: "chat",
+			api: "chat",
 			stream: false,
 			maxTokens: 1,
 			prompt: `soak-${requests + i}- the last one`,
@@ -181,7 +183,7 @@ function withLastOnes(plan: readonly Planned[], requests: number): Planned[] {
 			leaving: { when: "never" },
 		}),
 	);
-	return [...plan, ...calm];
+	return [...plan, ...last];
 }
 
 async function killAt(
@@ -199,28 +201,28 @@ async function killAt(
 	}
 }
 
-/** Until the account has no request under way, or none can have one any more. */
+/** Waits until the account has no open request, or all must have expired. */
 async function settled(gateway: Gateway, account: string, holdMs: number): Promise<void> {
 	const until = performance.now() + 2 * holdMs;
 	while (performance.now() < until) {
-		const standing = await gateway.standing(account).catch(() => undefined);
-		if (standing?.openRequests === 0) return;
+		const limitStatus = await gateway.limitStatus(account).catch(() => undefined);
+		if (limitStatus?.openRequests === 0) return;
 		await wait(POLL_MS);
 	}
 }
 
-/** The objects fail now and then: so may these questions. */
-async function persist<T>(question: () => Promise<T>): Promise<T> {
-	for (let tries = 1; ; tries++)
+/** The objects fail at random, so calls of the API are retried. */
+async function withRetries<T>(callerRequest: () => Promise<T>): Promise<T> {
+	for (let attempt = 1; ; attempt++)
 		try {
-			return await question();
+			return await callerRequest();
 		} catch (error) {
-			if (tries === 10) throw error;
+			if (attempt === 10) throw error;
 			await wait(POLL_MS);
 		}
 }
 
-/** Requests of one task that were let in within any minute. */
+/** Reports if more requests of a task were admitted in any minute than the rate allows. */
 function overRate(rows: readonly Row[]): string[] {
 	const tasks = new Map<string, number[]>();
 	for (const { model, started_at } of rows) {
@@ -229,7 +231,7 @@ function overRate(rows: readonly Row[]): string[] {
 	}
 	return [...tasks].flatMap(([task, times]) => {
 		times.sort((a, b) => a - b);
-		const over = times.some((time, i) => time - (times[i - RATE_PER_MINUTE] ?? -Infinity) < MINUTE_MS);
-		return over ? [`rated, ${task}: more than ${RATE_PER_MINUTE} were let in within a minute`] : [];
+		const finished = times.some((time, i) => time - (times[i - RATE_PER_MINUTE] ?? -Infinity) < MINUTE_MS);
+		return finished ? [`rated, ${task}: more than ${RATE_PER_MINUTE} were admitted within a minute`] : [];
 	});
 }

@@ -1,11 +1,16 @@
 /**
- * An engine that does to each call what the plan says, and counts exactly what it gave: an event counts when it was
- * written to a connection that was open.
+ * An engine that follows the plan for each call, and records exactly what it sent. An event counts when it is written to an open connection.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { countsOf, embeddingWords, ollamaWords, openaiWords, type Words } from "./engine-words.ts";
+import {
+	countsOf,
+	type EngineFormat,
+	embeddingFormat,
+	ollamaFormat,
+	openaiFormat,
+} from "./engine-formats.ts";
 import { type Fault, indexIn, type Planned } from "./plan.ts";
 import type { Steps } from "./steps.ts";
 
@@ -14,9 +19,9 @@ export interface EngineCall {
 	/** 1: the first of its request. */
 	attempt: number;
 	backend: string;
-	/** Tokens of output that it was asked to keep to; infinite where it was told of no limit. */
+	/** Output limit that it received; infinite if there was none. */
 	maxTokens: number;
-	/** What befell it. */
+	/** The fault of this call. */
 	fault?: Fault["kind"];
 	openedAt: number;
 	closedAt?: number;
@@ -24,15 +29,15 @@ export interface EngineCall {
 	events: number;
 	/** Tokens of them. */
 	outputTokens: number;
-	/** All that there was to say, its end included. */
-	whole: boolean;
-	/** The other side closed before that. */
+	/** The answer was sent completely, including its end. */
+	complete: boolean;
+	/** The other side closed the connection before the end. */
 	abandoned: boolean;
 }
 
-/** After a caller has left: time for the gateway to notice, before the next event is said. */
+/** After a caller disconnects: time for the gateway to notice, before the next event is sent. */
 const NOTICE_MS = 5_000;
-/** What hangs is let go by this side, if ever nobody else does. */
+/** The engine closes a hanging connection after this time, if the other side does not. */
 const HANG_MS = 30_000;
 
 export class Engine {
@@ -48,7 +53,7 @@ export class Engine {
 		this.#server.keepAliveTimeout = 60_000;
 	}
 
-	/** Its base address. */
+	/** Returns its base address. */
 	async listen(): Promise<string> {
 		await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", 4096, resolve));
 		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
@@ -78,20 +83,20 @@ export class Engine {
 		response.on("error", () => {});
 		response.on("close", () => {
 			call.closedAt = performance.now();
-			call.abandoned = !call.whole && call.fault === undefined;
+			call.abandoned = !call.complete && call.fault === undefined;
 			closed.abort();
 		});
 		const events = Math.min(planned.outputEvents, Math.floor(maxTokens / planned.tokensPerEvent));
-		const words =
-			planned.door === "embed"
-				? embeddingWords(planned)
+		const format =
+			planned.api === "embed"
+				? embeddingFormat(planned)
 				: backend === "ollama"
-					? ollamaWords(planned, events)
-					: openaiWords(planned, events);
-		const play = new Play(planned, call, words, response, closed.signal, this.#steps);
+					? ollamaFormat(planned, events)
+					: openaiFormat(planned, events);
+		const play = new Play(planned, call, format, response, closed.signal, this.#steps);
 		const { fault } = planned;
-		const befallen = fault && (fault.calls === "all" || call.attempt === 1) ? fault : undefined;
-		await play.run(events, befallen).catch(() => response.destroy());
+		const activeFault = fault && (fault.calls === "all" || call.attempt === 1) ? fault : undefined;
+		await play.run(events, activeFault).catch(() => response.destroy());
 	}
 
 	#begin({ index }: Planned, backend: string, maxTokens: number): EngineCall {
@@ -105,7 +110,7 @@ export class Engine {
 			openedAt: performance.now(),
 			events: 0,
 			outputTokens: 0,
-			whole: false,
+			complete: false,
 			abandoned: false,
 		};
 		calls.push(call);
@@ -117,7 +122,7 @@ export class Engine {
 class Play {
 	readonly #planned: Planned;
 	readonly #call: EngineCall;
-	readonly #words: Words;
+	readonly #format: EngineFormat;
 	readonly #response: ServerResponse;
 	readonly #closed: AbortSignal;
 	readonly #steps: Steps;
@@ -125,14 +130,14 @@ class Play {
 	constructor(
 		planned: Planned,
 		call: EngineCall,
-		words: Words,
+		format: EngineFormat,
 		response: ServerResponse,
 		closed: AbortSignal,
 		steps: Steps,
 	) {
 		this.#planned = planned;
 		this.#call = call;
-		this.#words = words;
+		this.#format = format;
 		this.#response = response;
 		this.#closed = closed;
 		this.#steps = steps;
@@ -142,15 +147,15 @@ class Play {
 		if (this.#planned.headerMs > 0) await this.#pause(this.#planned.headerMs);
 		switch (fault?.kind) {
 			case "status":
-				this.#befall(fault);
-				this.#send(fault.status, this.#words.refusal(fault.status));
+				this.#recordFault(fault);
+				this.#send(fault.status, this.#format.refusal(fault.status));
 				return;
 			case "reset":
-				this.#befall(fault);
+				this.#recordFault(fault);
 				this.#response.socket?.resetAndDestroy();
 				return;
 			case "silent":
-				this.#befall(fault);
+				this.#recordFault(fault);
 				return this.#hang();
 			default:
 				return this.#planned.stream ? this.#stream(events, fault) : this.#value(events, fault);
@@ -158,17 +163,17 @@ class Play {
 	}
 
 	async #value(events: number, fault: Fault | undefined): Promise<void> {
-		const body = this.#words.whole(events);
+		const body = this.#format.complete(events);
 		if (!fault) {
-			this.#said(events);
-			this.#call.whole = true;
+			this.#recordSent(events);
+			this.#call.complete = true;
 			return this.#send(200, body);
 		}
-		this.#befall(fault);
+		this.#recordFault(fault);
 		if (fault.kind === "garbage") return this.#send(200, body.slice(0, -7));
-		if (fault.kind === "error") return this.#send(200, this.#words.refusal(500));
+		if (fault.kind === "error") return this.#send(200, this.#format.refusal(500));
 		this.#response.writeHead(200, {
-			"content-type": this.#words.contentType.value,
+			"content-type": this.#format.contentType.value,
 			"content-length": Buffer.byteLength(body),
 		});
 		await this.#write(body.slice(0, body.length / 2));
@@ -178,29 +183,29 @@ class Play {
 	async #stream(events: number, fault: Fault | undefined): Promise<void> {
 		const { burst, index, leaving, paceMs } = this.#planned;
 		const inStep = leaving.when === "during" && leaving.inStep;
-		const good = fault ? Math.min(fault.after, events) : events;
-		this.#response.writeHead(200, { "content-type": this.#words.contentType.stream });
-		if (this.#words.opening) await this.#write(this.#words.opening);
-		for (let next = 1; next <= good; ) {
+		const valid = fault ? Math.min(fault.after, events) : events;
+		this.#response.writeHead(200, { "content-type": this.#format.contentType.stream });
+		if (this.#format.opening) await this.#write(this.#format.opening);
+		for (let next = 1; next <= valid; ) {
 			if (inStep) {
 				await this.#steps.reached(index, next - 1, this.#closed);
 				if (this.#steps.isGone(index) && next > leaving.event + 1) await this.#pause(NOTICE_MS);
 			} else if (paceMs > 0) await this.#pause(paceMs);
-			const last = inStep ? next : Math.min(good, next + burst - 1);
+			const last = inStep ? next : Math.min(valid, next + burst - 1);
 			let text = "";
-			for (let event = next; event <= last; event++) text += this.#words.event(event);
+			for (let event = next; event <= last; event++) text += this.#format.event(event);
 			await this.#write(text, last);
 			next = last + 1;
 		}
 		if (!fault) {
-			await this.#write(this.#words.ending);
-			this.#call.whole = true;
+			await this.#write(this.#format.ending);
+			this.#call.complete = true;
 			this.#response.end();
 			return;
 		}
-		this.#befall(fault);
+		this.#recordFault(fault);
 		if (fault.kind === "garbage" || fault.kind === "error") {
-			await this.#write(this.#words[fault.kind]);
+			await this.#write(this.#format[fault.kind]);
 			return this.#hang();
 		}
 		await this.#break(fault);
@@ -212,28 +217,28 @@ class Play {
 		else this.#response.destroy();
 	}
 
-	#befall({ kind }: Fault): void {
+	#recordFault({ kind }: Fault): void {
 		this.#call.fault = kind;
 	}
 
-	#said(events: number): void {
+	#recordSent(events: number): void {
 		this.#call.events = events;
 		this.#call.outputTokens = countsOf(this.#planned, events).output;
 	}
 
 	#send(status: number, body: string): void {
 		this.#response.writeHead(status, {
-			"content-type": this.#words.contentType.value,
+			"content-type": this.#format.contentType.value,
 			"content-length": Buffer.byteLength(body),
 		});
 		this.#response.end(body);
 	}
 
-	/** Rejects where the other side has closed. What was handed to an open connection counts, up to the event `events`. */
+	/** Rejects if the other side has closed the connection. Text that was given to an open connection counts as sent, up to event `events`. */
 	#write(text: string, events?: number): Promise<void> {
 		return new Promise((resolve, reject) => {
 			if (this.#closed.aborted) return reject(new Error("closed"));
-			if (events !== undefined) this.#said(events);
+			if (events !== undefined) this.#recordSent(events);
 			const closed = () => reject(new Error("closed"));
 			this.#closed.addEventListener("abort", closed, { once: true });
 			this.#response.write(text, (error) => {
@@ -255,9 +260,9 @@ class Play {
 	}
 }
 
-/** As either API has it. */
-function limitIn(asked: unknown): number {
-	const { max_tokens, max_completion_tokens, options } = asked as {
+/** The output limit in the body of either API. */
+function limitIn(body: unknown): number {
+	const { max_tokens, max_completion_tokens, options } = body as {
 		max_tokens?: number;
 		max_completion_tokens?: number;
 		options?: { num_predict?: number };

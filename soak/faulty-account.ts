@@ -1,17 +1,17 @@
 /**
- * The Worker as it is built, but for what befalls the calls of its accounts' objects: one does not arrive, or is done
- * and its answer is lost, or the object is evicted in the midst of all that it does. `FAULTS` says how often.
+ * The built Worker with faults in the calls of its accounts' objects: a call does not arrive, its answer is lost, or the object is evicted while
+ * it works. `FAULTS` has the probabilities.
  *
- * Bundled with `dist/worker/index.js` in the place of `src/index.ts`.
+ * Bundled with `dist/worker/index.js` instead of `src/index.ts`.
  */
 import { env } from "cloudflare:workers";
-import worker, { Account as Whole } from "../src/index.ts";
+import worker, { Account as BuiltAccount } from "../src/index.ts";
 import { Random } from "./random.ts";
 
 export { AI, Directory, Fleet } from "../src/index.ts";
 export default worker;
 
-/** Probabilities of each call. */
+/** Probabilities for each call. */
 export interface AccountFaults {
 	seed: number;
 	lost: number;
@@ -22,20 +22,22 @@ export interface AccountFaults {
 const { FAULTS } = env as unknown as { FAULTS: AccountFaults };
 const random = new Random(FAULTS.seed);
 
-export class Account extends Whole {
-	override admit(...asked: Parameters<Whole["admit"]>): ReturnType<Whole["admit"]> {
-		return this.#befallen("admit", () => super.admit(...asked));
+export class Account extends BuiltAccount {
+	override admit(...parameters: Parameters<BuiltAccount["admit"]>): ReturnType<BuiltAccount["admit"]> {
+		return this.#withFaults("admit", () => super.admit(...parameters));
 	}
 
-	override admitAll(...asked: Parameters<Whole["admitAll"]>): ReturnType<Whole["admitAll"]> {
-		return this.#befallen("admitAll", () => super.admitAll(...asked));
+	override admitAll(
+		...parameters: Parameters<BuiltAccount["admitAll"]>
+	): ReturnType<BuiltAccount["admitAll"]> {
+		return this.#withFaults("admitAll", () => super.admitAll(...parameters));
 	}
 
-	override settle(...asked: Parameters<Whole["settle"]>): ReturnType<Whole["settle"]> {
-		this.#befallen("settle", () => super.settle(...asked));
+	override settle(...parameters: Parameters<BuiltAccount["settle"]>): ReturnType<BuiltAccount["settle"]> {
+		this.#withFaults("settle", () => super.settle(...parameters));
 	}
 
-	#befallen<T>(method: string, call: () => T): T {
+	#withFaults<T>(method: string, call: () => T): T {
 		const account = this.ctx.id.name ?? "";
 		if (random.chance(FAULTS.lost)) fail("lost", method, account);
 		const answer = call();

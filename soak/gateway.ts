@@ -1,4 +1,4 @@
-/** The built Worker under plain workerd, which may be killed and started again on its state, and what its API tells. */
+/** The built Worker in plain workerd. It can be killed and restarted with its state, and its API can be read. */
 import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
@@ -15,13 +15,13 @@ const WORKERS_AI_RUN_AND_READ = "a92d2450e05d4e7bb7d0a64968f83d11";
 
 export interface Kill {
 	at: number;
-	/** When it answered again. */
+	/** When the gateway answered again. */
 	upAt: number;
 }
 
 /** A fault of one call of an account's object: `lost settle`. */
 export interface ObjectFault {
-	what: string;
+	kind: string;
 	account: string;
 	at: number;
 }
@@ -53,21 +53,21 @@ export interface Totals {
 	neurons: number;
 }
 
-/** As `/metrics` tells them at one moment, in micro-neurons. */
-export interface Standing {
+/** The values of `/metrics` at one time, in micro-neurons. */
+export interface LimitStatus {
 	openRequests: number;
 	overruns: number;
 	budgets: { key: string; quota: number; spent: number; reserved: number }[];
 }
 
-/** How the Worker runs. */
+/** Settings of the Worker's process. */
 export interface Conditions {
 	wrapper?: "faulty-account.ts" | "scenario-worker.ts";
-	/** Of the accounts' objects, with `faulty-account.ts`. */
+	/** Faults of the accounts' objects, with `faulty-account.ts`. */
 	faults?: AccountFaults;
 	/** Limit of open files. */
 	openFiles?: number;
-	/** Limit of each file's size, in blocks of 512 bytes: writes beyond it fail as on a full disk. */
+	/** Limit of each file's size, in blocks of 512 bytes. Writes above it fail, as on a full disk. */
 	fileBlocks?: number;
 }
 
@@ -86,7 +86,7 @@ export class Gateway {
 		this.#log = join(folder, "workerd.log");
 	}
 
-	/** Without a wrapper the Worker runs as it is built. */
+	/** Without a wrapper, the built Worker runs unchanged. */
 	static async start(
 		folder: string,
 		vars: Record<string, unknown>,
@@ -123,11 +123,11 @@ export class Gateway {
 		return this.#served !== undefined;
 	}
 
-	/** What befell the calls of the accounts' objects, by the log. */
+	/** Reads the faults of the accounts' objects from the log. */
 	objectFaults(): ObjectFault[] {
 		const lines = readFileSync(this.#log, "utf8").matchAll(/^soak: (\S+ \S+) (\S*) (\d+)$/gm);
-		return [...lines].map(([, what = "", account = "", at]) => ({
-			what,
+		return [...lines].map(([, kind = "", account = "", at]) => ({
+			kind,
 			account,
 			at: Number(at) - performance.timeOrigin,
 		}));
@@ -139,13 +139,13 @@ export class Gateway {
 		this.#served = await serve({ ...this.#spec, log }, this.#port, this.#folder);
 	}
 
-	/** Ends it at once, and starts it again on its state; `unlimited`: without limits of files. */
+	/** Kills it, and restarts it with its state. `unlimited`: without limits of files. */
 	async kill({ unlimited = false } = {}): Promise<void> {
-		const killed = this.#served;
-		if (!killed) return;
+		const served = this.#served;
+		if (!served) return;
 		this.#served = undefined;
 		const at = performance.now();
-		await killed.stop();
+		await served.stop();
 		if (unlimited) {
 			const { fileBlocks: _, openFiles: __, ...spec } = this.#spec;
 			const { OPEN_FILES: ___, ...vars } = spec.vars ?? {};
@@ -162,7 +162,7 @@ export class Gateway {
 
 	static readonly operator = `Bearer ${ADMIN}`;
 
-	/** A token of the account that may run models. */
+	/** Creates a token of the account that may run models. */
 	async createToken(account: string, limits: { daily_neurons?: number } = {}): Promise<string> {
 		const { value } = await this.#api<{ value: string }>(`/client/v4/accounts/${account}/tokens`, {
 			name: "soak",
@@ -178,7 +178,7 @@ export class Gateway {
 		return `Bearer ${value}`;
 	}
 
-	/** All that the account remembers, newest first. */
+	/** All rows of the account, newest first. */
 	async rows(account: string): Promise<Row[]> {
 		const rows: Row[] = [];
 		let cursor: string | undefined;
@@ -200,8 +200,8 @@ export class Gateway {
 		return result_info.totals;
 	}
 
-	/** With a token's own budget, where it is asked for with that. */
-	async standing(account: string, authorization = Gateway.operator): Promise<Standing> {
+	/** With a token's authorization, it includes the token's own budget. */
+	async limitStatus(account: string, authorization = Gateway.operator): Promise<LimitStatus> {
 		const response = await fetch(`${this.url}/metrics?account=${account}`, { headers: { authorization } });
 		const text = await response.text();
 		if (!response.ok) throw new Error(`/metrics: HTTP ${response.status}`);
@@ -264,7 +264,7 @@ async function wrapped(main: string, folder: string, wrapper: string): Promise<W
 		bundle: true,
 		format: "esm",
 		target: "es2024",
-		// The modules that nodejs_compat has stay imports.
+		// Modules of nodejs_compat are not bundled.
 		platform: "node",
 		external: ["cloudflare:*"],
 		logLevel: "error",

@@ -1,8 +1,7 @@
 /**
- * `npm run soak`: the ledger under faults, callers who leave, and scenarios. Every request settles once, no budget is
- * passed, the ledger says what the engine served by the soak's own books; a caller who leaves amid a stream is noticed
- * within 100 ms and billed what passed; and each scenario (pictures, sound, sessions, hedges, a full disk …) is billed by
- * what its engine recorded.
+ * `npm run soak`: tests the ledger under faults, disconnects and scenarios. Every request settles once, no budget is exceeded, and the ledger
+ * agrees with the soak's own accounting of the engine. If a caller disconnects during a stream, the engine's call ends within 100 ms, and the
+ * sent part is charged. Each scenario (images, audio, sessions, hedges, a full disk …) is charged by the records of its engine.
  *
  *     npm run soak -- --seed 7 --requests 10000 --kills 5 --tries 100 --only conservation
  */
@@ -12,7 +11,7 @@ import { conserve } from "./conservation.ts";
 import { CANCELLED_MS, leave, leavingTable } from "./leaving.ts";
 import { play, scenarioTable } from "./play.ts";
 import { progressTo } from "./progress.ts";
-import { isClean, stories, storyOf, summary } from "./report.ts";
+import { describeViolation, isClean, summary, violationDetails } from "./report.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const values = readOptions(
@@ -26,15 +25,15 @@ const values = readOptions(
 	},
 	`npm run soak -- [options]
 
-  --seed N        of an earlier run, to play it again
-  --requests N    to ask (10000), by --callers N at once (64)
-  --kills N       of the gateway on the way (5)
-  --tries N       to leave, of each dialect (100)
+  --seed N        the seed of an earlier run, to repeat it
+  --requests N    number of requests (10000), with --callers N at the same time (64)
+  --kills N       kills of the gateway during the run (5)
+  --tries N       disconnects for each API (100)
   --only NAME     conservation, leaving, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}`,
 );
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
-/** Above what any request of a run takes. */
+/** Longer than any request of a run. */
 const HOLD_MS = 20_000;
 const progress = progressTo(process.stderr);
 
@@ -54,23 +53,23 @@ if (only === undefined || only === "conservation") {
 	});
 	console.log(`\n${summary(run)}`);
 	if (!isClean(run)) {
-		console.log(`\n${stories(run)}`);
+		console.log(`\n${violationDetails(run)}`);
 		process.exitCode = 1;
 	}
 }
 if (only === undefined || only === "leaving") {
 	const tries = Number(values.tries);
-	const { departures, violations } = await leave(tries, (done) => progress(done, tries, "leaving"));
-	console.log(`\n${leavingTable(departures)}`);
-	for (const violation of violations) console.log(`\n${storyOf(violation)}`);
-	const missed = departures.filter(
+	const { results, violations } = await leave(tries, (done) => progress(done, tries, "leaving"));
+	console.log(`\n${leavingTable(results)}`);
+	for (const violation of violations) console.log(`\n${describeViolation(violation)}`);
+	const missed = results.filter(
 		({ billed = tries, closedAfter }) =>
 			billed !== tries || closedAfter.length !== tries || closedAfter.some((time) => time > CANCELLED_MS),
 	);
-	// What the runtime by itself misses is not the gateway's to answer for.
-	const own = missed.filter(({ billed }) => billed !== undefined);
-	for (const { way } of own) console.log(`VIOLATION: ${way}: not ${tries} of ${tries}`);
-	if (own.length > 0 || violations.length > 0) process.exitCode = 1;
+	// The control without a gateway has no bill. Its delays are the runtime's.
+	const ofGateway = missed.filter(({ billed }) => billed !== undefined);
+	for (const { way } of ofGateway) console.log(`VIOLATION: ${way}: not ${tries} of ${tries}`);
+	if (ofGateway.length > 0 || violations.length > 0) process.exitCode = 1;
 }
 if (only === undefined || only === "scenarios" || scenario) {
 	const played = await play(scenario, (name) => process.stderr.write(`scenario ${name}\n`));

@@ -1,7 +1,6 @@
 /**
- * Callers who leave amid a stream: how soon the engine's connection closes, and what was billed. Over REST under plain
- * workerd, through every family of dialects, and in turn with them through a Worker that only passes on:
- * what that takes is the machine's and the runtime's.
+ * Callers that disconnect during a stream: the time until the engine's connection closes, and the bill. Over REST in plain workerd, for each API, and
+ * alternating through a control Worker that only forwards, which measures the machine and the runtime.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,20 +10,20 @@ import { freePort } from "../bench/contenders.ts";
 import { quantile } from "../bench/statistics.ts";
 import { serve, singleModule } from "../scripts/workerd.ts";
 import { Audit, type Evidence, type Violation } from "./audit.ts";
-import { ask } from "./caller.ts";
+import { send } from "./caller.ts";
+import { CallerRequests } from "./caller-request.ts";
 import { Engine } from "./engine.ts";
 import { agentOf, Gateway } from "./gateway.ts";
-import type { Door, Planned } from "./plan.ts";
-import { Questions } from "./question.ts";
+import type { Api, Planned } from "./plan.ts";
 import { settingsOf, totalMsOf } from "./settings.ts";
 import { Steps } from "./steps.ts";
 
-/** From the caller's leaving to the end of the engine's connection. */
+/** From the caller's disconnect to the end of the engine's connection. */
 export const CANCELLED_MS = 100;
 
-const DOORS = ["native", "chat", "responses", "messages", "ollama", "pair"] as const satisfies Door[];
-const CONTROL = "a Worker that passes on";
-/** The event after which a caller leaves. */
+const APIS = ["native", "chat", "responses", "messages", "ollama", "pair"] as const satisfies Api[];
+const CONTROL = "a Worker that only forwards";
+/** The event after which a caller disconnects. */
 const LEAVES_AT = 3;
 const PACE_MS = 10;
 const ENDLESS_EVENTS = 5_000;
@@ -32,23 +31,23 @@ const ACCOUNT = "roomy";
 const CLOSE_MS = 10_000;
 const TIMES = { holdMs: 60_000 };
 
-export interface Departures {
+export interface DisconnectResults {
 	way: string;
 	/** Milliseconds, ascending. */
 	closedAfter: number[];
-	/** Rows that say so, and what of the stream had passed. Absent of the control. */
+	/** Number of rows with outcome `cancelled`. Absent for the control. */
 	billed?: number;
 }
 
 export interface Leaving {
-	departures: Departures[];
+	results: DisconnectResults[];
 	violations: Violation[];
 }
 
 export async function leave(tries: number, progress = (_done: number) => {}): Promise<Leaving> {
-	const ways = [...DOORS, CONTROL];
+	const ways = [...APIS, CONTROL];
 	const plan = Array.from({ length: tries * ways.length }, (_, index) =>
-		leavingEarly(index, DOORS[index % ways.length] ?? "chat"),
+		leavingEarly(index, APIS[index % ways.length] ?? "chat"),
 	);
 	const steps = new Steps();
 	const engine = new Engine(plan, steps);
@@ -67,12 +66,12 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 	);
 	const agent = agentOf();
 	try {
-		const questions = new Questions();
+		const callerRequests = new CallerRequests();
 		const evidence: Evidence[] = [];
 		const once = async (planned: Planned, way: string): Promise<void> => {
-			const question = questions.put(planned);
-			const direct = { ...question, path: "/primary/v1/chat/completions" };
-			const heard = await ask(planned, way === CONTROL ? direct : question, {
+			const callerRequest = callerRequests.create(planned);
+			const direct = { ...callerRequest, path: "/primary/v1/chat/completions" };
+			const received = await send(planned, way === CONTROL ? direct : callerRequest, {
 				url: way === CONTROL ? control.url : `${gateway.url}/client/v4/accounts/${ACCOUNT}/ai`,
 				agent,
 				authorization: Gateway.operator,
@@ -81,18 +80,18 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 			const calls = engine.callsOf(planned.index);
 			const until = performance.now() + CLOSE_MS;
 			while (calls.some(({ closedAt }) => closedAt === undefined) && performance.now() < until) await wait(1);
-			evidence.push({ planned, question, heard, calls });
+			evidence.push({ planned, callerRequest, received, calls });
 		};
-		for (let turn = 0; turn < tries; turn++) {
+		for (let round = 0; round < tries; round++) {
 			for (const [i, way] of ways.entries()) {
-				const planned = plan[turn * ways.length + i];
+				const planned = plan[round * ways.length + i];
 				if (planned) await once(planned, way);
 			}
-			progress(turn + 1);
+			progress(round + 1);
 		}
 		const wayOf = ({ planned }: Evidence): string => ways[planned.index % ways.length] ?? CONTROL;
-		const own = evidence.filter((each) => wayOf(each) !== CONTROL);
-		while ((await gateway.standing(ACCOUNT)).openRequests > 0) await wait(50);
+		const ofGateway = evidence.filter((each) => wayOf(each) !== CONTROL);
+		while ((await gateway.limitStatus(ACCOUNT)).openRequests > 0) await wait(50);
 		const rows = await gateway.rows(ACCOUNT);
 		const audit = new Audit({
 			kills: [],
@@ -100,17 +99,17 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 			totalMs: totalMsOf(TIMES),
 			isLimited: () => false,
 		});
-		audit.account({ account: ACCOUNT, rows, totals: await gateway.totals(ACCOUNT) }, own);
+		audit.account({ account: ACCOUNT, rows, totals: await gateway.totals(ACCOUNT) }, ofGateway);
 		const cancelled = new Set(rows.filter(({ outcome }) => outcome === "cancelled").map(({ id }) => id));
-		const departures = ways.map((way): Departures => {
-			const these = evidence.filter((each) => wayOf(each) === way);
-			const closedAfter = these
-				.map(({ calls, heard }) => (calls.at(-1)?.closedAt ?? Number.POSITIVE_INFINITY) - heard.endedAt)
+		const results = ways.map((way): DisconnectResults => {
+			const ofWay = evidence.filter((each) => wayOf(each) === way);
+			const closedAfter = ofWay
+				.map(({ calls, received }) => (calls.at(-1)?.closedAt ?? Number.POSITIVE_INFINITY) - received.endedAt)
 				.sort((a, b) => a - b);
-			const billed = these.filter(({ heard }) => cancelled.has(heard.id ?? "")).length;
+			const billed = ofWay.filter(({ received }) => cancelled.has(received.id ?? "")).length;
 			return { way, closedAfter, ...(way !== CONTROL && { billed }) };
 		});
-		return { departures, violations: audit.close().violations };
+		return { results, violations: audit.close().violations };
 	} finally {
 		agent.destroy();
 		await control.stop();
@@ -120,13 +119,13 @@ export async function leave(tries: number, progress = (_done: number) => {}): Pr
 	}
 }
 
-const leavingEarly = (index: number, door: Door): Planned => ({
+const leavingEarly = (index: number, api: Api): Planned => ({
 	index,
 	account: ACCOUNT,
 	credential: "operator",
-	door,
+	api,
 	stream: true,
-	// No two cost the same.
+	// No two reservations are the same.
 	maxTokens: ENDLESS_EVENTS + index,
 	prompt: `soak-${index}- Go on and on.`,
 	promptTokens: 7,
@@ -140,12 +139,12 @@ const leavingEarly = (index: number, door: Door): Planned => ({
 	leaving: { when: "during", event: LEAVES_AT, inStep: false },
 });
 
-export function leavingTable(departures: readonly Departures[]): string {
-	const width = Math.max(...departures.map(({ way }) => way.length));
+export function leavingTable(results: readonly DisconnectResults[]): string {
+	const width = Math.max(...results.map(({ way }) => way.length));
 	const ms = (value: number) => value.toFixed(1).padStart(7);
 	return [
-		`${"left amid a stream".padEnd(width)}      p50     p99     max ms   within ${CANCELLED_MS} ms   billed`,
-		...departures.map(({ billed, closedAfter, way }) => {
+		`${"disconnected during a stream".padEnd(width)}      p50     p99     max ms   within ${CANCELLED_MS} ms   billed`,
+		...results.map(({ billed, closedAfter, way }) => {
 			const within = closedAfter.filter((time) => time <= CANCELLED_MS).length;
 			return [
 				way.padEnd(width),

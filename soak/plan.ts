@@ -1,35 +1,34 @@
 /**
- * What a run will ask, drawn from its seed: who asks, by which door, what the engine will do to it, and when the caller
- * leaves. A plan is only data; `caller.ts` and `engine.ts` each play their part of it.
+ * The plan of a run, from its seed: the caller, the API, the engine's fault, and when the caller disconnects, for each request. A plan is only data;
+ * `caller.ts` and `engine.ts` follow it.
  */
 import { Random } from "./random.ts";
 
-/** How a question is put. `embed` has no stream. */
-export const DOORS = ["native", "chat", "responses", "messages", "ollama", "pair", "embed"] as const;
-export type Door = (typeof DOORS)[number];
+/** The API of a request. `pair` has a route with two engines. `embed` has no stream. */
+export const APIS = ["native", "chat", "responses", "messages", "ollama", "pair", "embed"] as const;
+export type Api = (typeof APIS)[number];
 
-/** What an engine tells of its usage: at the end, with every event, not at all, or zeros. */
-export type UsageTold = "end" | "every" | "none" | "zeros";
+/** How an engine reports usage: at the end, with every event, not at all, or as zeros. */
+export type UsageReporting = "end" | "every" | "none" | "zeros";
 
 /**
- * What befalls a call of the engine. Before the header: `status`, `reset`, `silent`. Amid the answer, after `after`
- * events of a stream, or half of a value: `cut` (an end without its end), `torn` (a reset, which may take back what is
- * under way), `stall`, `garbage`, `error`.
+ * Faults of a call of the engine. Before the header: `status`, `reset`, `silent`. In the answer, after `after` events of a stream or half of a
+ * value: `cut` (the connection ends early), `torn` (a reset, which may lose data in transit), `stall`, `garbage`, `error`.
  */
 export const FAULTS = ["status", "reset", "silent", "cut", "torn", "stall", "garbage", "error"] as const;
 export type Fault = {
 	kind: (typeof FAULTS)[number];
-	/** Of `status`. */
+	/** For `status`. */
 	status: number;
-	/** Events that are good. */
+	/** Valid events before the fault. */
 	after: number;
-	/** Calls of this request that it befalls: the first, or all. */
+	/** Calls of this request with the fault: the first, or all. */
 	calls: "first" | "all";
 };
 
 /**
- * `before`: so many milliseconds after the question, mostly before an answer. `during`: when the event `event` has
- * come. `after`: with the end of the answer, the connection is torn.
+ * `before`: a number of milliseconds after the request, usually before an answer. `during`: when event `event` has arrived. `after`: the
+ * connection is reset after the end of the answer.
  */
 export type Leaving =
 	| { when: "never" | "after" }
@@ -37,27 +36,27 @@ export type Leaving =
 	| {
 			when: "during";
 			event: number;
-			/** The engine says the next event only when the caller has the one before: at most one is under way. */
+			/** The engine sends an event only when the caller has the previous one, so at most one is in transit. */
 			inStep: boolean;
 	  };
 
 export interface Planned {
 	index: number;
 	account: string;
-	/** Which of the account's credentials asks. */
+	/** The credential of the request. */
 	credential: "operator" | "token" | "budgeted";
-	door: Door;
+	api: Api;
 	stream: boolean;
-	/** Absent: the caller sets no limit of output. */
+	/** Absent: the caller sets no output limit. */
 	maxTokens?: number;
 	prompt: string;
-	/** What the engine counts of the prompt, and will say unless less is asked for. */
+	/** The engine's count of the prompt. */
 	promptTokens: number;
 	cachedTokens: number;
 	outputEvents: number;
-	/** Tokens of one event: more than one makes our own count an estimate. */
+	/** Tokens of one event. With more than one, the gateway's own count is an estimate. */
 	tokensPerEvent: number;
-	usage: UsageTold;
+	usage: UsageReporting;
 	/** Milliseconds before the header, and between two writes. */
 	headerMs: number;
 	paceMs: number;
@@ -67,19 +66,19 @@ export interface Planned {
 	leaving: Leaving;
 }
 
-/** Names of the accounts, and of the requests the share that each gets. */
+/** Accounts, and their shares of the requests. */
 export const ACCOUNTS = { roomy: 54, narrow: 12, keyed: 14, rated: 4 } as const;
-/** Accounts with a budget that pays for about half of what is asked; each has its turn, one after the other. */
+/** Share of accounts whose budget is enough for about half of their requests. They are used one after the other. */
 export const TIGHT_SHARE = 16;
-const REQUESTS_OF_A_TIGHT_ACCOUNT = 40;
+const REQUESTS_PER_TIGHT_ACCOUNT = 40;
 
 export const tightAccounts = (requests: number): string[] =>
 	Array.from(
-		{ length: Math.max(1, Math.round((requests * TIGHT_SHARE) / 100 / REQUESTS_OF_A_TIGHT_ACCOUNT)) },
+		{ length: Math.max(1, Math.round((requests * TIGHT_SHARE) / 100 / REQUESTS_PER_TIGHT_ACCOUNT)) },
 		(_, i) => `tight-${i}`,
 	);
 
-const DOOR_WEIGHTS: Record<Door, number> = {
+const API_WEIGHTS: Record<Api, number> = {
 	native: 20,
 	chat: 28,
 	responses: 12,
@@ -88,7 +87,7 @@ const DOOR_WEIGHTS: Record<Door, number> = {
 	pair: 8,
 	embed: 10,
 };
-const USAGE_WEIGHTS: Record<UsageTold, number> = { end: 55, every: 12, none: 28, zeros: 5 };
+const USAGE_WEIGHTS: Record<UsageReporting, number> = { end: 55, every: 12, none: 28, zeros: 5 };
 const FAULT_WEIGHTS: Record<Fault["kind"] | "nothing", number> = {
 	nothing: 62,
 	status: 12,
@@ -120,25 +119,25 @@ export function planOf(seed: number, requests: number): Planned[] {
 	const tight = tightAccounts(requests);
 	return Array.from({ length: requests }, (_, index) => {
 		const share = random.weighted({ ...ACCOUNTS, tight: TIGHT_SHARE });
-		// A budget that is used up refuses the rest of the day: one account after the other is the crowded one.
-		const turn = Math.min(tight.length - 1, Math.floor((index / requests) * tight.length));
-		const account = share === "tight" ? (tight[turn] ?? "tight-0") : share;
+		// A budget that is used up refuses all later requests of the day, so the tight accounts are used one after the other.
+		const position = Math.min(tight.length - 1, Math.floor((index / requests) * tight.length));
+		const account = share === "tight" ? (tight[position] ?? "tight-0") : share;
 		return planned(random, index, account);
 	});
 }
 
 function planned(random: Random, index: number, account: string): Planned {
-	const door = random.weighted(DOOR_WEIGHTS);
-	const stream = door !== "embed" && random.chance(0.7);
-	const outputEvents = door === "embed" ? 0 : random.int(1, 40);
-	// A tenth leaves the output open, where the door lets it.
-	const open = door !== "embed" && door !== "messages" && random.chance(0.1);
+	const api = random.weighted(API_WEIGHTS);
+	const stream = api !== "embed" && random.chance(0.7);
+	const outputEvents = api === "embed" ? 0 : random.int(1, 40);
+	// 10 % have no output limit, if the API allows it.
+	const unlimited = api !== "embed" && api !== "messages" && random.chance(0.1);
 	const tokensPerEvent = random.chance(0.12) ? random.int(3, 5) : 1;
 	const prompt = [
 		`soak-${index}-`,
 		...Array.from({ length: random.int(1, 60) }, () => random.pick(WORDS)),
 	].join(" ");
-	// No tokenizer makes more tokens of a text than it has bytes.
+	// A tokenizer never makes more tokens than the text has bytes.
 	const promptTokens = random.int(3, Math.max(3, Math.ceil(prompt.length / 3)));
 	const kind = random.weighted(FAULT_WEIGHTS);
 	const fault: Fault | undefined =
@@ -153,7 +152,7 @@ function planned(random: Random, index: number, account: string): Planned {
 	const when = random.weighted(LEAVING_WEIGHTS);
 	const inStep = random.chance(0.7);
 	const event = random.int(1, Math.max(1, outputEvents - 1));
-	// Some wait longer than READ_MS of the audit: an answer that was finished by then must have been billed.
+	// Some wait longer than READ_MS of the audit. An answer that was complete before must be billed.
 	const ms = random.chance(0.8) ? random.int(0, 60) : random.int(60, 600);
 	const leaving: Leaving =
 		when === "during"
@@ -167,9 +166,9 @@ function planned(random: Random, index: number, account: string): Planned {
 		index,
 		account,
 		credential: account === "keyed" ? (random.chance(0.5) ? "token" : "budgeted") : "operator",
-		door,
+		api,
 		stream,
-		...(!open && { maxTokens: outputEvents * tokensPerEvent + random.int(0, 80) + 1 }),
+		...(!unlimited && { maxTokens: outputEvents * tokensPerEvent + random.int(0, 80) + 1 }),
 		prompt,
 		promptTokens,
 		cachedTokens: random.chance(0.2) ? random.int(0, promptTokens) : 0,
@@ -184,14 +183,14 @@ function planned(random: Random, index: number, account: string): Planned {
 	};
 }
 
-/** The text of the nth event, from 1; `tokens` of them, each seven characters long, so that a piece is told from a whole. */
+/** The text of event `event`, from 1: `tokens` tokens of seven characters, so that incomplete tokens are recognizable. */
 export const eventText = (event: number, tokens: number): string =>
 	Array.from(
 		{ length: tokens },
 		(_, i) => ` t${String((event - 1) * tokens + i + 1).padStart(4, "0")}x`,
 	).join("");
 
-/** The numbers of the whole tokens in a text. */
+/** The numbers of the complete tokens in a text. */
 export const tokensIn = (text: string): number[] =>
 	[...text.matchAll(/t(\d{4})x/g)].map(([, number]) => Number(number));
 

@@ -1,4 +1,4 @@
-/** Plays the scenarios, and compares the gateway's rows with the bills of what the engine has served. */
+/** Runs the scenarios, and compares the gateway's rows with bills from the engine's records. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
@@ -8,20 +8,20 @@ import { Gateway, micro, type Row } from "./gateway.ts";
 import { RecordingEngine } from "./recording-engine.ts";
 import { costOfServed, SCENARIOS, type Scenario, type Sent, type World } from "./scenarios.ts";
 
-export interface Played {
+export interface ScenarioResult {
 	name: string;
 	requests: number;
 	answered: number;
 	/** Micro-neurons of all rows. */
 	billed: number;
-	/** Micro-neurons of what the engine served to answers that are billed, and what expired as it was reserved. */
+	/** Expected micro-neurons: the engine's records of billed answers, and the reservations of expired requests. */
 	engine: number;
 	calls: number;
 	problems: string[];
 }
 
 const HOLD_MS = 6_000;
-const ASK_MS = 20_000;
+const REQUEST_MS = 20_000;
 const CHAT_MODEL = {
 	task: "Text Generation",
 	context_window: 131_072,
@@ -57,22 +57,25 @@ function settingsOf(engine: string): Record<string, unknown> {
 	};
 }
 
-/** All of them, or those of one name. */
-export async function play(only: string | undefined, progress: (name: string) => void): Promise<Played[]> {
+/** Runs all scenarios, or the one with this name. */
+export async function play(
+	only: string | undefined,
+	progress: (name: string) => void,
+): Promise<ScenarioResult[]> {
 	const chosen = SCENARIOS.filter(({ name }) => only === undefined || name === only);
-	const played: Played[] = [];
+	const results: ScenarioResult[] = [];
 	const shared = chosen.filter(({ limits }) => !limits);
 	const groups = [shared, ...chosen.filter(({ limits }) => limits).map((scenario) => [scenario])];
 	for (const group of groups) {
 		const [first] = group;
-		// The limits are set by a POSIX shell.
-		if (first?.limits && process.platform === "win32") played.push(notRun(first.name));
-		else if (first) played.push(...(await playAll(group, progress)));
+		// A POSIX shell sets the limits.
+		if (first?.limits && process.platform === "win32") results.push(notRun(first.name));
+		else if (first) results.push(...(await playAll(group, progress)));
 	}
-	return played;
+	return results;
 }
 
-const notRun = (name: string): Played => ({
+const notRun = (name: string): ScenarioResult => ({
 	name,
 	requests: 0,
 	answered: 0,
@@ -82,7 +85,10 @@ const notRun = (name: string): Played => ({
 	problems: ["not run: this system has no limits of files"],
 });
 
-async function playAll(scenarios: readonly Scenario[], progress: (name: string) => void): Promise<Played[]> {
+async function playAll(
+	scenarios: readonly Scenario[],
+	progress: (name: string) => void,
+): Promise<ScenarioResult[]> {
 	const engine = new RecordingEngine();
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-scenarios-"));
 	const agent = new Agent({ keepAlive: true });
@@ -92,16 +98,16 @@ async function playAll(scenarios: readonly Scenario[], progress: (name: string) 
 		...limits,
 	});
 	try {
-		const played: Played[] = [];
+		const results: ScenarioResult[] = [];
 		for (const scenario of scenarios) {
 			progress(scenario.name);
 			const sent = await scenario.send(worldOf(gateway, agent));
 			const { accounts = [scenario.name] } = scenario;
 			for (const account of accounts) await settled(gateway, account);
 			const rows = (await Promise.all(accounts.map((account) => rowsOf(gateway, account)))).flat();
-			played.push(compare(scenario, sent, rows, engine.served(scenario.name)));
+			results.push(compare(scenario, sent, rows, engine.served(scenario.name)));
 		}
-		return played;
+		return results;
 	} finally {
 		agent.destroy();
 		await gateway.stop();
@@ -118,7 +124,7 @@ function worldOf(gateway: Gateway, agent: Agent): World {
 				{
 					method: "POST",
 					agent,
-					timeout: ASK_MS,
+					timeout: REQUEST_MS,
 					headers: { authorization: Gateway.operator, "content-type": "application/json", ...headers },
 				},
 				(response) => {
@@ -132,9 +138,9 @@ function worldOf(gateway: Gateway, agent: Agent): World {
 		});
 	const pathOf = (account: string) => `/client/v4/accounts/${account}/ai`;
 	return {
-		ask: (account, path, body, headers) => post(pathOf(account) + path, body, headers),
+		call: (account, path, body, headers) => post(pathOf(account) + path, body, headers),
 		rpc: (account, model, body) => post(`/soak/rpc/${account}/${model}`, body),
-		converse: (account, path, sound) => converse(gateway.url + pathOf(account) + path, sound),
+		liveSession: (account, path, audio) => liveSession(gateway.url + pathOf(account) + path, audio),
 		setClock: async (ms) => {
 			await post(`/soak/clock?ms=${ms}`, {});
 		},
@@ -145,14 +151,14 @@ function worldOf(gateway: Gateway, agent: Agent): World {
 
 const rowsOf = (gateway: Gateway, account: string): Promise<readonly Row[]> => gateway.rows(account);
 
-/** Node's class takes headers, which the standard's does not. */
-function converse(url: string, sound: Uint8Array): Promise<boolean> {
+/** Node's class accepts headers; the standard's class does not. */
+function liveSession(url: string, audio: Uint8Array): Promise<boolean> {
 	const socket = new WebSocket(url.replace("http", "ws"), {
 		headers: { authorization: Gateway.operator },
 	} as unknown as string[]);
 	return new Promise((resolve) => {
 		socket.addEventListener("open", () => {
-			for (let at = 0; at < sound.length; at += 8_000) socket.send(sound.slice(at, at + 8_000));
+			for (let at = 0; at < audio.length; at += 8_000) socket.send(audio.slice(at, at + 8_000));
 			socket.send('{"type":"CloseStream"}');
 		});
 		socket.addEventListener("error", () => resolve(false));
@@ -160,7 +166,7 @@ function converse(url: string, sound: Uint8Array): Promise<boolean> {
 	});
 }
 
-/** Until nothing of the account is under way, or nothing can be any more. */
+/** Waits until the account has no open request, or all must have expired. */
 async function settled(gateway: Gateway, account: string): Promise<void> {
 	const until = performance.now() + 3 * HOLD_MS;
 	while (performance.now() < until) {
@@ -170,15 +176,15 @@ async function settled(gateway: Gateway, account: string): Promise<void> {
 	}
 }
 
-/** Each row that is no failure takes the bill that is equal to it; what is left of either is a difference. */
+/** Matches each row that did not fail with a bill of the same amount. Rows and bills without a match are differences. */
 export function compare(
-	{ limits, mostCalls = 2, name }: Scenario,
-	{ bills: more = [], problems: found = [], statuses }: Sent,
+	{ limits, maxCalls = 2, name }: Scenario,
+	{ bills: extraBills = [], problems: earlierProblems = [], statuses }: Sent,
 	rows: readonly Row[],
 	served: readonly Parameters<typeof costOfServed>[0][],
-): Played {
-	const problems = [...found];
-	const bills = [...served.filter(({ whole }) => whole).map(costOfServed), ...more];
+): ScenarioResult {
+	const problems = [...earlierProblems];
+	const bills = [...served.filter(({ complete }) => complete).map(costOfServed), ...extraBills];
 	const answered = statuses.filter((status) => status === 200).length;
 	const refused = statuses.length - answered;
 	let engine = 0;
@@ -188,10 +194,10 @@ export function compare(
 		if (row.outcome === "expired" && limits) {
 			expired++;
 			engine += billed;
-			if (row.neurons !== row.reserved_neurons) problems.push(`${row.id} expired at another price`);
+			if (row.neurons !== row.reserved_neurons) problems.push(`${row.id} expired with another price`);
 			continue;
 		}
-		if (row.neurons > row.reserved_neurons) problems.push(`${row.id} costs more than was reserved`);
+		if (row.neurons > row.reserved_neurons) problems.push(`${row.id} costs more than its reservation`);
 		const at = bills.indexOf(billed);
 		if (at >= 0) {
 			bills.splice(at, 1);
@@ -201,26 +207,27 @@ export function compare(
 				`${row.outcome} ${row.model}: ${billed} micro-neurons, which the engine's records do not explain`,
 			);
 	}
-	// An answer that was served and not billed: of a request that was refused, or that is billed as reserved.
+	// A served answer without a bill belongs to a request that was refused, or that is charged its reservation.
 	if (bills.length > refused + expired)
 		problems.push(
-			`${bills.length} answers of the engine are not billed, at most ${refused + expired} may be so`,
+			`${bills.length} answers of the engine are not billed, at most ${refused + expired} are allowed`,
 		);
-	const paid = rows.filter(({ outcome }) => outcome !== "failed").length;
-	if (paid < answered) problems.push(`${answered} requests were answered, ${paid} are booked`);
-	if (paid > answered && !limits) problems.push(`${paid} requests are booked, ${answered} were answered`);
+	const recorded = rows.filter(({ outcome }) => outcome !== "failed").length;
+	if (recorded < answered) problems.push(`${answered} requests were answered, ${recorded} are recorded`);
+	if (recorded > answered && !limits)
+		problems.push(`${recorded} requests are recorded, ${answered} were answered`);
 	if (!limits && refused > 0 && name !== "midnight") problems.push(`statuses ${statuses.join(" ")}`);
-	if (served.length > mostCalls * statuses.length)
+	if (served.length > maxCalls * statuses.length)
 		problems.push(`${served.length} calls of engines for ${statuses.length} requests`);
 	const billed = rows.reduce((sum, { neurons }) => sum + micro(neurons), 0);
 	if (billed !== engine) problems.push(`billed ${billed}, by the engine's records ${engine} micro-neurons`);
 	return { name, requests: statuses.length, answered, billed, engine, calls: served.length, problems };
 }
 
-export function scenarioTable(played: readonly Played[]): string {
+export function scenarioTable(results: readonly ScenarioResult[]): string {
 	const lines = [
 		["scenario", "requests", "answered", "calls", "billed", "engine's records", "difference"],
-		...played.map(({ answered, billed, calls, engine, name, requests }) => [
+		...results.map(({ answered, billed, calls, engine, name, requests }) => [
 			name,
 			...[requests, answered, calls, billed / 1e6, engine / 1e6, (billed - engine) / 1e6].map((value) =>
 				value.toLocaleString("en-US", { maximumFractionDigits: 6 }),

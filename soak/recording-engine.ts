@@ -1,33 +1,33 @@
 /**
- * An OpenAI-shaped engine for the scenarios: it serves chats, pictures, speech and transcripts, and records what it has
- * served under the scenario that the request names. The bills of the scenarios are computed from these records.
+ * An engine with OpenAI's API for the scenarios. It serves chats, images, speech and transcripts, and records each call with the scenario that the
+ * request names. The expected bills are calculated from these records.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** What one call was served. `whole` is false where the other side closed first. */
+/** The answer of one call. `complete` is false if the other side closed the connection first. */
 export interface Served {
 	scenario: string;
 	backend: string;
-	whole: boolean;
+	complete: boolean;
 	promptTokens?: number;
 	/** Tokens that were written to an open connection. */
 	outputTokens?: number;
-	/** Pixels and steps of a picture. */
-	picture?: { width: number; height: number; steps: number };
-	/** Of a text that was spoken. */
+	/** Pixels and steps of an image. */
+	image?: { width: number; height: number; steps: number };
+	/** Characters of a text for speech. */
 	characters?: number;
-	/** Of sound that was transcribed. */
+	/** Duration of transcribed audio. */
 	milliseconds?: number;
 }
 
-/** A picture of one pixel: how large it is billed is how large it was asked for. */
+/** An image of one pixel. The bill depends on the requested size. */
 const PNG =
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const TOKEN = " t0001x";
 const PACE_MS = 10;
-/** `slow-200` waits so many milliseconds before its header. */
+/** `slow-200` waits 200 milliseconds before its header. */
 const SLOW = /^slow-(\d+)$/;
 
 export class RecordingEngine {
@@ -61,10 +61,10 @@ export class RecordingEngine {
 		const text = Buffer.concat(pieces).toString("latin1");
 		const [, backend = "", ...path] = (request.url ?? "").split("/");
 		const scenario = /soak-case:([a-z-]+)/.exec(text)?.[1] ?? "";
-		const record: Served = { scenario, backend, whole: false };
+		const record: Served = { scenario, backend, complete: false };
 		this.#records.push(record);
 		response.on("close", () => {
-			record.whole = response.writableFinished;
+			record.complete = response.writableFinished;
 		});
 		await wait(Number(SLOW.exec(backend)?.[1] ?? 0));
 		if (response.destroyed) return;
@@ -74,14 +74,14 @@ export class RecordingEngine {
 		if (route === "chat/completions") return this.#chat(body, record, response);
 		if (route === "images/generations") {
 			const [width = 0, height = 0] = String(body.size).split("x").map(Number);
-			record.picture = { width, height, steps: Number(body.num_inference_steps) };
+			record.image = { width, height, steps: Number(body.num_inference_steps) };
 			return json(response, { created: 1, data: [{ b64_json: PNG }] });
 		}
 		record.characters = [...String(body.input)].length;
 		response.writeHead(200, { "content-type": "audio/mpeg" }).end(Buffer.from("ID3\u0004"));
 	}
 
-	/** The prompt names how many tokens of output it wants. */
+	/** The prompt contains the number of output tokens. */
 	async #chat(body: Record<string, unknown>, record: Served, response: ServerResponse): Promise<void> {
 		const prompt = JSON.stringify(body.messages);
 		const tokens = Number(/tokens=(\d+)/.exec(prompt)?.[1]);
@@ -116,7 +116,7 @@ export class RecordingEngine {
 		response.end(`${chunk({ choices: [], usage })}data: [DONE]\n\n`);
 	}
 
-	/** It says how long the sound was: the prompt of the form names it. */
+	/** The prompt in the form contains the duration of the audio, which is the answer's `duration`. */
 	#transcribe(form: string, record: Served, response: ServerResponse): void {
 		record.milliseconds = Number(/milliseconds=(\d+)/.exec(form)?.[1]);
 		json(response, { text: "soak", duration: record.milliseconds / 1000, language: "en", segments: [] });

@@ -1,38 +1,38 @@
-/** What a run found, for a terminal. */
+/** Formats the results of a run for a terminal. */
 import { CLASSES, type Class, type Violation } from "./audit.ts";
 import type { Run } from "./conservation.ts";
 
 const NAMES: Record<Class, string> = {
-	told: "the engine told its usage",
-	counted: "whole, its events counted by us",
-	estimated: "whole, estimated by its text",
-	cancelled: "cancelled, the engine in step with it",
-	cancelledRunning: "cancelled, the engine ahead of it",
+	reported: "complete, with the engine's usage",
+	counted: "complete, its events counted",
+	estimated: "complete, estimated by its text",
+	cancelled: "cancelled, the engine in step",
+	cancelledRunning: "cancelled, the engine ahead",
 	cancelledBefore: "cancelled before the headers, billed",
-	interrupted: "interrupted amid the answer",
+	interrupted: "interrupted during the answer",
 	failed: "failed, nothing billed",
-	expired: "expired, billed as reserved",
-	refused: "refused, nothing booked",
-	inVain: "refused, an engine asked in vain",
+	expired: "expired, charged the reservation",
+	refused: "refused, no row",
+	unbilledCalls: "refused, after a call of an engine",
 };
-const MAX_STORIES = 12;
+const MAX_VIOLATIONS = 12;
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
-export function summary({ killed, objectFaults, seconds, verdict, watched }: Run): string {
+export function summary({ killed, objectFaults, seconds, verdict, observations }: Run): string {
 	const lines = [
-		["", "requests", "engine's tokens", "ledger's tokens", "difference", "most apart", "neurons"],
+		["", "requests", "engine's tokens", "ledger's tokens", "difference", "max. difference", "neurons"],
 		...CLASSES.map((name) => {
-			const { engineTokens, ledgerTokens, microNeurons, mostApart, requests } = verdict.tallies[name];
+			const { engineTokens, ledgerTokens, microNeurons, maxDifference, requests } = verdict.tallies[name];
 			const part = name === "cancelled" || name === "cancelledRunning" || name === "interrupted";
-			const compared = part || name === "told" || name === "counted" || name === "cancelledBefore";
+			const compared = part || name === "reported" || name === "counted" || name === "cancelledBefore";
 			return [
 				NAMES[name],
 				number(requests),
 				compared ? number(engineTokens) : "",
 				compared ? number(ledgerTokens) : "",
 				compared ? number(engineTokens - ledgerTokens) : "",
-				compared ? number(mostApart) + (part ? " chunks" : " tokens") : "",
+				compared ? number(maxDifference) + (part ? " chunks" : " tokens") : "",
 				number(microNeurons / 1_000_000),
 			];
 		}),
@@ -46,47 +46,48 @@ export function summary({ killed, objectFaults, seconds, verdict, watched }: Run
 			)
 			.join("  "),
 	);
-	const counts = Map.groupBy(objectFaults, ({ what }) => what);
-	const faults = [...counts].map(([what, { length }]) => `${length} x ${what}`).sort();
+	const counts = Map.groupBy(objectFaults, ({ kind }) => kind);
+	const faults = [...counts].map(([kind, { length }]) => `${length} x ${kind}`).sort();
 	return [
 		...table,
 		"",
-		`workerd killed ${killed.length} times; a killed Worker took settlements of the last ${Math.max(0, Math.round(verdict.lostMs))} ms along`,
-		`not let in: ${[...verdict.refusals].map(([told, count]) => `${count} x ${told}`).join(", ")}`,
+		`workerd killed ${killed.length} times; the kills lost settlements of the last ${Math.max(0, Math.round(verdict.lostMs))} ms`,
+		`not admitted: ${[...verdict.refusals].map(([code, count]) => `${count} x ${code}`).join(", ")}`,
 		`calls of the accounts' objects: ${faults.join(", ") || "no faults"}`,
-		`budgets: looked at ${number(watched.samples)} times, at most ${(watched.fullest * 100).toFixed(1)}% spent and reserved, up to ${watched.mostOpen} requests of an account under way`,
+		`budgets: sampled ${number(observations.samples)} times, at most ${(observations.fullest * 100).toFixed(1)}% spent and reserved, up to ${observations.maxOpen} open requests of an account`,
 		`${seconds.toFixed(1)} s`,
 	].join("\n");
 }
 
-/** Of everything that was wrong, each with its request's story. */
-export function stories({ verdict, watched }: Run): string {
+/** The violations, each with the records of its request. */
+export function violationDetails({ verdict, observations }: Run): string {
 	const { violations } = verdict;
-	const told = violations.slice(0, MAX_STORIES).map(storyOf);
-	const more = violations.length > MAX_STORIES ? [`… and ${violations.length - MAX_STORIES} more`] : [];
-	return [...new Set(watched.overshoots)].concat(told, more).join("\n\n");
+	const shown = violations.slice(0, MAX_VIOLATIONS).map(describeViolation);
+	const omitted =
+		violations.length > MAX_VIOLATIONS ? [`… and ${violations.length - MAX_VIOLATIONS} more`] : [];
+	return [...new Set(observations.overshoots)].concat(shown, omitted).join("\n\n");
 }
 
-export function storyOf({ evidence, rows, what }: Violation): string {
-	const lines = [`VIOLATION: ${what}`];
+export function describeViolation({ evidence, rows, problem }: Violation): string {
+	const lines = [`VIOLATION: ${problem}`];
 	if (evidence) {
-		const { calls, heard, planned, question } = evidence;
-		const since = (time: number) => `${(time - heard.startedAt).toFixed(0)} ms`;
+		const { calls, received, planned, callerRequest } = evidence;
+		const since = (time: number) => `${(time - received.startedAt).toFixed(0)} ms`;
 		lines.push(`  planned: ${JSON.stringify({ ...planned, prompt: undefined })}`);
-		lines.push(`  asked:   ${question.path}, reserves ${question.reserved} micro-neurons`);
+		lines.push(`  request: ${callerRequest.path}, reserves ${callerRequest.reserved} micro-neurons`);
 		for (const call of calls) {
-			const { closedAt, openedAt, ...rest } = call;
+			const { closedAt, openedAt, ...remaining } = call;
 			const closed = closedAt === undefined ? "open" : `closed at ${since(closedAt)}`;
-			lines.push(`  engine:  called at ${since(openedAt)}, ${closed}: ${JSON.stringify(rest)}`);
+			lines.push(`  engine:  called at ${since(openedAt)}, ${closed}: ${JSON.stringify(remaining)}`);
 		}
-		const { endedAt, startedAt: _, tokens, ...rest } = heard;
+		const { endedAt, startedAt: _, tokens, ...remaining } = received;
 		lines.push(
-			`  caller:  ended at ${since(endedAt)}: ${JSON.stringify({ ...rest, tokens: tokens.length })}`,
+			`  caller:  ended at ${since(endedAt)}: ${JSON.stringify({ ...remaining, tokens: tokens.length })}`,
 		);
 	}
 	for (const row of rows) lines.push(`  row:     ${JSON.stringify(row)}`);
 	return lines.join("\n");
 }
 
-export const isClean = ({ verdict, watched }: Run): boolean =>
-	verdict.violations.length === 0 && watched.overshoots.length === 0;
+export const isClean = ({ verdict, observations }: Run): boolean =>
+	verdict.violations.length === 0 && observations.overshoots.length === 0;

@@ -1,6 +1,6 @@
 /**
- * The Worker as it is built, with a clock that a scenario sets (`/soak/clock?ms=…`, ahead of the machine's clock) and a caller
- * by RPC (`/soak/rpc/{account}/{model}`). Bundled with `dist/worker/index.js` in the place of `src/index.ts`.
+ * The built Worker with a clock that a scenario sets (`/soak/clock?ms=…`, ahead of the machine's clock) and a route for RPC calls
+ * (`/soak/rpc/{account}/{model}`). Bundled with `dist/worker/index.js` instead of `src/index.ts`.
  */
 
 import worker from "../src/index.ts";
@@ -12,7 +12,7 @@ interface Entrypoint {
 	run(model: string, inputs: object): Promise<unknown>;
 }
 
-/** The runtime's own way to an entrypoint of the same Worker. */
+/** The runtime's access to an entrypoint of the same Worker. */
 interface WithExports {
 	exports: { AI(options: { props: { account: string } }): Entrypoint };
 }

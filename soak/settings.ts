@@ -1,31 +1,31 @@
-/** How the gateway of a run is configured. */
+/** The gateway's configuration in a run. */
 
-import type { Door } from "./plan.ts";
+import { MODELS } from "./caller-request.ts";
+import type { Api } from "./plan.ts";
 import { tightAccounts } from "./plan.ts";
-import { MODELS } from "./question.ts";
 
 export interface Times {
-	/** Longer than any answer of a run takes: what a killed Worker had open is billed after it. */
+	/** Longer than any answer of a run. Open requests of a killed Worker are charged after this time. */
 	holdMs: number;
 }
 
-/** An engine that is silent for so long is given up. */
+/** The gateway stops waiting for an engine that is silent for this time. */
 export const SILENCE_MS = 1_500;
-/** Of `hold_ms`: all calls of a request together. What takes longer than `hold_ms` is billed as reserved. */
+/** Share of `hold_ms` for all calls of a request. A request that takes longer than `hold_ms` is charged its reservation. */
 const TOTAL_SHARE = 0.7;
 const RETRIES = { attempts: 2, base_ms: 20, max_ms: 100 };
 
-/** Most calls of engines for one request: so many of each of its route's targets. */
-export const mostCallsOf = (door: Door): number => RETRIES.attempts * (door === "pair" ? 2 : 1);
+/** Maximum calls of engines for one request: the attempts of each target of its route. */
+export const maxCallsOf = (api: Api): number => RETRIES.attempts * (api === "pair" ? 2 : 1);
 
-/** After so long the gateway ends a request by itself, whatever its engines do. */
+/** After this time the gateway ends a request. */
 export const totalMsOf = ({ holdMs }: Times): number => Math.floor(holdMs * TOTAL_SHARE);
 
 export const RATE_PER_MINUTE = 120;
 
-/** Neurons a day for one that asks for about twice as much. */
+/** Neurons per day of an account whose requests need about twice as much. */
 const TIGHT_NEURONS = 110;
-/** The same, for each request of the run. */
+/** The same, per request of the run. */
 const SHARE_OF_NARROW_CHAT = 0.1;
 const SHARE_OF_NARROW_NATIVE = 0.045;
 const SHARE_OF_BUDGETED = 0.1;
@@ -35,9 +35,9 @@ export const budgetedNeurons = (requests: number): number =>
 	Math.max(LEAST_NEURONS, requests * SHARE_OF_BUDGETED);
 
 export function settingsOf(engine: string, requests: number, { holdMs }: Times): Record<string, unknown> {
-	// Of the routes: a backend's `total_ms` bounds each call alone, and a request makes up to four.
+	// The routes have these limits, because a backend's `total_ms` applies to each call, and a request makes up to four.
 	const timeouts = { header_ms: SILENCE_MS, idle_ms: SILENCE_MS, total_ms: totalMsOf({ holdMs }) };
-	const alone = (backend: string) => ({
+	const only = (backend: string) => ({
 		targets: [{ backend, model: "soak" }],
 		retries: RETRIES,
 		timeouts,
@@ -50,9 +50,9 @@ export function settingsOf(engine: string, requests: number, { holdMs }: Times):
 			ollama: { kind: "ollama", url: `${engine}/ollama` },
 		},
 		ROUTES: {
-			"soak/chat": alone("primary"),
-			"soak/embed": alone("primary"),
-			"soak/ollama": alone("ollama"),
+			"soak/chat": only("primary"),
+			"soak/embed": only("primary"),
+			"soak/ollama": only("ollama"),
 			"soak/pair": {
 				targets: [
 					{ backend: "primary", model: "soak" },
@@ -61,7 +61,7 @@ export function settingsOf(engine: string, requests: number, { holdMs }: Times):
 				retries: RETRIES,
 				timeouts,
 			},
-			"@cf/*": alone("primary"),
+			"@cf/*": only("primary"),
 		},
 		MODELS,
 		LIMITS: {

@@ -1,4 +1,4 @@
-/** `Date` ahead of the machine's clock by what a scenario sets. The Worker reads `Date` at each call, so it may be replaced later. */
+/** Replaces `Date` with a clock that is ahead of the machine's clock. It can be replaced later, because the Worker reads `Date` at each call. */
 let aheadMs = 0;
 const Machine = Date;
 

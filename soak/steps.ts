@@ -1,4 +1,4 @@
-/** How far the callers are, for an engine that keeps step with one, or waits until it has gone. In one process, so exact. */
+/** The progress of the callers, for an engine that stays in step with a caller or waits until it disconnects. Exact, because both run in one process. */
 interface Progress {
 	events: number;
 	gone: boolean;
@@ -8,7 +8,7 @@ interface Progress {
 export class Steps {
 	readonly #callers = new Map<number, Progress>();
 
-	/** A caller has so many events. */
+	/** A caller has received this number of events. */
 	got(index: number, events: number): void {
 		const caller = this.#of(index);
 		caller.events = Math.max(caller.events, events);
@@ -25,7 +25,7 @@ export class Steps {
 		return this.#of(index).gone;
 	}
 
-	/** Resolves when the caller has so many events, or has gone, or `signal` fires. */
+	/** Resolves when the caller has this number of events, has disconnected, or `signal` fires. */
 	async reached(index: number, events: number, signal: AbortSignal): Promise<void> {
 		const caller = this.#of(index);
 		while (caller.events < events && !caller.gone && !signal.aborted)

@@ -1,49 +1,56 @@
-/** Looks at the accounts all the time, from outside: what is spent and reserved together never passes a budget. */
+/** Samples the accounts during a run: the sum of spent and reserved neurons must never exceed a budget. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Gateway, Standing } from "./gateway.ts";
+import type { Gateway, LimitStatus } from "./gateway.ts";
 
-export interface Watched {
+export interface Observations {
 	samples: number;
-	/** Highest share of a budget that was spent and reserved at once, 0 to 1. */
+	/** Highest share of a budget that was spent and reserved at the same time, 0 to 1. */
 	fullest: number;
-	/** Most requests under way of one account. */
-	mostOpen: number;
-	/** What passed a budget. */
+	/** Maximum of open requests of one account. */
+	maxOpen: number;
+	/** Reports of exceeded budgets. */
 	overshoots: string[];
 }
 
-export interface Eye {
+export interface AccountAccess {
 	account: string;
 	authorization?: string;
 }
 
 const PAUSE_MS = 15;
 
-/** Until `signal` fires. Where nobody answers it looks again. */
-export async function watch(gateway: Gateway, eyes: readonly Eye[], signal: AbortSignal): Promise<Watched> {
-	const watched: Watched = { samples: 0, fullest: 0, mostOpen: 0, overshoots: [] };
-	for (let turn = 0; !signal.aborted; turn++) {
-		const eye = eyes[turn % eyes.length];
-		if (!eye) break;
-		const standing = await gateway.standing(eye.account, eye.authorization).catch(() => undefined);
-		if (standing) look(eye, standing, watched);
+/** Runs until `signal` fires. Skips a sample if the gateway does not answer. */
+export async function watch(
+	gateway: Gateway,
+	accesses: readonly AccountAccess[],
+	signal: AbortSignal,
+): Promise<Observations> {
+	const observations: Observations = { samples: 0, fullest: 0, maxOpen: 0, overshoots: [] };
+	for (let round = 0; !signal.aborted; round++) {
+		const access = accesses[round % accesses.length];
+		if (!access) break;
+		const limitStatus = await gateway
+			.limitStatus(access.account, access.authorization)
+			.catch(() => undefined);
+		if (limitStatus) record(access, limitStatus, observations);
 		await wait(PAUSE_MS, undefined, { signal }).catch(() => {});
 	}
-	return watched;
+	return observations;
 }
 
-export function look(
-	{ account }: Eye,
-	{ budgets, openRequests, overruns }: Standing,
-	watched: Watched,
+export function record(
+	{ account }: AccountAccess,
+	{ budgets, openRequests, overruns }: LimitStatus,
+	observations: Observations,
 ): void {
-	watched.samples++;
-	watched.mostOpen = Math.max(watched.mostOpen, openRequests);
-	if (overruns > 0) watched.overshoots.push(`${account}: ${overruns} requests cost more than was reserved`);
+	observations.samples++;
+	observations.maxOpen = Math.max(observations.maxOpen, openRequests);
+	if (overruns > 0)
+		observations.overshoots.push(`${account}: ${overruns} requests cost more than was reserved`);
 	for (const { key, quota, reserved, spent } of budgets) {
-		watched.fullest = Math.max(watched.fullest, (spent + reserved) / quota);
+		observations.fullest = Math.max(observations.fullest, (spent + reserved) / quota);
 		if (spent + reserved > quota)
-			watched.overshoots.push(
+			observations.overshoots.push(
 				`${account}, ${key}: ${spent} spent and ${reserved} reserved of ${quota} micro-neurons`,
 			);
 	}

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { Audit, type Circumstances, type Evidence } from "../../soak/audit.ts";
 import { circumstancesOf, conserve, type Run } from "../../soak/conservation.ts";
 import type { Row } from "../../soak/gateway.ts";
-import { isClean, stories, summary } from "../../soak/report.ts";
+import { isClean, summary, violationDetails } from "../../soak/report.ts";
 
 const SEED = 20261121;
 const REQUESTS = 600;
@@ -19,18 +19,18 @@ beforeAll(async () => {
 }, 120_000);
 
 describe("a run with faults", () => {
-	it("settles every request once, at what its engine served, and never passes a budget", () => {
-		expect(isClean(run), stories(run)).toBe(true);
+	it("settles every request once, with its engine's usage, and never exceeds a budget", () => {
+		expect(isClean(run), violationDetails(run)).toBe(true);
 		const { tallies } = run.verdict;
-		expect(tallies.told.engineTokens).toBe(tallies.told.ledgerTokens);
+		expect(tallies.reported.engineTokens).toBe(tallies.reported.ledgerTokens);
 		expect(tallies.counted.engineTokens).toBe(tallies.counted.ledgerTokens);
-		expect(tallies.cancelled.mostApart).toBeLessThanOrEqual(1);
+		expect(tallies.cancelled.maxDifference).toBeLessThanOrEqual(1);
 	});
 
-	it("had something of everything in it", () => {
+	it("contains requests of every class", () => {
 		const { tallies } = run.verdict;
 		for (const name of [
-			"told",
+			"reported",
 			"counted",
 			"estimated",
 			"cancelled",
@@ -42,8 +42,8 @@ describe("a run with faults", () => {
 		expect(tallies.expired.requests).toBeGreaterThan(0);
 		expect(run.killed).toHaveLength(1);
 		expect(run.objectFaults.length).toBeGreaterThan(0);
-		expect(run.watched.samples).toBeGreaterThan(20);
-		expect(run.watched.fullest).toBeGreaterThan(0.9);
+		expect(run.observations.samples).toBeGreaterThan(20);
+		expect(run.observations.fullest).toBeGreaterThan(0.9);
 	});
 });
 
@@ -51,10 +51,10 @@ interface Changed extends Partial<Circumstances> {
 	change?(evidence: Evidence): Evidence;
 }
 
-describe("a run whose request 14 has two engines that are silent until its time is up", () => {
-	// Each call alone had as much time as both: the request took longer than its reservation was held, and expired.
+describe("a run whose request 14 has engines that stay silent until its time limit", () => {
+	// Both calls together must end before the reservation expires.
 	it("ends the request in time, and bills nothing", async () => {
-		const { evidence, verdict, watched } = await conserve({
+		const { evidence, verdict, observations } = await conserve({
 			seed: 3,
 			requests: 20,
 			kills: 0,
@@ -64,9 +64,9 @@ describe("a run whose request 14 has two engines that are silent until its time 
 		});
 		const silent = evidence.find(({ planned }) => planned.index === 14);
 		expect(silent?.calls.map(({ fault }) => fault)).toEqual(["silent"]);
-		expect(silent?.heard.status).toBe(408);
+		expect(silent?.received.status).toBe(408);
 		expect(verdict.violations).toEqual([]);
-		expect(watched.overshoots).toEqual([]);
+		expect(observations.overshoots).toEqual([]);
 		expect(verdict.tallies.expired.requests).toBe(0);
 	}, 60_000);
 });
@@ -87,17 +87,17 @@ describe("an audit", () => {
 		const id = book.rows[chosen]?.id;
 		const own = run.evidence
 			.filter(({ planned }) => planned.account === book.account)
-			.map((each) => (each.heard.id === id ? change(each) : each));
+			.map((each) => (each.received.id === id ? change(each) : each));
 		audit.account({ ...book, rows }, own);
-		return audit.close().violations.map(({ what }) => what);
+		return audit.close().violations.map(({ problem }) => problem);
 	}
 	const ok = ({ estimated, outcome }: Row) => outcome === "ok" && !estimated;
 	const changed =
 		(fields: Partial<Row>) =>
-		([row, ...rest]: Row[]): Row[] =>
-			row ? [{ ...row, ...fields }, ...rest] : [];
+		([row, ...others]: Row[]): Row[] =>
+			row ? [{ ...row, ...fields }, ...others] : [];
 
-	it("finds nothing in what was not changed", () => {
+	it("finds nothing in unchanged records", () => {
 		expect(found((rows) => rows, ok)).toEqual([]);
 	});
 
@@ -111,19 +111,19 @@ describe("an audit", () => {
 		);
 	});
 
-	it("finds a failure whose engine had answered, unless the gateway had waited for its time", () => {
+	it("finds a failure whose engine had answered, unless the engine was silent for its time limit", () => {
 		const failed = { outcome: "failed", code: 3007, neurons: 0, input_tokens: 0, output_tokens: 0 };
 		const endedAfter =
 			(ms: number) =>
-			({ heard, ...evidence }: Evidence): Evidence => ({
+			({ received, ...evidence }: Evidence): Evidence => ({
 				...evidence,
-				heard: { ...heard, status: 408, endedAt: heard.startedAt + ms },
+				received: { ...received, status: 408, endedAt: received.startedAt + ms },
 			});
 		const alone = ({ attempts, estimated, outcome, cached_tokens }: Row) =>
 			outcome === "ok" && !estimated && attempts === 1 && cached_tokens === 0;
-		const what = "it was booked as failed, but the engine had answered";
-		expect(found(changed(failed), alone, { change: endedAfter(1_400) })).toContain(what);
-		expect(found(changed(failed), alone, { change: endedAfter(1_500) })).not.toContain(what);
+		const problem = "its row is failed, but the engine had answered";
+		expect(found(changed(failed), alone, { change: endedAfter(1_400) })).toContain(problem);
+		expect(found(changed(failed), alone, { change: endedAfter(1_500) })).not.toContain(problem);
 	});
 
 	it("finds a request that expired long before the kill", () => {
@@ -133,14 +133,18 @@ describe("an audit", () => {
 		);
 	});
 
-	it("finds an answer that was finished before its caller left without headers, and is not billed", () => {
+	it("finds an answer that was complete before its caller disconnected without headers, and is not billed", () => {
 		const roomy = new Set(
-			run.evidence.filter(({ planned }) => planned.account === "roomy").map(({ heard }) => heard.id),
+			run.evidence.filter(({ planned }) => planned.account === "roomy").map(({ received }) => received.id),
 		);
-		const change = ({ calls, heard: { id: _, status: __, ...heard }, ...evidence }: Evidence): Evidence => ({
+		const change = ({
+			calls,
+			received: { id: _, status: __, ...received },
+			...evidence
+		}: Evidence): Evidence => ({
 			...evidence,
 			calls,
-			heard: { ...heard, end: "left", endedAt: (calls.at(-1)?.closedAt ?? 0) + 1_000 },
+			received: { ...received, end: "disconnected", endedAt: (calls.at(-1)?.closedAt ?? 0) + 1_000 },
 		});
 		const none = { kills: [], objectFaults: [] };
 		expect(
@@ -149,23 +153,25 @@ describe("an audit", () => {
 				(row) => ok(row) && roomy.has(row.id),
 				{ change, ...none },
 			),
-		).toContain("its caller left before the headers, the engine had finished, and it is not billed");
+		).toContain(
+			"its caller disconnected before the headers, the engine had completed the answer, and it is not billed",
+		);
 	});
 
 	it.each<[string, (rows: Row[]) => Row[], (row: Row) => boolean, string]>([
-		["a row that is lost", (rows) => rows.slice(1), ok, "an engine was asked, but nothing was booked"],
+		["a lost row", (rows) => rows.slice(1), ok, "an engine was called, but no row exists"],
 		[
 			"a request that is settled twice",
-			([row, ...rest]) => (row ? [row, { ...row, id: "again" }, ...rest] : []),
+			([row, ...others]) => (row ? [row, { ...row, id: "again" }, ...others] : []),
 			ok,
-			"is nobody's, or a second of somebody's",
+			"has no request, or is the second one of a request",
 		],
-		["a token too many", changed({ output_tokens: 9_999 }), ok, "output tokens 9999 instead of"],
+		["too many tokens", changed({ output_tokens: 9_999 }), ok, "output tokens 9999 instead of"],
 		["another price", changed({ neurons: 0.5 }), ok, "it is billed 500000"],
-		["an estimate that is not told of", changed({ estimated: true }), ok, "estimated true instead of false"],
+		["an estimate that is not marked", changed({ estimated: true }), ok, "estimated true instead of false"],
 		["a request that is still open", changed({ outcome: "open" }), ok, "it is open"],
 		[
-			"one that expired for no reason",
+			"a request that expired without a reason",
 			changed({ outcome: "expired" }),
 			ok,
 			"another price than was reserved",
@@ -177,21 +183,21 @@ describe("an audit", () => {
 			"a failure was billed",
 		],
 		[
-			"a stream that was cancelled, billed above what its engine gave",
+			"a cancelled stream that is billed above its engine's output",
 			changed({ output_tokens: 500 }),
 			({ outcome }) => outcome === "cancelled",
 			"billed 500 of output, but",
 		],
 		[
-			"a stream that was interrupted, billed for less than had come",
+			"an interrupted stream that is billed below the caller's tokens",
 			(rows) => changed({ output_tokens: (rows[0]?.output_tokens ?? 0) - 1 })(rows),
 			({ estimated, outcome, output_tokens }) => outcome === "interrupted" && estimated && output_tokens > 1,
 			"of output, but",
 		],
-	])("finds %s", (_, tamper, of, what) => {
+	])("finds %s", (_, tamper, of, problem) => {
 		const violations = found(tamper, of);
 		expect(
-			violations.some((told) => told.includes(what)),
+			violations.some((violation) => violation.includes(problem)),
 			violations.join("\n"),
 		).toBe(true);
 	});

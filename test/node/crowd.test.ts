@@ -91,7 +91,7 @@ describe(`${CROWD} at once, room for ${ROOM}`, () => {
 	])("%s: exactly as many pass, %s", async (account, _, refusal) => {
 		const told = await crowd(account);
 		expect(Object.fromEntries(told)).toEqual({ ok: ROOM, [refusal]: CROWD - ROOM });
-		await expect.poll(async () => (await gateway.standing(account)).openRequests).toBe(0);
+		await expect.poll(async () => (await gateway.limitStatus(account)).openRequests).toBe(0);
 		expect(await gateway.totals(account)).toMatchObject({ requests: ROOM, neurons: ROOM });
 	});
 });

@@ -52,8 +52,7 @@ const CLEAN = [
 	"miniflare",
 	"mutants",
 	"scripts",
-	"soak/progress.ts",
-	"soak/random.ts",
+	"soak",
 ];
 
 /** Identifiers that a file declares, in lower-case words: `wasTold` declares `was` and `told`. */

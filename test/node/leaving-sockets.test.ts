@@ -12,7 +12,7 @@ import { quantile } from "../../bench/statistics.ts";
 import { Engine } from "../../soak/engine.ts";
 import { CANCELLED_MS, leave, leavingTable } from "../../soak/leaving.ts";
 import type { Planned } from "../../soak/plan.ts";
-import { storyOf } from "../../soak/report.ts";
+import { describeViolation } from "../../soak/report.ts";
 import { settingsOf } from "../../soak/settings.ts";
 import { Steps } from "../../soak/steps.ts";
 import { startSession } from "./plugin/session.ts";
@@ -21,10 +21,10 @@ describe("over REST", () => {
 	const TRIES = 20;
 
 	it("is cancelled and billed for what passed, every time, in every dialect", async () => {
-		const { departures, violations } = await leave(TRIES);
-		console.log(leavingTable(departures));
-		expect(violations.map(storyOf)).toEqual([]);
-		for (const { billed = TRIES, closedAfter, way } of departures) {
+		const { results, violations } = await leave(TRIES);
+		console.log(leavingTable(results));
+		expect(violations.map(describeViolation)).toEqual([]);
+		for (const { billed = TRIES, closedAfter, way } of results) {
 			expect(billed, way).toBe(TRIES);
 			expect(closedAfter.filter(Number.isFinite), way).toHaveLength(TRIES);
 			expect(quantile(closedAfter, 0.5), way).toBeLessThanOrEqual(CANCELLED_MS);
@@ -151,7 +151,7 @@ const endless = (index: number, stream: boolean, headerMs: number): Planned => (
 	index,
 	account: "roomy",
 	credential: "operator",
-	door: "native",
+	api: "native",
 	stream,
 	prompt: "",
 	promptTokens: 7,

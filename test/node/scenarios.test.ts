@@ -4,7 +4,7 @@ import type { Row } from "../../soak/gateway.ts";
 import { compare } from "../../soak/play.ts";
 import { costOfServed } from "../../soak/scenarios.ts";
 
-const SERVED = { scenario: "case", backend: "fast", whole: true, promptTokens: 10, outputTokens: 2 };
+const SERVED = { scenario: "case", backend: "fast", complete: true, promptTokens: 10, outputTokens: 2 };
 /** 10 x 20,000 and 2 x 130,001 micro-neurons. */
 const NEURONS = 0.460_002;
 const ROW: Row = {
@@ -30,23 +30,19 @@ const problemsOf = (rows: Row[], served = [SERVED], statuses = [200], limits?: o
 		served,
 	).problems;
 
-describe("what an engine served", () => {
+describe("an engine's record", () => {
 	it.each([
 		["a chat", { promptTokens: 10, outputTokens: 2 }, 460_002],
-		[
-			"a picture of four tiles in four steps",
-			{ picture: { width: 1024, height: 1024, steps: 4 } },
-			172_800_000,
-		],
+		["an image of four tiles in four steps", { image: { width: 1024, height: 1024, steps: 4 } }, 172_800_000],
 		["ten characters", { characters: 10 }, 13_636_400],
-		["a minute and a half of sound", { milliseconds: 90_000 }, 69_945_000],
-	])("costs what the price list says: %s", (_, record, cost) => {
-		expect(costOfServed({ scenario: "", backend: "", whole: true, ...record })).toBe(cost);
+		["90 seconds of audio", { milliseconds: 90_000 }, 69_945_000],
+	])("has the price of the price list: %s", (_, record, cost) => {
+		expect(costOfServed({ scenario: "", backend: "", complete: true, ...record })).toBe(cost);
 	});
 });
 
 describe("a comparison", () => {
-	it("finds nothing where each answer has its row", () => {
+	it("finds nothing if each answer has a row", () => {
 		expect(problemsOf([ROW])).toEqual([]);
 		expect(problemsOf([ROW, { ...ROW, id: "2" }], [SERVED, SERVED], [200, 200])).toEqual([]);
 	});
@@ -60,18 +56,26 @@ describe("a comparison", () => {
 		[
 			"an answer that is not billed",
 			[[], [SERVED]],
-			"1 answers of the engine are not billed, at most 0 may be so",
+			"1 answers of the engine are not billed, at most 0 are allowed",
 		],
-		["a request without a row", [[]], "1 requests were answered, 0 are booked"],
-		["a second row", [[ROW, { ...ROW, id: "2" }]], "2 requests are booked, 1 were answered"],
+		["a request without a row", [[]], "1 requests were answered, 0 are recorded"],
+		["a second row", [[ROW, { ...ROW, id: "2" }]], "2 requests are recorded, 1 were answered"],
 		["a failure that is billed", [[{ ...ROW, outcome: "failed", neurons: 0.1 }]], "failed soak/chat: 100000"],
-		["a bill above its reservation", [[{ ...ROW, reserved_neurons: 0.4 }]], "costs more than was reserved"],
-		["calls beyond the route's", [[ROW], [SERVED, SERVED, SERVED]], "3 calls of engines for 1 requests"],
+		[
+			"a bill above its reservation",
+			[[{ ...ROW, reserved_neurons: 0.4 }]],
+			"costs more than its reservation",
+		],
+		[
+			"more calls than the route allows",
+			[[ROW], [SERVED, SERVED, SERVED]],
+			"3 calls of engines for 1 requests",
+		],
 		["an expiry without a restart", [[{ ...ROW, outcome: "expired", neurons: 1 }]], "expired soak/chat"],
 		[
 			"an expiry at another price than was reserved",
 			[[{ ...ROW, outcome: "expired" }], [SERVED], [200], { fileBlocks: 1 }],
-			"expired at another price",
+			"expired with another price",
 		],
 	])("finds %s", (_, rows, problem) => {
 		expect(problemsOf(...rows).join("\n")).toContain(problem);

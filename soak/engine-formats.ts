@@ -1,4 +1,4 @@
-/** How the engine says things: OpenAI's chat and embeddings under `/primary` and `/second`, Ollama's chat under `/ollama`. */
+/** The engine's API formats: OpenAI's chat and embeddings under `/primary` and `/second`, Ollama's chat under `/ollama`. */
 import { eventText, type Planned } from "./plan.ts";
 
 export interface Counts {
@@ -7,18 +7,18 @@ export interface Counts {
 	output: number;
 }
 
-export interface Words {
+export interface EngineFormat {
 	contentType: { stream: string; value: string };
 	/** Before the first event. */
 	opening?: string;
 	event(number: number): string;
 	/** After the last. */
 	ending: string;
-	whole(events: number): string;
+	complete(events: number): string;
 	garbage: string;
-	/** What an engine says of its own failure amid a stream. */
+	/** An engine's own error inside a stream. */
 	error: string;
-	/** A refusal's body, or a failure that comes with a 200. */
+	/** Body of a refusal, or of a failure with status 200. */
 	refusal(status: number): string;
 }
 
@@ -26,16 +26,16 @@ const json = (value: unknown): string => JSON.stringify(value);
 const textOf = (events: number, tokens: number): string =>
 	Array.from({ length: events }, (_, i) => eventText(i + 1, tokens)).join("");
 
-/** What this engine counts when it has said so many events. */
+/** The engine's counts after this number of events. */
 export const countsOf = (
 	{ promptTokens, cachedTokens, tokensPerEvent }: Planned,
 	events: number,
 ): Counts => ({ prompt: promptTokens, cached: cachedTokens, output: events * tokensPerEvent });
 
-export function openaiWords(planned: Planned, events: number): Words {
+export function openaiFormat(planned: Planned, events: number): EngineFormat {
 	const head = { id: `soak-${planned.index}`, created: 1, model: "soak" };
-	const usage = (said: number) => {
-		const { prompt, cached, output } = countsOf(planned, said);
+	const usage = (sent: number) => {
+		const { prompt, cached, output } = countsOf(planned, sent);
 		if (planned.usage === "none") return undefined;
 		if (planned.usage === "zeros") return { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 		return {
@@ -47,10 +47,10 @@ export function openaiWords(planned: Planned, events: number): Words {
 	};
 	const frame = (choices: unknown[], counts?: object): string =>
 		`data: ${json({ ...head, object: "chat.completion.chunk", choices, ...(counts && { usage: counts }) })}\n\n`;
-	const delta = (said: number, content: object, finish: string | null = null): string =>
+	const delta = (sent: number, content: object, finish: string | null = null): string =>
 		frame(
 			[{ index: 0, delta: content, finish_reason: finish }],
-			planned.usage === "every" ? usage(said) : undefined,
+			planned.usage === "every" ? usage(sent) : undefined,
 		);
 	const counts = usage(events);
 	return {
@@ -58,14 +58,14 @@ export function openaiWords(planned: Planned, events: number): Words {
 		opening: delta(0, { role: "assistant", content: "" }),
 		event: (number) => delta(number, { content: eventText(number, planned.tokensPerEvent) }),
 		ending: `${delta(events, {}, "stop")}${counts ? frame([], counts) : ""}data: [DONE]\n\n`,
-		whole: (said) =>
+		complete: (sent) =>
 			json({
 				...head,
 				object: "chat.completion",
 				choices: [
 					{
 						index: 0,
-						message: { role: "assistant", content: textOf(said, planned.tokensPerEvent) },
+						message: { role: "assistant", content: textOf(sent, planned.tokensPerEvent) },
 						finish_reason: "stop",
 					},
 				],
@@ -77,23 +77,25 @@ export function openaiWords(planned: Planned, events: number): Words {
 	};
 }
 
-export function embeddingWords(planned: Planned): Words {
-	const words = openaiWords(planned, 0);
+export function embeddingFormat(planned: Planned): EngineFormat {
+	const format = openaiFormat(planned, 0);
 	const { prompt } = countsOf(planned, 0);
-	const told = planned.usage === "zeros" ? 0 : planned.usage === "none" ? undefined : prompt;
+	const promptTokens = planned.usage === "zeros" ? 0 : planned.usage === "none" ? undefined : prompt;
 	return {
-		...words,
-		whole: () =>
+		...format,
+		complete: () =>
 			json({
 				object: "list",
 				model: "soak",
 				data: [{ object: "embedding", index: 0, embedding: [0.6, 0.8] }],
-				...(told !== undefined && { usage: { prompt_tokens: told, total_tokens: told } }),
+				...(promptTokens !== undefined && {
+					usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+				}),
 			}),
 	};
 }
 
-export function ollamaWords(planned: Planned, events: number): Words {
+export function ollamaFormat(planned: Planned, events: number): EngineFormat {
 	const head = { model: "soak", created_at: "2026-11-21T00:00:00Z" };
 	const { prompt, output } = countsOf(planned, events);
 	const zeros = planned.usage === "zeros";
@@ -105,10 +107,10 @@ export function ollamaWords(planned: Planned, events: number): Words {
 		event: (number) =>
 			`${json({ ...head, ...message(eventText(number, planned.tokensPerEvent)), done: false })}\n`,
 		ending: `${json({ ...head, ...message(""), done: true, done_reason: "stop", ...counts })}\n`,
-		whole: (said) =>
+		complete: (sent) =>
 			json({
 				...head,
-				...message(textOf(said, planned.tokensPerEvent)),
+				...message(textOf(sent, planned.tokensPerEvent)),
 				done: true,
 				done_reason: "stop",
 				...counts,

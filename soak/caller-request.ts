@@ -1,20 +1,20 @@
-/** A planned request as it is asked: its route, its body, and what may be reserved for it. */
+/** A planned request as the caller sends it: its route, its body, and its reservation. */
 import { PRICES, type ReservedCost, reservedCost, reservedFor } from "./books.ts";
-import type { Door, Planned } from "./plan.ts";
+import type { Api, Planned } from "./plan.ts";
 
-export interface Question {
-	/** Below the account's `…/ai`. */
+export interface CallerRequest {
+	/** Path after the account's `…/ai`. */
 	path: string;
 	body: Record<string, unknown>;
 	/** Id of the model. */
 	model: string;
 	prompt: string;
 	cost: ReservedCost;
-	/** Micro-neurons, where a budget has room for all. */
+	/** Micro-neurons, if no budget reduces the output. */
 	reserved: number;
 }
 
-export const MODEL_OF: Record<Door, string> = {
+export const MODEL_OF: Record<Api, string> = {
 	native: "@cf/meta/llama-3.1-8b-instruct",
 	chat: "soak/chat",
 	responses: "soak/chat",
@@ -24,7 +24,7 @@ export const MODEL_OF: Record<Door, string> = {
 	embed: "soak/embed",
 };
 
-/** The soak's own models, as the gateway is configured with them. */
+/** The soak's own models, for the gateway's configuration. */
 export const MODELS = Object.fromEntries(
 	Object.entries(PRICES)
 		.filter(([id]) => id.startsWith("soak/"))
@@ -43,26 +43,26 @@ export const MODELS = Object.fromEntries(
 		]),
 );
 
-/** Questions of one run: no two of one account and model may cost the same, so that a row identifies its question. */
-export class Questions {
-	readonly #taken = new Set<string>();
+/** Requests of one run. No two of an account and model have the same reservation, so that a row identifies its request. */
+export class CallerRequests {
+	readonly #used = new Set<string>();
 
-	put(planned: Planned): Question {
+	create(planned: Planned): CallerRequest {
 		for (let padding = 0; ; padding++) {
-			const question = questionOf(planned, planned.prompt + "·".repeat(padding));
-			const key = `${planned.account} ${question.model} ${question.reserved}`;
-			if (this.#taken.has(key)) continue;
-			this.#taken.add(key);
-			return question;
+			const callerRequest = callerRequestOf(planned, planned.prompt + "·".repeat(padding));
+			const key = `${planned.account} ${callerRequest.model} ${callerRequest.reserved}`;
+			if (this.#used.has(key)) continue;
+			this.#used.add(key);
+			return callerRequest;
 		}
 	}
 }
 
-function questionOf(planned: Planned, prompt: string): Question {
-	const model = MODEL_OF[planned.door];
+function callerRequestOf(planned: Planned, prompt: string): CallerRequest {
+	const model = MODEL_OF[planned.api];
 	const cost = reservedCost(planned, model, prompt);
 	return {
-		...asked(planned, prompt),
+		...routeAndBody(planned, prompt),
 		model,
 		prompt,
 		cost,
@@ -70,11 +70,14 @@ function questionOf(planned: Planned, prompt: string): Question {
 	};
 }
 
-function asked({ door, maxTokens, stream, usage }: Planned, prompt: string): Pick<Question, "path" | "body"> {
-	const model = MODEL_OF[door];
+function routeAndBody(
+	{ api, maxTokens, stream, usage }: Planned,
+	prompt: string,
+): Pick<CallerRequest, "path" | "body"> {
+	const model = MODEL_OF[api];
 	const messages = [{ role: "user", content: prompt }];
 	const limit = maxTokens === undefined ? {} : { max_tokens: maxTokens };
-	switch (door) {
+	switch (api) {
 		case "native":
 			return { path: `/run/${model}`, body: { messages, stream, ...limit } };
 		case "responses":
