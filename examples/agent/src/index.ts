@@ -1,10 +1,10 @@
-/** A shop's assistant that calculates and looks up prices. Nothing here knows who answers `env.AI`. */
+/** A shop's assistant that calculates and finds prices. The code is the same for every backend of `env.AI`. */
 import { createTextStreamResponse, isStepCount, streamText, toTextStream } from "ai";
 import { createWorkersAI } from "workers-ai-provider";
 import * as z from "zod";
 import { calculator, price } from "./tools.ts";
 
-/** Calls of the model for one message: rounds of tools, and the answer. */
+/** Maximum calls of the model for one message: rounds of tools, and the answer. */
 const MAX_STEPS = 5;
 
 const Chat = z.object({
@@ -26,7 +26,7 @@ export default {
 			tools: { calculator, price },
 			stopWhen: isStepCount(MAX_STEPS),
 			abortSignal: request.signal,
-			// Seen in the terminal of `wrangler dev`, and in the logs of a deployed Worker.
+			// Printed in the terminal of `wrangler dev`, and in the logs of a deployed Worker.
 			onStepEnd: ({ toolCalls }) => {
 				for (const { toolName, input } of toolCalls) console.log(toolName, JSON.stringify(input));
 			},

@@ -1,4 +1,4 @@
-/** What the model may call. */
+/** The tools that the model may call. */
 import { tool } from "ai";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-/** The binding in Node, as frameworks use it: `npm run node "What is a ganglion?"` */
+/** Uses the binding in Node, as frameworks do: `npm run node "What is a ganglion?"` */
 import { getPlatformProxy } from "wrangler";
 
 const { env, dispose } = await getPlatformProxy<{ AI: Ai }>();

@@ -1,4 +1,4 @@
-/** Voice notes: spoken, transcribed, and asked about. Nothing here knows who answers `env.AI`. */
+/** Voice notes: speech, transcription, and questions. The code is the same for every backend of `env.AI`. */
 export default {
 	async fetch(request, env) {
 		const { pathname, searchParams } = new URL(request.url);

@@ -7,7 +7,7 @@ it("has the runtime's own binding", () => {
 	expect(env.AI.constructor.name).toBe("Ai");
 });
 
-it("answers from what it was told, as a stream", async () => {
+it("answers from the earlier text, as a stream", async () => {
 	const response = await get("/ask?text=My+name+is+Alice.+What+is+my+name%3F");
 	expect(response.headers.get("content-type")).toBe("text/event-stream");
 	expect(await response.text()).toMatch(/^data: \{"response":[\s\S]*Alice[\s\S]*data: \[DONE\]\n\n$/);

@@ -1,4 +1,4 @@
-/** What the Worker knows. Yours may come from R2, KV or D1, and their vectors from Vectorize. */
+/** The documents. Yours may be in R2, KV or D1, and their vectors in Vectorize. */
 export interface Document {
 	source: string;
 	text: string;

@@ -1,4 +1,4 @@
-/** Questions to a handbook, answered from its own sentences. Nothing here knows who answers `env.AI`. */
+/** Answers questions from a handbook. The code is the same for every backend of `env.AI`. */
 import { type Passage, passagesFor } from "./retrieval.ts";
 
 const CHAT = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";

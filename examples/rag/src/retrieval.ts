@@ -1,20 +1,20 @@
-/** From a question to the passages that answer it: near by embedding, then ordered by a model that reads both. */
+/** Finds the passages that answer a question: the nearest by embedding, then ordered by a reranker. */
 import { DOCUMENTS, type Document } from "./documents.ts";
 
 const EMBEDDER = "@cf/baai/bge-base-en-v1.5";
 const RERANKER = "@cf/baai/bge-reranker-base";
-/** Documents that the reranker reads, and those of them that the answer is made from. */
+/** Number of documents for the reranker, and number of passages for the answer. */
 const CANDIDATES = 4;
 const PASSAGES = 2;
 
 export interface Passage extends Document {
-	/** How well it answers, by the reranker; comparable only within one question. */
+	/** The reranker's score. Comparable only within one question. */
 	score: number;
 }
 
 /**
- * Of `DOCUMENTS`, in their order, while this isolate lives. The vectors are kept and not the promise of them: a Worker
- * cannot wait for another request's call.
+ * Vectors of `DOCUMENTS`, in their order, for the lifetime of this isolate. The vectors are stored, not their promise, because a request cannot
+ * wait for the call of another request.
  */
 let vectors: number[][] | undefined;
 
@@ -23,13 +23,13 @@ export async function passagesFor(question: string, ai: Ai): Promise<Passage[]> 
 		DOCUMENTS.map(({ text }) => text),
 		ai,
 	);
-	const [asked = []] = await embed([question], ai);
+	const [questionVector = []] = await embed([question], ai);
 	const candidates = vectors
-		.map((vector, index) => ({ index, similarity: cosine(vector, asked) }))
+		.map((vector, index) => ({ index, similarity: cosine(vector, questionVector) }))
 		.sort((a, b) => b.similarity - a.similarity)
 		.slice(0, CANDIDATES)
 		.flatMap(({ index }) => DOCUMENTS[index] ?? []);
-	// Apart from the call, since the published type has no `query`, which the model requires.
+	// In a variable, because the published type lacks `query`, which the model requires.
 	const inputs = { query: question, contexts: candidates.map(({ text }) => ({ text })), top_k: PASSAGES };
 	const { response = [] } = await ai.run(RERANKER, inputs);
 	return response.flatMap(({ id = -1, score = 0 }) => {

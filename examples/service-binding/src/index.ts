@@ -1,6 +1,6 @@
 /** A Worker whose `env.AI` is another Worker: the gateway's RPC entrypoint. */
 interface Env {
-	/** What the entrypoint has of the product's binding. */
+	/** The part of the product's binding that the entrypoint has. */
 	AI: Pick<Ai, "run" | "models">;
 }
 
