@@ -1,6 +1,6 @@
 /**
- * Estimates the tokens of texts that may be far too long. Above `limit` tokens the count stops, and the rest is extrapolated:
- * the cost of a request stays the same, however long its texts are.
+ * Estimates the tokens of texts of any length. Above `limit` tokens the count stops and the remaining text is extrapolated,
+ * so that the CPU time does not grow with the length.
  */
 import { TokenCount } from "./token-estimate.ts";
 

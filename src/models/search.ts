@@ -8,7 +8,7 @@ import * as z from "zod";
 import { AiError } from "../core/errors.ts";
 import { type Catalog, isListed } from "./catalog.ts";
 import type { Capability, Model } from "./model.ts";
-import { type ListedTask, TASK_TITLES, taskEntry } from "./tasks.ts";
+import { type ListedTask, listedTask, TASK_TITLES } from "./tasks.ts";
 
 const DEFAULT_PER_PAGE = 100;
 const MAX_PER_PAGE = 1000;
@@ -133,7 +133,7 @@ export function searchModel(model: Model): SearchModel {
 		source: model.source,
 		name: model.id,
 		description: model.description,
-		task: taskEntry(model.task),
+		task: listedTask(model.task),
 		...(model.created && { created_at: `${model.created} 00:00:00.000` }),
 		tags: model.tags,
 		properties: properties(model),
@@ -174,7 +174,7 @@ function properties(model: Model): Property[] {
 	return list;
 }
 
-export const taskList = (): ListedTask[] => TASK_TITLES.map(taskEntry);
+export const taskList = (): ListedTask[] => TASK_TITLES.map(listedTask);
 
 /** The authors of all models in the catalogue, in alphabetical order. `name` is a value of the parameter `author`. */
 export function authorList(catalog: Catalog): { name: string }[] {

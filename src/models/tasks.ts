@@ -82,7 +82,7 @@ export interface ListedTask {
 	description: string;
 }
 
-export function taskEntry(name: TaskTitle): ListedTask {
+export function listedTask(name: TaskTitle): ListedTask {
 	const { id, description } = TASK_ROWS[name];
 	return { id, name, description };
 }

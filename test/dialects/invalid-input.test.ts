@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { parseElement, pointerTo } from "../../src/dialects/invalid-input.ts";
+
+const Part = z.discriminatedUnion("type", [
+	z.object({ type: z.literal("text"), text: z.string() }),
+	z.object({ type: z.literal("list"), items: z.array(z.number()) }),
+]);
+
+describe("parseElement", () => {
+	it("returns the parsed element", () => {
+		const element = { type: "text", text: "a" };
+		expect(parseElement(Part, element, "input[0]")).toEqual(element);
+	});
+
+	it.each([
+		[{ type: "list", items: [1, "a"] }, "input[0].items[1]: expected number, received string"],
+		[{ type: "image" }, 'input[0].type: "image" is not supported'],
+		[{}, 'input[0].type: "undefined" is not supported'],
+		[{ type: "x".repeat(100) }, `input[0].type: "${"x".repeat(64)}" is not supported`],
+	])("names the place of the error: %j", (element, sentence) => {
+		expect(() => parseElement(Part, element, "input[0]")).toThrowError(`8001: Invalid input: ${sentence}`);
+	});
+});
+
+it("converts a place to a JSON pointer", () => {
+	expect(pointerTo("input[2].content[0]")).toBe("/input/2/content/0");
+});
