@@ -25,9 +25,44 @@ const CLIENTS = [
 	"workers-ai-provider/openai",
 ];
 
+/** What the sources and their tests load. One module each, instead of their 700 files. */
+const LIBRARIES = [
+	"@cfworker/json-schema",
+	"cloudflare",
+	"eventsource-parser",
+	"fast-check",
+	"fast-png",
+	"fast-xml-parser",
+	"hast-util-from-parse5",
+	"hast-util-select",
+	"hast-util-to-mdast",
+	"hono",
+	"hono/cors",
+	"hono/router/trie-router",
+	"image-size",
+	"image-size/types/bmp",
+	"image-size/types/gif",
+	"image-size/types/heif",
+	"image-size/types/png",
+	"image-size/types/webp",
+	"jpeg-js",
+	"mdast-util-gfm",
+	"mdast-util-to-markdown",
+	"music-metadata",
+	"openai",
+	"papaparse",
+	"parse5",
+	"wavefile",
+	"zod",
+];
+
 /** Where the providers of `binding` are going to listen, which the plugin's options must say before they do. */
 process.env[PORT_VARIABLE] ??= String(await freePort());
 const providers = routesOf(`http://127.0.0.1:${process.env[PORT_VARIABLE]}`);
+
+function bundled(include: string[]) {
+	return { enabled: true, include, rolldownOptions: { external: [/^node:/] } };
+}
 
 async function freePort(): Promise<number> {
 	const server = createServer().listen(0, "127.0.0.1");
@@ -70,6 +105,9 @@ const gateway = () =>
 		},
 	});
 
+/** For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. */
+const PATIENT = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
+
 export default defineConfig({
 	test: {
 		// Half of the tests wait: for processes, sockets, timeouts. Two at a time, also where there are two cores.
@@ -87,6 +125,7 @@ export default defineConfig({
 					exclude: ["test/clients/**", "test/extending/**", "test/node/**"],
 					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
 					testTimeout: 15_000,
+					deps: { optimizer: { ssr: bundled(LIBRARIES) } },
 				},
 			},
 			{
@@ -104,7 +143,8 @@ export default defineConfig({
 					name: "node",
 					setupFiles: ["test/property-sizes.ts"],
 					include: ["test/node/**/*.test.ts"],
-					testTimeout: 30_000,
+					globalSetup: "test/built.ts",
+					...PATIENT,
 				},
 			},
 			{
@@ -113,7 +153,7 @@ export default defineConfig({
 					name: "clients",
 					include: ["test/clients/*.test.ts"],
 					globalSetup: "test/clients/setup.ts",
-					testTimeout: 30_000,
+					...PATIENT,
 				},
 			},
 			{
@@ -154,18 +194,10 @@ export default defineConfig({
 					include: ["test/clients/binding/*.test.ts"],
 					// As above: the plugin's Worker loads backends late, too.
 					testTimeout: 15_000,
-					globalSetup: ["test/clients/binding/build.ts", "test/clients/binding/providers.ts"],
+					globalSetup: ["test/built.ts", "test/clients/binding/providers.ts"],
 					// After the tests of the package itself, which build it again.
 					sequence: { groupOrder: 1 },
-					deps: {
-						optimizer: {
-							ssr: {
-								enabled: true,
-								include: CLIENTS,
-								rolldownOptions: { external: [/^node:/] },
-							},
-						},
-					},
+					deps: { optimizer: { ssr: bundled(CLIENTS) } },
 				},
 			},
 		],

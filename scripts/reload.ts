@@ -27,9 +27,10 @@ export function reloadOnChange({ file, socket, started, read, applied, refused }
 	const reload = async (force: boolean): Promise<void> => {
 		const startedAt = performance.now();
 		try {
-			const next = JSON.stringify(read());
+			const variables = read();
+			const next = JSON.stringify(variables);
 			if (next === current && !force) return;
-			await post(socket, next);
+			await replaceVariables(socket, variables);
 			current = next;
 			applied(performance.now() - startedAt);
 		} catch (error) {
@@ -55,7 +56,9 @@ export function reloadOnChange({ file, socket, started, read, applied, refused }
 	return watcher;
 }
 
-function post(socketPath: string, body: string): Promise<void> {
+/** Through the entrypoint `Reload` that listens at this socket. Rejects with the mistakes of the variables. */
+export function replaceVariables(socketPath: string, variables: Record<string, unknown>): Promise<void> {
+	const body = JSON.stringify(variables);
 	return new Promise((resolve, reject) => {
 		const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
 		// A new connection: the gateway closes idle ones, and a reload must not use a connection that is closing.

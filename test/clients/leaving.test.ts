@@ -35,7 +35,7 @@ beforeAll(async () => {
 		BACKENDS: JSON.stringify({ engine: { kind: "openai", url } }),
 		ROUTES: JSON.stringify({ "*": [{ backend: "engine" }] }),
 	});
-}, 60_000);
+});
 afterAll(async () => {
 	await gateway?.stop();
 	engine.closeAllConnections();

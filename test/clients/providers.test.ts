@@ -21,7 +21,7 @@ beforeAll(async () => {
 		ROUTES: JSON.stringify(ROUTES),
 		...KEYS,
 	});
-}, 60_000);
+});
 afterAll(async () => {
 	await gateway?.stop();
 	providers?.stop();

@@ -1,20 +1,16 @@
-/** The bundled Worker under workerd, in front of two providers, with a caller that reads complete answers. */
-import { buildSync } from "esbuild";
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { unstable_readConfig as readConfig } from "wrangler";
+/** The built Worker under plain workerd, in front of two providers, with a caller that reads complete answers. */
+import { once } from "node:events";
+import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../../bench/contenders.ts";
+import { modulesIn } from "../../miniflare/modules.ts";
+import { replaceVariables } from "../../scripts/reload.ts";
+import { runtimeSettings } from "../../scripts/settings.ts";
+import { serve } from "../../scripts/workerd.ts";
 import type { Provider } from "./provider.ts";
 
 export const MODEL = "acme/model";
-
-const worker = (): string =>
-	buildSync({
-		entryPoints: ["src/index.ts"],
-		bundle: true,
-		format: "esm",
-		conditions: ["workerd", "worker", "browser"],
-		external: ["cloudflare:*", "node:*"],
-		write: false,
-	}).outputFiles[0]?.text ?? "";
 
 export interface FaultGateway {
 	/** Sets the route of a test. All circuits are closed, and the account is new. */
@@ -60,32 +56,26 @@ export interface ReceivedAnswer {
 }
 
 export async function startGateway(): Promise<FaultGateway> {
-	const script = worker();
-	const { compatibility_date, compatibility_flags } = readConfig({ config: "wrangler.jsonc" });
-	const optionsOf = (vars: Record<string, unknown>) =>
-		convertV4MiniflareOptions({
-			cf: false,
-			// The tests provoke failures: their log is ignored.
-			handleRuntimeStdio: () => {},
-			name: "gateway",
-			modules: true,
-			script,
-			compatibilityDate: compatibility_date ?? "",
-			compatibilityFlags: compatibility_flags,
-			bindings: { ALLOW_ANONYMOUS: "true", ...vars } as never,
-			durableObjects: {
-				ACCOUNT: { className: "Account", useSQLite: true },
-				DIRECTORY: { className: "Directory", useSQLite: true },
-				FLEET: { className: "Fleet", useSQLite: true },
-			},
-		});
-	const runtime = new Miniflare(optionsOf({}));
-	let base = new URL(await runtime.ready);
+	const folder = mkdtempSync(join(tmpdir(), "ganglion-faults-"));
+	const reload = join(folder, "reload.sock");
+	// The tests provoke failures: their log is ignored.
+	const log = createWriteStream(join(folder, "workerd.log"));
+	await once(log, "open");
+	const variables = { ALLOW_ANONYMOUS: "true" };
+	const spec = {
+		name: "gateway",
+		modules: modulesIn("dist/worker"),
+		...runtimeSettings(),
+		vars: variables,
+		doors: [{ entrypoint: "Reload", path: reload }],
+		log,
+	};
+	const served = await serve(spec, await freePort(), folder);
 	/** Each configuration has its own account, so its bills are separate. */
 	let account = 0;
 
 	const open = ({ stream = true, signal, headers = {}, content = "Count", maxTokens }: AskOptions = {}) =>
-		fetch(new URL(`/client/v4/accounts/fault-${account}/ai/v1/chat/completions`, base), {
+		fetch(new URL(`/client/v4/accounts/fault-${account}/ai/v1/chat/completions`, served.url), {
 			method: "POST",
 			headers: { "content-type": "application/json", ...headers },
 			body: JSON.stringify({
@@ -101,7 +91,7 @@ export async function startGateway(): Promise<FaultGateway> {
 
 	/** The newest first. */
 	const records = async (): Promise<Billed[]> => {
-		const url = new URL(`/client/v4/accounts/fault-${account}/ai/usage/requests?limit=100`, base);
+		const url = new URL(`/client/v4/accounts/fault-${account}/ai/usage/requests?limit=100`, served.url);
 		for (;;) {
 			const { result } = (await (await fetch(url)).json()) as { result: Billed[] };
 			if (result.every(({ outcome }) => outcome !== "open")) return result;
@@ -112,11 +102,11 @@ export async function startGateway(): Promise<FaultGateway> {
 	return {
 		async configure(route, providers, settings = {}) {
 			account++;
+			// Circuits belong to an address and outlive a reload, so each configuration has its own addresses.
 			const BACKENDS = Object.fromEntries(
-				providers.map(({ name, url }) => [name, { kind: "openai", url, ...settings }]),
+				providers.map(({ name, url }) => [name, { kind: "openai", url: `${url}/${account}`, ...settings }]),
 			);
-			await runtime.setOptions(optionsOf({ BACKENDS, ROUTES: { [MODEL]: route } }));
-			base = new URL(await runtime.ready);
+			await replaceVariables(reload, { ...variables, BACKENDS, ROUTES: { [MODEL]: route } });
 		},
 		open,
 		async ask(options) {
@@ -130,7 +120,10 @@ export async function startGateway(): Promise<FaultGateway> {
 			return latest;
 		},
 		billedTokens: async () => (await records()).reduce((sum, { output_tokens }) => sum + output_tokens, 0),
-		stop: () => runtime.dispose(),
+		stop: async () => {
+			await served.stop();
+			rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+		},
 	};
 }
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 	console.log(`seed ${SEED}`);
 	run = await conserve({ seed: SEED, requests: REQUESTS, kills: 1, callers: 32, holdMs: 8_000 });
 	console.log(summary(run));
-}, 120_000);
+});
 
 describe("a run with faults", () => {
 	it("settles every request once, with its engine's usage, and never exceeds a budget", () => {
@@ -68,7 +68,7 @@ describe("a run whose request 14 has engines that stay silent until its time lim
 		expect(verdict.violations).toEqual([]);
 		expect(observations.overshoots).toEqual([]);
 		expect(verdict.tallies.expired.requests).toBe(0);
-	}, 60_000);
+	});
 });
 
 describe("an audit", () => {

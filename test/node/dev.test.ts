@@ -61,7 +61,7 @@ describe("npm run dev", () => {
 		expect(answer).toMatch(/^data: \{"response":/);
 		expect(answer).toContain('"Simulat"');
 		expect(answer).toMatch(/data: \[DONE\]\n\n$/);
-	}, 60_000);
+	});
 
 	it("shows what the routes of the configuration say", async () => {
 		const config = configWith({
@@ -71,7 +71,7 @@ describe("npm run dev", () => {
 		const output = await dev(["--port", String(await freePort()), "--config", config]).until(/Ctrl-C/);
 		expect(output).toContain("@cf/meta/*       ->  ollama (http://localhost:11434/v1) llama3.2");
 		expect(output).toContain("everything else  ->  simulator");
-	}, 60_000);
+	});
 
 	it("lets an engine of this machine answer for the models that it is near to, and says so", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
@@ -91,7 +91,7 @@ describe("npm run dev", () => {
 		const other = url.replace(/run\/.*/, "run/@cf/baai/bge-m3");
 		const simulated = await fetch(other, { method: "POST", body: '{"text":"hi"}' });
 		expect(simulated.headers.get("x-ganglion-backend")).toBe("simulator");
-	}, 60_000);
+	});
 
 	it("leaves engines alone where it is told to, and where a route is written", async () => {
 		const engine = await ollama({ name: "llama3.2:3b", size: "3.2B" });
@@ -105,7 +105,7 @@ describe("npm run dev", () => {
 		expect(told).toContain("every model  ->  simulator");
 		expect(routed).toContain("@cf/meta/*       ->  simulator");
 		expect(engine.asked).toEqual([]);
-	}, 60_000);
+	});
 
 	it("stops before it starts on a mistake, and names all of them", async () => {
 		const config = configWith({
@@ -118,7 +118,7 @@ describe("npm run dev", () => {
 		expect(output).toContain("BACKENDS.ollama.url");
 		expect(output).toContain('ROUTES["@cf/meta/*"][0].backend');
 		expect(output).not.toContain("    at ");
-	}, 60_000);
+	});
 
 	it("shows its own options, and which variables of the command line serve what", async () => {
 		const help = await dev(["--help"]).until(/npx wrangler dev --help/);
@@ -129,7 +129,7 @@ describe("npm run dev", () => {
 		const vars = ["--var", `ROUTES:${JSON.stringify(ROUTES)}`, `BACKENDS:${JSON.stringify(BACKENDS)}`];
 		const output = await dev(["--port", String(await freePort()), ...vars]).until(/Ctrl-C/);
 		expect(output).toContain("@cf/meta/*       ->  mine (http://127.0.0.1:9/v1)");
-	}, 60_000);
+	});
 
 	it("says in one line that its port is in use", async () => {
 		const server = createServer().listen(0, "127.0.0.1");
@@ -142,5 +142,5 @@ describe("npm run dev", () => {
 		} finally {
 			server.close();
 		}
-	}, 30_000);
+	});
 });

@@ -65,7 +65,7 @@ describe("npm run doctor", () => {
 		]);
 		expect(code).toBe(0);
 		expect(output).not.toContain(KEY);
-	}, 30_000);
+	});
 
 	it("names what is wrong with each: nobody there, a key, a forgotten /v1, another server, a model", async () => {
 		const origin = await engine(vllm);
@@ -105,5 +105,5 @@ describe("npm run doctor", () => {
 		]);
 		expect(code).toBe(1);
 		expect(output).not.toMatch(/sk-/);
-	}, 30_000);
+	});
 });

@@ -19,7 +19,7 @@ const b = new Provider("b");
 beforeAll(async () => {
 	await Promise.all([a.listen(), b.listen()]);
 	gateway = await startGateway();
-}, 60_000);
+});
 afterEach(() => {
 	expect([a.running, b.running]).toEqual([0, 0]);
 });
@@ -79,14 +79,14 @@ describe("what the caller chose or provoked", () => {
 		);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
 		expect(await gateway.billed()).toMatchObject({ outcome: "failed", output_tokens: 0 });
-	}, 60_000);
+	});
 });
 
 describe("a complete answer that takes longer than total_ms", () => {
 	it("moves on, and the engine stays in use", async () => {
 		await use({ targets: [{ backend: "a", timeouts: { total_ms: 600 } }, { backend: "b" }] });
 		await staysInUse(hang);
-	}, 60_000);
+	});
 
 	it("ends with 3046 where no engine is left", async () => {
 		await use({ targets: ONE, timeouts: { total_ms: 300 } });
@@ -94,7 +94,7 @@ describe("a complete answer that takes longer than total_ms", () => {
 		expect(await gateway.ask({ stream: false })).toMatchObject({ status: 408, errors: [{ code: 3046 }] });
 		expect(await gateway.billed()).toMatchObject({ outcome: "failed", output_tokens: 0 });
 		await a.calls[0]?.closed;
-	}, 60_000);
+	});
 });
 
 describe("usage that cannot be", () => {

@@ -26,6 +26,10 @@ import {
 const WHOLE = WORDS.join("");
 const BEGUN = WORDS.slice(0, 40).join("");
 const BOTH = [{ backend: "a" }, { backend: "b" }];
+/** The gateway's own limits of silence, before the header and amid a stream. A test's are far below. */
+const DEFAULT_MS = 60_000;
+/** So late that a busy machine is faster. */
+const LATE_MS = 20_000;
 const FAST = { retries: { base_ms: 10, max_ms: 3_000 } };
 
 let gateway: FaultGateway;
@@ -37,7 +41,7 @@ const board: string[] = [];
 beforeAll(async () => {
 	await Promise.all(providers.map((provider) => provider.listen()));
 	gateway = await startGateway();
-}, 60_000);
+});
 beforeEach(() => {
 	a.does(hang);
 	b.does(answer());
@@ -71,7 +75,7 @@ describe("the sixteen faults", () => {
 		expect(heard).toMatchObject(whole);
 		expect(a.calls).toHaveLength(2);
 		expect(a.gaps[0]).toBeGreaterThanOrEqual(2_000);
-		expect(a.gaps[0]).toBeLessThan(3_000);
+		expect(a.gaps[0]).toBeLessThan(20_000);
 		expect(b.calls).toHaveLength(0);
 		expect(await gateway.billed()).toMatchObject({ ...byFallback, backend: "a", attempts: 2 });
 	});
@@ -113,11 +117,11 @@ describe("the sixteen faults", () => {
 	});
 
 	it("S06 accepts and never answers: let go after the header's time, asked once", async () => {
-		await facing([hang], { timeouts: { header_ms: 300 } });
+		await facing([hang], { timeouts: { header_ms: 1_000 } });
 		const heard = await gateway.ask();
 		expect(heard).toMatchObject(whole);
-		expect(heard.ms).toBeGreaterThanOrEqual(300);
-		expect(heard.ms).toBeLessThan(2_000);
+		expect(heard.ms).toBeGreaterThanOrEqual(1_000);
+		expect(heard.ms).toBeLessThan(DEFAULT_MS);
 		expect(a.calls).toHaveLength(1);
 		await a.calls[0]?.closed;
 		expect(a.calls[0]?.cancelled).toBe(true);
@@ -131,12 +135,12 @@ describe("the sixteen faults", () => {
 		expect(heard).toMatchObject(whole);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 
-		for (const settings of [{ timeouts: { first_token_ms: 200 } }, { hedge_ms: 200 }]) {
+		for (const settings of [{ timeouts: { first_token_ms: 1_000 } }, { hedge_ms: 200 }]) {
 			b.does(answer());
-			await facing([lateToken(1_000)], settings);
+			await facing([lateToken(LATE_MS)], settings);
 			const sooner = await gateway.ask();
 			expect(sooner).toMatchObject(whole);
-			expect(sooner.ms).toBeLessThan(900);
+			expect(sooner.ms).toBeLessThan(LATE_MS);
 			expect(sooner.headers.get("x-ganglion-backend")).toBe("b");
 			await a.calls[0]?.closed;
 			expect(a.calls.map(({ cancelled, tokens }) => [cancelled, tokens])).toEqual([[true, 0]]);
@@ -162,10 +166,10 @@ describe("the sixteen faults", () => {
 	});
 
 	it("S09 stalls mid-stream: let go after the idle time, and the caller has all 60", async () => {
-		await facing([words(40, hang)], { timeouts: { idle_ms: 300 } });
+		await facing([words(40, hang)], { timeouts: { idle_ms: 1_000 } });
 		const heard = await gateway.ask();
 		expect(heard).toMatchObject({ ...whole, ids: 1 });
-		expect(heard.ms).toBeLessThan(2_000);
+		expect(heard.ms).toBeLessThan(DEFAULT_MS);
 		await a.calls[0]?.closed;
 		expect(a.calls.map(({ cancelled, tokens }) => [cancelled, tokens])).toEqual([[true, 40]]);
 		expect(await gateway.billed()).toMatchObject(byFallback);
@@ -234,7 +238,7 @@ describe("the sixteen faults", () => {
 		}
 		expect(back).toBeLessThan(30_000);
 		expect(a.calls.length).toBeLessThanOrEqual(8);
-	}, 60_000);
+	});
 
 	it("S16 another answers: the answer names it and its usage", async () => {
 		for (const stream of [true, false]) {
@@ -260,31 +264,27 @@ describe("an engine that refuses with its own failure's status", () => {
 			"input (12000 tokens) is too large to process. increase the physical batch size",
 		],
 		["llama.cpp, embeddings", 501, "This server does not support embeddings. Start it with `--embeddings`"],
-	])(
-		"passes its sentence on and stays in use: %s",
-		async (_, code, message) => {
-			await facing([status(code, { message, type: "server_error", code })], {}, [{ backend: "a" }]);
-			for (let request = 0; request < 8; request++) {
-				const refused = await gateway.ask({ stream: request % 2 === 0 });
-				expect(refused).toMatchObject({ status: 400, errors: [{ code: 8007 }] });
-				expect(String(refused.errors[0]?.message)).toContain(message);
-			}
-			expect(a.calls).toHaveLength(8);
-			// Five failures would have opened the circuit, and the fallback would answer.
-			await facing([status(code, { message, type: "server_error", code })]);
-			for (let request = 0; request < 8; request++) await gateway.ask();
-			a.does(answer());
-			const answered = await gateway.ask();
-			expect(answered).toMatchObject(whole);
-			expect(answered.headers.get("x-ganglion-backend")).toBe("a");
-		},
-		30_000,
-	);
+	])("passes its sentence on and stays in use: %s", async (_, code, message) => {
+		await facing([status(code, { message, type: "server_error", code })], {}, [{ backend: "a" }]);
+		for (let request = 0; request < 8; request++) {
+			const refused = await gateway.ask({ stream: request % 2 === 0 });
+			expect(refused).toMatchObject({ status: 400, errors: [{ code: 8007 }] });
+			expect(String(refused.errors[0]?.message)).toContain(message);
+		}
+		expect(a.calls).toHaveLength(8);
+		// Five failures would have opened the circuit, and the fallback would answer.
+		await facing([status(code, { message, type: "server_error", code })]);
+		for (let request = 0; request < 8; request++) await gateway.ask();
+		a.does(answer());
+		const answered = await gateway.ask();
+		expect(answered).toMatchObject(whole);
+		expect(answered.headers.get("x-ganglion-backend")).toBe("a");
+	});
 });
 
 describe("an engine that sends comments alone", () => {
 	it.each([
-		["by the first token's time", { timeouts: { first_token_ms: 300 } }],
+		["by the first token's time", { timeouts: { first_token_ms: 1_000 } }],
 		["by a hedge", { hedge_ms: 200 }],
 	])("is let go for the next, and none of its comments reaches the caller: %s", async (_, settings) => {
 		b.does(answer());
@@ -301,7 +301,7 @@ describe("an engine that sends comments alone", () => {
 	it.each([false, true])(
 		"alone is an error, and no beginning of an answer: passthrough %j",
 		async (passthrough) => {
-			await facing([onlyComments], { timeouts: { first_token_ms: 300 }, passthrough }, [{ backend: "a" }]);
+			await facing([onlyComments], { timeouts: { first_token_ms: 1_000 }, passthrough }, [{ backend: "a" }]);
 			const heard = await gateway.ask();
 			expect(heard.status).toBe(408);
 			expect(heard.errors).toMatchObject([{ code: 3007 }]);

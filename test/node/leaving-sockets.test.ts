@@ -10,12 +10,15 @@ import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { quantile } from "../../bench/statistics.ts";
 import { Engine } from "../../soak/engine.ts";
-import { CANCELLED_MS, leave, leavingTable } from "../../soak/leaving.ts";
+import { leave, leavingTable } from "../../soak/leaving.ts";
 import type { Planned } from "../../soak/plan.ts";
 import { describeViolation } from "../../soak/report.ts";
 import { settingsOf } from "../../soak/settings.ts";
 import { Steps } from "../../soak/steps.ts";
 import { startSession } from "./plugin/session.ts";
+
+/** An engine that is not let go writes for 50 s. The soak holds the gateway to 100 ms, on a machine that is idle. */
+const NOTICED_MS = 2_000;
 
 describe("over REST", () => {
 	const TRIES = 20;
@@ -27,9 +30,9 @@ describe("over REST", () => {
 		for (const { billed = TRIES, closedAfter, way } of results) {
 			expect(billed, way).toBe(TRIES);
 			expect(closedAfter.filter(Number.isFinite), way).toHaveLength(TRIES);
-			expect(quantile(closedAfter, 0.5), way).toBeLessThanOrEqual(CANCELLED_MS);
+			expect(quantile(closedAfter, 0.5), way).toBeLessThanOrEqual(NOTICED_MS);
 		}
-	}, 60_000);
+	});
 });
 
 const MODEL = "@cf/meta/llama-3.1-8b-instruct";
@@ -103,7 +106,7 @@ describe("through a binding of the plugin", () => {
 			main: { bindings: { AI: options }, services: { RPC: options }, script: SCRIPT },
 		});
 		await miniflare.ready;
-	}, 60_000);
+	});
 	afterAll(async () => {
 		await miniflare?.dispose();
 		engine.close();
@@ -135,9 +138,8 @@ describe("through a binding of the plugin", () => {
 			console.log(
 				`${each.binding} ${each.how}: p50 ${quantile(times, 0.5).toFixed(1)} ms, max ${quantile(times, 1).toFixed(1)} ms`,
 			);
-			expect(quantile(times, 0.5)).toBeLessThanOrEqual(CANCELLED_MS);
+			expect(quantile(times, 0.5)).toBeLessThanOrEqual(NOTICED_MS);
 		},
-		30_000,
 	);
 
 	it("RPC: the runtime refuses a signal, so nothing is asked", async () => {

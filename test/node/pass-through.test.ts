@@ -4,8 +4,6 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { quantile } from "../../bench/statistics.ts";
-import { CANCELLED_MS } from "../../soak/leaving.ts";
 import { type FaultGateway, startGateway } from "../faults/gateway.ts";
 import { answer, hang, Provider, type ProviderCall, reset, type Script, status } from "../faults/provider.ts";
 
@@ -16,7 +14,7 @@ let gateway: FaultGateway;
 beforeAll(async () => {
 	await Promise.all([a.listen(), b.listen()]);
 	gateway = await startGateway();
-}, 60_000);
+});
 afterEach(async () => {
 	for (const { calls } of [a, b]) for (const { closed } of calls) await closed;
 });
@@ -26,7 +24,7 @@ afterAll(async () => {
 	b.stop();
 });
 
-const TIMEOUTS = { header_ms: 2_000, idle_ms: 2_000, total_ms: 20_000 };
+const TIMEOUTS = { header_ms: 20_000, idle_ms: 20_000, total_ms: 60_000 };
 
 async function passing(script: Script, more: object = {}): Promise<void> {
 	a.does(script);
@@ -173,8 +171,8 @@ describe("a stream that breaks", () => {
 	});
 
 	it("by silence", async () => {
-		await passing(says([delta("a")], hang), { timeouts: { ...TIMEOUTS, idle_ms: 300 } });
-		const silent = "AiError: Timeout: The backend 'a' was silent for 300 ms";
+		await passing(says([delta("a")], hang), { timeouts: { ...TIMEOUTS, idle_ms: 1_000 } });
+		const silent = "AiError: Timeout: The backend 'a' was silent for 1000 ms";
 		expect(await ask()).toBe(delta("a") + frame(3007, silent));
 		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 1 });
 	});
@@ -246,7 +244,7 @@ describe("before the first event", () => {
 		["silence", says([], hang)],
 	])("%s leads to the next target", async (_, script) => {
 		b.does(says(WHOLE));
-		await passing(script, { ...TWO, timeouts: { ...TIMEOUTS, first_token_ms: 300 } });
+		await passing(script, { ...TWO, timeouts: { ...TIMEOUTS, first_token_ms: 1_000 } });
 		expect(await ask()).toBe(WHOLE.join(""));
 		expect(await gateway.billed()).toMatchObject({ outcome: "ok", backend: "b", attempts: 2 });
 	});
@@ -274,15 +272,11 @@ describe("what is not passed on", () => {
 
 describe("a caller", () => {
 	it("who leaves stops the engine, and pays for what passed", async () => {
-		const times: number[] = [];
-		let closedAt = 0;
+		let written = 0;
 		await passing(async (call) => {
-			call.response.on("close", () => {
-				closedAt = performance.now();
-			});
 			begin(call);
-			for (let i = 0; !call.response.destroyed; i++) {
-				call.response.write(delta(`${i}`));
+			for (written = 0; !call.response.destroyed; written++) {
+				call.response.write(delta(`${written}`));
 				await wait(10);
 			}
 		});
@@ -292,23 +286,15 @@ describe("a caller", () => {
 			let heard = 0;
 			while (heard < 3)
 				heard += new TextDecoder().decode((await reader?.read())?.value).split("\n\n").length - 1;
-			const leftAt = performance.now();
 			leaving.abort();
 			await a.calls[turn]?.closed;
-			times.push(closedAt - leftAt);
 			const { outcome, output_tokens } = await gateway.billed();
 			expect(outcome).toBe("cancelled");
 			expect(output_tokens).toBeGreaterThanOrEqual(heard);
-			expect(output_tokens).toBeLessThanOrEqual(heard + CANCELLED_MS / 10);
+			// How soon it stops is measured in test/node/leaving-sockets.test.ts and in the soak.
+			expect(output_tokens).toBeLessThanOrEqual(written);
 		}
-		console.log(
-			`left: p50 ${quantile(
-				times.sort((x, y) => x - y),
-				0.5,
-			).toFixed(1)} ms, max ${times.at(-1)?.toFixed(1)} ms`,
-		);
-		expect(quantile(times, 0.5)).toBeLessThanOrEqual(CANCELLED_MS);
-	}, 60_000);
+	});
 
 	it("who does not read is no silent engine, and gets all of it", async () => {
 		const piece = delta("x".repeat(32_000));

@@ -1,6 +1,15 @@
 /** `npm run serve` as an operator runs it: secrets, state that stays, an end that waits for answers, and its mistakes. */
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -126,7 +135,7 @@ describe("npm run serve", () => {
 		const usage = await fetch(`${second.url}/client/v4/accounts/acme/ai/usage`, { headers: as(ADMIN_TOKEN) });
 		expect(await usage.json()).toMatchObject({ result_info: { totals: { requests: 1 } } });
 		expect((await ask(second.url, token)).status).toBe(200);
-	}, 90_000);
+	});
 
 	it.each([
 		["SIGTERM, to the script", "SIGTERM", {}, undefined],
@@ -178,23 +187,21 @@ describe("npm run serve", () => {
 			const requests = await fetch(`${again.url}/${account}/usage/requests`);
 			expect(await requests.json()).toMatchObject({ result: [{ outcome: "ok" }] });
 		},
-		60_000,
 	);
 
 	it("reloads 50 times under load, refuses no request, and keeps the old settings where the new are wrong", async () => {
 		const config = join(folder, "wrangler.json");
-		const write = (model: string, more: object = {}) =>
-			writeFileSync(
-				config,
-				JSON.stringify({
-					vars: {
-						ALLOW_ANONYMOUS: "true",
-						BACKENDS: { engine: { kind: "openai", url } },
-						ROUTES: { "*": [{ backend: "engine", model }] },
-						...more,
-					},
-				}),
-			);
+		// In one step: the gateway may read the file at any time.
+		const write = (model: string, more: object = {}) => {
+			const vars = {
+				ALLOW_ANONYMOUS: "true",
+				BACKENDS: { engine: { kind: "openai", url } },
+				ROUTES: { "*": [{ backend: "engine", model }] },
+				...more,
+			};
+			writeFileSync(`${config}.new`, JSON.stringify({ vars }));
+			renameSync(`${config}.new`, config);
+		};
 		const url = await startEngine(async (request, response) => {
 			const { model } = (await json(request)) as { model: string };
 			const choices = [{ index: 0, message: { role: "assistant", content: model }, finish_reason: "stop" }];
@@ -240,7 +247,7 @@ describe("npm run serve", () => {
 		expect(await ask()).toBe("model-50");
 		script.kill("SIGTERM");
 		expect(await script.exit).toBe(0);
-	}, 180_000);
+	});
 
 	it("is copied while it runs, and the copy has its bills", async () => {
 		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
@@ -262,7 +269,7 @@ describe("npm run serve", () => {
 		await restored.script.until(READY);
 		const usage = await fetch(`${restored.url}/${account}/usage/requests`);
 		expect(((await usage.json()) as { result: unknown[] }).result).toHaveLength(3);
-	}, 90_000);
+	});
 
 	it("tells of a runtime that ends by itself, and of answers that it cut", async () => {
 		const { script, url } = await start({ env: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" } });
@@ -271,7 +278,7 @@ describe("npm run serve", () => {
 		process.kill(Number(readFileSync(join(folder, "state/workerd.pid"), "utf8")), "SIGKILL");
 		expect(await script.exit).toBe(1);
 		expect(await script.until(/$/)).toContain("workerd has stopped by itself (SIGKILL)");
-	}, 60_000);
+	});
 
 	it("does not begin beside a gateway whose script was killed", async () => {
 		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
@@ -288,17 +295,15 @@ describe("npm run serve", () => {
 			process.kill(left, "SIGTERM");
 		}
 		await expect
-			.poll(
-				() =>
-					fetch(first.url).then(
-						() => "up",
-						() => "down",
-					),
-				{ timeout: 10_000 },
+			.poll(() =>
+				fetch(first.url).then(
+					() => "up",
+					() => "down",
+				),
 			)
 			.toBe("down");
 		expect(await (await start({ env })).script.until(READY)).toContain("is ready");
-	}, 60_000);
+	});
 
 	it("shares neither its address nor its state, and says who refuses when nobody can be let in", async () => {
 		const first = await start({ env: { ADMIN_TOKEN: "" } });
@@ -314,7 +319,7 @@ describe("npm run serve", () => {
 		const samePort = await start({ args: other });
 		expect(await samePort.script.exit).toBe(1);
 		expect(await samePort.script.until(/$/)).toMatch(/^port \d+ of 127\.0\.0\.1 is in use: .*--port\n$/);
-	}, 60_000);
+	});
 
 	it.each([
 		[["--prot", "1"], {}, /^Unknown option '--prot'[\s\S]*--port N/],
@@ -322,17 +327,13 @@ describe("npm run serve", () => {
 		[["--env", "nope"], {}, /--env: the file has no environments, found "nope"/],
 		[["--state", "package.json"], {}, /^cannot keep state in .*package\.json: EEXIST/],
 		[[], { ROUTES: '{"*":[{"backend":"nobody"}]}' }, /ROUTES\["\*"\]\[0\]\.backend/],
-	])(
-		"stops before it starts on a mistake: %j %j",
-		async (args, env, said) => {
-			const { script } = await start({ args, env });
-			expect(await script.exit).toBe(1);
-			const output = await script.until(/$/);
-			expect(output).toMatch(said);
-			expect(output).not.toContain("    at ");
-		},
-		30_000,
-	);
+	])("stops before it starts on a mistake: %j %j", async (args, env, said) => {
+		const { script } = await start({ args, env });
+		expect(await script.exit).toBe(1);
+		const output = await script.until(/$/);
+		expect(output).toMatch(said);
+		expect(output).not.toContain("    at ");
+	});
 
 	it.each([
 		[
@@ -348,19 +349,15 @@ describe("npm run serve", () => {
 			/c\.jsonc:2:\d+: expected a comma/,
 		],
 		["a configuration in TOML", "w.toml", 'name = "x"\n[vars]\nROUTES = = 1\n', /w\.toml:3:\d+: /],
-	])(
-		"says where the syntax of %s is wrong",
-		async (_, name, text, where) => {
-			const config = join(folder, name);
-			writeFileSync(config, text);
-			const { script } = await start({ args: ["--config", config] });
-			expect(await script.exit).toBe(1);
-			const output = await script.until(/$/);
-			expect(output).toMatch(where);
-			expect(output).not.toContain("    at ");
-		},
-		30_000,
-	);
+	])("says where the syntax of %s is wrong", async (_, name, text, where) => {
+		const config = join(folder, name);
+		writeFileSync(config, text);
+		const { script } = await start({ args: ["--config", config] });
+		expect(await script.exit).toBe(1);
+		const output = await script.until(/$/);
+		expect(output).toMatch(where);
+		expect(output).not.toContain("    at ");
+	});
 
 	it("needs no more of a configuration than its variables", async () => {
 		const config = join(folder, "wrangler.json");
@@ -372,7 +369,7 @@ describe("npm run serve", () => {
 		expect(output).toContain('did you mean "@cf/meta/llama-3.1-8b-instruct-fast"?');
 		const run = `${url}/client/v4/accounts/acme/ai/run/${MODEL}`;
 		expect((await fetch(run, { method: "POST", body: '{"prompt":"hi"}' })).status).toBe(200);
-	}, 60_000);
+	});
 
 	it("says how npm wants an option of the script", async () => {
 		const env = { npm_lifecycle_event: "serve", npm_config_port: "true", npm_config_state: "true" };
@@ -402,5 +399,5 @@ describe("npm run serve", () => {
 			body: '{"prompt":"hi"}',
 		});
 		expect(answer.headers.get("x-ganglion-backend")).toBe("simulator");
-	}, 60_000);
+	});
 });

@@ -44,7 +44,7 @@ export function installExample(): Project {
 
 	copyExample("local-binding", folder);
 	writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-	npm("pack", "--silent", "--pack-destination", folder, resolve("."));
+	npm("pack", "--silent", "--ignore-scripts", "--pack-destination", folder, resolve("."));
 	const [tarball = ""] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
 	npm("install", "--offline", "--no-audit", "--no-fund", `./${tarball}`);
 	for (const name of packages(MODULES)) bring(name, join(folder, "node_modules", name));
