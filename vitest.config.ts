@@ -135,6 +135,7 @@ export default defineConfig({
 					name: "extending",
 					include: ["test/extending/*.test.ts"],
 					testTimeout: 15_000,
+					deps: { optimizer: { ssr: bundled(LIBRARIES) } },
 				},
 			},
 			{

@@ -38,7 +38,7 @@ export interface TestOptions {
 
 const ADMITS_ALL: AccountLedger = {
 	admit: async () => ({}),
-	ahead: () => undefined,
+	speculate: () => undefined,
 	settle: () => {},
 	verify: async () => {},
 };
