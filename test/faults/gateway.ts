@@ -7,7 +7,7 @@ import { freePort } from "../../bench/contenders.ts";
 import { modulesIn } from "../../miniflare/modules.ts";
 import { replaceVariables } from "../../scripts/reload.ts";
 import { runtimeSettings } from "../../scripts/settings.ts";
-import { serve } from "../../scripts/workerd.ts";
+import { serve, type WorkerSpec } from "../../scripts/workerd.ts";
 import type { Provider } from "./provider.ts";
 
 export const MODEL = "acme/model";
@@ -62,12 +62,12 @@ export async function startGateway(): Promise<FaultGateway> {
 	const log = createWriteStream(join(folder, "workerd.log"));
 	await once(log, "open");
 	const variables = { ALLOW_ANONYMOUS: "true" };
-	const spec = {
+	const spec: WorkerSpec = {
 		name: "gateway",
 		modules: modulesIn("dist/worker"),
 		...runtimeSettings(),
 		vars: variables,
-		doors: [{ entrypoint: "Reload", path: reload }],
+		entrypointSockets: [{ entrypoint: "Reload", path: reload }],
 		log,
 	};
 	const served = await serve(spec, await freePort(), folder);
