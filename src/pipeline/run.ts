@@ -3,6 +3,7 @@
  * `explain.ts` runs the same preparation without calling an engine. A step that fails throws an `AiError`, which the surface
  * renders.
  */
+import { AiError } from "../core/errors.ts";
 import { admit } from "./admit.ts";
 import { answer } from "./answer.ts";
 import { Exchange } from "./exchange.ts";
@@ -23,6 +24,8 @@ export async function run(request: InferenceRequest, services: Services): Promis
 			answer(exchange, { ...prepared, request, call, signal }, services),
 		);
 		metered = await meter(exchange, answered, prepared.model, services);
+		// The runtime drops the reply of a caller who has disconnected, without reading or cancelling its stream.
+		if (request.signal.aborted && exchange.state !== "ended") throw new AiError("aborted");
 		return write(request, { ...prepared, ...answered, metered }, services);
 	} catch (thrown) {
 		// If the writer failed, the answer has no reader.

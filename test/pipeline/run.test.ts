@@ -57,6 +57,46 @@ describe("an answer that cannot be written", () => {
 	});
 });
 
+describe("a caller who disconnects while an answer waits for admission", () => {
+	it("is settled, and the engine's stream is cancelled", async () => {
+		const live = liveEvents();
+		live.send(delta("Hel"));
+		const services = testServices({ vars: ENGINE_VARS, fetch: async () => live.response });
+		const settled: Settlement[] = [];
+		const decision = Promise.withResolvers<Granted>();
+		const started = Promise.withResolvers<void>();
+		const ledgers: typeof services.ledgers = {
+			of: (account) =>
+				Object.assign(Object.create(services.ledgers.of(account)), {
+					settle: (settlement: Settlement) => settled.push(settlement),
+					speculate: () => ({
+						expected: {},
+						decision: decision.promise,
+						requireDecision: started.resolve,
+					}),
+				}),
+		};
+		const caller = new AbortController();
+		const answered = run(
+			{
+				id: services.uuid(),
+				caller: { ...CALLER },
+				model: LLAMA,
+				dialect: () => openaiChat,
+				inputs: { fields: { ...INPUTS, stream: true } },
+				signal: caller.signal,
+			},
+			replaceServices(services, { ledgers }),
+		);
+		await started.promise;
+		caller.abort();
+		decision.resolve({});
+		await expect(answered).rejects.toMatchObject({ key: "aborted" });
+		expect(settled).toMatchObject([{ outcome: "failed", code: 3008 }]);
+		await live.cancelled;
+	});
+});
+
 describe("a speculative request", () => {
 	const asked = (services: ReturnType<typeof testServices>, more: object = {}) =>
 		run(
