@@ -196,7 +196,7 @@ export default defineConfig({
 					// As above: the plugin's Worker loads backends late, too.
 					testTimeout: 15_000,
 					globalSetup: ["test/built.ts", "test/clients/binding/providers.ts"],
-					// After the tests of the package itself, which build it again.
+					// After the tests that start processes.
 					sequence: { groupOrder: 1 },
 					deps: { optimizer: { ssr: bundled(CLIENTS) } },
 				},
