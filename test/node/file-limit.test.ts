@@ -117,7 +117,8 @@ describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 		const streams = Array.from({ length: 400 }, () => chat(port));
 		const begun = await Promise.all(streams.map(({ begun }) => begun));
 		const passed = begun.filter((status) => status === 200).length;
-		expect(passed).toBeGreaterThanOrEqual(100);
+		// While a request waits for admission it counts twice: as itself, and as a queued call of its account's object.
+		expect(passed).toBeGreaterThanOrEqual(50);
 		expect(engine.streams()).toBe(passed);
 		expect(new Set(begun.filter((status) => status !== 429))).toEqual(new Set([200, 503]));
 
