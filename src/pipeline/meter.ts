@@ -26,8 +26,8 @@ export interface Metered {
 	neurons?: number;
 	/** Adds the cost to the counts of a chat; for a stream, as far as it is known. Unchanged for a model without a price. */
 	withCost(usage: Usage): Usage & { neurons?: number };
-	/** Cancels the engine's stream, if the answer will not be read. */
-	abandon(): void;
+	/** Cancels an answer that is not complete, because it will not be read. The exchange ends, if it has not. */
+	cancel(reason: AiError): void;
 }
 
 /** Ends the exchange. */
@@ -56,13 +56,13 @@ export async function meter(
 			end(outcome, measureStream(call, progress, model), failure);
 		const cost = (usage: Usage) => costOf(usage, model) + hedgedCost(call, model, served);
 		if (ended) {
-			const abandon = followPassThrough(events, ended, exchange, endStream);
-			return { answer: answered, withCost: withCost(model, cost), abandon };
+			const cancel = followPassThrough(events, ended, exchange, endStream);
+			return { answer: answered, withCost: withCost(model, cost), cancel };
 		}
 		const chunks = withUsage(EventStream.eventsOf(events), call, model, progress);
-		const { source, abandon } = observe(chunks, exchange, endStream);
+		const { source, cancel } = observe(chunks, exchange, endStream);
 		const answer: Answer = { kind: "stream", events: new EventStream(source), progress };
-		return { answer: { task, answer } as TaskAnswer, withCost: withCost(model, cost), abandon };
+		return { answer: { task, answer } as TaskAnswer, withCost: withCost(model, cost), cancel };
 	}
 	if (isSession(call) && answered.answer.kind === "value") {
 		const session = boundSession(answered.answer.output as LiveTranscription, call.input, {
@@ -70,9 +70,9 @@ export async function meter(
 			wait,
 			...(exchange.isLimited && { seconds: LIVE_SESSION_SECONDS }),
 		});
-		const { abandon, ...output } = meterSession(session, exchange, end);
+		const { cancel, ...output } = meterSession(session, exchange, end);
 		const answer = { kind: "value", output } as const;
-		return { answer: { task: call.task, answer }, withCost: (usage) => usage, abandon };
+		return { answer: { task: call.task, answer }, withCost: (usage) => usage, cancel };
 	}
 	const { output } = answered.answer;
 	if ("usage" in output && output.usage) output.usage = boundUsage(output.usage, call, model);
@@ -83,7 +83,7 @@ export async function meter(
 		answer: answered,
 		neurons: shownNeurons(cost),
 		withCost: withCost(model, () => cost),
-		abandon: () => {},
+		cancel: () => {},
 	};
 }
 
@@ -108,33 +108,28 @@ const withCost =
 	(usage) =>
 		prices.length === 0 ? usage : { ...usage, neurons: shownNeurons(cost(usage)) };
 
-interface Observed<T> {
+interface Observed<T> extends Pick<Metered, "cancel"> {
 	source: Source<T>;
-	/** Cancels the source. The exchange ends otherwise. */
-	abandon(): void;
 }
 
-/** Follows a pass-through stream, whose bytes no stage reads. Returns a function that cancels it. */
+/** Follows a pass-through stream, whose bytes no stage reads. Returns a function that cancels it, as long as it has no reader. */
 function followPassThrough(
 	events: ReadableStream<Uint8Array>,
 	ended: Promise<AiError | undefined>,
 	exchange: Exchange,
 	end: (outcome: AnswerOutcome, failure?: AiError) => void,
-): () => void {
+): Metered["cancel"] {
 	exchange.begin();
 	void ended.then((failure) => {
 		if (failure) end(outcomeOf(failure), failure);
 		else end("ok");
 	});
-	return () => void events.cancel().catch(() => {});
+	return (reason) => void events.cancel(reason).catch(() => {});
 }
 
 /** The outcome of a stream that errors. */
 const outcomeOf = (failure: AiError): AnswerOutcome =>
 	failure.key === "aborted" ? "cancelled" : "interrupted";
-
-/** For a pull after the reader has cancelled. */
-const never = (): Promise<never> => new Promise(() => {});
 
 /** Passes every piece on, and calls `end` once when the source ends, errors, or is cancelled. */
 function observe<T>(
@@ -143,18 +138,18 @@ function observe<T>(
 	end: (outcome: AnswerOutcome, failure?: AiError) => void,
 	onPiece: (piece: T) => void = () => {},
 ): Observed<T> {
-	/** The reader has cancelled. A pull that is still under way says nothing about the answer. */
-	let cancelled = false;
+	/** The result of a pull that is under way when the answer is cancelled. The pull says nothing about the answer. */
+	let cancelled: Promise<never> | undefined;
 	let over = false;
 	const interrupt = async (error: unknown): Promise<never> => {
-		if (cancelled) return never();
+		if (cancelled) return cancelled;
 		over = true;
 		const failure = toAiError(error);
 		end(outcomeOf(failure), failure);
 		throw error;
 	};
 	const pass = (piece: T | undefined): T | undefined | Promise<never> => {
-		if (cancelled) return never();
+		if (cancelled) return cancelled;
 		try {
 			if (piece === undefined) {
 				over = true;
@@ -168,21 +163,26 @@ function observe<T>(
 			return interrupt(error);
 		}
 	};
-	const source: Source<T> = {
-		pull: () => from.pull().then(pass, interrupt),
+	const cancel = (reason: unknown, pulled: Promise<never>): Promise<void> => {
+		cancelled = pulled;
+		// A later stage that fails cancels with its failure. A caller who disconnects has another reason, or none.
+		const failure = reason instanceof AiError && reason.key !== "aborted" ? reason : undefined;
+		if (!over) end(failure ? "interrupted" : "cancelled", failure);
+		over = true;
+		return from.cancel(reason);
+	};
+	return {
+		source: {
+			pull: () => from.pull().then(pass, interrupt),
+			// The reader ignores a pull that is under way.
+			cancel: (reason) => cancel(reason, new Promise(() => {})),
+		},
 		cancel(reason) {
-			cancelled = true;
-			// A later stage that fails cancels with its failure. A caller who disconnects has another reason, or none.
-			const failure = reason instanceof AiError && reason.key !== "aborted" ? reason : undefined;
-			if (!over) end(failure ? "interrupted" : "cancelled", failure);
-			return from.cancel(reason);
+			const rejected = Promise.reject(reason);
+			rejected.catch(() => {});
+			cancel(reason, rejected).catch(() => {});
 		},
 	};
-	const abandon = () => {
-		cancelled = true;
-		from.cancel(undefined).catch(() => {});
-	};
-	return { source, abandon };
 }
 
 /**
@@ -193,7 +193,7 @@ function meterSession(
 	{ readable, writable, secondsAtBound }: BoundedSession,
 	exchange: Exchange,
 	end: End,
-): LiveTranscription & Pick<Metered, "abandon"> {
+): LiveTranscription & Pick<Metered, "cancel"> {
 	let summary: Pick<Extract<TranscriptionEvent, { kind: "ended" }>, "duration" | "channels"> | undefined;
 	let transcribedSeconds = 0;
 	const onEvent = (event: TranscriptionEvent) => {
@@ -206,6 +206,6 @@ function meterSession(
 		);
 		end(outcome, { quantities, estimated: summary === undefined }, failure);
 	};
-	const { source, abandon } = observe(PulledStream.sourceOf(readable), exchange, endSession, onEvent);
-	return { writable, readable: new PulledStream(source), abandon };
+	const { source, cancel } = observe(PulledStream.sourceOf(readable), exchange, endSession, onEvent);
+	return { writable, readable: new PulledStream(source), cancel };
 }

@@ -24,12 +24,19 @@ export async function run(request: InferenceRequest, services: Services): Promis
 			answer(exchange, { ...prepared, request, call, signal }, services),
 		);
 		metered = await meter(exchange, answered, prepared.model, services);
-		// The runtime drops the reply of a caller who has disconnected, without reading or cancelling its stream.
-		if (request.signal.aborted && exchange.state !== "ended") throw new AiError("aborted");
+		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered);
 		return write(request, { ...prepared, ...answered, metered }, services);
 	} catch (thrown) {
+		const failure = exchange.fail(thrown);
 		// If the writer failed, the answer has no reader.
-		metered?.abandon();
-		throw exchange.fail(thrown);
+		metered?.cancel(failure);
+		throw failure;
 	}
+}
+
+/** If the caller disconnects before the runtime reads the reply, the runtime drops it, and does not cancel its stream. */
+function cancelOnAbort(signal: AbortSignal, metered: Metered): void {
+	const cancel = () => metered.cancel(new AiError("aborted"));
+	if (signal.aborted) cancel();
+	else signal.addEventListener("abort", cancel, { once: true });
 }

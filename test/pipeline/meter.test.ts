@@ -201,7 +201,7 @@ describe("the exchange of a stream", () => {
 			outcomes: () => settled.map(({ outcome }) => outcome),
 			codes: () => logged.map(([, code]) => code),
 			events: result.answer.answer.events,
-			abandon: result.abandon,
+			cancel: result.cancel,
 		};
 	}
 
@@ -245,6 +245,22 @@ describe("the exchange of a stream", () => {
 		expect(outcomes()).toEqual([outcome]);
 		expect(loggedCodes()).toEqual(codes);
 		expect(cancelled).not.toBe("not cancelled");
+	});
+
+	it("settles an answer that is cancelled from outside, and rejects the pull that is under way", async () => {
+		let cancelled: unknown = "not cancelled";
+		const { events, outcomes, cancel } = await metered({
+			pull: () => new Promise(() => {}),
+			cancel: (given) => {
+				cancelled = given;
+			},
+		});
+		const reading = events.getReader().read();
+		const reason = new AiError("aborted");
+		cancel(reason);
+		await expect(reading).rejects.toBe(reason);
+		expect(outcomes()).toEqual(["cancelled"]);
+		expect(cancelled).toBe(reason);
 	});
 
 	it("settles once where the answer is over before a later stage fails", async () => {

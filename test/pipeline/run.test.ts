@@ -57,8 +57,9 @@ describe("an answer that cannot be written", () => {
 	});
 });
 
-describe("a caller who disconnects while an answer waits for admission", () => {
-	it("is settled, and the engine's stream is cancelled", async () => {
+describe("a caller who disconnects before the runtime reads the reply", () => {
+	/** A stream that has started, and waits for admission. */
+	async function startedStream() {
 		const live = liveEvents();
 		live.send(delta("Hel"));
 		const services = testServices({ vars: ENGINE_VARS, fetch: async () => live.response });
@@ -89,11 +90,28 @@ describe("a caller who disconnects while an answer waits for admission", () => {
 			replaceServices(services, { ledgers }),
 		);
 		await started.promise;
-		caller.abort();
-		decision.resolve({});
-		await expect(answered).rejects.toMatchObject({ key: "aborted" });
-		expect(settled).toMatchObject([{ outcome: "failed", code: 3008 }]);
-		await live.cancelled;
+		const admit = () => decision.resolve({});
+		return { answered, admit, disconnect: () => caller.abort(), settled, cancelled: live.cancelled };
+	}
+	const CANCELLED = [{ outcome: "cancelled", outputTokens: 1 }];
+
+	it("is settled, and the engine's stream is cancelled: during admission", async () => {
+		const { answered, admit, disconnect, settled, cancelled } = await startedStream();
+		disconnect();
+		admit();
+		await answered;
+		expect(settled).toMatchObject(CANCELLED);
+		await cancelled;
+	});
+
+	it("is settled, and the engine's stream is cancelled: after admission", async () => {
+		const { answered, admit, disconnect, settled, cancelled } = await startedStream();
+		admit();
+		await answered;
+		expect(settled).toEqual([]);
+		disconnect();
+		expect(settled).toMatchObject(CANCELLED);
+		await cancelled;
 	});
 });
 
