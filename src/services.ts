@@ -74,6 +74,7 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 		openObjects: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
 		now,
 		waitUntil,
+		keepAlive,
 		wait,
 		log: logFailure,
 	});

@@ -117,8 +117,7 @@ describe.skipIf(process.platform === "win32")("1,024 open files", () => {
 		const streams = Array.from({ length: 400 }, () => chat(port));
 		const begun = await Promise.all(streams.map(({ begun }) => begun));
 		const passed = begun.filter((status) => status === 200).length;
-		// While a request waits for admission it counts twice: as itself, and as a queued call of its account's object.
-		expect(passed).toBeGreaterThanOrEqual(50);
+		expect(passed).toBeGreaterThanOrEqual(100);
 		expect(engine.streams()).toBe(passed);
 		expect(new Set(begun.filter((status) => status !== 429))).toEqual(new Set([200, 503]));
 
@@ -156,8 +155,9 @@ describe.skipIf((reachFileLimit() ?? 0) < 8_192)("8,192 open files", () => {
 		cleanups.push(() => {
 			for (const socket of idle) socket.destroy();
 		});
-		const { status, body } = await search(port);
-		expect([status, JSON.parse(body).errors[0].code]).toEqual([503, 3040]);
+		// The system reports a connection as open before the guard has accepted it.
+		await expect.poll(async () => (await search(port)).status).toBe(503);
+		expect(JSON.parse((await search(port)).body).errors[0].code).toBe(3040);
 		for (const socket of idle) socket.destroy();
 		await expect.poll(async () => (await search(port)).status).toBe(200);
 	});

@@ -42,6 +42,11 @@ export interface LedgersWorld extends OutboxWorld {
 	directory: DirectoryCache;
 	/** Each open object holds files of the process. */
 	openObjects: OpenObjects;
+	/**
+	 * Keeps the context of a request alive while its admission waits. It is not background work of its own, because the exchange
+	 * of the request counts as such. Absent: `waitUntil`.
+	 */
+	keepAlive?(promise: Promise<unknown>): void;
 	/** Logs settlements that could not be delivered yet. */
 	log(error: AiError, requestId: string): void;
 }
@@ -151,7 +156,8 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 	#queue(): AdmissionQueue {
 		const existing = this.#isolate.queues.get(this.#account);
 		if (existing) return existing;
-		const queue = new AdmissionQueue(this.#isolate);
+		const { keepAlive, ...world } = this.#isolate;
+		const queue = new AdmissionQueue({ ...world, waitUntil: keepAlive ?? world.waitUntil });
 		this.#isolate.queues.set(this.#account, queue);
 		return queue;
 	}
