@@ -332,12 +332,13 @@ export class Audit {
 
 	/** The kill that lost its settlement: the request had started, and had ended no longer before than delivery takes. */
 	#lostWith({ calls, received, planned }: Evidence): Kill | undefined {
-		const startedAt = calls[0]?.openedAt ?? received.startedAt;
+		// The engine shares its process with the callers and may notice a call of the killed gateway late.
+		const openedAt = calls[0]?.openedAt ?? 0;
 		// Before the headers, a caller that disconnects does not end the engine's call.
 		const endedAt = Math.max(received.endedAt, ...calls.map(({ closedAt = 0 }) => closedAt));
-		return this.#circumstances.kills.find(({ at }) => {
-			if (startedAt > at + SLACK_MS) return false;
-			const failed = this.#objectFailed(planned.account, startedAt, at);
+		return this.#circumstances.kills.find(({ at, upAt }) => {
+			if (received.startedAt > at + SLACK_MS || openedAt > upAt) return false;
+			const failed = this.#objectFailed(planned.account, received.startedAt, at);
 			return at <= endedAt + (failed ? RETRIED_MS : UNDELIVERED_MS) + SLACK_MS;
 		});
 	}
