@@ -226,16 +226,16 @@ export async function attack({ field, say }: Context): Promise<Row[]> {
 			const usual = plain ? quantile((await costsOf(served.pid, ask(plain))).costs, 0.5) : 0;
 			const alone = await waits(neighbour, () => wait(QUIET_MS));
 			const beside = await waits(neighbour, ask(body));
-			const what = `${token === "none" ? "no" : token === "valid" ? "a valid" : "an invented"} token, ${label}`;
+			const description = `${token === "none" ? "no" : token === "valid" ? "a valid" : "an invented"} token, ${label}`;
 			const cpu: Row = {
-				label: `${what}: CPU${plain ? " above that of a valid file" : ""}`,
+				label: `${description}: CPU${plain ? " above that of a valid file" : ""}`,
 				measured: spread(costs.map((cost) => cost - usual)),
 				unit: "ms",
 				...(!noBar && { bar: CPU_BAR_MS }),
 				note: `HTTP ${status}${plain ? `, a valid file ${usual.toFixed(1)} ms` : ""}`,
 			};
 			const delay: Row = {
-				label: `${what}: another's longest wait`,
+				label: `${description}: another's longest wait`,
 				measured: spread(beside),
 				unit: "ms",
 				error: spread(alone),

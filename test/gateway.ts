@@ -1,7 +1,6 @@
 /** A gateway inside the Worker of the test: real configuration, a fixed clock, sequential ids, and a fake upstream. */
 import { env } from "cloudflare:workers";
 import type { Hono } from "hono";
-import type { AccountLedger } from "../src/accounts/admission.ts";
 import { createApp } from "../src/app.ts";
 import { configure } from "../src/config/index.ts";
 import type { Access } from "../src/http/credentials.ts";
@@ -32,31 +31,15 @@ export interface TestGateway {
 export interface TestOptions {
 	vars?: Record<string, unknown>;
 	fetch?: typeof fetch;
-	/** Accounts admit every request without a call of their objects, for many requests whose bills are not the question. */
-	admitsAll?: boolean;
 }
 
-const ADMITS_ALL: AccountLedger = {
-	admit: async () => ({}),
-	speculate: () => undefined,
-	settle: () => {},
-	verify: async () => {},
-};
-
-export function testServices({
-	vars = { DEFAULT_BACKEND: "simulator" },
-	fetch,
-	admitsAll = false,
-}: TestOptions = {}): Services {
+export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }: TestOptions = {}): Services {
 	let ids = 0;
 	// The ids repeat in each test, and an account accepts each id once. Therefore each test has its own accounts.
 	const suffix = crypto.randomUUID().slice(0, 8);
 	const config = configure({ ...vars, LIMITS: { ...UNLIMITED, ...(vars.LIMITS ?? {}) } });
 	const services = servicesOf(config, createPersistent(env, config));
-	const ledgers: Services["ledgers"] = {
-		of: (account) =>
-			Object.assign(services.ledgers.of(`${account}-${suffix}`), admitsAll ? ADMITS_ALL : undefined),
-	};
+	const ledgers: Services["ledgers"] = { of: (account) => services.ledgers.of(`${account}-${suffix}`) };
 	// Tests cause failures on purpose. The log has its own test: test/telemetry/log.test.ts.
 	const log = () => {};
 	return {

@@ -88,7 +88,7 @@ export async function healthAfter(
 		| ((input: TaskInput<TaskName>, context: typeof call) => Promise<unknown>)
 		| undefined;
 	if (!entry) throw new Error(`${kind} has no ${task}`);
-	const asked = entry(input as TaskInput<TaskName>, call).then(
+	const answered = entry(input as TaskInput<TaskName>, call).then(
 		async (answer) => {
 			const { events } = answer as { events?: ReadableStream<Uint8Array> };
 			return events && (await drain(events)).error;
@@ -96,7 +96,7 @@ export async function healthAfter(
 		(error: unknown) => error,
 	);
 	if (advanceMs > 0) await vi.advanceTimersByTimeAsync(advanceMs);
-	const failure = (await asked) as AiError | undefined;
+	const failure = (await answered) as AiError | undefined;
 	if (!failure) return "answered";
 	const health = HEALTH.get(isHealthy(failure));
 	if (!health) throw new Error("no health");

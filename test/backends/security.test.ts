@@ -109,7 +109,6 @@ function facing(kind: keyof typeof PATHS, reply: () => Response = () => new Resp
 			seen.push({ url: new URL(String(input)), init, headers: new Headers(init.headers) });
 			return reply();
 		},
-		admitsAll: true,
 	});
 	return { ...gateway, seen };
 }

@@ -39,8 +39,8 @@ describe("HTML", () => {
 			`<base href="https://x/${"y".repeat(1900)}/">${"<a href=z>x</a>".repeat(15_000)}`,
 			TOO_LARGE,
 		],
-		["2 MB of special characters", "*_[]`~|!#".repeat(250_000), TOO_LARGE],
-		["unclosed attributes", '<a href="'.repeat(100_000), ""],
+		["3 MB of special characters", "*_[]`~|!#".repeat(350_000), TOO_LARGE],
+		["unclosed attributes", '<a href="'.repeat(300_000), ""],
 	])("%s", async (_, text, expected) => {
 		expect(await textOf("a.html", text)).toBe(expected);
 	});
@@ -57,7 +57,7 @@ describe("HTML", () => {
 	it.each(["*", "div div div div p", "p ~ p ~ p ~ p", ":not(.x):not(.y)", `${"p,".repeat(30)}p`])(
 		"the selector %s costs no more than the page's size",
 		async (cssSelector) => {
-			const page = `${"<div>".repeat(100)}${"<p>x".repeat(2000)}`;
+			const page = `${"<div>".repeat(100)}${"<p>x".repeat(8000)}`;
 			expect(await textOf("a.html", page, { html: { cssSelector } })).toMatch(
 				/^x\n|^error: The file is too large/,
 			);
@@ -147,9 +147,9 @@ describe("others", () => {
 
 describe("CSV before it is parsed", () => {
 	it.each([
-		["8 MB of line breaks", "\n".repeat(8_000_000)],
-		["8 MB of separators", ",".repeat(8_000_000)],
-		["8 MB of carriage returns", "\r".repeat(8_000_000)],
+		["24 MB of line breaks", "\n".repeat(24_000_000)],
+		["20 MB of separators", ",".repeat(20_000_000)],
+		["20 MB of carriage returns", "\r".repeat(20_000_000)],
 	])("%s", async (_, text) => {
 		expect(await textOf("a.csv", text)).toBe(TOO_LARGE);
 	});

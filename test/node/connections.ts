@@ -20,7 +20,7 @@ export function ask(
 			begun.resolve(0);
 			resolve({ status: 0, body: "" });
 		};
-		const asked = request(
+		const outgoing = request(
 			{
 				host: "127.0.0.1",
 				port,
@@ -37,8 +37,8 @@ export function ask(
 				answer.on("error", failed);
 			},
 		);
-		asked.on("error", failed);
-		asked.end(body === undefined ? undefined : JSON.stringify(body));
+		outgoing.on("error", failed);
+		outgoing.end(body === undefined ? undefined : JSON.stringify(body));
 	});
 	return Object.assign(ended, { begun: begun.promise });
 }

@@ -49,9 +49,9 @@ describe("what the caller chose or provoked", () => {
 	it("a complete answer that takes longer than header_ms is waited for: its header comes when it is made", async () => {
 		a.does(late(400, answer()));
 		b.does(answer());
-		const heard = await gateway.ask({ stream: false });
-		expect(heard).toMatchObject({ status: 200, text: WHOLE });
-		expect(heard.ms).toBeGreaterThanOrEqual(400);
+		const reply = await gateway.ask({ stream: false });
+		expect(reply).toMatchObject({ status: 200, text: WHOLE });
+		expect(reply.ms).toBeGreaterThanOrEqual(400);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 		expect(await gateway.billed()).toMatchObject({ backend: "a", attempts: 1, output_tokens: 60 });
 	});
@@ -72,9 +72,9 @@ describe("what the caller chose or provoked", () => {
 		await staysInUse(replyOfMiB(30));
 		a.does(replyOfMiB(30));
 		b.does(replyOfMiB(30));
-		const heard = await gateway.ask({ stream: false });
-		expect(heard).toMatchObject({ status: 413, errors: [{ code: 3006 }] });
-		expect(String(heard.errors[0]?.message)).toContain(
+		const reply = await gateway.ask({ stream: false });
+		expect(reply).toMatchObject({ status: 413, errors: [{ code: 3006 }] });
+		expect(String(reply.errors[0]?.message)).toContain(
 			"The backend 'b' answered with a reply above 25165824 bytes: ask for less in one request",
 		);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
@@ -119,9 +119,9 @@ describe("usage that cannot be", () => {
 		async (_, usage, prompt, completion) => {
 			a.does(answer(WORDS.slice(0, 3), usage));
 			for (const stream of [true, false]) {
-				const heard = await gateway.ask({ stream, maxTokens: 50 });
-				expect(heard).toMatchObject({ status: 200, text: "w0 w1 w2 ", done: true });
-				expect(heard.usage).toMatchObject({ prompt_tokens: prompt, completion_tokens: completion });
+				const reply = await gateway.ask({ stream, maxTokens: 50 });
+				expect(reply).toMatchObject({ status: 200, text: "w0 w1 w2 ", done: true });
+				expect(reply.usage).toMatchObject({ prompt_tokens: prompt, completion_tokens: completion });
 				expect(await gateway.billed()).toMatchObject({
 					outcome: "ok",
 					input_tokens: prompt,
@@ -147,11 +147,11 @@ describe("usage that cannot be", () => {
 		for (const usage of [{}, count(null, null, null), count("many", {}, [])]) {
 			a.does(answer(WORDS.slice(0, 3), usage));
 			for (const stream of [true, false]) {
-				const heard = await gateway.ask({ stream, maxTokens: 50 });
-				expect(heard).toMatchObject({ status: 200, text: "w0 w1 w2 ", done: true });
+				const reply = await gateway.ask({ stream, maxTokens: 50 });
+				expect(reply).toMatchObject({ status: 200, text: "w0 w1 w2 ", done: true });
 				const { input_tokens, output_tokens, outcome } = await gateway.billed();
 				expect(outcome).toBe("ok");
-				expect(heard.usage).toMatchObject({
+				expect(reply.usage).toMatchObject({
 					prompt_tokens: input_tokens,
 					completion_tokens: output_tokens,
 				});

@@ -71,8 +71,8 @@ const byFallback = { backend: "b", outcome: "ok", input_tokens: 5, output_tokens
 describe("the sixteen faults", () => {
 	it("S01 429 with Retry-After 2: waits as long, asks again, answers", async () => {
 		await facing([status(429, {}, { "retry-after": "2" }), answer()]);
-		const heard = await gateway.ask();
-		expect(heard).toMatchObject(whole);
+		const reply = await gateway.ask();
+		expect(reply).toMatchObject(whole);
 		expect(a.calls).toHaveLength(2);
 		expect(a.gaps[0]).toBeGreaterThanOrEqual(2_000);
 		expect(a.gaps[0]).toBeLessThan(20_000);
@@ -118,10 +118,10 @@ describe("the sixteen faults", () => {
 
 	it("S06 accepts and never answers: let go after the header's time, asked once", async () => {
 		await facing([hang], { timeouts: { header_ms: 1_000 } });
-		const heard = await gateway.ask();
-		expect(heard).toMatchObject(whole);
-		expect(heard.ms).toBeGreaterThanOrEqual(1_000);
-		expect(heard.ms).toBeLessThan(DEFAULT_MS);
+		const reply = await gateway.ask();
+		expect(reply).toMatchObject(whole);
+		expect(reply.ms).toBeGreaterThanOrEqual(1_000);
+		expect(reply.ms).toBeLessThan(DEFAULT_MS);
 		expect(a.calls).toHaveLength(1);
 		await a.calls[0]?.closed;
 		expect(a.calls[0]?.cancelled).toBe(true);
@@ -131,8 +131,8 @@ describe("the sixteen faults", () => {
 
 	it("S07 first token late: waited for; or asked for elsewhere, by its own time or by a hedge", async () => {
 		await facing([lateToken(1_000)]);
-		const heard = await gateway.ask();
-		expect(heard).toMatchObject(whole);
+		const reply = await gateway.ask();
+		expect(reply).toMatchObject(whole);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 
 		for (const settings of [{ timeouts: { first_token_ms: 1_000 } }, { hedge_ms: 200 }]) {
@@ -150,9 +150,9 @@ describe("the sixteen faults", () => {
 
 	it("S08 cut after 40 of 60 tokens: the caller has all 60, once", async () => {
 		await facing([words(40, reset)]);
-		const heard = await gateway.ask();
-		expect(heard).toMatchObject({ ...whole, ids: 1 });
-		expect(heard.comments).toEqual(["ganglion backend=b attempts=2"]);
+		const reply = await gateway.ask();
+		expect(reply).toMatchObject({ ...whole, ids: 1 });
+		expect(reply.comments).toEqual(["ganglion backend=b attempts=2"]);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
 		expect(b.calls[0]?.body.seed).toBe(7);
 		expect(await gateway.billed()).toMatchObject({ ...byFallback, attempts: 2 });
@@ -167,9 +167,9 @@ describe("the sixteen faults", () => {
 
 	it("S09 stalls mid-stream: let go after the idle time, and the caller has all 60", async () => {
 		await facing([words(40, hang)], { timeouts: { idle_ms: 1_000 } });
-		const heard = await gateway.ask();
-		expect(heard).toMatchObject({ ...whole, ids: 1 });
-		expect(heard.ms).toBeLessThan(DEFAULT_MS);
+		const reply = await gateway.ask();
+		expect(reply).toMatchObject({ ...whole, ids: 1 });
+		expect(reply.ms).toBeLessThan(DEFAULT_MS);
 		await a.calls[0]?.closed;
 		expect(a.calls.map(({ cancelled, tokens }) => [cancelled, tokens])).toEqual([[true, 40]]);
 		expect(await gateway.billed()).toMatchObject(byFallback);
@@ -186,17 +186,17 @@ describe("the sixteen faults", () => {
 
 	it("S11 complete but no [DONE]: an answer like any other", async () => {
 		await facing([withoutDone]);
-		const heard = await gateway.ask();
-		expect(heard).toMatchObject({ ...whole, comments: [] });
+		const reply = await gateway.ask();
+		expect(reply).toMatchObject({ ...whole, comments: [] });
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 		expect(await gateway.billed()).toMatchObject({ backend: "a", attempts: 1, output_tokens: 60 });
 	});
 
 	it("S12 context overflow 400: the caller's to mend, so nobody else is asked, and nothing billed", async () => {
 		await facing([status(400, { code: "context_length_exceeded", type: "invalid_request_error" })]);
-		const heard = await gateway.ask();
-		expect([400, 413]).toContain(heard.status);
-		expect(heard.errors).toHaveLength(1);
+		const reply = await gateway.ask();
+		expect([400, 413]).toContain(reply.status);
+		expect(reply.errors).toHaveLength(1);
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 		expect(await gateway.billed()).toMatchObject({ outcome: "failed", output_tokens: 0 });
 	});
@@ -231,9 +231,9 @@ describe("the sixteen faults", () => {
 		await facing([(call) => (down() ? status(503)(call) : answer()(call))]);
 		let back: number | undefined;
 		while (back === undefined && performance.now() - start < FLAP_MS + 31_000) {
-			const heard = await gateway.ask();
-			expect(heard).toMatchObject(whole);
-			if (heard.headers.get("x-ganglion-backend") === "a") back = performance.now() - start - FLAP_MS;
+			const reply = await gateway.ask();
+			expect(reply).toMatchObject(whole);
+			if (reply.headers.get("x-ganglion-backend") === "a") back = performance.now() - start - FLAP_MS;
 			await new Promise((resolve) => setTimeout(resolve, 100));
 		}
 		expect(back).toBeLessThan(30_000);
@@ -244,11 +244,11 @@ describe("the sixteen faults", () => {
 		for (const stream of [true, false]) {
 			b.does(answer(WORDS.slice(0, 7)));
 			await facing([status(503)]);
-			const heard = await gateway.ask({ stream });
-			expect(heard).toMatchObject({ text: WORDS.slice(0, 7).join(""), done: true });
-			expect(heard.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 7 });
-			expect(heard.headers.get("x-ganglion-backend")).toBe("b");
-			expect(heard.headers.get("x-ganglion-attempts")).toBe("3");
+			const reply = await gateway.ask({ stream });
+			expect(reply).toMatchObject({ text: WORDS.slice(0, 7).join(""), done: true });
+			expect(reply.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 7 });
+			expect(reply.headers.get("x-ganglion-backend")).toBe("b");
+			expect(reply.headers.get("x-ganglion-attempts")).toBe("3");
 			expect(await gateway.billed()).toMatchObject({ backend: "b", attempts: 3, output_tokens: 7 });
 		}
 	});
@@ -289,10 +289,10 @@ describe("an engine that sends comments alone", () => {
 	])("is let go for the next, and none of its comments reaches the caller: %s", async (_, settings) => {
 		b.does(answer());
 		await facing([onlyComments], settings);
-		const heard = await gateway.ask();
-		expect(heard).toMatchObject(whole);
-		expect(heard.comments).not.toContain("ka");
-		expect(heard.headers.get("x-ganglion-backend")).toBe("b");
+		const reply = await gateway.ask();
+		expect(reply).toMatchObject(whole);
+		expect(reply.comments).not.toContain("ka");
+		expect(reply.headers.get("x-ganglion-backend")).toBe("b");
 		await a.calls[0]?.closed;
 		expect(a.calls[0]?.cancelled).toBe(true);
 		expect(await gateway.billed()).toMatchObject(byFallback);
@@ -302,9 +302,9 @@ describe("an engine that sends comments alone", () => {
 		"alone is an error, and no beginning of an answer: passthrough %j",
 		async (passthrough) => {
 			await facing([onlyComments], { timeouts: { first_token_ms: 1_000 }, passthrough }, [{ backend: "a" }]);
-			const heard = await gateway.ask();
-			expect(heard.status).toBe(408);
-			expect(heard.errors).toMatchObject([{ code: 3007 }]);
+			const reply = await gateway.ask();
+			expect(reply.status).toBe(408);
+			expect(reply.errors).toMatchObject([{ code: 3007 }]);
 			await a.calls[0]?.closed;
 		},
 	);
@@ -335,8 +335,8 @@ describe("identical requests that opt in", () => {
 
 	it("are one call, billed once", async () => {
 		await facing([late(300, answer())]);
-		const heard = await Promise.all(Array.from({ length: 5 }, () => gateway.ask(SHARED)));
-		for (const one of heard) expect(one).toMatchObject(whole);
+		const reply = await Promise.all(Array.from({ length: 5 }, () => gateway.ask(SHARED)));
+		for (const one of reply) expect(one).toMatchObject(whole);
 		expect(a.calls).toHaveLength(1);
 		expect(await gateway.billedTokens()).toBe(60);
 		await gateway.ask({ ...SHARED, content: "Else" });

@@ -72,8 +72,8 @@ const cleanFiles = CLEAN.flatMap((path) =>
 
 describe("names", () => {
 	it.each(cleanFiles)("%s declares no banned name", (file) => {
-		const words = declaredWords(readFileSync(file, "utf8"));
-		expect(words.filter((word) => BANNED_NAMES.has(word))).toEqual([]);
+		const declared = declaredWords(readFileSync(file, "utf8"));
+		expect(declared.filter((word) => BANNED_NAMES.has(word))).toEqual([]);
 	});
 
 	it("finds declarations of all kinds", () => {

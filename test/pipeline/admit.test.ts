@@ -35,37 +35,37 @@ async function prepared(id: string, call: TaskCall, { catalog, routing }: Return
 	return { call, model: found, routed, estimated: await estimateCost(call, found, routed) };
 }
 
-const asked = async (id: string, LIMITS: object = {}, call: TaskCall = CHAT) => {
+const admissionWith = async (id: string, LIMITS: object = {}, call: TaskCall = CHAT) => {
 	const config = configure({ LIMITS });
 	return admissionOf(REQUEST, await prepared(id, call, config), config.limits);
 };
 
 describe("admission", () => {
 	it("counts a request against its task's rate, or against its model's own", async () => {
-		expect((await asked(LLAMA)).rates).toEqual([{ key: "task:Text Generation", perMinute: 300 }]);
-		expect((await asked(KIMI)).rates).toEqual([{ key: `model:${KIMI}`, perMinute: 20 }]);
-		expect((await asked("@cf/baai/bge-large-en-v1.5")).rates).toEqual([
+		expect((await admissionWith(LLAMA)).rates).toEqual([{ key: "task:Text Generation", perMinute: 300 }]);
+		expect((await admissionWith(KIMI)).rates).toEqual([{ key: `model:${KIMI}`, perMinute: 20 }]);
+		expect((await admissionWith("@cf/baai/bge-large-en-v1.5")).rates).toEqual([
 			{ key: "model:@cf/baai/bge-large-en-v1.5", perMinute: 1500 },
 		]);
-		expect((await asked("@cf/deepgram/aura-1")).rates).toEqual([]);
+		expect((await admissionWith("@cf/deepgram/aura-1")).rates).toEqual([]);
 	});
 
 	it("takes the operator's rates instead", async () => {
 		const rates = { requests_per_minute: { "Text Generation": 7 } };
-		expect((await asked(KIMI, rates)).rates).toEqual([{ key: "task:Text Generation", perMinute: 7 }]);
-		expect((await asked("@cf/baai/bge-m3", rates)).rates).toEqual([]);
+		expect((await admissionWith(KIMI, rates)).rates).toEqual([{ key: "task:Text Generation", perMinute: 7 }]);
+		expect((await admissionWith("@cf/baai/bge-m3", rates)).rates).toEqual([]);
 		const own = { models: { [LLAMA]: { requests_per_minute: 2 } } };
-		expect((await asked(LLAMA, own)).rates).toEqual([{ key: `model:${LLAMA}`, perMinute: 2 }]);
-		expect((await asked(LLAMA, { requests_per_minute: "none" })).rates).toEqual([]);
+		expect((await admissionWith(LLAMA, own)).rates).toEqual([{ key: `model:${LLAMA}`, perMinute: 2 }]);
+		expect((await admissionWith(LLAMA, { requests_per_minute: "none" })).rates).toEqual([]);
 	});
 
 	it("names the budgets, and what each tells when it is used up", async () => {
-		expect((await asked(LLAMA)).budgets).toEqual([]);
-		expect((await asked(LLAMA, { plan: "free" })).budgets).toEqual([
+		expect((await admissionWith(LLAMA)).budgets).toEqual([]);
+		expect((await admissionWith(LLAMA, { plan: "free" })).budgets).toEqual([
 			{ key: "account", microNeurons: 10_000_000_000, failure: "freeAllocationUsed" },
 		]);
 		const own = { daily_neurons: 1.5, models: { [LLAMA]: { daily_neurons: 0.000001 } } };
-		expect((await asked(LLAMA, own)).budgets).toEqual([
+		expect((await admissionWith(LLAMA, own)).budgets).toEqual([
 			{ key: "account", microNeurons: 1_500_000, failure: "budgetExceeded" },
 			{ key: `model:${LLAMA}`, microNeurons: 1, failure: "budgetExceeded" },
 		]);
@@ -73,16 +73,16 @@ describe("admission", () => {
 
 	it("reserves the output that may be asked for, at the model's price", async () => {
 		const sent: TaskCall = { ...CHAT, input: { ...CHAT.input, max_tokens: 100, n: 2 } };
-		const bounded = await asked(LLAMA, {}, sent);
+		const bounded = await admissionWith(LLAMA, {}, sent);
 		expect(bounded.cost).toMatchObject({
 			outputTokens: 200,
 			microNeuronsPerOutputToken: 204_805,
 			outputUnbounded: false,
 		});
 		expect(bounded.cost.fixedMicroNeurons).toBeGreaterThan(0);
-		expect((await asked("@cf/moonshotai/kimi-k2.5")).cost).toMatchObject({ outputUnbounded: true });
+		expect((await admissionWith("@cf/moonshotai/kimi-k2.5")).cost).toMatchObject({ outputUnbounded: true });
 		const choices: TaskCall = { ...CHAT, input: { ...CHAT.input, n: 3 } };
-		expect((await asked("@cf/moonshotai/kimi-k2.5", {}, choices)).cost).toMatchObject({
+		expect((await admissionWith("@cf/moonshotai/kimi-k2.5", {}, choices)).cost).toMatchObject({
 			outputTokens: 3 * 4_096,
 			minOutputTokens: 3,
 			outputUnbounded: true,

@@ -18,7 +18,7 @@ function bench() {
 	const calls: { call: TaskCall; signal: AbortSignal; reply: PromiseWithResolvers<Dispatched> }[] = [];
 	let required = 0;
 	let cancelled = 0;
-	const asked = dispatchSpeculatively(
+	const dispatching = dispatchSpeculatively(
 		{
 			call: CHAT,
 			speculation: {
@@ -36,9 +36,9 @@ function bench() {
 			return reply.promise;
 		},
 	);
-	asked.catch(() => {});
+	dispatching.catch(() => {});
 	let answered = false;
-	asked.then(
+	dispatching.then(
 		() => {
 			answered = true;
 		},
@@ -59,7 +59,7 @@ function bench() {
 		served: { backend: "a", model: "m", attempts: 1, wasted: [] },
 	});
 	return {
-		asked,
+		dispatching,
 		calls,
 		caller,
 		decision,
@@ -77,14 +77,14 @@ const turns = async () => {
 describe("speculative dispatch", () => {
 	it("calls the engine at once, and holds its answer until admission", async () => {
 		const one = bench();
-		const { asked, calls, decision, dispatched } = one;
+		const { dispatching, calls, decision, dispatched } = one;
 		expect(calls.map(({ call }) => call)).toEqual([CHAT]);
 		const given = dispatched();
 		calls[0]?.reply.resolve(given);
 		await turns();
 		expect(one.seen.answered).toBe(false);
 		decision.resolve(CHAT);
-		expect(await asked).toEqual(given);
+		expect(await dispatching).toEqual(given);
 	});
 
 	it("requires the decision when the engine has answered or failed, and not before", async () => {
@@ -97,24 +97,24 @@ describe("speculative dispatch", () => {
 			await turns();
 			expect(one.seen).toEqual({ required: 1, cancelled: 0, answered: false });
 			one.decision.resolve(CHAT);
-			if (fails) await expect(one.asked).rejects.toMatchObject({ key: "executionFailed" });
-			else await one.asked;
+			if (fails) await expect(one.dispatching).rejects.toMatchObject({ key: "executionFailed" });
+			else await one.dispatching;
 		}
 	});
 
 	it("waits for the engine after admission", async () => {
-		const { asked, calls, decision, dispatched } = bench();
+		const { dispatching, calls, decision, dispatched } = bench();
 		decision.resolve(CHAT);
 		await turns();
 		const given = dispatched();
 		calls[0]?.reply.resolve(given);
-		expect(await asked).toMatchObject({ call: CHAT });
+		expect(await dispatching).toMatchObject({ call: CHAT });
 	});
 
 	it("rejects at once with the account's refusal, and cancels the engine's call", async () => {
 		const one = bench();
 		one.decision.reject(new AiError("rateLimited"));
-		await expect(one.asked).rejects.toMatchObject({ key: "rateLimited" });
+		await expect(one.dispatching).rejects.toMatchObject({ key: "rateLimited" });
 		expect(one.calls).toHaveLength(1);
 		expect(one.calls[0]?.signal.aborted).toBe(true);
 	});
@@ -124,7 +124,7 @@ describe("speculative dispatch", () => {
 		one.calls[0]?.reply.resolve(one.dispatched());
 		await turns();
 		one.decision.reject(new AiError("authentication"));
-		await expect(one.asked).rejects.toMatchObject({ key: "authentication" });
+		await expect(one.dispatching).rejects.toMatchObject({ key: "authentication" });
 		await turns();
 		expect(one.seen.cancelled).toBe(1);
 	});
@@ -134,7 +134,7 @@ describe("speculative dispatch", () => {
 		one.calls[0]?.reply.reject(new AiError("executionFailed"));
 		await turns();
 		one.decision.reject(new AiError("rateLimited"));
-		await expect(one.asked).rejects.toMatchObject({ key: "rateLimited" });
+		await expect(one.dispatching).rejects.toMatchObject({ key: "rateLimited" });
 	});
 
 	it("calls the engine again if the account grants less output", async () => {
@@ -147,7 +147,7 @@ describe("speculative dispatch", () => {
 		expect(one.seen.cancelled).toBe(1);
 		expect(one.calls.map(({ signal }) => signal.aborted)).toEqual([true, false]);
 		one.calls[1]?.reply.resolve(one.dispatched(SHORTER));
-		expect(await one.asked).toMatchObject({ call: SHORTER });
+		expect(await one.dispatching).toMatchObject({ call: SHORTER });
 	});
 
 	it("cancels the engine's call when the caller disconnects", async () => {
@@ -156,6 +156,6 @@ describe("speculative dispatch", () => {
 		await turns();
 		expect(one.calls[0]?.signal.aborted).toBe(true);
 		one.decision.resolve(CHAT);
-		await expect(one.asked).rejects.toMatchObject({ key: "aborted" });
+		await expect(one.dispatching).rejects.toMatchObject({ key: "aborted" });
 	});
 });

@@ -80,7 +80,7 @@ describe("any JSON value as input", () => {
 			fc.asyncProperty(json, async (input) => {
 				await expectDocumented(await post(`/run/${model}`, input), JSON.stringify(input));
 			}),
-			{ numRuns: 25 },
+			{ numRuns: 60 },
 		);
 	});
 
@@ -98,7 +98,7 @@ describe("any JSON value as input", () => {
 					typeof input === "object" && input !== null && !Array.isArray(input) ? { ...input, model } : input;
 				await expectDocumented(await post(path, body), JSON.stringify(body));
 			}),
-			{ numRuns: 30 },
+			{ numRuns: 80 },
 		);
 	});
 
@@ -125,7 +125,7 @@ describe("any JSON value as input", () => {
 					await expectDocumented(response, `${model} ${type} ${bytes}`);
 				},
 			),
-			{ numRuns: 100 },
+			{ numRuns: 200 },
 		);
 	});
 });

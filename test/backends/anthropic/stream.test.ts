@@ -216,11 +216,11 @@ describe("an answer that is a call", () => {
 	});
 
 	it("is what was said where the call was never made", async () => {
-		const said =
+		const partial =
 			START +
 			event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "I will not." } }) +
 			STOP("refusal");
-		expect(deltasOf(await chunksOf(said, formed({ type: "object" })))).toEqual([
+		expect(deltasOf(await chunksOf(partial, formed({ type: "object" })))).toEqual([
 			{ role: "assistant", content: "I will not." },
 			{},
 		]);
@@ -258,8 +258,8 @@ describe("a stream that fails", () => {
 	])("by %s fails as the status of that type does: %s", async (type, key, retryable) => {
 		const failed = event("error", { error: { type, message: "m" } });
 		expect(await failureOf(stream(START + failed).answer)).toMatchObject({ key, retryable });
-		const said = event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "Hi" } });
-		const { text: sent, error } = await drain(await eventsOf(stream(START + said + failed)));
+		const partial = event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "Hi" } });
+		const { text: sent, error } = await drain(await eventsOf(stream(START + partial + failed)));
 		expect(sent).toContain('"content":"Hi"');
 		expect(error).toMatchObject({ key, retryable });
 	});

@@ -139,7 +139,7 @@ describe("the work for a document", { timeout: 60_000 }, () => {
 					expect(error).toMatchObject({ code: 5006 });
 				}
 			}),
-			{ numRuns: 30 },
+			{ numRuns: 60 },
 		);
 	});
 });
@@ -183,7 +183,7 @@ describe("the work for a text", { timeout: 60_000 }, () => {
 				}
 				expect(long / short).toBeLessThan(GROWTH);
 			}),
-			{ numRuns: 10 },
+			{ numRuns: 20 },
 		);
 	});
 

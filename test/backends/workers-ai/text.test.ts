@@ -23,9 +23,9 @@ describe("a ranking", () => {
 			{ id: 1, score: 0.9 },
 			{ id: 0, score: 0.2 },
 		];
-		const whole = rank(ranks);
-		expect(await outputOf(whole)).toEqual({ ranks: sorted });
-		expect(whole.call.requests[0]?.json).toEqual({ query: "q", contexts: [{ text: "a" }, { text: "b" }] });
+		const ranking = rank(ranks);
+		expect(await outputOf(ranking)).toEqual({ ranks: sorted });
+		expect(ranking.call.requests[0]?.json).toEqual({ query: "q", contexts: [{ text: "a" }, { text: "b" }] });
 		expect(await outputOf(rank(ranks, 1))).toEqual({ ranks: sorted.slice(0, 1) });
 	});
 

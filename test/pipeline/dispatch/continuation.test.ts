@@ -13,30 +13,30 @@ const INPUT: ChatInput = {
 };
 
 function questions(continues: Continuation | undefined, more: Partial<ChatInput>, ...deltas: ChatDelta[]) {
-	const said = new Transcript(() => "id");
+	const transcript = new Transcript(() => "id");
 	for (const delta of deltas)
-		said.add({
+		transcript.add({
 			id: "1",
 			object: "chat.completion.chunk",
 			created: 1,
 			model: "m",
 			choices: [{ index: 0, delta }],
 		});
-	return continuationRequests(target("b", continues && { continues }), { ...INPUT, ...more }, said, 40);
+	return continuationRequests(target("b", continues && { continues }), { ...INPUT, ...more }, transcript, 40);
 }
 
 describe("continuationRequests", () => {
 	const again = { input: INPUT, expected: [{ channel: "content", text: "One two " }], continues: false };
-	const said: ChatDelta = { content: "One two " };
+	const received: ChatDelta = { content: "One two " };
 
 	it("asks the same again, of an engine that cannot go on", () => {
-		expect(questions(undefined, {}, said)).toEqual([again]);
+		expect(questions(undefined, {}, received)).toEqual([again]);
 	});
 
 	it("asks vLLM to go on with the message, within what is left of the limit; then the same again", () => {
 		const messages = [...INPUT.messages, { role: "assistant", content: "One two " }];
 		const passthrough = { continue_final_message: true, add_generation_prompt: false };
-		expect(questions("vllm", {}, said)).toEqual([
+		expect(questions("vllm", {}, received)).toEqual([
 			{ input: { ...INPUT, messages, passthrough, max_tokens: 20 }, expected: [], continues: true },
 			again,
 		]);
@@ -44,7 +44,7 @@ describe("continuationRequests", () => {
 
 	it("ends a prefill in no white space, which the engine must say instead", () => {
 		const messages = [...INPUT.messages, { role: "assistant", content: "One two" }];
-		expect(questions("prefill", {}, said)[0]).toEqual({
+		expect(questions("prefill", {}, received)[0]).toEqual({
 			input: { ...INPUT, messages, max_tokens: 20 },
 			expected: [{ channel: "content", text: " " }],
 			continues: true,
@@ -53,7 +53,7 @@ describe("continuationRequests", () => {
 
 	it("lengthens a raw prompt", () => {
 		const raw = { messages: [], prompt: "Count: " };
-		expect(questions("vllm", raw, said)[0]?.input).toEqual({
+		expect(questions("vllm", raw, received)[0]?.input).toEqual({
 			...INPUT,
 			messages: [],
 			prompt: "Count: One two ",
@@ -62,15 +62,15 @@ describe("continuationRequests", () => {
 	});
 
 	it("leaves room for one token at least", () => {
-		expect(questions("vllm", { max_tokens: 30 }, said)[0]?.input.max_tokens).toBe(1);
+		expect(questions("vllm", { max_tokens: 30 }, received)[0]?.input.max_tokens).toBe(1);
 	});
 
 	it.each<[string, Partial<ChatInput>, ChatDelta[]]>([
-		["thoughts", {}, [{ reasoning: "Hm" }, said]],
-		["calls", {}, [said, { tool_calls: [{ index: 0, function: { name: "f", arguments: "{" } }] }]],
+		["thoughts", {}, [{ reasoning: "Hm" }, received]],
+		["calls", {}, [received, { tool_calls: [{ index: 0, function: { name: "f", arguments: "{" } }] }]],
 		["nothing said", {}, [{ role: "assistant", content: "" }]],
-		["a grammar", { response_format: { type: "json_object" } }, [said]],
-		["a text with an end", { messages: [], prompt: "a", suffix: "b" }, [said]],
+		["a grammar", { response_format: { type: "json_object" } }, [received]],
+		["a text with an end", { messages: [], prompt: "a", suffix: "b" }, [received]],
 	])("has no continuation of %s", (_, more, deltas) => {
 		expect(questions("vllm", more, ...deltas).map(({ continues }) => continues)).toEqual([false]);
 	});

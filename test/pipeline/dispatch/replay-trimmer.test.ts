@@ -13,10 +13,10 @@ const chunk = (delta: ChatDelta, id = "first", finish_reason: string | null = nu
 	model: "m",
 	choices: [{ index: 0, delta, finish_reason }],
 });
-const saidOf = (...deltas: ChatDelta[]): Transcript => {
-	const said = new Transcript(newId);
-	for (const delta of deltas) said.add(chunk(delta));
-	return said;
+const transcriptOf = (...deltas: ChatDelta[]): Transcript => {
+	const transcript = new Transcript(newId);
+	for (const delta of deltas) transcript.add(chunk(delta));
+	return transcript;
 };
 const call = (index: number, name: string | undefined, args: string, id = `call-${index}`) => ({
 	tool_calls: [
@@ -26,15 +26,15 @@ const call = (index: number, name: string | undefined, args: string, id = `call-
 
 /** What the caller has in the end. */
 function joined(first: ChatDelta[], second: ChatDelta[]): Transcript {
-	const said = saidOf(...first);
-	const rejoin = new ReplayTrimmer(said, said.segments, newId);
+	const transcript = transcriptOf(...first);
+	const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
 	for (const delta of second) {
-		const fresh = rejoin.trim(chunk(delta, "second"));
-		if (fresh) said.add(fresh);
+		const fresh = trimmer.trim(chunk(delta, "second"));
+		if (fresh) transcript.add(fresh);
 	}
-	const end = rejoin.trim(chunk({}, "second", "stop"));
+	const end = trimmer.trim(chunk({}, "second", "stop"));
 	expect(end?.choices[0]?.finish_reason).toBe("stop");
-	return said;
+	return transcript;
 }
 
 /** A text in pieces that end where they may. */
@@ -47,7 +47,7 @@ const pieces = (text: string, cuts: number[]): string[] => {
 
 describe("Transcript", () => {
 	it("adds up texts of one kind in a row, whatever the chunks", () => {
-		const said = saidOf(
+		const transcript = transcriptOf(
 			{ role: "assistant", content: "" },
 			{ reasoning_content: "Hm", reasoning: "Hm" },
 			{ reasoning: "m." },
@@ -58,20 +58,20 @@ describe("Transcript", () => {
 			call(0, undefined, ":1}"),
 			call(1, "g", "{}"),
 		);
-		expect(said.segments).toEqual([
+		expect(transcript.segments).toEqual([
 			{ channel: "reasoning", text: "Hmm." },
 			{ channel: "content", text: "I call" },
 			{ channel: "call 0 f", text: '{"a":1}' },
 			{ channel: "call 1 g", text: "{}" },
 		]);
-		expect(said.head).toEqual({ id: "first", created: 1 });
+		expect(transcript.head).toEqual({ id: "first", created: 1 });
 	});
 
 	it("reads the data of events, of which the last says nothing", () => {
-		const said = new Transcript(newId);
-		for (const data of [JSON.stringify(chunk({ content: "é" })), "[DONE]"]) said.addEvent(data);
-		expect(said.segments).toEqual([{ channel: "content", text: "é" }]);
-		expect(() => said.addEvent("{no")).toThrow(AiError);
+		const transcript = new Transcript(newId);
+		for (const data of [JSON.stringify(chunk({ content: "é" })), "[DONE]"]) transcript.addEvent(data);
+		expect(transcript.segments).toEqual([{ channel: "content", text: "é" }]);
+		expect(() => transcript.addEvent("{no")).toThrow(AiError);
 	});
 });
 
@@ -83,8 +83,8 @@ describe("ReplayTrimmer", () => {
 			fc.property(text, fc.nat(40), cuts, cuts, (text, cutAt, first, second) => {
 				const begun = text.slice(0, cutAt % (text.length + 1));
 				const contents = (texts: string[]) => texts.map((content) => ({ content }));
-				const said = joined(contents(pieces(begun, first)), contents(pieces(text, second)));
-				expect(said.text("content")).toBe(text);
+				const transcript = joined(contents(pieces(begun, first)), contents(pieces(text, second)));
+				expect(transcript.text("content")).toBe(text);
 			}),
 		);
 	});
@@ -94,11 +94,11 @@ describe("ReplayTrimmer", () => {
 		fc.assert(
 			fc.property(text, text, fc.array(fc.nat(40), { maxLength: 4 }), (begun, other, cuts) => {
 				fc.pre(!other.startsWith(begun));
-				const said = saidOf({ content: begun });
-				const rejoin = new ReplayTrimmer(said, said.segments, newId);
+				const transcript = transcriptOf({ content: begun });
+				const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
 				expect(() => {
-					for (const content of pieces(other, cuts)) expect(rejoin.trim(chunk({ content }))).toBeUndefined();
-					rejoin.trim(chunk({}, "second", "stop"));
+					for (const content of pieces(other, cuts)) expect(trimmer.trim(chunk({ content }))).toBeUndefined();
+					trimmer.trim(chunk({}, "second", "stop"));
 				}).toThrow(DivergedError);
 			}),
 		);
@@ -117,20 +117,20 @@ describe("ReplayTrimmer", () => {
 			call(1, "open", '{"n"'),
 			call(1, undefined, ":1}"),
 		];
-		const expected = saidOf(...whole).segments;
+		const expected = transcriptOf(...whole).segments;
 		for (let cut = 0; cut <= whole.length; cut++)
 			expect(joined(whole.slice(0, cut), whole).segments, `cut at ${cut}`).toEqual(expected);
 	});
 
 	it("keeps the first answer's id and the ids of its calls, and says the role once", () => {
-		const said = saidOf({ role: "assistant", content: "" }, call(0, "f", '{"a"', "kept"));
-		const rejoin = new ReplayTrimmer(said, said.segments, newId);
-		expect(rejoin.trim(chunk({ role: "assistant", content: "" }, "second"))).toBeUndefined();
-		expect(rejoin.trim(chunk(call(0, "f", "", "other"), "second"))).toBeUndefined();
-		expect(rejoin.trim(chunk(call(0, undefined, '{"a":1}'), "second"))).toEqual(
+		const transcript = transcriptOf({ role: "assistant", content: "" }, call(0, "f", '{"a"', "kept"));
+		const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
+		expect(trimmer.trim(chunk({ role: "assistant", content: "" }, "second"))).toBeUndefined();
+		expect(trimmer.trim(chunk(call(0, "f", "", "other"), "second"))).toBeUndefined();
+		expect(trimmer.trim(chunk(call(0, undefined, '{"a":1}'), "second"))).toEqual(
 			chunk({ tool_calls: [{ index: 0, function: { arguments: ":1}" } }] }),
 		);
-		expect(rejoin.trim(chunk(call(1, "g", "{}", "its-own"), "second"))).toEqual(
+		expect(trimmer.trim(chunk(call(1, "g", "{}", "its-own"), "second"))).toEqual(
 			chunk({
 				tool_calls: [{ index: 1, id: "its-own", type: "function", function: { name: "g", arguments: "{}" } }],
 			}),
@@ -138,9 +138,9 @@ describe("ReplayTrimmer", () => {
 	});
 
 	it("goes on under the number that the caller knows a call by", () => {
-		const said = saidOf(call(3, "f", "{"));
-		const rejoin = new ReplayTrimmer(said, said.segments, newId);
-		expect(rejoin.trim(chunk(call(0, "f", "{}"), "second"))).toEqual(
+		const transcript = transcriptOf(call(3, "f", "{"));
+		const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
+		expect(trimmer.trim(chunk(call(0, "f", "{}"), "second"))).toEqual(
 			chunk({ tool_calls: [{ index: 3, function: { arguments: "}" } }] }),
 		);
 	});
@@ -158,15 +158,15 @@ describe("ReplayTrimmer", () => {
 	});
 
 	it("passes nothing on of a chunk that only repeats, and no empty text beside a new one", () => {
-		const said = saidOf({ reasoning_content: "Hm." }, { content: "I " });
-		const rejoin = new ReplayTrimmer(said, said.segments, newId);
-		expect(rejoin.trim(chunk({ reasoning_content: "Hm." }, "second"))).toBeUndefined();
-		expect(rejoin.trim(chunk({ content: "I" }, "second"))).toBeUndefined();
-		expect(rejoin.trim(chunk({ content: " " }, "second"))).toBeUndefined();
-		const fresh = rejoin.trim(chunk({ content: "see" }, "second"));
+		const transcript = transcriptOf({ reasoning_content: "Hm." }, { content: "I " });
+		const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
+		expect(trimmer.trim(chunk({ reasoning_content: "Hm." }, "second"))).toBeUndefined();
+		expect(trimmer.trim(chunk({ content: "I" }, "second"))).toBeUndefined();
+		expect(trimmer.trim(chunk({ content: " " }, "second"))).toBeUndefined();
+		const fresh = trimmer.trim(chunk({ content: "see" }, "second"));
 		expect(fresh?.choices).toEqual([{ index: 0, delta: { content: "see" }, finish_reason: null }]);
 		const both = new ReplayTrimmer(
-			saidOf({ reasoning_content: "Hm." }),
+			transcriptOf({ reasoning_content: "Hm." }),
 			[{ channel: "reasoning", text: "Hm." }],
 			newId,
 		);
@@ -175,11 +175,11 @@ describe("ReplayTrimmer", () => {
 	});
 
 	it("passes usage on, and nothing else of other choices", () => {
-		const said = saidOf({ content: "A" });
-		const rejoin = new ReplayTrimmer(said, said.segments, newId);
+		const transcript = transcriptOf({ content: "A" });
+		const trimmer = new ReplayTrimmer(transcript, transcript.segments, newId);
 		const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 		const empty = { ...chunk({}, "second"), choices: [] };
-		expect(rejoin.trim({ ...empty, usage })).toEqual({ ...empty, id: "first", usage });
-		expect(rejoin.trim(empty)).toBeUndefined();
+		expect(trimmer.trim({ ...empty, usage })).toEqual({ ...empty, id: "first", usage });
+		expect(trimmer.trim(empty)).toBeUndefined();
 	});
 });

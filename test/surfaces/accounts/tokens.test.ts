@@ -401,7 +401,7 @@ describe("any body", () => {
 					if (method === "POST") await send(`/tokens/${reply.result.id}`, ADMIN, { method: "DELETE" });
 				},
 			),
-			{ numRuns: 60 },
+			{ numRuns: 200 },
 		);
 		// Otherwise the property would be vacuous.
 		expect(made).toBeGreaterThan(3);

@@ -8,7 +8,7 @@ import type {
 } from "../../../../src/tasks/live-transcription/types.ts";
 import { audio, joined, RATE, segments, silence, tone } from "./audio.ts";
 
-function heard(rules: Partial<Segments>, ...commands: ListenCommand[]): TranscriptionEvent[] {
+function eventsFor(rules: Partial<Segments>, ...commands: ListenCommand[]): TranscriptionEvent[] {
 	const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as const;
 	const ear = new Ear({ samples, division: { ...segments(), ...rules } });
 	return [...commands.flatMap((command) => [...ear.take(command)]), ...ear.end()];
@@ -34,7 +34,7 @@ function line(event: TranscriptionEvent): string {
 	}
 }
 const lines = (rules: Partial<Segments>, ...commands: ListenCommand[]): string[] =>
-	heard(rules, ...commands).map(line);
+	eventsFor(rules, ...commands).map(line);
 
 const SOUND = audio(joined(silence(0.5), tone(1.2), silence(0.8), tone(0.5), silence(1.5)));
 const finalize: ListenCommand = { kind: "finalize" };
@@ -117,7 +117,7 @@ describe("segments", () => {
 		fc.assert(
 			fc.property(stretches, rules, (parts, chosen) => {
 				const sound = joined(...parts.map(({ loud, seconds }) => (loud ? tone : silence)(seconds)));
-				const events = heard(chosen, audio(sound));
+				const events = eventsFor(chosen, audio(sound));
 				let at = 0;
 				let unsaid = false;
 				for (const event of events) {

@@ -8,7 +8,7 @@ import type {
 } from "../../../../src/tasks/live-transcription/types.ts";
 import { audio, joined, RATE, silence, tone, turns } from "./audio.ts";
 
-function heard(rules: Partial<Turns>, ...commands: ListenCommand[]): TranscriptionEvent[] {
+function eventsFor(rules: Partial<Turns>, ...commands: ListenCommand[]): TranscriptionEvent[] {
 	const samples = { encoding: "linear16", sample_rate: RATE, channels: 1 } as const;
 	const ear = new Ear({ samples, division: turns(rules) });
 	return [...commands.flatMap((command) => [...ear.take(command)]), ...ear.end()];
@@ -26,7 +26,7 @@ const changes = (events: TranscriptionEvent[]): string[] =>
 
 describe("turns", () => {
 	it("start with speech, grow, and end with silence", () => {
-		const events = heard({}, audio(joined(silence(0.5), tone(1.2), silence(1), tone(0.5), silence(1))));
+		const events = eventsFor({}, audio(joined(silence(0.5), tone(1.2), silence(1), tone(0.5), silence(1))));
 		expect(turnsOf(events).map(line)).toEqual([
 			"0 Update 0-0.24",
 			"0 Update 0-0.48",
@@ -53,7 +53,7 @@ describe("turns", () => {
 	});
 
 	it("time their words from the first to the last of the speech", () => {
-		const end = turnsOf(heard({}, audio(joined(silence(0.5), tone(1.2), silence(1))))).find(
+		const end = turnsOf(eventsFor({}, audio(joined(silence(0.5), tone(1.2), silence(1))))).find(
 			({ event }) => event === "EndOfTurn",
 		);
 		expect(end?.words).toEqual([
@@ -69,7 +69,7 @@ describe("turns", () => {
 		[0.7, 1],
 		[0.9, 1.44],
 	])("end at eot_threshold %d after the silence for it", (eot_threshold, end) => {
-		expect(changes(heard({ eot_threshold }, audio(joined(tone(0.5), silence(2)))))).toEqual([
+		expect(changes(eventsFor({ eot_threshold }, audio(joined(tone(0.5), silence(2)))))).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
 			`0 EndOfTurn 0-${end} [speech 0.5 s]`,
 		]);
@@ -80,7 +80,7 @@ describe("turns", () => {
 		const sound = joined(tone(0.5), silence(2));
 		// However long the pieces are on their way, and whatever the confidence.
 		const pieces = Array.from({ length: 250 }, (_, i) => audio(sound.subarray(i * 320, (i + 1) * 320)));
-		expect(changes(heard(rules, ...pieces))).toEqual([
+		expect(changes(eventsFor(rules, ...pieces))).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
 			"0 EndOfTurn 0-1 [speech 0.5 s]",
 		]);
@@ -88,14 +88,14 @@ describe("turns", () => {
 
 	it("announce their end where someone wants to know, and take it back", () => {
 		const sound = audio(joined(tone(1), silence(0.3), tone(0.5), silence(1)));
-		expect(changes(heard({ eager_eot_threshold: 0.4 }, sound))).toEqual([
+		expect(changes(eventsFor({ eager_eot_threshold: 0.4 }, sound))).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
 			"0 EagerEndOfTurn 0-1.22 [speech 1.0 s]",
 			"0 TurnResumed 0-1.36 [speech 1.1 s]",
 			"0 EagerEndOfTurn 0-2.02 [speech 1.5 s]",
 			"0 EndOfTurn 0-2.3 [speech 1.5 s]",
 		]);
-		expect(changes(heard({}, sound))).toEqual([
+		expect(changes(eventsFor({}, sound))).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
 			"0 EndOfTurn 0-2.3 [speech 1.5 s]",
 		]);
@@ -104,14 +104,14 @@ describe("turns", () => {
 	it("do not begin with a click, a hum or a whisper", () => {
 		const loud = new Int16Array(tone(0.5).buffer);
 		const quiet = new Uint8Array(loud.map((sample) => sample / 100).buffer);
-		expect(changes(heard({}, audio(joined(silence(0.1), tone(0.04), silence(0.5), quiet))))).toEqual([]);
+		expect(changes(eventsFor({}, audio(joined(silence(0.1), tone(0.04), silence(0.5), quiet))))).toEqual([]);
 	});
 
 	it("end on demand, and go on in the next one", () => {
 		const finalize: ListenCommand = { kind: "finalize" };
 		expect(
 			changes(
-				heard({}, finalize, audio(tone(0.5)), finalize, finalize, audio(joined(tone(0.3), silence(1)))),
+				eventsFor({}, finalize, audio(tone(0.5)), finalize, finalize, audio(joined(tone(0.3), silence(1)))),
 			),
 		).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
@@ -122,7 +122,7 @@ describe("turns", () => {
 	});
 
 	it("are not ended by the end of the sound", () => {
-		const events = heard({}, audio(tone(0.3)));
+		const events = eventsFor({}, audio(tone(0.3)));
 		expect(turnsOf(events).map(line)).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
 			"0 Update 0-0.3 [speech 0.3 s]",
@@ -144,7 +144,7 @@ describe("turns", () => {
 			fc.property(stretches, thresholds, (parts, { eager_eot_threshold, ...rules }) => {
 				const sound = joined(...parts.map(({ loud, seconds }) => (loud ? tone : silence)(seconds)));
 				const events = turnsOf(
-					heard({ ...rules, ...(eager_eot_threshold && { eager_eot_threshold }) }, audio(sound)),
+					eventsFor({ ...rules, ...(eager_eot_threshold && { eager_eot_threshold }) }, audio(sound)),
 				);
 				let state: "ready" | "speaking" | "awaiting" = "ready";
 				let index = 0;
