@@ -52,7 +52,7 @@ export interface AiBinding {
 }
 
 /** A backend's access to the outside: network, clock, randomness, background work. */
-export interface World {
+export interface BackendServices {
 	fetch: typeof fetch;
 	/** Epoch milliseconds. */
 	now(): number;
@@ -74,4 +74,4 @@ export type BackendTasks = {
 	[Name in TaskName]?: (input: TaskInput<Name>, context: CallContext) => Promise<Answer<Name>>;
 };
 
-export type Backend = (target: Target, world: World) => BackendTasks;
+export type Backend = (target: Target, services: BackendServices) => BackendTasks;

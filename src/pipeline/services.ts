@@ -1,7 +1,7 @@
 /** The parsed configuration and the runtime, as the pipeline receives them. Types only. */
 import type { Accounts } from "../accounts/client/accounts.ts";
 import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
-import type { World } from "../backends/backend.ts";
+import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -12,7 +12,7 @@ import type { Routing } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 
 /** The services of the pipeline: the configuration, parsed once, and the runtime. */
-export interface Services extends World {
+export interface Services extends BackendServices {
 	catalog: Catalog;
 	/** Aliases of the configuration. Accounts may set others: src/pipeline/aliases.ts. */
 	aliases: Aliases;

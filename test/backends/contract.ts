@@ -4,7 +4,13 @@
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Backend, BackendTasks, CallContext, Target, World } from "../../src/backends/backend.ts";
+import type {
+	Backend,
+	BackendServices,
+	BackendTasks,
+	CallContext,
+	Target,
+} from "../../src/backends/backend.ts";
 import { AiError, FAILURES } from "../../src/core/errors.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
@@ -16,9 +22,9 @@ export interface Subject {
 	backend: Backend;
 	target: Target;
 	/** Called for each case. */
-	world(): World;
-	/** A world for one streamed answer, and whether its source has been stopped. */
-	observedWorld(): ObservedWorld;
+	services(): BackendServices;
+	/** The services for one streamed answer, and whether its source has been stopped. */
+	observedServices(): ObservedServices;
 	/** Exactly the tasks of its table. */
 	tasks: readonly TaskName[];
 	/** The catalogue's model for a task, if the backend depends on it. */
@@ -29,8 +35,8 @@ export interface Subject {
 	skip?: Partial<Record<Case, string>>;
 }
 
-export interface ObservedWorld {
-	world: World;
+export interface ObservedServices {
+	services: BackendServices;
 	stopped(): boolean;
 }
 
@@ -221,7 +227,7 @@ const OUTPUTS: Record<ValueTask, z.ZodType> = {
 
 interface Asking {
 	signal?: AbortSignal | undefined;
-	world?: World;
+	services?: BackendServices;
 }
 
 /** Declares the suite. Call it at the top of a test file. */
@@ -238,9 +244,9 @@ export function describeBackend(subject: Subject): void {
 	function ask<Name extends TaskName>(
 		task: Name,
 		input: TaskInput<Name>,
-		{ signal = new AbortController().signal, world = subject.world() }: Asking = {},
+		{ signal = new AbortController().signal, services = subject.services() }: Asking = {},
 	): Promise<Answer<Name>> {
-		const entry: BackendTasks[Name] = backend(target, world)[task];
+		const entry: BackendTasks[Name] = backend(target, services)[task];
 		if (!entry) throw new Error(`${name} has no ${task}`);
 		const context: CallContext = { model: models[task] ?? MODEL, signal };
 		return entry(input, context);
@@ -275,7 +281,7 @@ export function describeBackend(subject: Subject): void {
 
 	describe(`the backend ${name}`, () => {
 		it("does what it should and nothing else", () => {
-			expect(Object.keys(backend(target, subject.world())).sort()).toEqual([...tasks].sort());
+			expect(Object.keys(backend(target, subject.services())).sort()).toEqual([...tasks].sort());
 		});
 
 		it.each(valueTasks)("answers %s in its shape", async (task) => {
@@ -374,8 +380,8 @@ export function describeBackend(subject: Subject): void {
 		it.each(["before its first chunk", "after it"])(
 			"stops what feeds a stream that is cancelled %s",
 			async (when) => {
-				const { world, stopped } = subject.observedWorld();
-				const reader = (await streamOf({}, { world })).getReader();
+				const { services, stopped } = subject.observedServices();
+				const reader = (await streamOf({}, { services })).getReader();
 				if (when === "after it") expect((await reader.read()).done).toBe(false);
 				expect(stopped()).toBe(false);
 				await reader.cancel();
@@ -385,8 +391,8 @@ export function describeBackend(subject: Subject): void {
 
 		it("ends a stream in an AiError, and what feeds it, when the caller leaves amid it", async () => {
 			const caller = new AbortController();
-			const { world, stopped } = subject.observedWorld();
-			const reader = (await streamOf({}, { world, signal: caller.signal })).getReader();
+			const { services, stopped } = subject.observedServices();
+			const reader = (await streamOf({}, { services, signal: caller.signal })).getReader();
 			await reader.read();
 			expect(stopped()).toBe(false);
 			caller.abort();

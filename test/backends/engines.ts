@@ -84,7 +84,7 @@ export async function healthAfter(
 	const model = kind === "workers-ai" ? modelOf(LLAMA) : {};
 	const call = callOf(wrap?.(respond) ?? respond, { target: { ...target, kind }, model });
 	const backend = (await backendsOf([call.target])).get(kind);
-	const entry = backend?.(call.target, call.world)[task] as
+	const entry = backend?.(call.target, call.services)[task] as
 		| ((input: TaskInput<TaskName>, context: typeof call) => Promise<unknown>)
 		| undefined;
 	if (!entry) throw new Error(`${kind} has no ${task}`);

@@ -1,5 +1,5 @@
 /** A fake upstream: it answers with a function of the test, and records the requests and whether they were aborted. */
-import type { Target, World } from "../../src/backends/backend.ts";
+import type { BackendServices, Target } from "../../src/backends/backend.ts";
 import type { Call } from "../../src/backends/transport/upstream-failure.ts";
 import type { Model } from "../../src/models/model.ts";
 
@@ -46,9 +46,9 @@ export interface SentRequest {
 
 export type Responder = (requests: SentRequest) => Response | Promise<Response>;
 
-/** A world whose fetch is `respond`. Records all requests, and all work passed to `waitUntil`. */
-export function worldOf(respond: Responder): {
-	world: World;
+/** Services whose fetch is `respond`. Records all requests, and all work passed to `waitUntil`. */
+export function servicesOf(respond: Responder): {
+	services: BackendServices;
 	requests: SentRequest[];
 	background: Promise<unknown>[];
 } {
@@ -69,13 +69,13 @@ export function worldOf(respond: Responder): {
 		return respond(request);
 	};
 	const background: Promise<unknown>[] = [];
-	const world: World = {
+	const services: BackendServices = {
 		fetch,
 		now: () => Date.now(),
 		uuid: () => `uuid-${++ids}`,
 		waitUntil: (promise) => void background.push(promise),
 	};
-	return { world, requests, background };
+	return { services, requests, background };
 }
 
 export interface TestCall extends Call {
@@ -90,10 +90,10 @@ export function callOf(
 	{ target = {}, model = {} }: { target?: Partial<Target>; model?: Partial<Model> } = {},
 ): TestCall {
 	const caller = new AbortController();
-	const { world, requests, background } = worldOf(respond);
+	const { services, requests, background } = servicesOf(respond);
 	return {
 		target: { ...TARGET, ...target },
-		world,
+		services,
 		model: { ...MODEL, ...model },
 		signal: caller.signal,
 		requests,

@@ -6,10 +6,10 @@ import type { DetectLanguageInput } from "./language-detection/index.ts";
 
 const Reply = z.looseObject({ language: z.string(), confidence: z.number() });
 
-export const lingua: Backend = (target, world) => {
+export const lingua: Backend = (target, services) => {
 	const tasks = {
 		async "language-detection"({ text }: DetectLanguageInput, context: CallContext) {
-			const reply = await postJson({ ...context, target, world }, "/detect", { text }, Reply);
+			const reply = await postJson({ ...context, target, services }, "/detect", { text }, Reply);
 			return { kind: "value", output: { language: reply.language, score: reply.confidence } };
 		},
 	};

@@ -11,7 +11,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Target, World } from "../../src/backends/backend.ts";
+import type { BackendServices, Target } from "../../src/backends/backend.ts";
 import { openai } from "../../src/backends/openai/index.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../src/tasks/task.ts";
 import type { ChatChunk, ChatInput } from "../../src/tasks/text-generation/types.ts";
@@ -53,7 +53,12 @@ const replayed: typeof fetch = async (input, init) => {
 	return new Response(reply.body, { status: reply.status, headers: { "content-type": reply.type } });
 };
 
-const world: World = { fetch: replayed, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} };
+const services: BackendServices = {
+	fetch: replayed,
+	now: Date.now,
+	uuid: () => crypto.randomUUID(),
+	waitUntil: () => {},
+};
 
 function ask<Name extends TaskName>(
 	url: string,
@@ -69,7 +74,7 @@ function ask<Name extends TaskName>(
 		headers: {},
 		timeouts: { headerMs: 20_000, idleMs: 10_000, totalMs: 25_000 },
 	};
-	const entry = openai(target, world)[task];
+	const entry = openai(target, services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return entry(input, { model: MODEL, signal });
 }

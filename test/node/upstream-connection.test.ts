@@ -39,7 +39,7 @@ function callOf(url: string, timeouts = PATIENT): Callee {
 	const caller = new AbortController();
 	return {
 		target: { ...TARGET, url, timeouts },
-		world: { fetch, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} },
+		services: { fetch, now: Date.now, uuid: () => crypto.randomUUID(), waitUntil: () => {} },
 		model: MODEL,
 		signal: caller.signal,
 		leave: () => caller.abort(),

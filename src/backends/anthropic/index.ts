@@ -10,10 +10,10 @@ import { generateText } from "./chat.ts";
 
 const API_VERSION = "2023-06-01";
 
-export const anthropic: Backend = (target, world) => {
+export const anthropic: Backend = (target, services) => {
 	const withKey = withApiKey(target);
 	return {
-		"text-generation": (input, context) => generateText(input, { ...context, target: withKey, world }),
+		"text-generation": (input, context) => generateText(input, { ...context, target: withKey, services }),
 	};
 };
 

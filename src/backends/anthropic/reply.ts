@@ -98,14 +98,14 @@ export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
 export function completionOf(
 	reply: z.output<typeof MessageReply>,
 	{ answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">,
-	{ target, world }: Call,
+	{ target, services }: Call,
 ): ChatCompletion {
 	const usage = usageOf(reply.usage);
 	const message = messageOf(reply.content, answerTool);
 	return {
-		id: reply.id || `chatcmpl-${world.uuid()}`,
+		id: reply.id || `chatcmpl-${services.uuid()}`,
 		object: "chat.completion",
-		created: Math.floor(world.now() / 1000),
+		created: Math.floor(services.now() / 1000),
 		model: reply.model || target.model,
 		choices: [
 			{

@@ -68,7 +68,7 @@ export class MessageTranslator implements Translator {
 		this.#call = call;
 		this.#answerTool = answerTool;
 		this.#events = verbatim ? [] : undefined;
-		this.#created = Math.floor(call.world.now() / 1000);
+		this.#created = Math.floor(call.services.now() / 1000);
 		this.#model = call.target.model;
 	}
 
@@ -205,7 +205,7 @@ export class MessageTranslator implements Translator {
 	}
 
 	#chunk(choices: ChatChunk["choices"]): ChatChunk {
-		this.#id ||= `chatcmpl-${this.#call.world.uuid()}`;
+		this.#id ||= `chatcmpl-${this.#call.services.uuid()}`;
 		return {
 			id: this.#id,
 			object: "chat.completion.chunk",

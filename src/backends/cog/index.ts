@@ -17,11 +17,11 @@ import { generateImage, speak, transcribe } from "./media.ts";
 import { failureOfCog } from "./predictions.ts";
 import { describeImage, generateText } from "./text.ts";
 
-export const cog: Backend = (target, world) => {
+export const cog: Backend = (target, services) => {
 	const bind =
 		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
 		(input: TaskInput<Name>, context: CallContext) => {
-			const call: Call = { ...context, target, world, refusal: (refused) => failureOfCog(call, refused) };
+			const call: Call = { ...context, target, services, refusal: (refused) => failureOfCog(call, refused) };
 			return run(input, call);
 		};
 	return {

@@ -48,19 +48,19 @@ const REFUSED = /\bnsfw\b|safety|flagged|sensitive content/i;
  * may otherwise continue without its connection.
  */
 export function withCancel(call: Call): { call: Call; id: string; path: string } {
-	const id = call.world.uuid();
-	const { fetch } = call.world;
+	const id = call.services.uuid();
+	const { fetch } = call.services;
 	const cancel = () => {
 		const uncancellable = { ...call, signal: new AbortController().signal };
 		const cancelled = postJson(uncancellable, `${PATH}/${id}/cancel`, {}, z.unknown());
 		// The request may end before the container has received the cancellation.
-		call.world.waitUntil(cancelled.catch(() => {}));
+		call.services.waitUntil(cancelled.catch(() => {}));
 	};
 	const cancelling: typeof fetch = (input, init) => {
 		init?.signal?.addEventListener("abort", cancel, { once: true });
 		return fetch(input, init);
 	};
-	return { call: { ...call, world: { ...call.world, fetch: cancelling } }, id, path: PATH };
+	return { call: { ...call, services: { ...call.services, fetch: cancelling } }, id, path: PATH };
 }
 
 /** 409: all slots of the container are in use. */

@@ -9,9 +9,9 @@ import { Prediction, succeeded } from "./predictions.ts";
 
 const Output = z.looseObject({ chunk: z.unknown() });
 
-export const heading = ({ target, model, world }: Call) => ({
-	id: `chatcmpl-${world.uuid()}`,
-	created: Math.floor(world.now() / 1000),
+export const heading = ({ target, model, services }: Call) => ({
+	id: `chatcmpl-${services.uuid()}`,
+	created: Math.floor(services.now() / 1000),
 	model: target.model || model.id,
 });
 

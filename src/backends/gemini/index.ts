@@ -7,11 +7,11 @@ import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";
 import { googleCall } from "./service.ts";
 
-export const gemini: Backend = (target, world) => {
+export const gemini: Backend = (target, services) => {
 	const bind =
 		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
 		(input: TaskInput<Name>, context: CallContext) =>
-			run(input, googleCall({ ...context, target, world }));
+			run(input, googleCall({ ...context, target, services }));
 	return {
 		"text-generation": bind(generateText),
 		"text-embeddings": bind(embedTexts),

@@ -80,9 +80,9 @@ export function refuseBlocked({ promptFeedback, candidates }: GenerateEvent, { t
 	});
 }
 
-export const headingOf = ({ responseId, modelVersion }: GenerateEvent, { target, world }: Call) => ({
-	id: responseId || `chatcmpl-${world.uuid()}`,
-	created: Math.floor(world.now() / 1000),
+export const headingOf = ({ responseId, modelVersion }: GenerateEvent, { target, services }: Call) => ({
+	id: responseId || `chatcmpl-${services.uuid()}`,
+	created: Math.floor(services.now() / 1000),
 	model: modelVersion || target.model,
 });
 
@@ -123,9 +123,9 @@ export function partsOf({ content }: CandidateReply, call: Call): CandidateParts
 const callOf = (
 	{ id, name, args }: NonNullable<PartReply["functionCall"]>,
 	signature: string | null | undefined,
-	{ world }: Call,
+	{ services }: Call,
 ): ToolCall => ({
-	id: id || `call_${world.uuid()}`,
+	id: id || `call_${services.uuid()}`,
 	type: "function",
 	function: { name, arguments: JSON.stringify(args ?? {}) },
 	...(signature && { extra_content: { google: { thought_signature: signature } } }),

@@ -19,14 +19,14 @@ import { embedTexts } from "./embed.ts";
 
 const NOT_FOUND = 404;
 
-export const ollama: Backend = (target, world) => {
+export const ollama: Backend = (target, services) => {
 	const bind =
 		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
 		(input: TaskInput<Name>, context: CallContext) =>
-			run(input, { ...context, target, world }).catch((error: unknown) => {
+			run(input, { ...context, target, services }).catch((error: unknown) => {
 				throw addPullHint(error, target.model);
 			});
-	const prompted = openai({ ...target, url: `${target.url}/v1` }, world);
+	const prompted = openai({ ...target, url: `${target.url}/v1` }, services);
 	const { translation, summarization, decision } = prompted;
 	return {
 		"text-generation": bind(generateText),

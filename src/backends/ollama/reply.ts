@@ -116,20 +116,20 @@ export class LineTranslator implements Translator {
 const messageIn = ({ message, response, thinking }: Line): Message =>
 	message ?? { content: response, thinking };
 
-function heading({ created_at, model }: Line, { target, world }: Call) {
+function heading({ created_at, model }: Line, { target, services }: Call) {
 	const created = Date.parse(created_at ?? "");
 	return {
-		id: `chatcmpl-${world.uuid()}`,
-		created: Math.floor((Number.isNaN(created) ? world.now() : created) / 1000),
+		id: `chatcmpl-${services.uuid()}`,
+		created: Math.floor((Number.isNaN(created) ? services.now() : created) / 1000),
 		model: model || target.model,
 	};
 }
 
 const toolCall = (
 	{ id, function: { name, arguments: args } }: z.output<typeof ToolCallReply>,
-	{ world }: Call,
+	{ services }: Call,
 ) => ({
-	id: id || `call_${world.uuid()}`,
+	id: id || `call_${services.uuid()}`,
 	type: "function" as const,
 	function: { name, arguments: JSON.stringify(args ?? {}) },
 });

@@ -158,12 +158,12 @@ function forEngine(sent: ChatMessage): Record<string, unknown> {
 }
 
 /** Adds the fields that the engine omitted. All others are unchanged. */
-export function completion(reply: z.output<typeof ChatReply>, { target, world }: Call): ChatCompletion {
+export function completion(reply: z.output<typeof ChatReply>, { target, services }: Call): ChatCompletion {
 	return {
 		...reply,
-		id: reply.id ?? `chatcmpl-${world.uuid()}`,
+		id: reply.id ?? `chatcmpl-${services.uuid()}`,
 		object: "chat.completion",
-		created: reply.created ?? Math.floor(world.now() / 1000),
+		created: reply.created ?? Math.floor(services.now() / 1000),
 		model: reply.model ?? target.model,
 		choices: reply.choices.map(({ message: { tool_calls, ...message }, ...choice }, index) => ({
 			...choice,
@@ -176,7 +176,7 @@ export function completion(reply: z.output<typeof ChatReply>, { target, world }:
 					tool_calls:
 						tool_calls?.map((toolCall) => ({
 							...toolCall,
-							id: toolCall.id ?? `call_${world.uuid()}`,
+							id: toolCall.id ?? `call_${services.uuid()}`,
 							type: "function" as const,
 							function: { ...toolCall.function, arguments: argumentsText(toolCall.function.arguments) },
 						})) ?? null,

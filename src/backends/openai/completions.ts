@@ -117,9 +117,9 @@ function chatChunks(events: ReadableStream<Uint8Array>, call: Call): ReadableStr
 	});
 }
 
-const heading = (reply: CompletionReply, { target, world }: Call) => ({
-	id: reply.id ?? `cmpl-${world.uuid()}`,
-	created: reply.created ?? Math.floor(world.now() / 1000),
+const heading = (reply: CompletionReply, { target, services }: Call) => ({
+	id: reply.id ?? `cmpl-${services.uuid()}`,
+	created: reply.created ?? Math.floor(services.now() / 1000),
 	model: reply.model ?? target.model,
 });
 

@@ -26,11 +26,11 @@ const FORMAT = /encoding_format|base64/i;
 
 /** Requests the caller's encoding. An engine that refuses base64 is asked for numbers, and `observed` remembers it. */
 export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
-	const { target, world } = call;
+	const { target, services } = call;
 	const { observed, timeouts } = target;
 	const asNumbers = { ...input, encoding: undefined };
 	if (input.encoding === undefined || observed?.refusesBase64) return embed(asNumbers, call);
-	const startedAt = world.now();
+	const startedAt = services.now();
 	let isAboutFormat = false;
 	const refusal: Call["refusal"] = (refused) => {
 		isAboutFormat = FORMAT.test(messageIn(refused));
@@ -41,7 +41,7 @@ export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<An
 	} catch (error) {
 		const { upstream } = toAiError(error);
 		// The clock may have been set back.
-		const remainingMs = timeouts.totalMs - Math.max(0, world.now() - startedAt);
+		const remainingMs = timeouts.totalMs - Math.max(0, services.now() - startedAt);
 		if (!isAboutFormat || !REFUSAL_STATUSES.includes(upstream?.status) || remainingMs <= 0) throw error;
 		const retry: Call = { ...call, target: { ...target, timeouts: { ...timeouts, totalMs: remainingMs } } };
 		const answer = await embed(asNumbers, retry);

@@ -15,11 +15,11 @@ import { rerank } from "./reranking.ts";
 import { speak } from "./speech.ts";
 import { transcribe } from "./transcription.ts";
 
-export const openai: Backend = (target, world) => {
+export const openai: Backend = (target, services) => {
 	const bind =
 		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
 		(input: TaskInput<Name>, context: CallContext) =>
-			run(input, { ...context, target, world });
+			run(input, { ...context, target, services });
 	return {
 		"text-generation": bind(generateText),
 		"text-embeddings": bind(embedTexts),

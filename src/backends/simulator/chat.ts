@@ -2,7 +2,7 @@
 import { AiError } from "../../core/errors.ts";
 import type { Answer } from "../../tasks/task.ts";
 import type { ChatChoice, ChatInput } from "../../tasks/text-generation/types.ts";
-import type { CallContext, Target, World } from "../backend.ts";
+import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { type Generated, generate, usageOf } from "./generation.ts";
 import { logprobsOf } from "./logprobs.ts";
 import { chunks, eventStream } from "./stream.ts";
@@ -14,17 +14,17 @@ export async function textGeneration(
 	input: ChatInput,
 	{ model, signal }: CallContext,
 	target: Target,
-	world: World,
+	services: BackendServices,
 ): Promise<Answer<"text-generation">> {
 	if (signal.aborted) throw new AiError("aborted");
-	const now = world.now();
-	const first = generate(input, { model, uuid: () => world.uuid() });
+	const now = services.now();
+	const first = generate(input, { model, uuid: () => services.uuid() });
 	// The simulator is deterministic: the choices differ only in the ids of their calls.
 	const choices = Array.from({ length: input.n ?? 1 }, (_, index) =>
-		index === 0 ? first : withNewCallIds(first, world),
+		index === 0 ? first : withNewCallIds(first, services),
 	);
 	const head = {
-		id: `chatcmpl-${world.uuid().replaceAll("-", "")}`,
+		id: `chatcmpl-${services.uuid().replaceAll("-", "")}`,
 		created: Math.floor(now / 1000),
 		model: target.model,
 		system_fingerprint: FINGERPRINT,
@@ -42,11 +42,11 @@ export async function textGeneration(
 	};
 }
 
-const withNewCallIds = (generated: Generated, world: World): Generated => ({
+const withNewCallIds = (generated: Generated, services: BackendServices): Generated => ({
 	...generated,
 	calls: generated.calls.map((call) => ({
 		...call,
-		id: `chatcmpl-tool-${world.uuid().replaceAll("-", "")}`,
+		id: `chatcmpl-tool-${services.uuid().replaceAll("-", "")}`,
 	})),
 });
 

@@ -12,9 +12,9 @@ import { mediaTasks } from "./media/index.ts";
 import { reranking } from "./reranking.ts";
 import { summarization, textClassification, translation } from "./text-transforms.ts";
 
-export const simulator: Backend = (target, world) => ({
+export const simulator: Backend = (target, services) => ({
 	...mediaTasks,
-	"text-generation": (input, context) => textGeneration(input, context, target, world),
+	"text-generation": (input, context) => textGeneration(input, context, target, services),
 	"text-embeddings": textEmbeddings,
 	reranking,
 	"text-classification": textClassification,

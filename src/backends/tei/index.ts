@@ -12,11 +12,11 @@ import { embedTexts } from "./embed.ts";
 import { classifyText } from "./predict.ts";
 import { rerank } from "./rerank.ts";
 
-export const tei: Backend = (target, world) => {
+export const tei: Backend = (target, services) => {
 	const bind =
 		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
 		(input: TaskInput<Name>, context: CallContext) =>
-			run(input, { ...context, target, world });
+			run(input, { ...context, target, services });
 	return {
 		"text-embeddings": bind(embedTexts),
 		reranking: bind(rerank),

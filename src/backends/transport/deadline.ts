@@ -34,7 +34,7 @@ export interface Deadline {
  */
 export function startDeadline(call: Call, answers: "complete" | "stream" = "stream"): Deadline {
 	const { target, signal: caller } = call;
-	const { now } = call.world;
+	const { now } = call.services;
 	const { totalMs } = target.timeouts;
 	const controller = new AbortController();
 	const { signal } = controller;

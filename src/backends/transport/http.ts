@@ -149,7 +149,7 @@ interface OpenReply {
 }
 
 async function open(call: Call, request: UpstreamRequest): Promise<OpenReply> {
-	const { target, world } = call;
+	const { target, services } = call;
 	const { path, body } = request;
 	// The runtime sets the content type of a form and of a file.
 	const isRaw = body instanceof FormData || body instanceof Blob;
@@ -167,7 +167,7 @@ async function open(call: Call, request: UpstreamRequest): Promise<OpenReply> {
 	try {
 		deadline.signal.throwIfAborted();
 		// The runtime's fetch refuses another `this`.
-		const { fetch } = world;
+		const { fetch } = services;
 		const response = await deadline.race(
 			fetch(target.url + path, {
 				method: body ? "POST" : "GET",

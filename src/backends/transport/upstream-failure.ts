@@ -8,13 +8,13 @@
  */
 import { AiError, type AiErrorOptions, type FailureKey } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
-import type { CallContext, Target, World } from "../backend.ts";
+import type { BackendServices, CallContext, Target } from "../backend.ts";
 import { isQuota, keyOfRefusal, NOT_IMPLEMENTED, type SentError, statusOf } from "./refusal-classes.ts";
 
 /** One call of one upstream. */
 export interface Call extends CallContext {
 	target: Target;
-	world: World;
+	services: BackendServices;
 	/** Maps refusals with the upstream's own codes. `undefined`: the general table decides. */
 	refusal?(refusal: Refusal): AiError | undefined;
 }
@@ -65,7 +65,7 @@ export interface ErrorReply {
 
 export function failureOfStatus(call: Call, { status, headers, text, streams }: ErrorReply): AiError {
 	const body = parseJson(text);
-	const retryAfter = retryAfterSeconds(headers, call.world.now());
+	const retryAfter = retryAfterSeconds(headers, call.services.now());
 	const failure =
 		call.refusal?.({ status, body, retryAfter }) ?? failureOf(call, status, readError(body), retryAfter);
 	if (failure.key !== "timeout" || streams) return failure;

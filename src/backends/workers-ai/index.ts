@@ -23,16 +23,16 @@ import { classifyText, embedTexts, rerank, summarize, translate } from "./text.t
 import { generateImage } from "./text-to-image.ts";
 import { transcribe } from "./transcription.ts";
 
-export const workersAi: Backend = (target, world) => {
+export const workersAi: Backend = (target, services) => {
 	const { binding } = target;
-	const transport = binding ? { ...world, fetch: bindingFetch(binding) } : world;
+	const transport = binding ? { ...services, fetch: bindingFetch(binding) } : services;
 	const bind =
 		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
 		(input: TaskInput<Name>, context: CallContext) => {
 			const call: Call = {
 				...context,
 				target,
-				world: transport,
+				services: transport,
 				refusal: (refused) => failureOfCode(call, refused),
 			};
 			return run(input, call);

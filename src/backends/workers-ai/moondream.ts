@@ -67,9 +67,9 @@ function inputsOf(input: ChatInput, { target, model }: Call): Record<string, unk
 	};
 }
 
-const heading = ({ target, world }: Call) => ({
-	id: `chatcmpl-${world.uuid()}`,
-	created: Math.floor(world.now() / 1000),
+const heading = ({ target, services }: Call) => ({
+	id: `chatcmpl-${services.uuid()}`,
+	created: Math.floor(services.now() / 1000),
 	model: target.model,
 });
 

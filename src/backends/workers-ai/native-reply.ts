@@ -65,7 +65,7 @@ export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Cal
 		};
 	const { response, tool_calls } = reply as z.output<typeof TextResponse>;
 	const calls = (tool_calls ?? []).map((sent) => ({
-		id: sent.id || `call_${call.world.uuid()}`,
+		id: sent.id || `call_${call.services.uuid()}`,
 		type: "function" as const,
 		function: { name: nameOf(sent) ?? "", arguments: argumentsOf(sent) || "{}" },
 	}));
@@ -119,9 +119,9 @@ export function usageWithoutPrice(sent: z.output<typeof SentUsage> | null | unde
 	return counts;
 }
 
-const heading = ({ target, world }: Call) => ({
-	id: `chatcmpl-${world.uuid()}`,
-	created: Math.floor(world.now() / 1000),
+const heading = ({ target, services }: Call) => ({
+	id: `chatcmpl-${services.uuid()}`,
+	created: Math.floor(services.now() / 1000),
 	model: target.model,
 });
 
@@ -231,7 +231,7 @@ export class NativeTranslator implements Translator {
 		}
 		const index = this.#calls.size;
 		this.#calls.set(upstreamIndex, index);
-		const id = sent.id || `call_${this.#call.world.uuid()}`;
+		const id = sent.id || `call_${this.#call.services.uuid()}`;
 		return { tool_calls: [{ index, id, type: "function", function: { name, arguments: fragment } }] };
 	}
 

@@ -2,7 +2,7 @@
  * State of one dispatch: the targets that are left, the calls so far, their failures, and the remaining time. The two
  * attempts of a hedge, and the failover of a stream, share it, so that no two of them call the same target at once.
  */
-import type { BackendTasks, CallContext, World } from "../../backends/backend.ts";
+import type { BackendServices, BackendTasks, CallContext } from "../../backends/backend.ts";
 import { type Backends, backendsOf } from "../../backends/index.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { CallOutcome } from "../../fleet/health.ts";
@@ -16,7 +16,7 @@ import type { Services } from "../services.ts";
 import { type FailedTarget, summarizeAttempts } from "./attempt-summary.ts";
 import { isHealthy } from "./retry-policy.ts";
 
-export type DispatchServices = World & Pick<Services, "health" | "random" | "wait">;
+export type DispatchServices = BackendServices & Pick<Services, "health" | "random" | "wait">;
 
 export interface DispatchContext extends CallContext {
 	exchange: Exchange;

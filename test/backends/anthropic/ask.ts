@@ -27,7 +27,7 @@ export function ask(
 	model: Partial<Model> = {},
 ): Asking {
 	const call = callOf(respond, { target: { ...CLAUDE, ...target }, model });
-	const entry = anthropic(call.target, call.world)["text-generation"];
+	const entry = anthropic(call.target, call.services)["text-generation"];
 	if (!entry) throw new Error("no chat");
 	const whole = { messages: [{ role: "user" as const, content: "hi" }], stream: false, ...input };
 	return { call, answer: entry(whole, call) };

@@ -3,7 +3,7 @@ import { anthropic } from "../../../src/backends/anthropic/index.ts";
 import messageJson from "../../fixtures/anthropic/message.json?raw";
 import textSse from "../../fixtures/anthropic/text.sse?raw";
 import { describeBackend } from "../contract.ts";
-import { eventStream, inPieces, json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
+import { eventStream, inPieces, json, type SentRequest, servicesOf, TARGET } from "../upstream.ts";
 import { CLAUDE } from "./ask.ts";
 
 interface Schema {
@@ -43,10 +43,13 @@ describeBackend({
 	name: "anthropic",
 	backend: anthropic,
 	target: { ...TARGET, ...CLAUDE },
-	world: () => worldOf(api).world,
-	observedWorld() {
-		const { world, requests } = worldOf(api);
-		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
+	services: () => servicesOf(api).services,
+	observedServices() {
+		const { services, requests } = servicesOf(api);
+		return {
+			services,
+			stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted),
+		};
 	},
 	tasks: ["text-generation"],
 	skip: {

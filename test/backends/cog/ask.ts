@@ -10,7 +10,7 @@ export function ask<Name extends TaskName>(
 	respond: Responder,
 ): { call: TestCall; answer: Promise<Answer<Name>> } {
 	const call = callOf(respond, { target: { url: URL, kind: "cog" } });
-	const entry = cog(call.target, call.world)[task];
+	const entry = cog(call.target, call.services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return { call, answer: entry(input, call) };
 }

@@ -2,7 +2,7 @@
 import { cog } from "../../../src/backends/cog/index.ts";
 import stream from "../../fixtures/cog/stream.sse?raw";
 import { describeBackend } from "../contract.ts";
-import { eventStream, inPieces, type SentRequest, TARGET, worldOf } from "../upstream.ts";
+import { eventStream, inPieces, type SentRequest, servicesOf, TARGET } from "../upstream.ts";
 import { container, succeeds, takes, URL } from "./container.ts";
 
 const text = { type: "string" };
@@ -36,11 +36,11 @@ describeBackend({
 	name: "cog",
 	backend: cog,
 	target: { ...TARGET, kind: "cog", url: URL },
-	world: () => worldOf(respond).world,
-	observedWorld() {
-		const { world, requests } = worldOf(respond);
+	services: () => servicesOf(respond).services,
+	observedServices() {
+		const { services, requests } = servicesOf(respond);
 		return {
-			world,
+			services,
 			stopped: () => {
 				const predictions = requests.filter(({ url }) => url.startsWith(`${URL}/predictions`));
 				const [prediction, cancel] = predictions;

@@ -22,7 +22,7 @@ export function ask<Name extends TaskName>(
 	target: Partial<Target> = {},
 ): Asking<Name> {
 	const call = callOf(respond, { target: { ...TARGET, ...target } });
-	const entry = gemini(call.target, call.world)[task];
+	const entry = gemini(call.target, call.services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return { call, answer: entry(input, call) };
 }

@@ -8,7 +8,7 @@ import image from "../../fixtures/gemini/image.json?raw";
 import jsonSchema from "../../fixtures/gemini/json-schema.json?raw";
 import toolsJson from "../../fixtures/gemini/tools.json?raw";
 import { describeBackend } from "../contract.ts";
-import { eventStream, inPieces, json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
+import { eventStream, inPieces, json, type SentRequest, servicesOf, TARGET } from "../upstream.ts";
 import { GOOGLE, KEY } from "./ask.ts";
 
 /** Pieces that end inside events, as networks have them. */
@@ -58,10 +58,13 @@ describeBackend({
 	name: "gemini",
 	backend: gemini,
 	target: { ...TARGET, kind: "gemini", url: GOOGLE, key: KEY },
-	world: () => worldOf(google).world,
-	observedWorld() {
-		const { world, requests } = worldOf(google);
-		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
+	services: () => servicesOf(google).services,
+	observedServices() {
+		const { services, requests } = servicesOf(google);
+		return {
+			services,
+			stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted),
+		};
 	},
 	tasks: ["text-generation", "text-embeddings", "text-to-image"],
 	skip: { "a raw prompt": "Gemini has no input for text without a chat template; it is refused" },

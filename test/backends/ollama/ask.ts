@@ -14,7 +14,7 @@ export function ask<Name extends TaskName>(
 	model: Partial<Model> = {},
 ): { call: TestCall; answer: Promise<Answer<Name>> } {
 	const call = callOf(respond, { target: { url: URL, kind: "ollama", model: "llama3.2" }, model });
-	const entry = ollama(call.target, call.world)[task];
+	const entry = ollama(call.target, call.services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return { call, answer: entry(input, call) };
 }

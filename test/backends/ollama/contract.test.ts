@@ -8,7 +8,7 @@ import generateJson from "../../fixtures/ollama/generate.json?raw";
 import generateLines from "../../fixtures/ollama/generate.ndjson?raw";
 import { describeBackend } from "../contract.ts";
 import { openAiEngine } from "../openai/engine.ts";
-import { json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
+import { json, type SentRequest, servicesOf, TARGET } from "../upstream.ts";
 import { lines } from "./lines.ts";
 
 function chat({ json: body }: SentRequest): Response {
@@ -44,10 +44,13 @@ describeBackend({
 	name: "ollama",
 	backend: ollama,
 	target: { ...TARGET, url: "http://engine.test" },
-	world: () => worldOf(server).world,
-	observedWorld() {
-		const { world, requests } = worldOf(server);
-		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
+	services: () => servicesOf(server).services,
+	observedServices() {
+		const { services, requests } = servicesOf(server);
+		return {
+			services,
+			stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted),
+		};
 	},
 	tasks: [
 		"text-generation",

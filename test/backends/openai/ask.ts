@@ -22,7 +22,7 @@ export function ask<Name extends TaskName>(
 	options: Options = {},
 ): Asking<Name> {
 	const call = callOf(respond, options);
-	const entry = openai(call.target, call.world)[task];
+	const entry = openai(call.target, call.services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return { call, answer: entry(input, call) };
 }

@@ -1,17 +1,20 @@
 /** The contract, against an engine of recorded replies. */
 import { openai } from "../../../src/backends/openai/index.ts";
 import { describeBackend } from "../contract.ts";
-import { TARGET, worldOf } from "../upstream.ts";
+import { servicesOf, TARGET } from "../upstream.ts";
 import { openAiEngine } from "./engine.ts";
 
 describeBackend({
 	name: "openai",
 	backend: openai,
 	target: TARGET,
-	world: () => worldOf(openAiEngine).world,
-	observedWorld() {
-		const { world, requests } = worldOf(openAiEngine);
-		return { world, stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted) };
+	services: () => servicesOf(openAiEngine).services,
+	observedServices() {
+		const { services, requests } = servicesOf(openAiEngine);
+		return {
+			services,
+			stopped: () => requests.length === 1 && requests.every(({ signal }) => signal.aborted),
+		};
 	},
 	tasks: [
 		"text-generation",

@@ -9,10 +9,10 @@ import {
 	inputOf,
 	messageOf,
 	NOW,
+	services,
 	system,
 	target,
 	user,
-	world,
 } from "./fixture.ts";
 
 const NOTICE = "Simulated reply from Ganglion for @cf/meta/llama-3.3-70b-instruct-fp8-fast: no model ran.";
@@ -168,7 +168,7 @@ describe("the completion", () => {
 	});
 
 	it("stops before it starts when the caller has left", async () => {
-		const ask = simulator(target, world())["text-generation"];
+		const ask = simulator(target, services())["text-generation"];
 		await expect(ask?.(inputOf("hello"), context({}, AbortSignal.abort()))).rejects.toMatchObject({
 			key: "aborted",
 		});

@@ -1,9 +1,9 @@
 import { afterEach, vi } from "vitest";
-import type { World } from "../../../src/backends/backend.ts";
+import type { BackendServices } from "../../../src/backends/backend.ts";
 import { simulator } from "../../../src/backends/simulator/index.ts";
 import { describeBackend } from "../contract.ts";
 
-const world = (): World => ({
+const services = (): BackendServices => ({
 	fetch: () => Promise.reject(new Error("the simulator needs no network")),
 	now: () => Date.parse("2026-11-21T12:00:00Z"),
 	uuid: () => "00000000-0000-4000-8000-000000000001",
@@ -27,10 +27,10 @@ describeBackend({
 		headers: {},
 		timeouts: { headerMs: 1000, idleMs: 1000, totalMs: 1000 },
 	},
-	world,
-	observedWorld() {
+	services,
+	observedServices() {
 		const closed = vi.spyOn(generators, "return");
-		return { world: world(), stopped: () => closed.mock.calls.length > 0 };
+		return { services: services(), stopped: () => closed.mock.calls.length > 0 };
 	},
 	tasks: [
 		"text-generation",

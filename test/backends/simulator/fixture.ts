@@ -1,5 +1,5 @@
 /** A simulator at a fixed time, with ids that count, and the models that the tests ask it for. */
-import type { CallContext, Target, World } from "../../../src/backends/backend.ts";
+import type { BackendServices, CallContext, Target } from "../../../src/backends/backend.ts";
 import { simulator } from "../../../src/backends/simulator/index.ts";
 import type { Model } from "../../../src/models/model.ts";
 import type { Answer, TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
@@ -42,7 +42,7 @@ export const chatModel: Model = {
 	tags: [],
 };
 
-export function world(): World {
+export function services(): BackendServices {
 	let count = 0;
 	return {
 		fetch: () => Promise.reject(new Error("the simulator has no network")),
@@ -62,7 +62,7 @@ export async function run<Name extends TaskName>(
 	input: TaskInput<Name>,
 	model: Partial<Model> = {},
 ): Promise<TaskOutput<Name>> {
-	const ask = simulator(target, world())[task] as
+	const ask = simulator(target, services())[task] as
 		| ((input: TaskInput<Name>, context: CallContext) => Promise<Answer<Name>>)
 		| undefined;
 	const answer = await ask?.(input, context(model));
@@ -110,7 +110,7 @@ export async function streamOf(
 	model: Partial<Model> = {},
 	signal?: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-	const ask = simulator(target, world())["text-generation"];
+	const ask = simulator(target, services())["text-generation"];
 	const answer = await ask?.(inputOf(asked, { ...extra, stream: true }), context(model, signal));
 	if (answer?.kind !== "stream") throw new Error("no stream");
 	return answer.events;

@@ -3,7 +3,7 @@ import embed from "../../fixtures/tei/embed.json?raw";
 import predict from "../../fixtures/tei/predict.json?raw";
 import rerank from "../../fixtures/tei/rerank.json?raw";
 import { describeBackend } from "../contract.ts";
-import { json, type SentRequest, TARGET, worldOf } from "../upstream.ts";
+import { json, type SentRequest, servicesOf, TARGET } from "../upstream.ts";
 
 const REPLIES: Record<string, string> = { "/embed": embed, "/rerank": rerank, "/predict": predict };
 
@@ -13,10 +13,10 @@ describeBackend({
 	name: "tei",
 	backend: tei,
 	target: { ...TARGET, kind: "tei", url: "http://tei.test" },
-	world: () => worldOf(server).world,
-	observedWorld() {
-		const { world, requests } = worldOf(server);
-		return { world, stopped: () => requests.every(({ signal }) => signal.aborted) };
+	services: () => servicesOf(server).services,
+	observedServices() {
+		const { services, requests } = servicesOf(server);
+		return { services, stopped: () => requests.every(({ signal }) => signal.aborted) };
 	},
 	tasks: ["text-embeddings", "reranking", "text-classification"],
 });

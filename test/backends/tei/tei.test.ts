@@ -19,7 +19,7 @@ interface Asking<Name extends TaskName> {
 
 function ask<Name extends TaskName>(task: Name, input: TaskInput<Name>, respond: Responder): Asking<Name> {
 	const call = callOf(respond, { target: { kind: "tei", url: "http://tei.test" } });
-	const entry = tei(call.target, call.world)[task];
+	const entry = tei(call.target, call.services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return { call, answer: entry(input, call) };
 }

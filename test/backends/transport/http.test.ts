@@ -103,9 +103,9 @@ describe("the request", () => {
 
 	it("calls fetch without `this`, as the runtime requires", async () => {
 		const call = callOf(() => json({ answer: 1 }));
-		const { fetch } = call.world;
+		const { fetch } = call.services;
 		let receiver: unknown = "not called";
-		call.world.fetch = function (this: unknown, ...args: Parameters<typeof fetch>) {
+		call.services.fetch = function (this: unknown, ...args: Parameters<typeof fetch>) {
 			receiver = this;
 			return fetch(...args);
 		};

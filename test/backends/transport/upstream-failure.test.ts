@@ -18,7 +18,7 @@ async function refusal(
 	headers: Record<string, string> = {},
 ): Promise<AiError> {
 	const call = callOf(() => json(body, status, headers));
-	call.world.now = () => NOW;
+	call.services.now = () => NOW;
 	return (await failureOf(postJson(call, "/route", {}, z.object({})))) as AiError;
 }
 

@@ -16,7 +16,7 @@ export function ask<Name extends TaskName>(
 ): { call: TestCall; answer: Promise<Answer<Name>> } {
 	const target = { url: URL, kind: "workers-ai" as const, model: upstreamModel };
 	const call = callOf(respond, { target, model: modelOf(model) });
-	const entry = workersAi(call.target, call.world)[task];
+	const entry = workersAi(call.target, call.services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return { call, answer: entry(input, call) };
 }

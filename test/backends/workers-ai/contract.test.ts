@@ -1,5 +1,5 @@
 /** The contract, by REST and by a binding, against a gateway of our own on the simulator. */
-import type { AiBinding, Backend, Target, World } from "../../../src/backends/backend.ts";
+import type { AiBinding, Backend, BackendServices, Target } from "../../../src/backends/backend.ts";
 import { workersAi } from "../../../src/backends/workers-ai/index.ts";
 import type { TaskName } from "../../../src/tasks/task.ts";
 import { BASE, testGateway } from "../../gateway.ts";
@@ -12,19 +12,19 @@ import { KIMI, LLAMA, modelOf } from "./models.ts";
 const gateway = testGateway({ vars: { ROUTES: { "*": [{ backend: "simulator" }] } } });
 
 /** Every task under its own model's name. */
-const named: Backend = (target, world) => {
-	const tasks = Object.keys(workersAi(target, world)) as TaskName[];
+const named: Backend = (target, services) => {
+	const tasks = Object.keys(workersAi(target, services)) as TaskName[];
 	const entries = tasks.map((task) => [
 		task,
 		(input: never, context: Parameters<NonNullable<ReturnType<Backend>["decision"]>>[1]) =>
-			workersAi({ ...target, model: context.model.id }, world)[task]?.(input, context),
+			workersAi({ ...target, model: context.model.id }, services)[task]?.(input, context),
 	]);
 	return Object.fromEntries(entries);
 };
 
 const rest: Target = { ...TARGET, kind: "workers-ai", url: BASE };
 
-function world(signals: AbortSignal[] = []): World {
+function services(signals: AbortSignal[] = []): BackendServices {
 	let ids = 0;
 	return {
 		fetch: async (input, init) => {
@@ -54,7 +54,7 @@ function bound(signals: AbortSignal[] = []): AiBinding {
 const stoppedOne = (signals: AbortSignal[]) => () =>
 	signals.length === 1 && signals.every((one) => one.aborted);
 
-const subject: Omit<Subject, "name" | "target" | "backend" | "world" | "observedWorld"> = {
+const subject: Omit<Subject, "name" | "target" | "backend" | "services" | "observedServices"> = {
 	tasks: [
 		"text-generation",
 		"decision",
@@ -94,27 +94,27 @@ describeBackend({
 	name: "workers-ai, by REST",
 	backend: named,
 	target: rest,
-	world,
-	observedWorld() {
+	services,
+	observedServices() {
 		const signals: AbortSignal[] = [];
-		return { world: world(signals), stopped: stoppedOne(signals) };
+		return { services: services(signals), stopped: stoppedOne(signals) };
 	},
 });
 
-/** The binding is the target's, so a observedWorld one comes with its world. */
-const byBinding: Backend = (target, { fetch, ...world }) =>
-	named({ ...target, binding: fetch as unknown as AiBinding }, { ...world, fetch });
+/** The binding is the target's, so a observedServices one comes with its services. */
+const byBinding: Backend = (target, { fetch, ...services }) =>
+	named({ ...target, binding: fetch as unknown as AiBinding }, { ...services, fetch });
 
 describeBackend({
 	...subject,
 	name: "workers-ai, by a binding, newer models",
 	backend: byBinding,
 	target: { ...rest, url: "" },
-	world: () => ({ ...world(), fetch: bound() as unknown as typeof fetch }),
-	observedWorld() {
+	services: () => ({ ...services(), fetch: bound() as unknown as typeof fetch }),
+	observedServices() {
 		const signals: AbortSignal[] = [];
 		return {
-			world: { ...world(), fetch: bound(signals) as unknown as typeof fetch },
+			services: { ...services(), fetch: bound(signals) as unknown as typeof fetch },
 			stopped: stoppedOne(signals),
 		};
 	},
@@ -134,11 +134,11 @@ describeBackend({
 		"text-to-speech": modelOf("@cf/myshell-ai/melotts"),
 		"text-to-image": modelOf("@cf/black-forest-labs/flux-2-klein-4b"),
 	},
-	world: () => ({ ...world(), fetch: bound() as unknown as typeof fetch }),
-	observedWorld() {
+	services: () => ({ ...services(), fetch: bound() as unknown as typeof fetch }),
+	observedServices() {
 		const signals: AbortSignal[] = [];
 		return {
-			world: { ...world(), fetch: bound(signals) as unknown as typeof fetch },
+			services: { ...services(), fetch: bound(signals) as unknown as typeof fetch },
 			stopped: stoppedOne(signals),
 		};
 	},

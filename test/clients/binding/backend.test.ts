@@ -1,12 +1,12 @@
 /** The `workers-ai` backend on the runtime's own `Ai` object, which has no gateway's code in it. */
 import { describe, expect, it } from "vitest";
-import type { AiBinding, BackendTasks, Target, World } from "../../../src/backends/backend.ts";
+import type { AiBinding, BackendServices, BackendTasks, Target } from "../../../src/backends/backend.ts";
 import { workersAi } from "../../../src/backends/workers-ai/index.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { TaskInput, TaskName } from "../../../src/tasks/task.ts";
 import { AI } from "./ai.ts";
 
-const world: World = {
+const services: BackendServices = {
 	fetch: () => Promise.reject(new Error("the binding is asked, not an address")),
 	now: () => Date.now(),
 	uuid: () => crypto.randomUUID(),
@@ -33,7 +33,7 @@ async function ask<Name extends TaskName>(
 		timeouts: { headerMs: 10_000, idleMs: 10_000, totalMs: 20_000 },
 		binding: AI as unknown as AiBinding,
 	};
-	const entry: BackendTasks[Name] = workersAi(target, world)[task];
+	const entry: BackendTasks[Name] = workersAi(target, services)[task];
 	if (!entry) throw new Error(`no ${task}`);
 	return entry(input, { model, signal });
 }
