@@ -1,5 +1,4 @@
 /** All routes over HTTP. A path matches the first pattern that it fits. */
-import { v4Failure } from "../http/failure-formats.ts";
 import { defineRoutes, type Route, type UnknownPaths } from "../http/route.ts";
 import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
@@ -24,15 +23,8 @@ POST /v1/chat/completions                                     the same, for the 
 GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
 `;
 
-const welcomeRoutes = defineRoutes({ bases: [{ path: "" }], tag: "Operations", failure: v4Failure }, [
-	{
-		method: "GET",
-		path: "/",
-		summary: "Names the most important routes",
-		permission: "none",
-		output: { type: "text/plain" },
-		handler: (c) => c.text(WELCOME),
-	},
+const welcomeRoutes = defineRoutes({ bases: [{ path: "" }] }, [
+	{ method: "GET", path: "/", permission: "none", handler: (c) => c.text(WELCOME) },
 ]);
 
 export const ROUTES: readonly Route[] = [

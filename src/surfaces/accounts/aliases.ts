@@ -8,7 +8,6 @@ import { MAX_ALIASES } from "../../accounts/durable/alias-table.ts";
 import { AiError } from "../../core/errors.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { aliasProblem } from "../../pipeline/alias-problem.ts";
 import { aliasesOf, type KnownAlias } from "../../pipeline/aliases.ts";
@@ -23,52 +22,38 @@ const aliasJson = ({ alias, model, source, modifiedOn }: KnownAlias): object => 
 	modified_on: modifiedOn === undefined ? null : new Date(modifiedOn).toISOString(),
 });
 
-export const aliasRoutes: readonly Route[] = defineRoutes(
-	{ bases: [below(AI, "/aliases")], tag: "Models", failure: v4Failure },
-	[
-		{
-			method: "GET",
-			path: "",
-			summary: "Lists the account's aliases of models",
-			permission: "read",
-			handler: async (_, { caller, services }) =>
-				envelope((await aliasesOf(caller, services)).map(aliasJson)),
+export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/aliases")] }, [
+	{
+		method: "GET",
+		path: "",
+		permission: "read",
+		handler: async (_, { caller, services }) => envelope((await aliasesOf(caller, services)).map(aliasJson)),
+	},
+	{
+		method: "GET",
+		path: "/:alias{.+}",
+		permission: "read",
+		handler: async (c, { caller, services }) => {
+			const name = pathParameter(c, "alias");
+			const found = (await aliasesOf(caller, services)).find(({ alias }) => alias === name);
+			if (!found) throw new AiError("notFound", "Alias not found");
+			return envelope(aliasJson(found));
 		},
-		{
-			method: "GET",
-			path: "/:alias{.+}",
-			summary: "Shows an alias",
-			permission: "read",
-			handler: async (c, { caller, services }) => {
-				const name = pathParameter(c, "alias");
-				const found = (await aliasesOf(caller, services)).find(({ alias }) => alias === name);
-				if (!found) throw new AiError("notFound", "Alias not found");
-				return envelope(aliasJson(found));
-			},
+	},
+	{ method: "PUT", path: "/:alias{.+}", permission: "write", handler: putAlias },
+	{
+		method: "DELETE",
+		path: "/:alias{.+}",
+		permission: "write",
+		handler: async (c, { caller, services }) => {
+			const alias = pathParameter(c, "alias");
+			refuseConfigured(alias, await aliasesOf(caller, services));
+			if (!(await services.ledgers.of(caller.account).deleteAlias(caller.credential, alias)))
+				throw new AiError("notFound", "Alias not found");
+			return envelope({ alias });
 		},
-		{
-			method: "PUT",
-			path: "/:alias{.+}",
-			summary: "Sets an alias",
-			permission: "write",
-			input: { type: "application/json", schema: Body },
-			handler: putAlias,
-		},
-		{
-			method: "DELETE",
-			path: "/:alias{.+}",
-			summary: "Deletes an alias",
-			permission: "write",
-			handler: async (c, { caller, services }) => {
-				const alias = pathParameter(c, "alias");
-				refuseConfigured(alias, await aliasesOf(caller, services));
-				if (!(await services.ledgers.of(caller.account).deleteAlias(caller.credential, alias)))
-					throw new AiError("notFound", "Alias not found");
-				return envelope({ alias });
-			},
-		},
-	],
-);
+	},
+]);
 
 async function putAlias(c: Context, { caller, services }: Call): Promise<Response> {
 	const { catalog, ledgers, limits, now, routing } = services;

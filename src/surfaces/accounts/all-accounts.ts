@@ -10,7 +10,6 @@ import { parseFields } from "../../http/account-request.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V4 } from "../bases.ts";
@@ -30,27 +29,10 @@ const usageQuery = (today: string) =>
 const pageAfter = ({ directory }: Services, after: string | undefined) =>
 	directory.list({ limit: PAGE_SIZE, ...(after !== undefined && { after }) });
 
-export const operatorRoutes: readonly Route[] = defineRoutes(
-	{ bases: [V4], tag: "Accounts", failure: v4Failure },
-	[
-		{
-			method: "GET",
-			path: "/accounts",
-			summary: "Lists all accounts",
-			permission: "operator",
-			query: ListQuery,
-			handler: listAccounts,
-		},
-		{
-			method: "GET",
-			path: "/usage",
-			summary: "Reports the usage of each account",
-			permission: "operator",
-			query: usageQuery,
-			handler: reportUsage,
-		},
-	],
-);
+export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4] }, [
+	{ method: "GET", path: "/accounts", permission: "operator", handler: listAccounts },
+	{ method: "GET", path: "/usage", permission: "operator", handler: reportUsage },
+]);
 
 async function listAccounts(c: Context, { services }: Call): Promise<Response> {
 	const { cursor } = parseFields(ListQuery, c.req.query(), "query");

@@ -15,12 +15,10 @@ import { digest, hexadecimal, newTokenText } from "../../accounts/token-text.ts"
 import { AiError } from "../../core/errors.ts";
 import { parseFields, readFields } from "../../http/account-request.ts";
 import { envelope } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { ACCOUNT, below, V4 } from "../bases.ts";
 import { creationSchema, tokenJson, updateSchema, verifiedToken } from "./token-fields.ts";
 
-const TAG = "Tokens";
 const DEFAULT_PER_PAGE = 20;
 const MAX_PER_PAGE = 50;
 
@@ -42,78 +40,41 @@ const OPERATOR_TOKEN = { id: "operator", status: "active" };
 
 /** The routes of an account's tokens, and `/user/tokens/verify`, whose account is in the token. */
 export const tokenRoutes: readonly Route[] = [
-	...defineRoutes({ bases: [below(ACCOUNT, "/tokens")], tag: TAG, failure: v4Failure, noStore: true }, [
-		{
-			method: "GET",
-			path: "",
-			summary: "Lists the account's tokens",
-			permission: "tokens-read",
-			query: ListQuery,
-			handler: listTokens,
-		},
-		{
-			method: "POST",
-			path: "",
-			summary: "Makes a token; the reply alone contains its text",
-			permission: "tokens-write",
-			input: { type: "application/json" },
-			handler: createToken,
-		},
+	...defineRoutes({ bases: [below(ACCOUNT, "/tokens")], noStore: true }, [
+		{ method: "GET", path: "", permission: "tokens-read", handler: listTokens },
+		{ method: "POST", path: "", permission: "tokens-write", handler: createToken },
 		{
 			method: "GET",
 			path: "/verify",
-			summary: "Checks whether the token is valid",
 			permission: "token",
 			handler: (_, call) => verifyToken(call.caller.account, call),
 		},
-		{
-			method: "GET",
-			path: "/permission_groups",
-			summary: "Lists the permission groups of tokens",
-			permission: "tokens-read",
-			handler: listGroups,
-		},
+		{ method: "GET", path: "/permission_groups", permission: "tokens-read", handler: listGroups },
 		{
 			method: "GET",
 			path: "/:token",
-			summary: "Shows a token",
 			permission: "tokens-read",
 			handler: async (c, call) => {
 				const token = await runForOne(call, { kind: "get", id: pathParameter(c, "token") });
 				return envelope(tokenJson(token, call.services.now()));
 			},
 		},
-		{
-			method: "PUT",
-			path: "/:token",
-			summary: "Replaces the fields of a token",
-			permission: "tokens-write",
-			input: { type: "application/json" },
-			handler: updateToken,
-		},
+		{ method: "PUT", path: "/:token", permission: "tokens-write", handler: updateToken },
 		{
 			method: "DELETE",
 			path: "/:token",
-			summary: "Deletes a token",
 			permission: "tokens-write",
 			handler: async (c, call) => {
 				const { id } = await runForOne(call, { kind: "delete", id: pathParameter(c, "token") });
 				return envelope({ id });
 			},
 		},
-		{
-			method: "PUT",
-			path: "/:token/value",
-			summary: "Gives a token a new text; the reply alone contains it",
-			permission: "tokens-write",
-			handler: rollToken,
-		},
+		{ method: "PUT", path: "/:token/value", permission: "tokens-write", handler: rollToken },
 	]),
-	...defineRoutes({ bases: [below(V4, "/user/tokens")], tag: TAG, failure: v4Failure }, [
+	...defineRoutes({ bases: [below(V4, "/user/tokens")] }, [
 		{
 			method: "GET",
 			path: "/verify",
-			summary: "Checks whether the token is valid",
 			permission: "token",
 			handler: (_, call) => verifyToken(call.bearer.account ?? "", call),
 		},

@@ -13,7 +13,6 @@ import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../
 import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { AI, below } from "../bases.ts";
 
@@ -91,41 +90,22 @@ const RequestsQuery = z.strictObject({
 		.optional(),
 });
 
-export const usageRoutes: readonly Route[] = defineRoutes(
-	{ bases: [below(AI, "/usage")], tag: "Usage", failure: v4Failure },
-	[
-		{
-			method: "GET",
-			path: "",
-			summary: "Reports what the account used and what it cost",
-			permission: "read",
-			query: usageQuery,
-			handler: reportUsage,
+export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/usage")] }, [
+	{ method: "GET", path: "", permission: "read", handler: reportUsage },
+	{ method: "GET", path: "/refused", permission: "read", handler: reportRefused },
+	{
+		method: "GET",
+		path: "/requests",
+		permission: "read",
+		handler: async (c, { caller, services }) => {
+			const query = parseFields(RequestsQuery, c.req.query(), "query");
+			const { requests, cursor } = await services.ledgers.of(caller.account).requests(defined(query));
+			return envelope(requests.map(requestJson), {
+				result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
+			});
 		},
-		{
-			method: "GET",
-			path: "/refused",
-			summary: "Reports what the account's limits refused",
-			permission: "read",
-			query: refusedQuery,
-			handler: reportRefused,
-		},
-		{
-			method: "GET",
-			path: "/requests",
-			summary: "Lists recent requests",
-			permission: "read",
-			query: RequestsQuery,
-			handler: async (c, { caller, services }) => {
-				const query = parseFields(RequestsQuery, c.req.query(), "query");
-				const { requests, cursor } = await services.ledgers.of(caller.account).requests(defined(query));
-				return envelope(requests.map(requestJson), {
-					result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
-				});
-			},
-		},
-	],
-);
+	},
+]);
 
 async function reportUsage(c: Context, { caller: { account }, services }: Call): Promise<Response> {
 	const query = parseFields(usageQuery(utcDay(services.now())), c.req.query(), "query");

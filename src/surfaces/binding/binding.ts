@@ -37,8 +37,6 @@ import { gatewayPlaneFailure, gatewayWireRoutes, type WireBindings } from "../ga
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
-const TAG = "Binding";
-
 const RunBody = z.object({
 	inputs: z.unknown(),
 	options: z.looseObject({ queueRequest: z.unknown().optional() }).nullish(),
@@ -52,8 +50,6 @@ interface WireInputs extends Inputs {
 /** Supported versions of the protocol. Older classes send a different request. */
 const WIRE_VERSIONS: ReadonlySet<string | undefined> = new Set(["2", "3"]);
 
-const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
-
 /** Inference failures have the format that the runtime's class reads. Others are in the v4 envelope. */
 const runFailure: FailureFormat = (error, requestId, request) =>
 	error.failure.plane === "inference"
@@ -61,29 +57,24 @@ const runFailure: FailureFormat = (error, requestId, request) =>
 		: gatewayPlaneFailure(error, requestId, request);
 
 export const wireRoutes: readonly Route[] = [
-	...defineRoutes({ bases: [{ path: "" }, { path: "/ai-gateway" }], tag: TAG, failure: runFailure }, [
+	...defineRoutes({ bases: [{ path: "" }, { path: "/ai-gateway" }], failure: runFailure }, [
 		{
 			method: "POST",
 			path: "/run",
-			summary: "Runs a model",
 			permission: "run",
-			input: BY_MODEL,
-			output: BY_MODEL,
 			handler: (c, call) => infer(c, call, nativeDialect, () => readRun(c, call)),
 		},
 		{
 			method: "GET",
 			path: "/run",
-			summary: "Runs a model over a websocket",
 			permission: "run",
 			handler: (c, call) => infer(c, call, liveDialect, () => readUpgrade(c, call)),
 		},
 	]),
-	...defineRoutes({ bases: [{ path: "" }], tag: TAG, failure: gatewayPlaneFailure }, [
+	...defineRoutes({ bases: [{ path: "" }], failure: gatewayPlaneFailure }, [
 		{
 			method: "GET",
 			path: "/ai-api/models/search",
-			summary: "Searches the catalogue",
 			permission: "read",
 			handler: (c, { services }) => {
 				const { result } = search(services.catalog, c.req.query(), services.now());
@@ -96,7 +87,7 @@ export const wireRoutes: readonly Route[] = [
 ];
 
 const wireUnknown: readonly UnknownPaths[] = defineUnknown(
-	{ bases: [{ path: "" }], tag: TAG, failure: gatewayPlaneFailure },
+	{ bases: [{ path: "" }], failure: gatewayPlaneFailure },
 	[{ path: "*" }],
 );
 

@@ -25,7 +25,7 @@ import { toRpcError } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
-import { gatewayFailure, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
+import { gatewayFailure, readSteps, runSteps, type Step, type StepsContext } from "./gateway.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
@@ -38,17 +38,12 @@ export type WireBindings = { caller: Caller; origin?: string };
 export const gatewayPlaneFailure: FailureFormat = (error, requestId) =>
 	error.failure.plane === "gateway" ? gatewayFailure(error, requestId) : failureEnvelope(error, requestId);
 
-const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
-
 /** Below `/v1`: the universal address, and one for each provider. Callers may omit the universal address's trailing slash. */
 const ADDRESSES: readonly RouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:account/:gateway",
-		summary: "Runs steps in order until one succeeds",
 		permission: "run",
-		input: { type: "application/json", schema: Steps },
-		output: BY_MODEL,
 		handler: (c, call) => answerSteps(requireOwnAccount(c, call), call, () => readStepsBody(c, call)),
 	},
 	// The SDKs of these providers send their key in other headers.
@@ -70,10 +65,7 @@ function providerAddress(
 	return {
 		method: "POST",
 		path: `/:account/:gateway${provider}/:endpoint{.+}`,
-		summary: "Runs a model at a provider's address",
 		permission: "run",
-		input: BY_MODEL,
-		output: BY_MODEL,
 		...sdk,
 		handler: (c, call) =>
 			answerSteps(requireOwnAccount(c, call), call, async () => {
@@ -86,7 +78,7 @@ function providerAddress(
 	};
 }
 
-const GATEWAY = { tag: "AI Gateway", failure: gatewayPlaneFailure };
+const GATEWAY = { failure: gatewayPlaneFailure };
 
 /** AI Gateway's own addresses over HTTP. */
 export const gatewayRoutes: readonly Route[] = defineRoutes({ ...GATEWAY, bases: [V1] }, ADDRESSES);
@@ -97,16 +89,12 @@ export const gatewayWireRoutes: readonly Route[] = [
 		{
 			method: "POST",
 			path: "/universal/run/:gateway",
-			summary: "Runs steps in order until one succeeds",
 			permission: "run",
-			input: { type: "application/json", schema: Steps },
-			output: BY_MODEL,
 			handler: (c, call) => answerSteps(c, call, () => readStepsBody(c, call)),
 		},
 		{
 			method: "GET",
 			path: "/gateways/:gateway/url/:provider",
-			summary: "Shows the address of a provider",
 			permission: "run",
 			handler: (c: Context<{ Bindings: WireBindings }>, { caller, services }) => {
 				const origin = c.env.origin ?? services.publicUrl;
@@ -115,17 +103,16 @@ export const gatewayWireRoutes: readonly Route[] = [
 				return Response.json({ success: true, result: { url } });
 			},
 		},
+		// No log and no run is kept.
 		{
 			method: ["GET", "PATCH"],
 			path: "/gateways/:gateway/logs/:log",
-			summary: "Finds no log: none is kept",
 			permission: "run",
 			handler: () => notFound("Log Not Found"),
 		},
 		{
 			method: "GET",
 			path: "/gateways/:gateway/run/:run/resume",
-			summary: "Finds no run: none is kept",
 			permission: "run",
 			handler: () => Response.json({ error: "Request not found" }, { status: 404 }),
 		},
@@ -135,14 +122,12 @@ export const gatewayWireRoutes: readonly Route[] = [
 		{
 			method: "GET",
 			path: "",
-			summary: "Lists no RAG: AutoRAG is not available",
 			permission: "run",
 			handler: () => Response.json({ success: true, result: [] }),
 		},
 		{
 			method: "POST",
 			path: "/:name/:search{search|ai-search}",
-			summary: "Finds no RAG: AutoRAG is not available",
 			permission: "run",
 			handler: () => notFound("AutoRAG not found"),
 		},

@@ -40,24 +40,15 @@ const PageQuery = z.object({
 
 const GEMINI: RouteGroup = {
 	bases: [below(AI, V1BETA.path), V1BETA],
-	tag: "Gemini",
 	failure: geminiFailure,
 	credentials: [AUTHORIZATION, ...GEMINI_KEYS],
 };
 
 export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
-	{
-		method: "GET",
-		path: "/models",
-		summary: "Lists chat models as Gemini's API does",
-		permission: "read",
-		query: PageQuery,
-		handler: list,
-	},
+	{ method: "GET", path: "/models", permission: "read", handler: list },
 	{
 		method: "GET",
 		path: "/models/:model{.+}",
-		summary: "Shows a model as Gemini's API does",
 		permission: "read",
 		handler: async (c, { caller, services }) => {
 			const id = pathParameter(c, "model");
@@ -66,16 +57,7 @@ export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
 			return Response.json(modelJson(found));
 		},
 	},
-	{
-		method: "POST",
-		path: "/models/:model{.+}",
-		summary: "Calls generateContent, streamGenerateContent or countTokens of {model}:{method}",
-		permission: "run",
-		lazy: true,
-		input: { type: "application/json", schema: "by-model" },
-		output: { type: "application/json", schema: "by-model" },
-		handler: callMethod,
-	},
+	{ method: "POST", path: "/models/:model{.+}", permission: "run", lazy: true, handler: callMethod },
 ]);
 
 export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);

@@ -13,7 +13,6 @@ import { decodeBase64, parseMultipart } from "../../dialects/media/media.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { toRpcError } from "../../http/rpc-error.ts";
 import { convertFiles, type SourceFile } from "../../markdown/convert.ts";
@@ -56,14 +55,12 @@ async function transform(
 
 /** `/to-everything/markdown` of the binding. */
 export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
-	{ bases: [{ path: "/to-everything/markdown" }], tag: "Binding", failure: v4Failure },
+	{ bases: [{ path: "/to-everything/markdown" }] },
 	[
 		{
 			method: "POST",
 			path: "/transformer",
-			summary: "Converts files to Markdown",
 			permission: "run",
-			input: { type: "application/json", schema: WireBody },
 			handler: async (c, { caller, services }) => {
 				await countRequest("Markdown Conversion", caller, services);
 				const { limits } = services;
@@ -78,7 +75,6 @@ export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
 		{
 			method: "GET",
 			path: "/supported",
-			summary: "Lists the formats that are converted",
 			permission: "read",
 			handler: () => Response.json({ success: true, result: SUPPORTED }),
 		},
@@ -86,27 +82,10 @@ export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
 );
 
 /** `/ai/tomarkdown` over REST. */
-export const markdownRoutes: readonly Route[] = defineRoutes(
-	{ bases: [below(AI, "/tomarkdown")], tag: "Markdown", failure: v4Failure },
-	[
-		{
-			method: "POST",
-			path: "",
-			summary: "Converts files to Markdown",
-			permission: "run",
-			lazy: true,
-			input: { type: "multipart/form-data" },
-			handler: convertForm,
-		},
-		{
-			method: "GET",
-			path: "/supported",
-			summary: "Lists the formats that are converted",
-			permission: "read",
-			handler: () => envelope(SUPPORTED),
-		},
-	],
-);
+export const markdownRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/tomarkdown")] }, [
+	{ method: "POST", path: "", permission: "run", lazy: true, handler: convertForm },
+	{ method: "GET", path: "/supported", permission: "read", handler: () => envelope(SUPPORTED) },
+]);
 
 async function convertForm(c: Context, { caller, services }: Call): Promise<Response> {
 	await countRequest("Markdown Conversion", caller, services);

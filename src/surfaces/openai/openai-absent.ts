@@ -58,7 +58,6 @@ export const openAiUnknown: readonly UnknownPaths[] = OPENAI.bases.flatMap((base
 );
 
 /** All other paths. */
-export const anyUnknown: readonly UnknownPaths[] = defineUnknown(
-	{ bases: [{ path: "" }], tag: "", failure: v4Failure },
-	[{ path: "*", explain: correctAddress, explained: openAiFailure }],
-);
+export const anyUnknown: readonly UnknownPaths[] = defineUnknown({ bases: [{ path: "" }] }, [
+	{ path: "*", explain: correctAddress, explained: openAiFailure },
+]);

@@ -64,59 +64,36 @@ export interface RouteDialect {
 }
 
 export interface OpenaiRoute extends RouteDialect {
-	summary: string;
 	/** For a route that splits a request into several. */
 	run?: typeof run;
 }
 
-const RESPONSES: OpenaiRoute = {
-	dialect: responses,
-	task: "Text Generation",
-	summary: "Answers a request of OpenAI's Responses API",
-};
-const MESSAGES: OpenaiRoute = {
-	dialect: anthropicMessages,
-	task: "Text Generation",
-	summary: "Answers a request of Anthropic's Messages API",
-};
+const RESPONSES: OpenaiRoute = { dialect: responses, task: "Text Generation" };
+const MESSAGES: OpenaiRoute = { dialect: anthropicMessages, task: "Text Generation" };
 
 /** Routes with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
-	"/chat/completions": { dialect: openaiChat, task: "Text Generation", summary: "Continues a chat" },
-	"/completions": { dialect: openaiCompletions, task: "Text Generation", summary: "Continues a text" },
+	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
+	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
 	"/responses": RESPONSES,
 	"/messages": MESSAGES,
 	// Anthropic's SDKs append `/v1` to their base address, even if it ends with `/v1`.
 	"/v1/messages": MESSAGES,
-	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings", summary: "Embeds texts" },
+	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings" },
 	"/rerank": {
 		dialect: rerankRoute,
 		task: "Text Classification",
 		accepts: (model) => inputFamily(model).reranks ?? false,
-		summary: "Orders documents by their relevance for a query",
 	},
-	"/images/generations": {
-		dialect: openaiImages,
-		task: "Text-to-Image",
-		run: runEach,
-		summary: "Generates images from a prompt",
-	},
-	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech", summary: "Speaks a text" },
+	"/images/generations": { dialect: openaiImages, task: "Text-to-Image", run: runEach },
+	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
 };
 
 /** Routes with a form. */
 const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
-	"/audio/transcriptions": {
-		dialect: openaiTranscription,
-		task: "Automatic Speech Recognition",
-		summary: "Transcribes a recording",
-	},
-	"/audio/translations": {
-		dialect: openaiTranslation,
-		task: "Automatic Speech Recognition",
-		summary: "Transcribes a recording in English",
-	},
-	"/images/edits": { dialect: openaiImageEdit, task: "Text-to-Image", summary: "Edits an image" },
+	"/audio/transcriptions": { dialect: openaiTranscription, task: "Automatic Speech Recognition" },
+	"/audio/translations": { dialect: openaiTranslation, task: "Automatic Speech Recognition" },
+	"/images/edits": { dialect: openaiImageEdit, task: "Text-to-Image" },
 };
 
 const NO_BATCHES = "Message batches are not available here: send each request to /messages";
@@ -124,27 +101,18 @@ const NO_BATCHES = "Message batches are not available here: send each request to
 const NO_OUTPUT = { max_tokens: 1 };
 
 /** `OPENAI_ROUTES` has the paths of Messages below both of their bases. */
-export const OPENAI: RouteGroup = {
-	bases: [below(AI, V1.path), V1],
-	tag: "OpenAI",
-	failure: openAiFailure,
-};
+export const OPENAI: RouteGroup = { bases: [below(AI, V1.path), V1], failure: openAiFailure };
 const ANTHROPIC: RouteGroup = {
 	bases: OPENAI.bases,
-	tag: "Anthropic",
 	failure: messagesFailure,
 	credentials: [AUTHORIZATION, ANTHROPIC_KEY],
 };
-const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
 
 const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	method: "POST",
 	path,
-	summary: route.summary,
 	permission: "run",
 	lazy: true,
-	input: BY_MODEL,
-	output: BY_MODEL,
 	handler: async (c, call) => {
 		const fields = requireModel(await readJson(c.req.raw, call.services.limits));
 		return infer(c, call, { route, model: fields.model, inputs: { fields } });
@@ -153,7 +121,6 @@ const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 
 const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	...dialectRoute(path, route),
-	input: { type: "multipart/form-data", schema: "by-model" },
 	handler: async (c, call) => {
 		const { limits } = call.services;
 		const contentType = c.req.header("content-type") ?? "";
@@ -173,10 +140,10 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 			...dialectRoute(path, route),
 			...(route === RESPONSES && { failure: responsesFailure }),
 		})),
+	// OpenAI's API has a websocket here.
 	{
 		method: "GET",
 		path: "/responses",
-		summary: "Refuses a websocket, which OpenAI's API has here",
 		permission: "run",
 		handler: (c) => {
 			throw isUpgrade(c.req.raw) ? new AiError("noWebsocket") : methodNotAllowed(c);
@@ -185,10 +152,8 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/responses/input_tokens",
-		summary: "Counts the tokens of a request for /responses",
 		permission: "run",
 		lazy: true,
-		input: BY_MODEL,
 		handler: async (c, call) => {
 			const counted = {
 				object: "response.input_tokens",
@@ -207,10 +172,8 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 		{
 			method: "POST",
 			path: `${path}/count_tokens`,
-			summary: "Counts the tokens of a request for /messages",
 			permission: "run",
 			lazy: true,
-			input: BY_MODEL,
 			handler: async (c, call) => {
 				const input_tokens = await countTokens(c, call, MESSAGES, NO_OUTPUT);
 				return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: call.id, "request-id": call.id } });
@@ -220,7 +183,6 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 			(batches): RouteDeclaration => ({
 				method: ["GET", "POST", "DELETE"],
 				path: batches,
-				summary: "Refuses message batches",
 				permission: "run",
 				handler: () => {
 					throw new AiError("noRoute", NO_BATCHES);

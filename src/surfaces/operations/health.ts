@@ -4,7 +4,6 @@
  * disclose nothing else.
  */
 import { toAiError } from "../../core/errors.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { defineRoutes, type Route } from "../../http/route.ts";
 import type { Services } from "../../pipeline/services.ts";
 
@@ -36,25 +35,20 @@ async function probe({ directory, log, uuid }: Services): Promise<boolean> {
 	}
 }
 
-export const healthRoutes: readonly Route[] = defineRoutes(
-	{ bases: [{ path: "" }], tag: "Operations", failure: v4Failure },
-	[
-		{
-			method: "GET",
-			path: HEALTH_PATH,
-			summary: "Whether the process answers",
-			permission: "none",
-			handler: (c) => c.json({ status: "ok" }, 200, NO_STORE),
-		},
-		{
-			method: "GET",
-			path: "/ready",
-			summary: "Whether the process takes requests and its Durable Objects answer",
-			permission: "none",
-			handler: async (c, { services }) =>
-				(await isReady(services))
-					? c.json({ status: "ready" }, 200, NO_STORE)
-					: c.json({ status: "unavailable" }, 503, NO_STORE),
-		},
-	],
-);
+export const healthRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }] }, [
+	{
+		method: "GET",
+		path: HEALTH_PATH,
+		permission: "none",
+		handler: (c) => c.json({ status: "ok" }, 200, NO_STORE),
+	},
+	{
+		method: "GET",
+		path: "/ready",
+		permission: "none",
+		handler: async (c, { services }) =>
+			(await isReady(services))
+				? c.json({ status: "ready" }, 200, NO_STORE)
+				: c.json({ status: "unavailable" }, 503, NO_STORE),
+	},
+]);

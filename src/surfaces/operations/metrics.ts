@@ -10,7 +10,6 @@ import { type Budget, MICRO_NEURONS } from "../../accounts/admission.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import type { Bearer } from "../../http/credentials.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { type AccountLimits, limitsOf, type NeuronLimits } from "../../pipeline/limits.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -19,19 +18,9 @@ import { type AccountReport, metricsText } from "./metrics-text.ts";
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
 const MAX_ACCOUNTS = 100;
 
-export const metricsRoutes: readonly Route[] = defineRoutes(
-	{ bases: [{ path: "" }], tag: "Operations", failure: v4Failure },
-	[
-		{
-			method: "GET",
-			path: "/metrics",
-			summary: "Counters for Prometheus",
-			permission: "read",
-			output: { type: "text/plain" },
-			handler: metrics,
-		},
-	],
-);
+export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }] }, [
+	{ method: "GET", path: "/metrics", permission: "read", handler: metrics },
+]);
 
 async function metrics(c: Context, { bearer, id, services }: Call): Promise<Response> {
 	const { directory, health, log } = services;

@@ -2,7 +2,6 @@
 import { AiError } from "../../core/errors.ts";
 import { modelSchema } from "../../dialects/schema.ts";
 import { envelope } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { defineRoutes, type Route } from "../../http/route.ts";
 import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, search, taskList } from "../../models/search.ts";
@@ -12,82 +11,48 @@ const refuseFineTunes = (): never => {
 	throw new AiError("noRoute");
 };
 
-export const catalogRoutes: readonly Route[] = defineRoutes(
-	{ bases: [AI], tag: "Models", failure: v4Failure },
-	[
-		{
-			method: "GET",
-			path: "/models/search",
-			summary: "Searches the catalogue",
-			permission: "read",
-			handler: (c, { services: { catalog, now } }) => {
-				const query = c.req.query();
-				if (query.format === "openrouter") return Response.json(openRouterList(catalog, now()));
-				const { result, result_info } = search(catalog, query, now());
-				return envelope(result, { result_info });
-			},
+export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [
+	{
+		method: "GET",
+		path: "/models/search",
+		permission: "read",
+		handler: (c, { services: { catalog, now } }) => {
+			const query = c.req.query();
+			if (query.format === "openrouter") return Response.json(openRouterList(catalog, now()));
+			const { result, result_info } = search(catalog, query, now());
+			return envelope(result, { result_info });
 		},
-		{
-			method: "GET",
-			path: "/models/schema",
-			summary: "Shows the inputs and outputs of a model as JSON Schema",
-			permission: "read",
-			handler: (c, { services: { catalog, routing } }) => {
-				const id = c.req.query("model");
-				if (!id) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
-				const model = catalog.find(id);
-				if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
-				return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
-			},
+	},
+	{
+		method: "GET",
+		path: "/models/schema",
+		permission: "read",
+		handler: (c, { services: { catalog, routing } }) => {
+			const id = c.req.query("model");
+			if (!id) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
+			const model = catalog.find(id);
+			if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
+			return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
 		},
-		{
-			method: "GET",
-			path: "/tasks/search",
-			summary: "Lists the tasks of models",
-			permission: "read",
-			handler: () => envelope(taskList()),
-		},
-		{
-			method: "GET",
-			path: "/authors/search",
-			summary: "Lists the authors of models",
-			permission: "read",
-			handler: (_, { services }) => envelope(authorList(services.catalog)),
-		},
-	],
-);
+	},
+	{ method: "GET", path: "/tasks/search", permission: "read", handler: () => envelope(taskList()) },
+	{
+		method: "GET",
+		path: "/authors/search",
+		permission: "read",
+		handler: (_, { services }) => envelope(authorList(services.catalog)),
+	},
+]);
 
 /** The product's routes for models that callers train. They are refused. */
-export const fineTuneRoutes: readonly Route[] = defineRoutes(
-	{ bases: [AI], tag: "Fine-tunes", failure: v4Failure },
-	[
-		{
-			method: "GET",
-			path: "/finetunes",
-			summary: "Not available",
-			permission: "read",
-			handler: refuseFineTunes,
-		},
-		{
-			method: "POST",
-			path: "/finetunes",
-			summary: "Not available",
-			permission: "write",
-			handler: refuseFineTunes,
-		},
-		{
-			method: "GET",
-			path: "/finetunes/public",
-			summary: "Not available",
-			permission: "read",
-			handler: refuseFineTunes,
-		},
-		{
-			method: "POST",
-			path: "/finetunes/:finetune/finetune-assets",
-			summary: "Not available",
-			permission: "write",
-			handler: refuseFineTunes,
-		},
-	],
-);
+export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [
+	{ method: "GET", path: "/finetunes", permission: "read", handler: refuseFineTunes },
+	{ method: "POST", path: "/finetunes", permission: "write", handler: refuseFineTunes },
+	{ method: "GET", path: "/finetunes/public", permission: "read", handler: refuseFineTunes },
+	{
+		method: "POST",
+		path: "/finetunes/:finetune/finetune-assets",
+		permission: "write",
+		handler: refuseFineTunes,
+	},
+]);

@@ -3,7 +3,6 @@ import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
 import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
@@ -17,39 +16,30 @@ const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !
 /** The refusal of a route that cannot be explained. Otherwise its path would be taken for the id of a model. */
 const NOT_EXPLAINED = `No route for that URI: below /ai/explain/v1 there are ${EXPLAINED_ROUTES.map(([path]) => path.slice(1)).join(", ")}; a model is explained at /ai/explain/{model}`;
 
-const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
-
-export const explainRoutes: readonly Route[] = defineRoutes(
-	{ bases: [below(AI, "/explain")], tag: "Explain", failure: v4Failure },
-	[
-		...EXPLAINED_ROUTES.map(
-			([path, route]) =>
-				({
-					method: "POST",
-					path: `/v1${path}`,
-					summary: `Explains a request for ${path}`,
-					permission: "read",
-					input: BY_MODEL,
-					handler: async (c: Context, call: Call) => {
-						const fields = requireModel(await readJson(c.req.raw, call.services.limits));
-						const inputs = { model: fields.model, inputs: { fields }, dialect: onlyFor(route) };
-						return envelope(await explain(requestOf(c, call, inputs), call.services));
-					},
-				}) as const,
-		),
-		{
-			method: "POST",
-			path: "/:model{.+}",
-			summary: "Explains a run of a model",
-			permission: "read",
-			input: BY_MODEL,
-			handler: async (c, call) => {
-				const model = pathParameter(c, "model");
-				if (model.startsWith("v1/") && !(await isNamed(model, call)))
-					throw new AiError("noRoute", NOT_EXPLAINED);
-				const inputs = await readInputs(c.req.raw, call.services.limits);
-				return envelope(await explain(requestOf(c, call, { model, inputs }), call.services));
-			},
+export const explainRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/explain")] }, [
+	...EXPLAINED_ROUTES.map(
+		([path, route]) =>
+			({
+				method: "POST",
+				path: `/v1${path}`,
+				permission: "read",
+				handler: async (c: Context, call: Call) => {
+					const fields = requireModel(await readJson(c.req.raw, call.services.limits));
+					const inputs = { model: fields.model, inputs: { fields }, dialect: onlyFor(route) };
+					return envelope(await explain(requestOf(c, call, inputs), call.services));
+				},
+			}) as const,
+	),
+	{
+		method: "POST",
+		path: "/:model{.+}",
+		permission: "read",
+		handler: async (c, call) => {
+			const model = pathParameter(c, "model");
+			if (model.startsWith("v1/") && !(await isNamed(model, call)))
+				throw new AiError("noRoute", NOT_EXPLAINED);
+			const inputs = await readInputs(c.req.raw, call.services.limits);
+			return envelope(await explain(requestOf(c, call, { model, inputs }), call.services));
 		},
-	],
-);
+	},
+]);

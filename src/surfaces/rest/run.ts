@@ -14,7 +14,6 @@ import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
-import { v4Failure } from "../../http/failure-formats.ts";
 import { readRequestOptions } from "../../http/request-options.ts";
 import { type Call, defineRoutes, methodNotAllowed, pathParameter, type Route } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
@@ -38,57 +37,38 @@ const UniversalBody = z.object({
 	input: z.record(z.string(), z.unknown()),
 });
 
-const BY_MODEL = { type: "application/json", schema: "by-model" } as const;
-
-export const runRoutes: readonly Route[] = defineRoutes(
-	{ bases: [below(AI, "/run")], tag: "Run", failure: v4Failure },
-	[
-		{
-			method: "POST",
-			path: "",
-			summary: "Runs the model of the field `model`",
-			permission: "run",
-			lazy: true,
-			input: { type: "application/json", schema: UniversalBody },
-			output: BY_MODEL,
-			handler: async (c, call) => {
-				const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services.limits));
-				return infer(c, call, { model, inputs: { fields: input } });
-			},
+export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/run")] }, [
+	{
+		method: "POST",
+		path: "",
+		permission: "run",
+		lazy: true,
+		handler: async (c, call) => {
+			const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services.limits));
+			return infer(c, call, { model, inputs: { fields: input } });
 		},
-		{
-			method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
-			path: "/proxy",
-			summary: "Forwards a request of the runtime's Ai class. Its operation may need another permission",
-			permission: "run",
-			// The route of the operation verifies the credential.
-			lazy: true,
-			handler: forwardToWire,
+	},
+	{
+		method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+		path: "/proxy",
+		permission: "run",
+		// The route of the operation verifies the credential.
+		lazy: true,
+		handler: forwardToWire,
+	},
+	{ method: "POST", path: "/:model{.+}", permission: "run", lazy: true, handler: runModel },
+	{
+		method: "GET",
+		path: "/:model{.+}",
+		permission: "run",
+		lazy: true,
+		handler: (c, call) => {
+			if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
+			const model = pathParameter(c, "model");
+			return infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
 		},
-		{
-			method: "POST",
-			path: "/:model{.+}",
-			summary: "Runs a model",
-			permission: "run",
-			lazy: true,
-			input: BY_MODEL,
-			output: BY_MODEL,
-			handler: runModel,
-		},
-		{
-			method: "GET",
-			path: "/:model{.+}",
-			summary: "Runs a model over a websocket; the inputs are parameters of the address",
-			permission: "run",
-			lazy: true,
-			handler: (c, call) => {
-				if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
-				const model = pathParameter(c, "model");
-				return infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
-			},
-		},
-	],
-);
+	},
+]);
 
 async function runModel(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");
