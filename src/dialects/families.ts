@@ -2,14 +2,15 @@
 import type { InputShape, OutputShape } from "../models/family.ts";
 import { chatReaders, chatWriters } from "./chat/native.ts";
 import type { Dialect, Reader, Writer } from "./dialect.ts";
+import { deepgramReaders, deepgramWriters } from "./media/deepgram.ts";
 import { fluxLive } from "./media/flux.ts";
 import { moondreamReader, moondreamWriter } from "./media/moondream.ts";
 import { novaLive } from "./media/nova-live.ts";
-import { speechRecognitionReaders, speechRecognitionWriters } from "./media/speech-recognition.ts";
 import { textToImageReaders, textToImageWriters } from "./media/text-to-image.ts";
 import { textToSpeechReaders, textToSpeechWriters } from "./media/text-to-speech.ts";
 import { turnReader, turnWriter } from "./media/turn-detection.ts";
 import { visionReaders, visionWriters } from "./media/vision.ts";
+import { whisperReaders, whisperWriters } from "./media/whisper.ts";
 import { anthropicMessages } from "./messages/messages.ts";
 import { gptOssReader, gptOssWriter } from "./responses/gpt-oss.ts";
 import { decisionReader, decisionWriter } from "./text/decision.ts";
@@ -21,7 +22,8 @@ export const READERS: Record<InputShape, Reader> = {
 	...chatReaders,
 	...embeddingsReaders,
 	...textTransformReaders,
-	...speechRecognitionReaders,
+	...whisperReaders,
+	...deepgramReaders,
 	...textToSpeechReaders,
 	...textToImageReaders,
 	...visionReaders,
@@ -37,7 +39,8 @@ export const WRITERS: Record<OutputShape, Writer> = {
 	...chatWriters,
 	...embeddingsWriters,
 	...textTransformWriters,
-	...speechRecognitionWriters,
+	...whisperWriters,
+	...deepgramWriters,
 	...textToSpeechWriters,
 	...textToImageWriters,
 	...visionWriters,

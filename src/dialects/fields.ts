@@ -1,6 +1,8 @@
 /** Helpers to build a reader's schema for each model, with the model's own fields and defaults. */
 import * as z from "zod";
 import type { Model } from "../models/model.ts";
+import type { TaskCall } from "../tasks/task.ts";
+import type { Reader } from "./dialect.ts";
 
 /**
  * Builds a schema once for each model and mode (strict or lenient), because building takes a hundred times as long as
@@ -46,6 +48,13 @@ export function modelFields<Shape extends z.ZodRawShape>(
 		.map(([name, type]) => [name, name in model.defaults ? defaulted(model, name, type) : type]);
 	return z.object(Object.fromEntries(fields) as Shape);
 }
+
+/** A reader of {@link modelFields}. */
+export const fieldsReader = <Shape extends z.ZodRawShape>(
+	shape: Shape & Record<string, z.ZodType>,
+	read: (inputs: z.output<z.ZodObject<Shape>>, model: Model) => TaskCall,
+	body?: Reader["body"],
+): Reader => ({ schema: perModel((model) => modelFields(shape, model)), read, ...(body && { body }) });
 
 /**
  * A body on OpenAI's routes: an optional field that is `null` counts as absent, as in OpenAI's schema, and the model's

@@ -1,5 +1,7 @@
+import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
 import type { TaskAnswer, TaskName, TaskOutput } from "../tasks/task.ts";
+import type { WriteContext, Writer } from "./dialect.ts";
 
 /**
  * The output of an answer with a complete value. A stream, or an answer to another task, is a fault of the backend:
@@ -10,3 +12,13 @@ export function outputValue<Name extends TaskName>(task: Name, answer: TaskAnswe
 	if (answer.answer.kind === "stream") answer.answer.events.cancel().catch(() => {});
 	throw new AiError("executionFailed");
 }
+
+/** A writer of JSON. `write` converts the output of the task. */
+export const jsonWriter = <Name extends TaskName, Schema extends z.ZodType>(
+	task: Name,
+	schema: Schema,
+	write: (output: TaskOutput<Name>, context: WriteContext) => z.input<Schema>,
+): Writer => ({
+	schema,
+	write: (answer, context) => ({ kind: "json", value: write(outputValue(task, answer), context) }),
+});

@@ -1,7 +1,7 @@
 /** Converts what the caller sent to a task's input. A body that is not JSON becomes the input that it stands for. */
 import { AiError } from "../core/errors.ts";
 import type { Dialect, Reader, Writer } from "../dialects/dialect.ts";
-import { parseMultipart } from "../dialects/media/media.ts";
+import { parseMultipart } from "../dialects/media/multipart.ts";
 import { validate } from "../dialects/validation/validation.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import type { Inputs } from "./request.ts";

@@ -10,19 +10,16 @@ import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Word } from "../../tasks/speech-recognition/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
-import { modelFields, perModel } from "../fields.ts";
-import { outputValue } from "../output-value.ts";
+import { fieldsReader, modelFields, perModel } from "../fields.ts";
+import { jsonWriter } from "../output-value.ts";
 import { FLUX, NOVA, vocabularyOf } from "./deepgram-fields.ts";
 import { TurnInfo } from "./flux.ts";
 import { audioOf } from "./media.ts";
 import { TimedWord, timedWord, transcriptionCall } from "./transcription.ts";
 
-type Nova = z.output<z.ZodObject<typeof NOVA>>;
-
-const nova: Reader = {
-	schema: perModel((model) => modelFields(NOVA, model)),
-	body: { field: "audio", as: "wrapped", query: true },
-	read({ audio, language, detect_language, keyterm, keywords }: Nova) {
+const nova = fieldsReader(
+	NOVA,
+	({ audio, language, detect_language, keyterm, keywords }) => {
 		const detects = detect_language === true || detect_language === "true";
 		const prompt = vocabularyOf({ keyterm, keywords });
 		return transcriptionCall({
@@ -32,7 +29,8 @@ const nova: Reader = {
 			...(prompt && { prompt }),
 		});
 	},
-};
+	{ field: "audio", as: "wrapped", query: true },
+);
 
 const websocketOnly = (): never => {
 	throw new AiError("incompleteRequest", "Request is missing headers or body: Upgrade: websocket");
@@ -77,24 +75,14 @@ const DeepgramResults = z.object({
 	usage: z.object({ neurons: z.number() }).optional(),
 });
 
-const deepgramResults: Writer = {
-	schema: DeepgramResults,
-	write(answer, { neurons }) {
-		const { text, words = [] } = outputValue("speech-recognition", answer);
-		const value: z.output<typeof DeepgramResults> = {
+export const deepgramWriters = {
+	"deepgram-results": jsonWriter(
+		"speech-recognition",
+		DeepgramResults,
+		({ text, words = [] }, { neurons }) => ({
 			results: { channels: [{ alternatives: [alternativeOf(text, words)] }] },
 			...(neurons !== undefined && { usage: { neurons } }),
-		};
-		return { kind: "json", value };
-	},
-};
-
-const fluxEvents: Writer = {
-	schema: TurnInfo,
-	write: websocketOnly,
-};
-
-export const deepgramWriters = {
-	"deepgram-results": deepgramResults,
-	"flux-events": fluxEvents,
+		}),
+	),
+	"flux-events": { schema: TurnInfo, write: websocketOnly },
 } satisfies Partial<Record<OutputShape, Writer>>;

@@ -7,14 +7,12 @@
  */
 import * as z from "zod";
 import type { TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
-import type { Dialect, Reader, Writer } from "../dialect.ts";
-import { modelFields, perModel, present } from "../fields.ts";
+import type { Dialect, Writer } from "../dialect.ts";
+import { fieldsReader, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { FLUX, vocabularyOf } from "./deepgram-fields.ts";
 import { inRange, type LiveProtocol, readSampleRate, sessionFrames } from "./live.ts";
-
-type Flux = z.output<z.ZodObject<typeof FLUX>>;
 
 const DEFAULT_THRESHOLD = "0.7";
 const DEFAULT_TIMEOUT_MS = "5000";
@@ -22,33 +20,27 @@ const THRESHOLDS = [0.5, 0.9] as const;
 const EAGER_THRESHOLDS = [0.3, 0.9] as const;
 const TIMEOUTS_MS = [500, 60_000] as const;
 
-const reader: Reader = {
-	schema: perModel((model) => modelFields(FLUX, model)),
-	read(inputs: Flux) {
-		const { encoding, eager_eot_threshold: eager, eot_threshold, eot_timeout_ms } = inputs;
-		const threshold = inRange("eot_threshold", Number(eot_threshold ?? DEFAULT_THRESHOLD), ...THRESHOLDS);
-		const eagerThreshold = eager && inRange("eager_eot_threshold", Number(eager), ...EAGER_THRESHOLDS);
-		if (eagerThreshold && eagerThreshold > threshold)
-			throw invalidInput("eager_eot_threshold must not be above eot_threshold");
-		return {
-			task: "live-transcription",
-			input: {
-				samples: { encoding, sample_rate: readSampleRate(inputs.sample_rate), channels: 1 },
-				...present({ prompt: vocabularyOf(inputs) || undefined }),
-				division: {
-					kind: "turns",
-					eot_threshold: threshold,
-					...(eagerThreshold && { eager_eot_threshold: eagerThreshold }),
-					eot_timeout_ms: inRange(
-						"eot_timeout_ms",
-						Number(eot_timeout_ms ?? DEFAULT_TIMEOUT_MS),
-						...TIMEOUTS_MS,
-					),
-				},
+const reader = fieldsReader(FLUX, (inputs) => {
+	const { encoding, eager_eot_threshold: eager } = inputs;
+	const { eot_threshold = DEFAULT_THRESHOLD, eot_timeout_ms = DEFAULT_TIMEOUT_MS } = inputs;
+	const threshold = inRange("eot_threshold", Number(eot_threshold), ...THRESHOLDS);
+	const eagerThreshold = eager && inRange("eager_eot_threshold", Number(eager), ...EAGER_THRESHOLDS);
+	if (eagerThreshold && eagerThreshold > threshold)
+		throw invalidInput("eager_eot_threshold must not be above eot_threshold");
+	return {
+		task: "live-transcription",
+		input: {
+			samples: { encoding, sample_rate: readSampleRate(inputs.sample_rate), channels: 1 },
+			...present({ prompt: vocabularyOf(inputs) || undefined }),
+			division: {
+				kind: "turns",
+				eot_threshold: threshold,
+				...(eagerThreshold && { eager_eot_threshold: eagerThreshold }),
+				eot_timeout_ms: inRange("eot_timeout_ms", Number(eot_timeout_ms), ...TIMEOUTS_MS),
 			},
-		};
-	},
-};
+		},
+	};
+});
 
 export const TurnInfo = z.object({
 	request_id: z.string(),

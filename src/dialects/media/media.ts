@@ -171,5 +171,3 @@ export function decodeBinaryString(text: string): Bytes | undefined {
 	}
 	return bytes;
 }
-
-export { formText, parseMultipart } from "./multipart.ts";

@@ -113,5 +113,3 @@ function refuseManyParts(bytes: Bytes, boundary: string): void {
 
 const malformed = (cause?: unknown): AiError =>
 	new AiError("badInput", "Error: the multipart/form-data body cannot be read", { cause });
-
-export const formText = (form: MultipartForm, name: string): string | undefined => form.text(name);

@@ -10,8 +10,8 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { LiveTranscriptionInput } from "../../tasks/live-transcription/types.ts";
-import type { Dialect, Reader, WriteContext, Writer } from "../dialect.ts";
-import { modelFields, perModel, present } from "../fields.ts";
+import type { Dialect, WriteContext, Writer } from "../dialect.ts";
+import { fieldsReader, present } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { alternativeOf } from "./deepgram.ts";
 import { NOVA, vocabularyOf } from "./deepgram-fields.ts";
@@ -37,32 +37,29 @@ const DEFAULT_ENDPOINTING_MS = 10;
 /** The minimum that Deepgram recommends. In the catalogue's schema the field is a flag. */
 const DEFAULT_UTTERANCE_END_MS = 1000;
 
-const reader: Reader = {
-	schema: perModel((model) => modelFields(NOVA_LIVE, model)),
-	read(inputs: NovaLive) {
-		const { detect_language, interim_results, language, vad_events } = inputs;
-		const { endpointing = DEFAULT_ENDPOINTING_MS, utterance_end_ms = false } = inputs;
-		return {
-			task: "live-transcription",
-			input: {
-				...samplesOf(inputs),
+const reader = fieldsReader(NOVA_LIVE, (inputs) => {
+	const { detect_language, interim_results, language, vad_events } = inputs;
+	const { endpointing = DEFAULT_ENDPOINTING_MS, utterance_end_ms = false } = inputs;
+	return {
+		task: "live-transcription",
+		input: {
+			...samplesOf(inputs),
+			...present({
+				language: isOn(detect_language) ? undefined : language || undefined,
+				prompt: vocabularyOf(inputs) || undefined,
+			}),
+			division: {
+				kind: "segments",
+				interim_results: isOn(interim_results),
+				vad_events: isOn(vad_events),
 				...present({
-					language: isOn(detect_language) ? undefined : language || undefined,
-					prompt: vocabularyOf(inputs) || undefined,
+					endpointing: durationOf(endpointing, DEFAULT_ENDPOINTING_MS),
+					utterance_end_ms: durationOf(utterance_end_ms, DEFAULT_UTTERANCE_END_MS),
 				}),
-				division: {
-					kind: "segments",
-					interim_results: isOn(interim_results),
-					vad_events: isOn(vad_events),
-					...present({
-						endpointing: durationOf(endpointing, DEFAULT_ENDPOINTING_MS),
-						utterance_end_ms: durationOf(utterance_end_ms, DEFAULT_UTTERANCE_END_MS),
-					}),
-				},
 			},
-		};
-	},
-};
+		},
+	};
+});
 
 const isOn = (flag: boolean | string | undefined): boolean => flag === true || flag === "true";
 

@@ -6,10 +6,10 @@
  */
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
-import type { Dialect, Reader, Writer } from "../dialect.ts";
+import type { Dialect, Reader } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
-import { outputValue } from "../output-value.ts";
+import { jsonWriter } from "../output-value.ts";
 import { imageCall, sizeRange } from "./image-input.ts";
 import { encodeBase64 } from "./media.ts";
 
@@ -77,16 +77,10 @@ const ImagesResponse = z.object({
 	data: z.array(z.object({ b64_json: z.string() })),
 });
 
-export const imagesWriter: Writer = {
-	schema: ImagesResponse,
-	write(answer, { now }) {
-		const value: z.output<typeof ImagesResponse> = {
-			created: Math.floor(now / 1000),
-			data: [{ b64_json: encodeBase64(outputValue("text-to-image", answer).bytes) }],
-		};
-		return { kind: "json", value };
-	},
-};
+export const imagesWriter = jsonWriter("text-to-image", ImagesResponse, ({ bytes }, { now }) => ({
+	created: Math.floor(now / 1000),
+	data: [{ b64_json: encodeBase64(bytes) }],
+}));
 
 export const openaiImages: Dialect = { reader, writer: imagesWriter };
 

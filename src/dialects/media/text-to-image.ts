@@ -8,32 +8,29 @@ import * as z from "zod";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Reader, Writer } from "../dialect.ts";
-import { modelFields, perModel, present } from "../fields.ts";
-import { outputValue } from "../output-value.ts";
+import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
+import { jsonWriter, outputValue } from "../output-value.ts";
 import { flux2Form } from "./flux2-form.ts";
 import { imageCall } from "./image-input.ts";
 import { ByteArray, decodeBase64, encodeBase64, imageOf } from "./media.ts";
 
 const prompt = z.string().min(1);
 
-const STABLE_DIFFUSION = {
-	prompt,
-	negative_prompt: z.string().optional(),
-	height: z.int().min(256).max(2048).optional(),
-	width: z.int().min(256).max(2048).optional(),
-	image: ByteArray.optional(),
-	image_b64: z.string().optional(),
-	mask: ByteArray.optional(),
-	num_steps: z.int().min(1).max(20).optional(),
-	strength: z.number().min(0).max(1).optional(),
-	guidance: z.number().optional(),
-	seed: z.int().optional(),
-};
-type StableDiffusion = z.output<z.ZodObject<typeof STABLE_DIFFUSION>>;
-
-const stableDiffusion: Reader = {
-	schema: perModel((model) => modelFields(STABLE_DIFFUSION, model)),
-	read({ prompt, negative_prompt, height, width, guidance, seed, ...inputs }: StableDiffusion, model) {
+const stableDiffusion = fieldsReader(
+	{
+		prompt,
+		negative_prompt: z.string().optional(),
+		height: z.int().min(256).max(2048).optional(),
+		width: z.int().min(256).max(2048).optional(),
+		image: ByteArray.optional(),
+		image_b64: z.string().optional(),
+		mask: ByteArray.optional(),
+		num_steps: z.int().min(1).max(20).optional(),
+		strength: z.number().min(0).max(1).optional(),
+		guidance: z.number().optional(),
+		seed: z.int().optional(),
+	},
+	({ prompt, negative_prompt, height, width, guidance, seed, ...inputs }, model) => {
 		const { image, image_b64, mask, num_steps, strength } = inputs;
 		const start = image ?? (image_b64 === undefined ? undefined : decodeBase64(image_b64));
 		return imageCall(
@@ -47,7 +44,7 @@ const stableDiffusion: Reader = {
 			model,
 		);
 	},
-};
+);
 
 const FLUX1 = {
 	prompt: prompt.max(2048),
@@ -62,42 +59,33 @@ const flux1: Reader = {
 	read: ({ prompt, steps, seed }: Flux1, model) => imageCall({ prompt, ...present({ steps, seed }) }, model),
 };
 
-const LUCID = {
-	prompt,
-	guidance: z.number().min(0).max(10).optional(),
-	seed: z.int().min(0).optional(),
-	height: z.int().min(0).max(2500).optional(),
-	width: z.int().min(0).max(2500).optional(),
-	num_steps: z.int().min(1).max(40).optional(),
-	steps: z.int().min(1).max(40).optional(),
-};
-type Lucid = z.output<z.ZodObject<typeof LUCID>>;
+const lucid = fieldsReader(
+	{
+		prompt,
+		guidance: z.number().min(0).max(10).optional(),
+		seed: z.int().min(0).optional(),
+		height: z.int().min(0).max(2500).optional(),
+		width: z.int().min(0).max(2500).optional(),
+		num_steps: z.int().min(1).max(40).optional(),
+		steps: z.int().min(1).max(40).optional(),
+	},
+	({ prompt, steps, num_steps = steps, ...fields }, model) =>
+		imageCall({ prompt, ...present({ ...fields, steps: num_steps }) }, model),
+);
 
-const lucid: Reader = {
-	schema: perModel((model) => modelFields(LUCID, model)),
-	read: ({ prompt, guidance, seed, height, width, num_steps, steps }: Lucid, model) =>
-		imageCall({ prompt, ...present({ guidance, seed, height, width, steps: num_steps ?? steps }) }, model),
-};
-
-const PHOENIX = {
-	prompt,
-	guidance: z.number().min(2).max(10).optional(),
-	seed: z.int().min(0).optional(),
-	height: z.int().min(0).max(2048).optional(),
-	width: z.int().min(0).max(2048).optional(),
-	num_steps: z.int().min(1).max(50).optional(),
-	negative_prompt: z.string().min(1).optional(),
-};
-type Phoenix = z.output<z.ZodObject<typeof PHOENIX>>;
-
-const phoenix: Reader = {
-	schema: perModel((model) => modelFields(PHOENIX, model)),
-	read: ({ prompt, guidance, seed, height, width, num_steps, negative_prompt }: Phoenix, model) =>
-		imageCall(
-			{ prompt, ...present({ guidance, seed, height, width, steps: num_steps, negative_prompt }) },
-			model,
-		),
-};
+const phoenix = fieldsReader(
+	{
+		prompt,
+		guidance: z.number().min(2).max(10).optional(),
+		seed: z.int().min(0).optional(),
+		height: z.int().min(0).max(2048).optional(),
+		width: z.int().min(0).max(2048).optional(),
+		num_steps: z.int().min(1).max(50).optional(),
+		negative_prompt: z.string().min(1).optional(),
+	},
+	({ prompt, num_steps, ...fields }, model) =>
+		imageCall({ prompt, ...present({ ...fields, steps: num_steps }) }, model),
+);
 
 export const textToImageReaders = {
 	"tti-sd": stableDiffusion,
@@ -118,17 +106,9 @@ const rawImage = (defaultType: string): Writer => ({
 	},
 });
 
-const ImageBase64 = z.object({ image: z.string() });
-
-const imageBase64: Writer = {
-	schema: ImageBase64,
-	write(answer) {
-		const value: z.output<typeof ImageBase64> = {
-			image: encodeBase64(outputValue("text-to-image", answer).bytes),
-		};
-		return { kind: "json", value };
-	},
-};
+const imageBase64 = jsonWriter("text-to-image", z.object({ image: z.string() }), ({ bytes }) => ({
+	image: encodeBase64(bytes),
+}));
 
 export const textToImageWriters = {
 	"image-png": rawImage("image/png"),

@@ -7,24 +7,16 @@ import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
-import { modelFields, perModel, present } from "../fields.ts";
+import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
-import { outputValue } from "../output-value.ts";
+import { jsonWriter, outputValue } from "../output-value.ts";
 import { encodeBase64 } from "./media.ts";
 
 const speechCall = (input: SpeechInput): TaskCall => ({ task: "text-to-speech", input });
 
-const MELO = {
-	prompt: z.string().min(1),
-	lang: z.string().optional(),
-};
-type Melo = z.output<z.ZodObject<typeof MELO>>;
-
-const melo: Reader = {
-	schema: perModel((model) => modelFields(MELO, model)),
-	read: ({ prompt, lang }: Melo) =>
-		speechCall({ text: prompt, ...present({ language: lang }), encoding: "mp3" }),
-};
+const melo = fieldsReader({ prompt: z.string().min(1), lang: z.string().optional() }, ({ prompt, lang }) =>
+	speechCall({ text: prompt, ...present({ language: lang }), encoding: "mp3" }),
+);
 
 const names = (list: string): string[] => list.split(" ");
 
@@ -107,17 +99,9 @@ export function speechMedia(media: Media, { encoding, sample_rate }: SpeechInput
 	return { bytes: media.bytes, contentType: contentType + rate };
 }
 
-const AudioBase64 = z.object({ audio: z.string() });
-
-const audioBase64: Writer = {
-	schema: AudioBase64,
-	write(answer) {
-		const value: z.output<typeof AudioBase64> = {
-			audio: encodeBase64(outputValue("text-to-speech", answer).bytes),
-		};
-		return { kind: "json", value };
-	},
-};
+const audioBase64 = jsonWriter("text-to-speech", z.object({ audio: z.string() }), ({ bytes }) => ({
+	audio: encodeBase64(bytes),
+}));
 
 const audioMpeg: Writer = {
 	schema: "audio/mpeg",

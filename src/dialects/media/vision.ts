@@ -6,9 +6,9 @@ import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { Reader, Writer } from "../dialect.ts";
-import { modelFields, perModel, present } from "../fields.ts";
+import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
-import { outputValue } from "../output-value.ts";
+import { jsonWriter } from "../output-value.ts";
 import {
 	ByteArray,
 	decodeBase64,
@@ -18,20 +18,11 @@ import {
 	type SentBytes,
 } from "./media.ts";
 
-const IMAGE_ONLY = { image: ByteArray };
-type ImageOnly = z.output<z.ZodObject<typeof IMAGE_ONLY>>;
-
-const imageClassification: Reader = {
-	schema: perModel((model) => modelFields(IMAGE_ONLY, model)),
-	body: { field: "image", as: "raw" },
-	read: ({ image }: ImageOnly) => ({ task: "image-classification", input: { image: imageOf(image) } }),
-};
-
-const objectDetection: Reader = {
-	schema: perModel((model) => modelFields(IMAGE_ONLY, model)),
-	body: { field: "image", as: "raw" },
-	read: ({ image }: ImageOnly) => ({ task: "object-detection", input: { image: imageOf(image) } }),
-};
+const imageReader = (task: "image-classification" | "object-detection"): Reader =>
+	fieldsReader({ image: ByteArray }, ({ image }) => ({ task, input: { image: imageOf(image) } }), {
+		field: "image",
+		as: "raw",
+	});
 
 const DESCRIBE = {
 	image: z.union([ByteArray, z.string()]),
@@ -85,8 +76,8 @@ function imageOfText(text: string): Media {
 }
 
 export const visionReaders = {
-	"image-classification": imageClassification,
-	"object-detection": objectDetection,
+	"image-classification": imageReader("image-classification"),
+	"object-detection": imageReader("object-detection"),
 	"image-to-text": imageToText,
 } satisfies Partial<Record<InputShape, Reader>>;
 
@@ -98,29 +89,15 @@ const Detections = z.array(
 	}),
 );
 
-const detections: Writer = {
-	schema: Detections,
-	write(answer) {
-		const value: z.output<typeof Detections> = outputValue("object-detection", answer).objects.map(
-			({ label, score, box: { xmin, ymin, xmax, ymax } }) => ({
-				label,
-				score,
-				box: { xmin, ymin, xmax, ymax },
-			}),
-		);
-		return { kind: "json", value };
-	},
-};
-
-const Description = z.object({ description: z.string() });
-
-const description: Writer = {
-	schema: Description,
-	write(answer) {
-		const { description } = outputValue("image-to-text", answer);
-		const value: z.output<typeof Description> = { description };
-		return { kind: "json", value };
-	},
-};
-
-export const visionWriters = { detections, description } satisfies Partial<Record<OutputShape, Writer>>;
+export const visionWriters = {
+	detections: jsonWriter("object-detection", Detections, ({ objects }) =>
+		objects.map(({ label, score, box: { xmin, ymin, xmax, ymax } }) => ({
+			label,
+			score,
+			box: { xmin, ymin, xmax, ymax },
+		})),
+	),
+	description: jsonWriter("image-to-text", z.object({ description: z.string() }), ({ description }) => ({
+		description,
+	})),
+} satisfies Partial<Record<OutputShape, Writer>>;

@@ -9,25 +9,17 @@ import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
 import type { Reader, Writer } from "../dialect.ts";
-import { modelFields, perModel } from "../fields.ts";
+import { fieldsReader } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
-import { outputValue } from "../output-value.ts";
+import { jsonWriter } from "../output-value.ts";
 import { languageCode } from "./languages.ts";
 import { audioFileOf, ByteArray, type Bytes, decodeBase64, Wrapped } from "./media.ts";
 import { cuesOf, webVtt } from "./subtitles.ts";
 import { TimedWord, timedWord, transcriptionCall } from "./transcription.ts";
 
-const WHISPER_BINARY = {
-	audio: ByteArray,
-	source_lang: z.string().optional(),
-	target_lang: z.string().optional(),
-};
-type WhisperBinary = z.output<z.ZodObject<typeof WHISPER_BINARY>>;
-
-const whisperBinary: Reader = {
-	schema: perModel((model) => modelFields(WHISPER_BINARY, model)),
-	body: { field: "audio", as: "raw" },
-	read({ audio, source_lang, target_lang }: WhisperBinary) {
+const whisperBinary = fieldsReader(
+	{ audio: ByteArray, source_lang: z.string().optional(), target_lang: z.string().optional() },
+	({ audio, source_lang, target_lang }) => {
 		const language = languageCode(source_lang);
 		const target = languageCode(target_lang);
 		const translate = target !== undefined && target !== language;
@@ -39,7 +31,8 @@ const whisperBinary: Reader = {
 			...(language && { language }),
 		});
 	},
-};
+	{ field: "audio", as: "raw" },
+);
 
 const WHISPER_BASE64 = {
 	audio: z.union([z.string(), Wrapped]),
@@ -55,19 +48,18 @@ const WHISPER_BASE64 = {
 	log_prob_threshold: z.number().optional(),
 	hallucination_silence_threshold: z.number().optional(),
 };
-type WhisperBase64 = z.output<z.ZodObject<typeof WHISPER_BASE64>>;
 
-const whisperBase64: Reader = {
-	schema: perModel((model) => modelFields(WHISPER_BASE64, model)),
-	body: { field: "audio", as: "wrapped" },
-	read: ({ audio, task, language, initial_prompt }: WhisperBase64) =>
+const whisperBase64 = fieldsReader(
+	WHISPER_BASE64,
+	({ audio, task, language, initial_prompt }) =>
 		transcriptionCall({
 			audio: audioFileOf(typeof audio === "string" ? audioOfText(audio) : audio),
 			task: task ?? "transcribe",
 			...(language && { language }),
 			...(initial_prompt && { prompt: initial_prompt }),
 		}),
-};
+	{ field: "audio", as: "wrapped" },
+);
 
 /** Observed: the product refuses text that is not base64, also a data URL, with the same error as invalid audio. */
 function audioOfText(base64: string): Bytes {
@@ -90,20 +82,15 @@ const Transcription = z.object({
 	vtt: z.string().optional(),
 });
 
-const transcription: Writer = {
-	schema: Transcription,
-	write(answer) {
-		const transcript = outputValue("speech-recognition", answer);
-		const cues = cuesOf(transcript);
-		const value: z.output<typeof Transcription> = {
-			text: transcript.text,
-			word_count: countWords(transcript),
-			...(transcript.words && { words: transcript.words.map(timedWord) }),
-			...(cues.length > 0 && { vtt: webVtt(cues) }),
-		};
-		return { kind: "json", value };
-	},
-};
+const transcription = jsonWriter("speech-recognition", Transcription, (transcript) => {
+	const cues = cuesOf(transcript);
+	return {
+		text: transcript.text,
+		word_count: countWords(transcript),
+		...(transcript.words && { words: transcript.words.map(timedWord) }),
+		...(cues.length > 0 && { vtt: webVtt(cues) }),
+	};
+});
 
 const TranscriptionV3 = z.object({
 	transcription_info: z.object({
@@ -131,36 +118,31 @@ const TranscriptionV3 = z.object({
 	vtt: z.string().optional(),
 });
 
-const transcriptionV3: Writer = {
-	schema: TranscriptionV3,
-	write(answer, { inputs, call }) {
-		const transcript = outputValue("speech-recognition", answer);
-		const { language: requested } = call.input as TranscriptionInput;
-		const { vad_filter } = inputs as Partial<WhisperBase64>;
-		const cues = cuesOf(transcript);
-		const duration = transcript.duration ?? cues.at(-1)?.end;
-		const language = languageCode(transcript.language ?? requested);
-		const value: z.output<typeof TranscriptionV3> = {
-			transcription_info: {
-				...(language && { language }),
-				// The probability of a requested language is 1. Engines do not report it for a detected one.
-				...(requested && { language_probability: 1 }),
-				...(duration !== undefined && { duration }),
-				...(duration !== undefined && !vad_filter && { duration_after_vad: duration }),
-			},
-			text: transcript.text,
-			word_count: countWords(transcript),
-			...(cues.length > 0 && {
-				segments: cues.map(({ start, end, text, words, segment }) => ({
-					...(segment ?? { start, end, text }),
-					words: words.map(timedWord),
-				})),
-				vtt: webVtt(cues),
-			}),
-		};
-		return { kind: "json", value };
-	},
-};
+const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (transcript, { inputs, call }) => {
+	const { language: requested } = call.input as TranscriptionInput;
+	const { vad_filter } = inputs as { vad_filter?: boolean };
+	const cues = cuesOf(transcript);
+	const duration = transcript.duration ?? cues.at(-1)?.end;
+	const language = languageCode(transcript.language ?? requested);
+	return {
+		transcription_info: {
+			...(language && { language }),
+			// The probability of a requested language is 1. Engines do not report it for a detected one.
+			...(requested && { language_probability: 1 }),
+			...(duration !== undefined && { duration }),
+			...(duration !== undefined && !vad_filter && { duration_after_vad: duration }),
+		},
+		text: transcript.text,
+		word_count: countWords(transcript),
+		...(cues.length > 0 && {
+			segments: cues.map(({ start, end, text, words, segment }) => ({
+				...(segment ?? { start, end, text }),
+				words: words.map(timedWord),
+			})),
+			vtt: webVtt(cues),
+		}),
+	};
+});
 
 export const whisperWriters = {
 	transcription,

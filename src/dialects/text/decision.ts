@@ -8,10 +8,10 @@
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import type { DecisionAnswer, Question } from "../../tasks/decision/types.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { Reader } from "../dialect.ts";
 import { defaulted, perModel } from "../fields.ts";
 import { badInput } from "../invalid-input.ts";
-import { outputValue } from "../output-value.ts";
+import { jsonWriter } from "../output-value.ts";
 import { Clip, checkMedia, Image, MAX_CLIPS, MAX_IMAGES, MAX_VIDEOS } from "./decision-media.ts";
 
 /** `clef` and `clef-flash` share one input schema. */
@@ -160,18 +160,11 @@ const Reply = z.object({
 	usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }),
 });
 
-export const decisionWriter: Writer = {
-	schema: Reply,
-	write(answer, { call, model }) {
-		const { answers, usage } = outputValue("decision", answer);
-		const value = {
-			model: call.task === "decision" ? call.input.model : selectorOf(model),
-			answers: Object.fromEntries(Object.entries(answers).map(([id, each]) => [id, rendered(each)])),
-			usage,
-		};
-		return { kind: "json", value: value satisfies z.input<typeof Reply> };
-	},
-};
+export const decisionWriter = jsonWriter("decision", Reply, ({ answers, usage }, { call, model }) => ({
+	model: call.task === "decision" ? call.input.model : selectorOf(model),
+	answers: Object.fromEntries(Object.entries(answers).map(([id, each]) => [id, rendered(each)])),
+	usage,
+}));
 
 /** Confidence is calculated here, as in the product, so that thresholds mean the same for all engines. */
 function rendered(answer: DecisionAnswer): DecisionAnswer {

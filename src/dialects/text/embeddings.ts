@@ -9,7 +9,7 @@ import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { EmbeddingsOutput } from "../../tasks/text-embeddings/types.ts";
 import type { Reader, Rendered, Writer } from "../dialect.ts";
-import { defaulted, perModel } from "../fields.ts";
+import { defaulted, fieldsReader, perModel } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { stringifyWith } from "../stringify-with.ts";
 
@@ -25,19 +25,14 @@ const asList = (texts: string | string[] | undefined): string[] =>
 	typeof texts === "string" ? [texts] : (texts ?? []);
 
 const Pooling = z.enum(["mean", "cls"]);
-const bgeInputs = perModel((model) =>
-	z.object({ text: textOrTexts(MAX_TEXTS), pooling: defaulted(model, "pooling", Pooling) }),
-);
-type BgeInputs = z.output<ReturnType<typeof bgeInputs>>;
-
-const bge: Reader = {
-	schema: bgeInputs,
-	read: ({ text, pooling = "mean" }: BgeInputs) => ({
+const bge = fieldsReader(
+	{ text: textOrTexts(MAX_TEXTS), pooling: Pooling.optional() },
+	({ text, pooling = "mean" }) => ({
 		task: "text-embeddings",
 		// The context of these models is 512 tokens, and they have no field for truncation: longer texts are truncated.
 		input: { texts: asList(text), pooling, truncate: true },
 	}),
-};
+);
 
 const m3Inputs = perModel((model) => {
 	const truncate_inputs = defaulted(model, "truncate_inputs", z.boolean());
@@ -67,14 +62,10 @@ const m3: Reader = {
 	},
 };
 
-const PlainInputs = z.object({ text: textOrTexts(MAX_TEXTS) });
-const plain: Reader = {
-	schema: () => PlainInputs,
-	read: ({ text }: z.output<typeof PlainInputs>) => ({
-		task: "text-embeddings",
-		input: { texts: asList(text) },
-	}),
-};
+const plain = fieldsReader({ text: textOrTexts(MAX_TEXTS) }, ({ text }) => ({
+	task: "text-embeddings",
+	input: { texts: asList(text) },
+}));
 
 const DEFAULT_INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query";
 const qwen3Inputs = perModel((model) => {

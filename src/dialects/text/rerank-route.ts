@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
-import { outputValue } from "../output-value.ts";
+import { jsonWriter } from "../output-value.ts";
 
 const Document = z.union([z.string().min(1), z.looseObject({ text: z.string().min(1) })]);
 
@@ -49,23 +49,16 @@ export const rerankRoute: Dialect = {
 			},
 		}),
 	},
-	writer: {
-		schema: Reply,
-		write(answer, { inputs, model, requestId }) {
-			const { documents, top_n, return_documents } = inputs as Inputs; // the reader parsed it
-			const { ranks } = outputValue("reranking", answer);
-			const results = ranks.slice(0, top_n).map(({ id, score }) => {
-				const document = return_documents ? documents[id] : undefined;
-				return {
-					index: id,
-					relevance_score: score,
-					...(document !== undefined && { document: { text: textOf(document) } }),
-				};
-			});
+	writer: jsonWriter("reranking", Reply, ({ ranks }, { inputs, model, requestId }) => {
+		const { documents, top_n, return_documents } = inputs as Inputs; // the reader parsed it
+		const results = ranks.slice(0, top_n).map(({ id, score }) => {
+			const document = return_documents ? documents[id] : undefined;
 			return {
-				kind: "json",
-				value: { id: requestId, model: model.id, results } satisfies z.input<typeof Reply>,
+				index: id,
+				relevance_score: score,
+				...(document !== undefined && { document: { text: textOf(document) } }),
 			};
-		},
-	},
+		});
+		return { id: requestId, model: model.id, results };
+	}),
 };

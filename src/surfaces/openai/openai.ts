@@ -15,14 +15,11 @@ import { AiError } from "../../core/errors.ts";
 import { openaiCompletions } from "../../dialects/chat/completions.ts";
 import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
-import { formText, parseMultipart } from "../../dialects/media/media.ts";
-import {
-	openaiImageEdit,
-	openaiImages,
-	openaiSpeech,
-	openaiTranscription,
-	openaiTranslation,
-} from "../../dialects/media/openai-media.ts";
+import { parseMultipart } from "../../dialects/media/multipart.ts";
+import { openaiImageEdit } from "../../dialects/media/openai-image-edit.ts";
+import { openaiImages } from "../../dialects/media/openai-images.ts";
+import { openaiSpeech } from "../../dialects/media/openai-speech.ts";
+import { openaiTranscription, openaiTranslation } from "../../dialects/media/openai-transcription.ts";
 import { anthropicMessages } from "../../dialects/messages/messages.ts";
 import { responses } from "../../dialects/responses/responses.ts";
 import { openaiEmbeddings } from "../../dialects/text/openai-embeddings.ts";
@@ -125,7 +122,7 @@ const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 		const { limits } = call.services;
 		const contentType = c.req.header("content-type") ?? "";
 		const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
-		const model = formText(await parseMultipart(bytes, contentType), "model");
+		const model = (await parseMultipart(bytes, contentType)).text("model");
 		if (!model) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
 		return infer(c, call, { route, model, inputs: { fields: {}, body: { bytes, contentType } } });
 	},

@@ -4,17 +4,17 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { AiError } from "../../../src/core/errors.ts";
 import type { Reader, Writer } from "../../../src/dialects/dialect.ts";
+import { deepgramReaders, deepgramWriters } from "../../../src/dialects/media/deepgram.ts";
 import { moondreamReader, moondreamWriter } from "../../../src/dialects/media/moondream.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
-import { openaiImages, openaiSpeech, openaiTranscription } from "../../../src/dialects/media/openai-media.ts";
-import {
-	speechRecognitionReaders,
-	speechRecognitionWriters,
-} from "../../../src/dialects/media/speech-recognition.ts";
+import { openaiImages } from "../../../src/dialects/media/openai-images.ts";
+import { openaiSpeech } from "../../../src/dialects/media/openai-speech.ts";
+import { openaiTranscription } from "../../../src/dialects/media/openai-transcription.ts";
 import { textToImageReaders, textToImageWriters } from "../../../src/dialects/media/text-to-image.ts";
 import { textToSpeechReaders, textToSpeechWriters } from "../../../src/dialects/media/text-to-speech.ts";
 import { turnReader, turnWriter } from "../../../src/dialects/media/turn-detection.ts";
 import { visionReaders, visionWriters } from "../../../src/dialects/media/vision.ts";
+import { whisperReaders, whisperWriters } from "../../../src/dialects/media/whisper.ts";
 import { PRODUCT_MODELS } from "../../../src/models/catalog.ts";
 import type { InputShape, OutputShape } from "../../../src/models/family.ts";
 import type { Model } from "../../../src/models/model.ts";
@@ -23,7 +23,8 @@ import { read } from "../read-write.ts";
 import { base64, binaryString, jpeg, png, wav } from "../samples.ts";
 
 const READERS: Partial<Record<InputShape, Reader>> = {
-	...speechRecognitionReaders,
+	...whisperReaders,
+	...deepgramReaders,
 	...textToSpeechReaders,
 	...textToImageReaders,
 	...visionReaders,
@@ -31,7 +32,8 @@ const READERS: Partial<Record<InputShape, Reader>> = {
 	"smart-turn": turnReader,
 };
 const WRITERS: Partial<Record<OutputShape, Writer>> = {
-	...speechRecognitionWriters,
+	...whisperWriters,
+	...deepgramWriters,
 	...textToSpeechWriters,
 	...textToImageWriters,
 	...visionWriters,

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { formText, parseMultipart } from "../../../src/dialects/media/media.ts";
-import { FormBody } from "../../../src/dialects/media/multipart.ts";
+import { FormBody, parseMultipart } from "../../../src/dialects/media/multipart.ts";
 import { validate } from "../../../src/dialects/validation/validation.ts";
 import { png } from "../samples.ts";
 
@@ -29,11 +28,11 @@ describe("parseMultipart", () => {
 			{ name: "tag[]", value: "b" },
 			{ name: "input_image_0", bytes: image, contentType: "image/png", filename: "fox.png" },
 		]);
-		expect(formText(parsed, "prompt")).toBe("ein Füchschen");
+		expect(parsed.text("prompt")).toBe("ein Füchschen");
 		expect(parsed.texts("tag[]")).toEqual(["a", "b"]);
 		expect(parsed.file("input_image_0")).toMatchObject({ bytes: image });
-		expect(formText(parsed, "input_image_0")).toBeUndefined();
-		expect(formText(parsed, "model")).toBeUndefined();
+		expect(parsed.text("input_image_0")).toBeUndefined();
+		expect(parsed.text("model")).toBeUndefined();
 		expect(parsed.file("mask")).toBeUndefined();
 	});
 
@@ -42,7 +41,7 @@ describe("parseMultipart", () => {
 		form.append("prompt", "a fox");
 		const [bytes] = await sent(form);
 		for (const type of ["multipart/form-data", "multipart/form-data; charset=utf-8"])
-			expect(formText(await parseMultipart(bytes, type), "prompt")).toBe("a fox");
+			expect((await parseMultipart(bytes, type)).text("prompt")).toBe("a fox");
 	});
 
 	it("reads any bytes, with or without a boundary", async () => {

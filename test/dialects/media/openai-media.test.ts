@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Rendered } from "../../../src/dialects/dialect.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
-import { openaiImages, openaiSpeech, openaiTranscription } from "../../../src/dialects/media/openai-media.ts";
+import { openaiImages } from "../../../src/dialects/media/openai-images.ts";
+import { openaiSpeech } from "../../../src/dialects/media/openai-speech.ts";
+import { openaiTranscription } from "../../../src/dialects/media/openai-transcription.ts";
 import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
 import { productModel, type Read, read, refusal, write } from "../read-write.ts";
 import { base64, latin1, png, wav } from "../samples.ts";

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import {
-	speechRecognitionReaders,
-	speechRecognitionWriters,
-} from "../../../src/dialects/media/speech-recognition.ts";
+import { READERS as readers, WRITERS as writers } from "../../../src/dialects/families.ts";
 import type { Transcript } from "../../../src/tasks/speech-recognition/types.ts";
 import { productModel, read, refusal, write } from "../read-write.ts";
 import { base64, latin1, wav } from "../samples.ts";
@@ -12,8 +9,6 @@ const whisper = productModel("@cf/openai/whisper");
 const turbo = productModel("@cf/openai/whisper-large-v3-turbo");
 const nova = productModel("@cf/deepgram/nova-3");
 const flux = productModel("@cf/deepgram/flux");
-const readers = speechRecognitionReaders;
-const writers = speechRecognitionWriters;
 const audio = { bytes: wav(), contentType: "audio/wav" };
 
 const transcript: Transcript = {
