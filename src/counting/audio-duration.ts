@@ -1,11 +1,17 @@
 /**
  * Reads the duration of audio from the file's own metadata; nothing is decoded. Raw samples are measured synchronously.
- * Other formats are read by a library, which is loaded with the first such file.
+ * The headers of other formats are read by a library, which is loaded with the first such file.
  */
 
 import type { Media } from "../media/media.ts";
 import { MeteredBytes } from "../media/metered-bytes.ts";
+import { mediaTypeOf } from "../media/types.ts";
+import { framesSeconds } from "./frame-duration.ts";
+import { oggSeconds } from "./ogg-duration.ts";
 import { dtypeBytesPerSecond, isWav, rawBytesPerSecond, type SampleType, wavSeconds } from "./samples.ts";
+
+/** Formats of frames, which may have no header. */
+const FRAME_TYPES = new Set(["audio/mpeg", "audio/aac"]);
 
 export type Seconds = number | undefined;
 
@@ -17,21 +23,24 @@ export function secondsOf({ bytes, contentType }: Media, dtype?: SampleType): Se
 }
 
 async function readSeconds(bytes: Uint8Array<ArrayBuffer>): Promise<Seconds> {
+	const type = mediaTypeOf(bytes);
+	if (type === "audio/ogg") return oggSeconds(bytes);
+	// Frames are added up only if no header has the duration.
+	return (await headerSeconds(bytes)) ?? (type && FRAME_TYPES.has(type) ? framesSeconds(bytes) : undefined);
+}
+
+async function headerSeconds(bytes: Uint8Array<ArrayBuffer>): Promise<Seconds> {
 	const { parseBuffer } = await import("music-metadata");
-	// One limit for both readings.
-	const metered = MeteredBytes.over(bytes);
-	const read = async (options: { duration: boolean }): Promise<Seconds> => {
-		try {
-			const { format } = await parseBuffer(metered, undefined, {
-				skipCovers: true,
-				...options,
-			});
-			const { hasAudio, duration } = format;
-			return hasAudio && duration && Number.isFinite(duration) && duration > 0 ? duration : undefined;
-		} catch {
-			return undefined;
-		}
-	};
-	// Without a duration in the headers, the library counts the frames.
-	return (await read({ duration: false })) ?? read({ duration: true });
+	const format: { hasAudio?: boolean; duration?: number } = {};
+	try {
+		await parseBuffer(MeteredBytes.over(bytes), undefined, {
+			duration: false,
+			skipCovers: true,
+			observer: ({ metadata }) => Object.assign(format, metadata.format),
+		});
+	} catch {
+		// What the headers had before the error counts: a file may have more clusters than the parser may read.
+	}
+	const { hasAudio, duration } = format;
+	return hasAudio && duration && Number.isFinite(duration) && duration > 0 ? duration : undefined;
 }

@@ -11,6 +11,8 @@ const DEFAULT_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded|appli
 const OPENING_BRACE = 0x7b;
 /** Bytes that may precede JSON: white space, and a byte order mark. */
 const BEFORE_JSON = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
+/** A body with more of them is not JSON, unless its content type is. */
+const MAX_BYTES_BEFORE_JSON = 4_096;
 
 /** Up to this size, reading and validating a body costs about as much as a call of the account's object. */
 const SMALL_BODY_BYTES = 16 * 1024;
@@ -235,7 +237,7 @@ const notJson = (kind: string): AiError =>
 	new AiError("badInput", `Error: the inputs contain a value that JSON does not have: ${kind}`);
 
 function startsWithBrace(bytes: Uint8Array): boolean {
-	return bytes.find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;
+	return bytes.subarray(0, MAX_BYTES_BEFORE_JSON).find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;
 }
 
 const tooLarge = (limit: number): AiError =>

@@ -2,23 +2,14 @@
  * Bytes that limit how often they are read. The parser (`parseBuffer` of music-metadata) takes each small piece with
  * `subarray`, and a hostile file of empty boxes, pages or chunks would keep it busy for minutes.
  */
-import { mediaTypeOf } from "./types.ts";
 
-/** An hour of Ogg takes about ten thousand reads. */
-const MAX_READS = 30_000;
-/** Each table of an MP4 file is one read, whatever the duration of the audio. */
-const MAX_READS_OF_MP4 = 2_000;
-const BASE_READS = 500;
-/** Less than a frame of audio at 16 kbit/s. */
-const BYTES_PER_READ = 64;
+/** Headers take some hundreds. Each table of an MP4 file is one read, whatever the duration of the audio. */
+const MAX_READS = 2_000;
 /** The cover picture of an album is one read. */
 const MAX_READ_BYTES = 8 * 1024 * 1024;
 
 export class MeteredBytes extends Uint8Array<ArrayBuffer> {
-	#readsLeft = Math.min(
-		mediaTypeOf(this)?.endsWith("/mp4") ? MAX_READS_OF_MP4 : MAX_READS,
-		BASE_READS + this.length / BYTES_PER_READ,
-	);
+	#readsLeft = MAX_READS;
 
 	/** A view of the same buffer, not a copy. */
 	static over(bytes: Uint8Array<ArrayBuffer>): MeteredBytes {

@@ -91,7 +91,7 @@ const FRAME_SEARCH_BYTES = 4096;
 
 /** The media type, or `undefined` for a format that no model accepts. */
 export function mediaTypeOf(bytes: Uint8Array): string | undefined {
-	const known = SIGNATURES.find(({ marks }) => marks.every(([at, text]) => hasText(bytes, at, text)));
+	const known = SIGNATURES.find(({ marks }) => marks.every(([at, text]) => hasTextAt(bytes, at, text)));
 	return known?.type ?? frameTypeAt(bytes, 0);
 }
 
@@ -129,7 +129,7 @@ export function mayBeAudio(bytes: Uint8Array): boolean {
 	return false;
 }
 
-function hasText(bytes: Uint8Array, at: number, text: string): boolean {
+export function hasTextAt(bytes: Uint8Array, at: number, text: string): boolean {
 	for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
 	return true;
 }
@@ -138,7 +138,7 @@ function hasText(bytes: Uint8Array, at: number, text: string): boolean {
  * Reads the header of an MPEG audio frame: 11 set bits, version, layer, then bit rate and sample rate, neither of which
  * may have all bits set. Layer 0 is AAC in ADTS. Layer I is not in use; those bytes are the byte order mark of UTF-16.
  */
-function frameTypeAt(bytes: Uint8Array, offset: number): string | undefined {
+export function frameTypeAt(bytes: Uint8Array, offset: number): string | undefined {
 	const second = bytes[offset + 1] ?? 0;
 	if (bytes[offset] !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
 	const version = second & 0x18;

@@ -3,6 +3,9 @@ import { describe, expect, it } from "vitest";
 import { secondsOf } from "../../src/counting/audio-duration.ts";
 import { MP3_FRAME_SECONDS, mp3, wav } from "../metering/parts.ts";
 
+const latin1 = (text: string): Uint8Array<ArrayBuffer> =>
+	Uint8Array.from([...text].map((letter) => letter.charCodeAt(0)));
+
 const MU_LAW = 7;
 const GSM = 0x31;
 
@@ -57,6 +60,23 @@ describe("the duration of other audio", () => {
 	it("counts the frames of an MP3", async () => {
 		const seconds = await secondsOf({ bytes: mp3(100), contentType: "audio/mpeg" });
 		expect(seconds).toBeCloseTo(100 * MP3_FRAME_SECONDS, 1);
+	});
+
+	it("adds up the pages of an Ogg file by its last one", async () => {
+		const page = (type: number, position: number, packet: string): string =>
+			`OggS\0${String.fromCharCode(type)}\0\0${String.fromCharCode(position)}\0\0\0\0\0${"\x07\0\0\0".repeat(3)}\x01${String.fromCharCode(packet.length)}${packet}`;
+		const file = page(2, 0, "OpusHead\x01\x01\0\0\x80\xbb\0\0\0\0\0") + page(4, 0x77, "\0");
+		expect(await secondsOf({ bytes: latin1(file) })).toBe((0x77 * 65_536) / 48_000);
+	});
+
+	it("keeps the duration of a WebM file with more clusters than may be read", async () => {
+		const head = "\x1a\x45\xdf\xa3\x87\x42\x82\x84webm\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff";
+		// Milliseconds, as a float: 90,000.
+		const info = "\x15\x49\xa9\x66\x8e\x2a\xd7\xb1\x83\x0f\x42\x40\x44\x89\x84\x47\xaf\xc8\0";
+		const tracks = "\x16\x54\xae\x6b\x8f\xae\x8d\xd7\x81\x01\x83\x81\x02\x86\x85A_OPU";
+		const cluster = "\x1f\x43\xb6\x75\x83\xe7\x81\0";
+		const seconds = await secondsOf({ bytes: latin1(head + info + tracks + cluster.repeat(5_000)) });
+		expect(seconds).toBe(90);
 	});
 
 	it.each([

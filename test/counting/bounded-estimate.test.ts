@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { boundedTokens } from "../../src/counting/bounded-estimate.ts";
-import { approximateTokens } from "../../src/counting/token-estimate.ts";
+import { approximateTokens, TokenCount } from "../../src/counting/token-estimate.ts";
 
 const SENTENCE = "The quick brown fox jumps over the lazy dog. ";
 
@@ -29,5 +29,26 @@ describe("boundedTokens", () => {
 		} as unknown as string;
 		expect(boundedTokens([text], 100_000)).toBeGreaterThan(100_000);
 		expect(read).toBeLessThan(1_000_000);
+	});
+
+	it("counts at most half a million characters below the limit, from all parts of the texts", () => {
+		const add = vi.spyOn(TokenCount.prototype, "add");
+		// Dense, sparse, and one endless word of capitals, which is hardly a token.
+		const texts = ["的".repeat(1_000_000), " ".repeat(2_000_000), "A".repeat(7_000_000)];
+		const tokens = boundedTokens(texts, 1e9);
+		const counted = add.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+		add.mockRestore();
+		expect(counted).toBeLessThan(505_000);
+		// 0.79 for each Han character.
+		expect(tokens / 790_000).toBeGreaterThan(0.9);
+		expect(tokens / 790_000).toBeLessThan(1.1);
+	});
+
+	it("counts at most half a million characters of many texts", () => {
+		const add = vi.spyOn(TokenCount.prototype, "add");
+		boundedTokens(Array<string>(100_000).fill(SENTENCE), 1e9);
+		const counted = add.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+		add.mockRestore();
+		expect(counted).toBeLessThan(500_100);
 	});
 });

@@ -26,6 +26,14 @@ describe("readInputs", () => {
 			expect(await read(' \n{"a":1}', type)).toEqual({ fields: { a: 1 } });
 	});
 
+	it("looks for JSON in the first 4,096 bytes of a body without its content type", async () => {
+		const large = { ...limits, jsonBytes: 10_000, uploadBytes: 10_000 };
+		const spaces = (count: number) => `${" ".repeat(count)}{"a":1}`;
+		expect(await readInputs(post(spaces(4_095)), large)).toEqual({ fields: { a: 1 } });
+		expect((await readInputs(post(spaces(4_096)), large)).body?.bytes.length).toBe(4_103);
+		expect(await readInputs(post(spaces(4_096), "application/json"), large)).toEqual({ fields: { a: 1 } });
+	});
+
 	it("keeps other bodies as bytes", async () => {
 		const bytes = new Uint8Array([0xff, 0xfb, 1]);
 		expect(await read(bytes, "audio/mpeg")).toEqual({

@@ -13,16 +13,9 @@ function readsOf(bytes: Uint8Array<ArrayBuffer>): number {
 		}
 }
 
-it("allows 500 reads, and one more for each 64 bytes, up to 30,000", () => {
-	expect(readsOf(new Uint8Array(64))).toBe(501);
-	expect(readsOf(new Uint8Array(64_000))).toBe(1_500);
-	expect(readsOf(new Uint8Array(10_000_000))).toBe(30_000);
-});
-
-it("allows 2,000 reads of an MP4 file", () => {
-	const file = new Uint8Array(10_000_000);
-	file.set(new TextEncoder().encode("\0\0\0\x20ftypM4A "));
-	expect(readsOf(file)).toBe(2_000);
+it("allows 2,000 reads of a file of any size", () => {
+	expect(readsOf(new Uint8Array(64))).toBe(2_000);
+	expect(readsOf(new Uint8Array(10_000_000))).toBe(2_000);
 });
 
 it("reads the bytes that it stands for, and no more than 8 MiB at once", () => {

@@ -1,0 +1,83 @@
+/**
+ * Computes the duration of MP3 and AAC (ADTS) files by adding up their frames. ISO/IEC 11172-3 (2.4.2.3), ISO/IEC 13818-3
+ * (2.4.2.3), ISO/IEC 14496-3 (1.A.2.2).
+ */
+import { frameTypeAt } from "../media/types.ts";
+
+/** More than an hour of audio. The duration of a longer file is extrapolated. */
+const MAX_FRAMES = 200_000;
+
+interface Frame {
+	bytes: number;
+	seconds: number;
+}
+
+/** `undefined` if there are no frames. */
+export function framesSeconds(bytes: Uint8Array): number | undefined {
+	const start = afterTag(bytes);
+	let seconds = 0;
+	let at = start;
+	// Bytes between frames count as frames: a file may consist of them.
+	for (let read = 0; read < MAX_FRAMES && at < bytes.length; read++) {
+		const frame = frameAt(bytes, at);
+		if (frame) seconds += frame.seconds;
+		const next = frame ? at + frame.bytes : bytes.indexOf(0xff, at + 1);
+		at = next < 0 ? bytes.length : next;
+	}
+	if (seconds === 0) return undefined;
+	return at < bytes.length ? (seconds * (bytes.length - start)) / (at - start) : seconds;
+}
+
+/** ID3v2: its size has seven bits in each byte. */
+function afterTag(bytes: Uint8Array): number {
+	if (!(bytes[0] === 0x49 && bytes[1] === 0x44 && bytes[2] === 0x33)) return 0;
+	return 10 + bytes.subarray(6, 10).reduce((size, byte) => size * 128 + (byte & 0x7f), 0);
+}
+
+function frameAt(bytes: Uint8Array, at: number): Frame | undefined {
+	const type = frameTypeAt(bytes, at);
+	const frame =
+		type === "audio/mpeg" ? mpegFrame(bytes, at) : type === "audio/aac" ? adtsFrame(bytes, at) : undefined;
+	return frame && frame.bytes > 0 && Number.isFinite(frame.seconds) ? frame : undefined;
+}
+
+/** Thousands of bits per second, by the header's index. */
+const MPEG_RATES = {
+	layer2: [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
+	layer3: [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+	/** MPEG 2 and 2.5, both layers. */
+	low: [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+};
+const MPEG_SAMPLES_PER_SECOND = [44_100, 48_000, 32_000];
+
+function mpegFrame(bytes: Uint8Array, at: number): Frame {
+	const [second, third] = [byteAt(bytes, at + 1), byteAt(bytes, at + 2)];
+	/** 3 is MPEG 1, 2 is MPEG 2, and 0 is MPEG 2.5. */
+	const version = (second >> 3) & 3;
+	const isLayer3 = ((second >> 1) & 3) === 1;
+	const rates = version !== 3 ? MPEG_RATES.low : isLayer3 ? MPEG_RATES.layer3 : MPEG_RATES.layer2;
+	const bitsPerSecond = (rates[third >> 4] ?? 0) * 1_000;
+	const samplesPerSecond =
+		(MPEG_SAMPLES_PER_SECOND[(third >> 2) & 3] ?? 0) / (version === 3 ? 1 : version === 2 ? 2 : 4);
+	const seconds = (isLayer3 && version !== 3 ? 576 : 1_152) / samplesPerSecond;
+	const padding = (third >> 1) & 1;
+	return { bytes: bitsPerSecond > 0 ? Math.floor((seconds * bitsPerSecond) / 8) + padding : 0, seconds };
+}
+
+const ADTS_SAMPLES_PER_SECOND = [
+	96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
+];
+const ADTS_HEAD_BYTES = 7;
+
+function adtsFrame(bytes: Uint8Array, at: number): Frame | undefined {
+	if (at + ADTS_HEAD_BYTES > bytes.length) return undefined;
+	const fourth = byteAt(bytes, at + 3);
+	const length = ((fourth & 3) << 11) | (byteAt(bytes, at + 4) << 3) | (byteAt(bytes, at + 5) >> 5);
+	const samplesPerSecond = ADTS_SAMPLES_PER_SECOND[(byteAt(bytes, at + 2) >> 2) & 0xf] ?? 0;
+	const blocks = (byteAt(bytes, at + 6) & 3) + 1;
+	return length < ADTS_HEAD_BYTES
+		? undefined
+		: { bytes: length, seconds: (1_024 * blocks) / samplesPerSecond };
+}
+
+const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0;
