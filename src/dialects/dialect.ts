@@ -67,8 +67,6 @@ export interface WriteContext {
 }
 
 export interface Writer {
-	/** The schema of the JSON, for `models/schema`, or the media type of the bytes. */
-	schema: z.ZodType | string;
 	/** Takes over `answer`: a stream in it is read to its end, or cancelled if the caller disconnects. */
 	write(answer: TaskAnswer, context: WriteContext): Rendered;
 	/**
@@ -81,4 +79,14 @@ export interface Writer {
 export interface Dialect {
 	reader: Reader;
 	writer: Writer;
+}
+
+export interface NativeWriter extends Writer {
+	/** The schema of the JSON, for `models/schema`, or the media type of the bytes. */
+	schema: z.ZodType | string;
+}
+
+/** A model's own dialect. */
+export interface NativeDialect extends Dialect {
+	writer: NativeWriter;
 }

@@ -1,7 +1,7 @@
 /** Tables of readers and writers by shape. A shape without an entry does not compile. */
 import type { InputShape, OutputShape } from "../models/family.ts";
 import { chatReaders, chatWriters } from "./chat/native.ts";
-import type { Dialect, Reader, Writer } from "./dialect.ts";
+import type { Dialect, NativeWriter, Reader } from "./dialect.ts";
 import { deepgramReaders, deepgramWriters } from "./media/deepgram.ts";
 import { fluxLive } from "./media/flux.ts";
 import { moondreamReader, moondreamWriter } from "./media/moondream.ts";
@@ -35,7 +35,7 @@ export const READERS: Record<InputShape, Reader> = {
 	"smart-turn": turnReader,
 };
 
-export const WRITERS: Record<OutputShape, Writer> = {
+export const WRITERS: Record<OutputShape, NativeWriter> = {
 	...chatWriters,
 	...embeddingsWriters,
 	...textTransformWriters,

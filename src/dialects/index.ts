@@ -1,10 +1,10 @@
 /** Every model's own dialect. */
 import type { Model } from "../models/model.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect, NativeDialect } from "./dialect.ts";
 import { LIVE, READERS, WRITERS } from "./families.ts";
 import { invalidInput } from "./invalid-input.ts";
 
-export const nativeDialect = (model: Model): Dialect => ({
+export const nativeDialect = (model: Model): NativeDialect => ({
 	reader: READERS[model.input],
 	writer: WRITERS[model.output],
 });

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { AiError } from "../core/errors.ts";
 import type { TaskAnswer, TaskName, TaskOutput } from "../tasks/task.ts";
-import type { WriteContext, Writer } from "./dialect.ts";
+import type { NativeWriter, WriteContext } from "./dialect.ts";
 
 /**
  * The output of an answer with a complete value. A stream, or an answer to another task, is a fault of the backend:
@@ -18,7 +18,7 @@ export const jsonWriter = <Name extends TaskName, Schema extends z.ZodType>(
 	task: Name,
 	schema: Schema,
 	write: (output: TaskOutput<Name>, context: WriteContext) => z.input<Schema>,
-): Writer => ({
+): NativeWriter => ({
 	schema,
 	write: (answer, context) => ({ kind: "json", value: write(outputValue(task, answer), context) }),
 });

@@ -1,6 +1,6 @@
 /** A model family: `{text}` in, `{language, score}` out. */
 import * as z from "zod";
-import type { Reader, Writer } from "../../src/dialects/dialect.ts";
+import type { NativeWriter, Reader } from "../../src/dialects/dialect.ts";
 import { outputValue } from "../../src/dialects/output-value.ts";
 import type { InputFamily, OutputFamily } from "../../src/models/family.ts";
 import type { DetectLanguageOutput } from "./language-detection/index.ts";
@@ -18,7 +18,7 @@ export const detectLanguageReader: Reader = {
 };
 
 const Reply = z.object({ language: z.string(), score: z.number() });
-export const languageWriter: Writer = {
+export const languageWriter: NativeWriter = {
 	schema: Reply,
 	write(answer) {
 		const value: DetectLanguageOutput = outputValue("language-detection" as never, answer);

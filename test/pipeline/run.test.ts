@@ -32,7 +32,6 @@ describe("an answer that cannot be written", () => {
 			const services = testServices({ vars: ENGINE_VARS, fetch: async () => live.response });
 			const { reader } = openaiChat;
 			const writer: typeof openaiChat.writer = {
-				schema: openaiChat.writer.schema,
 				write({ answer }) {
 					if (take && answer.kind === "stream") answer.events.getReader();
 					throw new Error("no words");

@@ -1,7 +1,7 @@
-/** The last step of every chat reader and the first step of every chat writer. */
+/** The last step of every chat reader, and the common part of the chat writers. */
 import type { TaskAnswer, TaskCall } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
-import type { WriteContext } from "../dialect.ts";
+import type { WriteContext, Writer } from "../dialect.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { completionToChunks } from "./chunks.ts";
 import { repairForcedCall } from "./forced-call.ts";
@@ -38,3 +38,19 @@ export function chatReply(taskAnswer: TaskAnswer, context: WriteContext): ChatRe
 		? { kind: "stream", input, events: completionToChunks(answer.output) }
 		: { kind: "value", input, completion: answer.output };
 }
+
+interface ChatFormat {
+	/** The JSON of a complete answer. */
+	value(completion: ChatCompletion, context: WriteContext, input: ChatInput): unknown;
+	/** Takes over `events`, a hub stream. */
+	events(events: ReadableStream<Uint8Array>, context: WriteContext): ReadableStream<Uint8Array>;
+}
+
+export const chatWriter = ({ value, events }: ChatFormat): Writer => ({
+	write(answer, context) {
+		const reply = chatReply(answer, context);
+		return reply.kind === "stream"
+			? { kind: "events", events: events(reply.events, context) }
+			: { kind: "json", value: value(reply.completion, context, reply.input) };
+	},
+});

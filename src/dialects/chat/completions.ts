@@ -8,12 +8,12 @@
 import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect, WriteContext } from "../dialect.ts";
 import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
-import { chatCall, chatReply } from "./call.ts";
+import { chatCall, chatWriter } from "./call.ts";
 import { requestsUsage } from "./openai-route.ts";
-import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
+import { textCompletion, textCompletionEvents } from "./text-completion.ts";
 
 const tokens = z.array(z.int());
 
@@ -49,17 +49,13 @@ export const openaiCompletions: Dialect = {
 		schema: perModel(schema),
 		read: (inputs: Inputs) => chatCall(readCompletion(inputs)),
 	},
-	writer: {
-		schema: TextCompletion,
-		write(answer, context) {
-			const reply = chatReply(answer, context);
-			const echo = requestsEcho(context.inputs) ? (reply.input.prompt ?? "") : "";
-			if (reply.kind === "value")
-				return { kind: "json", value: textCompletion(reply.completion, context, echo) };
+	writer: chatWriter({
+		value: (completion, context) => textCompletion(completion, context, echoOf(context)),
+		events(events, context) {
 			const usage = requestsUsage(context.inputs) ? "chunk" : "none";
-			return { kind: "events", events: textCompletionEvents(reply.events, context, { usage, echo }) };
+			return textCompletionEvents(events, context, { usage, echo: echoOf(context) });
 		},
-	},
+	}),
 };
 
 function readCompletion(inputs: Inputs): ChatInput {
@@ -92,5 +88,8 @@ function singlePrompt(prompt: Inputs["prompt"]): string {
 	);
 }
 
-const requestsEcho = (inputs: unknown): boolean =>
-	z.object({ echo: z.literal(true) }).safeParse(inputs).success;
+/** The reader of this dialect parsed the inputs. */
+const echoOf = ({ inputs }: WriteContext): string => {
+	const { echo, prompt } = inputs as Inputs;
+	return echo ? singlePrompt(prompt) : "";
+};

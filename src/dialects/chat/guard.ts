@@ -7,10 +7,10 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { defaulted, fieldsOf, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
-import { chatCall, chatReply } from "./call.ts";
+import { chatCall, chatWriter } from "./call.ts";
 import { nativeEvents } from "./native-stream.ts";
 import { firstMessage } from "./native-write.ts";
 import { NativeUsage, nativeUsage } from "./usage.ts";
@@ -39,22 +39,20 @@ export const guardReader: Reader = {
 
 const Judgement = z.object({ safe: z.boolean(), categories: z.array(z.string()) });
 
-export const guardWriter: Writer = {
+export const guardWriter: NativeWriter = {
 	schema: z.object({ response: z.union([z.string(), Judgement]), usage: NativeUsage.optional() }),
-	write(answer, context) {
-		const reply = chatReply(answer, context);
-		if (reply.kind === "stream") return { kind: "events", events: nativeEvents(reply.events, context) };
-		const text = firstMessage(reply.completion).content ?? "";
-		const format = Format.safeParse(context.inputs).data?.response_format?.type;
-		const { usage } = reply.completion;
-		return {
-			kind: "json",
-			value: {
+	...chatWriter({
+		value(completion, { inputs, withCost }) {
+			const text = firstMessage(completion).content ?? "";
+			const format = Format.safeParse(inputs).data?.response_format?.type;
+			const { usage } = completion;
+			return {
 				response: format === "json_object" ? judgement(text) : text,
-				...(usage && { usage: nativeUsage(context.withCost(usage)) }),
-			},
-		};
-	},
+				...(usage && { usage: nativeUsage(withCost(usage)) }),
+			};
+		},
+		events: nativeEvents,
+	}),
 };
 
 /** Throws 5024 for anything but a judgement. */

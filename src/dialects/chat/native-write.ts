@@ -7,14 +7,9 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import type {
-	AssistantMessage,
-	ChatCompletion,
-	ChatInput,
-	ToolCall,
-} from "../../tasks/text-generation/types.ts";
-import type { WriteContext, Writer } from "../dialect.ts";
-import { chatReply } from "./call.ts";
+import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
+import type { NativeWriter } from "../dialect.ts";
+import { chatWriter } from "./call.ts";
 import { parseJsonReply } from "./json-mode.ts";
 import { nativeEvents } from "./native-stream.ts";
 import { messageText } from "./thinking-text.ts";
@@ -46,34 +41,29 @@ interface TextResponseForm {
 	noCalls?: "empty" | "absent";
 }
 
-export const textResponseWriter = (form: TextResponseForm = {}): Writer => ({
+export const textResponseWriter = ({
+	calls = "flat",
+	noCalls = "empty",
+}: TextResponseForm = {}): NativeWriter => ({
 	schema: TextResponse,
-	write(answer, context) {
-		const reply = chatReply(answer, context);
-		if (reply.kind === "stream") return { kind: "events", events: nativeEvents(reply.events, context) };
-		return { kind: "json", value: textResponse(reply.completion, reply.input, context, form) };
-	},
+	...chatWriter({
+		value(completion, { model, withCost }, { response_format }): TextResponse {
+			const message = firstMessage(completion);
+			const usage = completion.usage ? { usage: nativeUsage(withCost(completion.usage)) } : {};
+			if (message.tool_calls?.length) {
+				const text = messageText(message, model) || null;
+				if (calls === "flat") return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };
+				return { ...(text !== null && { response: text }), tool_calls: message.tool_calls, ...usage };
+			}
+			const response =
+				response_format && response_format.type !== "text"
+					? parseJsonReply(message.content ?? "", response_format)
+					: messageText(message, model);
+			return { response, ...(noCalls === "empty" && { tool_calls: [] }), ...usage };
+		},
+		events: nativeEvents,
+	}),
 });
-
-function textResponse(
-	completion: ChatCompletion,
-	{ response_format }: ChatInput,
-	{ model, withCost }: WriteContext,
-	{ calls = "flat", noCalls = "empty" }: TextResponseForm,
-): TextResponse {
-	const message = firstMessage(completion);
-	const usage = completion.usage ? { usage: nativeUsage(withCost(completion.usage)) } : {};
-	if (message.tool_calls?.length) {
-		const text = messageText(message, model) || null;
-		if (calls === "flat") return { response: text, tool_calls: message.tool_calls.map(flat), ...usage };
-		return { ...(text !== null && { response: text }), tool_calls: message.tool_calls, ...usage };
-	}
-	const response =
-		response_format && response_format.type !== "text"
-			? parseJsonReply(message.content ?? "", response_format)
-			: messageText(message, model);
-	return { response, ...(noCalls === "empty" && { tool_calls: [] }), ...usage };
-}
 
 export function firstMessage({ choices }: ChatCompletion): AssistantMessage {
 	const [choice] = choices;

@@ -1,6 +1,6 @@
 /** The readers and writers of the chat models' own shapes. */
 import type { InputShape, OutputShape } from "../../models/family.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { guardReader, guardWriter } from "./guard.ts";
 import { nativeReader } from "./native-read.ts";
 import { textResponseWriter } from "./native-write.ts";
@@ -28,4 +28,4 @@ export const chatWriters = {
 	"guard-response": guardWriter,
 	"openai-chat-completion": openAiWriter,
 	"openai-chat-completion-vllm": vllmWriter,
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;

@@ -27,7 +27,7 @@ import {
 	SharedMessage,
 } from "./openai-fields.ts";
 import { readOpenAi } from "./openai-read.ts";
-import { OpenAiCompletion, writeOpenAi } from "./openai-write.ts";
+import { writeOpenAi } from "./openai-write.ts";
 
 /** Fields of this route that no model's own route has. All except `guided_json` are forwarded to the engine. */
 const ROUTE_FIELDS = {
@@ -75,7 +75,6 @@ export const openaiChat: Dialect = {
 		},
 	},
 	writer: {
-		schema: OpenAiCompletion,
 		write(answer, context) {
 			const ending = requestsUsage(context.inputs) ? "chunk" : "none";
 			return writeOpenAi(chatReply(answer, context), context, ending);

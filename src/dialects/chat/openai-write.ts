@@ -3,8 +3,8 @@ import * as z from "zod";
 import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
-import type { Rendered, WriteContext, Writer } from "../dialect.ts";
-import { type ChatReply, chatReply } from "./call.ts";
+import type { NativeWriter, Rendered, WriteContext } from "../dialect.ts";
+import { type ChatReply, chatReply, chatWriter } from "./call.ts";
 import { hasFunctions, legacyFunctionEvents, toLegacyCompletion } from "./legacy-functions.ts";
 import { openAiEvents, type UsageEnding } from "./openai-stream.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
@@ -46,7 +46,7 @@ export const OpenAiCompletion = z.object({
 const endingOf = ({ id }: Model): UsageEnding => (isThirdPartyId(id) ? "chunk" : "native");
 
 /** The writer of a model's own route. */
-export const openAiWriter: Writer = {
+export const openAiWriter: NativeWriter = {
 	schema: OpenAiCompletion,
 	write(answer, context) {
 		return writeOpenAi(chatReply(answer, context), context, endingOf(context.model));
@@ -67,21 +67,18 @@ export function writeOpenAi(reply: ChatReply, context: WriteContext, ending: Usa
 const VllmCompletion = OpenAiCompletion.extend({ prompt_logprobs: z.unknown() });
 
 /** For models that also accept legacy inputs: the answer to a `prompt` is a `text_completion`. */
-export const vllmWriter: Writer = {
+export const vllmWriter: NativeWriter = {
 	schema: z.union([VllmCompletion, TextCompletion]),
-	write(answer, context) {
-		const reply = chatReply(answer, context);
-		if (hasPrompt(context.inputs))
-			return reply.kind === "stream"
-				? { kind: "events", events: textCompletionEvents(reply.events, context, { usage: "native" }) }
-				: { kind: "json", value: textCompletion(reply.completion, context) };
-		if (reply.kind === "stream")
-			return { kind: "events", events: openAiEvents(reply.events, context, "native") };
-		return {
-			kind: "json",
-			value: { prompt_logprobs: null, ...openAiCompletion(reply.completion, context) },
-		};
-	},
+	...chatWriter({
+		value: (completion, context) =>
+			hasPrompt(context.inputs)
+				? textCompletion(completion, context)
+				: { prompt_logprobs: null, ...openAiCompletion(completion, context) },
+		events: (events, context) =>
+			hasPrompt(context.inputs)
+				? textCompletionEvents(events, context, { usage: "native" })
+				: openAiEvents(events, context, "native"),
+	}),
 };
 
 const hasPrompt = (inputs: unknown): boolean =>

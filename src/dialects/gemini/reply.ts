@@ -2,28 +2,14 @@
  * Converts chat completions to responses of `generateContent`. Difference: `usageMetadata.neurons` is the gateway's own
  * field. Thoughts are omitted without `includeThoughts`; `thoughtsTokenCount` always counts them.
  */
-import * as z from "zod";
 import { isRecord, parseJson } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
+import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
-
-const PartSchema = z.looseObject({ text: z.string().optional(), thought: z.boolean().optional() });
-export const GenerateContentResponse = z.object({
-	candidates: z.array(
-		z.looseObject({
-			content: z.object({ parts: z.array(PartSchema), role: z.literal("model") }),
-			finishReason: z.string().optional(),
-			index: z.int(),
-		}),
-	),
-	usageMetadata: z.record(z.string(), z.unknown()).optional(),
-	modelVersion: z.string(),
-	responseId: z.string(),
-});
 
 const GOOGLE_REASONS: Readonly<Record<string, string>> = {
 	...Object.fromEntries(
@@ -80,6 +66,7 @@ export function responseOf(completion: ChatCompletion, context: WriteContext): o
 	const shows = showsThoughts(context.inputs as GeminiRequest);
 	return {
 		candidates: completion.choices.map(({ index, message, finish_reason }) => {
+			if (finish_reason === "error") throw unfinishedAnswer();
 			const parts = partsOf(message, shows);
 			return candidate(index, parts.length > 0 ? parts : [EMPTY], googleReason(finish_reason));
 		}),

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Word } from "../../tasks/speech-recognition/types.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel } from "../fields.ts";
 import { jsonWriter } from "../output-value.ts";
 import { FLUX, NOVA, vocabularyOf } from "./deepgram-fields.ts";
@@ -85,4 +85,4 @@ export const deepgramWriters = {
 		}),
 	),
 	"flux-events": { schema: TurnInfo, write: websocketOnly },
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;

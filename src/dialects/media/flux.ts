@@ -55,7 +55,6 @@ export const TurnInfo = z.object({
 });
 
 const writer: Writer = {
-	schema: TurnInfo,
 	write: (answer, { requestId }) => ({
 		kind: "socket",
 		frames: sessionFrames(outputValue("live-transcription", answer), protocol(requestId)),

@@ -14,10 +14,10 @@ import { DONE, frame } from "../../streams/sse.ts";
 import type { DetectObjectsOutput } from "../../tasks/object-detection/types.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { ChatChunk, ChatCompletion, ContentPart } from "../../tasks/text-generation/types.ts";
-import { chatReply } from "../chat/call.ts";
+import { chatWriter } from "../chat/call.ts";
 import { firstChoice, parseChunk, reasoningOf } from "../chat/chunks.ts";
 import { mapChatEvents } from "../chat/events.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
@@ -137,20 +137,18 @@ const metricsOf = (usage?: Usage | null, timings?: Timings): z.output<typeof Met
 	ttft_ms: timings?.prompt_ms ?? 0,
 });
 
-export const moondreamWriter: Writer = {
+export const moondreamWriter: NativeWriter = {
 	schema: MoondreamResult,
 	write(answer, context) {
-		const { task } = context.inputs as Moondream;
+		const inputs = context.inputs as Moondream;
+		const { task } = inputs;
 		if (task === "point" || task === "detect")
-			return {
-				kind: "json",
-				value: detectionResult(outputValue("object-detection", answer), context.inputs as Moondream),
-			};
+			return { kind: "json", value: detectionResult(outputValue("object-detection", answer), inputs) };
 		const field = task === "caption" ? "caption" : "answer";
-		const reply = chatReply(answer, context);
-		return reply.kind === "value"
-			? { kind: "json", value: textResult(reply.completion, field) }
-			: { kind: "events", events: textEvents(reply.events, field) };
+		return chatWriter({
+			value: (completion) => textResult(completion, field),
+			events: (events) => textEvents(events, field),
+		}).write(answer, context);
 	},
 };
 

@@ -82,20 +82,7 @@ function samplesOf({
 	};
 }
 
-const Results = z.object({
-	type: z.literal("Results"),
-	channel_index: z.array(z.number()),
-	duration: z.number(),
-	start: z.number(),
-	is_final: z.boolean(),
-	speech_final: z.boolean(),
-	channel: z.object({ alternatives: z.array(z.looseObject({ transcript: z.string() })) }),
-	metadata: z.looseObject({ request_id: z.string() }),
-	from_finalize: z.boolean(),
-});
-
 const writer: Writer = {
-	schema: Results,
 	write: (answer, context) => ({
 		kind: "socket",
 		frames: sessionFrames(outputValue("live-transcription", answer), protocol(context)),
@@ -123,18 +110,19 @@ function protocol({ model, now, requestId }: WriteContext): LiveProtocol {
 			switch (event.kind) {
 				case "segment": {
 					const { start, end, transcript, words, is_final, speech_final, from_finalize } = event;
-					const results: z.output<typeof Results> = {
-						type: "Results",
-						channel_index: CHANNEL_INDEX,
-						duration: Math.round((end - start) * 1000) / 1000,
-						start,
-						is_final,
-						speech_final,
-						channel: { alternatives: [{ confidence: 0, ...alternativeOf(transcript, words) }] },
-						metadata: { request_id: requestId, model_info: modelInfo(model), model_uuid: model.uuid },
-						from_finalize,
-					};
-					return [results];
+					return [
+						{
+							type: "Results",
+							channel_index: CHANNEL_INDEX,
+							duration: Math.round((end - start) * 1000) / 1000,
+							start,
+							is_final,
+							speech_final,
+							channel: { alternatives: [{ confidence: 0, ...alternativeOf(transcript, words) }] },
+							metadata: { request_id: requestId, model_info: modelInfo(model), model_uuid: model.uuid },
+							from_finalize,
+						},
+					];
 				}
 				case "speech-started":
 					return [{ type: "SpeechStarted", channel: CHANNEL_INDEX, timestamp: event.timestamp }];

@@ -55,7 +55,6 @@ const reader: Reader = {
 };
 
 const writer: Writer = {
-	schema: "audio/mpeg",
 	write(answer, { inputs, call }) {
 		const media = speechMedia(outputValue("text-to-speech", answer), call.input as SpeechInput);
 		const isPcm = (inputs as SpeechRequest).response_format === "pcm";

@@ -52,10 +52,6 @@ const readerOf = (task: TranscriptionInput["task"]): Reader => ({
 });
 
 const writerOf = (task: TranscriptionInput["task"]): Writer => ({
-	schema: z.object({
-		text: z.string(),
-		usage: z.object({ type: z.literal("duration"), seconds: z.number() }).optional(),
-	}),
 	write(answer, { inputs }: WriteContext): Rendered {
 		const transcript = outputValue("speech-recognition", answer);
 		const fields = fieldsOf((inputs as FormInput).multipart.body); // the reader parsed it

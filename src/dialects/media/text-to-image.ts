@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
 import { flux2Form } from "./flux2-form.ts";
@@ -95,7 +95,7 @@ export const textToImageReaders = {
 	"tti-multipart": flux2Form,
 } satisfies Partial<Record<InputShape, Reader>>;
 
-const rawImage = (defaultType: string): Writer => ({
+const rawImage = (defaultType: string): NativeWriter => ({
 	schema: defaultType,
 	write(answer) {
 		const { bytes, contentType } = outputValue("text-to-image", answer);
@@ -114,4 +114,4 @@ export const textToImageWriters = {
 	"image-png": rawImage("image/png"),
 	"image-jpeg": rawImage("image/jpeg"),
 	"image-b64": imageBase64,
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;

@@ -6,7 +6,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
@@ -103,7 +103,7 @@ const audioBase64 = jsonWriter("text-to-speech", z.object({ audio: z.string() })
 	audio: encodeBase64(bytes),
 }));
 
-const audioMpeg: Writer = {
+const audioMpeg: NativeWriter = {
 	schema: "audio/mpeg",
 	write: (answer, { call }) => ({
 		kind: "bytes",
@@ -114,4 +114,4 @@ const audioMpeg: Writer = {
 export const textToSpeechWriters = {
 	"audio-b64": audioBase64,
 	"audio-mpeg": audioMpeg,
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;

@@ -5,7 +5,7 @@ import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { jsonWriter } from "../output-value.ts";
@@ -100,4 +100,4 @@ export const visionWriters = {
 	description: jsonWriter("image-to-text", z.object({ description: z.string() }), ({ description }) => ({
 		description,
 	})),
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;

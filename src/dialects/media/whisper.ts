@@ -8,7 +8,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { jsonWriter } from "../output-value.ts";
@@ -147,7 +147,7 @@ const transcriptionV3 = jsonWriter("speech-recognition", TranscriptionV3, (trans
 export const whisperWriters = {
 	transcription,
 	"transcription-v3": transcriptionV3,
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;
 
 const countWords = ({ text, words }: Transcript): number =>
 	words?.length ?? text.split(/\s+/).filter(Boolean).length;

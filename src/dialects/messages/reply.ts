@@ -15,6 +15,7 @@ import type {
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
 import { reasoningOf } from "../chat/chunks.ts";
+import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
@@ -115,6 +116,7 @@ const CacheCounts = z.object({ cached_tokens: count, cache_creation_tokens: coun
 
 export function messageOf(completion: ChatCompletion, context: WriteContext): Message {
 	const [choice] = completion.choices;
+	if (choice?.finish_reason === "error") throw unfinishedAnswer();
 	const { verbatim } = choice?.message ?? {};
 	const usage = messageUsage(completion.usage, context);
 	const message: Message = {

@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { chatReaders, chatWriters } from "../chat/native.ts";
 import { OpenAiCompletion } from "../chat/openai-write.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { perModel } from "../fields.ts";
 import { ResponseObject } from "./reply.ts";
 import { ResponsesRequest } from "./request.ts";
@@ -30,7 +30,7 @@ export const gptOssReader: Reader = {
 		(isResponsesBody(inputs) ? responses.reader : chatReaders.chat).read(inputs as never, model),
 };
 
-export const gptOssWriter: Writer = {
+export const gptOssWriter: NativeWriter = {
 	schema: z.union([ResponseObject, OpenAiCompletion]),
 	write(answer, context) {
 		const writer = isResponsesBody(context.inputs as object) ? responses.writer : chatWriter;

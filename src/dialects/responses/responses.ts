@@ -2,9 +2,9 @@
  * OpenAI's Responses dialect, for `POST /ai/v1/responses` on every chat model. In the product the route exists only for
  * gpt-oss, without streams.
  */
-import { chatCall, chatReply } from "../chat/call.ts";
+import { chatCall, chatWriter } from "../chat/call.ts";
 import type { Dialect } from "../dialect.ts";
-import { ResponseObject, responseOf } from "./reply.ts";
+import { responseOf } from "./reply.ts";
 import { type ResponsesRequest, readRequest, responsesSchema } from "./request.ts";
 import { responseEvents } from "./stream.ts";
 
@@ -13,13 +13,5 @@ export const responses: Dialect = {
 		schema: responsesSchema,
 		read: (request: ResponsesRequest, model) => chatCall(readRequest(request, model)),
 	},
-	writer: {
-		schema: ResponseObject,
-		write(answer, context) {
-			const reply = chatReply(answer, context);
-			return reply.kind === "stream"
-				? { kind: "events", events: responseEvents(reply.events, context) }
-				: { kind: "json", value: responseOf(reply.completion, context) };
-		},
-	},
+	writer: chatWriter({ value: responseOf, events: responseEvents }),
 };

@@ -8,7 +8,7 @@ import type { InputShape, OutputShape } from "../../models/family.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { EmbeddingsOutput } from "../../tasks/text-embeddings/types.ts";
-import type { Reader, Rendered, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader, Rendered } from "../dialect.ts";
 import { defaulted, fieldsReader, perModel } from "../fields.ts";
 import { outputValue } from "../output-value.ts";
 import { stringifyWith } from "../stringify-with.ts";
@@ -136,7 +136,7 @@ function shapeOf(output: EmbeddingsOutput): [number, number] {
 }
 const usageField = ({ usage }: EmbeddingsOutput) => usage && { usage };
 
-const pooledWriter: Writer = {
+const pooledWriter: NativeWriter = {
 	schema: PooledOutput,
 	write(answer, { call }) {
 		const output = outputValue("text-embeddings", answer);
@@ -149,7 +149,7 @@ const pooledWriter: Writer = {
 	},
 };
 
-const plainWriter: Writer = {
+const plainWriter: NativeWriter = {
 	schema: PlainOutput,
 	write(answer) {
 		const output = outputValue("text-embeddings", answer);
@@ -167,7 +167,7 @@ const RankedOutput = z.object({
 });
 const ContextsOutput = z.object({ response: Vectors, shape: Shape, pooling: Pooling, usage: Usage });
 
-const m3Writer: Writer = {
+const m3Writer: NativeWriter = {
 	schema: z.union([RankedOutput, ContextsOutput, PooledOutput]),
 	write(answer, context) {
 		const { inputs } = context;
@@ -212,4 +212,4 @@ export const embeddingsWriters = {
 	embeddings: pooledWriter,
 	"embeddings-m3": m3Writer,
 	"embeddings-plain": plainWriter,
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;

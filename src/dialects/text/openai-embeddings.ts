@@ -38,20 +38,6 @@ const inputs = perModel((model) =>
 );
 type Inputs = z.output<ReturnType<typeof inputs>>;
 
-const Reply = z.object({
-	object: z.literal("list"),
-	data: z.array(
-		z.object({
-			object: z.literal("embedding"),
-			index: z.int(),
-			/** A list, or base64 of little-endian 32-bit floats if requested. */
-			embedding: z.union([z.array(z.number()), z.string()]),
-		}),
-	),
-	model: z.string(),
-	usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
-});
-
 export const openaiEmbeddings: Dialect = {
 	reader: {
 		schema: inputs,
@@ -65,18 +51,17 @@ export const openaiEmbeddings: Dialect = {
 		},
 	},
 	writer: {
-		schema: Reply,
 		write(answer, { model, call }) {
 			const output = outputValue("text-embeddings", answer);
 			const { usage, written } = output;
 			// SDKs require the usage. For engines without counts it is our estimate.
 			const fields = { model: model.id, usage: usage ?? estimated(call) };
-			const listOf = (embeddings: (number[] | string)[]) =>
-				({
-					object: "list",
-					data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })),
-					...fields,
-				}) satisfies z.input<typeof Reply>;
+			/** An embedding is a list, or base64 of little-endian 32-bit floats if requested. */
+			const listOf = (embeddings: (number[] | string)[]) => ({
+				object: "list",
+				data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })),
+				...fields,
+			});
 			if (call.task !== "text-embeddings" || call.input.encoding !== "base64")
 				return renderVectors(output, listOf);
 			const packed =

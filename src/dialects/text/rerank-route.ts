@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { Dialect } from "../dialect.ts";
 import { nullAsAbsent } from "../fields.ts";
-import { jsonWriter } from "../output-value.ts";
+import { outputValue } from "../output-value.ts";
 
 const Document = z.union([z.string().min(1), z.looseObject({ text: z.string().min(1) })]);
 
@@ -19,20 +19,6 @@ const Inputs = nullAsAbsent(
 	}),
 );
 type Inputs = z.output<typeof Inputs>;
-
-const Reply = z.object({
-	id: z.string(),
-	model: z.string(),
-	/** Best first. */
-	results: z.array(
-		z.object({
-			/** The index of the document in the request. */
-			index: z.int(),
-			relevance_score: z.number(),
-			document: z.object({ text: z.string() }).optional(),
-		}),
-	),
-});
 
 const textOf = (document: z.output<typeof Document>): string =>
 	typeof document === "string" ? document : document.text;
@@ -49,16 +35,20 @@ export const rerankRoute: Dialect = {
 			},
 		}),
 	},
-	writer: jsonWriter("reranking", Reply, ({ ranks }, { inputs, model, requestId }) => {
-		const { documents, top_n, return_documents } = inputs as Inputs; // the reader parsed it
-		const results = ranks.slice(0, top_n).map(({ id, score }) => {
-			const document = return_documents ? documents[id] : undefined;
-			return {
-				index: id,
-				relevance_score: score,
-				...(document !== undefined && { document: { text: textOf(document) } }),
-			};
-		});
-		return { id: requestId, model: model.id, results };
-	}),
+	writer: {
+		write(answer, { inputs, model, requestId }) {
+			const { documents, top_n, return_documents } = inputs as Inputs; // the reader parsed it
+			const { ranks } = outputValue("reranking", answer);
+			// Best first. `index` is the document's in the request.
+			const results = ranks.slice(0, top_n).map(({ id, score }) => {
+				const document = return_documents ? documents[id] : undefined;
+				return {
+					index: id,
+					relevance_score: score,
+					...(document !== undefined && { document: { text: textOf(document) } }),
+				};
+			});
+			return { kind: "json", value: { id: requestId, model: model.id, results } };
+		},
+	},
 };

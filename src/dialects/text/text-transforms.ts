@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { LabelsOutput } from "../../tasks/text-classification/types.ts";
-import type { Reader, Writer } from "../dialect.ts";
+import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader } from "../fields.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
 
@@ -66,7 +66,7 @@ const Labels = z.array(z.object({ label: z.string(), score: z.number() }));
 /** Sentiment labels are always in this order. Other labels are sorted by score. */
 const SENTIMENTS = ["NEGATIVE", "POSITIVE"];
 
-const labels: Writer = {
+const labels: NativeWriter = {
 	schema: Labels,
 	write(answer) {
 		const output =
@@ -98,4 +98,4 @@ export const textTransformWriters = {
 	translations: jsonWriter("translation", z.object({ translations: z.array(z.string()) }), ({ texts }) => ({
 		translations: texts,
 	})),
-} satisfies Partial<Record<OutputShape, Writer>>;
+} satisfies Partial<Record<OutputShape, NativeWriter>>;

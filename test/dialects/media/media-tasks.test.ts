@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { AiError } from "../../../src/core/errors.ts";
-import type { Reader, Writer } from "../../../src/dialects/dialect.ts";
+import type { NativeWriter, Reader } from "../../../src/dialects/dialect.ts";
 import { deepgramReaders, deepgramWriters } from "../../../src/dialects/media/deepgram.ts";
 import { moondreamReader, moondreamWriter } from "../../../src/dialects/media/moondream.ts";
 import { type FormPart, MultipartForm } from "../../../src/dialects/media/multipart.ts";
@@ -31,7 +31,7 @@ const READERS: Partial<Record<InputShape, Reader>> = {
 	moondream: moondreamReader,
 	"smart-turn": turnReader,
 };
-const WRITERS: Partial<Record<OutputShape, Writer>> = {
+const WRITERS: Partial<Record<OutputShape, NativeWriter>> = {
 	...whisperWriters,
 	...deepgramWriters,
 	...textToSpeechWriters,
