@@ -1,15 +1,14 @@
 /** Converts the parts of a message to content blocks. */
 import { AiError } from "../../core/errors.ts";
+import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { unable } from "./refusals.ts";
+import { unsupported } from "../unsupported.ts";
 
 export interface Block {
 	type: string;
 	[field: string]: unknown;
 }
-
-const DATA_URL = /^data:([^;,]*)(?:;[^;,]*)*?;base64,/i;
 
 /** The API refuses blank texts. */
 export const textBlocks = (text: string): Block[] => (text.trim() === "" ? [] : [{ type: "text", text }]);
@@ -31,7 +30,7 @@ function blockOf(part: ContentPart, call: Call): Block[] {
 		case "file":
 			return [documentOf(part.file ?? {}, call)];
 		case "input_audio":
-			throw unable(call, "takes no audio");
+			throw unsupported(call, "takes no audio");
 		default:
 			return part.type satisfies never;
 	}
@@ -40,27 +39,27 @@ function blockOf(part: ContentPart, call: Call): Block[] {
 /** The upstream fetches URLs itself; data URLs are sent inline. */
 function urlSource(url: string, call: Call): object {
 	if (!/^data:/i.test(url)) return { type: "url", url };
-	const match = DATA_URL.exec(url);
-	if (!match) throw unable(call, "takes data URLs in base64 alone");
-	return { type: "base64", media_type: match[1]?.toLowerCase(), data: url.slice(match[0].length) };
+	const embedded = splitDataUrl(url);
+	if (!embedded) throw unsupported(call, "takes data URLs in base64 alone");
+	return { type: "base64", media_type: essenceOf(embedded.contentType), data: embedded.base64 };
 }
 
 /** A PDF, unless the media type is a text type. */
 function documentOf({ file_data, filename }: NonNullable<ContentPart["file"]>, call: Call): Block {
-	if (!file_data) throw unable(call, "takes files by their content, not by an id");
-	const match = DATA_URL.exec(file_data);
-	const type = match?.[1]?.toLowerCase() || "application/pdf";
-	const data = file_data.slice(match?.[0].length ?? 0);
+	if (!file_data) throw unsupported(call, "takes files by their content, not by an id");
+	const { contentType, base64: data } = splitDataUrl(file_data) ?? { contentType: "", base64: file_data };
+	const type = essenceOf(contentType) || "application/pdf";
 	const source = type.startsWith("text/")
 		? { type: "text", media_type: "text/plain", data: textOfBase64(data) }
 		: { type: "base64", media_type: type, data };
 	return { type: "document", source, ...(filename && { title: filename }) };
 }
 
+/** Without parameters. */
+const essenceOf = (contentType: string): string | undefined => contentType.split(";", 1)[0]?.toLowerCase();
+
 function textOfBase64(data: string): string {
-	try {
-		return new TextDecoder().decode(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
-	} catch {
-		throw new AiError("invalidData");
-	}
+	const bytes = decodeBase64(data);
+	if (!bytes) throw new AiError("invalidData");
+	return new TextDecoder().decode(bytes);
 }

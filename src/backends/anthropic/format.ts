@@ -2,6 +2,7 @@
  * The format of the answer: a grammar if the model supports one for the schema, else one forced tool whose arguments are
  * the answer, else an instruction. A forced tool would prevent calls of the caller's tools.
  */
+import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { grammarOf } from "./grammar.ts";
 import type { AnthropicTool } from "./tools.ts";
@@ -39,7 +40,7 @@ export function formatOf({ response_format, tools }: ChatInput, traits: Traits):
 
 function schemaOf(format: ResponseFormat): Record<string, unknown> | undefined {
 	const schema = format.type === "json_schema" ? format.json_schema.schema : undefined;
-	return typeof schema === "object" && schema !== null && !Array.isArray(schema) ? { ...schema } : undefined;
+	return isRecord(schema) ? schema : undefined;
 }
 
 function answerTool(format: ResponseFormat, schema: Record<string, unknown>): AnswerTool {

@@ -3,58 +3,28 @@
  * closed objects, no recursion, no bounds. The output is valid for the caller's schema except for the bounds, which are
  * added to the description.
  */
+import { isRecord } from "../../core/json.ts";
 
 type Schema = Record<string, unknown>;
 
-const KEPT = new Set(["type", "enum", "const", "title", "description", "default", "required"]);
-const MEANINGLESS = new Set([
-	"$schema",
-	"$id",
-	"$comment",
-	"examples",
-	"deprecated",
-	"readOnly",
-	"writeOnly",
-]);
-const BOUNDS = new Set([
-	"minimum",
-	"maximum",
-	"exclusiveMinimum",
-	"exclusiveMaximum",
-	"multipleOf",
-	"minLength",
-	"maxLength",
-	"pattern",
-	"maxItems",
-	"uniqueItems",
-	"minProperties",
-	"maxProperties",
-]);
-const FORMATS = new Set([
-	"date-time",
-	"time",
-	"date",
-	"duration",
-	"email",
-	"hostname",
-	"uri",
-	"ipv4",
-	"ipv6",
-	"uuid",
-]);
+const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+const KEPT = words("type enum const title description default required");
+const MEANINGLESS = words("$schema $id $comment examples deprecated readOnly writeOnly");
+const BOUNDS = words(`
+	minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern maxItems uniqueItems
+	minProperties maxProperties`);
+const FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid");
 const REFERENCE = /^#\/(\$defs|definitions)\/([^/]+)$/;
 
 /** `undefined`: the schema cannot be converted. */
 export function grammarOf(schema: unknown): Schema | undefined {
-	if (!isSchema(schema) || schema.type !== "object" || isRecursive(schema)) return undefined;
+	if (!isRecord(schema) || schema.type !== "object" || isRecursive(schema)) return undefined;
 	return convert(schema);
 }
 
-const isSchema = (value: unknown): value is Schema =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
-
 function convert(schema: unknown): Schema | undefined {
-	if (!isSchema(schema)) return undefined;
+	if (!isRecord(schema)) return undefined;
 	const result: Schema = {};
 	const notes: string[] = [];
 	for (const [key, value] of Object.entries(schema)) {
@@ -70,7 +40,7 @@ function convert(schema: unknown): Schema | undefined {
 	}
 	if (admitsObjects(schema)) {
 		// A closed object without properties would always be empty.
-		if (!isSchema(schema.properties) || Object.keys(schema.properties).length === 0) return undefined;
+		if (!isRecord(schema.properties) || Object.keys(schema.properties).length === 0) return undefined;
 		result.additionalProperties = false;
 	}
 	if (notes.length > 0)
@@ -103,13 +73,9 @@ function convertKeyword(key: string, value: unknown): Conversion | undefined {
 		case "$ref":
 			return typeof value === "string" && REFERENCE.test(value) ? { fields: { $ref: value } } : undefined;
 		case "format":
-			return FORMATS.has(String(value))
-				? { fields: { format: value } }
-				: { note: `format: ${String(value)}` };
+			return fieldOrNote(key, value, FORMATS.has(String(value)));
 		case "minItems":
-			return value === 0 || value === 1
-				? { fields: { minItems: value } }
-				: { note: `minItems: ${String(value)}` };
+			return fieldOrNote(key, value, value === 0 || value === 1);
 		case "nullable":
 			return value === false ? {} : undefined;
 		case "additionalProperties":
@@ -119,11 +85,14 @@ function convertKeyword(key: string, value: unknown): Conversion | undefined {
 	}
 }
 
+const fieldOrNote = (key: string, value: unknown, isSupported: boolean): Conversion =>
+	isSupported ? { fields: { [key]: value } } : { note: `${key}: ${String(value)}` };
+
 const wrap = (key: string, value: unknown): Conversion | undefined =>
 	value === undefined ? undefined : { fields: { [key]: value } };
 
 function convertProperties(value: unknown): Schema | undefined {
-	if (!isSchema(value)) return undefined;
+	if (!isRecord(value)) return undefined;
 	const properties = Object.entries(value).map(([name, schema]) => [name, convert(schema)] as const);
 	return properties.every(([, schema]) => schema) ? Object.fromEntries(properties) : undefined;
 }
@@ -140,7 +109,7 @@ function isRecursive(root: Schema): boolean {
 	const open = new Set<string>();
 	const visit = (value: unknown): boolean => {
 		if (Array.isArray(value)) return value.some(visit);
-		if (!isSchema(value)) return false;
+		if (!isRecord(value)) return false;
 		return Object.entries(value).some(([key, inner]) => {
 			// Definitions are visited where they are used.
 			if (key === "$defs" || key === "definitions") return false;
@@ -151,7 +120,7 @@ function isRecursive(root: Schema): boolean {
 		const [, group = "", name = ""] = REFERENCE.exec(reference) ?? [];
 		const definitions = root[group];
 		if (open.has(reference)) return true;
-		if (visited.has(reference) || !isSchema(definitions)) return false;
+		if (visited.has(reference) || !isRecord(definitions)) return false;
 		open.add(reference);
 		const found = visit(definitions[name]);
 		open.delete(reference);

@@ -5,16 +5,24 @@
  * Omitted, because the API has no such fields: `seed`, penalties, `logit_bias`, log probabilities. Several answers (`n`) and
  * raw prompts are refused, so that another target is tried.
  */
-import type { Backend, Target } from "../backend.ts";
-import { generateText } from "./chat.ts";
+import type { Target } from "../backend.ts";
+import { requestChat } from "../completion.ts";
+import { defineBackend, type Handler } from "../handler.ts";
+import { completionOf, MessageReply } from "./reply.ts";
+import { requestOf } from "./request.ts";
+import { MessageTranslator } from "./stream.ts";
 
 const API_VERSION = "2023-06-01";
 
-export const anthropic: Backend = (target, services) => {
-	const withKey = withApiKey(target);
-	return {
-		"text-generation": (input, context) => generateText(input, { ...context, target: withKey, services }),
-	};
+const generateText: Handler<"text-generation"> = async (input, call) => {
+	const { body, ...form } = requestOf(input, call);
+	return requestChat(call, input, {
+		path: "/v1/messages",
+		body,
+		schema: MessageReply,
+		completion: (reply) => completionOf(reply, form, call),
+		translator: () => new MessageTranslator(call, form),
+	});
 };
 
 /** Sends the key in Anthropic's header. The operator's headers may set another version, or betas. */
@@ -24,3 +32,8 @@ function withApiKey({ key, ...target }: Target): Target {
 	if (key !== undefined) headers.set("x-api-key", key);
 	return { ...target, headers: Object.fromEntries(headers) };
 }
+
+export const anthropic = defineBackend({ "text-generation": generateText }, (call) => ({
+	...call,
+	target: withApiKey(call.target),
+}));

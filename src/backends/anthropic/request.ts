@@ -1,11 +1,10 @@
 /** Converts a chat input to the body of `POST /v1/messages`. */
 
-import { AiError } from "../../core/errors.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
+import { loraUnsupported, unsupported } from "../unsupported.ts";
 import { type AnswerTool, formatOf } from "./format.ts";
-import { unable } from "./refusals.ts";
 import { type Thinking, thinkingOf } from "./thinking.ts";
 import { isForced, type Offer, offerOf } from "./tools.ts";
 import { type Traits, traitsOf } from "./traits.ts";
@@ -77,10 +76,9 @@ function forcedOffer({ field: _, ...tool }: AnswerTool): Offer {
 }
 
 function refuse(input: ChatInput, call: Call): void {
-	if (input.prompt !== undefined) throw unable(call, "continues no text without a conversation");
-	if ((input.n ?? 1) > 1) throw unable(call, "gives one answer at a time");
-	if (input.lora !== undefined)
-		throw new AiError("loraUnsupported", `The model ${call.model.id} does not support LoRA inference`);
+	if (input.prompt !== undefined) throw unsupported(call, "continues no text without a conversation");
+	if ((input.n ?? 1) > 1) throw unsupported(call, "gives one answer at a time");
+	if (input.lora !== undefined) throw loraUnsupported(call);
 }
 
 /** The API allows temperatures up to 1, and only one of `temperature` and `top_p`. While thinking, it allows neither. */

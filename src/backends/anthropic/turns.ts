@@ -5,6 +5,7 @@
  * Only thinking blocks with a signature are sent back: the API refuses others. If the conversation ends with an assistant
  * message, the answer continues it ("prefill"); not all models support that.
  */
+import { isRecord, parseJson } from "../../core/json.ts";
 import type { ChatMessage, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { type Block, blocksOf } from "./content.ts";
@@ -73,12 +74,8 @@ export const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "
 
 /** Arguments must be an object. A call that was interrupted has no valid arguments. */
 function objectIn(text: string): object {
-	try {
-		const value: unknown = JSON.parse(text);
-		return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-	} catch {
-		return {};
-	}
+	const value = parseJson(text);
+	return isRecord(value) ? value : {};
 }
 
 /** Tool results must precede all other content of a user turn. */

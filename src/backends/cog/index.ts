@@ -9,27 +9,20 @@
  * Known differences: text models have one prompt, so a conversation becomes a transcript; no tools and no JSON schema;
  * only some models count tokens; while a container starts, the request goes to another target.
  */
-import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
-import type { Backend, CallContext } from "../backend.ts";
-import type { Call } from "../transport/upstream-failure.ts";
+import { defineBackend } from "../handler.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage, speak, transcribe } from "./media.ts";
 import { failureOfCog } from "./predictions.ts";
 import { describeImage, generateText } from "./text.ts";
 
-export const cog: Backend = (target, services) => {
-	const bind =
-		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
-		(input: TaskInput<Name>, context: CallContext) => {
-			const call: Call = { ...context, target, services, refusal: (refused) => failureOfCog(call, refused) };
-			return run(input, call);
-		};
-	return {
-		"text-generation": bind(generateText),
-		"text-embeddings": bind(embedTexts),
-		"text-to-image": bind(generateImage),
-		"text-to-speech": bind(speak),
-		"speech-recognition": bind(transcribe),
-		"image-to-text": bind(describeImage),
-	};
-};
+export const cog = defineBackend(
+	{
+		"text-generation": generateText,
+		"text-embeddings": embedTexts,
+		"text-to-image": generateImage,
+		"text-to-speech": speak,
+		"speech-recognition": transcribe,
+		"image-to-text": describeImage,
+	},
+	(call) => ({ ...call, refusal: (refused) => failureOfCog(call, refused) }),
+);

@@ -1,16 +1,17 @@
 /**
  * Maps the fields of a task to the inputs of a model. Models have different names for the same input: each field has a
  * list of names, the most frequent first, and the first that the model has is used. Values are clamped to the range of the
- * input; a value that is not among its choices is omitted. Pure.
+ * input; a value that is not among its choices is omitted.
  */
-import { AiError } from "../../core/errors.ts";
 import { dataUrl } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
 import { typeOf } from "../../media/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import type { CogModel, Field } from "./model.ts";
+import { unsupported } from "../unsupported.ts";
+import { type CogModel, type Field, readModel } from "./model.ts";
+import { type Prediction, predict } from "./predictions.ts";
 
-export const NAMES = {
+const NAMES = {
 	prompt: ["prompt", "text", "input", "input_text", "text_prompt"],
 	raw_template: ["prompt_template"],
 	system: ["system_prompt", "system"],
@@ -46,18 +47,26 @@ export const NAMES = {
 	texts: ["texts", "sentences", "inputs", "documents", "text_batch"],
 	text: ["text", "prompt", "input", "inputs"],
 } as const satisfies Record<string, readonly string[]>;
-export type Name = keyof typeof NAMES;
+type Name = keyof typeof NAMES;
 
+/** The inputs of one prediction. */
 export class Inputs {
+	readonly values: Record<string, unknown> = {};
 	readonly #model: CogModel;
-	readonly #values: Record<string, unknown> = {};
+	readonly #call: Call;
 
-	constructor(model: CogModel) {
+	constructor(model: CogModel, call: Call) {
 		this.#model = model;
+		this.#call = call;
 	}
 
-	get values(): Readonly<Record<string, unknown>> {
-		return this.#values;
+	/** No inputs yet, for the model of the container. */
+	static async of(call: Call): Promise<Inputs> {
+		return new Inputs(await readModel(call), call);
+	}
+
+	predict(): Promise<Prediction> {
+		return predict(this.#call, this.values);
 	}
 
 	has(name: Name): boolean {
@@ -75,27 +84,25 @@ export class Inputs {
 		if (inputName === undefined || value === undefined) return false;
 		const converted = convert(value, this.#model.fields.get(inputName) ?? {});
 		if (converted === undefined) return false;
-		this.#values[inputName] = converted;
+		this.values[inputName] = converted;
 		return true;
 	}
 
+	setAll(fields: { [Field in Name]?: unknown }): void {
+		for (const name of Object.keys(fields) as Name[]) this.set(name, fields[name]);
+	}
+
 	/** Sets a required input. */
-	require(name: Name, value: unknown, call: Call): void {
-		if (!this.set(name, value)) throw unable(call, `has no input for ${name.replaceAll("_", " ")}`);
+	require(name: Name, value: unknown): void {
+		if (!this.set(name, value))
+			throw unsupported(this.#call, `has no input for ${name.replaceAll("_", " ")}`);
 	}
 
 	/** Two fields may share a name: the first one that is set gets the input. */
 	#find(name: Name): string | undefined {
-		return NAMES[name].find((each) => this.#model.fields.has(each) && !(each in this.#values));
+		return NAMES[name].find((each) => this.#model.fields.has(each) && !(each in this.values));
 	}
 }
-
-/** For features that another target may have. The message is "The backend 'x'" and `problem`. */
-export const unable = ({ target: { backend } }: Call, problem: string): AiError =>
-	new AiError("engineRefused", `The backend '${backend}' ${problem}`, {
-		retryable: true,
-		upstream: { backend },
-	});
 
 /** Cog accepts files as URLs. The server need not fetch data URLs. */
 export const fileUrl = (media: Media): string =>

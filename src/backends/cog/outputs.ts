@@ -3,6 +3,7 @@
 import type { Usage } from "../../core/usage.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
+import { usageOfCounts } from "../completion.ts";
 import { getBytes } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import type { Prediction } from "./predictions.ts";
@@ -44,15 +45,8 @@ const COUNTS = {
 	completion: ["output_token_count", "token_output_count"],
 };
 
-export function usageOf({ metrics }: Pick<Prediction, "metrics">): Usage | undefined {
+export function usageIn({ metrics }: Prediction): Usage | undefined {
 	const count = (names: string[]): number | undefined =>
 		names.map((name) => metrics?.[name]).find((value) => typeof value === "number");
-	const prompt_tokens = count(COUNTS.prompt);
-	const completion_tokens = count(COUNTS.completion);
-	if (prompt_tokens === undefined && completion_tokens === undefined) return undefined;
-	return {
-		prompt_tokens: prompt_tokens ?? 0,
-		completion_tokens: completion_tokens ?? 0,
-		total_tokens: (prompt_tokens ?? 0) + (completion_tokens ?? 0),
-	};
+	return usageOfCounts(count(COUNTS.prompt), count(COUNTS.completion));
 }

@@ -1,42 +1,40 @@
 /** Translates the events of a prediction (`start`, `output`, `log`, `metric`, `completed`, `error`) to OpenAI's chunks. */
 import * as z from "zod";
 import type { Usage } from "../../core/usage.ts";
-import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk } from "../../tasks/text-generation/types.ts";
+import { ChunkWriter, type Heading, headingOf } from "../completion.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfInterruption, failureOfShape } from "../transport/upstream-failure.ts";
-import { usageOf } from "./outputs.ts";
+import { usageIn } from "./outputs.ts";
 import { Prediction, succeeded } from "./predictions.ts";
 
 const Output = z.looseObject({ chunk: z.unknown() });
 
-export const heading = ({ target, model, services }: Call) => ({
-	id: `chatcmpl-${services.uuid()}`,
-	created: Math.floor(services.now() / 1000),
-	model: target.model || model.id,
-});
+/** A target without a model's name is the model of the catalogue. */
+export const headingFor = (call: Call): Heading =>
+	headingOf(call, { model: call.target.model || call.model.id });
 
 export class PredictionTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
-	readonly #heading: ReturnType<typeof heading>;
-	#hasBegun = false;
+	readonly #chunks: ChunkWriter;
 	#usage: Usage | undefined;
 
 	constructor(call: Call) {
 		this.#call = call;
-		this.#heading = heading(call);
+		this.#chunks = new ChunkWriter(headingFor(call), { logprobs: null });
 	}
 
 	translate({ event, data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
 		switch (event) {
 			case "output": {
-				const { chunk } = Output.parse(sent);
-				if (typeof chunk !== "string") throw failureOfShape(this.#call, "a stream of text");
-				return chunk === "" ? [] : [...this.#begin(), this.#chunk({ content: chunk })];
+				const { chunk: content } = Output.parse(sent);
+				if (typeof content !== "string") throw failureOfShape(this.#call, "a stream of text");
+				return content === "" ? [] : [...this.#chunks.begin(), this.#chunks.chunk({ content })];
 			}
 			case "completed":
-				this.#usage = usageOf(succeeded(Prediction.parse(sent), this.#call));
+				this.#usage = usageIn(succeeded(Prediction.parse(sent), this.#call));
 				this.done = true;
 				return [];
 			case "error":
@@ -47,25 +45,6 @@ export class PredictionTranslator implements Translator {
 	}
 
 	end(): ChatChunk[] | undefined {
-		if (!this.done) return undefined;
-		return [
-			...this.#begin(),
-			this.#chunk({}, "stop"),
-			...(this.#usage ? [{ ...this.#chunk({}), choices: [], usage: this.#usage }] : []),
-		];
-	}
-
-	#begin(): ChatChunk[] {
-		if (this.#hasBegun) return [];
-		this.#hasBegun = true;
-		return [this.#chunk({ role: "assistant", content: "" })];
-	}
-
-	#chunk(delta: ChatDelta, finish_reason: string | null = null): ChatChunk {
-		return {
-			...this.#heading,
-			object: "chat.completion.chunk",
-			choices: [{ index: 0, delta, logprobs: null, finish_reason }],
-		};
+		return this.done ? this.#chunks.end("stop", this.#usage) : undefined;
 	}
 }

@@ -7,12 +7,18 @@
  * documents for calls that it did not make.
  * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
-import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { AUDIO_TYPES, type Part } from "../../models/gemini-wire.ts";
-import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
-import { textOf } from "../../tasks/text-generation/types.ts";
+import {
+	type ChatMessage,
+	type ContentPart,
+	type ToolCall,
+	textOf,
+} from "../../tasks/text-generation/types.ts";
+import type { Call } from "../transport/upstream-failure.ts";
+import { unsupported } from "../unsupported.ts";
 import { signsCalls } from "./generation.ts";
 
 export interface Content {
@@ -28,14 +34,7 @@ export interface Conversation {
 /** For a call that Gemini did not make, or whose signature is missing. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
-export interface ConversionOptions {
-	/** The requested model. */
-	model: string;
-	/** The failure for a feature that Gemini does not have. */
-	refuse(feature: string): AiError;
-}
-
-export function conversationOf(messages: readonly ChatMessage[], options: ConversionOptions): Conversation {
+export function conversationOf(messages: readonly ChatMessage[], call: Call): Conversation {
 	const instructions: Part[] = [];
 	const contents: Content[] = [];
 	const names = new Map<string, string>();
@@ -48,7 +47,7 @@ export function conversationOf(messages: readonly ChatMessage[], options: Conver
 			continue;
 		}
 		if (message.role === "tool") {
-			const parts = resultParts(message, `messages[${index}]`, names, options);
+			const parts = resultParts(message, `messages[${index}]`, names, call);
 			if (results) results.parts.push(...parts);
 			else {
 				results = { role: "user", parts };
@@ -59,8 +58,8 @@ export function conversationOf(messages: readonly ChatMessage[], options: Conver
 		results = undefined;
 		for (const toolCall of message.tool_calls ?? []) names.set(toolCall.id, toolCall.function.name);
 		const parts = [
-			...contentParts(message.content, options),
-			...(message.tool_calls ?? []).map((call, at) => callPart(call, at, options)),
+			...contentParts(message.content, call),
+			...(message.tool_calls ?? []).map((toolCall, at) => callPart(toolCall, at, call)),
 		];
 		if (parts.length > 0) contents.push({ role: message.role === "assistant" ? "model" : "user", parts });
 	}
@@ -69,27 +68,27 @@ export function conversationOf(messages: readonly ChatMessage[], options: Conver
 	return { contents, ...(instructions.length > 0 && { systemInstruction: { parts: instructions } }) };
 }
 
-function contentParts(content: ChatMessage["content"], options: ConversionOptions): Part[] {
+function contentParts(content: ChatMessage["content"], call: Call): Part[] {
 	if (content === null || content === "") return [];
 	if (typeof content === "string") return [{ text: content }];
-	return content.flatMap((part) => contentPart(part, options) ?? []);
+	return content.flatMap((part) => contentPart(part, call) ?? []);
 }
 
-function contentPart(part: ContentPart, options: ConversionOptions): Part | undefined {
+function contentPart(part: ContentPart, call: Call): Part | undefined {
 	switch (part.type) {
 		case "text":
 			return part.text ? { text: part.text } : undefined;
 		case "refusal":
 			return part.refusal ? { text: part.refusal } : undefined;
 		case "image_url":
-			return filePart(part.image_url?.url ?? "", undefined, options);
+			return filePart(part.image_url?.url ?? "", undefined, call);
 		case "input_audio": {
 			const { data = "", format = "wav" } = part.input_audio ?? {};
 			return { inlineData: { mimeType: AUDIO_TYPES[format] ?? `audio/${format}`, data } };
 		}
 		case "file":
-			if (part.file?.file_data === undefined) throw options.refuse("a file by its id");
-			return filePart(part.file.file_data, "application/pdf", options);
+			if (part.file?.file_data === undefined) throw unsupported(call, "has no input for a file by its id");
+			return filePart(part.file.file_data, "application/pdf", call);
 		default:
 			return part.type satisfies never;
 	}
@@ -107,7 +106,7 @@ const TYPES_OF_EXTENSIONS: Record<string, string> = {
 };
 
 /** A `data:` URL is sent inline. Gemini fetches other URLs. `bareType`: the type of base64 without a URL. */
-function filePart(file: string, bareType: string | undefined, options: ConversionOptions): Part {
+function filePart(file: string, bareType: string | undefined, call: Call): Part {
 	const inline = splitDataUrl(file);
 	if (inline) return { inlineData: { mimeType: inline.contentType, data: inline.base64 } };
 	if (/^https?:/i.test(file)) {
@@ -117,17 +116,17 @@ function filePart(file: string, bareType: string | undefined, options: Conversio
 	}
 	if (bareType !== undefined && /^[\w+/=\s-]+$/.test(file))
 		return { inlineData: { mimeType: bareType, data: file } };
-	throw options.refuse("a file that is neither a data: nor an http(s): URL");
+	throw unsupported(call, "has no input for a file that is neither a data: nor an http(s): URL");
 }
 
 /** Of parallel calls, only the first has a signature. */
-function callPart(call: ToolCall, at: number, { model }: ConversionOptions): Part {
+function callPart({ id, function: called, extra_content }: ToolCall, at: number, { target }: Call): Part {
 	const signature =
-		call.extra_content?.google.thought_signature ??
-		(at === 0 && signsCalls(model) ? NO_SIGNATURE : undefined);
-	const { name, arguments: text } = call.function;
+		extra_content?.google.thought_signature ??
+		(at === 0 && signsCalls(target.model) ? NO_SIGNATURE : undefined);
+	const { name, arguments: text } = called;
 	return {
-		functionCall: { id: call.id, name, args: objectIn(text) ?? { arguments: text } },
+		functionCall: { id, name, args: objectIn(text) ?? { arguments: text } },
 		...(signature !== undefined && { thoughtSignature: signature }),
 	};
 }
@@ -137,7 +136,7 @@ function resultParts(
 	{ tool_call_id: id = "", content, name: sentName }: ChatMessage,
 	at: string,
 	names: ReadonlyMap<string, string>,
-	options: ConversionOptions,
+	call: Call,
 ): Part[] {
 	const name = names.get(id) ?? sentName;
 	if (!name) throw new AiError("badInput", `Error: ${at}.tool_call_id names no call before it`);
@@ -145,16 +144,11 @@ function resultParts(
 	const files = Array.isArray(content) ? content.filter(({ type }) => type !== "text") : [];
 	return [
 		{ functionResponse: { id, name, response: objectIn(text) ?? { output: text } } },
-		...contentParts(files, options),
+		...contentParts(files, call),
 	];
 }
 
-const JsonObject = z.record(z.string(), z.unknown());
-
 function objectIn(text: string): Record<string, unknown> | undefined {
-	try {
-		return JsonObject.safeParse(JSON.parse(text)).data;
-	} catch {
-		return undefined;
-	}
+	const value = parseJson(text);
+	return isRecord(value) ? value : undefined;
 }

@@ -3,10 +3,9 @@
  * too long, and does not count tokens.
  */
 import * as z from "zod";
-import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput } from "../../tasks/text-embeddings/types.ts";
+import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
+import { failureOfShape } from "../transport/upstream-failure.ts";
 import { pathOf, resourceOf } from "./service.ts";
 
 const MAX_BATCH = 100;
@@ -20,29 +19,19 @@ function toUnit(values: number[]): number[] {
 	return length > 0 ? values.map((value) => value / length) : values;
 }
 
-export async function embedTexts(
-	{ texts, dimensions }: EmbeddingsInput,
-	call: Call,
-): Promise<Answer<"text-embeddings">> {
+export const embedTexts: Handler<"text-embeddings"> = async ({ texts, dimensions }, call) => {
 	const model = resourceOf(call.target.model);
 	const vectors: number[][] = [];
 	for (let start = 0; start < texts.length; start += MAX_BATCH) {
-		const part = texts.slice(start, start + MAX_BATCH);
-		const { embeddings } = await postJson(
-			call,
-			pathOf(call, "batchEmbedContents"),
-			{
-				requests: part.map((text) => ({
-					model,
-					content: { parts: [{ text }] },
-					outputDimensionality: dimensions,
-				})),
-			},
-			EmbedReply,
-		);
-		if (embeddings.length !== part.length) throw failureOfShape(call, `${part.length} embeddings`);
+		const requests = texts.slice(start, start + MAX_BATCH).map((text) => ({
+			model,
+			content: { parts: [{ text }] },
+			outputDimensionality: dimensions,
+		}));
+		const { embeddings } = await postJson(call, pathOf(call, "batchEmbedContents"), { requests }, EmbedReply);
+		if (embeddings.length !== requests.length) throw failureOfShape(call, `${requests.length} embeddings`);
 		// Gemini normalizes only vectors of the model's full dimension.
 		vectors.push(...embeddings.map(({ values }) => (dimensions === undefined ? values : toUnit(values))));
 	}
-	return { kind: "value", output: { vectors } };
-}
+	return { vectors };
+};

@@ -5,13 +5,13 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
-import type { Media } from "../../media/media.ts";
-import { mediaTypeOf, typeOf } from "../../media/types.ts";
-import type { Answer } from "../../tasks/task.ts";
+import { encodeBase64 } from "../../media/base64.ts";
 import type { ImageInput } from "../../tasks/text-to-image/types.ts";
+import type { Handler } from "../handler.ts";
+import { imageIn, imageTypeOf } from "../images.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
+import { unsupported } from "../unsupported.ts";
 import { seedOf } from "./generation.ts";
 import { finishReason, GenerateReply, refuseBlocked } from "./reply.ts";
 import { pathOf } from "./service.ts";
@@ -20,50 +20,41 @@ const IMAGEN = /^(?:models\/)?imagen-/;
 const IMAGEN_ASPECT_RATIOS = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 const ASPECT_RATIOS = [...IMAGEN_ASPECT_RATIOS, "2:3", "3:2", "4:5", "5:4", "21:9"];
 
-export async function generateImage(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
-	if (input.mask) throw refused(call, "masks");
+export const generateImage: Handler<"text-to-image"> = async (input, call) => {
+	if (input.mask) throw unsupported(call, "has no input for masks");
 	const data = IMAGEN.test(call.target.model) ? await predict(input, call) : await generate(input, call);
-	const bytes = data === undefined ? undefined : decodeBase64(data);
-	const contentType = bytes && mediaTypeOf(bytes);
-	if (!bytes || !contentType?.startsWith("image/"))
-		throw failureOfContent(call, "answered with something that is not an image");
-	return { kind: "value", output: { bytes, contentType } };
-}
+	const image = data === undefined ? undefined : imageIn(data);
+	if (!image) throw failureOfContent(call, "answered with something that is not an image");
+	return image;
+};
 
 const PredictReply = z.looseObject({
 	predictions: z.array(z.looseObject({ bytesBase64Encoded: z.string().nullish() })).nullish(),
 });
 
 async function predict(input: ImageInput, call: Call): Promise<string | undefined> {
-	if (input.images.length > 0) throw refused(call, "images to start from");
-	const { predictions } = await postJson(
-		call,
-		pathOf(call, "predict"),
-		{
-			instances: [{ prompt: input.prompt }],
-			parameters: { sampleCount: 1, aspectRatio: nearest(input, IMAGEN_ASPECT_RATIOS) },
-		},
-		PredictReply,
-	);
+	if (input.images.length > 0) throw unsupported(call, "has no input for images to start from");
+	const parameters = { sampleCount: 1, aspectRatio: nearest(input, IMAGEN_ASPECT_RATIOS) };
+	const body = { instances: [{ prompt: input.prompt }], parameters };
+	const { predictions } = await postJson(call, pathOf(call, "predict"), body, PredictReply);
 	// The reply is empty if the filter blocks all images.
 	if (!predictions?.length) throw filtered(call);
 	return predictions[0]?.bytesBase64Encoded ?? undefined;
 }
 
 async function generate(input: ImageInput, call: Call): Promise<string | undefined> {
-	const reply = await postJson(
-		call,
-		pathOf(call, "generateContent"),
-		{
-			contents: [{ role: "user", parts: [{ text: input.prompt }, ...input.images.map(inline)] }],
-			generationConfig: {
-				responseModalities: ["TEXT", "IMAGE"],
-				seed: seedOf(input.seed),
-				imageConfig: { aspectRatio: nearest(input, ASPECT_RATIOS) },
-			},
+	const images = input.images.map((image) => ({
+		inlineData: { mimeType: imageTypeOf(image), data: encodeBase64(image.bytes) },
+	}));
+	const body = {
+		contents: [{ role: "user", parts: [{ text: input.prompt }, ...images] }],
+		generationConfig: {
+			responseModalities: ["TEXT", "IMAGE"],
+			seed: seedOf(input.seed),
+			imageConfig: { aspectRatio: nearest(input, ASPECT_RATIOS) },
 		},
-		GenerateReply,
-	);
+	};
+	const reply = await postJson(call, pathOf(call, "generateContent"), body, GenerateReply);
 	refuseBlocked(reply, call);
 	const [candidate] = reply.candidates ?? [];
 	const image = candidate?.content?.parts?.findLast(({ inlineData, thought }) => inlineData && !thought);
@@ -71,13 +62,6 @@ async function generate(input: ImageInput, call: Call): Promise<string | undefin
 		throw filtered(call);
 	return image?.inlineData?.data;
 }
-
-const inline = (image: Media) => ({
-	inlineData: {
-		mimeType: typeOf(image) ?? image.contentType ?? "image/png",
-		data: encodeBase64(image.bytes),
-	},
-});
 
 /** The aspect ratio with the smallest distortion. */
 function nearest({ width, height }: ImageInput, ratios: readonly string[]): string {
@@ -87,11 +71,6 @@ function nearest({ width, height }: ImageInput, ratios: readonly string[]): stri
 	};
 	return ratios.reduce((best, ratio) => (stretch(ratio) < stretch(best) ? ratio : best));
 }
-
-const refused = ({ target }: Call, feature: string) =>
-	new AiError("engineRefused", `The backend '${target.backend}' has no input for ${feature}`, {
-		retryable: true,
-	});
 
 const filtered = ({ target: { backend } }: Call) =>
 	new AiError("refusedByModel", `The backend '${backend}' filtered the image`, {

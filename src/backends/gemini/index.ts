@@ -1,20 +1,24 @@
 /** Google's Gemini API: https://ai.google.dev/api. */
-import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
-import type { Backend, CallContext } from "../backend.ts";
-import type { Call } from "../transport/upstream-failure.ts";
-import { generateText } from "./chat.ts";
+import { requestChat } from "../completion.ts";
+import { defineBackend, type Handler } from "../handler.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";
-import { googleCall } from "./service.ts";
+import { completionOf, GenerateReply } from "./reply.ts";
+import { requestBody } from "./request.ts";
+import { googleCall, pathOf } from "./service.ts";
+import { GeminiTranslator } from "./stream.ts";
 
-export const gemini: Backend = (target, services) => {
-	const bind =
-		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
-		(input: TaskInput<Name>, context: CallContext) =>
-			run(input, googleCall({ ...context, target, services }));
-	return {
-		"text-generation": bind(generateText),
-		"text-embeddings": bind(embedTexts),
-		"text-to-image": bind(generateImage),
-	};
-};
+/** https://ai.google.dev/api/generate-content */
+const generateText: Handler<"text-generation"> = async (input, call) =>
+	requestChat(call, input, {
+		path: pathOf(call, input.stream ? "streamGenerateContent?alt=sse" : "generateContent"),
+		body: requestBody(input, call),
+		schema: GenerateReply,
+		completion: (reply) => completionOf(reply, call),
+		translator: () => new GeminiTranslator(call, input.n),
+	});
+
+export const gemini = defineBackend(
+	{ "text-generation": generateText, "text-embeddings": embedTexts, "text-to-image": generateImage },
+	googleCall,
+);

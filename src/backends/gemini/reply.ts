@@ -4,6 +4,7 @@ import { AiError } from "../../core/errors.ts";
 import type { Usage } from "../../core/usage.ts";
 import { FINISH_REASONS } from "../../models/gemini-wire.ts";
 import type { ChatChoice, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
+import { type Heading, headingOf, usageOf } from "../completion.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 
 const count = z.int().nonnegative().nullish();
@@ -63,10 +64,10 @@ export const GenerateReply = GenerateEvent.refine(
 export function completionOf(reply: GenerateEvent, call: Call): ChatCompletion {
 	refuseBlocked(reply, call);
 	return {
-		...headingOf(reply, call),
+		...headingIn(reply, call),
 		object: "chat.completion",
 		choices: (reply.candidates ?? []).map((candidate, index) => choiceOf(candidate, index, call)),
-		usage: usageOf(reply.usageMetadata),
+		usage: usageIn(reply.usageMetadata),
 	};
 }
 
@@ -80,11 +81,8 @@ export function refuseBlocked({ promptFeedback, candidates }: GenerateEvent, { t
 	});
 }
 
-export const headingOf = ({ responseId, modelVersion }: GenerateEvent, { target, services }: Call) => ({
-	id: responseId || `chatcmpl-${services.uuid()}`,
-	created: Math.floor(services.now() / 1000),
-	model: modelVersion || target.model,
-});
+export const headingIn = ({ responseId, modelVersion }: GenerateEvent, call: Call): Heading =>
+	headingOf(call, { id: responseId, model: modelVersion });
 
 function choiceOf(candidate: CandidateReply, index: number, call: Call): ChatChoice {
 	const { text, thoughts, calls } = partsOf(candidate, call);
@@ -147,15 +145,13 @@ export function finishReason(reason: string, hasCalled: boolean, call: Call): st
 }
 
 /** Tokens of thinking count as output. */
-export function usageOf(sent: z.output<typeof UsageReply> | null | undefined): Usage | undefined {
+export function usageIn(sent: z.output<typeof UsageReply> | null | undefined): Usage | undefined {
 	if (sent?.promptTokenCount == null) return undefined;
 	const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = sent;
 	const prompt_tokens = sent.promptTokenCount + (sent.toolUsePromptTokenCount ?? 0);
 	const completion_tokens = (sent.candidatesTokenCount ?? 0) + (thoughts ?? 0);
 	return {
-		prompt_tokens,
-		completion_tokens,
-		total_tokens: prompt_tokens + completion_tokens,
+		...usageOf(prompt_tokens, completion_tokens),
 		...(cached != null && { prompt_tokens_details: { cached_tokens: cached } }),
 		...(thoughts != null && { completion_tokens_details: { reasoning_tokens: thoughts } }),
 	};

@@ -5,24 +5,18 @@
  * Omitted, because Gemini has no such fields: `repetition_penalty`, `logit_bias`, `parallel_tool_calls`, `user`, and fields
  * that are passed through to OpenAI's service.
  */
-import { AiError } from "../../core/errors.ts";
 import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import type { Call } from "../transport/upstream-failure.ts";
+import { loraUnsupported, unsupported } from "../unsupported.ts";
 import { conversationOf } from "./contents.ts";
 import { seedOf, thinkingConfig } from "./generation.ts";
 
-export function requestBody(input: ChatInput, { target, model }: Call): Record<string, unknown> {
-	// Another target may have the feature: retryable.
-	const refuse = (feature: string) =>
-		new AiError("engineRefused", `The backend '${target.backend}' has no input for ${feature}`, {
-			retryable: true,
-		});
-	if (input.prompt !== undefined) throw refuse("a raw prompt");
-	if (input.lora !== undefined)
-		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+export function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
+	if (input.prompt !== undefined) throw unsupported(call, "has no input for a raw prompt");
+	if (input.lora !== undefined) throw loraUnsupported(call);
 	return {
-		...conversationOf(input.messages, { model: target.model, refuse }),
+		...conversationOf(input.messages, call),
 		generationConfig: {
 			temperature: input.temperature,
 			topP: input.top_p,
@@ -35,7 +29,7 @@ export function requestBody(input: ChatInput, { target, model }: Call): Record<s
 			frequencyPenalty: input.frequency_penalty,
 			responseLogprobs: input.logprobs || undefined,
 			logprobs: input.logprobs ? input.top_logprobs : undefined,
-			thinkingConfig: thinkingConfig(input.reasoning_effort, target.model),
+			thinkingConfig: thinkingConfig(input.reasoning_effort, call.target.model),
 			...responseFormat(input.response_format),
 		},
 		...toolFields(input),

@@ -6,29 +6,30 @@
  * billed correctly.
  */
 
+import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
-import type { ChatChunk } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
+import type { Heading } from "../completion.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import {
 	type CandidateReply,
 	finishReason,
 	GenerateEvent,
-	headingOf,
+	headingIn,
 	logprobsOf,
 	partsOf,
 	refuseBlocked,
-	usageOf,
+	usageIn,
 } from "./reply.ts";
 
 type Choice = ChatChunk["choices"][number];
-type Delta = Choice["delta"];
 
 export class GeminiTranslator implements Translator {
 	readonly #call: Call;
 	/** The requested number of answers. */
 	readonly #requested: number;
-	#heading: ReturnType<typeof headingOf> | undefined;
+	#heading: Heading | undefined;
 	#usage: Usage | undefined;
 	/** The number of tool calls of each answer that has begun, by index. */
 	readonly #callCounts = new Map<number, number>();
@@ -41,11 +42,11 @@ export class GeminiTranslator implements Translator {
 
 	translate({ data }: UpstreamEvent): ChatChunk[] {
 		const sent: unknown = JSON.parse(data);
-		if (typeof sent === "object" && sent !== null && "error" in sent) throw failureOfBody(this.#call, sent);
+		if (isRecord(sent) && "error" in sent) throw failureOfBody(this.#call, sent);
 		const event = GenerateEvent.parse(sent);
 		refuseBlocked(event, this.#call);
-		this.#heading ??= headingOf(event, this.#call);
-		this.#usage = usageOf(event.usageMetadata) ?? this.#usage;
+		this.#heading ??= headingIn(event, this.#call);
+		this.#usage = usageIn(event.usageMetadata) ?? this.#usage;
 		const choices = (event.candidates ?? []).flatMap((candidate, position) =>
 			this.#choices(candidate, position),
 		);
@@ -61,7 +62,7 @@ export class GeminiTranslator implements Translator {
 		const index = candidate.index ?? position;
 		const { text, thoughts, calls } = partsOf(candidate, this.#call);
 		const callCount = this.#callCounts.get(index);
-		const delta: Delta = {
+		const delta: ChatDelta = {
 			...(callCount === undefined && { role: "assistant" }),
 			...(thoughts && { reasoning_content: thoughts }),
 			...(text && { content: text }),
@@ -77,23 +78,13 @@ export class GeminiTranslator implements Translator {
 		this.#callCounts.set(index, total);
 		if (reason) this.#finished.add(index);
 		const logprobs = logprobsOf(candidate);
-		return [
-			{
-				index,
-				delta,
-				...(logprobs !== null && { logprobs }),
-				finish_reason: reason ? finishReason(reason, total > 0, this.#call) : null,
-			},
-		];
+		const finish_reason = reason ? finishReason(reason, total > 0, this.#call) : null;
+		return [{ index, delta, ...(logprobs !== null && { logprobs }), finish_reason }];
 	}
 
 	#chunk(choices: Choice[]): ChatChunk {
-		const heading = this.#heading ?? headingOf({}, this.#call);
-		return {
-			...heading,
-			object: "chat.completion.chunk",
-			choices,
-			...(this.#usage && { usage: this.#usage }),
-		};
+		const heading = this.#heading ?? headingIn({}, this.#call);
+		const usage = this.#usage && { usage: this.#usage };
+		return { ...heading, object: "chat.completion.chunk", choices, ...usage };
 	}
 }

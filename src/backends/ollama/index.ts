@@ -10,36 +10,23 @@
  * limit.
  */
 import { AiError } from "../../core/errors.ts";
-import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
-import type { Backend, CallContext } from "../backend.ts";
-import { openai } from "../openai/index.ts";
-import type { Call } from "../transport/upstream-failure.ts";
+import type { TaskName } from "../../tasks/task.ts";
+import { defineBackend, type Handler } from "../handler.ts";
+import { classifyText, summarize, translate } from "../openai/prompted.ts";
+import { decide } from "../openai/prompted-decision.ts";
+import { classifyImage, detectObjects } from "../openai/prompted-images.ts";
+import { onOpenAiRoutes } from "../openai/service.ts";
 import { describeImage, generateText } from "./chat.ts";
 import { embedTexts } from "./embed.ts";
 
 const NOT_FOUND = 404;
 
-export const ollama: Backend = (target, services) => {
-	const bind =
-		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
-		(input: TaskInput<Name>, context: CallContext) =>
-			run(input, { ...context, target, services }).catch((error: unknown) => {
-				throw addPullHint(error, target.model);
-			});
-	const prompted = openai({ ...target, url: `${target.url}/v1` }, services);
-	const { translation, summarization, decision } = prompted;
-	return {
-		"text-generation": bind(generateText),
-		"text-embeddings": bind(embedTexts),
-		"image-to-text": bind(describeImage),
-		translation,
-		summarization,
-		"text-classification": prompted["text-classification"],
-		"image-classification": prompted["image-classification"],
-		"object-detection": prompted["object-detection"],
-		decision,
-	};
-};
+const withPullHint =
+	<Name extends TaskName>(handler: Handler<Name>): Handler<Name> =>
+	(input, call) =>
+		handler(input, call).catch((error: unknown) => {
+			throw addPullHint(error, call.target.model);
+		});
 
 /** Adds the command that downloads a missing model. */
 function addPullHint(error: unknown, model: string): unknown {
@@ -54,3 +41,15 @@ function addPullHint(error: unknown, model: string): unknown {
 		...(retryAfter !== undefined && { retryAfter }),
 	});
 }
+
+export const ollama = defineBackend({
+	"text-generation": withPullHint(generateText),
+	"text-embeddings": withPullHint(embedTexts),
+	"image-to-text": withPullHint(describeImage),
+	translation: onOpenAiRoutes(translate),
+	summarization: onOpenAiRoutes(summarize),
+	"text-classification": onOpenAiRoutes(classifyText),
+	"image-classification": onOpenAiRoutes(classifyImage),
+	"object-detection": onOpenAiRoutes(detectObjects),
+	decision: onOpenAiRoutes(decide),
+});

@@ -1,7 +1,9 @@
 /** Converts replies and stream lines of `/api/chat` and `/api/generate` to OpenAI's format. */
 import * as z from "zod";
+import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
-import type { AssistantMessage, ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
+import type { ChatChunk, ChatCompletion } from "../../tasks/text-generation/types.ts";
+import { ChunkWriter, completionOf, type Heading, headingOf, usageOfCounts } from "../completion.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
@@ -36,37 +38,27 @@ type Message = z.output<typeof MessageReply>;
 
 export const Reply = Line.refine(({ message, response }) => message != null || response != null);
 
-export function completionOf(reply: Line, call: Call): ChatCompletion {
+export function completionIn(reply: Line, call: Call): ChatCompletion {
 	const { content, thinking, tool_calls } = messageIn(reply);
-	const calls = tool_calls?.map((sentCall) => toolCall(sentCall, call));
-	const message: AssistantMessage = {
-		role: "assistant",
-		content: content || (calls?.length ? null : ""),
+	const calls = tool_calls?.map((sentCall) => toolCall(sentCall, call)) ?? [];
+	const message = {
+		content: content || (calls.length > 0 ? null : ""),
 		...(thinking && { reasoning_content: thinking }),
-		...(calls?.length && { tool_calls: calls }),
+		...(calls.length > 0 && { tool_calls: calls }),
 	};
-	const logprobs = logprobsOf(reply);
-	const usage = usageOf(reply);
-	return {
-		...heading(reply, call),
-		object: "chat.completion",
-		choices: [
-			{
-				index: 0,
-				message,
-				...(logprobs && { logprobs }),
-				finish_reason: finishReason(reply, (calls?.length ?? 0) > 0),
-			},
-		],
-		...(usage && { usage }),
-	};
+	const finish_reason = finishReason(reply, calls.length > 0);
+	return completionOf(
+		headingIn(reply, call),
+		{ message, ...logprobsOf(reply), finish_reason },
+		usageIn(reply),
+	);
 }
 
 /** The last line has the usage. */
 export class LineTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
-	#heading: ReturnType<typeof heading> | undefined;
+	#chunks: ChunkWriter | undefined;
 	#calls = 0;
 	#last: Line | undefined;
 
@@ -76,53 +68,35 @@ export class LineTranslator implements Translator {
 
 	translate({ data }: UpstreamEvent): ChatChunk[] {
 		const value: unknown = JSON.parse(data);
-		if (typeof value === "object" && value !== null && "error" in value)
-			throw failureOfBody(this.#call, value);
+		if (isRecord(value) && "error" in value) throw failureOfBody(this.#call, value);
 		const line = Line.parse(value);
-		const chunks: ChatChunk[] = [];
-		if (!this.#heading) {
-			this.#heading = heading(line, this.#call);
-			chunks.push(this.#chunk({ role: "assistant", content: "" }));
-		}
+		this.#chunks ??= new ChunkWriter(headingIn(line, this.#call));
+		const chunks = this.#chunks.begin();
 		const { content, thinking, tool_calls } = messageIn(line);
 		const logprobs = logprobsOf(line);
-		if (thinking) chunks.push(this.#chunk({ reasoning_content: thinking }));
-		if (content || logprobs) chunks.push(this.#chunk({ content: content ?? "" }, logprobs));
-		for (const sentCall of tool_calls ?? [])
-			chunks.push(this.#chunk({ tool_calls: [{ index: this.#calls++, ...toolCall(sentCall, this.#call) }] }));
-		if (line.done) {
-			this.#last = line;
-			this.done = true;
+		if (thinking) chunks.push(this.#chunks.chunk({ reasoning_content: thinking }));
+		if (content || logprobs) chunks.push(this.#chunks.chunk({ content: content ?? "" }, logprobs));
+		for (const sentCall of tool_calls ?? []) {
+			const delta = { index: this.#calls++, ...toolCall(sentCall, this.#call) };
+			chunks.push(this.#chunks.chunk({ tool_calls: [delta] }));
 		}
+		if (line.done) this.#last = line;
+		this.done = line.done;
 		return chunks;
 	}
 
 	end(): ChatChunk[] | undefined {
-		if (!this.#last) return undefined;
-		const finish = this.#chunk({});
-		const [choice] = finish.choices;
-		if (choice) choice.finish_reason = finishReason(this.#last, this.#calls > 0);
-		const usage = usageOf(this.#last);
-		return usage ? [finish, { ...this.#chunk({}), choices: [], usage }] : [finish];
-	}
-
-	#chunk(delta: ChatChunk["choices"][number]["delta"], logprobs?: object): ChatChunk {
-		const head = this.#heading ?? heading({ done: false }, this.#call);
-		const choice = { index: 0, delta, finish_reason: null, ...(logprobs && { logprobs }) };
-		return { ...head, object: "chat.completion.chunk", choices: [choice] };
+		return this.#last && this.#chunks?.end(finishReason(this.#last, this.#calls > 0), usageIn(this.#last));
 	}
 }
 
 const messageIn = ({ message, response, thinking }: Line): Message =>
 	message ?? { content: response, thinking };
 
-function heading({ created_at, model }: Line, { target, services }: Call) {
-	const created = Date.parse(created_at ?? "");
-	return {
-		id: `chatcmpl-${services.uuid()}`,
-		created: Math.floor((Number.isNaN(created) ? services.now() : created) / 1000),
-		model: model || target.model,
-	};
+function headingIn({ created_at, model }: Line, call: Call): Heading {
+	// `NaN` for an invalid date: then the time is that of the reply.
+	const created = Math.floor(Date.parse(created_at ?? "") / 1000);
+	return headingOf(call, { created, model });
 }
 
 const toolCall = (
@@ -135,7 +109,8 @@ const toolCall = (
 });
 
 /** The items have OpenAI's format. */
-const logprobsOf = ({ logprobs }: Line) => (logprobs?.length ? { content: logprobs } : undefined);
+const logprobsOf = ({ logprobs }: Line) =>
+	logprobs?.length ? { logprobs: { content: logprobs } } : undefined;
 
 /** `load` and `unload`: the end of a request without an answer. */
 function finishReason({ done_reason }: Line, hasCalls: boolean): string {
@@ -144,9 +119,5 @@ function finishReason({ done_reason }: Line, hasCalls: boolean): string {
 }
 
 /** Older servers omit the count of a cached prompt. */
-export function usageOf({ prompt_eval_count, eval_count }: Partial<Line>): Usage | undefined {
-	if (prompt_eval_count == null && eval_count == null) return undefined;
-	const prompt_tokens = prompt_eval_count ?? 0;
-	const completion_tokens = eval_count ?? 0;
-	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
-}
+const usageIn = ({ prompt_eval_count, eval_count }: Line): Usage | undefined =>
+	usageOfCounts(prompt_eval_count, eval_count);

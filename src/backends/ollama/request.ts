@@ -1,11 +1,17 @@
 /** The request of a chat in Ollama's format. Pure. */
-import { AiError } from "../../core/errors.ts";
+import { isRecord, parseJson } from "../../core/json.ts";
 import { splitDataUrl } from "../../media/base64.ts";
-import type { ChatInput, ChatMessage, ChatTool, ContentPart } from "../../tasks/text-generation/types.ts";
-import { textOf } from "../../tasks/text-generation/types.ts";
+import {
+	type ChatInput,
+	type ChatMessage,
+	type ChatTool,
+	type ContentPart,
+	textOf,
+} from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import type { Call } from "../transport/upstream-failure.ts";
+import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
 import { contextFor } from "./context.ts";
 
 /** `/api/chat` */
@@ -54,16 +60,10 @@ const common = (input: ChatInput, { target, model }: Call): Record<string, unkno
 });
 
 /** Refuses fields that Ollama would ignore. */
-function refuseUnsupported({ n = 1, lora, logit_bias = {} }: ChatInput, { target, model }: Call): void {
-	if (lora !== undefined)
-		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
-	if (n > 1) throw refused(target.backend, "gives one answer a request");
-	if (Object.keys(logit_bias).length > 0) throw refused(target.backend, "takes no logit_bias");
+function refuseUnsupported(input: ChatInput, call: Call): void {
+	refuseLoraAndChoices(input, call);
+	if (Object.keys(input.logit_bias ?? {}).length > 0) throw unsupported(call, "takes no logit_bias");
 }
-
-/** Retryable: another engine may support it. */
-const refused = (backend: string, problem: string): AiError =>
-	new AiError("engineRefused", `The backend '${backend}' ${problem}`, { retryable: true });
 
 function formatOf({ response_format: format }: ChatInput): unknown {
 	switch (format?.type) {
@@ -112,20 +112,16 @@ function messageOf(message: ChatMessage, toolNames: Map<string, string>, call: C
 }
 
 /** The server fetches no images: they must be in the message. */
-function imageOf({ type, image_url }: ContentPart, { target }: Call): string[] {
+function imageOf({ type, image_url }: ContentPart, call: Call): string[] {
 	if (type === "text" || type === "refusal") return [];
-	if (type !== "image_url") throw refused(target.backend, `takes no ${type} among the messages`);
+	if (type !== "image_url") throw unsupported(call, `takes no ${type} among the messages`);
 	const embedded = splitDataUrl(image_url?.url ?? "");
-	if (!embedded) throw refused(target.backend, "takes images as data URLs alone");
+	if (!embedded) throw unsupported(call, "takes images as data URLs alone");
 	return [embedded.base64];
 }
 
 /** The arguments of an earlier call. Ollama accepts only objects. */
 function argumentsOf(text: string): object {
-	try {
-		const value: unknown = JSON.parse(text || "{}");
-		return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-	} catch {
-		return {};
-	}
+	const value = parseJson(text);
+	return isRecord(value) ? value : {};
 }

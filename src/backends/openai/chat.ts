@@ -9,10 +9,10 @@
 import * as z from "zod";
 import { SentUsage } from "../../core/usage.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
-import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import type { Target } from "../backend.ts";
+import type { Handler } from "../handler.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -59,18 +59,16 @@ export const ChatReply = skipAbsent(
 	}),
 );
 
-export async function generateText(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
-	if (input.prompt !== undefined) return completeRawPrompt(input, input.prompt, call);
-	if (!input.stream) return { kind: "value", output: await chat(input, call) };
+export const generateText: Handler<"text-generation"> = async (input, call) => {
+	if (input.prompt !== undefined) return completeRawPrompt(input, call);
+	if (!input.stream) return await chat(input, call);
 	const reply = await postStream(call, PATH, requestBody(input, call), {
 		schema: ChatReply,
 		choices: input.n ?? 1,
 		formatStreamError: call.formatStreamError,
 	});
-	return reply.kind === "stream"
-		? reply
-		: { kind: "value", output: countAllChoices(completion(reply.value, call), input) };
-}
+	return reply.kind === "stream" ? reply : countAllChoices(completion(reply.value, call), input);
+};
 
 /** A complete reply. */
 export async function chat(input: ChatInput, call: Call): Promise<ChatCompletion> {

@@ -5,8 +5,8 @@
 import * as z from "zod";
 import { SentUsage } from "../../core/usage.ts";
 import { DONE, frame, isDone, mapEvents } from "../../streams/sse.ts";
-import type { Answer } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
+import type { Handler } from "../handler.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
@@ -41,14 +41,11 @@ type CompletionReply = z.output<typeof CompletionReply>;
 
 const CompleteReply = CompletionReply.refine(({ choices }) => choices.length > 0);
 
-export async function completeRawPrompt(
-	input: ChatInput,
-	prompt: string,
-	call: Call,
-): Promise<Answer<"text-generation">> {
+/** For an input with a `prompt`. */
+export const completeRawPrompt: Handler<"text-generation"> = async (input, call) => {
 	const host = hostedService(call.target);
 	const fields = {
-		prompt,
+		prompt: input.prompt,
 		suffix: input.suffix,
 		...sampling(input, call),
 		max_tokens: input.max_tokens,
@@ -56,16 +53,12 @@ export async function completeRawPrompt(
 		logprobs: input.logprobs ? (input.top_logprobs ?? 0) : undefined,
 	};
 	const body = host ? bodyFor({ ...host, limit: "max_tokens" }, fields, true) : fields;
-	if (!input.stream)
-		return {
-			kind: "value",
-			output: completionOf(await postJson(call, PATH, body, CompleteReply), input, call),
-		};
+	if (!input.stream) return completionOf(await postJson(call, PATH, body, CompleteReply), input, call);
 	const reply = await postStream(call, PATH, body, { schema: CompleteReply, choices: input.n ?? 1 });
 	return reply.kind === "value"
-		? { kind: "value", output: completionOf(reply.value, input, call) }
+		? completionOf(reply.value, input, call)
 		: { ...reply, events: chatChunks(reply.events, call) };
-}
+};
 
 const completionOf = (reply: CompletionReply, input: ChatInput, call: Call): ChatCompletion =>
 	countAllChoices(chatCompletion(reply, call), input);

@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
 import { SentUsage } from "../../core/usage.ts";
-import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput, WrittenVectors } from "../../tasks/text-embeddings/types.ts";
+import type { WrittenVectors } from "../../tasks/text-embeddings/types.ts";
+import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
@@ -25,7 +25,7 @@ const REFUSAL_STATUSES: readonly (number | undefined)[] = [400, 422];
 const FORMAT = /encoding_format|base64/i;
 
 /** Requests the caller's encoding. An engine that refuses base64 is asked for numbers, and `observed` remembers it. */
-export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<Answer<"text-embeddings">> {
+export const embedTexts: Handler<"text-embeddings"> = async (input, call) => {
 	const { target, services } = call;
 	const { observed, timeouts } = target;
 	const asNumbers = { ...input, encoding: undefined };
@@ -48,31 +48,24 @@ export async function embedTexts(input: EmbeddingsInput, call: Call): Promise<An
 		if (observed) observed.refusesBase64 = true;
 		return answer;
 	}
-}
+};
 
 /** The reply without the fields `input`, in which FastAPI quotes the request. */
 const messageIn = ({ body }: Refusal): string =>
 	JSON.stringify(body, (name, value) => (name === "input" ? undefined : value)) ?? "";
 
-async function embed(
-	{ texts, dimensions, truncate, encoding }: EmbeddingsInput,
-	call: Call,
-): Promise<Answer<"text-embeddings">> {
+const embed: Handler<"text-embeddings"> = async ({ texts, dimensions, truncate, encoding }, call) => {
 	const vectors: string[] = [];
-	const { data, usage } = await postJson(
-		call,
-		"/embeddings",
-		{
-			model: call.target.model,
-			input: texts,
-			encoding_format: encoding ?? "float",
-			dimensions,
-			// vLLM's field: truncates at the model's maximum length.
-			...(truncate && !isOpenAiService(call.target) && { truncate_prompt_tokens: -1 }),
-		},
-		EmbeddingsReply,
-		{ parse: (text) => extractVectors(text, vectors) },
-	);
+	const body = {
+		model: call.target.model,
+		input: texts,
+		encoding_format: encoding ?? "float",
+		dimensions,
+		// vLLM's field: truncates at the model's maximum length.
+		...(truncate && !isOpenAiService(call.target) && { truncate_prompt_tokens: -1 }),
+	};
+	const parse = (text: string) => extractVectors(text, vectors);
+	const { data, usage } = await postJson(call, "/embeddings", body, EmbeddingsReply, { parse });
 	// Some engines ignore the encoding and send numbers.
 	const as = encoding && data.every(({ embedding }) => typeof embedding === "string") ? encoding : "json";
 	const indexed = data.map(({ index, embedding }, position) => ({
@@ -96,16 +89,13 @@ async function embed(
 	const length = first === undefined ? 0 : reading(() => lengthOf(as, first));
 	const written: WrittenVectors = { as, rows, length };
 	return {
-		kind: "value",
-		output: {
-			get vectors() {
-				return reading(() => numbersOf(written));
-			},
-			written,
-			...(usage && { usage: { prompt_tokens: usage.prompt_tokens, total_tokens: usage.total_tokens } }),
+		get vectors() {
+			return reading(() => numbersOf(written));
 		},
+		written,
+		...(usage && { usage: { prompt_tokens: usage.prompt_tokens, total_tokens: usage.total_tokens } }),
 	};
-}
+};
 
 /** `undefined` if it is not base64 of floats. */
 const validBase64 = (sent: string, as: WrittenVectors["as"]): string | undefined =>

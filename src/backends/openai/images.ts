@@ -4,11 +4,9 @@
  * determine its type.
  */
 import * as z from "zod";
-import { decodeBase64 } from "../../media/base64.ts";
-import type { Media } from "../../media/media.ts";
-import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
-import type { Answer } from "../../tasks/task.ts";
 import type { ImageInput } from "../../tasks/text-to-image/types.ts";
+import type { Handler } from "../handler.ts";
+import { imageFile, imageIn } from "../images.ts";
 import { postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
@@ -20,16 +18,15 @@ const ImagesReply = z.looseObject({
 /** These models always answer in base64, refuse `response_format`, and have `output_format` instead. */
 const NAMES_OUTPUT_FORMAT = /(^|\/)(chat)?gpt-image/;
 
-export async function generateImage(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
+export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const edits = input.images.length > 0;
 	const fields = fieldsOf(input, call);
 	const body: RequestBody = edits ? formOf(fields, input) : fields;
 	const reply = await postJson(call, edits ? "/images/edits" : "/images/generations", body, ImagesReply);
-	const bytes = decodeBase64(reply.data[0]?.b64_json ?? "");
-	const contentType = bytes && mediaTypeOf(bytes);
-	if (!bytes || !contentType?.startsWith("image/")) throw failureOfShape(call, "an image");
-	return { kind: "value", output: { bytes, contentType } };
-}
+	const image = imageIn(reply.data[0]?.b64_json ?? "");
+	if (!image) throw failureOfShape(call, "an image");
+	return image;
+};
 
 function fieldsOf(input: ImageInput, { target }: Call): Record<string, unknown> {
 	return {
@@ -58,14 +55,7 @@ function formOf(fields: Record<string, unknown>, { images, mask }: ImageInput): 
 	for (const [name, value] of Object.entries(fields))
 		if (value !== undefined) form.append(name, String(value));
 	const field = images.length === 1 ? "image" : "image[]";
-	for (const [index, image] of images.entries()) form.append(field, fileOf(image, `image-${index}`));
-	if (mask) form.append("mask", fileOf(mask, "mask"));
+	for (const [index, image] of images.entries()) form.append(field, imageFile(image, `image-${index}`));
+	if (mask) form.append("mask", imageFile(mask, "mask"));
 	return form;
-}
-
-function fileOf(image: Media, name: string): File {
-	const type = typeOf(image);
-	return new File([image.bytes], `${name}.${extensionOf(type ?? "") ?? "png"}`, {
-		type: type ?? image.contentType ?? "image/png",
-	});
 }

@@ -2,9 +2,7 @@
  * Any server with OpenAI's API: vLLM, SGLang, llama.cpp, Ollama, LM Studio, OpenAI. Tasks without a route in that API
  * become chats (`prompted.ts`); the operator chooses an engine that can do them. The table has no `turn-detection`.
  */
-import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
-import type { Backend, CallContext } from "../backend.ts";
-import type { Call } from "../transport/upstream-failure.ts";
+import { defineBackend } from "../handler.ts";
 import { generateText } from "./chat.ts";
 import { embedTexts } from "./embeddings.ts";
 import { generateImage } from "./images.ts";
@@ -15,24 +13,18 @@ import { rerank } from "./reranking.ts";
 import { speak } from "./speech.ts";
 import { transcribe } from "./transcription.ts";
 
-export const openai: Backend = (target, services) => {
-	const bind =
-		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
-		(input: TaskInput<Name>, context: CallContext) =>
-			run(input, { ...context, target, services });
-	return {
-		"text-generation": bind(generateText),
-		"text-embeddings": bind(embedTexts),
-		reranking: bind(rerank),
-		"speech-recognition": bind(transcribe),
-		"text-to-speech": bind(speak),
-		"text-to-image": bind(generateImage),
-		translation: bind(translate),
-		summarization: bind(summarize),
-		"text-classification": bind(classifyText),
-		"image-to-text": bind(describeImage),
-		"image-classification": bind(classifyImage),
-		"object-detection": bind(detectObjects),
-		decision: bind(decide),
-	};
-};
+export const openai = defineBackend({
+	"text-generation": generateText,
+	"text-embeddings": embedTexts,
+	reranking: rerank,
+	"speech-recognition": transcribe,
+	"text-to-speech": speak,
+	"text-to-image": generateImage,
+	translation: translate,
+	summarization: summarize,
+	"text-classification": classifyText,
+	"image-to-text": describeImage,
+	"image-classification": classifyImage,
+	"object-detection": detectObjects,
+	decision: decide,
+});

@@ -7,9 +7,9 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { knownType } from "../../media/types.ts";
-import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision/types.ts";
-import type { Answer } from "../../tasks/task.ts";
+import type { DecisionAnswer, Question } from "../../tasks/decision/types.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
+import type { Handler } from "../handler.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { Percent, promptForJson, shares } from "./prompted.ts";
 
@@ -19,60 +19,44 @@ const INSTRUCTION =
 
 /** A question and the names of its outcomes in the prompt: short names, which all grammars accept. */
 interface PromptQuestion {
+	/** The caller's name of the question. */
+	id: string;
 	name: string;
 	question: Question;
 	outcomes: { name: string; description: string }[];
 }
 
-export async function decide(input: DecisionInput, call: Call): Promise<Answer<"decision">> {
-	if (input.videos.length > 0)
+export const decide: Handler<"decision"> = async ({ state, questions, images, audio, videos }, call) => {
+	if (videos.length > 0)
 		throw new AiError("engineRefused", `The backend '${call.target.backend}' has no input for videos`);
-	const prompted = Object.values(input.questions).map(promptQuestion);
-	const { value, usage } = await promptForJson(
-		z.strictObject(Object.fromEntries(prompted.map((question) => [question.name, replySchema(question)]))),
-		{
-			instruction: INSTRUCTION,
-			content: [
-				{ type: "text", text: JSON.stringify({ state: input.state, questions: prompted.map(promptJson) }) },
-				...input.images.map((url): ContentPart => ({ type: "image_url", image_url: { url } })),
-				...input.audio.map((url) => audioPart(url, call)),
-			],
-		},
-		call,
+	const prompted = Object.entries(questions).map(promptQuestion);
+	const schema = z.strictObject(
+		Object.fromEntries(prompted.map((question) => [question.name, replySchema(question)])),
 	);
-	const ids = Object.keys(input.questions);
-	const answers = prompted.map((question, index) => [
-		ids[index],
-		answerOf(question, value[question.name], call),
-	]);
+	const content: ContentPart[] = [
+		{ type: "text", text: JSON.stringify({ state, questions: prompted.map(promptJson) }) },
+		...images.map((url): ContentPart => ({ type: "image_url", image_url: { url } })),
+		...audio.map((url) => audioPart(url, call)),
+	];
+	const { value, usage } = await promptForJson(schema, { instruction: INSTRUCTION, content }, call);
+	const answers = prompted.map((question) => [question.id, answerOf(question, value[question.name], call)]);
 	return {
-		kind: "value",
-		output: {
-			answers: Object.fromEntries(answers),
-			usage: { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0 },
-		},
+		answers: Object.fromEntries(answers),
+		usage: { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0 },
 	};
+};
+
+function promptQuestion([id, question]: [string, Question], index: number): PromptQuestion {
+	return { id, name: `question_${index + 1}`, question, outcomes: outcomesOf(question) };
 }
 
-function promptQuestion(question: Question, index: number): PromptQuestion {
-	const name = `question_${index + 1}`;
-	const outcome = (description: string, at: number) => ({ name: `outcome_${at + 1}`, description });
-	switch (question.type) {
-		case "noul":
-			return { name, question, outcomes: [] };
-		case "choice":
-			return {
-				name,
-				question,
-				outcomes: Object.entries(question.criteria).map(([option, text], at) =>
-					outcome(`${option}: ${text}`, at),
-				),
-			};
-		case "score":
-			return { name, question, outcomes: question.criteria.map(outcome) };
-		default:
-			return question satisfies never;
-	}
+function outcomesOf(question: Question): PromptQuestion["outcomes"] {
+	if (question.type === "noul") return [];
+	const descriptions =
+		question.type === "score"
+			? question.criteria
+			: Object.entries(question.criteria).map(([option, text]) => `${option}: ${text}`);
+	return descriptions.map((description, at) => ({ name: `outcome_${at + 1}`, description }));
 }
 
 const promptJson = ({ name, question, outcomes }: PromptQuestion) => ({

@@ -12,12 +12,10 @@
  * disable the latter.
  */
 import * as z from "zod";
+import { parseJson } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
-import type { SummarizationInput } from "../../tasks/summarization/types.ts";
-import type { Answer } from "../../tasks/task.ts";
-import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
-import type { TranslationInput } from "../../tasks/translation/types.ts";
+import type { Handler } from "../handler.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
 import { isOpenAiService } from "./service.ts";
@@ -34,16 +32,8 @@ export async function promptForText(prompt: Prompt, call: Call): Promise<Prompte
 	const { instruction, content, ...fields } = prompt;
 	const messages: ChatMessage[] = [{ role: "user", content }];
 	if (instruction) messages.unshift({ role: "system", content: instruction });
-	const reply = await chat(
-		{
-			messages,
-			stream: false,
-			reasoning_effort: null,
-			...(!isOpenAiService(call.target) && { temperature: 0 }),
-			...fields,
-		},
-		call,
-	);
+	const defaults = { reasoning_effort: null, ...(!isOpenAiService(call.target) && { temperature: 0 }) };
+	const reply = await chat({ messages, stream: false, ...defaults, ...fields }, call);
 	const text = reply.choices[0]?.message.content?.trim();
 	if (!text) throw failureOfContent(call, "answered with no text");
 	return { value: text, usage: reply.usage ?? undefined };
@@ -59,29 +49,14 @@ export async function promptForJson<Schema extends z.ZodObject>(
 	call: Call,
 ): Promise<PromptedAnswer<z.output<Schema>>> {
 	const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema);
-	const { value: text, usage } = await promptForText(
-		{
-			...prompt,
-			instruction: `${prompt.instruction} Answer with JSON alone, of this schema: ${JSON.stringify(jsonSchema)}`,
-			response_format: {
-				type: "json_schema",
-				json_schema: { name: "answer", schema: jsonSchema, strict: true },
-			},
-		},
-		call,
-	);
-	const parsed = schema.safeParse(jsonIn(text));
+	const instruction = `${prompt.instruction} Answer with JSON alone, of this schema: ${JSON.stringify(jsonSchema)}`;
+	const json_schema = { name: "answer", schema: jsonSchema, strict: true };
+	const response_format = { type: "json_schema", json_schema } as const;
+	const { value: text, usage } = await promptForText({ ...prompt, instruction, response_format }, call);
+	// Engines without grammars often put the JSON into a code fence.
+	const parsed = schema.safeParse(parseJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)));
 	if (!parsed.success) throw failureOfContent(call, "answered with something that is not the JSON asked for");
 	return { value: parsed.data, usage };
-}
-
-/** Engines without grammars often put the JSON into a code fence. */
-function jsonIn(text: string): unknown {
-	try {
-		return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
-	} catch {
-		return undefined;
-	}
 }
 
 /** Whole numbers, because grammars can bound them. */
@@ -93,33 +68,22 @@ export function shares(percents: number[]): number[] | undefined {
 	return sum > 0 ? percents.map((percent) => percent / sum) : undefined;
 }
 
-export async function translate(input: TranslationInput, call: Call): Promise<Answer<"translation">> {
-	const { texts, source_lang, target_lang } = input;
+export const translate: Handler<"translation"> = async ({ texts, source_lang, target_lang }, call) => {
 	const languages = `from ${languageName(source_lang)} to ${languageName(target_lang)}`;
-	const [text] = texts;
-	if (text === undefined) return { kind: "value", output: { texts: [] } };
+	const [content] = texts;
+	if (content === undefined) return { texts: [] };
 	if (texts.length === 1) {
-		const { value, usage } = await promptForText(
-			{
-				instruction: `Translate the user's message ${languages}. Answer with the translation alone.`,
-				content: text,
-			},
-			call,
-		);
-		return { kind: "value", output: { texts: [value], usage } };
+		const instruction = `Translate the user's message ${languages}. Answer with the translation alone.`;
+		const { value, usage } = await promptForText({ instruction, content }, call);
+		return { texts: [value], usage };
 	}
 	// Named members, not a list: a grammar then enforces that each text is there.
-	const names = texts.map((_, index) => `text_${index + 1}`);
-	const { value, usage } = await promptForJson(
-		z.strictObject(Object.fromEntries(names.map((name) => [name, z.string()]))),
-		{
-			instruction: `Translate every text of the user's JSON ${languages}. Answer with JSON of the same names.`,
-			content: JSON.stringify(Object.fromEntries(names.map((name, index) => [name, texts[index]]))),
-		},
-		call,
-	);
-	return { kind: "value", output: { texts: names.map((name) => value[name] ?? ""), usage } };
-}
+	const named = Object.fromEntries(texts.map((text, index) => [`text_${index + 1}`, text]));
+	const instruction = `Translate every text of the user's JSON ${languages}. Answer with JSON of the same names.`;
+	const schema = z.strictObject(Object.fromEntries(Object.keys(named).map((name) => [name, z.string()])));
+	const { value, usage } = await promptForJson(schema, { instruction, content: JSON.stringify(named) }, call);
+	return { texts: Object.keys(named).map((name) => value[name] ?? ""), usage };
+};
 
 /** `fr` and `hin_Deva` by their English names; what is not a code stays as it is. */
 function languageName(language: string): string {
@@ -130,40 +94,22 @@ function languageName(language: string): string {
 	}
 }
 
-export async function summarize(input: SummarizationInput, call: Call): Promise<Answer<"summarization">> {
-	const { value: summary, usage } = await promptForText(
-		{
-			instruction: "Summarize the user's text in its own language. Answer with the summary alone.",
-			content: input.text,
-			max_tokens: input.max_length,
-		},
-		call,
-	);
-	return { kind: "value", output: { summary, usage } };
-}
+export const summarize: Handler<"summarization"> = async ({ text: content, max_length }, call) => {
+	const instruction = "Summarize the user's text in its own language. Answer with the summary alone.";
+	const { value, usage } = await promptForText({ instruction, content, max_tokens: max_length }, call);
+	return { summary: value, usage };
+};
 
 const Sentiment = z.strictObject({ positive: Percent });
 
-export async function classifyText(
-	{ text }: ClassifyTextInput,
-	call: Call,
-): Promise<Answer<"text-classification">> {
-	const { value } = await promptForJson(
-		Sentiment,
-		{
-			instruction: "How likely is it, in percent, that the sentiment of the user's text is positive?",
-			content: text,
-		},
-		call,
-	);
+export const classifyText: Handler<"text-classification"> = async ({ text: content }, call) => {
+	const instruction = "How likely is it, in percent, that the sentiment of the user's text is positive?";
+	const { value } = await promptForJson(Sentiment, { instruction, content }, call);
 	const positive = value.positive / 100;
 	return {
-		kind: "value",
-		output: {
-			labels: [
-				{ label: "NEGATIVE", score: 1 - positive },
-				{ label: "POSITIVE", score: positive },
-			],
-		},
+		labels: [
+			{ label: "NEGATIVE", score: 1 - positive },
+			{ label: "POSITIVE", score: positive },
+		],
 	};
-}
+};

@@ -4,8 +4,8 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { soundTypeOf } from "../../media/types.ts";
-import type { Answer } from "../../tasks/task.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
+import type { Handler } from "../handler.ts";
 import { postBytes } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
@@ -28,7 +28,7 @@ const CONTENT_TYPES: Record<string, string> = {
 	aac: "audio/aac",
 };
 
-export async function speak(input: SpeechInput, call: Call): Promise<Answer<"text-to-speech">> {
+export const speak: Handler<"text-to-speech"> = async (input, call) => {
 	const { text, voice, language, speed, sample_rate } = input;
 	const strict = isOpenAiService(call.target);
 	const format = formatOf(input, call);
@@ -44,11 +44,8 @@ export async function speak(input: SpeechInput, call: Call): Promise<Answer<"tex
 	});
 	// Raw samples have no signature.
 	const contentType = format === "pcm" ? undefined : soundTypeOf(media);
-	return {
-		kind: "value",
-		output: { bytes: media.bytes, contentType: contentType ?? CONTENT_TYPES[format] ?? media.contentType },
-	};
-}
+	return { bytes: media.bytes, contentType: contentType ?? CONTENT_TYPES[format] ?? media.contentType };
+};
 
 function formatOf({ encoding, container }: SpeechInput, call: Call): string {
 	if (encoding === "linear16") return container === "none" ? "pcm" : "wav";

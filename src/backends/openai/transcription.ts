@@ -11,38 +11,22 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { extensionOf, soundTypeOf } from "../../media/types.ts";
 import type { Transcript, TranscriptionInput } from "../../tasks/speech-recognition/types.ts";
-import type { Answer } from "../../tasks/task.ts";
+import type { Handler } from "../handler.ts";
+import { count, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { isOpenAiService } from "./service.ts";
 
-const WordReply = z.looseObject({
-	word: z.string(),
-	start: z.number(),
-	end: z.number(),
-	/** A field of whisper.cpp. */
-	probability: z.number().nullish(),
-});
-
-const SegmentReply = z.looseObject({
-	start: z.number(),
-	end: z.number(),
-	text: z.string(),
-	temperature: z.number().nullish(),
-	avg_logprob: z.number().nullish(),
-	compression_ratio: z.number().nullish(),
-	no_speech_prob: z.number().nullish(),
-	/** whisper.cpp has the words in the segments. */
-	words: z.array(WordReply).nullish(),
-});
+/** whisper.cpp has the words in the segments, with a probability. */
+const Words = z.array(SentWord.extend({ probability: count })).nullish();
 
 const TranscriptReply = z.looseObject({
 	text: z.string(),
 	language: z.string().nullish(),
 	// vLLM sends text.
 	duration: z.coerce.number().nonnegative().nullish().catch(undefined),
-	segments: z.array(SegmentReply).nullish(),
-	words: z.array(WordReply).nullish(),
+	segments: z.array(SentSegment.extend({ words: Words })).nullish(),
+	words: Words,
 	task: z.string().nullish(),
 });
 type TranscriptReply = z.output<typeof TranscriptReply>;
@@ -62,21 +46,17 @@ const TRANSCRIPTIONS = "/audio/transcriptions";
 const TRANSLATIONS = "/audio/translations";
 const NOT_FOUND = 404;
 
-export async function transcribe(
-	input: TranscriptionInput,
-	call: Call,
-): Promise<Answer<"speech-recognition">> {
-	if (input.task === "transcribe")
-		return { kind: "value", output: transcript(await requestTranscript(input, TRANSCRIPTIONS, call)) };
+export const transcribe: Handler<"speech-recognition"> = async (input, call) => {
+	if (input.task === "transcribe") return transcript(await requestTranscript(input, TRANSCRIPTIONS, call));
 	try {
-		return { kind: "value", output: transcript(await requestTranscript(input, TRANSLATIONS, call)) };
+		return transcript(await requestTranscript(input, TRANSLATIONS, call));
 	} catch (error) {
 		if (!hasNoRoute(error) || isOpenAiService(call.target)) throw error;
 		const reply = await requestTranscript(input, TRANSCRIPTIONS, call);
 		if (reply.task !== "translate") throw error;
-		return { kind: "value", output: transcript(reply) };
+		return transcript(reply);
 	}
-}
+};
 
 const hasNoRoute = (error: unknown): boolean =>
 	error instanceof AiError && error.upstream?.status === NOT_FOUND;
@@ -125,36 +105,8 @@ function post(
 	return postJson(call, path, form, TranscriptReply);
 }
 
-function transcript({ text, language, duration, segments, words }: TranscriptReply): Transcript {
-	const timedWords = words ?? segments?.flatMap((segment) => segment.words ?? []);
-	return {
-		text,
-		...(language && { language }),
-		...(typeof duration === "number" && { duration }),
-		...(segments && {
-			segments: segments.map(({ start, end, text, words: _, ...segment }) => ({
-				start,
-				end,
-				text,
-				...present({
-					temperature: segment.temperature,
-					avg_logprob: segment.avg_logprob,
-					compression_ratio: segment.compression_ratio,
-					no_speech_prob: segment.no_speech_prob,
-				}),
-			})),
-		}),
-		...(timedWords &&
-			timedWords.length > 0 && {
-				words: timedWords.map(({ word, start, end, probability }) => ({
-					word,
-					start,
-					end,
-					...present({ confidence: probability }),
-				})),
-			}),
-	};
+function transcript({ segments, words: sentWords, ...reply }: TranscriptReply): Transcript {
+	const timed = sentWords ?? segments?.flatMap(({ words }) => words ?? []) ?? [];
+	const words = timed.map(({ probability, ...word }) => ({ ...word, confidence: probability }));
+	return transcriptOf({ ...reply, segments, ...(words.length > 0 && { words }) });
 }
-
-const present = (fields: Record<string, number | null | undefined>): Record<string, number> =>
-	Object.fromEntries(Object.entries(fields).filter((field): field is [string, number] => field[1] != null));

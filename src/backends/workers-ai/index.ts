@@ -10,8 +10,7 @@
  * `rejectIfBusy`, options of analysis); the upstream's price (`cf-ai-neurons`) is ignored, because the account pays the
  * price of this gateway; live transcription has no route here.
  */
-import type { Answer, TaskInput, TaskName } from "../../tasks/task.ts";
-import type { Backend, CallContext } from "../backend.ts";
+import { defineBackend } from "../handler.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { bindingFetch } from "./binding.ts";
 import { generateText } from "./chat.ts";
@@ -23,34 +22,31 @@ import { classifyText, embedTexts, rerank, summarize, translate } from "./text.t
 import { generateImage } from "./text-to-image.ts";
 import { transcribe } from "./transcription.ts";
 
-export const workersAi: Backend = (target, services) => {
-	const { binding } = target;
-	const transport = binding ? { ...services, fetch: bindingFetch(binding) } : services;
-	const bind =
-		<Name extends TaskName>(run: (input: TaskInput<Name>, call: Call) => Promise<Answer<Name>>) =>
-		(input: TaskInput<Name>, context: CallContext) => {
-			const call: Call = {
-				...context,
-				target,
-				services: transport,
-				refusal: (refused) => failureOfCode(call, refused),
-			};
-			return run(input, call);
-		};
+function prepare(call: Call): Call {
+	const { target, services } = call;
 	return {
-		"text-generation": bind(generateText),
-		decision: bind(decide),
-		"text-embeddings": bind(embedTexts),
-		reranking: bind(rerank),
-		"text-classification": bind(classifyText),
-		translation: bind(translate),
-		summarization: bind(summarize),
-		"speech-recognition": bind(transcribe),
-		"text-to-speech": bind(speak),
-		"turn-detection": bind(detectTurn),
-		"text-to-image": bind(generateImage),
-		"image-to-text": bind(describeImage),
-		"image-classification": bind(classifyImage),
-		"object-detection": bind(detectObjects),
+		...call,
+		services: target.binding ? { ...services, fetch: bindingFetch(target.binding) } : services,
+		refusal: (refused) => failureOfCode(call, refused),
 	};
-};
+}
+
+export const workersAi = defineBackend(
+	{
+		"text-generation": generateText,
+		decision: decide,
+		"text-embeddings": embedTexts,
+		reranking: rerank,
+		"text-classification": classifyText,
+		translation: translate,
+		summarization: summarize,
+		"speech-recognition": transcribe,
+		"text-to-speech": speak,
+		"turn-detection": detectTurn,
+		"text-to-image": generateImage,
+		"image-to-text": describeImage,
+		"image-classification": classifyImage,
+		"object-detection": detectObjects,
+	},
+	prepare,
+);

@@ -5,23 +5,22 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { undecodableImage } from "../../core/undecodable-image.ts";
-import { dataUrl } from "../../media/base64.ts";
-import { imageSizeOf, type PixelSize } from "../../media/image-size.ts";
-import type { Media } from "../../media/media.ts";
-import { typeOf } from "../../media/types.ts";
+import { isRecord } from "../../core/json.ts";
+import type { Usage } from "../../core/usage.ts";
 import { isDone } from "../../streams/sse.ts";
-import type { DetectedObject, DetectObjectsInput } from "../../tasks/object-detection/types.ts";
-import type { Answer } from "../../tasks/task.ts";
 import {
 	type ChatChunk,
 	type ChatCompletion,
 	type ChatInput,
 	textOf,
 } from "../../tasks/text-generation/types.ts";
-import { postTranslated, type Translator, type UpstreamEvent } from "../transport/translated-stream.ts";
+import { ChunkWriter, completionOf, headingOf, requestChat, usageOf } from "../completion.ts";
+import type { Handler } from "../handler.ts";
+import { imageUrl, readableSizeOf } from "../images.ts";
+import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
-import { requestOf, resultOf, runJson, value } from "./run.ts";
+import { unsupported } from "../unsupported.ts";
+import { requestOf, resultOf, runJson } from "./run.ts";
 
 const MoondreamReply = z.looseObject({
 	answer: z.string().nullish(),
@@ -34,27 +33,21 @@ type MoondreamReply = z.output<typeof MoondreamReply>;
 
 const Reply = MoondreamReply.refine(({ answer, caption }) => answer != null || caption != null);
 
-export async function chatWithMoondream(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
-	const inputs = inputsOf(input, call);
-	if (!input.stream) return value(completionOf(await runJson(call, inputs, Reply), call));
-	const { path, body } = requestOf(call, inputs);
-	const reply = await postTranslated(call, path, body, {
+export const chatWithMoondream: Handler<"text-generation"> = async (input, call) =>
+	requestChat(call, input, {
+		...requestOf(call, inputsOf(input, call)),
 		schema: z.unknown(),
-		translator: new MoondreamTranslator(call),
+		completion: (reply) => completionIn(resultOf(reply, Reply, call), call),
+		translator: () => new MoondreamTranslator(call),
 	});
-	return reply.kind === "stream" ? reply : value(completionOf(resultOf(reply.value, Reply, call), call));
-}
 
 /** The model gets only the last message. */
-function inputsOf(input: ChatInput, { target, model }: Call): Record<string, unknown> {
+function inputsOf(input: ChatInput, call: Call): Record<string, unknown> {
 	const last = input.messages.at(-1);
-	if (!last) throw new AiError("invalidInput", `Invalid input: ${model.id} takes messages`);
+	if (!last) throw new AiError("invalidInput", `Invalid input: ${call.model.id} takes messages`);
 	const parts = Array.isArray(last.content) ? last.content : [];
 	const images = parts.flatMap(({ image_url }) => image_url?.url ?? []);
-	if (images.length > 1)
-		throw new AiError("engineRefused", `The backend '${target.backend}' looks at one image per request`, {
-			retryable: true,
-		});
+	if (images.length > 1) throw unsupported(call, "looks at one image per request");
 	return {
 		task: "query",
 		question: textOf(last.content),
@@ -67,90 +60,49 @@ function inputsOf(input: ChatInput, { target, model }: Call): Record<string, unk
 	};
 }
 
-const heading = ({ target, services }: Call) => ({
-	id: `chatcmpl-${services.uuid()}`,
-	created: Math.floor(services.now() / 1000),
-	model: target.model,
-});
+const usageIn = ({ metrics }: MoondreamReply): Usage | undefined =>
+	metrics ? usageOf(metrics.input_tokens, metrics.output_tokens) : undefined;
 
-function usageOf({ metrics }: MoondreamReply) {
-	if (!metrics) return undefined;
-	const { input_tokens, output_tokens } = metrics;
-	return {
-		prompt_tokens: input_tokens,
-		completion_tokens: output_tokens,
-		total_tokens: input_tokens + output_tokens,
+function completionIn(reply: MoondreamReply, call: Call): ChatCompletion {
+	const message = {
+		content: reply.answer ?? reply.caption ?? "",
+		...(reply.reasoning?.text && { reasoning_content: reply.reasoning.text }),
 	};
-}
-
-function completionOf(reply: MoondreamReply, call: Call): ChatCompletion {
-	const usage = usageOf(reply);
-	return {
-		...heading(call),
-		object: "chat.completion",
-		choices: [
-			{
-				index: 0,
-				message: {
-					role: "assistant",
-					content: reply.answer ?? reply.caption ?? "",
-					...(reply.reasoning?.text && { reasoning_content: reply.reasoning.text }),
-				},
-				finish_reason: reply.finish_reason || "stop",
-			},
-		],
-		...(usage && { usage }),
-	};
+	const finish_reason = reply.finish_reason || "stop";
+	return completionOf(headingOf(call), { message, finish_reason }, usageIn(reply));
 }
 
 class MoondreamTranslator implements Translator {
 	done = false;
 	readonly #call: Call;
-	readonly #heading: ReturnType<typeof heading>;
-	#hasBegun = false;
+	readonly #chunks: ChunkWriter;
 	#last: MoondreamReply | undefined;
 
 	constructor(call: Call) {
 		this.#call = call;
-		this.#heading = heading(call);
+		this.#chunks = new ChunkWriter(headingOf(call));
 	}
 
 	translate({ data }: UpstreamEvent): ChatChunk[] {
-		if (isDone(data)) {
-			this.done = true;
-			return [];
-		}
+		this.done = isDone(data);
+		if (this.done) return [];
 		const sent: unknown = JSON.parse(data);
-		if (typeof sent === "object" && sent !== null && ("error" in sent || "errors" in sent))
-			throw failureOfBody(this.#call, sent);
+		if (isRecord(sent) && ("error" in sent || "errors" in sent)) throw failureOfBody(this.#call, sent);
 		const frame = MoondreamReply.parse(sent);
 		if (frame.finish_reason) this.#last = frame;
+		const reasoning_content = frame.reasoning?.text;
 		const content = frame.answer || frame.caption;
-		const chunks = [
-			...(frame.reasoning?.text ? [this.#chunk({ reasoning_content: frame.reasoning.text })] : []),
-			...(content ? [this.#chunk({ content })] : []),
+		if (!reasoning_content && !content) return [];
+		return [
+			...this.#chunks.begin(),
+			...(reasoning_content ? [this.#chunks.chunk({ reasoning_content })] : []),
+			...(content ? [this.#chunks.chunk({ content })] : []),
 		];
-		if (this.#hasBegun || chunks.length === 0) return chunks;
-		this.#hasBegun = true;
-		return [this.#chunk({ role: "assistant", content: "" }), ...chunks];
 	}
 
 	end(): ChatChunk[] | undefined {
 		if (!this.#last && !this.done) return undefined;
-		const usage = this.#last && usageOf(this.#last);
-		return [
-			...(this.#hasBegun ? [] : [this.#chunk({ role: "assistant", content: "" })]),
-			this.#chunk({}, this.#last?.finish_reason ?? "stop"),
-			...(usage ? [{ ...this.#chunk({}), choices: [], usage }] : []),
-		];
-	}
-
-	#chunk(delta: ChatChunk["choices"][number]["delta"], finish_reason: string | null = null): ChatChunk {
-		return {
-			...this.#heading,
-			object: "chat.completion.chunk",
-			choices: [{ index: 0, delta, finish_reason }],
-		};
+		return this.#chunks.end(this.#last?.finish_reason ?? "stop", this.#last && usageIn(this.#last));
 	}
 }
 
@@ -160,37 +112,15 @@ const DetectReply = z.looseObject({
 });
 
 /** The model has no confidence scores: each score is 1. */
-export async function detectWithMoondream(
-	{ image, target = "object", max_objects }: DetectObjectsInput,
-	call: Call,
-): Promise<Answer<"object-detection">> {
+export const detectWithMoondream: Handler<"object-detection"> = async (input, call) => {
+	const { image, target: label = "object", max_objects } = input;
 	const { width, height } = readableSizeOf(image);
-	const { objects } = await runJson(
-		call,
-		{
-			task: "detect",
-			image: dataUrl(image.bytes, typeOf(image) ?? image.contentType ?? "image/png"),
-			target,
-			max_objects,
-			stream: false,
-		},
-		DetectReply,
-	);
-	return value({
-		objects: objects.map(
-			({ x_min, y_min, x_max, y_max }): DetectedObject => ({
-				label: target,
-				score: 1,
-				box: { xmin: x_min * width, ymin: y_min * height, xmax: x_max * width, ymax: y_max * height },
-			}),
-		),
-		width,
-		height,
-	});
-}
-
-export function readableSizeOf({ bytes }: Media): PixelSize {
-	const size = imageSizeOf(bytes);
-	if (!size) throw undecodableImage();
-	return size;
-}
+	const inputs = { task: "detect", image: imageUrl(image), target: label, max_objects, stream: false };
+	const { objects } = await runJson(call, inputs, DetectReply);
+	const found = objects.map(({ x_min, y_min, x_max, y_max }) => ({
+		label,
+		score: 1,
+		box: { xmin: x_min * width, ymin: y_min * height, xmax: x_max * width, ymax: y_max * height },
+	}));
+	return { objects: found, width, height };
+};

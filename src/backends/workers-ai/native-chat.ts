@@ -1,43 +1,33 @@
 /** Chats by `run`, in the input format of the model. */
-
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import { inputFamily, type NativeChat } from "../../models/family.ts";
-import type { Answer } from "../../tasks/task.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation/types.ts";
-import { postTranslated } from "../transport/translated-stream.ts";
+import { requestChat } from "../completion.ts";
+import type { Handler } from "../handler.ts";
 import type { Call } from "../transport/upstream-failure.ts";
+import { unsupported } from "../unsupported.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
 import { NativeReply, NativeTranslator, nativeCompletion } from "./native-reply.ts";
-import { requestOf, resultOf, runJson, upstreamModel } from "./run.ts";
+import { requestOf, resultOf, upstreamModel } from "./run.ts";
 
-export async function runChat(input: ChatInput, call: Call): Promise<Answer<"text-generation">> {
-	const inputs = nativeInputs(input, call);
-	if (!input.stream)
-		return {
-			kind: "value",
-			output: nativeCompletion(await runJson(call, inputs, NativeReply), input, call),
-		};
-	const { path, body } = requestOf(call, inputs);
-	const reply = await postTranslated(call, path, body, {
+export const runChat: Handler<"text-generation"> = async (input, call) =>
+	requestChat(call, input, {
+		...requestOf(call, nativeInputs(input, call)),
 		schema: z.unknown(),
-		translator: new NativeTranslator(input, call),
+		completion: (reply) => nativeCompletion(resultOf(reply, NativeReply, call), input, call),
+		translator: () => new NativeTranslator(input, call),
 	});
-	return reply.kind === "stream"
-		? reply
-		: { kind: "value", output: nativeCompletion(resultOf(reply.value, NativeReply, call), input, call) };
-}
 
 /** The inputs of the model for `run`. */
 function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 	const { isOpenAiChat, native } = inputFamily(upstreamModel(call));
 	if (isOpenAiChat) {
-		if (input.prompt !== undefined) throw unable(call, "takes no raw prompts by its binding");
+		if (input.prompt !== undefined) throw unsupported(call, "takes no raw prompts by its binding");
 		const { model: _, ...body } = chatBody(input, call);
 		return body;
 	}
-	if ((input.n ?? 1) > 1) throw unable(call, "gives one answer a request");
-	if (input.suffix !== undefined) throw unable(call, "takes no suffix");
+	if ((input.n ?? 1) > 1) throw unsupported(call, "gives one answer a request");
+	if (input.suffix !== undefined) throw unsupported(call, "takes no suffix");
 	return {
 		...(input.prompt === undefined
 			? { messages: input.messages.map((message) => messageOf(message, native?.content === "text")) }
@@ -57,12 +47,6 @@ function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 		...formatOf(input, native, takesOpenAiMessages(call)),
 	};
 }
-
-const unable = ({ target: { backend } }: Call, limitation: string): AiError =>
-	new AiError("engineRefused", `The backend '${backend}' ${limitation}`, {
-		retryable: true,
-		upstream: { backend },
-	});
 
 /** The older models take the schema itself, the oldest of them under its older name. */
 function formatOf(

@@ -6,23 +6,22 @@
  * The older models have no finish reason: it is `length` if the output has `max_tokens` tokens. Thoughts stay in the text.
  */
 import * as z from "zod";
-import { SentUsage, type Usage, usageOf } from "../../core/usage.ts";
+import { isRecord } from "../../core/json.ts";
+import { laterUsage, SentUsage, type Usage, usageOf } from "../../core/usage.ts";
 import { isDone } from "../../streams/sse.ts";
 import type { ChatChunk, ChatCompletion, ChatDelta, ChatInput } from "../../tasks/text-generation/types.ts";
+import { ChunkWriter, completionOf, headingOf } from "../completion.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 
+const TextChoice = z.looseObject({
+	index: z.number().nullish(),
+	text: z.string(),
+	finish_reason: z.string().nullish(),
+});
 const TextCompletionReply = z.looseObject({
-	choices: z
-		.array(
-			z.looseObject({
-				index: z.number().nullish(),
-				text: z.string(),
-				finish_reason: z.string().nullish(),
-			}),
-		)
-		.min(1),
+	choices: z.array(TextChoice).min(1),
 	usage: SentUsage.nullish(),
 });
 
@@ -51,10 +50,10 @@ type NativeReply = z.output<typeof NativeReply>;
 export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Call): ChatCompletion {
 	const usage = usageWithoutPrice(reply.usage as z.output<typeof SentUsage> | null | undefined);
 	if (isChat(reply)) return { ...completion(reply, call), ...(usage && { usage }) };
-	const head = heading(call);
+	const heading = headingOf(call);
 	if (isTextCompletion(reply))
 		return {
-			...head,
+			...heading,
 			object: "chat.completion",
 			choices: reply.choices.map(({ index, text, finish_reason }, place) => ({
 				index: index ?? place,
@@ -69,22 +68,12 @@ export function nativeCompletion(reply: NativeReply, input: ChatInput, call: Cal
 		type: "function" as const,
 		function: { name: nameOf(sent) ?? "", arguments: argumentsOf(sent) || "{}" },
 	}));
-	return {
-		...head,
-		object: "chat.completion",
-		choices: [
-			{
-				index: 0,
-				message: {
-					role: "assistant",
-					content: contentOf(response) || (calls.length > 0 ? null : ""),
-					...(calls.length > 0 && { tool_calls: calls }),
-				},
-				finish_reason: finishReason(calls.length > 0, usage, input),
-			},
-		],
-		...(usage && { usage }),
+	const message = {
+		content: contentOf(response) || (calls.length > 0 ? null : ""),
+		...(calls.length > 0 && { tool_calls: calls }),
 	};
+	const finish_reason = finishReason(calls.length > 0, usage, input);
+	return completionOf(heading, { message, finish_reason }, usage);
 }
 
 const isChat = (reply: NativeReply): reply is z.output<typeof ChatReply> =>
@@ -119,26 +108,17 @@ export function usageWithoutPrice(sent: z.output<typeof SentUsage> | null | unde
 	return counts;
 }
 
-const heading = ({ target, services }: Call) => ({
-	id: `chatcmpl-${services.uuid()}`,
-	created: Math.floor(services.now() / 1000),
-	model: target.model,
+const FrameChoice = z.looseObject({
+	index: z.number().nullish(),
+	delta: z.looseObject({}).nullish(),
+	text: z.string().nullish(),
+	finish_reason: z.string().nullish(),
 });
-
 const Frame = z.looseObject({
 	id: z.string().nullish(),
 	created: z.number().nullish(),
 	model: z.string().nullish(),
-	choices: z
-		.array(
-			z.looseObject({
-				index: z.number().nullish(),
-				delta: z.looseObject({}).nullish(),
-				text: z.string().nullish(),
-				finish_reason: z.string().nullish(),
-			}),
-		)
-		.nullish(),
+	choices: z.array(FrameChoice).nullish(),
 	response: z.unknown().optional(),
 	tool_calls: z.array(SentCall).nullish(),
 	usage: SentUsage.nullish(),
@@ -149,7 +129,7 @@ export class NativeTranslator implements Translator {
 	done = false;
 	readonly #input: ChatInput;
 	readonly #call: Call;
-	#heading: ReturnType<typeof heading> | undefined;
+	#chunks: ChunkWriter | undefined;
 	#usage: Usage | undefined;
 	readonly #begun = new Set<number>();
 	readonly #finished = new Set<number>();
@@ -162,35 +142,43 @@ export class NativeTranslator implements Translator {
 	}
 
 	translate({ data }: UpstreamEvent): ChatChunk[] {
-		if (isDone(data)) {
-			this.done = true;
-			return [];
-		}
+		this.done = isDone(data);
+		if (this.done) return [];
 		const sent: unknown = JSON.parse(data);
-		if (typeof sent === "object" && sent !== null && ("error" in sent || "errors" in sent))
-			throw failureOfBody(this.#call, sent);
+		if (isRecord(sent) && ("error" in sent || "errors" in sent)) throw failureOfBody(this.#call, sent);
 		const frame = Frame.parse(sent);
-		this.#addUsage(frame.usage);
-		this.#heading ??= headingOf(frame, this.#call);
+		this.#usage = laterUsage(this.#usage, usageWithoutPrice(frame.usage));
+		const writer = this.#writer(frame);
 		if (frame.choices) return frame.choices.map((choice, place) => this.#openAiChunk(choice, place));
-		return this.#nativeChunks(frame);
+		const chunks = this.#nativeDeltas(frame).map((delta) => writer.chunk(delta));
+		return chunks.length > 0 ? [...this.#begin(), ...chunks] : [];
 	}
 
 	end(): ChatChunk[] | undefined {
 		const choices = this.#input.n ?? 1;
 		if (!this.done && this.#finished.size < choices) return undefined;
-		const chunks: ChatChunk[] = [];
-		if (this.#finished.size === 0) {
-			if (!this.#begun.has(0)) chunks.push(this.#role());
-			chunks.push(this.#chunk({}, finishReason(this.#calls.size > 0, this.#usage, this.#input)));
-		}
-		if (this.#usage) chunks.push({ ...this.#chunk({}), choices: [], usage: this.#usage });
-		return chunks;
+		const writer = this.#writer();
+		if (this.#finished.size > 0) return writer.usage(this.#usage);
+		const finish_reason = finishReason(this.#calls.size > 0, this.#usage, this.#input);
+		return [...this.#begin(), writer.chunk({}, { finish_reason }), ...writer.usage(this.#usage)];
+	}
+
+	/** The heading is that of the first frame. */
+	#writer(frame?: Frame): ChunkWriter {
+		this.#chunks ??= new ChunkWriter(headingOf(this.#call, frame), { logprobs: null });
+		return this.#chunks;
+	}
+
+	/** The chunk with the role, unless the upstream has sent it. */
+	#begin(): ChatChunk[] {
+		if (this.#begun.has(0)) return [];
+		this.#begun.add(0);
+		return this.#writer().begin();
 	}
 
 	/** A choice that is in OpenAI's format already. */
 	#openAiChunk(
-		{ index, delta, text, finish_reason, ...choice }: NonNullable<Frame["choices"]>[number],
+		{ index, delta, text, finish_reason, ...choice }: z.output<typeof FrameChoice>,
 		place: number,
 	): ChatChunk {
 		const at = index ?? place;
@@ -198,24 +186,14 @@ export class NativeTranslator implements Translator {
 		const role = text != null && !this.#begun.has(at) ? { role: "assistant" } : {};
 		this.#begun.add(at);
 		const message: ChatDelta = text == null ? { ...delta } : { ...role, content: text };
-		const head = this.#heading ?? heading(this.#call);
-		return {
-			...head,
-			object: "chat.completion.chunk",
-			choices: [{ ...choice, index: at, delta: message, finish_reason: finish_reason || null }],
-		};
+		const sent = { ...choice, index: at, delta: message, finish_reason: finish_reason || null };
+		return { ...this.#writer().chunk({}), choices: [sent] };
 	}
 
-	#nativeChunks({ response, tool_calls }: Frame): ChatChunk[] {
-		const chunks: ChatChunk[] = [];
-		const text = contentOf(response);
-		if (text) chunks.push(this.#chunk({ content: text }));
-		for (const [place, sent] of (tool_calls ?? []).entries()) {
-			const delta = this.#callDelta(sent, place);
-			if (delta) chunks.push(this.#chunk(delta));
-		}
-		if (chunks.length === 0 || this.#begun.has(0)) return chunks;
-		return [this.#role(), ...chunks];
+	#nativeDeltas({ response, tool_calls }: Frame): ChatDelta[] {
+		const content = contentOf(response);
+		const calls = (tool_calls ?? []).flatMap((sent, place) => this.#callDelta(sent, place) ?? []);
+		return content ? [{ content }, ...calls] : calls;
 	}
 
 	/** `undefined` for the element that ends a call. */
@@ -234,31 +212,4 @@ export class NativeTranslator implements Translator {
 		const id = sent.id || `call_${this.#call.services.uuid()}`;
 		return { tool_calls: [{ index, id, type: "function", function: { name, arguments: fragment } }] };
 	}
-
-	#role(): ChatChunk {
-		this.#begun.add(0);
-		return this.#chunk({ role: "assistant", content: "" });
-	}
-
-	/** Keeps the later usage, unless its counts are lower. */
-	#addUsage(sent: Frame["usage"]): void {
-		const usage = usageWithoutPrice(sent);
-		if (!usage) return;
-		const total = (counts: Usage): number => counts.prompt_tokens + counts.completion_tokens;
-		if (!this.#usage || total(usage) >= total(this.#usage)) this.#usage = usage;
-	}
-
-	#chunk(delta: ChatDelta, finish_reason: string | null = null): ChatChunk {
-		const head = this.#heading ?? heading(this.#call);
-		return {
-			...head,
-			object: "chat.completion.chunk",
-			choices: [{ index: 0, delta, logprobs: null, finish_reason }],
-		};
-	}
-}
-
-function headingOf({ id, created, model }: Frame, call: Call): ReturnType<typeof heading> {
-	const defaults = heading(call);
-	return { id: id || defaults.id, created: created || defaults.created, model: model || defaults.model };
 }

@@ -67,7 +67,5 @@ function runPath({ target }: Call): string {
 export const upstreamModel = ({ target, model }: Call): Model =>
 	target.model === model.id ? model : (PRODUCT_MODELS.find(({ id }) => id === target.model) ?? model);
 
-export const value = <Output>(output: Output) => ({ kind: "value" as const, output });
-
 /** A file in JSON, for the older models. */
 export const byteList = ({ bytes }: Media): number[] => Array.from(bytes);

@@ -1,31 +1,30 @@
 /** Text to image: the inputs of each model, and the two reply formats. */
-
 import * as z from "zod";
-import { decodeBase64, encodeBase64 } from "../../media/base64.ts";
+import { encodeBase64 } from "../../media/base64.ts";
 import type { Media } from "../../media/media.ts";
-import { extensionOf, mediaTypeOf, typeOf } from "../../media/types.ts";
+import { mediaTypeOf } from "../../media/types.ts";
 import { INPUT_FAMILIES } from "../../models/families.ts";
 import { type ImageTraits, inputFamily, outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import type { Answer } from "../../tasks/task.ts";
 import type { ImageInput } from "../../tasks/text-to-image/types.ts";
-import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
-import { byteList, type Inputs, runBytes, runJson, upstreamModel, value } from "./run.ts";
+import type { Handler } from "../handler.ts";
+import { imageFile, imageIn } from "../images.ts";
+import { failureOfShape } from "../transport/upstream-failure.ts";
+import { byteList, type Inputs, runBytes, runJson, upstreamModel } from "./run.ts";
 
 const ImageReply = z.looseObject({ image: z.string().min(1) });
 
-export async function generateImage(input: ImageInput, call: Call): Promise<Answer<"text-to-image">> {
+export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const model = upstreamModel(call);
 	const inputs = inputsOf(input, model);
 	if (outputFamily(model).imageFile) {
 		const { bytes, contentType } = await runBytes(call, inputs);
-		return value({ bytes, contentType: mediaTypeOf(bytes) ?? contentType ?? "image/png" });
+		return { bytes, contentType: mediaTypeOf(bytes) ?? contentType ?? "image/png" };
 	}
-	const bytes = decodeBase64((await runJson(call, inputs, ImageReply)).image);
-	const contentType = bytes && mediaTypeOf(bytes);
-	if (!bytes || !contentType?.startsWith("image/")) throw failureOfShape(call, "an image");
-	return value({ bytes, contentType });
-}
+	const image = imageIn((await runJson(call, inputs, ImageReply)).image);
+	if (!image) throw failureOfShape(call, "an image");
+	return image;
+};
 
 /** For a model with unknown fields: those of the older diffusion models. */
 const DEFAULT: ImageTraits = INPUT_FAMILIES["tti-sd"].image;
@@ -49,10 +48,7 @@ function formOf(inputs: Record<string, unknown>, images: readonly Media[], { inp
 	const form = new FormData();
 	for (const [name, field] of Object.entries(inputs))
 		if (field !== undefined && (inputFields?.includes(name) ?? true)) form.append(name, String(field));
-	for (const [place, image] of images.entries()) {
-		const type = typeOf(image) ?? "image/png";
-		const name = `input_image_${place}`;
-		form.append(name, new File([image.bytes], `${name}.${extensionOf(type) ?? "png"}`, { type }));
-	}
+	for (const [place, image] of images.entries())
+		form.append(`input_image_${place}`, imageFile(image, `input_image_${place}`));
 	return form;
 }

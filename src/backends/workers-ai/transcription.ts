@@ -10,71 +10,44 @@ import type {
 	TranscriptionInput,
 	TranscriptSegment,
 } from "../../tasks/speech-recognition/types.ts";
-import type { Answer } from "../../tasks/task.ts";
+import type { Handler } from "../handler.ts";
+import { count, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { byteList, type Inputs, runJson, upstreamModel, value } from "./run.ts";
-
-const TimedWord = z.looseObject({ word: z.string(), start: z.number(), end: z.number() });
-const measure = z.number().nullish();
+import { byteList, type Inputs, runJson, upstreamModel } from "./run.ts";
 
 /** `@cf/openai/whisper`: only the subtitles (`vtt`) have the times of segments. */
 const TranscriptionReply = z.looseObject({
 	text: z.string(),
-	words: z.array(TimedWord).nullish(),
+	words: z.array(SentWord).nullish(),
 	vtt: z.string().nullish(),
 });
 
 const TranscriptionV3Reply = z.looseObject({
 	text: z.string(),
-	transcription_info: z.looseObject({ language: z.string().nullish(), duration: measure }).nullish(),
-	segments: z
-		.array(
-			z.looseObject({
-				start: z.number(),
-				end: z.number(),
-				text: z.string(),
-				temperature: measure,
-				avg_logprob: measure,
-				compression_ratio: measure,
-				no_speech_prob: measure,
-				words: z.array(TimedWord).nullish(),
-			}),
-		)
-		.nullish(),
+	transcription_info: z.looseObject({ language: z.string().nullish(), duration: count }).nullish(),
+	segments: z.array(SentSegment).nullish(),
 });
 
+const Alternative = z.looseObject({
+	transcript: z.string(),
+	words: z.array(SentWord.extend({ confidence: count })).nullish(),
+});
 const DeepgramReply = z.looseObject({
 	results: z.looseObject({
-		channels: z
-			.array(
-				z.looseObject({
-					alternatives: z
-						.array(
-							z.looseObject({
-								transcript: z.string(),
-								words: z.array(TimedWord.extend({ confidence: measure })).nullish(),
-							}),
-						)
-						.min(1),
-				}),
-			)
-			.min(1),
+		channels: z.array(z.looseObject({ alternatives: z.array(Alternative).min(1) })).min(1),
 	}),
 });
 
-export async function transcribe(
-	input: TranscriptionInput,
-	call: Call,
-): Promise<Answer<"speech-recognition">> {
+export const transcribe: Handler<"speech-recognition"> = async (input, call) => {
 	switch (inputFamily(upstreamModel(call)).transcription?.audio) {
 		case "bytes":
-			return value(readWhisper(await runJson(call, whisperInputs(input, call), TranscriptionReply)));
+			return readWhisper(await runJson(call, whisperInputs(input, call), TranscriptionReply));
 		case "file":
-			return value(readDeepgram(await runJson(call, novaInputs(input), DeepgramReply)));
+			return readDeepgram(await runJson(call, novaInputs(input), DeepgramReply));
 		default:
-			return value(readWhisperV3(await runJson(call, whisperV3Inputs(input), TranscriptionV3Reply)));
+			return readWhisperV3(await runJson(call, whisperV3Inputs(input), TranscriptionV3Reply));
 	}
-}
+};
 
 /** The body is the audio file. With languages, or by a binding, the audio is a list of bytes in JSON. */
 function whisperInputs({ audio, task, language }: TranscriptionInput, { target }: Call): Inputs {
@@ -105,57 +78,19 @@ const fileOf = (audio: Media): Blob =>
 
 function readWhisper({ text, words, vtt }: z.output<typeof TranscriptionReply>): Transcript {
 	const segments = vtt ? segmentsOf(vtt) : [];
-	return {
-		text,
-		...(segments.length > 0 && { segments }),
-		...(words && { words: words.map(({ word, start, end }) => ({ word, start, end })) }),
-	};
+	return transcriptOf({ text, words, ...(segments.length > 0 && { segments }) });
 }
 
-function readWhisperV3({
-	text,
-	transcription_info,
-	segments,
-}: z.output<typeof TranscriptionV3Reply>): Transcript {
-	const { language, duration } = transcription_info ?? {};
+function readWhisperV3(reply: z.output<typeof TranscriptionV3Reply>): Transcript {
+	const { text, transcription_info, segments } = reply;
 	const words = segments?.flatMap((segment) => segment.words ?? []) ?? [];
-	return {
-		text,
-		...(language && { language }),
-		...(duration != null && { duration }),
-		...(segments && {
-			segments: segments.map(({ start, end, text, ...segment }) => ({
-				start,
-				end,
-				text,
-				...measured(segment),
-			})),
-		}),
-		...(words.length > 0 && { words: words.map(({ word, start, end }) => ({ word, start, end })) }),
-	};
+	return transcriptOf({ ...transcription_info, text, segments, ...(words.length > 0 && { words }) });
 }
-
-const MEASURES = ["temperature", "avg_logprob", "compression_ratio", "no_speech_prob"] as const;
-
-const measured = (segment: Record<string, unknown>): Partial<TranscriptSegment> =>
-	Object.fromEntries(
-		MEASURES.flatMap((name) => (typeof segment[name] === "number" ? [[name, segment[name]]] : [])),
-	);
 
 /** The best alternative of the first channel. */
 function readDeepgram({ results }: z.output<typeof DeepgramReply>): Transcript {
 	const { transcript: text = "", words } = results.channels[0]?.alternatives[0] ?? {};
-	return {
-		text,
-		...(words && {
-			words: words.map(({ word, start, end, confidence }) => ({
-				word,
-				start,
-				end,
-				...(confidence != null && { confidence }),
-			})),
-		}),
-	};
+	return transcriptOf({ text, words });
 }
 
 const TIMES = /^(?:(\d+):)?(\d{2}):(\d{2}\.\d{3}) --> (?:(\d+):)?(\d{2}):(\d{2}\.\d{3})/;

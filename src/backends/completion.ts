@@ -1,0 +1,114 @@
+/** Builds answers in OpenAI's format from the replies and events of other APIs. */
+import type { z } from "zod";
+import type { Usage } from "../core/usage.ts";
+import type { EventFormat } from "../streams/event-splitter.ts";
+import type { TaskOutput } from "../tasks/task.ts";
+import type {
+	AssistantMessage,
+	ChatChoice,
+	ChatChunk,
+	ChatCompletion,
+	ChatDelta,
+	ChatInput,
+} from "../tasks/text-generation/types.ts";
+import { postJson, type RequestBody, type StreamReply } from "./transport/http.ts";
+import { postTranslated, type Translator } from "./transport/translated-stream.ts";
+import type { Call } from "./transport/upstream-failure.ts";
+
+/** The fields that a completion and all chunks of a stream have in common. */
+export type Heading = Pick<ChatChunk, "id" | "created" | "model">;
+
+type SentHeading = { [Field in keyof Heading]?: Heading[Field] | null | undefined };
+
+/** The upstream's own fields have precedence. `created` is in seconds. */
+export const headingOf = ({ target, services }: Call, sent: SentHeading = {}): Heading => ({
+	id: sent.id || `chatcmpl-${services.uuid()}`,
+	created: sent.created || Math.floor(services.now() / 1000),
+	model: sent.model || target.model,
+});
+
+export const usageOf = (prompt_tokens: number, completion_tokens: number): Usage => ({
+	prompt_tokens,
+	completion_tokens,
+	total_tokens: prompt_tokens + completion_tokens,
+});
+
+/** The usage of an upstream that may omit counts. `undefined` without both. */
+export const usageOfCounts = (
+	prompt: number | null | undefined,
+	completion: number | null | undefined,
+): Usage | undefined =>
+	prompt == null && completion == null ? undefined : usageOf(prompt ?? 0, completion ?? 0);
+
+type Answered = Omit<ChatChoice, "index" | "message"> & { message: Omit<AssistantMessage, "role"> };
+
+/** A completion with one choice. */
+export const completionOf = (
+	heading: Heading,
+	{ message, ...choice }: Answered,
+	usage: Usage | undefined,
+): ChatCompletion => ({
+	...heading,
+	object: "chat.completion",
+	choices: [{ index: 0, message: { role: "assistant", ...message }, ...choice }],
+	...(usage && { usage }),
+});
+
+/** Writes the chunks of a stream with one choice. */
+export class ChunkWriter {
+	hasBegun = false;
+	readonly #heading: Heading;
+	readonly #fields: { logprobs?: null };
+
+	/** @param fields of every choice. */
+	constructor(heading: Heading, fields: { logprobs?: null } = {}) {
+		this.#heading = heading;
+		this.#fields = fields;
+	}
+
+	/** The chunk with the role, once. */
+	begin(): ChatChunk[] {
+		if (this.hasBegun) return [];
+		this.hasBegun = true;
+		return [this.chunk({ role: "assistant", content: "" })];
+	}
+
+	/** The last chunks: the reason, and the usage if there is one. */
+	end(finish_reason: string, usage: Usage | undefined): ChatChunk[] {
+		return [...this.begin(), this.chunk({}, { finish_reason }), ...this.usage(usage)];
+	}
+
+	usage(usage: Usage | undefined): ChatChunk[] {
+		return usage ? [{ ...this.chunk({}), choices: [], usage }] : [];
+	}
+
+	chunk(delta: ChatDelta, choice: Partial<ChatChunk["choices"][number]> = {}): ChatChunk {
+		return {
+			...this.#heading,
+			object: "chat.completion.chunk",
+			choices: [{ index: 0, delta, ...this.#fields, finish_reason: null, ...choice }],
+		};
+	}
+}
+
+export interface ChatRequest<Schema> {
+	path: string;
+	body: RequestBody;
+	schema: Schema;
+	completion(reply: z.output<Schema>): ChatCompletion;
+	/** Called if the caller requests a stream. */
+	translator(): Translator;
+	format?: EventFormat;
+}
+
+/** Requests a chat. A reply that is no stream is converted to a completion, also if a stream was requested. */
+export async function requestChat<Schema extends z.ZodType>(
+	call: Call,
+	{ stream }: ChatInput,
+	{ path, body, schema, completion, translator, format }: ChatRequest<Schema>,
+): Promise<TaskOutput<"text-generation"> | Extract<StreamReply<unknown>, { kind: "stream" }>> {
+	if (!stream) return completion(await postJson(call, path, body, schema));
+	const options = { schema, translator: translator(), ...(format && { format }) };
+	const reply = await postTranslated(call, path, body, options);
+	return reply.kind === "stream" ? reply : completion(reply.value);
+}

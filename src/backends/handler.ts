@@ -1,0 +1,31 @@
+/** A kind of backend as a table of handlers, one for each task that the kind supports. */
+import type { Answer, TaskInput, TaskName, TaskOutput } from "../tasks/task.ts";
+import type { Backend, BackendTasks, CallContext } from "./backend.ts";
+import type { Call } from "./transport/upstream-failure.ts";
+
+type StreamedAnswer = Extract<Answer, { kind: "stream" }>;
+
+/** Returns the output of the task. Text generation may also return a stream. */
+export type Handler<Name extends TaskName> = (
+	input: TaskInput<Name>,
+	call: Call,
+) => Promise<TaskOutput<Name> | (Name extends "text-generation" ? StreamedAnswer : never)>;
+
+type Handlers = { [Name in TaskName]?: Handler<Name> };
+
+/** `prepare` adds to each call what all handlers of the kind need: a header with the key, failures by the kind's codes. */
+export function defineBackend(handlers: Handlers, prepare = (call: Call): Call => call): Backend {
+	// The type pairs each handler with its input and output; the compiler cannot infer that for a union of handlers.
+	const entries = Object.entries(handlers) as [TaskName, Handler<TaskName>][];
+	return (target, services) => {
+		const bind = (handler: Handler<TaskName>) => async (input: TaskInput<TaskName>, context: CallContext) => {
+			const output = await handler(input as never, prepare({ ...context, target, services }));
+			return isStream(output) ? output : { kind: "value", output };
+		};
+		return Object.fromEntries(entries.map(([name, handler]) => [name, bind(handler)])) as BackendTasks;
+	};
+}
+
+/** The fields of an engine's reply are JSON, so an output never has a stream under this name. */
+const isStream = (output: object): output is StreamedAnswer =>
+	"events" in output && output.events instanceof ReadableStream;

@@ -1,0 +1,30 @@
+/** Image files in the formats of upstreams. */
+import { undecodableImage } from "../core/undecodable-image.ts";
+import { dataUrl, decodeBase64 } from "../media/base64.ts";
+import { imageSizeOf, type PixelSize } from "../media/image-size.ts";
+import type { Media } from "../media/media.ts";
+import { extensionOf, mediaTypeOf, typeOf } from "../media/types.ts";
+
+export const imageTypeOf = (image: Media): string => typeOf(image) ?? image.contentType ?? "image/png";
+
+export const imageUrl = (image: Media): string => dataUrl(image.bytes, imageTypeOf(image));
+
+/** A file of a form. `name` has no extension. */
+export const imageFile = (image: Media, name: string): File =>
+	new File([image.bytes], `${name}.${extensionOf(typeOf(image) ?? "") ?? "png"}`, {
+		type: imageTypeOf(image),
+	});
+
+/** The image of a reply. `undefined` if it is not base64 of an image. */
+export function imageIn(base64: string): Media | undefined {
+	const bytes = decodeBase64(base64);
+	const contentType = bytes && mediaTypeOf(bytes);
+	return bytes && contentType?.startsWith("image/") ? { bytes, contentType } : undefined;
+}
+
+/** Refuses a file whose size cannot be read. */
+export function readableSizeOf({ bytes }: Media): PixelSize {
+	const size = imageSizeOf(bytes);
+	if (!size) throw undecodableImage();
+	return size;
+}

@@ -1,0 +1,50 @@
+/** Transcripts in the format of Whisper's servers. */
+import * as z from "zod";
+import type { Transcript, TranscriptSegment } from "../tasks/speech-recognition/types.ts";
+
+export const count = z.number().nullish();
+
+export const SentWord = z.object({ word: z.string(), start: z.number(), end: z.number() });
+
+export const SentSegment = z.looseObject({
+	start: z.number(),
+	end: z.number(),
+	text: z.string(),
+	temperature: count,
+	avg_logprob: count,
+	compression_ratio: count,
+	no_speech_prob: count,
+	words: z.array(SentWord).nullish(),
+});
+
+interface SentTranscript {
+	text: string;
+	language?: string | null | undefined;
+	duration?: number | null | undefined;
+	segments?: (Omit<z.output<typeof SentSegment>, "words"> | TranscriptSegment)[] | null | undefined;
+	words?: (z.output<typeof SentWord> & { confidence?: number | null | undefined })[] | null | undefined;
+}
+
+/** Omits what the engine omitted, or sent as `null`. */
+export const transcriptOf = ({ text, language, duration, segments, words }: SentTranscript): Transcript => ({
+	text,
+	...(language && { language }),
+	...(duration != null && { duration }),
+	...(segments && { segments: segments.map(segmentOf) }),
+	...(words && {
+		words: words.map(({ word, start, end, confidence }) => ({
+			word,
+			start,
+			end,
+			...(confidence != null && { confidence }),
+		})),
+	}),
+});
+
+const MEASURES = ["temperature", "avg_logprob", "compression_ratio", "no_speech_prob"] as const;
+
+function segmentOf(sent: NonNullable<SentTranscript["segments"]>[number]): TranscriptSegment {
+	const { start, end, text } = sent;
+	const measures = MEASURES.flatMap((name) => (sent[name] == null ? [] : [[name, sent[name]]]));
+	return { start, end, text, ...Object.fromEntries(measures) };
+}
