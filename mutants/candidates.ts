@@ -11,7 +11,7 @@ export interface Candidate extends Mutant {
 	file: string;
 	/** The text of the file. */
 	source: string;
-	/** The mirrored test files, and others, which run if the first ones find no bug. */
+	/** The mirrored test files, and those of the folder and of the area, which run if the first ones find no bug. */
 	tests: readonly (readonly string[])[];
 }
 
@@ -31,7 +31,8 @@ export function candidatesIn(area: string): Candidate[] {
 	return sourcesOf(area).flatMap((file) => {
 		const source = readFileSync(join(ROOT, file), "utf8");
 		const mirrored = mirroredTests(file);
-		const tests = [mirrored, wider.filter((test) => !mirrored.includes(test))];
+		const others = [...new Set([...folderTests(file), ...wider])];
+		const tests = [mirrored, others.filter((test) => !mirrored.includes(test))];
 		return mutantsOf(file, source).map((mutant) => ({ ...mutant, file, source, tests }));
 	});
 }
@@ -108,7 +109,11 @@ function mirroredTests(file: string): readonly string[] {
 	const path = file.replace(/^src\//, "test/").replace(/\.ts$/, "");
 	const named = testFiles([`${path}.test.ts`, `${path}-*.test.ts`, `${path}/*.test.ts`]);
 	if (named.length > 0) return named;
-	const folder = dirname(path);
+	return folderTests(file);
+}
+
+function folderTests(file: string): readonly string[] {
+	const folder = dirname(file).replace(/^src\//, "test/");
 	return testFiles([`${folder}/*.test.ts`, `${folder}.test.ts`]);
 }
 

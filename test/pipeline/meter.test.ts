@@ -205,21 +205,39 @@ describe("the exchange of a stream", () => {
 		};
 	}
 
-	/** How a stream is settled that `source` gives, of which all is read. */
-	async function outcomeOf(source: UnderlyingSource<Uint8Array>): Promise<string[]> {
+	/** The outcomes of a stream that is read to its end, and how the reader sees the end. */
+	async function outcomeOf(source: UnderlyingSource<Uint8Array>): Promise<[string[], unknown]> {
 		const { events, outcomes } = await metered(source);
 		const reader = events.getReader();
-		await (async () => {
+		const end = await (async () => {
 			while (!(await reader.read()).done);
-		})().catch(() => {});
-		return outcomes();
+			return "done";
+		})().catch((error: unknown) => error);
+		return [outcomes(), end];
 	}
 
 	const failing = (error: AiError) => ({ pull: () => Promise.reject(error) });
 
+	it("of a pass-through has its first byte when the engine's first event has come", async () => {
+		let now = 0;
+		const { exchange, settled } = observedExchange({ model, admission: {}, now: () => now });
+		const ended = Promise.withResolvers<AiError | undefined>();
+		const progress = { usage: counts, outputTokens: 2 };
+		const stream = { kind: "stream", events: new ReadableStream(), progress, ended: ended.promise } as const;
+		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+		now = 30;
+		const dispatched = { call, answer: { task: "text-generation", answer: stream }, served } as const;
+		await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+		now = 100;
+		ended.resolve(undefined);
+		await ended.promise;
+		expect(settled).toMatchObject([{ outcome: "ok", firstTokenMs: 30 }]);
+	});
+
 	it("says how it ended, once", async () => {
-		expect(await outcomeOf({ start: (controller) => controller.close() })).toEqual(["ok"]);
-		expect(await outcomeOf(failing(new AiError("executionFailed")))).toEqual(["interrupted"]);
+		expect(await outcomeOf({ start: (controller) => controller.close() })).toEqual([["ok"], "done"]);
+		const failure = new AiError("executionFailed");
+		expect(await outcomeOf(failing(failure))).toEqual([["interrupted"], failure]);
 	});
 
 	it.each([
@@ -332,7 +350,8 @@ describe("the exchange of a stream", () => {
 	});
 
 	it("says that the caller left, where a signal said it", async () => {
-		expect(await outcomeOf(failing(new AiError("aborted")))).toEqual(["cancelled"]);
+		const failure = new AiError("aborted");
+		expect(await outcomeOf(failing(failure))).toEqual([["cancelled"], failure]);
 	});
 });
 

@@ -26,7 +26,7 @@ async function metered(answer: Answer<"text-generation">, input: ChatInput) {
 }
 
 /** The usage of every event, and the settlement. */
-async function streamed(frames: readonly string[], input: ChatInput = ASKED) {
+async function streamed(frames: readonly string[], input: ChatInput = ASKED, isParsed = true) {
 	const progress = new StreamProgress();
 	const events = frames.map((text) => ({ text, data: text.slice("data: ".length).trim() }));
 	const from = [...events];
@@ -36,7 +36,7 @@ async function streamed(frames: readonly string[], input: ChatInput = ASKED) {
 			if (!next) return undefined;
 			const value = next.data === "[DONE]" ? undefined : JSON.parse(next.data);
 			if (value) progress.addChunk({ choices: value.choices, usage: usageOf(value.usage) });
-			const event = value ? { data: next.data, value } : { data: next.data };
+			const event = value && isParsed ? { data: next.data, value } : { data: next.data };
 			return { bytes: new TextEncoder().encode(next.text), events: [event] };
 		},
 		async cancel() {},
@@ -71,6 +71,12 @@ describe("a stream", () => {
 		const { text, settled } = await streamed(frames);
 		expect(text).toBe(frames.join(""));
 		expect(settled).toMatchObject([{ inputTokens: 30, outputTokens: 2, estimated: false }]);
+	});
+
+	it("whose events no stage has parsed is bounded, too", async () => {
+		const usage = { prompt_tokens: 30, completion_tokens: 1e8, total_tokens: 1e8 };
+		const { usages } = await streamed([delta("Hi"), finish(), usageFrame(usage), DONE], ASKED, false);
+		expect(usages).toEqual([{ prompt_tokens: 30, completion_tokens: 50, total_tokens: 80 }]);
 	});
 
 	it("of an engine that counts zeros ends with our own count", async () => {

@@ -201,8 +201,7 @@ export class NativeTranslator implements Translator {
 		const name = nameOf(sent);
 		const fragment = argumentsOf(sent);
 		if (!name && !fragment) return undefined;
-		const upstreamIndex =
-			sent.index ?? (name ? this.#calls.size + place : Math.max(0, ...this.#calls.keys()));
+		const upstreamIndex = sent.index ?? (name ? this.#calls.size + place : Math.max(...this.#calls.keys()));
 		if (!name) {
 			const index = this.#calls.get(upstreamIndex) ?? 0;
 			return { tool_calls: [{ index, function: { arguments: fragment } }] };

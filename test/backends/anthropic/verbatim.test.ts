@@ -123,6 +123,15 @@ describe("a request for a model of Anthropic's own", () => {
 			...events.at(-1),
 			usage: { input_tokens: 21, cache_read_input_tokens: 100, output_tokens: 9 },
 		});
+		// The start of a block comes with its first delta, its end at once.
+		expect(
+			chunks.map(({ choices }) => choices[0]?.delta.verbatim?.map((each) => each.type)).slice(0, 4),
+		).toEqual([
+			["content_block_start", "content_block_delta"],
+			["content_block_delta"],
+			["content_block_stop"],
+			["message_delta"],
+		]);
 		// Who goes on from it knows what was said.
 		expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("Your name is Alice.");
 	});

@@ -109,6 +109,48 @@ describe("a conversation", () => {
 	});
 });
 
+describe("an input", () => {
+	it.each<[object, unknown, unknown]>([
+		[{ type: "integer" }, 7.6, 8],
+		[{ type: "number" }, 7.6, 7.6],
+		[{ type: "integer", minimum: 9 }, 7, 9],
+		[{ type: "integer", maximum: 5 }, 7, 5],
+		[{ type: "string" }, 7, "7"],
+		[{}, 7, 7],
+		[{ enum: [1, 5, 10] }, 7, 5],
+		[{ enum: ["1", "8", "auto"] }, 7, "8"],
+		[{ enum: ["auto"] }, 7, undefined],
+	])("%j takes the number %j as %j", async (schema, seed, sent) => {
+		const respond = model(() => succeeds("ok"), takes({ prompt: text, seed: schema }));
+		expect(await given({ seed: seed as number }, respond)).toEqual({
+			prompt: "hi",
+			...(sent !== undefined && { seed: sent }),
+		});
+	});
+
+	it.each<[object, unknown]>([
+		[{ type: "array" }, ["a", "b"]],
+		[{ type: "string" }, "a,b"],
+		[{}, ["a", "b"]],
+	])("%j takes a list as %j", async (schema, sent) => {
+		const respond = model(() => succeeds("ok"), takes({ prompt: text, stop: schema }));
+		expect(await given({ stop: ["a", "b"] }, respond)).toEqual({ prompt: "hi", stop: sent });
+	});
+
+	it.each<[object, unknown]>([
+		[{ enum: ["HI", "hi"] }, "HI"],
+		[{ type: "array" }, ["hi"]],
+		[{ type: "string" }, "hi"],
+	])("%j takes a text as %j", async (schema, sent) => {
+		expect(
+			await given(
+				{},
+				model(() => succeeds("ok"), takes({ prompt: schema })),
+			),
+		).toEqual({ prompt: sent });
+	});
+});
+
 describe("a prediction", () => {
 	it("is a completion, with the tokens that the model recorded", async () => {
 		const metrics = { predict_time: 1, input_token_count: 3, output_token_count: 2 };
@@ -124,6 +166,15 @@ describe("a prediction", () => {
 			usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 		});
 		expect(predictionsOf(asking.call.requests)[0]?.id).toMatch(/^uuid-\d$/);
+	});
+
+	it.each([
+		[{ token_input_count: 3 }, { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 }],
+		[{ token_output_count: 2 }, { prompt_tokens: 0, completion_tokens: 2, total_tokens: 2 }],
+		[{ input_token_count: "3" }, undefined],
+	])("has the usage that its metrics have: %j", async (metrics, usage) => {
+		const respond = model(() => succeeds("ok", { metrics }));
+		expect((await outputOf(ask("text-generation", HI, respond))).usage).toEqual(usage);
 	});
 
 	const failing = (body: object, status = 200) =>

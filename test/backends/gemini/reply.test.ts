@@ -83,6 +83,15 @@ describe("a reply", () => {
 		]);
 	});
 
+	it.each([
+		["one call", [{ functionCall: { name: "look", args: {} } }], null],
+		["no part", [], ""],
+		["an empty text", [{ text: "" }], ""],
+	])("of %s has no text", async (_, parts, content) => {
+		const { choices } = await answerOf({ candidates: [{ content: { parts }, finishReason: "STOP" }] });
+		expect(choices[0]?.message.content).toBe(content);
+	});
+
 	it("has its log probabilities as OpenAI does", async () => {
 		const { choices } = await answerOf(logprobsJson);
 		const al = { token: "Al", logprob: -0.0125, bytes: [65, 108] };

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { ChunkReader } from "../../../src/backends/transport/chunk-stream.ts";
 import { postStream } from "../../../src/backends/transport/http.ts";
 import { AiError } from "../../../src/core/errors.ts";
+import { EventStream, type StreamEvent, textOf } from "../../../src/streams/sse.ts";
 import chat from "../../fixtures/openai/llama-cpp/chat.sse?raw";
 import withoutUsage from "../../fixtures/openai/llama-cpp/chat-no-usage.sse?raw";
 import notAscii from "../../fixtures/openai/llama-cpp/chat-not-ascii.sse?raw";
@@ -75,6 +76,27 @@ describe("relayChunks", () => {
 	it("forwards a stream that arrives one byte at a time", async () => {
 		const bytes = encode(notAscii);
 		expect(await stream(inPieces(bytes, [...bytes.keys()]))).toEqual({ text: notAscii });
+	});
+
+	it("has each event parsed beside its bytes, for all chunk boundaries", async () => {
+		const text = `: ping\n\n${delta("a")}: ka\n\n${delta("b") + finish() + DONE}`;
+		const parsed = [
+			{ comment: "ping" },
+			...[delta("a"), { comment: "ka" }, delta("b"), finish()].map((sent) =>
+				typeof sent === "string" ? { data: sent.slice(6, -2), value: JSON.parse(sent.slice(6)) } : sent,
+			),
+			{ data: "[DONE]" },
+		];
+		const bytes = encode(text);
+		for (let cut = 0; cut <= bytes.length; cut++) {
+			const pieces = EventStream.eventsOf(await open(callOf(() => eventStream(inPieces(bytes, [cut])))));
+			const events: StreamEvent[] = [];
+			for (let piece = await pieces.pull(); piece; piece = await pieces.pull()) {
+				events.push(...piece.events);
+				expect(new TextDecoder().decode(piece.bytes)).toBe(piece.events.map(textOf).join(""));
+			}
+			expect(events).toEqual(parsed);
+		}
 	});
 
 	it("forwards comments, event names and ids", async () => {
@@ -442,6 +464,26 @@ describe("an event that is malformed", () => {
 		);
 		expect(eventReader.readTogether(encode(event), 1)).toBe(false);
 		expect(eventReader.progress.outputTokens).toBe(0);
+	});
+
+	it("[DONE] is read together with others only after a choice, and as one line", () => {
+		const eventReader = new ChunkReader(
+			callOf(() => eventStream("")),
+			1,
+		);
+		const reads = (text: string, count: number): boolean[] => [
+			eventReader.readTogether(encode(text), count),
+			eventReader.done,
+		];
+		expect(reads(DONE, 1)).toEqual([false, false]);
+		expect(reads(`data: {"choices":[]}\n\n${DONE}`, 2)).toEqual([false, false]);
+		expect(reads(delta("a") + DONE, 2)).toEqual([false, false]);
+		expect(reads(delta("a") + delta("b"), 3)).toEqual([false, false]);
+		expect(reads(delta("a") + delta("b"), 2)).toEqual([true, false]);
+		expect(reads(`event: x\n${DONE}`, 1)).toEqual([false, false]);
+		expect(reads(delta("a") + DONE, 2)).toEqual([true, true]);
+		expect(reads(DONE, 1)).toEqual([true, true]);
+		expect(reads("", 0)).toEqual([true, false]);
 	});
 
 	it("may have fields of any type, together with others or by itself", async () => {

@@ -138,6 +138,18 @@ describe("what the OpenAI route cannot say", () => {
 		expect(body).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false, ...format });
 	});
 
+	it("is asked natively in parts, of a model that takes them, else in text", async () => {
+		const content = [{ type: "text" as const, text: "hi" }];
+		const input: ChatInput = {
+			messages: [{ role: "user", content }],
+			stream: false,
+			response_format: FORMAT,
+		};
+		expect((await asked(LLAMA, input)).body).toMatchObject({ messages: [{ role: "user", content }] });
+		const format = { ...input, response_format: { type: "json_object" as const } };
+		expect((await asked(LEGACY, format)).body).toMatchObject({ messages: [{ role: "user", content: "hi" }] });
+	});
+
 	it("is asked natively with all that its messages have", async () => {
 		const calls = [{ id: "t1", type: "function" as const, function: { name: "look", arguments: "{}" } }];
 		const messages: ChatInput["messages"] = [
@@ -450,5 +462,51 @@ describe("Moondream", () => {
 			undefined,
 		]);
 		expect(chunks.at(-1)?.usage?.total_tokens).toBe(5);
+	});
+
+	it.each([
+		["its last frame", `data: {"finish_reason":"length"}\n\n`, "length"],
+		["[DONE]", "data: [DONE]\n\n", "stop"],
+	])("streams nothing but an end: %s", async (_, text, finish_reason) => {
+		const { chunks, done } = await chunksOf(
+			ask("text-generation", MOONDREAM, { ...LOOK, stream: true }, () => eventStream(text)),
+		);
+		expect(done).toBe(true);
+		expect(chunks.map(({ choices, usage }) => [choices, usage])).toEqual([
+			[[{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }], undefined],
+			[[{ index: 0, delta: {}, finish_reason }], undefined],
+		]);
+	});
+
+	it("describes an image without a question", async () => {
+		const asking = ask("text-generation", MOONDREAM, LOOK, () => json({ result: { caption: "A dog." } }));
+		const { choices, usage } = await outputOf(asking);
+		expect(choices).toEqual([
+			{ index: 0, message: { role: "assistant", content: "A dog." }, finish_reason: "stop" },
+		]);
+		expect(usage).toBeUndefined();
+	});
+
+	it("is another engine's turn with two images", async () => {
+		const part = { type: "image_url" as const, image_url: { url: "data:image/png;base64,AAAA" } };
+		const messages: ChatInput["messages"] = [{ role: "user", content: [part, part] }];
+		const asking = ask("text-generation", MOONDREAM, { ...LOOK, messages }, () => json({ result: reply }));
+		expect(await failureOf(asking.answer)).toMatchObject({
+			key: "engineRefused",
+			description: "The backend 'lab' looks at one image per request",
+			retryable: true,
+		});
+	});
+
+	it.each(["without its end", "with an error"])("streams that stop %s are cut", async (how) => {
+		const error = { message: "AiError: Out of capacity: full", code: 3040 };
+		const last = how === "with an error" ? `data: ${JSON.stringify({ error })}\n\n` : "";
+		const { done, error: thrown } = await chunksOf(
+			ask("text-generation", MOONDREAM, { ...LOOK, stream: true }, () =>
+				eventStream(`data: {"answer":"A "}\n\n${last}`),
+			),
+		);
+		expect(done).toBe(false);
+		expect(thrown).toMatchObject({ key: last ? "outOfCapacity" : "executionFailed" });
 	});
 });

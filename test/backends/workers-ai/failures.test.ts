@@ -54,6 +54,31 @@ describe("a refusal", () => {
 		});
 	});
 
+	it.each([
+		[3021, "outOfCapacity", "is at the rate limit of its account"],
+		[3023, "upstreamUnavailable", "has an account that is blocked"],
+		[3036, "upstreamUnavailable", "has used up the daily neurons of its account"],
+		[4006, "upstreamUnavailable", "has used up the daily neurons of its account"],
+		[3041, "upstreamUnavailable", "has an account that may not use this model"],
+		[5016, "upstreamUnavailable", "has an account that has not agreed to this model's terms"],
+		[5018, "upstreamUnavailable", "has an account that may not use this model"],
+		[5035, "upstreamUnavailable", "has an account without the plan that this model needs"],
+		[1031, "upstreamUnavailable", "refused the gateway's credentials"],
+		[9109, "upstreamUnavailable", "refused the gateway's credentials"],
+		[10000, "upstreamUnavailable", "refused the gateway's credentials"],
+	])("with %i is %s: it %s", async (code, key, problem) => {
+		expect(await failing(400, envelope(code, "AiError: x: y"))).toMatchObject({
+			key,
+			description: `The backend 'lab' ${problem}`,
+			retryable: true,
+			upstream: { backend: "lab", status: 400 },
+		});
+	});
+
+	it.each([3042, 5007, 7000, 7002, 7003])("with %i is another target's turn", async (code) => {
+		expect(await failing(400, envelope(code, "x"))).toMatchObject({ key: "noSuchModel", retryable: true });
+	});
+
 	it("for the account's rate is want of room, with the wait that it told", async () => {
 		const body = envelope(3021, "AiError: AiError: rate limiting: inference request per min rate reached");
 		expect(await failing(429, body, { "retry-after": "9" })).toMatchObject({
