@@ -9,7 +9,7 @@ import { kindOf, type Path, type Problems } from "./problems.ts";
 
 export function readAliases(
 	entries: readonly [string, unknown][],
-	world: Omit<AliasWorld, "isAlias">,
+	known: Omit<AliasWorld, "isAlias">,
 	problems: Problems,
 ): Aliases {
 	const everyone = entries.filter(([name]) => name !== ACCOUNTS);
@@ -19,7 +19,7 @@ export function readAliases(
 			list.flatMap(([alias, model]): [string, string][] => {
 				const problem =
 					typeof model === "string"
-						? aliasProblem(alias, model, { ...world, isAlias: (name) => names.has(name) || own.has(name) })
+						? aliasProblem(alias, model, { ...known, isAlias: (name) => names.has(name) || own.has(name) })
 						: `expected the id of a model, found ${kindOf(model)}`;
 				if (problem) problems.add([...path, alias], problem);
 				return typeof model === "string" && !problem ? [[alias, model]] : [];

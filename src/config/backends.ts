@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { AiBinding } from "../backends/backend.ts";
 import { BACKEND_KINDS, type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
+import { present } from "../core/present.ts";
 import type { WeightedTarget } from "../pipeline/plan.ts";
 import { BackendPrice } from "./backend-price.ts";
 import { type Env, headers, secret } from "./headers.ts";
@@ -78,15 +79,7 @@ function boundBackend(
 	const parsed = problems.parse(boundSettings(env), settings, ["BACKENDS", name]);
 	if (!parsed) return undefined;
 	const { binding, timeouts = DEFAULT_TIMEOUTS, price } = parsed;
-	return {
-		backend: name,
-		kind: "workers-ai",
-		urls: [""],
-		binding,
-		headers: {},
-		timeouts,
-		...(price && { prices: price }),
-	};
+	return { ...unaddressed(name, "workers-ai"), binding, timeouts, ...present({ prices: price }) };
 }
 
 /** Every valid backend, and the simulator. */
@@ -95,7 +88,7 @@ export function readBackends(
 	env: Env,
 	problems: Problems,
 ): Map<string, ConfiguredBackend> {
-	const backends = new Map([[SIMULATOR, simulator(SIMULATOR)]]);
+	const backends = new Map([[SIMULATOR, unaddressed(SIMULATOR, "simulator")]]);
 	for (const [name, entry] of entries) {
 		const backend = readBackend(name, entry, env, problems);
 		if (backend) backends.set(name, backend);
@@ -123,7 +116,8 @@ function readBackend(
 		);
 		return undefined;
 	}
-	if (kind === "simulator") return problems.parse(z.strictObject({}), rest, path) && simulator(name);
+	if (kind === "simulator")
+		return problems.parse(z.strictObject({}), rest, path) && unaddressed(name, "simulator");
 	const known = BACKEND_KINDS.find((one) => one === kind);
 	if (!known) problems.add([...path, "kind"], expectedName(BACKEND_KINDS, kind));
 
@@ -139,17 +133,15 @@ function readBackend(
 	const url = engine?.url ?? hosted;
 	const [first, ...others] = engine?.urls ?? (url === undefined ? [] : [url]);
 	if (!engine || !known || first === undefined) return undefined;
+	const { key, headers = {}, timeouts = DEFAULT_TIMEOUTS, system_messages, num_ctx, price } = engine;
 	return {
 		backend: name,
 		kind: known,
 		urls: [first, ...others],
-		...(engine.key !== undefined && { key: engine.key }),
-		headers: engine.headers ?? {},
-		timeouts: engine.timeouts ?? DEFAULT_TIMEOUTS,
-		...(engine.system_messages && { systemMessages: engine.system_messages }),
-		...(engine.num_ctx !== undefined && { numCtx: engine.num_ctx }),
+		headers,
+		timeouts,
 		observed: {},
-		...(engine.price && { prices: engine.price }),
+		...present({ key, systemMessages: system_messages, numCtx: num_ctx, prices: price }),
 	};
 }
 
@@ -161,9 +153,10 @@ export function refuseSecondKey(headers: unknown, key: unknown, path: Path, prob
 			problems.add([...path, name], "expected no such header beside a key, found both");
 }
 
-const simulator = (name: string): ConfiguredBackend => ({
-	backend: name,
-	kind: "simulator",
+/** A backend without an address. */
+const unaddressed = (backend: string, kind: BackendKind): ConfiguredBackend => ({
+	backend,
+	kind,
 	urls: [""],
 	headers: {},
 	timeouts: DEFAULT_TIMEOUTS,
@@ -174,12 +167,4 @@ export const keyedBackend = (
 	backend: string,
 	{ kind, url }: { kind: BackendKind; url: string },
 	key: string,
-): ConfiguredBackend => ({
-	backend,
-	kind,
-	urls: [url],
-	key,
-	headers: {},
-	timeouts: DEFAULT_TIMEOUTS,
-	observed: {},
-});
+): ConfiguredBackend => ({ ...unaddressed(backend, kind), urls: [url], key, observed: {} });

@@ -7,6 +7,7 @@
  * Runs on Node too: `npm run dev` reads the same configuration before it starts a process.
  */
 
+import { present } from "../core/present.ts";
 import type { CorsSetting } from "../http/cross-origin.ts";
 import { adHocModel, Catalog } from "../models/catalog.ts";
 import type { Model } from "../models/model.ts";
@@ -71,9 +72,9 @@ export function configure(variables: object): Config {
 		backends.set(backend.backend, backend);
 		backendEntries.set(backend.backend, { key: backend.backend });
 	}
-	const world = { env, backends, backendEntries, problems };
+	const context = { env, backends, backendEntries, problems };
 	const routes = [
-		...readRoutes(readEntries("ROUTES", env, problems), world),
+		...readRoutes(readEntries("ROUTES", env, problems), context),
 		...providers.map(({ route }) => route),
 	];
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
@@ -92,7 +93,7 @@ export function configure(variables: object): Config {
 			: undefined;
 	const product = new Catalog();
 	const models = readModels(readEntries("MODELS", env, problems), product, problems);
-	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, world);
+	const defaultBackend = readDefaultBackend(env.DEFAULT_BACKEND, context);
 	const aliasEntries = readEntries("ALIASES", env, problems);
 	problems.throwIfAny();
 
@@ -114,10 +115,7 @@ export function configure(variables: object): Config {
 		adHoc,
 		allowAnonymous,
 		allowedHosts,
-		...(openFiles !== undefined && { openFiles }),
-		...(publicUrl !== undefined && { publicUrl }),
-		...(cors && { cors }),
-		...(adminToken !== undefined && { adminToken }),
+		...present({ openFiles, publicUrl, cors, adminToken }),
 	};
 }
 

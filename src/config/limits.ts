@@ -1,8 +1,10 @@
 /** `LIMITS`: limits of one request and of one account. */
 import * as z from "zod";
+import { present } from "../core/present.ts";
 import { COUNTED_RATES, COUNTED_TITLES, TASK_RATES } from "../models/rates.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
-import type { AccountLimits, Limits, ModelLimits } from "../pipeline/limits.ts";
+import type { AccountLimits, Limits } from "../pipeline/limits.ts";
+import { camelCased } from "./camel-case.ts";
 import { kindOf } from "./problems.ts";
 
 const DEFAULT_JSON_BYTES = 10_000_000;
@@ -58,32 +60,18 @@ export const LimitsSchema = AccountEntry.extend({
 	/** Whether an engine may be called in parallel with admission while the account is far below its limits. */
 	speculation: z.boolean().default(true),
 	accounts: z.record(z.string(), AccountEntry).optional(),
-}).transform(
-	({
-		json_bytes,
-		upload_bytes,
-		json_depth,
-		body_ms,
-		hold_ms,
-		speculation,
-		accounts = {},
-		...everyone
-	}): Limits => {
-		const table = Object.entries(accounts).map(
-			([account, own]) => [account, accountLimits(ownEntry(everyone, own))] as const,
-		);
-		return {
-			jsonBytes: json_bytes,
-			uploadBytes: upload_bytes,
-			jsonDepth: json_depth,
-			bodyMs: body_ms,
-			holdMs: hold_ms,
-			speculation,
-			everyone: accountLimits(everyone),
-			accounts: new Map(table),
-		};
-	},
-);
+}).transform((set): Limits => {
+	const { json_bytes, upload_bytes, json_depth, body_ms, hold_ms, speculation, ...entries } = set;
+	const { accounts = {}, ...everyone } = entries;
+	const table = Object.entries(accounts).map(
+		([account, own]) => [account, accountLimits(ownEntry(everyone, own))] as const,
+	);
+	return {
+		...camelCased({ json_bytes, upload_bytes, json_depth, body_ms, hold_ms, speculation }),
+		everyone: accountLimits(everyone),
+		accounts: new Map(table),
+	};
+});
 
 /** An account on the free plan has that plan's neurons, whatever the default for all accounts is. */
 function ownEntry(everyone: AccountEntry, own: AccountEntry): AccountEntry {
@@ -102,11 +90,10 @@ function accountLimits({
 	const dailyNeurons = daily_neurons ?? (plan === "free" ? FREE_DAILY_NEURONS : undefined);
 	return {
 		plan,
-		...(dailyNeurons !== undefined && { dailyNeurons }),
-		...(monthly_neurons !== undefined && { monthlyNeurons: monthly_neurons }),
+		...present({ dailyNeurons, monthlyNeurons: monthly_neurons }),
 		requestsPerMinute: rates(requests_per_minute),
 		productRates: requests_per_minute === "product",
-		models: new Map(Object.entries(models ?? {}).map(([id, entry]) => [id, modelLimits(entry)])),
+		models: new Map(Object.entries(models ?? {}).map(([id, entry]) => [id, camelCased(entry)])),
 	};
 }
 
@@ -114,13 +101,3 @@ function rates(chosen: z.output<typeof Rates>): Partial<Record<TaskTitle, number
 	if (chosen === "none") return {};
 	return { ...COUNTED_RATES, ...(chosen === "product" ? TASK_RATES : chosen) };
 }
-
-const modelLimits = ({
-	requests_per_minute,
-	daily_neurons,
-	monthly_neurons,
-}: z.output<typeof ModelEntry>): ModelLimits => ({
-	...(requests_per_minute !== undefined && { requestsPerMinute: requests_per_minute }),
-	...(daily_neurons !== undefined && { dailyNeurons: daily_neurons }),
-	...(monthly_neurons !== undefined && { monthlyNeurons: monthly_neurons }),
-});

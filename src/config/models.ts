@@ -12,6 +12,7 @@ import {
 } from "../models/family.ts";
 import { CAPABILITIES, type Model, PRICE_UNITS } from "../models/model.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
+import { camelCased } from "./camel-case.ts";
 import { list, type Path, type Problems } from "./problems.ts";
 
 const USD_PER_NEURON = 0.011 / 1000;
@@ -64,7 +65,7 @@ export function readModels(entries: [string, unknown][], catalog: Catalog, probl
 		const task = named.task ?? known?.task;
 		if (!task) return [];
 		const shapes = readShapes(task, named, known, path, problems);
-		return own ? [{ ...base(id, task, shapes.input, known), task, ...shapes, ...facts(own) }] : [];
+		return own ? [{ ...base(id, task, shapes.input, known), ...facts(own), task, ...shapes }] : [];
 	});
 }
 
@@ -78,17 +79,9 @@ function base(id: string, task: TaskTitle, input: InputShape, known: Model | und
 	return known.input === input ? known : { ...rest, defaults: {} };
 }
 
-const facts = (own: OperatorModel): Partial<Model> => ({
-	...(own.description !== undefined && { description: own.description }),
-	...(own.created !== undefined && { created: own.created }),
-	...(own.context_window !== undefined && { contextWindow: own.context_window }),
-	...(own.max_input_tokens !== undefined && { maxInputTokens: own.max_input_tokens }),
-	...(own.dimensions !== undefined && { dimensions: own.dimensions }),
-	...(own.defaults !== undefined && { defaults: own.defaults }),
-	...(own.capabilities !== undefined && { capabilities: own.capabilities }),
-	...(own.prices !== undefined && {
-		prices: own.prices.map(({ unit, neurons }) => ({ unit, neurons, usd: usdOf(neurons) })),
-	}),
+const facts = ({ prices, ...own }: OperatorModel): Partial<Model> => ({
+	...camelCased(own),
+	...(prices && { prices: prices.map(({ unit, neurons }) => ({ unit, neurons, usd: usdOf(neurons) })) }),
 });
 
 /** The configured families; otherwise the catalogue's if they fit the task; otherwise the task's defaults. */

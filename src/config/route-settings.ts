@@ -1,7 +1,9 @@
 /** Settings of a route besides its targets: timeouts, retries, hedging. */
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
+import { present } from "../core/present.ts";
 import { DEFAULT_RETRIES, type Retries, type RouteSettings } from "../pipeline/plan.ts";
+import { camelCased } from "./camel-case.ts";
 import { milliseconds, SetTimeouts } from "./timeouts.ts";
 
 const MAX_ATTEMPTS = 10;
@@ -12,7 +14,7 @@ const RetriesSetting = z
 		base_ms: milliseconds.default(DEFAULT_RETRIES.baseMs),
 		max_ms: milliseconds.default(DEFAULT_RETRIES.maxMs),
 	})
-	.transform(({ attempts, base_ms, max_ms }): Retries => ({ attempts, baseMs: base_ms, maxMs: max_ms }));
+	.transform((set): Retries => camelCased(set));
 
 export interface ReadSettings {
 	settings?: RouteSettings;
@@ -41,13 +43,13 @@ export const Settings = z
 		const { totalMs, ...ofEachCall } = timeouts;
 		return {
 			timeouts: ofEachCall,
-			...(strict !== undefined && { strict }),
-			settings: {
-				...(totalMs !== undefined && { totalMs }),
-				...(retries && { retries }),
-				...(hedge_ms !== undefined && { hedgeMs: hedge_ms }),
-				...(sticky && { sticky }),
-				...(passthrough && { passthrough }),
-			},
+			...present({ strict }),
+			settings: present({
+				totalMs,
+				retries,
+				hedgeMs: hedge_ms,
+				sticky,
+				passthrough: passthrough || undefined,
+			}),
 		};
 	});

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
 import { isRecord } from "../core/json.ts";
+import { present } from "../core/present.ts";
 import type { Continuation, RouteSettings, Routing, WeightedTarget } from "../pipeline/plan.ts";
 import { chargesFor, isOwnEngine } from "../providers/billing.ts";
 import { type ConfiguredBackend, refuseSecondKey, SIMULATOR } from "./backends.ts";
@@ -104,9 +105,7 @@ const weightedTarget = (
 	model: model ?? rename?.(modelId) ?? modelId,
 	headers: { ...backend.headers, ...headers },
 	timeouts: { ...backend.timeouts, ...timeouts },
-	...(weight !== undefined && { weight }),
-	...(continues && { continues }),
-	...(loras && { loras }),
+	...present({ weight, continues, loras }),
 	...(model === undefined && !exact && { anyModel: true }),
 });
 
@@ -155,7 +154,7 @@ const targets = (env: Env) =>
 		)
 		.min(1);
 
-export interface RouteWorld {
+export interface RouteContext {
 	env: Env;
 	backends: ReadonlyMap<string, ConfiguredBackend>;
 	/** Unparsed, so that a backend with a mistake is not reported as missing. */
@@ -163,23 +162,23 @@ export interface RouteWorld {
 	problems: Problems;
 }
 
-export function readRoutes(entries: [string, unknown][], world: RouteWorld): Route[] {
-	const schema = targets(world.env);
+export function readRoutes(entries: [string, unknown][], context: RouteContext): Route[] {
+	const schema = targets(context.env);
 	return entries.map(([pattern, entry]) => {
 		const path: Path = ["ROUTES", pattern];
 		if (!/^\S+$/.test(pattern))
-			world.problems.add(path, "expected a model id or a pattern, found spaces or nothing");
-		const { list, listPath, settings, strict, timeouts } = readEntry(entry, path, world.problems);
+			context.problems.add(path, "expected a model id or a pattern, found spaces or nothing");
+		const { list, listPath, settings, strict, timeouts } = readEntry(entry, path, context.problems);
 		if (Array.isArray(list))
-			for (const [i, target] of list.entries()) checkBackend(target, [...listPath, i], world);
-		const parsed = list === undefined ? undefined : world.problems.parse(schema, list, listPath);
-		if (settings?.passthrough && Array.isArray(list)) checkKinds(list, listPath, world);
+			for (const [i, target] of list.entries()) checkBackend(target, [...listPath, i], context);
+		const parsed = list === undefined ? undefined : context.problems.parse(schema, list, listPath);
+		if (settings?.passthrough && Array.isArray(list)) checkKinds(list, listPath, context);
 		return {
 			pattern,
 			...(settings && { settings }),
 			...(strict !== undefined && { strict }),
 			targets: (parsed ?? []).flatMap(({ backend: name, headers = {}, continues, ...target }) => {
-				const backend = world.backends.get(String(name));
+				const backend = context.backends.get(String(name));
 				if (!backend) return [];
 				return [
 					{
@@ -218,20 +217,20 @@ function readEntry(entry: unknown, path: Path, problems: Problems): Entry {
 const continuationOf = ({ kind }: ConfiguredBackend, set: true | Continuation): Continuation =>
 	set !== true ? set : kind === "openai" ? "vllm" : "prefill";
 
-function checkBackend(target: unknown, path: Path, world: RouteWorld): void {
+function checkBackend(target: unknown, path: Path, context: RouteContext): void {
 	if (!isRecord(target)) return;
 	const { backend, headers } = target;
-	const names = namesOf(world);
+	const names = namesOf(context);
 	if (typeof backend !== "string" || !names.includes(backend))
-		world.problems.add([...path, "backend"], expectedName(names, backend));
+		context.problems.add([...path, "backend"], expectedName(names, backend));
 	else {
-		const entry = world.backendEntries.get(backend);
-		if (isRecord(entry)) refuseSecondKey(headers, entry.key, [...path, "headers"], world.problems);
+		const entry = context.backendEntries.get(backend);
+		if (isRecord(entry)) refuseSecondKey(headers, entry.key, [...path, "headers"], context.problems);
 	}
 }
 
 /** Streams of other kinds are translated, so they cannot be passed through. */
-function checkKinds(targets: readonly unknown[], path: Path, { backends, problems }: RouteWorld): void {
+function checkKinds(targets: readonly unknown[], path: Path, { backends, problems }: RouteContext): void {
 	for (const [i, target] of targets.entries()) {
 		const name = isRecord(target) ? String(target.backend) : "";
 		const kind = backends.get(name)?.kind;
@@ -243,15 +242,15 @@ function checkKinds(targets: readonly unknown[], path: Path, { backends, problem
 	}
 }
 
-const namesOf = ({ backendEntries }: RouteWorld): string[] => [
+const namesOf = ({ backendEntries }: RouteContext): string[] => [
 	...new Set([...backendEntries.keys(), SIMULATOR]),
 ];
 
 /** The backend of models that no route matches. */
-export function readDefaultBackend(value: unknown, world: RouteWorld): ConfiguredBackend | undefined {
+export function readDefaultBackend(value: unknown, context: RouteContext): ConfiguredBackend | undefined {
 	if (value === undefined || value === "") return undefined;
-	const names = namesOf(world);
-	if (typeof value === "string" && names.includes(value)) return world.backends.get(value);
-	world.problems.add(["DEFAULT_BACKEND"], expectedName(names, value));
+	const names = namesOf(context);
+	if (typeof value === "string" && names.includes(value)) return context.backends.get(value);
+	context.problems.add(["DEFAULT_BACKEND"], expectedName(names, value));
 	return undefined;
 }

@@ -1,6 +1,7 @@
 /** `timeouts` of a backend, a route or a target. A target's value has precedence over the route's, and that over the backend's. */
 import * as z from "zod";
 import type { Timeouts } from "../backends/backend.ts";
+import { camelCased } from "./camel-case.ts";
 
 export const DEFAULT_TIMEOUTS: Timeouts = { headerMs: 60_000, idleMs: 60_000, totalMs: 600_000 };
 const MAX_MS = 24 * 60 * 60 * 1000;
@@ -14,11 +15,4 @@ export const SetTimeouts = z
 		idle_ms: milliseconds.optional(),
 		total_ms: milliseconds.optional(),
 	})
-	.transform(
-		({ header_ms, first_token_ms, idle_ms, total_ms }): Partial<Timeouts> => ({
-			...(header_ms !== undefined && { headerMs: header_ms }),
-			...(first_token_ms !== undefined && { firstTokenMs: first_token_ms }),
-			...(idle_ms !== undefined && { idleMs: idle_ms }),
-			...(total_ms !== undefined && { totalMs: total_ms }),
-		}),
-	);
+	.transform((set): Partial<Timeouts> => camelCased(set));

@@ -4,6 +4,8 @@ import type { Model } from "../models/model.ts";
 import type { TaskCall } from "../tasks/task.ts";
 import type { Reader } from "./dialect.ts";
 
+export { present } from "../core/present.ts";
+
 /**
  * Builds a schema once for each model and mode (strict or lenient), because building takes a hundred times as long as
  * parsing a small chat. A schema depends on nothing else and is garbage-collected with its model.
@@ -101,16 +103,4 @@ export function fieldsOf<Fields extends z.ZodRawShape>(
 	return Object.fromEntries(
 		present.map(([name, field]) => [name, z.optional(field)]),
 	) as OptionalFields<Fields>;
-}
-
-type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> };
-
-/** The fields that have a value. In OpenAI's schema nearly every field may be `null`, which means absent. */
-export function present<Fields extends object>(fields: Fields): Present<Fields> {
-	const kept: Partial<Fields> = {};
-	for (const name of Object.keys(fields) as (keyof Fields)[]) {
-		const value = fields[name];
-		if (value !== undefined && value !== null) kept[name] = value;
-	}
-	return kept as Present<Fields>;
 }

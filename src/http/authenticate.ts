@@ -24,19 +24,19 @@ export const ACCOUNT_ID = /^[\w-]{1,64}$/;
 /** The account that the examples of the documentation use. */
 const LOCAL_ACCOUNT = "local";
 
-type World = Pick<Services, "ledgers" | "directory" | "now">;
+type AuthenticationServices = Pick<Services, "ledgers" | "directory" | "now">;
 
 export class Authenticator implements Authentication {
 	readonly #access: Access;
-	readonly #world: World;
+	readonly #services: AuthenticationServices;
 	readonly #read: CredentialReader;
 	readonly #verified: VerifiedTokens;
 
-	constructor(access: Access, world: World) {
+	constructor(access: Access, services: AuthenticationServices) {
 		this.#access = access;
-		this.#world = world;
+		this.#services = services;
 		this.#read = credentialReader(access);
-		this.#verified = new VerifiedTokens(world);
+		this.#verified = new VerifiedTokens(services);
 	}
 
 	async identify(c: Context, { account, credentials, permission }: Endpoint): Promise<Identity> {
@@ -56,7 +56,7 @@ export class Authenticator implements Authentication {
 		if (permission === "operator" && bearer?.credential.kind !== "operator")
 			throw new AiError("forbidden", "Authentication error: only the operator's token sees all accounts");
 		if (!caller || caller.verified || !isAccountPermission(permission)) return identity;
-		if (!lazy) return { ...identity, caller: await verifyCaller(caller, permission, this.#world.ledgers) };
+		if (!lazy) return { ...identity, caller: await verifyCaller(caller, permission, this.#services.ledgers) };
 		if (isSmallJson(request)) return identity;
 		await this.#verified.verify(caller.account, caller.credential);
 		return { ...identity, caller: { ...caller, verified: true } };
@@ -66,7 +66,7 @@ export class Authenticator implements Authentication {
 	async #soleAccount({ account }: Bearer, path: string): Promise<string> {
 		if (account !== undefined) return account;
 		if (this.#access.allowAnonymous) return LOCAL_ACCOUNT;
-		const { accounts } = await this.#world.directory.list({ limit: 2 });
+		const { accounts } = await this.#services.directory.list({ limit: 2 });
 		const [only] = accounts;
 		if (only && accounts.length === 1) return only.id;
 		throw new AiError(

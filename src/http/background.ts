@@ -7,24 +7,24 @@
 const QUIET_MS = 250;
 const POLL_MS = 25;
 
-export interface BackgroundWorld {
+export interface BackgroundServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	waitUntil(work: Promise<unknown>): void;
 }
 
 export class Background {
-	readonly #world: BackgroundWorld;
+	readonly #services: BackgroundServices;
 	#pending = 0;
 	#closed = false;
 
-	constructor(world: BackgroundWorld) {
-		this.#world = world;
+	constructor(services: BackgroundServices) {
+		this.#services = services;
 	}
 
 	/** Keeps the context of the current request alive until `work` ends. */
 	readonly waitUntil = (work: Promise<unknown>): void => {
-		this.#world.waitUntil(work);
+		this.#services.waitUntil(work);
 		this.#pending++;
 		const end = (): void => {
 			this.#pending--;
@@ -48,7 +48,7 @@ export class Background {
 
 	/** Resolves when no work has been pending for `QUIET_MS`. */
 	async whenIdle(): Promise<void> {
-		const { now, wait } = this.#world;
+		const { now, wait } = this.#services;
 		for (let since = now(); now() - since < QUIET_MS; ) {
 			await wait(POLL_MS);
 			if (this.#pending > 0) since = now();

@@ -24,7 +24,7 @@ export interface Authentication {
 	verify(request: Request, route: Route, identity: Identity): Promise<Identity>;
 }
 
-export interface RouteWorld {
+export interface MountContext {
 	services: Services;
 	authentication: Authentication;
 	/** Runs before everything else. Throws `AiError`. */
@@ -46,18 +46,18 @@ const VERIFICATION_FAILURES: ReadonlySet<string> = new Set([
 export function mountRoutes<E extends Env>(
 	app: Hono<E>,
 	{ routes, unknown }: { routes: readonly Route[]; unknown: readonly UnknownPaths[] },
-	world: RouteWorld,
+	context: MountContext,
 ): void {
 	for (const [path, routesOfPath] of Map.groupBy(routes, (route) => route.path)) {
-		for (const route of routesOfPath) app.on(route.method, path, (c) => answer(c, route, world));
+		for (const route of routesOfPath) app.on(route.method, path, (c) => answer(c, route, context));
 		const [first] = routesOfPath;
-		if (first) app.all(path, (c) => refuse(c, first, world));
+		if (first) app.all(path, (c) => refuse(c, first, context));
 	}
-	for (const paths of unknown) app.all(paths.path, (c) => refuse(c, paths, world));
+	for (const paths of unknown) app.all(paths.path, (c) => refuse(c, paths, context));
 }
 
-async function answer(c: Context, route: Route, world: RouteWorld): Promise<Response> {
-	const { authentication, guard, services } = world;
+async function answer(c: Context, route: Route, context: MountContext): Promise<Response> {
+	const { authentication, guard, services } = context;
 	const id = services.uuid();
 	let caller: Caller | undefined;
 	let response: Response;
@@ -77,8 +77,8 @@ async function answer(c: Context, route: Route, world: RouteWorld): Promise<Resp
 }
 
 /** `endpoint`: a route with the same path and another method, or a pattern of paths without a route. */
-async function refuse(c: Context, endpoint: Route | UnknownPaths, world: RouteWorld): Promise<Response> {
-	const { authentication, guard, services } = world;
+async function refuse(c: Context, endpoint: Route | UnknownPaths, context: MountContext): Promise<Response> {
+	const { authentication, guard, services } = context;
 	const id = services.uuid();
 	try {
 		guard?.(c);

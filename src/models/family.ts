@@ -95,7 +95,7 @@ export interface OutputFamily {
 export type InputShape = keyof typeof INPUT_FAMILIES;
 export type OutputShape = keyof typeof OUTPUT_FAMILIES;
 
-const namesOf = <Rows extends object>(rows: Rows): [keyof Rows & string, ...(keyof Rows & string)[]] =>
+export const namesOf = <Rows extends object>(rows: Rows): [keyof Rows & string, ...(keyof Rows & string)[]] =>
 	// The tables are not empty, and their keys are strings.
 	Object.keys(rows) as [keyof Rows & string, ...(keyof Rows & string)[]];
 

@@ -26,7 +26,7 @@ export const AnyPart = z.object({
 export type AnyPart = z.output<typeof AnyPart>;
 
 /** Signed reasoning, unchanged from the model's answer. */
-export const ThinkingBlocks = z.array(
+const ThinkingBlocks = z.array(
 	z.object({
 		type: z.enum(["thinking", "redacted_thinking"]),
 		thinking: z.string().nullish(),
@@ -42,18 +42,20 @@ export const toolFields = {
 	tool_call_id: z.string().nullish(),
 };
 
-export interface SentMessage {
+/** Fields of a message on OpenAI's routes, besides `role` and `content`. */
+export const messageFields = {
+	...toolFields,
+	/** The legacy form of one tool call. */
+	function_call: z.unknown().optional(),
+	refusal: z.string().nullish(),
+	reasoning: z.string().nullish(),
+	reasoning_content: z.string().nullish(),
+	thinking_blocks: ThinkingBlocks.nullish(),
+};
+
+export interface SentMessage extends z.output<z.ZodObject<typeof messageFields>> {
 	role?: string | undefined;
 	content?: string | AnyPart | AnyPart[] | null | undefined;
-	name?: string | null | undefined;
-	tool_calls?: unknown[] | null | undefined;
-	tool_call_id?: string | null | undefined;
-	/** The legacy form of one tool call. */
-	function_call?: unknown;
-	refusal?: string | null | undefined;
-	reasoning?: string | null | undefined;
-	reasoning_content?: string | null | undefined;
-	thinking_blocks?: z.output<typeof ThinkingBlocks> | null | undefined;
 }
 
 export interface MessageRules extends ImageRules {

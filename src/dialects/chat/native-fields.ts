@@ -13,7 +13,7 @@ import type { NativeChat } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import { defaulted, fieldsOf, nullAsAbsent } from "../fields.ts";
-import { ByteArray, type SentBytes } from "../media/media.ts";
+import { ByteArray } from "../media/media.ts";
 import { AnyPart, type SentMessage, toolFields } from "./messages.ts";
 import { NativeTool } from "./tool-schemas.ts";
 
@@ -22,34 +22,17 @@ const LEGACY_TEXT_CHARACTERS = 131_072;
 const MAX_SEED = 9_999_999_999;
 
 /** The parsed inputs of all native schemas. */
-export interface NativeInputs {
-	prompt?: string;
-	messages?: SentMessage[];
-	lora?: string | undefined;
-	raw?: boolean | undefined;
-	stream?: boolean | undefined;
-	max_tokens?: number | undefined;
-	temperature?: number | undefined;
-	top_p?: number | undefined;
-	top_k?: number | undefined;
-	seed?: number | undefined;
-	repetition_penalty?: number | undefined;
-	frequency_penalty?: number | undefined;
-	presence_penalty?: number | undefined;
-	response_format?:
-		| { type: "json_object" | "json_schema"; json_schema?: unknown; schema?: unknown }
-		| undefined;
-	guided_json?: Record<string, unknown> | undefined;
-	image?: string | SentBytes | undefined;
-	tools?: unknown[] | undefined;
-	tool_choice?: unknown;
-}
+export type NativeInputs = z.output<
+	z.ZodObject<
+		ReturnType<typeof samplingFields> & ReturnType<typeof extraFields> & ReturnType<typeof toolInputs>
+	>
+> & { prompt?: string; messages?: SentMessage[] };
 
 export function nativeSchema(model: Model, shape: NativeChat, strict: boolean): z.ZodType<NativeInputs> {
 	const common = { ...samplingFields(model, shape.ranges), ...extraFields(model, shape, strict) };
 	const text = z.string().min(1);
 	const prompt = shape.content === "text" ? text.max(LEGACY_TEXT_CHARACTERS) : text;
-	const messages = z.array(z.object(messageFields(shape, strict)));
+	const messages = z.array(z.object(nativeMessageFields(shape, strict)));
 	const byPrompt = skipAbsent(z.object({ prompt, ...common }));
 	const byMessages = skipAbsent(z.object({ messages, ...common, ...toolInputs(model, strict) }));
 	return strict ? z.xor([byPrompt, byMessages]) : z.xor([nullAsAbsent(byPrompt), nullAsAbsent(byMessages)]);
@@ -75,7 +58,7 @@ const ToolCallId = z.string().regex(/[a-zA-Z0-9]{9}/);
  * Schemas with media require no field of a message, so content of any kind passes the product's validator: an unmet
  * alternative below the root counts as absent (github.com/cloudflare/cabidela).
  */
-export function messageFields({ content }: NativeChat, strict: boolean) {
+export function nativeMessageFields({ content }: NativeChat, strict: boolean) {
 	const schema = CONTENT[content];
 	const isRequired = strict && content !== "media";
 	const role = z.string();

@@ -8,12 +8,13 @@
  */
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
-import { inputFamily } from "../../models/family.ts";
+import { inputFamily, namesOf } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
+import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { defaulted, fieldsOf } from "../fields.ts";
 import { SCHEMA_NAME } from "./json-mode.ts";
-import { AnyPart, ThinkingBlocks, toolFields } from "./messages.ts";
+import { AnyPart, messageFields } from "./messages.ts";
 import { OpenAiTool } from "./tool-schemas.ts";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"] as const;
@@ -21,31 +22,12 @@ const MAX_CHOICES = 128;
 const MAX_STOPS = 4;
 
 const text = z.string();
-export const SharedMessage = {
-	...toolFields,
-	function_call: z.unknown().optional(),
-	refusal: text.nullish(),
-	reasoning: text.nullish(),
-	reasoning_content: text.nullish(),
-	thinking_blocks: ThinkingBlocks.nullish(),
-};
-
-export const OpenAiMessage = skipAbsent(
-	z.object({
-		role: z.enum(ROLES),
-		content: z.union([text, z.array(AnyPart)]).nullish(),
-		...SharedMessage,
-	}),
-);
+const role = z.enum(ROLES);
+const content = z.union([text, z.array(AnyPart)]).nullish();
+export const OpenAiMessage = skipAbsent(z.object({ role, content, ...messageFields }));
 
 /** For models whose own schema allows only text: parts are refused. */
-export const PlainMessage = skipAbsent(
-	z.object({
-		role: z.enum(ROLES),
-		content: text.nullish(),
-		...SharedMessage,
-	}),
-);
+export const PlainMessage = skipAbsent(z.object({ role, content: text.nullish(), ...messageFields }));
 
 /**
  * Cloudflare's AI SDK provider sends the schema without OpenAI's wrapper to every model. Only native models document
@@ -76,6 +58,17 @@ export const AnyResponseFormat = z.object({
 });
 
 export const Effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+
+/** `none` disables reasoning. Only some of OpenAI's models have levels above `high`, the highest of all others. */
+export const EFFORTS: Readonly<Record<z.output<typeof Effort>, ChatInput["reasoning_effort"]>> = {
+	none: null,
+	minimal: "minimal",
+	low: "low",
+	medium: "medium",
+	high: "high",
+	xhigh: "high",
+	max: "high",
+};
 
 /** The declarations in the schemas of the product's models. With {@link LENIENT_FIELDS} the engine decides. */
 const STRICT_FIELDS = {
@@ -118,8 +111,8 @@ const ENGINE_FIELDS = {
 	grammar: text.nullish(),
 };
 
-/** Fields that only OpenAI's service supports. `skip_special_tokens` belongs to vLLM and Gemma 4. */
-const passthroughFields = (model: Model, declared: typeof STRICT_FIELDS | typeof LENIENT_FIELDS) => ({
+/** Fields that only OpenAI's service supports. */
+const serviceFields = (declared: typeof STRICT_FIELDS | typeof LENIENT_FIELDS) => ({
 	audio: declared.audio.nullish(),
 	function_call: z.unknown().optional(),
 	functions: declared.functions.nullish(),
@@ -130,27 +123,14 @@ const passthroughFields = (model: Model, declared: typeof STRICT_FIELDS | typeof
 	// No default: an engine that refuses unknown fields must not receive a field that the caller did not send.
 	store: z.boolean().nullish(),
 	web_search_options: declared.web_search_options.nullish(),
-	skip_special_tokens: defaulted(model, "skip_special_tokens", z.boolean().nullable()),
-	// The product ignores them, so a strict schema drops them. All of them are optional.
-	...((declared === LENIENT_FIELDS ? ENGINE_FIELDS : {}) as typeof ENGINE_FIELDS),
 });
+
+/** Fields that are forwarded unchanged. */
 export const PASSTHROUGH_FIELDS = [
-	"audio",
-	"function_call",
-	"functions",
-	"metadata",
-	"modalities",
-	"prediction",
-	"service_tier",
-	"store",
-	"web_search_options",
+	...namesOf(serviceFields(LENIENT_FIELDS)),
 	"skip_special_tokens",
-	"min_p",
-	"mirostat",
-	"mirostat_tau",
-	"mirostat_eta",
-	"grammar",
-] as const satisfies readonly (keyof ReturnType<typeof passthroughFields>)[];
+	...namesOf(ENGINE_FIELDS),
+] as const;
 
 /** All fields except `prompt`, `messages` and `response_format`. Native models have every field of the OpenAI routes. */
 export function openAiFields(model: Model, strict: boolean) {
@@ -192,7 +172,11 @@ export function openAiFields(model: Model, strict: boolean) {
 			repetition_penalty: z.number().min(0).max(2).nullish(),
 			user,
 			lora: text.nullish(),
-			...passthroughFields(model, declared),
+			...serviceFields(declared),
+			// Of vLLM and Gemma 4.
+			skip_special_tokens: defaulted(model, "skip_special_tokens", z.boolean().nullable()),
+			// The product ignores them, so a strict schema drops them. All of them are optional.
+			...((declared === LENIENT_FIELDS ? ENGINE_FIELDS : {}) as typeof ENGINE_FIELDS),
 		},
 		{
 			with: [

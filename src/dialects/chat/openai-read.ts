@@ -9,7 +9,7 @@ import { readResponseFormat } from "./json-mode.ts";
 import { functionsToTools } from "./legacy-functions.ts";
 import { readMessages } from "./messages.ts";
 import { checkLora } from "./native-read.ts";
-import { type Effort, type openAiFields, openAiSchema, PASSTHROUGH_FIELDS } from "./openai-fields.ts";
+import { EFFORTS, type openAiFields, openAiSchema, PASSTHROUGH_FIELDS } from "./openai-fields.ts";
 import { chooseTools, readTools } from "./tools.ts";
 
 export const openAiReader: Reader = {
@@ -66,21 +66,8 @@ export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatI
 			user,
 			lora,
 		}),
-		...(reasoning_effort !== undefined && { reasoning_effort: effortOf(reasoning_effort) }),
+		// `null` disables reasoning, too.
+		...(reasoning_effort !== undefined && { reasoning_effort: EFFORTS[reasoning_effort ?? "none"] }),
 		...(Object.keys(passthrough).length > 0 && { passthrough }),
 	};
-}
-
-/** `null` and `none` disable reasoning. Levels above `high` become `high`, the highest level that engines support. */
-function effortOf(effort: z.output<typeof Effort> | null): ChatInput["reasoning_effort"] {
-	switch (effort) {
-		case null:
-		case "none":
-			return null;
-		case "xhigh":
-		case "max":
-			return "high";
-		default:
-			return effort;
-	}
 }

@@ -16,16 +16,10 @@ import { contentRules } from "./content-rules.ts";
 import { errorFrame } from "./errors.ts";
 import { mayRepairForcedCall } from "./forced-call.ts";
 import { functionsToTools } from "./legacy-functions.ts";
-import { readMessages } from "./messages.ts";
-import { messageFields, nativeChatFields } from "./native-fields.ts";
+import { messageFields, readMessages } from "./messages.ts";
+import { nativeChatFields, nativeMessageFields } from "./native-fields.ts";
 import { checkLora } from "./native-read.ts";
-import {
-	AnyResponseFormat,
-	OpenAiMessage,
-	openAiFields,
-	PlainMessage,
-	SharedMessage,
-} from "./openai-fields.ts";
+import { AnyResponseFormat, OpenAiMessage, openAiFields, PlainMessage } from "./openai-fields.ts";
 import { readOpenAi } from "./openai-read.ts";
 import { writeOpenAi } from "./openai-write.ts";
 
@@ -50,7 +44,7 @@ function schema(model: Model, strict: boolean) {
 		return nullAsAbsent(skipAbsent(z.object({ messages, ...common })), { keepNull: ["reasoning_effort"] });
 	const { native } = inputFamily(model);
 	if (!native) return skipAbsent(z.object({ messages, ...common }));
-	const nativeMessages = z.array(z.object({ ...SharedMessage, ...messageFields(native, strict) }));
+	const nativeMessages = z.array(z.object({ ...messageFields, ...nativeMessageFields(native, strict) }));
 	return skipAbsent(z.object({ ...common, ...nativeChatFields(model, native), messages: nativeMessages }));
 }
 

@@ -9,7 +9,7 @@ import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { contentRules } from "../chat/content-rules.ts";
-import { Effort } from "../chat/openai-fields.ts";
+import { EFFORTS, Effort } from "../chat/openai-fields.ts";
 import { defaulted, nullAsAbsent, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { Input, readInput } from "./input.ts";
@@ -98,17 +98,6 @@ export const responsesSchema = perModel((model): z.ZodType<ResponsesRequest> => 
 
 /** Fields that require stored responses, which do not exist here. */
 const STATEFUL = ["previous_response_id", "conversation", "prompt", "background"] as const;
-
-const EFFORTS: Record<z.output<typeof Effort>, ChatInput["reasoning_effort"]> = {
-	none: null,
-	minimal: "minimal",
-	low: "low",
-	medium: "medium",
-	high: "high",
-	// Only some of OpenAI's models have these levels. The highest level of all other models is `high`.
-	xhigh: "high",
-	max: "high",
-};
 
 /** Throws 5006 for content that the model does not accept, 8001 for unsupported fields. */
 export function readRequest(request: ResponsesRequest, model: Model): ChatInput {

@@ -45,12 +45,12 @@ export interface RunOptions {
 const ANONYMOUS_ACCOUNT = "anonymous";
 
 /** Each call uses one of these until its end. A reload replaces it for later calls. */
-export interface EntrypointWorld {
+export interface EntrypointServices {
 	services: Services;
 	allowAnonymous: boolean;
 }
 
-export function entrypoint(current: () => EntrypointWorld) {
+export function entrypoint(current: () => EntrypointServices) {
 	return class extends WorkerEntrypoint<unknown, EntrypointProps> {
 		/**
 		 * Runs a model: an object for JSON answers, a `ReadableStream` for streams, images and audio, a `Response` with

@@ -1,0 +1,11 @@
+type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> };
+
+/** The fields that have a value. In OpenAI's schema nearly every field may be `null`, which means absent. */
+export function present<Fields extends object>(fields: Fields): Present<Fields> {
+	const kept: Partial<Fields> = {};
+	for (const name of Object.keys(fields) as (keyof Fields)[]) {
+		const value = fields[name];
+		if (value !== undefined && value !== null) kept[name] = value;
+	}
+	return kept as Present<Fields>;
+}
