@@ -131,7 +131,7 @@ function followPassThrough(
 const outcomeOf = (failure: AiError): AnswerOutcome =>
 	failure.key === "aborted" ? "cancelled" : "interrupted";
 
-/** Passes every piece on, and calls `end` once when the source ends, errors, or is cancelled. */
+/** Passes every piece on, and calls `end` when the source ends, errors, or is cancelled. Only the first end counts. */
 function observe<T>(
 	from: Source<T>,
 	exchange: Exchange,
@@ -140,10 +140,8 @@ function observe<T>(
 ): Observed<T> {
 	/** The result of a pull that is under way when the answer is cancelled. The pull says nothing about the answer. */
 	let cancelled: Promise<never> | undefined;
-	let over = false;
 	const interrupt = async (error: unknown): Promise<never> => {
 		if (cancelled) return cancelled;
-		over = true;
 		const failure = toAiError(error);
 		end(outcomeOf(failure), failure);
 		throw error;
@@ -151,10 +149,8 @@ function observe<T>(
 	const pass = (piece: T | undefined): T | undefined | Promise<never> => {
 		if (cancelled) return cancelled;
 		try {
-			if (piece === undefined) {
-				over = true;
-				end("ok");
-			} else {
+			if (piece === undefined) end("ok");
+			else {
 				exchange.begin();
 				onPiece(piece);
 			}
@@ -167,8 +163,7 @@ function observe<T>(
 		cancelled = pulled;
 		// A later stage that fails cancels with its failure. A caller who disconnects has another reason, or none.
 		const failure = reason instanceof AiError && reason.key !== "aborted" ? reason : undefined;
-		if (!over) end(failure ? "interrupted" : "cancelled", failure);
-		over = true;
+		end(failure ? "interrupted" : "cancelled", failure);
 		return from.cancel(reason);
 	};
 	return {

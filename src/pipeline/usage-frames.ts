@@ -2,7 +2,7 @@
  * Makes the usage of a chat's stream equal to the billed one. A count above what the call can have used is lowered. If the
  * engine sends no counts, a usage chunk with our own count is added before the end.
  */
-import { parseJson } from "../core/json.ts";
+import { isRecord, parseJson } from "../core/json.ts";
 import { isCounted, usageOf } from "../core/usage.ts";
 import { measureStream, toUsage } from "../metering/measure.ts";
 import { boundUsage } from "../metering/usage-bounds.ts";
@@ -14,15 +14,6 @@ import type { Progress, TaskCall } from "../tasks/task.ts";
 /** Finds events with usage without parsing all of them. */
 const HAS_USAGE = /"usage"\s*:\s*\{/;
 
-interface Chunk {
-	id?: unknown;
-	created?: unknown;
-	model?: unknown;
-	usage?: unknown;
-}
-
-const isChunk = (value: unknown): value is Chunk => typeof value === "object" && value !== null;
-
 /** Takes over `from`, the events of a chat's stream. */
 export function withUsage(
 	from: Source<EventPiece>,
@@ -33,10 +24,10 @@ export function withUsage(
 	let counted = false;
 	let latest: StreamEvent | undefined;
 
-	const chunkIn = (event: StreamEvent): Chunk | undefined => {
+	const chunkIn = (event: StreamEvent): Record<string, unknown> | undefined => {
 		if ("comment" in event) return undefined;
 		const value = event.value ?? parseJson(event.data);
-		return isChunk(value) ? value : undefined;
+		return isRecord(value) ? value : undefined;
 	};
 	const bounded = (event: StreamEvent): StreamEvent => {
 		if ("comment" in event) return event;
@@ -76,8 +67,7 @@ export function withUsage(
 
 /** Whether the counts are the numbers that the engine sent. */
 const isAsSent = (sent: unknown, usage: object): boolean =>
-	isChunk(sent) &&
-	Object.entries(usage).every(([name, value]) => (sent as Record<string, unknown>)[name] === value);
+	isRecord(sent) && Object.entries(usage).every(([name, value]) => sent[name] === value);
 
 const eventOf = (value: object): StreamEvent => ({ data: JSON.stringify(value), value });
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChatChunk, ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import message from "../../fixtures/anthropic/message.json?raw";
 import overloaded from "../../fixtures/anthropic/overloaded.sse?raw";
@@ -135,6 +135,103 @@ describe("a stream", () => {
 			{ role: "assistant", content: "", thinking_blocks: [{ type: "redacted_thinking", data: "x" }] },
 			{},
 		]);
+	});
+
+	it("reads blocks and deltas without their optional fields", async () => {
+		const bare = (type: string, fields: object) => event(`content_block_${type}`, fields);
+		const delta = (type: string, fields: object = {}) => bare("delta", { delta: { type, ...fields } });
+		const sse =
+			event("message_start") +
+			bare("start", { content_block: { type: "text" } }) +
+			delta("text_delta") +
+			bare("stop", {}) +
+			bare("start", { content_block: { type: "thinking", thinking: "Hm" } }) +
+			delta("thinking_delta") +
+			delta("thinking_delta", { thinking: "." }) +
+			delta("signature_delta") +
+			delta("signature_delta", { signature: "si" }) +
+			delta("signature_delta", { signature: "gn" }) +
+			bare("stop", {}) +
+			bare("start", { content_block: { type: "tool_use" } }) +
+			delta("input_json_delta") +
+			delta("input_json_delta", { partial_json: "{}" }) +
+			bare("stop", {}) +
+			bare("start", { content_block: { type: "tool_use" } }) +
+			bare("stop", {}) +
+			event("message_delta", { delta: { stop_reason: "tool_use" } }) +
+			event("message_stop");
+		const chunks = await chunksOf(sse);
+		const start = { id: "", type: "function", function: { name: "", arguments: "" } };
+		const thoughts = { type: "thinking", thinking: "Hm.", signature: "sign" };
+		expect(deltasOf(chunks)).toEqual([
+			{ role: "assistant", content: "", reasoning_content: "Hm" },
+			{ reasoning_content: "." },
+			{ thinking_blocks: [thoughts] },
+			{ tool_calls: [{ index: 0, ...start }] },
+			{ tool_calls: [{ index: 0, function: { arguments: "{}" } }] },
+			{ tool_calls: [{ index: 1, ...start }] },
+			{ tool_calls: [{ index: 1, function: { arguments: "{}" } }] },
+			{},
+		]);
+		expect(new Set(chunks.map(({ id, model }) => [id, model].join()))).toEqual(
+			new Set(["chatcmpl-uuid-1,claude-sonnet-4-5-20250929"]),
+		);
+		expect(chunks.some(({ usage }) => usage)).toBe(false);
+	});
+
+	it("has the pieces of two open calls", async () => {
+		const chunks = await chunksOf(
+			START +
+				use(1) +
+				use(2) +
+				piece(2, "[2") +
+				piece(1, "[1") +
+				piece(2, "]") +
+				piece(3, "x") +
+				close(2) +
+				close(1) +
+				close(1) +
+				STOP("tool_use"),
+		);
+		const pieces = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.tool_calls ?? []));
+		expect(pieces.map((call) => [call.index, call.function?.arguments])).toEqual([
+			[0, ""],
+			[1, ""],
+			[1, "[2"],
+			[0, "[1"],
+			[1, "]"],
+		]);
+	});
+
+	it("was created when it began, in seconds", async () => {
+		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
+		expect((await chunksOf(text)).map(({ created }) => created)).toEqual(Array(4).fill(1_700_000_000));
+		const reply = await outputOf(ask({}, () => json(message)));
+		expect(reply.created).toBe(1_700_000_000);
+	});
+
+	it.each([
+		[
+			"an error event of another type",
+			'event: error\ndata: {"type":"x","error":{"type":"overloaded_error"}}\n\n',
+		],
+		["an error event by its name and type", event("error", { error: { type: "overloaded_error" } })],
+	])("fails by %s", async (_, failed) => {
+		expect(await failureOf(stream(START + failed).answer)).toMatchObject({ key: "outOfCapacity" });
+	});
+
+	it("keeps counts that a later event omits, and has the tokens of thoughts", async () => {
+		const usage = { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 }, input_tokens: null };
+		const ended = event("message_delta", { delta: { stop_reason: "end_turn" }, usage });
+		const chunks = await chunksOf(START + ended + event("message_stop"));
+		expect(chunks.at(-1)?.usage).toEqual({
+			prompt_tokens: 3,
+			completion_tokens: 9,
+			total_tokens: 12,
+			prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 0 },
+			completion_tokens_details: { reasoning_tokens: 4 },
+		});
 	});
 
 	it("passes over what it does not know", async () => {
