@@ -16,8 +16,8 @@ export interface Deadline {
 	readonly signal: AbortSignal;
 	/** Milliseconds since the start of the call. Never decreases, also if the clock is set back. */
 	elapsedMs(): number;
-	/** A read of the upstream is pending. It may take `limitMs` from now. */
-	expect(limitMs: number): void;
+	/** A read of the upstream is pending. It may take `limitMs`, of which `silentMs` have passed. */
+	expect(limitMs: number, silentMs?: number): void;
 	/** No read is pending: only the limit of the complete call applies. */
 	pause(): void;
 	/** Settles as `work`, or rejects with the failure that ends the call earlier. Called a few times per call. */
@@ -83,8 +83,8 @@ export function startDeadline(call: Call, answers: "complete" | "stream" = "stre
 		};
 		timer = { handle: setTimeout(onTimer, delayMs), dueAt };
 	};
-	const expect = (limitMs: number) => {
-		const dueAt = elapsedMs() + limitMs;
+	const expect = (limitMs: number, silentMs = 0) => {
+		const dueAt = elapsedMs() + limitMs - silentMs;
 		expected = { limitMs, dueAt };
 		if (signal.aborted || (timer && timer.dueAt <= dueAt)) return;
 		clearTimer();

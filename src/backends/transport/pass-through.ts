@@ -1,7 +1,7 @@
 /**
  * Passes an upstream's stream of OpenAI chunks to the caller unchanged: the runtime moves the bytes, and no JavaScript
- * runs per chunk. A second branch of the stream is read at intervals, all buffered events at once. It feeds the meter and
- * detects the end and a silent upstream. docs/routing.md, "Passthrough".
+ * runs per chunk. A second branch of the stream is read about once a second, all buffered events at once. It feeds the
+ * meter and detects the end and a silent upstream. docs/routing.md, "Passthrough".
  *
  * The first event is checked before anything is sent. Later events reach the caller before they are checked: an
  * incomplete or malformed one cannot be withheld.
@@ -26,7 +26,12 @@ import {
 } from "./relay.ts";
 import { failureOfInterruption, failureOfShape, failureOfSize } from "./upstream-failure.ts";
 
-const OBSERVE_EVERY_MS = 100;
+/**
+ * The pause between two reads of the second branch. A read costs two entries into the isolate, so the pause doubles up to
+ * the maximum. It is short for an engine that sends fast: what arrives during a pause waits in memory.
+ */
+const MIN_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 1000;
 /** The usual size of a read. Each open stream keeps a buffer of this size for its pending read. */
 const SHORT_READ_BYTES = 4 * 1024;
 /** The size of a read if more is buffered: some hundred events. */
@@ -155,9 +160,9 @@ class StreamObserver {
 			isPiping = false;
 			wake();
 		});
-		const pause = (): Promise<void> =>
+		const pause = (ms: number): Promise<void> =>
 			new Promise((resolve) => {
-				const timer = setTimeout(resolve, OBSERVE_EVERY_MS);
+				const timer = setTimeout(resolve, ms);
 				wake = () => {
 					clearTimeout(timer);
 					resolve();
@@ -165,14 +170,19 @@ class StreamObserver {
 			});
 		const { call, deadline } = this.#stream;
 		const { idleMs } = call.target.timeouts;
+		const maxPauseMs = Math.min(MAX_PAUSE_MS, idleMs / 4);
+		let pauseMs = Math.min(MIN_PAUSE_MS, maxPauseMs);
 		while (!this.#over) {
 			if (this.#failure && !this.#isDisclosed) deadline.abort(this.#failure);
-			if (isPiping && !this.#mayHaveMore) await pause();
 			const isEnd = this.#eventReader.done || this.#isDisclosed;
-			await this.#readNext(
-				isEnd ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs,
-				isPiping && !this.#mayHaveMore ? SHORT_READ_BYTES : LONG_READ_BYTES,
-			);
+			const pauses = isPiping && !this.#mayHaveMore && !isEnd;
+			if (pauses) await pause(pauseMs);
+			const limitMs = isEnd ? Math.min(idleMs, CLOSE_GRACE_MS) : idleMs;
+			const size = isPiping && !this.#mayHaveMore ? SHORT_READ_BYTES : LONG_READ_BYTES;
+			// If nothing has arrived during the pause, the pause is part of the silence.
+			await this.#readNext(limitMs, size, pauses ? pauseMs : 0);
+			const isFast = this.#mayHaveMore && size === LONG_READ_BYTES;
+			pauseMs = Math.min(isFast ? MIN_PAUSE_MS : pauses ? 2 * pauseMs : pauseMs, maxPauseMs);
 		}
 	}
 
@@ -203,9 +213,9 @@ class StreamObserver {
 	}
 
 	/** Waits for bytes, and reads all events in them. */
-	async #readNext(limitMs: number, size: number): Promise<void> {
+	async #readNext(limitMs: number, size: number, silentMs = 0): Promise<void> {
 		const { deadline } = this.#stream;
-		deadline.expect(limitMs);
+		deadline.expect(limitMs, silentMs);
 		const read = await this.#reader.read(new Uint8Array(size)).catch((error: unknown) => {
 			this.#over = { error };
 		});

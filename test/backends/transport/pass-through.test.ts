@@ -113,6 +113,66 @@ describe("passThrough", () => {
 		expect(engine.isOpen()).toBe(false);
 	});
 
+	it("reads the second branch of a slow stream less and less often, at least once a second", async () => {
+		vi.useFakeTimers();
+		const engine = upstream({ headerMs: 60_000, idleMs: 60_000, totalMs: 60_000 });
+		engine.write(delta("a"));
+		const { events, progress } = await engine.begin();
+		const passed = drain(events);
+		const counted: [atMs: number, tokens: number][] = [];
+		for (let ms = 0; ms < 4_000; ms += 50) {
+			engine.write(delta("b"));
+			await vi.advanceTimersByTimeAsync(50);
+			if (progress.outputTokens !== counted.at(-1)?.[1]) counted.push([ms + 50, progress.outputTokens]);
+		}
+		expect(counted).toEqual([
+			[50, 1],
+			[100, 3],
+			[300, 7],
+			[700, 15],
+			[1_500, 31],
+			[2_500, 51],
+			[3_500, 71],
+		]);
+		engine.end();
+		await passed;
+	});
+
+	it("counts the pause before a read as silence", async () => {
+		vi.useFakeTimers();
+		const engine = upstream({ headerMs: 2_000, idleMs: 2_000, totalMs: 60_000 });
+		engine.write(delta("a"));
+		const { events, ended } = await engine.begin();
+		const passed = drain(events);
+		const startedAt = Date.now();
+		let abortedAt = 0;
+		engine.deadline.signal.addEventListener("abort", () => {
+			abortedAt = Date.now();
+		});
+		await vi.advanceTimersByTimeAsync(10_000);
+		expect(abortedAt - startedAt).toBe(2_000);
+		expect(await passed).toEqual({ text: delta("a") + ERROR_EVENT });
+		expect(await ended).toMatchObject({
+			key: "timeout",
+			description: "The backend 'lab' was silent for 2000 ms",
+		});
+	});
+
+	it("waits one second at most for the end of the connection after the end of the answer", async () => {
+		vi.useFakeTimers();
+		const engine = upstream({ headerMs: 60_000, idleMs: 60_000, totalMs: 60_000 });
+		engine.write(delta("a"));
+		const { events, ended } = await engine.begin();
+		const passed = drain(events);
+		engine.write(FINISH + DONE);
+		await vi.advanceTimersByTimeAsync(1_050);
+		expect(engine.isOpen()).toBe(true);
+		await vi.advanceTimersByTimeAsync(100);
+		expect(engine.isOpen()).toBe(false);
+		expect(await passed).toEqual({ text: delta("a") + FINISH + DONE });
+		expect(await ended).toBeUndefined();
+	});
+
 	it("ends a complete answer without a failure, and clears the timer", async () => {
 		const engine = upstream();
 		engine.write(delta("a"));
