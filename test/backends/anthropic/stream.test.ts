@@ -203,6 +203,12 @@ describe("a stream", () => {
 		]);
 	});
 
+	it("has the arguments of a call once, though its block ends twice", async () => {
+		const chunks = await chunksOf(START + use(0, { a: 1 }) + close(0) + close(0) + STOP("tool_use"));
+		const pieces = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.tool_calls ?? []));
+		expect(pieces.map((call) => call.function?.arguments)).toEqual(["", '{"a":1}']);
+	});
+
 	it("was created when it began, in seconds", async () => {
 		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());

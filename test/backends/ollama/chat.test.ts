@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import chatJson from "../../fixtures/ollama/chat.json?raw";
 import chatLines from "../../fixtures/ollama/chat.ndjson?raw";
@@ -245,6 +245,28 @@ describe("a reply", () => {
 
 	it("held to a schema is its text", async () => {
 		expect((await output(chatSchema)).choices[0]?.message.content).toBe('{"age": 22, "available": false}');
+	});
+
+	it("without a time has that of the reply, in seconds", async () => {
+		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
+		for (const created_at of [undefined, "", "yesterday"]) {
+			const reply = { message: { content: "5" }, done: true, created_at };
+			expect((await output(JSON.stringify(reply))).created).toBe(1_700_000_000);
+		}
+		const early = { message: { content: "5" }, done: true, created_at: "1970-01-01T00:00:02.900Z" };
+		expect((await output(JSON.stringify(early))).created).toBe(2);
+	});
+
+	it.each([
+		["a text", { content: "a" }, "a"],
+		["nothing", {}, ""],
+		["an empty text", { content: "" }, ""],
+		["one call", { tool_calls: [{ function: { name: "a" } }] }, null],
+	])("of %s has its content", async (_, message, content) => {
+		const { choices } = await output(JSON.stringify({ message, done: true }));
+		expect(choices[0]?.message.content).toBe(content);
+		expect(choices[0]?.message.tool_calls?.length).toBe("tool_calls" in message ? 1 : undefined);
 	});
 
 	it("keeps thoughts apart, says why it ended, and has log probabilities as OpenAI does", async () => {

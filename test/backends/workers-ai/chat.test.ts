@@ -346,6 +346,86 @@ describe("a native stream", () => {
 		]);
 	});
 
+	const frames = (...values: unknown[]) =>
+		values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join("");
+	const DONE = "data: [DONE]\n\n";
+
+	it("calls two tools in parts: one without an index belongs to the last call", async () => {
+		const sent = [
+			{ index: 4, id: "x", function: { name: "a", arguments: "" } },
+			{ index: 5, id: "y", function: { name: "b", arguments: null } },
+			{ index: 4, function: { arguments: "[1" } },
+			{ function: { arguments: "[2" } },
+			{ index: 9, function: { arguments: "]" } },
+			{ index: 4, name: "", arguments: "" },
+		];
+		const { chunks, done } = await stream(frames(...sent.map((call) => ({ tool_calls: [call] }))) + DONE);
+		expect(done).toBe(true);
+		const deltas = chunks.flatMap(({ choices }) =>
+			choices.map(({ delta }) => delta.tool_calls?.[0] ?? delta),
+		);
+		expect(deltas).toEqual([
+			{ role: "assistant", content: "" },
+			{ index: 0, id: "x", type: "function", function: { name: "a", arguments: "" } },
+			{ index: 1, id: "y", type: "function", function: { name: "b", arguments: "" } },
+			{ index: 0, function: { arguments: "[1" } },
+			{ index: 1, function: { arguments: "[2" } },
+			{ index: 0, function: { arguments: "]" } },
+			{},
+		]);
+		expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
+	});
+
+	it("of parts before any call has them in the first one", async () => {
+		const { chunks } = await stream(frames({ tool_calls: [{ arguments: "{}" }] }) + DONE);
+		expect(chunks[1]?.choices[0]?.delta).toEqual({
+			tool_calls: [{ index: 0, function: { arguments: "{}" } }],
+		});
+	});
+
+	it("of two choices without an index is complete when one has ended, and has each role once", async () => {
+		const both = frames({ choices: [{ text: "a" }, { text: "b" }] }, { choices: [{ text: "c" }] });
+		const end = (index: number) => frames({ choices: [{ index, delta: {}, finish_reason: "stop" }] });
+		expect((await stream(both)).done).toBe(false);
+		const { chunks, done } = await stream(both + end(1));
+		expect(done).toBe(true);
+		expect(chunks.flatMap(({ choices }) => choices)).toEqual([
+			{ index: 0, delta: { role: "assistant", content: "a" }, finish_reason: null },
+			{ index: 1, delta: { role: "assistant", content: "b" }, finish_reason: null },
+			{ index: 0, delta: { content: "c" }, finish_reason: null },
+			{ index: 1, delta: {}, finish_reason: "stop" },
+		]);
+	});
+
+	it("without output has a role, and its end", async () => {
+		const { chunks } = await stream(frames({ response: "" }, { response: null }) + DONE);
+		expect(chunks.map(({ choices }) => choices)).toEqual([
+			choice({ role: "assistant", content: "" }),
+			choice({}, "stop"),
+		]);
+	});
+
+	it("has the head of its first frame, of which nothing changes later", async () => {
+		const { chunks } = await stream(
+			frames(
+				{ id: "a", created: 5, model: "b", response: "x" },
+				{ id: "c", created: 6, model: "d", response: { y: 1 } },
+			) + DONE,
+		);
+		expect(new Set(chunks.map(({ id, created, model }) => `${id} ${created} ${model}`))).toEqual(
+			new Set(["a 5 b"]),
+		);
+		expect(chunks.map(({ choices }) => choices[0]?.delta.content)).toEqual(["", "x", '{"y":1}', undefined]);
+	});
+
+	it("that fails as the API does says why, too", async () => {
+		const failed = frames(
+			{ response: "x" },
+			{ errors: [{ code: 3040, message: "AiError: Out of capacity: full" }] },
+		);
+		expect((await stream(failed)).error).toMatchObject({ key: "outOfCapacity", description: "full" });
+	});
+
 	it("in OpenAI's words is passed on, with the counts of its last frame", async () => {
 		const { chunks, done } = await stream(openaiSse);
 		expect(done).toBe(true);
