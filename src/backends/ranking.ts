@@ -1,5 +1,5 @@
 /** Ranks of an engine, checked and in order. */
-import type { RerankingInput, RerankingOutput } from "../tasks/reranking/types.ts";
+import type { RerankingInput, RerankingOutput } from "../tasks/reranking/index.ts";
 import { type Call, failureOfShape } from "./transport/upstream-failure.ts";
 
 type Ranks = RerankingOutput["ranks"];

@@ -11,7 +11,7 @@ export interface Block {
 }
 
 /** The API refuses blank texts. */
-export const textBlocks = (text: string): Block[] => (text.trim() === "" ? [] : [{ type: "text", text }]);
+const textBlocks = (text: string): Block[] => (text.trim() === "" ? [] : [{ type: "text", text }]);
 
 export function blocksOf(content: ChatMessage["content"], call: Call): Block[] {
 	if (content === null) return [];

@@ -12,7 +12,7 @@ export interface AnthropicTool {
 	cache_control?: unknown;
 }
 
-export type AnthropicChoice =
+type AnthropicChoice =
 	| { type: "none" }
 	| { type: "auto" | "any"; disable_parallel_tool_use?: true }
 	| { type: "tool"; name: string; disable_parallel_tool_use?: true };

@@ -21,7 +21,7 @@ import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 import { signsCalls } from "./generation.ts";
 
-export interface Content {
+interface Content {
 	role: "user" | "model";
 	parts: Part[];
 }

@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { encodeBase64 } from "../../media/base64.ts";
-import type { ImageInput } from "../../tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageIn, imageTypeOf } from "../images.ts";
 import { postJson } from "../transport/http.ts";

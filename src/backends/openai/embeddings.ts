@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { toAiError } from "../../core/errors.ts";
 import { SentUsage } from "../../core/usage.ts";
-import type { WrittenVectors } from "../../tasks/text-embeddings/types.ts";
+import type { WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";

@@ -4,7 +4,7 @@
  * determine its type.
  */
 import * as z from "zod";
-import type { ImageInput } from "../../tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
 import { postJson, type RequestBody } from "../transport/http.ts";

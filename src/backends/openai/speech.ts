@@ -4,7 +4,7 @@
  */
 import { AiError } from "../../core/errors.ts";
 import { soundTypeOf } from "../../media/types.ts";
-import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Handler } from "../handler.ts";
 import { postBytes } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";

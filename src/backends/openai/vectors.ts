@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { decodeBase64 } from "../../media/base64.ts";
-import type { WrittenVectors } from "../../tasks/text-embeddings/types.ts";
+import type { WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 
 /**
  * Matches the member name and the opening bracket of a vector. A string cannot contain the match: its quotes would be

@@ -4,7 +4,7 @@
  */
 
 import type { Answer } from "../../tasks/task.ts";
-import type { EmbeddingsInput, EmbeddingsOutput } from "../../tasks/text-embeddings/types.ts";
+import type { EmbeddingsInput, EmbeddingsOutput } from "../../tasks/text-embeddings/index.ts";
 import type { CallContext } from "../backend.ts";
 import { tokenize } from "./tokens.ts";
 import { isStopWord, singular, words } from "./words.ts";

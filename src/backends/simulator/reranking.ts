@@ -1,5 +1,5 @@
 /** Reranking by common words, in place of a cross-encoder. */
-import type { RerankingInput } from "../../tasks/reranking/types.ts";
+import type { RerankingInput } from "../../tasks/reranking/index.ts";
 import type { Answer } from "../../tasks/task.ts";
 import { isStopWord, singular, words } from "./words.ts";
 

@@ -1,9 +1,9 @@
 /** Classification, summaries and translation: each answer states that it is simulated. */
 
-import type { SummarizationInput } from "../../tasks/summarization/types.ts";
+import type { SummarizationInput } from "../../tasks/summarization/index.ts";
 import type { Answer } from "../../tasks/task.ts";
-import type { ClassifyTextInput } from "../../tasks/text-classification/types.ts";
-import type { TranslationInput } from "../../tasks/translation/types.ts";
+import type { ClassifyTextInput } from "../../tasks/text-classification/index.ts";
+import type { TranslationInput } from "../../tasks/translation/index.ts";
 import { countTokens, tokenize } from "./tokens.ts";
 
 /** Tokens of the text that a summary quotes. */

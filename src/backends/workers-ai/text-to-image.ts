@@ -6,7 +6,7 @@ import { mediaTypeOf } from "../../media/types.ts";
 import { INPUT_FAMILIES } from "../../models/families.ts";
 import { type ImageTraits, inputFamily, outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import type { ImageInput } from "../../tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../tasks/text-to-image/index.ts";
 import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
 import { failureOfShape } from "../transport/upstream-failure.ts";

@@ -5,7 +5,7 @@ import type { Media } from "../../media/media.ts";
 import { type ImageTraits, inputFamily, outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import type { ImageInput } from "../../tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../tasks/text-to-image/index.ts";
 import { present } from "../fields.ts";
 
 type SizeRange = NonNullable<ImageTraits["sides"]>;

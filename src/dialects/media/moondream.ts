@@ -11,7 +11,7 @@
 import * as z from "zod";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
-import type { DetectObjectsOutput } from "../../tasks/object-detection/types.ts";
+import type { DetectObjectsOutput } from "../../tasks/object-detection/index.ts";
 import type { TaskCall } from "../../tasks/task.ts";
 import type { ChatChunk, ChatCompletion, ContentPart } from "../../tasks/text-generation/types.ts";
 import { chatWriter } from "../chat/call.ts";

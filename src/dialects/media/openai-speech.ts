@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";
 import { outputValue } from "../output-value.ts";

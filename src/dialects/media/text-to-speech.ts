@@ -5,7 +5,7 @@ import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskCall } from "../../tasks/task.ts";
-import type { SpeechInput } from "../../tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";

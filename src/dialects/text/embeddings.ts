@@ -7,7 +7,7 @@ import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import { inputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
-import type { EmbeddingsOutput } from "../../tasks/text-embeddings/types.ts";
+import type { EmbeddingsOutput } from "../../tasks/text-embeddings/index.ts";
 import type { NativeWriter, Reader, Rendered } from "../dialect.ts";
 import { defaulted, fieldsReader, perModel } from "../fields.ts";
 import { outputValue } from "../output-value.ts";

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { InputShape, OutputShape } from "../../models/family.ts";
-import type { LabelsOutput } from "../../tasks/text-classification/types.ts";
+import type { LabelsOutput } from "../../tasks/text-classification/index.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader } from "../fields.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";

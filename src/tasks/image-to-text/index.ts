@@ -1,11 +1,34 @@
+/** Image to text: descriptions of images. */
+
+import type { Usage } from "../../core/usage.ts";
 import { isCounted } from "../../core/usage.ts";
 import { inputImage } from "../../counting/images.ts";
 import { byUsage, estimatedTokens, MAX_OUTPUT_TOKENS, tokenUpperBound } from "../../counting/quantities.ts";
 import { Approximation, UpperBound } from "../../counting/tally.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
+import type { Media } from "../../media/media.ts";
 import type { TaskDefinition } from "../definition.ts";
-import type { DescribeImageInput, DescribeImageOutput } from "./types.ts";
+
+export interface DescribeImageInput {
+	image: Media;
+	prompt?: string;
+	/** Pass the prompt to the model unchanged. */
+	raw?: boolean;
+	max_tokens?: number;
+	temperature?: number;
+	top_p?: number;
+	top_k?: number;
+	seed?: number;
+	repetition_penalty?: number;
+	frequency_penalty?: number;
+	presence_penalty?: number;
+}
+
+export interface DescribeImageOutput {
+	description: string;
+	usage?: Usage;
+}
 
 /** Default limit of a description in the product's schema. */
 const DESCRIPTION_TOKENS = 512;

@@ -1,3 +1,4 @@
+/** Object detection. Sizes and boxes are in pixels. */
 import { inputImage } from "../../counting/images.ts";
 import {
 	estimatedTokens,
@@ -8,9 +9,29 @@ import {
 } from "../../counting/quantities.ts";
 import { Approximation, OBJECT_TOKENS, type Tally, UpperBound } from "../../counting/tally.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
+import type { Media } from "../../media/media.ts";
 import type { Model } from "../../models/model.ts";
 import type { TaskDefinition } from "../definition.ts";
-import type { DetectObjectsInput, DetectObjectsOutput } from "./types.ts";
+
+export interface DetectObjectsInput {
+	image: Media;
+	/** Detect only this, if the model supports it. */
+	target?: string;
+	max_objects?: number;
+}
+
+interface DetectedObject {
+	label: string;
+	score: number;
+	box: { xmin: number; ymin: number; xmax: number; ymax: number };
+}
+
+export interface DetectObjectsOutput {
+	objects: DetectedObject[];
+	/** Size of the image, for dialects that write boxes as fractions. */
+	width: number;
+	height: number;
+}
 
 /** Default limit of a detection in Moondream's schema. */
 const DEFAULT_MAX_OBJECTS = 150;

@@ -1,3 +1,4 @@
+/** Reranking: contexts in the order of their relevance for a query. */
 import {
 	estimatedTokens,
 	MAX_TEXT_MARKERS,
@@ -8,7 +9,17 @@ import {
 import { utf8Length } from "../../counting/text.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import type { TaskDefinition } from "../definition.ts";
-import type { RerankingInput, RerankingOutput } from "./types.ts";
+
+export interface RerankingInput {
+	query: string;
+	contexts: string[];
+	top_k?: number;
+}
+
+/** Best first. `id` is the index of the context in the input. Scores are between 0 and 1. */
+export interface RerankingOutput {
+	ranks: { id: number; score: number }[];
+}
 
 /** Between a query and a context. */
 const PAIR_MARKERS = 2;

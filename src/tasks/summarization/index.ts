@@ -1,3 +1,6 @@
+/** Summarization. */
+
+import type { Usage } from "../../core/usage.ts";
 import { isCounted } from "../../core/usage.ts";
 import {
 	byUsage,
@@ -9,7 +12,17 @@ import {
 } from "../../counting/quantities.ts";
 import { approximateTokens } from "../../counting/token-estimate.ts";
 import type { TaskDefinition } from "../definition.ts";
-import type { SummarizationInput, SummarizationOutput } from "./types.ts";
+
+export interface SummarizationInput {
+	text: string;
+	/** Tokens of the summary. */
+	max_length: number;
+}
+
+export interface SummarizationOutput {
+	summary: string;
+	usage?: Usage;
+}
 
 export const summarization: TaskDefinition<SummarizationInput, SummarizationOutput> = {
 	estimate: ({ text, max_length }) =>

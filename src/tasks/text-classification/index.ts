@@ -1,3 +1,4 @@
+/** Text classification: labels with scores. */
 import {
 	estimatedTokens,
 	maxEncoderTokens,
@@ -5,7 +6,15 @@ import {
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
-import type { ClassifyTextInput, LabelsOutput } from "./types.ts";
+
+export interface ClassifyTextInput {
+	text: string;
+}
+
+/** Scores add up to about 1. */
+export interface LabelsOutput {
+	labels: { label: string; score: number }[];
+}
 
 export const textClassification: TaskDefinition<ClassifyTextInput, LabelsOutput> = {
 	estimate: ({ text }) => tokenUpperBound(maxEncoderTokens([text])),

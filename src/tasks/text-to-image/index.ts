@@ -1,8 +1,42 @@
+/** Text to image. The output is a media file. Sizes are in pixels. */
+import { sizeOrDefault } from "../../counting/images.ts";
 import { exact, upperBound } from "../../counting/quantities.ts";
 import type { Media } from "../../media/media.ts";
+import type { Model } from "../../models/model.ts";
+import type { Quantities } from "../../models/neurons.ts";
 import type { TaskDefinition } from "../definition.ts";
-import { generatedImages } from "./images.ts";
-import type { ImageInput } from "./types.ts";
+
+export interface ImageInput {
+	prompt: string;
+	negative_prompt?: string;
+	width: number;
+	height: number;
+	steps?: number;
+	guidance?: number;
+	seed?: number;
+	/** 0 to 1: how far the result may differ from the first of `images`. */
+	strength?: number;
+	/** Start images or reference images. */
+	images: Media[];
+	/** The area to repaint (inpainting). */
+	mask?: Media;
+	format: "png" | "jpeg";
+}
+
+/** Diffusion steps if neither the caller nor the catalogue sets them: the largest default of any model. */
+const DEFAULT_STEPS = 25;
+
+/** The requested size. Engines may round it to their own block size. */
+const generatedImages = (
+	{ width, height, steps, images, mask }: ImageInput,
+	{ defaults }: Model,
+): Quantities => ({
+	outputImages: [{ width, height }],
+	inputImages: [...images, ...(mask ? [mask] : [])].map(sizeOrDefault),
+	steps: steps ?? numberOf(defaults.num_steps) ?? numberOf(defaults.steps) ?? DEFAULT_STEPS,
+});
+
+const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
 export const textToImage: TaskDefinition<ImageInput, Media> = {
 	estimate: (input, model) => upperBound(generatedImages(input, model)),

@@ -1,8 +1,22 @@
+/** Text to speech. The output is a media file. */
 import { exact, measuredAudio, upperBound } from "../../counting/quantities.ts";
 import { codePoints, utf8Length } from "../../counting/text.ts";
 import type { Media } from "../../media/media.ts";
 import type { TaskDefinition } from "../definition.ts";
-import type { SpeechInput } from "./types.ts";
+
+export interface SpeechInput {
+	text: string;
+	voice?: string;
+	language?: string;
+	encoding: "mp3" | "linear16" | "flac" | "mulaw" | "alaw" | "opus" | "aac";
+	/** Default: the usual container of the encoding. */
+	container?: "none" | "wav" | "ogg";
+	/** Hertz. */
+	sample_rate?: number;
+	/** Bits per second. */
+	bit_rate?: number;
+	speed?: number;
+}
 
 /** Slow speech in any script: a Latin letter is one byte, a syllable of another script two or three. */
 const BYTES_PER_SECOND = 4;

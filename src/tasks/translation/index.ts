@@ -1,3 +1,6 @@
+/** Translation. */
+
+import type { Usage } from "../../core/usage.ts";
 import { isCounted } from "../../core/usage.ts";
 import {
 	byUsage,
@@ -7,7 +10,19 @@ import {
 	truncatedTokens,
 } from "../../counting/quantities.ts";
 import type { TaskDefinition } from "../definition.ts";
-import type { TranslationInput, TranslationOutput } from "./types.ts";
+
+/** Language names are those of the model's own input: `en`, `english`, `hin_Deva`. */
+export interface TranslationInput {
+	texts: string[];
+	source_lang: string;
+	target_lang: string;
+}
+
+export interface TranslationOutput {
+	/** One translation per text, in order. */
+	texts: string[];
+	usage?: Usage;
+}
 
 /** Allowance for longer translations of short texts, and for language markers. */
 const EXTRA_TOKENS = 32;

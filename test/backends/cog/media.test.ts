@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ImageInput } from "../../../src/tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../../src/tasks/text-to-image/index.ts";
 import openApi from "../../fixtures/cog/openapi-image.json?raw";
 import predictionFile from "../../fixtures/cog/prediction-file.json?raw";
 import { failureOf, json } from "../upstream.ts";

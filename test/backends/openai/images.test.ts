@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ImageInput } from "../../../src/tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../../src/tasks/text-to-image/index.ts";
 import { failureOf, json } from "../upstream.ts";
 import { ask, OPENAI, outputOf } from "./ask.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SpeechInput } from "../../../src/tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../../src/tasks/text-to-speech/index.ts";
 import { failureOf } from "../upstream.ts";
 import { ask, OPENAI, outputOf } from "./ask.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Model } from "../../../src/models/model.ts";
-import type { EmbeddingsInput } from "../../../src/tasks/text-embeddings/types.ts";
+import type { EmbeddingsInput } from "../../../src/tasks/text-embeddings/index.ts";
 import { run } from "./fixture.ts";
 
 const m3: Partial<Model> = {

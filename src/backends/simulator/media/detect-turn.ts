@@ -1,6 +1,6 @@
 /** Turn detection: the same undecided answer for all audio. */
 import { AiError } from "../../../core/errors.ts";
-import type { TurnInput, TurnOutput } from "../../../tasks/turn-detection/types.ts";
+import type { TurnInput, TurnOutput } from "../../../tasks/turn-detection/index.ts";
 import { rawFormatOf } from "./raw-format.ts";
 import { isWav } from "./riff.ts";
 

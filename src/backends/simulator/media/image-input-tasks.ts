@@ -1,8 +1,8 @@
 /** Tasks with an image input: facts from the file header, and placeholders. No pixel is decoded. */
-import type { ClassifyImageInput } from "../../../tasks/image-classification/types.ts";
-import type { DescribeImageInput, DescribeImageOutput } from "../../../tasks/image-to-text/types.ts";
-import type { DetectObjectsInput, DetectObjectsOutput } from "../../../tasks/object-detection/types.ts";
-import type { LabelsOutput } from "../../../tasks/text-classification/types.ts";
+import type { ClassifyImageInput } from "../../../tasks/image-classification/index.ts";
+import type { DescribeImageInput, DescribeImageOutput } from "../../../tasks/image-to-text/index.ts";
+import type { DetectObjectsInput, DetectObjectsOutput } from "../../../tasks/object-detection/index.ts";
+import type { LabelsOutput } from "../../../tasks/text-classification/index.ts";
 import { tokenize } from "../tokens.ts";
 import { measureImage } from "./measure-image.ts";
 

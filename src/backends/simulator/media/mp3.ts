@@ -3,7 +3,7 @@
  * of silence need no encoder: a header, and zeros (ISO/IEC 11172-3 and 13818-3, layer III, one channel).
  */
 import { AiError } from "../../../core/errors.ts";
-import type { SpeechInput } from "../../../tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../../tasks/text-to-speech/index.ts";
 
 const MPEG1_KILOBITS = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KILOBITS = [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];

@@ -7,7 +7,7 @@ import { encode as encodePng } from "fast-png";
 import { encode as encodeJpeg } from "jpeg-js";
 import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
-import type { ImageInput } from "../../../tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../../tasks/text-to-image/index.ts";
 import { measureImage } from "./measure-image.ts";
 import { NOTICE, SOFTWARE } from "./notice.ts";
 

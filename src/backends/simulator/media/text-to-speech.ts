@@ -9,7 +9,7 @@
 import { WaveFile } from "wavefile";
 import { AiError } from "../../../core/errors.ts";
 import type { Media } from "../../../media/media.ts";
-import type { SpeechInput } from "../../../tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../../tasks/text-to-speech/index.ts";
 import { id3Tag, withInfo } from "./audio-tags.ts";
 import { mp3Writer } from "./mp3.ts";
 import { joined, wavChunks } from "./riff.ts";

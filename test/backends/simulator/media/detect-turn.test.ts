@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { detectTurn } from "../../../../src/backends/simulator/media/detect-turn.ts";
 import { textToSpeech } from "../../../../src/backends/simulator/media/text-to-speech.ts";
-import type { TurnInput } from "../../../../src/tasks/turn-detection/types.ts";
+import type { TurnInput } from "../../../../src/tasks/turn-detection/index.ts";
 
 const wav = await textToSpeech({ text: "Hello.", encoding: "linear16" });
 const bytes = new Uint8Array(8_000);

@@ -3,7 +3,7 @@ import { decode as decodePng } from "fast-png";
 import { decode as decodeJpeg } from "jpeg-js";
 import { describe, expect, it } from "vitest";
 import { textToImage } from "../../../../src/backends/simulator/media/text-to-image.ts";
-import type { ImageInput } from "../../../../src/tasks/text-to-image/types.ts";
+import type { ImageInput } from "../../../../src/tasks/text-to-image/index.ts";
 import { RED_SQUARE } from "./fixtures.ts";
 
 const input = (changes: Partial<ImageInput> = {}): ImageInput => ({

@@ -3,7 +3,7 @@ import { parseBuffer } from "music-metadata";
 import { describe, expect, it } from "vitest";
 import { WaveFile } from "wavefile";
 import { textToSpeech } from "../../../../src/backends/simulator/media/text-to-speech.ts";
-import type { SpeechInput } from "../../../../src/tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../../../src/tasks/text-to-speech/index.ts";
 
 const TEXT = "The edge is near. Is it?";
 /** Six words, seventeen letters, two sentences. */

@@ -6,7 +6,7 @@ import { transcribe } from "../../../../src/backends/simulator/media/transcribe.
 import { AiError } from "../../../../src/core/errors.ts";
 import type { Media } from "../../../../src/media/media.ts";
 import type { TranscriptionInput } from "../../../../src/tasks/speech-recognition/types.ts";
-import type { SpeechInput } from "../../../../src/tasks/text-to-speech/types.ts";
+import type { SpeechInput } from "../../../../src/tasks/text-to-speech/index.ts";
 import { flacHeader, RED_SQUARE } from "./fixtures.ts";
 
 const listen = (audio: Media, changes: Partial<TranscriptionInput> = {}) =>
