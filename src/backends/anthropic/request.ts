@@ -77,7 +77,7 @@ function forcedOffer({ field: _, ...tool }: AnswerTool): Offer {
 
 function refuse(input: ChatInput, call: Call): void {
 	if (input.prompt !== undefined) throw unsupported(call, "continues no text without a conversation");
-	if ((input.n ?? 1) > 1) throw unsupported(call, "gives one answer at a time");
+	if (input.n !== undefined && input.n > 1) throw unsupported(call, "gives one answer at a time");
 	if (input.lora !== undefined) throw loraUnsupported(call);
 }
 

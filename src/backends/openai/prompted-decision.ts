@@ -76,7 +76,7 @@ function answerOf({ question, outcomes }: PromptQuestion, reply: unknown, call: 
 	if (question.type === "noul") return { type: "noul", noul: Number(reply) / 100 };
 	const percents = reply as Record<string, number>;
 	const parts = shares(outcomes.map(({ name }) => percents[name] ?? 0));
-	if (!parts) throw failureOfContent(call, "answerOf with something that is not a decision");
+	if (!parts) throw failureOfContent(call, "answered with something that is not a decision");
 	const confidence = Math.max(...parts);
 	if (question.type === "choice") {
 		const options = Object.keys(question.criteria);

@@ -26,7 +26,7 @@ function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 		const { model: _, ...body } = chatBody(input, call);
 		return body;
 	}
-	if ((input.n ?? 1) > 1) throw unsupported(call, "gives one answer a request");
+	if (input.n !== undefined && input.n > 1) throw unsupported(call, "gives one answer a request");
 	if (input.suffix !== undefined) throw unsupported(call, "takes no suffix");
 	return {
 		...(input.prompt === undefined

@@ -140,4 +140,11 @@ describe("a decision", () => {
 	])("that %s has failed", async (_, reply) => {
 		expect(await failureOf(decide(reply).answer)).toMatchObject({ key: "executionFailed" });
 	});
+
+	it("without a chance for any outcome has a content that is no decision", async () => {
+		const reply = { ...REPLY, question_2: { outcome_1: 0, outcome_2: 0 } };
+		expect(await failureOf(decide(reply).answer)).toMatchObject({
+			description: "The backend 'lab' answered with something that is not a decision",
+		});
+	});
 });

@@ -178,6 +178,17 @@ describe("what the OpenAI route cannot say", () => {
 		);
 	});
 
+	it("several answers, is for another engine", async () => {
+		expect((await asked(LLAMA, { ...RAW, n: 1 })).path).toBe(`/run/${LLAMA}`);
+		const { call, answer } = ask("text-generation", LLAMA, { ...RAW, n: 2 }, () => json(jsonMode));
+		expect(await failureOf(answer)).toMatchObject({
+			key: "engineRefused",
+			description: "The backend 'lab' gives one answer a request",
+			retryable: true,
+		});
+		expect(call.requests).toHaveLength(0);
+	});
+
 	it("a suffix, is for another engine", async () => {
 		const { answer } = ask("text-generation", LLAMA, { ...RAW, suffix: "end" }, () => json(jsonMode));
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });
