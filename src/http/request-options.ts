@@ -56,6 +56,19 @@ export function readRequestOptions({
 	};
 }
 
+type RequestSources = Omit<InferenceRequest, "session" | "options"> & Omit<OptionSources, "account">;
+
+/** The request for the pipeline, with its options. */
+export const inferenceRequest = ({
+	headers,
+	fields,
+	options,
+	...request
+}: RequestSources): InferenceRequest => ({
+	...request,
+	...readRequestOptions({ headers, account: request.caller.account, fields, options }),
+});
+
 function sessionHeader(headers: Headers): string | undefined {
 	for (const name of SESSION_HEADERS) {
 		const value = headers.get(name);

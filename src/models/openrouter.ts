@@ -6,30 +6,8 @@ import { type Catalog, isListed } from "./catalog.ts";
 import { inputFamily } from "./family.ts";
 import { can, type Model, type PriceUnit } from "./model.ts";
 
-export interface OpenRouterModel {
-	id: string;
-	canonical_slug: string;
-	name: string;
-	/** Unix seconds; 0 if unknown. */
-	created: number;
-	description: string;
-	context_length: number | null;
-	architecture: {
-		modality: string;
-		input_modalities: string[];
-		output_modalities: string[];
-		tokenizer: string;
-		instruct_type: null;
-	};
-	/** US dollars per token, as decimal text. */
-	pricing: { prompt: string; completion: string; input_cache_read?: string; request: string; image: string };
-	top_provider: { context_length: number | null; max_completion_tokens: null; is_moderated: false };
-	per_request_limits: null;
-	supported_parameters: string[];
-}
-
 /** Every listed chat model, on one page. */
-export function openRouterList(catalog: Catalog, now: number): { data: OpenRouterModel[] } {
+export function openRouterList(catalog: Catalog, now: number) {
 	return {
 		data: catalog.all
 			.filter((model) => parametersOf(model).length > 0 && isListed(model, now, false))
@@ -37,7 +15,7 @@ export function openRouterList(catalog: Catalog, now: number): { data: OpenRoute
 	};
 }
 
-function openRouterModel(model: Model): OpenRouterModel {
+function openRouterModel(model: Model) {
 	const input_modalities = can(model, "vision") ? ["text", "image"] : ["text"];
 	const context_length = model.contextWindow ?? null;
 	const input = usdPerToken(model, "per M input tokens");
@@ -46,6 +24,7 @@ function openRouterModel(model: Model): OpenRouterModel {
 		id: model.id,
 		canonical_slug: model.id,
 		name: model.id.split("/").at(-1) ?? model.id,
+		// Unix seconds; 0 if unknown.
 		created: Math.floor(Date.parse(model.created) / 1000) || 0,
 		description: model.description,
 		context_length,
@@ -56,6 +35,7 @@ function openRouterModel(model: Model): OpenRouterModel {
 			tokenizer: "Other",
 			instruct_type: null,
 		},
+		// US dollars per token, as decimal text.
 		pricing: {
 			prompt: input ?? "0",
 			completion: usdPerToken(model, "per M output tokens") ?? "0",

@@ -27,23 +27,9 @@ export interface SearchModel {
 	properties: Property[];
 }
 
-export interface Property {
+interface Property {
 	property_id: string;
 	value: string | { unit: string; price: number; currency: "USD" }[] | NonNullable<Model["reasoningEffort"]>;
-}
-
-export interface ResultInfo {
-	page: number;
-	per_page: number;
-	/** On this page. */
-	count: number;
-	total_count: number;
-	total_pages: number;
-}
-
-export interface SearchResult {
-	result: SearchModel[];
-	result_info: ResultInfo;
 }
 
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
@@ -78,7 +64,7 @@ export function search(
 	catalog: Catalog,
 	query: Readonly<Record<string, string | undefined>>,
 	now: number,
-): SearchResult {
+): { result: SearchModel[]; result_info: object } {
 	const filters = parseQuery(query);
 	const found = catalog.all.filter((model) => matches(model, filters, now));
 	const { page, per_page } = filters;

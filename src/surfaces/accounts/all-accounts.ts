@@ -6,6 +6,7 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { utcDay } from "../../accounts/clock.ts";
+import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
 import { csv } from "../../http/csv.ts";
@@ -43,9 +44,7 @@ async function listAccounts(c: Context, { services }: Call): Promise<Response> {
 		type: "standard",
 		created_on: new Date(recordedAt).toISOString(),
 	}));
-	return envelope(result, {
-		result_info: { count: result.length, ...(next !== undefined && { cursor: next }) },
-	});
+	return envelope(result, { result_info: { count: result.length, ...present({ cursor: next }) } });
 }
 
 async function reportUsage(c: Context, { services }: Call): Promise<Response> {

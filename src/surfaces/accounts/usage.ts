@@ -10,6 +10,7 @@ import { DAY_MS, utcDay } from "../../accounts/clock.ts";
 import { REFUSAL_DIMENSIONS, type RefusalRow } from "../../accounts/durable/refusals.ts";
 import type { RequestRecord } from "../../accounts/durable/request-rows.ts";
 import { DIMENSIONS, type Dimension, type UsageCounts, type UsageRow } from "../../accounts/durable/usage.ts";
+import { present } from "../../core/present.ts";
 import { parseFields } from "../../http/account-request.ts";
 import { csv } from "../../http/csv.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -99,7 +100,7 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		permission: "read",
 		handler: async (c, { caller, services }) => {
 			const query = parseFields(RequestsQuery, c.req.query(), "query");
-			const { requests, cursor } = await services.ledgers.of(caller.account).requests(defined(query));
+			const { requests, cursor } = await services.ledgers.of(caller.account).requests(present(query));
 			return envelope(requests.map(requestJson), {
 				result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
 			});
@@ -109,11 +110,9 @@ export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 
 async function reportUsage(c: Context, { caller: { account }, services }: Call): Promise<Response> {
 	const query = parseFields(usageQuery(utcDay(services.now())), c.req.query(), "query");
-	const { from, to, group_by, format, ...dimensionFilters } = query;
-	const report = await services.ledgers
-		.of(account)
-		.usage({ from, to, by: group_by, ...defined(dimensionFilters) });
-	const columns = DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+	const { from, to, group_by: by, format, ...others } = query;
+	const report = await services.ledgers.of(account).usage({ from, to, by, ...present(others) });
+	const columns = DIMENSIONS.filter((dimension) => by.includes(dimension));
 	const rows = report.rows.map((row) => rowJson(row, columns));
 	if (format === "csv") return csv(rows, [...columns, ...COUNTS], `usage-${account}-${from}-${to}.csv`);
 	const totals = countsJson(report.total);
@@ -125,11 +124,9 @@ async function reportUsage(c: Context, { caller: { account }, services }: Call):
 
 async function reportRefused(c: Context, { caller: { account }, services }: Call): Promise<Response> {
 	const query = parseFields(refusedQuery(utcDay(services.now())), c.req.query(), "query");
-	const { from, to, group_by, format, ...dimensionFilters } = query;
-	const report = await services.ledgers
-		.of(account)
-		.refusals({ from, to, by: group_by, ...defined(dimensionFilters) });
-	const columns = REFUSAL_DIMENSIONS.filter((dimension) => group_by.includes(dimension));
+	const { from, to, group_by: by, format, ...others } = query;
+	const report = await services.ledgers.of(account).refusals({ from, to, by, ...present(others) });
+	const columns = REFUSAL_DIMENSIONS.filter((dimension) => by.includes(dimension));
 	const rows = report.rows.map(refusedJson);
 	if (format === "csv") return csv(rows, [...columns, "requests"], `refused-${account}-${from}-${to}.csv`);
 	const { requests, truncated } = report;
@@ -147,14 +144,8 @@ export const countsJson = (counts: UsageCounts) => ({
 	neurons: counts.microNeurons / MICRO_NEURONS,
 });
 
-export const COUNTS: readonly (keyof ReturnType<typeof countsJson>)[] = [
-	"requests",
-	"failed",
-	"input_tokens",
-	"cached_tokens",
-	"output_tokens",
-	"neurons",
-];
+/** The columns of {@link countsJson}. */
+export const COUNTS = ["requests", "failed", "input_tokens", "cached_tokens", "output_tokens", "neurons"];
 
 const rowJson = (row: UsageRow, columns: readonly Dimension[]): Record<string, unknown> => ({
 	...Object.fromEntries(columns.map((column) => [column, nullIfEmpty(row[column])])),
@@ -189,9 +180,3 @@ const requestJson = (record: RequestRecord): object => ({
 const nullIfEmpty = (name: string | undefined): string | null => name || null;
 
 const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
-
-/** The fields that are not `undefined`. */
-const defined = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-	Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-		[K in keyof T]: Exclude<T[K], undefined>;
-	};

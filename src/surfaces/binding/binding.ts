@@ -17,7 +17,7 @@ import { CachingRouter } from "../../http/caching-router.ts";
 import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
-import { readRequestOptions } from "../../http/request-options.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
 import {
 	type Call,
 	defineRoutes,
@@ -137,9 +137,8 @@ async function infer(
 	const model = modelOf(c.req.header("cf-consn-model-id"));
 	const { options, ...inputs } = await read();
 	const { headers, signal } = c.req.raw;
-	const preferences = readRequestOptions({ headers, account: caller.account, options });
-	const reply = await run({ id, caller, model, dialect, inputs, signal, ...preferences }, services);
-	return replyResponse(reply, id, WRAPS.bare);
+	const request = inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, options });
+	return replyResponse(await run(request, services), id, WRAPS.bare);
 }
 
 /** A websocket handshake has no body: `{inputs, options}` is in the query. */

@@ -18,7 +18,7 @@ import { validate } from "../../dialects/validation/validation.ts";
 import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
-import { headersIn, readRequestOptions } from "../../http/request-options.ts";
+import { headersIn, inferenceRequest } from "../../http/request-options.ts";
 import type { Model } from "../../models/model.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
@@ -111,8 +111,8 @@ async function answer(step: Step, { caller, signal, services }: StepsContext): P
 				services,
 			);
 		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
-		const preferences = readRequestOptions({ headers, account: caller.account, fields: inputs.fields });
-		const request = { id, caller, model, dialect, inputs, signal, ...preferences };
+		const { fields } = inputs;
+		const request = inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, fields });
 		return replyResponse(await runRoute(request, services), id, wrap);
 	} catch (thrown) {
 		const error = toAiError(thrown);

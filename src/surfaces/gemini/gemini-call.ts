@@ -7,7 +7,7 @@ import { isRecord } from "../../core/json.ts";
 import { geminiContent } from "../../dialects/gemini/gemini.ts";
 import { countedRequest } from "../../dialects/gemini/request.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { readRequestOptions } from "../../http/request-options.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
@@ -57,17 +57,10 @@ export async function callGemini(call: GeminiCall, services: Services): Promise<
 
 async function generate(call: GeminiCall, stream: boolean, services: Services): Promise<Response> {
 	const { id, caller, model, headers, signal } = call;
-	const fields = { ...(isRecord(call.fields) ? call.fields : {}), stream };
+	const inputs = { fields: { ...(isRecord(call.fields) ? call.fields : {}), stream } };
+	const dialect = onlyFor(GEMINI_ROUTE);
 	const reply = await run(
-		{
-			id,
-			caller,
-			model,
-			dialect: onlyFor(GEMINI_ROUTE),
-			inputs: { fields },
-			signal,
-			...readRequestOptions({ headers, account: caller.account }),
-		},
+		inferenceRequest({ id, caller, model, dialect, inputs, signal, headers }),
 		services,
 	);
 	const response = replyResponse(reply, id, WRAPS.bare);

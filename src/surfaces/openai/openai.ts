@@ -12,6 +12,7 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
 import { openaiCompletions } from "../../dialects/chat/completions.ts";
 import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
@@ -29,7 +30,7 @@ import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { messagesFailure, openAiFailure, responsesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
-import { readRequestOptions } from "../../http/request-options.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
 import {
 	type Call,
 	defineRoutes,
@@ -218,30 +219,21 @@ async function infer(
 	{ route, model, inputs }: { route: OpenaiRoute; model: string; inputs: Inputs },
 ): Promise<Response> {
 	const { headers, signal } = c.req.raw;
-	const reply = await (route.run ?? run)(
-		{
-			id,
-			caller,
-			model,
-			dialect: onlyFor(route),
-			inputs,
-			signal,
-			...readRequestOptions({
-				headers,
-				account: caller.account,
-				fields: inputs.fields,
-				options: optionsField(inputs),
-			}),
-		},
-		services,
-	);
-	return replyResponse(reply, id, WRAPS.bare, {
-		alsoId: route.dialect === anthropicMessages ? "request-id" : "x-request-id",
+	const { fields } = inputs;
+	const options = isRecord(fields) ? fields.options : undefined;
+	const sources = { headers, fields, options };
+	const request = inferenceRequest({
+		id,
+		caller,
+		model,
+		dialect: onlyFor(route),
+		inputs,
+		signal,
+		...sources,
 	});
+	const alsoId = route.dialect === anthropicMessages ? "request-id" : "x-request-id";
+	return replyResponse(await (route.run ?? run)(request, services), id, WRAPS.bare, { alsoId });
 }
-
-const optionsField = ({ fields }: Inputs): unknown =>
-	typeof fields === "object" && fields !== null && "options" in fields ? fields.options : undefined;
 
 /** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
 export const onlyFor =

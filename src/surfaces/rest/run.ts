@@ -14,7 +14,7 @@ import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
-import { readRequestOptions } from "../../http/request-options.ts";
+import { inferenceRequest } from "../../http/request-options.ts";
 import { type Call, defineRoutes, methodNotAllowed, pathParameter, type Route } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Model } from "../../models/model.ts";
@@ -124,15 +124,8 @@ export function requestOf(
 	const { signal, headers } = c.req.raw;
 	const { options, ...fields } = isRecord(inputs.fields) ? inputs.fields : {};
 	checkTags(options);
-	return {
-		id,
-		caller,
-		model,
-		inputs: options === undefined ? inputs : { ...inputs, fields },
-		dialect,
-		signal,
-		...readRequestOptions({ headers, account: caller.account, options }),
-	};
+	const ownInputs = options === undefined ? inputs : { ...inputs, fields };
+	return inferenceRequest({ id, caller, model, inputs: ownInputs, dialect, signal, headers, options });
 }
 
 /** Query parameters. A repeated one becomes a list. */

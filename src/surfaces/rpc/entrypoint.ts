@@ -14,7 +14,7 @@ import { AiError, toAiError } from "../../core/errors.ts";
 import { nativeDialect } from "../../dialects/index.ts";
 import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
-import { headersIn, readRequestOptions } from "../../http/request-options.ts";
+import { headersIn, inferenceRequest } from "../../http/request-options.ts";
 import { toRpcError } from "../../http/rpc-error.ts";
 import type { SearchModel } from "../../models/search.ts";
 import { search } from "../../models/search.ts";
@@ -64,22 +64,17 @@ export function entrypoint(current: () => EntrypointServices) {
 				refuseUnavailable(options ?? {});
 				const caller = this.#caller();
 				checkTags(options);
-				const reply = await run(
-					{
-						id,
-						caller,
-						model,
-						dialect: nativeDialect,
-						inputs: await readInputs(inputs, services.limits),
-						signal,
-						...readRequestOptions({
-							headers: headersIn(options?.extraHeaders),
-							account: caller.account,
-							options,
-						}),
-					},
-					services,
-				);
+				const request = inferenceRequest({
+					id,
+					caller,
+					model,
+					dialect: nativeDialect,
+					inputs: await readInputs(inputs, services.limits),
+					signal,
+					headers: headersIn(options?.extraHeaders),
+					options,
+				});
+				const reply = await run(request, services);
 				return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
 			} catch (thrown) {
 				const error = toAiError(thrown);
