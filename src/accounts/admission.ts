@@ -3,6 +3,7 @@
  * they cross RPC and are stored in tables. Amounts are whole micro-neurons (millionths of a neuron), so that sums are exact.
  */
 import type { FailureKey } from "../core/errors.ts";
+import type { Lease, LeaseRequest } from "./lease.ts";
 
 export const MICRO_NEURONS = 1_000_000;
 
@@ -73,14 +74,17 @@ export interface Admission {
 	unpriced?: true;
 	/** Milliseconds after which the request expires: if it is not settled by then, its reservation is charged. */
 	holdMs: number;
+	/** The isolate wishes to admit further requests like this one itself. */
+	lease?: LeaseRequest;
 }
 
 export type Admitted =
 	/**
 	 * `outputTokens`: the output limit for the engine; absent if no budget limits the request. `limited`: the token has a budget of
-	 * its own. `remaining`: how many more requests like this one would be admitted now.
+	 * its own. `remaining`: how many more requests like this one would be admitted now. `lease`: if the isolate asked for one and
+	 * the account is far enough below its limits.
 	 */
-	| { ok: true; outputTokens?: number; limited?: true; remaining?: number }
+	| { ok: true; outputTokens?: number; limited?: true; remaining?: number; lease?: Lease }
 	| {
 			ok: false;
 			failure: FailureKey;
@@ -128,7 +132,7 @@ export interface Settlement {
 }
 
 /** A positive answer of the account, for the pipeline. */
-export type Granted = Omit<Extract<Admitted, { ok: true }>, "ok" | "room">;
+export type Granted = Pick<Extract<Admitted, { ok: true }>, "outputTokens" | "limited">;
 
 /** The admission of a request that is dispatched before the account has answered. */
 export interface SpeculativeAdmission {
@@ -144,6 +148,8 @@ export interface SpeculativeAdmission {
 export interface AccountLedger {
 	/** Throws `AiError` if the account refuses the request, and if its object cannot be called. */
 	admit(admission: Admission): Promise<Granted>;
+	/** Admits the request from a lease, without a call of the object. Returns nothing if there is no lease with room for it. */
+	admitFromLease(admission: Admission): Granted | undefined;
 	/**
 	 * Starts the admission of a request that the account will probably admit, so that an engine may be called in parallel.
 	 * Returns nothing, and starts nothing, if the account is not far enough below its limits.

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import type { Admission, Settlement } from "../../src/accounts/admission.ts";
 import type { Account } from "../../src/accounts/durable/account.ts";
 import { Ledger } from "../../src/accounts/durable/ledger.ts";
+import type { TokenFields } from "../../src/accounts/token-command.ts";
 
 export const MODEL = "@cf/meta/llama-3.1-8b-instruct";
 export const TASK = "Text Generation";
@@ -50,6 +51,35 @@ export const settlement = (ticket: string, fields: Partial<Settlement> = {}): Se
 	firstTokenMs: 4,
 	...fields,
 });
+
+const WORKERS_AI_RUN = { id: "d3ab162cd977454484c09407d166146a", name: "Workers AI Run" };
+
+/** Creates a token that may run models, and returns its credential. */
+export async function tokenOf(
+	account: string,
+	limits: TokenFields["limits"] = {},
+	more: Partial<TokenFields> = {},
+): Promise<Admission["credential"]> {
+	const hash = crypto.randomUUID().replaceAll("-", "").repeat(2);
+	const policies: TokenFields["policies"] = [
+		{
+			id: "p",
+			effect: "allow",
+			permission_groups: [WORKERS_AI_RUN],
+			resources: { [`com.cloudflare.api.account.${account}`]: "*" },
+		},
+	];
+	const fields = { name: "test", policies, disabled: false, limits, ...more };
+	const made = await stubOf(account).tokens({
+		kind: "create",
+		maker: { kind: "operator" },
+		id: "token-1",
+		hash,
+		fields,
+	});
+	if (!made.ok) throw new Error(made.failure);
+	return { kind: "token", hash };
+}
 
 export const MIDNIGHT = Date.parse("2026-11-22T00:00:00Z");
 export const NOON = Date.parse("2026-11-21T12:00:00Z");

@@ -13,6 +13,7 @@ import type {
 	Permission,
 	Settlement,
 } from "../admission.ts";
+import type { JournalAnswer, JournalBatch } from "../lease.ts";
 import type { TokenCommand, TokenResult } from "../token-command.ts";
 import { type AliasRow, AliasTable } from "./alias-table.ts";
 import { CancelledTickets } from "./cancelled-tickets.ts";
@@ -67,6 +68,23 @@ export class Account extends DurableObject {
 		}
 		for (const [admission, answer] of this.#admitChecked(pending)) answers.set(admission, answer);
 		return admissions.map((admission) => answers.get(admission) ?? CANCELLED);
+	}
+
+	/** Books the requests that an isolate admitted from leases, then grants the next leases. */
+	journal(batch: JournalBatch): JournalAnswer {
+		const { ledger } = this.#open();
+		try {
+			ledger.book(batch);
+			const granted = batch.renewals.map((renewal) => {
+				const checked = this.#check(renewal.credential, "run");
+				return checked.ok ? ledger.grantLease(renewal, checked.token) : undefined;
+			});
+			this.#scheduleLeaseExpiry(ledger);
+			return granted;
+		} catch (error) {
+			this.#parts = undefined;
+			throw error;
+		}
 	}
 
 	settle(settled: readonly Settlement[]): void {
@@ -137,7 +155,11 @@ export class Account extends DurableObject {
 				const answer = answers[i] ?? CANCELLED;
 				if (!answer.ok) return [admission, answer] as const;
 				this.#scheduleExpiry(ledger, admission);
-				return [admission, { ...answer, remaining: ledger.remaining(admission, token) }] as const;
+				const { lease: wanted } = admission;
+				const lease = wanted && ledger.grantLease({ ...admission, lease: wanted }, token);
+				if (lease) this.#scheduleLeaseExpiry(ledger);
+				const remaining = ledger.remaining(admission, token);
+				return [admission, { ...answer, remaining, ...(lease && { lease }) }] as const;
 			});
 		} catch (error) {
 			// Rebuild the state from the tables: the memory may be ahead of them.
@@ -188,6 +210,11 @@ export class Account extends DurableObject {
 
 	#scheduleExpiry(ledger: Ledger, { ticket }: Admission): void {
 		const expiresAt = ledger.expiryOf(ticket);
+		if (expiresAt !== undefined) this.#wakeBy(expiresAt, ledger);
+	}
+
+	#scheduleLeaseExpiry(ledger: Ledger): void {
+		const expiresAt = ledger.nextLeaseExpiry();
 		if (expiresAt !== undefined) this.#wakeBy(expiresAt, ledger);
 	}
 

@@ -6,19 +6,13 @@
  * the day's usage. A reservation belongs to the UTC day of its admission, and is settled on that day.
  */
 import type { Admission, Admitted, CountedRequest, Settlement } from "../admission.ts";
-import {
-	ForwardClock,
-	type Instant,
-	logCorrection,
-	monthOf,
-	nextMidnight,
-	nextMonth,
-	utcDay,
-} from "../clock.ts";
-import { hasBudget } from "../token-command.ts";
-import { Budgets, budgetKeys, describeRefusal, describeUnpriced, maxCost } from "./budgets.ts";
+import { ForwardClock, type Instant, logCorrection, monthOf, utcDay } from "../clock.ts";
+import type { JournalBatch, Lease, Renewal } from "../lease.ts";
+import { Budgets, budgetKeys } from "./budgets.ts";
 import { type Counted, CountedRequests } from "./counted-requests.ts";
-import { type LimitDecision, type LimitRefusal, longestRefusal } from "./limit-refusal.ts";
+import { type AccountState, decide, type LimitedRequest, remainingRequests } from "./decision.ts";
+import { LeasedRequests } from "./leased-requests.ts";
+import { longestRefusal } from "./limit-refusal.ts";
 import { type LimitStatus, type LimitStatusQuery, usedOf } from "./limit-status.ts";
 import { Refusals } from "./refusals.ts";
 import type { OpenRequest } from "./request-rows.ts";
@@ -34,11 +28,7 @@ export interface PendingAdmission {
 	token: VerifiedToken | undefined;
 }
 
-/** The caller's use of the number needs no more. */
-const MAX_REMAINING = 1_000_000;
-
-type LimitedRequest = Pick<Admission, "model" | "unpriced" | "cost"> &
-	Pick<LimitStatusQuery, "budgets" | "rates">;
+type Settled = readonly [OpenRequest, Settlement];
 
 export class Ledger {
 	readonly refusals: Refusals;
@@ -48,6 +38,7 @@ export class Ledger {
 	readonly #usage: Usage;
 	readonly #windows = new Windows();
 	readonly #counted: CountedRequests;
+	readonly #leased: LeasedRequests;
 	#budgets: Budgets;
 	/** The open requests, by ticket. Settlement and expiry remove them. */
 	readonly #open = new Map<string, OpenRequest>();
@@ -64,6 +55,19 @@ export class Ledger {
 		this.#counted = new CountedRequests(storage.sql, this.#windows);
 		this.#clock = new ForwardClock(clock, Math.max(this.#requests.latest(), this.#usage.latest()));
 		this.#budgets = new Budgets(utcDay(clock()));
+		this.#leased = new LeasedRequests(storage.sql, {
+			requests: this.#requests,
+			usage: this.#usage,
+			windows: this.#windows,
+			budgets: () => this.#budgets,
+			reserve: (request, now) => this.#reserve(request, now),
+			settle: (settlements, now) => {
+				const settled = this.#settled(settlements);
+				if (settled.length === 0) return;
+				this.#writeSettled(settled, now);
+				this.#close(settled);
+			},
+		});
 		const instant = this.#clock.read();
 		if (instant.corrected !== undefined) logCorrection(instant.corrected);
 		this.#rebuild(instant.now);
@@ -80,6 +84,11 @@ export class Ledger {
 			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
 		this.#open.clear();
 		for (const request of this.#requests.openRequests()) this.#reserve(request, now);
+		this.#leased.restore();
+	}
+
+	#state(): AccountState {
+		return { budgets: this.#budgets, windows: this.#windows };
 	}
 
 	/** The account's time. It goes back only to correct a clock that ran ahead. */
@@ -116,44 +125,60 @@ export class Ledger {
 		return longestRefusal([{ failure: "rateLimited", until }], instant);
 	}
 
-	/** How many more requests like this one would be admitted now, at most {@link MAX_REMAINING}. */
+	/** How many more requests like this one would be admitted now. */
 	remaining(request: LimitedRequest, token?: VerifiedToken): number {
 		const { now } = this.#read();
-		const { budgets, rates } = withTokenLimits(request, token);
-		let remaining = MAX_REMAINING;
-		for (const { key, perMinute } of rates)
-			remaining = Math.min(remaining, Math.max(0, perMinute - this.#windows.used(key, now)));
-		const cost = maxCost(request.cost);
-		if (cost > 0)
-			for (const budget of budgets)
-				remaining = Math.min(remaining, Math.floor(this.#budgets.remaining(budget) / cost));
-		return remaining;
+		return remainingRequests(request, token, this.#state(), now);
+	}
+
+	/** If this throws, the caller must drop the ledger. */
+	grantLease(renewal: Renewal, token?: VerifiedToken): Lease | undefined {
+		const { now } = this.#read();
+		return this.#leased.grant(renewal, token, now);
+	}
+
+	/** Books a batch of requests that an isolate admitted from leases. If this throws, the caller must drop the ledger. */
+	book(batch: JournalBatch): void {
+		const { now } = this.#read();
+		this.#storage.transactionSync(() => this.#leased.book(batch, now));
 	}
 
 	/** The first settlement of an open ticket counts. Writes all of the batch or, if it throws, nothing. */
 	settle(settlements: readonly Settlement[]): void {
-		const settled = new Map<string, readonly [OpenRequest, Settlement]>();
+		const settled = this.#settled(settlements);
+		if (settled.length === 0) return;
+		const { now } = this.#read();
+		this.#storage.transactionSync(() => this.#writeSettled(settled, now));
+		this.#close(settled);
+	}
+
+	/** The first settlement of each open ticket. */
+	#settled(settlements: readonly Settlement[]): Settled[] {
+		const settled = new Map<string, Settled>();
 		for (const settlement of settlements) {
 			const request = this.#open.get(settlement.ticket);
 			if (request && !settled.has(settlement.ticket))
 				settled.set(settlement.ticket, [request, validSettlement(settlement, request)]);
 		}
-		if (settled.size === 0) return;
-		const { now } = this.#read();
-		this.#storage.transactionSync(() => {
-			const all = [...settled.values()];
-			this.#requests.settle(now, all);
-			this.#usage.add(all);
-		});
-		for (const [request, { microNeurons }] of settled.values()) {
+		return [...settled.values()];
+	}
+
+	#writeSettled(settled: readonly Settled[], now: number): void {
+		this.#requests.settle(now, settled);
+		this.#usage.add(settled);
+	}
+
+	#close(settled: readonly Settled[]): void {
+		for (const [request, { microNeurons }] of settled) {
 			this.#open.delete(request.ticket);
 			this.#book(request, { spent: microNeurons, reserved: -request.reserved });
 		}
 	}
 
-	/** Settles the expired requests at their reservations. */
+	/** Settles the expired requests at their reservations, and charges leases that were not returned. */
 	expire(): void {
 		const { now } = this.#read();
+		this.#storage.transactionSync(() => this.#leased.chargeOverdue(now));
 		const expired = [...this.#open.values()].filter(({ expiresAt }) => expiresAt <= now);
 		this.settle(expired.map(expiredSettlement));
 	}
@@ -166,6 +191,7 @@ export class Ledger {
 		this.#usage.deleteExpired(now);
 		this.refusals.write();
 		this.refusals.deleteExpired(now);
+		this.#leased.deleteExpired(now);
 		if (this.#requests.deleteExpired(now)) return now;
 		const deletions = [this.#requests.nextExpiry(), this.#usage.nextExpiry(), this.refusals.nextExpiry()];
 		const due = [this.nextExpiry(), ...deletions].filter((time) => time !== undefined);
@@ -180,9 +206,14 @@ export class Ledger {
 		return this.#open.get(ticket)?.expiresAt;
 	}
 
-	/** When the next open request expires. */
+	/** When the next lease is charged, unless it is returned. */
+	nextLeaseExpiry(): number | undefined {
+		return this.#leased.nextExpiry();
+	}
+
+	/** When the next open request or lease expires. */
 	nextExpiry(): number | undefined {
-		let next: number | undefined;
+		let next = this.#leased.nextExpiry();
 		for (const { expiresAt } of this.#open.values()) next = Math.min(next ?? expiresAt, expiresAt);
 		return next;
 	}
@@ -202,8 +233,9 @@ export class Ledger {
 		return {
 			day: this.#budgets.day,
 			open: this.#open.size,
+			leases: this.#leased.size,
 			...usedOf({ budgets, rates }, { budgets: this.#budgets, windows: this.#windows, now: instant.now }),
-			...(request && { answer: this.#decide({ ...query, ...request }, token, instant).answer }),
+			...(request && { answer: decide({ ...query, ...request }, token, this.#state(), instant).answer }),
 		};
 	}
 
@@ -211,7 +243,7 @@ export class Ledger {
 	#admitOne(admission: Admission, token: VerifiedToken | undefined, opened: OpenRequest[]): Admitted {
 		const { holdMs, model, task, ticket } = admission;
 		const instant = this.#read();
-		const { answer, rates, reserved } = this.#decide(admission, token, instant);
+		const { answer, rates, reserved } = decide(admission, token, this.#state(), instant);
 		const { now } = instant;
 		const tokenId = token?.id ?? "";
 		if (!answer.ok) {
@@ -234,44 +266,6 @@ export class Ledger {
 		this.#windows.count(rateKeys, now);
 		this.#reserve(request, now);
 		return answer;
-	}
-
-	/** Decides about a request. Counts and reserves nothing. */
-	#decide(request: LimitedRequest, token: VerifiedToken | undefined, instant: Instant): LimitDecision {
-		const { model, unpriced } = request;
-		const { now } = instant;
-		const { budgets, rates } = withTokenLimits(request, token);
-		const limited = token !== undefined && hasBudget(token.limits);
-		const opens = this.#windows.opensAt(rates, now);
-		const grant = this.#budgets.grant(request.cost, budgets);
-		const refusals: LimitRefusal[] = [];
-		if (unpriced && limited)
-			refusals.push({
-				failure: "missingProviderKey",
-				description: describeUnpriced(model, "token"),
-				until: Number.POSITIVE_INFINITY,
-			});
-		if (opens > now) refusals.push({ failure: "rateLimited", until: opens });
-		if (grant.kind === "refused") {
-			const { budget, held, cost, remaining } = grant;
-			const { failure, microNeurons, period } = budget;
-			// The end of an open request is unknown, and a request that costs more than the complete budget is never admitted.
-			const unknown = cost > microNeurons || cost <= remaining + held;
-			refusals.push({
-				failure,
-				...(failure === "budgetExceeded" && { description: describeRefusal(grant) }),
-				until: unknown ? Number.POSITIVE_INFINITY : period === "month" ? nextMonth(now) : nextMidnight(now),
-			});
-		}
-		if (grant.kind === "refused" || refusals.length > 0)
-			return { answer: longestRefusal(refusals, instant), rates, reserved: 0 };
-		const { microNeurons: reserved, outputTokens } = grant;
-		const answer: Admitted = {
-			ok: true,
-			...(outputTokens !== undefined && { outputTokens }),
-			...(limited && { limited }),
-		};
-		return { answer, rates, reserved };
 	}
 
 	#read(): Instant {

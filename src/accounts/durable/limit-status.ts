@@ -17,6 +17,8 @@ export interface LimitStatus {
 	day: string;
 	/** Open requests. */
 	open: number;
+	/** Leases that isolates have not returned. */
+	leases: number;
 	budgets: (Budget & {
 		spentMicroNeurons: number;
 		reservedMicroNeurons: number;

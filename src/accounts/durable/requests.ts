@@ -145,6 +145,11 @@ export class Requests {
 		);
 	}
 
+	/** Reduces the cost of a lease that was charged. */
+	reduceCharge(id: number, microNeurons: number): void {
+		this.#sql.exec("UPDATE requests SET micro_neurons = micro_neurons - ? WHERE id = ?", microNeurons, id);
+	}
+
 	/** In the order of admission. */
 	openRequests(): OpenRequest[] {
 		return this.#sql

@@ -129,6 +129,22 @@ export class Usage {
 			);
 	}
 
+	/** Reduces the cost of a charge, which has no backend. */
+	reduce(
+		{ admittedAt, model, task, token }: Pick<OpenRequest, "admittedAt" | "model" | "task" | "token">,
+		microNeurons: number,
+	): void {
+		this.#sql.exec(
+			`UPDATE usage SET micro_neurons = micro_neurons - ?
+			WHERE day = ? AND model = ? AND task = ? AND token = ? AND backend = ''`,
+			microNeurons,
+			utcDay(admittedAt),
+			model,
+			task,
+			token,
+		);
+	}
+
 	report({ from, to, by, model, task, token, backend }: UsageQuery): UsageReport {
 		return sumDays<Dimension, UsageCounts>(this.#sql, TABLE, {
 			from,

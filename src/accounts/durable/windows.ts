@@ -2,8 +2,11 @@
  * Exact limits of requests per minute (sliding window log): a request is admitted if fewer requests than the limit were admitted
  * during the last 60 seconds, so no period of 60 seconds has more than the limit. In memory. The ledger rebuilds it from the
  * requests of the last minute.
+ *
+ * A lease holds requests: they count as admitted until the lease is returned or reported.
  */
 import type { RateLimit } from "../admission.ts";
+import { LEASE_MS } from "../lease.ts";
 
 export const WINDOW_MS = 60_000;
 
@@ -19,17 +22,21 @@ interface Window {
 export class Windows {
 	/** By rate key. Keys are tasks, models with a rate, and tokens, so the settings bound them. The alarm deletes idle ones. */
 	readonly #windows = new Map<string, Window>();
+	/** Requests that leases hold, by rate key. */
+	readonly #held = new Map<string, number>();
 
 	/** When one more request with these keys may be admitted, if no other one is; `now` if it may be admitted now. */
 	opensAt(rates: readonly RateLimit[], now: number): number {
 		let opens = now;
 		for (const { key, perMinute } of rates) {
 			if (perMinute <= 0) return Number.POSITIVE_INFINITY;
+			const limit = perMinute - (this.#held.get(key) ?? 0);
+			if (limit <= 0) opens = Math.max(opens, now + LEASE_MS);
 			const window = this.#live(key, now);
-			if (!window) continue;
+			if (!window || limit <= 0) continue;
 			// When this request expires, there are fewer requests than the limit. Not needed below the limit.
-			const expiring = window.times[Math.max(window.start, window.times.length - perMinute)];
-			if (window.times.length - window.start >= perMinute && expiring !== undefined)
+			const expiring = window.times[Math.max(window.start, window.times.length - limit)];
+			if (window.times.length - window.start >= limit && expiring !== undefined)
 				opens = Math.max(opens, expiring + WINDOW_MS);
 		}
 		return opens;
@@ -44,13 +51,24 @@ export class Windows {
 		}
 	}
 
+	/** Adds to the requests that leases hold. Negative: they are free again. */
+	hold(keys: Iterable<string>, requests: number): void {
+		for (const key of keys) {
+			const held = (this.#held.get(key) ?? 0) + requests;
+			if (held > 0) this.#held.set(key, held);
+			else this.#held.delete(key);
+		}
+	}
+
+	/** Admitted in the last minute, or held by leases. */
 	used(key: string, now: number): number {
 		const window = this.#live(key, now);
-		return window ? window.times.length - window.start : 0;
+		return (window ? window.times.length - window.start : 0) + (this.#held.get(key) ?? 0);
 	}
 
 	clear(): void {
 		this.#windows.clear();
+		this.#held.clear();
 	}
 
 	/** Deletes windows without requests in the last minute. */

@@ -142,6 +142,12 @@ export function metricsText(
 			help: "Requests in progress.",
 			samples: ofAccounts(({ limits }) => limits.open),
 		},
+		{
+			name: "open_leases",
+			type: "gauge",
+			help: "Leases that isolates have not returned.",
+			samples: ofAccounts(({ limits }) => limits.leases),
+		},
 		...budgetMetrics("day", "daily"),
 		...budgetMetrics("month", "monthly"),
 		{

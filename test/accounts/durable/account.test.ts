@@ -3,36 +3,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Admission, Budget, Settlement } from "../../../src/accounts/admission.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
 import type { UsageQuery } from "../../../src/accounts/durable/usage.ts";
-import type { TokenFields } from "../../../src/accounts/token-command.ts";
-import { admission, fixedCost, MODEL, newAccount, settlement, stubOf, TASK } from "../fixtures.ts";
+import { admission, fixedCost, MODEL, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
 const OPERATOR = { kind: "operator" } as const;
 const ACCOUNT: Budget = { key: "account", microNeurons: 1_000_000, failure: "accountLimited" };
-const WORKERS_AI_RUN = { id: "d3ab162cd977454484c09407d166146a", name: "Workers AI Run" };
 
 const status = async (account: string, credential: Admission["credential"] = OPERATOR) =>
 	stubOf(account).limitStatus({ credential, rates: [], budgets: [ACCOUNT] });
-
-/** Creates a token that may run models, and returns its credential. */
-async function tokenOf(
-	account: string,
-	limits: TokenFields["limits"] = {},
-	more: Partial<TokenFields> = {},
-): Promise<Admission["credential"]> {
-	const hash = crypto.randomUUID().replaceAll("-", "").repeat(2);
-	const policies: TokenFields["policies"] = [
-		{
-			id: "p",
-			effect: "allow",
-			permission_groups: [WORKERS_AI_RUN],
-			resources: { [`com.cloudflare.api.account.${account}`]: "*" },
-		},
-	];
-	const fields = { name: "test", policies, disabled: false, limits, ...more };
-	const made = await stubOf(account).tokens({ kind: "create", maker: OPERATOR, id: "token-1", hash, fields });
-	expect(made.ok).toBe(true);
-	return { kind: "token", hash };
-}
 
 describe("500 concurrent admissions with a limit of 100", () => {
 	/** Returns the number of admitted requests, and the failures of the others. */

@@ -81,6 +81,7 @@ const report = (model: string): UsageReport => ({
 const LIMIT_STATUS: LimitStatus = {
 	day: "2026-11-21",
 	open: 3,
+	leases: 2,
 	budgets: [
 		{
 			key: "account",
@@ -134,6 +135,7 @@ describe("the text of metrics", () => {
 			ganglion_overruns_total: ["counter", [common, 1]],
 			ganglion_usage_truncated: ["gauge", [{ account: "local" }, 0]],
 			ganglion_open_requests: ["gauge", [{ account: "local" }, 3]],
+			ganglion_open_leases: ["gauge", [{ account: "local" }, 2]],
 			ganglion_daily_budget_neurons: ["gauge", [budget, 10_000]],
 			ganglion_daily_spent_neurons: ["gauge", [budget, 1.500001]],
 			ganglion_daily_reserved_neurons: ["gauge", [budget, 0.25]],
@@ -192,6 +194,7 @@ describe("the text of metrics", () => {
 			"ganglion_up",
 			"ganglion_usage_truncated",
 			"ganglion_open_requests",
+			"ganglion_open_leases",
 			"ganglion_daily_spent_neurons",
 			"ganglion_daily_reserved_neurons",
 		]);

@@ -1,0 +1,196 @@
+/** Grants leases, books the requests that isolates admitted from them, and charges leases that were not returned. */
+import type { Settlement } from "../admission.ts";
+import { nextMidnight, utcDay } from "../clock.ts";
+import { type JournalBatch, LEASE_MS, type Lease, type LeasedRequest, type Renewal } from "../lease.ts";
+import { type Budgets, budgetKeys, maxCost } from "./budgets.ts";
+import { isTokenLimited, remainingRequests } from "./decision.ts";
+import { grantedLease, type HeldLease, Leases } from "./leases.ts";
+import type { OpenRequest } from "./request-rows.ts";
+import type { Requests } from "./requests.ts";
+import { expiredSettlement } from "./settlements.ts";
+import type { Usage } from "./usage.ts";
+import { type VerifiedToken, withTokenLimits } from "./verified-token.ts";
+import type { Windows } from "./windows.ts";
+
+/** The parts of the ledger that leased requests use. */
+export interface LedgerBooks {
+	requests: Requests;
+	usage: Usage;
+	windows: Windows;
+	/** Another object after midnight. */
+	budgets(): Budgets;
+	/** Adds an open request to the ledger's memory. */
+	reserve(request: OpenRequest, now: number): void;
+	/** Settles open requests. Part of the current transaction. */
+	settle(settlements: readonly Settlement[], now: number): void;
+}
+
+/** The share of the room in each limit that one lease may take: other leases and requests use it too. */
+const SHARE = 1 / 8;
+const MAX_REQUESTS = 10_000;
+
+export class LeasedRequests {
+	readonly #leases: Leases;
+	readonly #books: LedgerBooks;
+
+	constructor(sql: SqlStorage, books: LedgerBooks) {
+		this.#leases = new Leases(sql);
+		this.#books = books;
+	}
+
+	/** Leases that are neither returned nor charged. */
+	get size(): number {
+		return [...this.#leases.held()].length;
+	}
+
+	/** Reserves the leases in memory, after the ledger has cleared it. */
+	restore(): void {
+		for (const lease of this.#leases.held()) this.#hold(lease, lease);
+	}
+
+	/**
+	 * Grants at most what is asked for. Returns nothing if the share does not pay for a single request. The same wish again gets
+	 * the same lease, because its first answer may be lost.
+	 */
+	grant(renewal: Renewal, token: VerifiedToken | undefined, now: number): Lease | undefined {
+		const { holdMs, lease: wanted, model, task } = renewal;
+		const { budgets, rates } = withTokenLimits(renewal, token);
+		const limited = isTokenLimited(token);
+		const facts = { isBudgeted: budgets.length > 0, limited };
+		const granted = this.#leases.get(wanted.id);
+		if (granted) return grantedLease(granted, facts);
+		const books = { budgets: this.#books.budgets(), windows: this.#books.windows };
+		const room = Math.floor(remainingRequests({ ...renewal, cost: FREE }, token, books, now) * SHARE);
+		const requests = Math.min(wanted.requests, MAX_REQUESTS, room);
+		const remaining = budgets.map((budget) => Math.floor(books.budgets.remaining(budget) * SHARE));
+		const microNeurons = Math.min(wanted.microNeurons, ...remaining);
+		const isRefused = renewal.unpriced && limited;
+		if (isRefused || requests < 1 || microNeurons < maxCost(renewal.cost)) return undefined;
+		const lease: HeldLease = {
+			id: wanted.id,
+			grantedAt: now,
+			// Its requests belong to the day of its grant.
+			expiresAt: Math.min(now + LEASE_MS, nextMidnight(now)),
+			holdMs,
+			model,
+			task,
+			token: token?.id ?? "",
+			rateKeys: rates.map(({ key }) => key),
+			requests,
+			microNeurons,
+		};
+		this.#leases.write(lease);
+		this.#hold(lease, lease);
+		return grantedLease(lease, facts);
+	}
+
+	/** Books a batch, in the current transaction. A batch that is booked already changes nothing. */
+	book(batch: JournalBatch, now: number): void {
+		if (!this.#leases.begin(batch, now)) return;
+		const opened: OpenRequest[] = [];
+		const used = new Set<HeldLease>();
+		for (const request of batch.requests) {
+			const lease = this.#leases.get(request.lease);
+			// Its charge is final: the report arrived more than an hour late.
+			if (!lease) continue;
+			used.add(lease);
+			opened.push(this.#open(request, lease, now));
+		}
+		if (opened.length > 0) this.#books.requests.insert(opened);
+		const settled = batch.requests.flatMap(({ settlement }) => settlement ?? []);
+		this.#books.settle([...settled, ...batch.settlements], now);
+		const returned = new Set(batch.returned);
+		for (const lease of used) if (!returned.has(lease.id) || isCharged(lease)) this.#leases.write(lease);
+		for (const id of returned) this.#return(id);
+	}
+
+	/** Charges what remains of leases that were not returned in time. Part of the current transaction. */
+	chargeOverdue(now: number): void {
+		for (const lease of this.#leases.overdue(now)) {
+			this.#release(lease, lease);
+			const { id: ticket, grantedAt: admittedAt, microNeurons, requests, rateKeys } = lease;
+			// Every request of it is reported, so nothing is unknown.
+			if (requests === 0 || microNeurons === 0) {
+				this.#leases.delete(ticket);
+				continue;
+			}
+			for (let i = 0; i < requests; i++) this.#books.windows.count(rateKeys, now);
+			const { expiresAt, model, task, token } = lease;
+			const charge = this.#books.requests.open({
+				...{ ticket, admittedAt, expiresAt, model, task, token, rateKeys },
+				reserved: microNeurons,
+			});
+			this.#books.requests.insert([charge]);
+			this.#books.reserve(charge, now);
+			this.#books.settle([expiredSettlement(charge)], now);
+			lease.chargeId = charge.id;
+			this.#leases.write(lease);
+		}
+	}
+
+	deleteExpired(now: number): void {
+		this.#leases.deleteExpired(now);
+	}
+
+	nextExpiry(): number | undefined {
+		return this.#leases.nextExpiry();
+	}
+
+	/** Moves the reservation of one request out of its lease. */
+	#open(request: LeasedRequest, lease: HeldLease, now: number): OpenRequest {
+		const { afterMs, reserved, ticket } = request;
+		const { expiresAt, grantedAt, holdMs, model, task, token, rateKeys } = lease;
+		const part = { requests: 1, microNeurons: Math.min(reserved, lease.microNeurons) };
+		if (isCharged(lease)) this.#reduceCharge(lease, part.microNeurons);
+		else this.#release(lease, part);
+		lease.requests = Math.max(0, lease.requests - part.requests);
+		lease.microNeurons -= part.microNeurons;
+		const admittedAt = Math.min(grantedAt + Math.max(0, afterMs), expiresAt - 1);
+		const opened = this.#books.requests.open({
+			...{ ticket, admittedAt, model, task, token, rateKeys, reserved },
+			expiresAt: admittedAt + holdMs,
+		});
+		// Later than the admission, so the window has more than it must, never less.
+		this.#books.windows.count(rateKeys, now);
+		this.#books.reserve(opened, now);
+		return opened;
+	}
+
+	/** What remains of the lease is free again. */
+	#return(id: string): void {
+		const lease = this.#leases.get(id);
+		if (!lease) return;
+		if (isCharged(lease)) this.#reduceCharge(lease, lease.microNeurons);
+		else this.#release(lease, lease);
+		this.#leases.delete(id);
+	}
+
+	#reduceCharge({ chargeId = 0, ...lease }: HeldLease, microNeurons: number): void {
+		const { requests, usage } = this.#books;
+		requests.reduceCharge(chargeId, microNeurons);
+		const { grantedAt, model, task, token } = lease;
+		usage.reduce({ admittedAt: grantedAt, model, task, token }, microNeurons);
+		this.#bookAmount(lease, { spent: -microNeurons, reserved: 0 });
+	}
+
+	#hold(lease: HeldLease, { requests, microNeurons }: Pick<HeldLease, "requests" | "microNeurons">): void {
+		this.#books.windows.hold(lease.rateKeys, requests);
+		this.#bookAmount(lease, { spent: 0, reserved: microNeurons });
+	}
+
+	#release(lease: HeldLease, { requests, microNeurons }: Pick<HeldLease, "requests" | "microNeurons">): void {
+		this.#hold(lease, { requests: -requests, microNeurons: -microNeurons });
+	}
+
+	#bookAmount(
+		{ grantedAt, model, token }: Pick<HeldLease, "grantedAt" | "model" | "token">,
+		amount: { spent: number; reserved: number },
+	): void {
+		this.#books.budgets().book(utcDay(grantedAt), budgetKeys(model, token), amount);
+	}
+}
+
+/** Only the rates limit the number of requests of a lease; the budgets limit its neurons. */
+const FREE = { fixedMicroNeurons: 0, microNeuronsPerOutputToken: 0, outputTokens: 0, outputUnbounded: false };
+
+const isCharged = ({ chargeId }: HeldLease): boolean => chargeId !== undefined;

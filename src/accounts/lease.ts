@@ -1,0 +1,63 @@
+/**
+ * Leases: a slice of every limit that applies to similar requests (same credential, same model). An isolate admits requests from
+ * a lease without calling the account's object, and reports them in batches. docs/accounts.md, "Leases".
+ */
+import type { Admission, Settlement } from "./admission.ts";
+
+/** How long a lease is valid at most. A revoked token stops within this time. */
+export const LEASE_MS = 1000;
+
+/** An isolate's wish. The account's object grants all of it, less, or nothing. */
+export interface LeaseRequest {
+	/** Chosen by the isolate, so that it can return a lease whose grant it never received. */
+	id: string;
+	requests: number;
+	/** Micro-neurons. */
+	microNeurons: number;
+}
+
+export interface Lease {
+	id: string;
+	/** How many requests the isolate may admit. */
+	requests: number;
+	/** How much they may cost together at most. */
+	microNeurons: number;
+	/** Valid for so many milliseconds after the isolate asked for it. */
+	ms: number;
+	/** A budget limits the requests. */
+	isBudgeted: boolean;
+	/** The token has a budget of its own. */
+	limited?: true;
+}
+
+/** A wish for a lease without a request to admit. */
+export type Renewal = Omit<Admission, "ticket" | "lease"> & { lease: LeaseRequest };
+
+/** A request that an isolate admitted from a lease. */
+export interface LeasedRequest {
+	lease: string;
+	ticket: string;
+	/** Milliseconds from the isolate's call for the lease to the admission. */
+	afterMs: number;
+	/** Maximum cost in micro-neurons. */
+	reserved: number;
+	/** Absent while the request is open. */
+	settlement?: Settlement;
+}
+
+/** Batches of one isolate for one account, in order. A batch is sent again until it is confirmed. */
+export interface JournalBatch {
+	/** Random, one for each journal of an isolate. */
+	journal: string;
+	/** Counted from 1. The object books each number once. */
+	sequence: number;
+	requests: readonly LeasedRequest[];
+	/** Of requests that an earlier batch contained. */
+	settlements: readonly Settlement[];
+	/** Ids of leases that the isolate no longer uses: after this batch, what remains of them is free. */
+	returned: readonly string[];
+	renewals: readonly Renewal[];
+}
+
+/** One answer for each renewal. */
+export type JournalAnswer = (Lease | undefined)[];

@@ -1,0 +1,297 @@
+import { describe, expect, it } from "vitest";
+import type { Budget } from "../../../src/accounts/admission.ts";
+import type { JournalBatch, Lease, LeasedRequest, Renewal } from "../../../src/accounts/lease.ts";
+import {
+	admission,
+	fixedCost,
+	type LedgerBench,
+	MIDNIGHT,
+	MODEL,
+	NOON,
+	settlement,
+	TASK,
+	withLedger,
+} from "../fixtures.ts";
+
+const OPERATOR = { kind: "operator" } as const;
+const DAILY: Budget = { key: "account", microNeurons: 8_000, failure: "freeAllocationUsed" };
+const RATE = { key: `task:${TASK}`, perMinute: 80 };
+
+/** A wish for requests that cost 100 micro-neurons each, in an account with a budget of 8,000 and 80 requests a minute. */
+const wish = (id: string, requests: number, fields: Partial<Renewal> = {}): Renewal => {
+	const { ticket: _, ...request } = admission({ cost: fixedCost(100), budgets: [DAILY], rates: [RATE] });
+	return { ...request, lease: { id, requests, microNeurons: requests * 100 }, ...fields };
+};
+
+const state = ({ ledger }: LedgerBench) => {
+	const { budgets, rates } = ledger.limitStatus({ credential: OPERATOR, rates: [RATE], budgets: [DAILY] });
+	return [budgets[0]?.spentMicroNeurons, budgets[0]?.reservedMicroNeurons, rates[0]?.used];
+};
+
+let sequence = 0;
+const batch = (fields: Partial<JournalBatch>): JournalBatch => ({
+	journal: "journal",
+	sequence: ++sequence,
+	requests: [],
+	settlements: [],
+	returned: [],
+	renewals: [],
+	...fields,
+});
+
+const leased = (ticket: string, fields: Partial<LeasedRequest> = {}): LeasedRequest => ({
+	lease: "lease-1",
+	ticket,
+	afterMs: 0,
+	reserved: 100,
+	...fields,
+});
+
+const rows = ({ ledger }: LedgerBench) =>
+	ledger
+		.requests({})
+		.requests.map(({ ticket, outcome, microNeurons }) => [ticket, outcome, microNeurons])
+		.reverse();
+
+const total = ({ ledger }: LedgerBench) => ledger.usage({ by: [] }).total.microNeurons;
+
+function grant({ ledger }: LedgerBench, requests = 4): Lease {
+	const lease = ledger.grantLease(wish("lease-1", requests));
+	if (!lease) throw new Error("refused");
+	return lease;
+}
+
+describe("a lease", () => {
+	it("is what the isolate asks for, and its requests and neurons are reserved", () =>
+		withLedger((bench) => {
+			expect(grant(bench)).toEqual({
+				id: "lease-1",
+				requests: 4,
+				microNeurons: 400,
+				ms: 1000,
+				isBudgeted: true,
+			});
+			expect(state(bench)).toEqual([0, 400, 4]);
+		}));
+
+	it("has at most an eighth of the room in each limit", () =>
+		withLedger(({ ledger }) => {
+			expect(ledger.grantLease(wish("lease-1", 1_000))).toMatchObject({ requests: 10, microNeurons: 1_000 });
+			// 70 requests and 7,000 micro-neurons remain.
+			expect(ledger.grantLease(wish("lease-2", 1_000))).toMatchObject({ requests: 8, microNeurons: 875 });
+		}));
+
+	it("is refused where an eighth does not pay for one request", () =>
+		withLedger(({ ledger }) => {
+			expect(ledger.grantLease(wish("a", 1, { cost: fixedCost(1_001) }))).toBeUndefined();
+			expect(ledger.grantLease(wish("b", 1, { rates: [{ ...RATE, perMinute: 7 }] }))).toBeUndefined();
+			expect(ledger.grantLease(wish("c", 1, { rates: [{ ...RATE, perMinute: 8 }] }))).toMatchObject({
+				requests: 1,
+			});
+		}));
+
+	it("is refused for a model without a price where the token has a budget", () =>
+		withLedger(({ ledger }) => {
+			const token = { id: "t", limits: { dailyMicroNeurons: 8_000 } };
+			expect(ledger.grantLease(wish("a", 1, { unpriced: true }), token)).toBeUndefined();
+			expect(ledger.grantLease(wish("b", 1), token)).toMatchObject({ limited: true });
+		}));
+
+	it("includes the token's own limits", () =>
+		withLedger(({ ledger }) => {
+			const token = { id: "t", limits: { requestsPerMinute: 16, dailyMicroNeurons: 1_600 } };
+			expect(ledger.grantLease(wish("a", 50), token)).toMatchObject({ requests: 2, microNeurons: 200 });
+		}));
+
+	it("ends before midnight, because its requests belong to the day of its grant", () =>
+		withLedger((bench) => {
+			bench.time = MIDNIGHT - 300;
+			expect(grant(bench).ms).toBe(300);
+		}));
+
+	it("keeps other requests out of its share", () =>
+		withLedger(({ ledger }) => {
+			ledger.grantLease(wish("lease-1", 8));
+			const admitted = Array.from({ length: 80 }, () => ledger.admit(admission({ rates: [RATE] }))).filter(
+				({ ok }) => ok,
+			);
+			expect(admitted).toHaveLength(72);
+			expect(ledger.admit(admission({ rates: [RATE] }))).toMatchObject({ retryAfter: 60 });
+		}));
+
+	it("gives the time of its end where it holds the complete rate", () =>
+		withLedger(({ ledger }) => {
+			const rates = [{ ...RATE, perMinute: 8 }];
+			ledger.grantLease(wish("lease-1", 1, { rates }));
+			expect(ledger.admit(admission({ rates: [{ ...RATE, perMinute: 1 }] }))).toMatchObject({
+				failure: "rateLimited",
+				retryAfter: 1,
+			});
+		}));
+
+	it("survives a restart of the object", () =>
+		withLedger((bench) => {
+			grant(bench);
+			bench.restart();
+			expect(state(bench)).toEqual([0, 400, 4]);
+			bench.ledger.book(batch({ requests: [leased("a")] }));
+			bench.restart();
+			expect(state(bench)).toEqual([0, 400, 4]);
+			expect(rows(bench)).toEqual([["a", "open", 0]]);
+		}));
+});
+
+describe("a batch", () => {
+	it("books requests with and without a settlement, and frees what remains of a returned lease", () =>
+		withLedger((bench) => {
+			grant(bench);
+			const requests = [leased("a", { settlement: settlement("a", { microNeurons: 60 }) }), leased("b")];
+			bench.ledger.book(batch({ requests }));
+			expect(rows(bench)).toEqual([
+				["a", "ok", 60],
+				["b", "open", 0],
+			]);
+			expect(state(bench)).toEqual([60, 300, 4]);
+			bench.ledger.book(
+				batch({ settlements: [settlement("b", { microNeurons: 70 })], returned: ["lease-1"] }),
+			);
+			expect(rows(bench)).toEqual([
+				["a", "ok", 60],
+				["b", "ok", 70],
+			]);
+			expect(state(bench)).toEqual([130, 0, 2]);
+			expect(total(bench)).toBe(130);
+		}));
+
+	it("is booked once, however often it arrives", () =>
+		withLedger((bench) => {
+			grant(bench);
+			const sent = batch({
+				requests: [leased("a", { settlement: settlement("a", { microNeurons: 60 }) })],
+				returned: ["lease-1"],
+			});
+			bench.ledger.book(sent);
+			bench.ledger.book(sent);
+			bench.restart();
+			bench.ledger.book(sent);
+			expect(rows(bench)).toEqual([["a", "ok", 60]]);
+			expect(state(bench)).toEqual([60, 0, 1]);
+		}));
+
+	it("of another journal has its own number", () =>
+		withLedger((bench) => {
+			grant(bench);
+			bench.ledger.book(batch({ journal: "x", sequence: 1, requests: [leased("a")] }));
+			bench.ledger.book(batch({ journal: "y", sequence: 1, requests: [leased("b")] }));
+			expect(rows(bench)).toEqual([
+				["a", "open", 0],
+				["b", "open", 0],
+			]);
+		}));
+
+	it("has the time of the admission, between the grant and the end of the lease", () =>
+		withLedger((bench) => {
+			grant(bench);
+			bench.time = NOON + 5_000;
+			const at = [-5, 400, 7_000].map((afterMs, i) => leased(`r${i}`, { afterMs }));
+			bench.ledger.book(batch({ requests: at }));
+			const times = bench.ledger.requests({}).requests.map(({ admittedAt }) => admittedAt - NOON);
+			expect(times.reverse()).toEqual([0, 400, 999]);
+		}));
+
+	it("does not open a request that is never settled for longer than its hold time", () =>
+		withLedger((bench) => {
+			bench.ledger.grantLease(wish("lease-1", 1, { holdMs: 60_000 }));
+			bench.time = NOON + 600;
+			bench.ledger.book(batch({ requests: [leased("a", { afterMs: 500 })], returned: ["lease-1"] }));
+			bench.time = NOON + 60_499;
+			bench.ledger.expire();
+			expect(rows(bench)).toEqual([["a", "open", 0]]);
+			bench.time++;
+			bench.ledger.expire();
+			expect(rows(bench)).toEqual([["a", "expired", 100]]);
+		}));
+});
+
+describe("a lease that is not returned", () => {
+	const OVERDUE = NOON + 1_000 + 15_000;
+
+	it("is charged with what remains of it, in one row", () =>
+		withLedger((bench) => {
+			grant(bench);
+			bench.ledger.book(
+				batch({ requests: [leased("a", { settlement: settlement("a", { microNeurons: 10 }) })] }),
+			);
+			expect(bench.ledger.nextLeaseExpiry()).toBe(OVERDUE);
+			bench.time = OVERDUE - 1;
+			bench.ledger.expire();
+			expect(state(bench)).toEqual([10, 300, 4]);
+			bench.time++;
+			bench.ledger.expire();
+			expect(rows(bench)).toEqual([
+				["a", "ok", 10],
+				["lease-1", "expired", 300],
+			]);
+			expect(state(bench)).toEqual([310, 0, 4]);
+			expect(total(bench)).toBe(310);
+			bench.restart();
+			bench.ledger.expire();
+			expect(rows(bench)).toHaveLength(2);
+			expect(bench.ledger.nextLeaseExpiry()).toBeUndefined();
+		}));
+
+	it("costs nothing where all its requests are reported", () =>
+		withLedger((bench) => {
+			grant(bench, 1);
+			bench.ledger.book(
+				batch({
+					requests: [leased("a", { reserved: 40, settlement: settlement("a", { microNeurons: 10 }) })],
+				}),
+			);
+			bench.time = OVERDUE;
+			bench.ledger.expire();
+			expect(rows(bench)).toEqual([["a", "ok", 10]]);
+			expect(state(bench)).toEqual([10, 0, 1]);
+		}));
+
+	it("is charged less by requests that are reported later, and nothing by a later return", () =>
+		withLedger((bench) => {
+			grant(bench);
+			bench.time = OVERDUE;
+			bench.ledger.expire();
+			expect([total(bench), ...state(bench)]).toEqual([400, 400, 0, 4]);
+			bench.ledger.book(
+				batch({ requests: [leased("a", { settlement: settlement("a", { microNeurons: 10 }) })] }),
+			);
+			expect(rows(bench)).toEqual([
+				["lease-1", "expired", 300],
+				["a", "ok", 10],
+			]);
+			expect(total(bench)).toBe(310);
+			bench.ledger.book(batch({ requests: [leased("b")] }));
+			expect(state(bench).slice(0, 2)).toEqual([210, 100]);
+			bench.restart();
+			expect(state(bench).slice(0, 2)).toEqual([210, 100]);
+			bench.ledger.book(
+				batch({ settlements: [settlement("b", { microNeurons: 20 })], returned: ["lease-1"] }),
+			);
+			expect(rows(bench)).toEqual([
+				["lease-1", "expired", 0],
+				["a", "ok", 10],
+				["b", "ok", 20],
+			]);
+			expect([total(bench), ...state(bench).slice(0, 2)]).toEqual([30, 30, 0]);
+		}));
+
+	it("keeps its charge where the report arrives more than an hour late", () =>
+		withLedger((bench) => {
+			grant(bench);
+			bench.time = OVERDUE;
+			bench.ledger.expire();
+			bench.time = NOON + 1_000 + 3_600_000;
+			bench.ledger.sweep();
+			bench.ledger.book(batch({ requests: [leased("a")] }));
+			expect(rows(bench)).toEqual([["lease-1", "expired", 400]]);
+			expect(bench.ledger.requests({}).requests[0]).toMatchObject({ model: MODEL, task: TASK });
+		}));
+});
