@@ -51,7 +51,10 @@ export const servicesOf = (
 });
 
 /** Throws a `ConfigError` if a binding is missing. */
-export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config, "openFiles">): Persistent {
+export function createPersistent(
+	bindings: Bindings,
+	{ leases, openFiles }: Pick<Config, "leases" | "openFiles">,
+): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
@@ -71,6 +74,7 @@ export function createPersistent(bindings: Bindings, { openFiles }: Pick<Config,
 	const ledgers = createLedgers({
 		namespace: ACCOUNT,
 		directory,
+		leases,
 		openObjects: new OpenObjects({ max: capacityOf(openFiles).accounts, now }),
 		now,
 		waitUntil,

@@ -1,6 +1,6 @@
 /**
  * Parses the variables of the deployment once, at the start: `BACKENDS`, `PROVIDER_KEYS`, `ROUTES`, `LIMITS`, `MODELS`,
- * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
+ * `ALIASES`, `CORS`, `DEFAULT_BACKEND`, `PUBLIC_URL`, `LEDGER`, `OPEN_FILES`, `ALLOW_ANONYMOUS`, `ALLOWED_HOSTS` and `ADMIN_TOKEN`.
  * A variable may hold an object or its JSON text. A mistake stops the start, and the error lists all mistakes. Secrets are
  * separate variables, which `BACKENDS`, `PROVIDER_KEYS` and `ROUTES` name.
  *
@@ -49,6 +49,8 @@ export interface Config {
 	allowAnonymous: boolean;
 	/** Host names under which the gateway may be reached while `ALLOW_ANONYMOUS` is set, besides loopback and IP addresses. */
 	allowedHosts: readonly string[];
+	/** `LEDGER: "leased"`: isolates admit requests from leases. Default: the account's object admits every request. */
+	leases: boolean;
 	/** `OPEN_FILES`: the process's limit of open files. `scripts/serve.ts` raises the limit to it, and passes the result. */
 	openFiles?: number;
 	/** The origin under which callers reach this gateway, for addresses in replies. */
@@ -80,6 +82,7 @@ export function configure(variables: object): Config {
 	const allowAnonymous = readFlag("ALLOW_ANONYMOUS", env, problems);
 	const allowedHosts = readHosts(env.ALLOWED_HOSTS, problems);
 	const openFiles = readCount("OPEN_FILES", env, problems);
+	const leases = readLedger(env.LEDGER, problems);
 	const adminToken = readAdminToken(env.ADMIN_TOKEN, problems);
 	const publicUrl = readPublicUrl(env.PUBLIC_URL, problems);
 	// Anonymous access is for development: test suites send more requests than the product's rates allow.
@@ -115,6 +118,7 @@ export function configure(variables: object): Config {
 		adHoc,
 		allowAnonymous,
 		allowedHosts,
+		leases,
 		...present({ openFiles, publicUrl, cors, adminToken }),
 	};
 }
@@ -171,6 +175,14 @@ function readHosts(value: unknown = "", problems: Problems): string[] {
 			'expected names of hosts such as "gateway.lan,ai.lan", found another value',
 		);
 	return names.filter((name) => name !== "");
+}
+
+const LEDGERS = ["exact", "leased"];
+
+function readLedger(value: unknown = "exact", problems: Problems): boolean {
+	if (value === "" || value === "exact") return false;
+	if (value !== "leased") problems.add(["LEDGER"], expectedName(LEDGERS, value));
+	return value === "leased";
 }
 
 function readCount(name: string, env: Env, problems: Problems): number | undefined {

@@ -40,6 +40,11 @@ export async function admit(
 			throw refusal;
 		}
 	};
+	const leased = ledger.admitFromLease(admission);
+	if (leased) {
+		exchange.admit(leased);
+		return { call: limitOutput(call, leased) };
+	}
 	// Live sessions and single-flight leaders wait for admission: neither may start unpaid.
 	const waits = isSession(call) || request.options?.singleFlight || !limits.speculation;
 	const speculation = waits ? undefined : ledger.speculate(admission);

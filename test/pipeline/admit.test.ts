@@ -204,6 +204,7 @@ describe("admit", () => {
 	const admissionFor = async (variables: Record<string, unknown>): Promise<Admission> => {
 		const seen: Admission[] = [];
 		const ledger = {
+			admitFromLease: () => undefined,
 			speculate: () => undefined,
 			admit: async (asked: Admission) => {
 				seen.push(asked);
@@ -230,6 +231,7 @@ describe("admit", () => {
 	])("takes a credential as verified if the account has answered: %s", async (key, credentialVerified) => {
 		const refusal = new AiError(key);
 		const { admitted, exchange } = await admitWith({
+			admitFromLease: () => undefined,
 			speculate: () => undefined,
 			admit: () => Promise.reject(refusal),
 		});
@@ -241,6 +243,7 @@ describe("admit", () => {
 		/** The account's answer may differ from what was expected of it. */
 		const speculate = async (expected: Granted, granted: Granted, call: TaskCall = CHAT) => {
 			const ledger = {
+				admitFromLease: () => undefined,
 				speculate: () => ({ expected, decision: Promise.resolve(granted), requireDecision: () => {} }),
 			};
 			const { call: first, speculation } = await (await admitWith(ledger, { call })).admitted;
@@ -276,6 +279,7 @@ describe("admit", () => {
 		it("does not happen if the operator has switched it off", async () => {
 			let speculations = 0;
 			const ledger = {
+				admitFromLease: () => undefined,
 				speculate: () => {
 					speculations++;
 					return undefined;

@@ -69,6 +69,7 @@ describe("a caller who disconnects before the runtime reads the reply", () => {
 			of: (account) =>
 				Object.assign(Object.create(services.ledgers.of(account)), {
 					settle: (settlement: Settlement) => settled.push(settlement),
+					admitFromLease: () => undefined,
 					speculate: () => ({
 						expected: {},
 						decision: decision.promise,
@@ -150,6 +151,7 @@ describe("a speculative request", () => {
 			of(account) {
 				const ledger = services.ledgers.of(account);
 				return Object.assign(Object.create(ledger), {
+					admitFromLease: () => undefined,
 					admit: ledger.admit.bind(ledger),
 					settle: (settlement: Settlement) => settled.push(settlement),
 					speculate() {

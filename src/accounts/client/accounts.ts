@@ -26,22 +26,19 @@ import type { RefusalsQuery, RefusalsReport } from "../durable/refusals.ts";
 import type { RequestsPage, RequestsQuery } from "../durable/requests.ts";
 import type { UsageQuery, UsageReport } from "../durable/usage.ts";
 import type { TokenCommand, TokenResult, TokenStore } from "../token-command.ts";
+import { AccountObject, type AccountObjectServices, unavailable } from "./account-object.ts";
 import { AdmissionQueue } from "./admission-queue.ts";
 import { AliasCache } from "./alias-cache.ts";
-import type { DirectoryCache } from "./directory-cache.ts";
 import { failedSettlement } from "./failed-settlement.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
-import type { OpenObjects } from "./open-objects.ts";
+import { Journal } from "./journal.ts";
 import { Outbox, type OutboxWorld } from "./outbox.ts";
 
 type Refused = Extract<Admitted, { ok: false }>;
 
-export interface LedgersWorld extends OutboxWorld {
-	namespace: DurableObjectNamespace<Account>;
-	/** Only accounts in the directory have their objects opened. */
-	directory: DirectoryCache;
-	/** Each open object holds files of the process. */
-	openObjects: OpenObjects;
+export interface LedgersWorld extends OutboxWorld, AccountObjectServices {
+	/** Requests are admitted from leases where the account is far enough below its limits. docs/accounts.md, "Leases". */
+	leases?: boolean;
 	/**
 	 * Keeps the context of a request alive while its admission waits. It is not background work of its own, because the exchange
 	 * of the request counts as such. Absent: `waitUntil`.
@@ -59,6 +56,8 @@ export interface Accounts extends Ledgers {
 interface IsolateState extends LedgersWorld {
 	/** Only for accounts that exist and have settlements to send. */
 	outboxes: Map<string, Outbox>;
+	/** Only for accounts that exist and use leases. */
+	journals: Map<string, Journal>;
 	/** Only for accounts that exist and have admissions under way, each for ten seconds at most. */
 	queues: Map<string, AdmissionQueue>;
 	headroom: HeadroomCache;
@@ -69,6 +68,7 @@ export function createLedgers(world: LedgersWorld): Accounts {
 	const isolate: IsolateState = {
 		...world,
 		outboxes: new Map(),
+		journals: new Map(),
 		queues: new Map(),
 		headroom: new HeadroomCache(),
 		aliases: new AliasCache(world.now),
@@ -79,18 +79,22 @@ export function createLedgers(world: LedgersWorld): Accounts {
 class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenStore {
 	readonly #account: string;
 	readonly #isolate: IsolateState;
+	readonly #object: AccountObject;
 
 	constructor(account: string, isolate: IsolateState) {
 		this.#account = account;
 		this.#isolate = isolate;
+		this.#object = new AccountObject(account, isolate);
+	}
+
+	admitFromLease(admission: Admission): Granted | undefined {
+		return this.#isolate.journals.get(this.#account)?.admit(admission);
 	}
 
 	admit(admission: Admission): Promise<Granted> {
-		const { directory, openObjects } = this.#isolate;
 		// Without an `await` if the directory's answer is cached.
-		if (directory.isCached(this.#account) && openObjects.mayCall(this.#account))
-			return this.#admit(admission);
-		return this.#checkAccount(admission.credential).then(() => this.#admit(admission));
+		if (this.#object.mayCall) return this.#admit(admission);
+		return this.#object.check(admission.credential).then(() => this.#admit(admission));
 	}
 
 	#admit(admission: Admission): Promise<Granted> {
@@ -123,32 +127,42 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 			this.settle(failedSettlement(admission));
 			throw error instanceof AiError ? error : unavailable(error);
 		} finally {
-			const { queues } = this.#isolate;
-			if (queue.isIdle && queues.get(this.#account) === queue) queues.delete(this.#account);
+			if (queue.isIdle) deleteIfSame(this.#isolate.queues, this.#account, queue);
 		}
 		if (!admitted.ok) throw refusal(admitted);
-		const { ok: _, remaining: __, ...granted } = admitted;
-		return granted;
+		const { limited, outputTokens } = admitted;
+		return { ...(limited && { limited }), ...(outputTokens !== undefined && { outputTokens }) };
 	}
 
 	async #admitAll(admissions: readonly Admission[]): Promise<readonly Admitted[]> {
-		const { headroom, now, outboxes } = this.#isolate;
+		const { headroom, leases, now, outboxes } = this.#isolate;
 		const calledAt = now();
 		const outbox = outboxes.get(this.#account);
 		const settled = outbox?.take() ?? [];
+		const journal = leases ? this.#journal() : undefined;
+		const wishes = admissions.map((admission) => journal?.ask(admission));
+		const asked = admissions.map((admission, i) => {
+			const lease = wishes[i];
+			return lease ? { ...admission, lease } : admission;
+		});
 		try {
-			const admitted = await this.#call(async (stub): Promise<readonly Admitted[]> => {
-				const [first, second] = admissions;
-				return first && !second ? [await stub.admit(first, settled)] : stub.admitAll(admissions, settled);
+			const admitted = await this.#object.call(async (stub): Promise<readonly Admitted[]> => {
+				const [first, second] = asked;
+				return first && !second ? [await stub.admit(first, settled)] : stub.admitAll(asked, settled);
 			});
 			outbox?.confirm(settled);
 			for (const [i, admission] of admissions.entries()) {
-				const answer = admitted[i];
+				const [answer, wish] = [admitted[i], wishes[i]];
 				if (answer) headroom.record(this.#account, admission, answer, calledAt);
+				if (wish) journal?.receive(admission, wish, answer?.ok ? answer.lease : undefined);
 			}
 			return admitted;
 		} catch (error) {
 			outbox?.release(settled);
+			for (const [i, admission] of admissions.entries()) {
+				const wish = wishes[i];
+				if (wish) journal?.receiveNothing(admission, wish);
+			}
 			throw error;
 		}
 	}
@@ -163,29 +177,30 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 	}
 
 	settle(settlement: Settlement): void {
-		this.#outbox().add(settlement);
+		const journal = this.#isolate.journals.get(this.#account);
+		if (!journal?.settle(settlement)) this.#outbox().add(settlement);
 	}
 
 	async verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void> {
 		if (credential.kind === "operator" && !request) return;
-		await this.#checkAccount(credential);
-		const verified = await this.#call(async (stub) => stub.verify(credential, permission, request));
+		await this.#object.check(credential);
+		const verified = await this.#object.call(async (stub) => stub.verify(credential, permission, request));
 		if (!verified.ok) throw refusal(verified);
 	}
 
 	async tokens(command: TokenCommand): Promise<TokenResult> {
 		const credential: Credential =
 			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
-		await this.#checkAccount(credential);
-		return this.#call(async (stub) => stub.tokens(command));
+		await this.#object.check(credential);
+		return this.#object.call(async (stub) => stub.tokens(command));
 	}
 
 	async aliases(credential: Credential): Promise<readonly AliasRow[]> {
 		const { aliases } = this.#isolate;
 		const cached = aliases.get(this.#account);
 		if (cached) return cached;
-		await this.#checkAccount(credential);
-		const rows = await this.#call(async (stub) => stub.aliases());
+		await this.#object.check(credential);
+		const rows = await this.#object.call(async (stub) => stub.aliases());
 		aliases.set(this.#account, rows);
 		return rows;
 	}
@@ -202,95 +217,70 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		credential: Credential,
 		change: (stub: DurableObjectStub<Account>) => Promise<boolean>,
 	): Promise<boolean> {
-		await this.#checkAccount(credential);
+		await this.#object.check(credential);
 		try {
-			return await this.#call(change);
+			return await this.#object.call(change);
 		} finally {
 			this.#isolate.aliases.delete(this.#account);
 		}
 	}
 
 	async usage(query: UsageQuery): Promise<UsageReport> {
-		await this.#checkAccount(VERIFIED);
-		return this.#call(async (stub) => stub.usage(query));
+		await this.#object.check(VERIFIED);
+		return this.#object.call(async (stub) => stub.usage(query));
 	}
 
 	async refusals(query: RefusalsQuery): Promise<RefusalsReport> {
-		await this.#checkAccount(VERIFIED);
-		return this.#call(async (stub) => stub.refusals(query));
+		await this.#object.check(VERIFIED);
+		return this.#object.call(async (stub) => stub.refusals(query));
 	}
 
 	async requests(query: RequestsQuery): Promise<RequestsPage> {
-		await this.#checkAccount(VERIFIED);
-		return this.#call(async (stub) => stub.requests(query));
+		await this.#object.check(VERIFIED);
+		return this.#object.call(async (stub) => stub.requests(query));
 	}
 
 	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
-		await this.#checkAccount(query.credential);
-		return this.#call(async (stub) => stub.limitStatus(query));
-	}
-
-	/**
-	 * Checks that the account's object may be called: a token never opens the object of an account that does not exist, and the
-	 * process has files for a limited number of open objects. A call of the operator records the account.
-	 */
-	async #checkAccount(credential: Credential): Promise<void> {
-		const { directory, openObjects } = this.#isolate;
-		const account = this.#account;
-		if (!directory.isCached(account)) {
-			let exists = true;
-			try {
-				if (credential.kind === "operator") await directory.record(account);
-				else exists = await directory.exists(account);
-			} catch (cause) {
-				throw unavailable(cause);
-			}
-			if (!exists) throw new AiError("authentication");
-		}
-		if (!openObjects.mayCall(account))
-			throw new AiError("outOfCapacity", undefined, { retryAfter: BUSY_SECONDS });
-	}
-
-	/** A stub belongs to the request that created it, so each call creates its own. */
-	async #call<T>(method: (stub: DurableObjectStub<Account>) => Promise<T>): Promise<T> {
-		const account = this.#account;
-		const stub = this.#isolate.namespace.getByName(account);
-		try {
-			return await method(stub);
-		} catch (cause) {
-			const error = unavailable(cause);
-			error.place = { account, object: String(stub.id) };
-			throw error;
-		}
+		await this.#object.check(query.credential);
+		return this.#object.call(async (stub) => stub.limitStatus(query));
 	}
 
 	#outbox(): Outbox {
 		const account = this.#account;
-		const { outboxes } = this.#isolate;
+		const { log, outboxes } = this.#isolate;
 		const existing = outboxes.get(account);
 		if (existing) return existing;
 		const outbox = new Outbox(this.#isolate, {
-			send: (batch) => {
-				this.#isolate.openObjects.recordCall(account);
-				return this.#call(async (stub) => stub.settle(batch));
-			},
-			givenUp: (error, [first]) => this.#isolate.log(toAiError(error), first?.ticket ?? ""),
-			idle: () => {
-				// A flush that was considered lost may end after a newer outbox was created.
-				if (outboxes.get(account) === outbox) outboxes.delete(account);
-			},
+			send: (batch) => this.#object.report(async (stub) => stub.settle(batch)),
+			givenUp: (error, [first]) => log(toAiError(error), first?.ticket ?? ""),
+			// A flush that was considered lost may end after a newer outbox was created.
+			idle: () => deleteIfSame(outboxes, account, outbox),
 		});
 		outboxes.set(account, outbox);
 		return outbox;
 	}
+
+	#journal(): Journal {
+		const account = this.#account;
+		const { journals, log } = this.#isolate;
+		const existing = journals.get(account);
+		if (existing) return existing;
+		const journal = new Journal(this.#isolate, {
+			send: (batch) => this.#object.report(async (stub) => stub.journal(batch)),
+			givenUp: (error, { requests: [first] }) => log(toAiError(error), first?.ticket ?? ""),
+			idle: () => deleteIfSame(journals, account, journal),
+		});
+		journals.set(account, journal);
+		return journal;
+	}
 }
 
-/** Objects of other accounts close after ten idle seconds. */
-const BUSY_SECONDS = 5;
+function deleteIfSame<T>(all: Map<string, T>, account: string, value: T): void {
+	if (all.get(account) === value) all.delete(account);
+}
+
 /** The route has verified the caller. Its account exists, or the caller is the operator. */
 const VERIFIED: Credential = { kind: "operator" };
-
-const unavailable = (cause: unknown): AiError => new AiError("ledgerUnavailable", undefined, { cause });
 
 export const refusal = ({ failure, description, retryAfter }: Refused): AiError =>
 	new AiError(failure, description, retryAfter === undefined ? {} : { retryAfter });

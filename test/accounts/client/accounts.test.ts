@@ -6,8 +6,9 @@ import { type Accounts, createLedgers } from "../../../src/accounts/client/accou
 import { DirectoryCache, type DirectoryCalls } from "../../../src/accounts/client/directory-cache.ts";
 import { OpenObjects } from "../../../src/accounts/client/open-objects.ts";
 import type { Account } from "../../../src/accounts/durable/account.ts";
+import type { JournalBatch } from "../../../src/accounts/lease.ts";
 import { AiError } from "../../../src/core/errors.ts";
-import { admission, fixedCost, newAccount, settlement, stubOf, TASK } from "../fixtures.ts";
+import { admission, fixedCost, newAccount, settlement, stubOf, TASK, tokenOf } from "../fixtures.ts";
 
 /** What happens to a call: it is not delivered, its answer is lost, it never ends, or its answer takes 600 ms. */
 type Fault = "none" | "lost" | "unanswered" | "hung" | "slow";
@@ -34,7 +35,7 @@ const EVERY_ACCOUNT = {
 } as unknown as DirectoryCalls;
 
 /** The client in front of the real objects. The test sets the time. */
-function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
+function isolate({ maxOpen = Number.POSITIVE_INFINITY, leases = false } = {}): Isolate {
 	let now = 1_000_000;
 	let timers: { at: number; fire(): void }[] = [];
 	const running = new Set<Promise<unknown>>();
@@ -66,6 +67,10 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 				admitAll: (batch: Admission[], settled: Settlement[]) =>
 					faulty(`admit ${batch.length}`, settled.length, async () => stub.admitAll(batch, settled)),
 				settle: (settled: Settlement[]) => faulty("settle", settled.length, async () => stub.settle(settled)),
+				journal: (batch: JournalBatch) =>
+					faulty(`journal ${batch.requests.length}`, batch.settlements.length, async () =>
+						stub.journal(batch),
+					),
 				verify: (...args: Parameters<Account["verify"]>) =>
 					faulty("verify", 0, async () => stub.verify(...args)),
 			};
@@ -75,6 +80,7 @@ function isolate({ maxOpen = Number.POSITIVE_INFINITY } = {}): Isolate {
 	const self: Isolate = {
 		accounts: createLedgers({
 			namespace,
+			leases,
 			directory: new DirectoryCache({ directory: () => EVERY_ACCOUNT, now: () => now }),
 			openObjects: new OpenObjects({ max: maxOpen, now: () => now }),
 			now: () => now,
@@ -136,6 +142,59 @@ const settledOf = async (
 	});
 	return { requests, microNeurons, open };
 };
+
+describe("leases", () => {
+	it("admit most requests without a call, and are reported in batches", async () => {
+		const account = newAccount();
+		const { accounts, calls, pass } = isolate({ leases: true });
+		for (let i = 0; i < 40; i++) {
+			const request = admission({ cost: fixedCost(10) });
+			const ledger = accounts.of(account);
+			if (!ledger.admitFromLease(request)) await ledger.admit(request);
+			await pass(4);
+			ledger.settle(settlement(request.ticket, { microNeurons: 3 }));
+		}
+		expect(calls).toEqual([
+			["admit", 0],
+			["admit", 1],
+			["admit", 1],
+			["admit", 1],
+		]);
+		await pass(5_000);
+		expect(calls[4]).toEqual(["settle", 1]);
+		expect(calls[5]).toEqual(["journal 36", 0]);
+		expect(calls.slice(6).every(([method]) => method === "journal 0")).toBe(true);
+		expect(calls.length).toBeLessThan(10);
+		expect(await settledOf(account)).toEqual({ requests: 40, microNeurons: 120, open: 0 });
+		const { leases } = await stubOf(account).limitStatus({
+			credential: { kind: "operator" },
+			rates: [],
+			budgets: [],
+		});
+		expect(leases).toBe(0);
+	});
+
+	it("are not asked for without the setting", async () => {
+		const { accounts, calls } = isolate();
+		const account = newAccount();
+		await accounts.of(account).admit(admission());
+		expect(accounts.of(account).admitFromLease(admission())).toBeUndefined();
+		expect(calls).toEqual([["admit", 0]]);
+	});
+
+	it("end within a second after a token is deleted", async () => {
+		const account = newAccount();
+		const { accounts, pass } = isolate({ leases: true });
+		const credential = await tokenOf(account);
+		const ledger = accounts.of(account);
+		await ledger.admit(admission({ credential }));
+		await stubOf(account).tokens({ kind: "delete", maker: { kind: "operator" }, id: "token-1" });
+		expect(ledger.admitFromLease(admission({ credential }))).toEqual({});
+		await pass(1_000);
+		expect(ledger.admitFromLease(admission({ credential }))).toBeUndefined();
+		await expect(ledger.admit(admission({ credential }))).rejects.toMatchObject({ key: "authentication" });
+	});
+});
 
 describe("batched settlements", () => {
 	it("need one call for each request, and one after the last", async () => {
