@@ -6,6 +6,9 @@
  * - `failed`: no bill, and the caller received a failure.
  * - `expired`: the reservation. Only if the Worker was killed during the request, or before it could deliver the settlement.
  *
+ * With leases, the requests that the Worker admitted shortly before it was killed have no rows. What remains of their leases is charged
+ * in rows of their own, which are at least the reservations of the requests that were answered.
+ *
  * A request that was not admitted has no row. The gateway may have called an engine before the account refused, or could not be reached; the
  * number of calls is at most that of the route, and the caller got no answer. If a caller disconnects before the headers, its record proves none
  * of this: an answer that the engine had completed before is billed, unless an account with limits may have refused it, or its object failed.
@@ -16,7 +19,7 @@ import type { CallerRequest } from "./caller-request.ts";
 import type { EngineCall } from "./engine.ts";
 import { type Kill, micro, type ObjectFault, type Row, type Totals } from "./gateway.ts";
 import type { Planned } from "./plan.ts";
-import { maxCallsOf, SILENCE_MS } from "./settings.ts";
+import { type LedgerMode, maxCallsOf, SILENCE_MS } from "./settings.ts";
 
 export interface Evidence {
 	planned: Planned;
@@ -50,6 +53,8 @@ export const CLASSES = [
 	"expired",
 	"refused",
 	"unbilledCalls",
+	"unreported",
+	"chargedLeases",
 ] as const;
 export type Class = (typeof CLASSES)[number];
 
@@ -82,6 +87,12 @@ const NOT_ADMITTED = [
 	{ code: 4006, status: 429 },
 	{ code: 7009, status: 502 },
 ] as const;
+/** A request is reported within 250 ms, in a call. */
+const UNREPORTED_MS = 750;
+const LEASE_MS = 1_000;
+const LEASE_PREFIX = "lease-";
+/** Difference between the clocks of the gateway and of the callers. */
+const CLOCKS_MS = 100;
 /** From an engine's complete answer to its settlement. */
 const READ_MS = 250;
 /** Difference between the clocks of two processes. */
@@ -93,6 +104,8 @@ export interface Circumstances {
 	objectFaults: readonly ObjectFault[];
 	/** Milliseconds after which the gateway ends a request. */
 	totalMs: number;
+	/** Default: `exact`. */
+	ledger?: LedgerMode;
 	/** The account has limits, so it may refuse requests. */
 	isLimited(account: string): boolean;
 }
@@ -111,9 +124,15 @@ export class Audit {
 	}
 
 	account({ account, rows, totals }: AccountBooks, evidence: readonly Evidence[]): void {
-		const claims = claim(evidence, rows);
+		const requests = rows.filter(({ id }) => !id.startsWith(LEASE_PREFIX));
+		const claims = claim(evidence, requests);
 		const claimed = new Set([...claims.values()]);
-		for (const row of rows)
+		this.#judgeCharges(
+			account,
+			rows.filter(({ id }) => id.startsWith(LEASE_PREFIX)),
+			evidence.filter((each) => !claims.has(each) && this.#isUnreported(each)),
+		);
+		for (const row of requests)
 			if (!claimed.has(row))
 				this.#violates(`a row of ${account} has no request, or is the second one of a request`, undefined, [
 					row,
@@ -136,6 +155,43 @@ export class Audit {
 		return this.#verdict;
 	}
 
+	/** The isolate had admitted it from a lease, and was killed before it reported it. */
+	#isUnreported({ calls, received, planned }: Evidence): boolean {
+		if (this.#circumstances.ledger !== "leased") return false;
+		const openedAt = calls[0]?.openedAt ?? received.startedAt;
+		return this.#circumstances.kills.some(({ at, upAt }) => {
+			if (received.startedAt > at + SLACK_MS || openedAt > upAt) return false;
+			const failed = this.#objectFailed(planned.account, received.startedAt - RETRIED_MS, at);
+			return openedAt >= at - (failed ? RETRIED_MS : UNREPORTED_MS);
+		});
+	}
+
+	/** The charges of leases that a killed isolate did not return. */
+	#judgeCharges(account: string, charges: readonly Row[], unreported: readonly Evidence[]): void {
+		for (const row of charges) {
+			this.#count("chargedLeases", 0, 0, micro(row.neurons));
+			const grantedAt = Date.parse(row.started_at) - performance.timeOrigin;
+			const isLost = this.#circumstances.kills.some(
+				({ at }) => grantedAt <= at + CLOCKS_MS && grantedAt >= at - LEASE_MS - RETRIED_MS,
+			);
+			if (row.outcome !== "expired" || row.neurons > row.reserved_neurons || !isLost)
+				this.#violates(`a lease of ${account} is charged, but no kill lost it`, undefined, [row]);
+		}
+		const answered = unreported.filter(({ received }) => received.status === 200);
+		for (const [model, lost] of Map.groupBy(answered, ({ callerRequest }) => callerRequest.model)) {
+			const reserved = lost.reduce((sum, { calls, callerRequest: { cost } }) => {
+				return sum + reservedFor(cost, Math.min(grantOf(calls), cost.outputTokens));
+			}, 0);
+			const charged = charges
+				.filter((row) => row.model === model)
+				.reduce((sum, { neurons }) => sum + micro(neurons), 0);
+			if (charged < reserved)
+				this.#violates(
+					`${account}: ${lost.length} answers of ${model} were not reported before a kill and reserved ${reserved}, but only ${charged} is charged`,
+				);
+		}
+	}
+
 	#judge(evidence: Evidence, row: Row | undefined): void {
 		const { calls, received, planned, callerRequest } = evidence;
 		const problems: string[] = [];
@@ -147,7 +203,8 @@ export class Audit {
 		if (calls.length > max) report(`engines were called ${calls.length} times, the route allows ${max}`);
 		if (received.end === "disconnected" && received.status === undefined)
 			this.#judgeCancelledBefore(evidence, row, report);
-		if (!row) {
+		if (!row && !wasNotAdmitted(received) && this.#isUnreported(evidence)) this.#count("unreported", 0, 0, 0);
+		else if (!row) {
 			const unbilledCalls = duringKill || received.end === "disconnected" || wasNotAdmitted(received);
 			if (calls.length > 0 && (received.status === 200 || !unbilledCalls))
 				report("an engine was called, but no row exists");

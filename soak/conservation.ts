@@ -13,7 +13,7 @@ import { Engine } from "./engine.ts";
 import { agentOf, Gateway, type Kill, type ObjectFault, type Row } from "./gateway.ts";
 import { ACCOUNTS, type Planned, planOf, tightAccounts } from "./plan.ts";
 import { Random } from "./random.ts";
-import { budgetedNeurons, RATE_PER_MINUTE, settingsOf, totalMsOf } from "./settings.ts";
+import { budgetedNeurons, type LedgerMode, RATE_PER_MINUTE, settingsOf, totalMsOf } from "./settings.ts";
 import { Steps } from "./steps.ts";
 import { type AccountAccess, type Observations, watch } from "./watch.ts";
 
@@ -26,6 +26,8 @@ export interface RunOptions {
 	callers: number;
 	/** Milliseconds after which a request without a settlement is charged. Longer than any request of the run. */
 	holdMs: number;
+	/** Default: `exact`. */
+	ledger?: LedgerMode;
 	/** Shares of the calls of the accounts' objects that fail. Default: `OBJECT_FAULTS`. */
 	objectFaults?: typeof OBJECT_FAULTS;
 	/** Called after each request. */
@@ -51,6 +53,8 @@ const OBJECT_FAULTS = { lost: 0.01, unanswered: 0.01, evicted: 0.006 };
 const NOT_WAITING = 0.2;
 const POLL_MS = 50;
 const MINUTE_MS = 60_000;
+/** A lease that is not returned is charged within this time. */
+const LEASE_CHARGED_MS = 20_000;
 
 export async function conserve(options: RunOptions): Promise<Run> {
 	const { callers, holdMs, kills, progress = () => {}, requests, seed } = options;
@@ -59,7 +63,7 @@ export async function conserve(options: RunOptions): Promise<Run> {
 	const steps = new Steps();
 	const engine = new Engine(plan, steps);
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-soak-"));
-	const settings = settingsOf(await engine.listen(), requests, { holdMs });
+	const settings = settingsOf(await engine.listen(), requests, { holdMs, ledger: options.ledger });
 	const gateway = await Gateway.start(folder, settings, {
 		wrapper: "faulty-account.ts",
 		faults: { seed, ...(options.objectFaults ?? OBJECT_FAULTS) },
@@ -158,6 +162,7 @@ export const circumstancesOf = ({
 	kills: killed,
 	objectFaults,
 	totalMs: totalMsOf(options),
+	ledger: options.ledger ?? "exact",
 	isLimited: (account) => account !== "roomy",
 });
 
@@ -201,12 +206,12 @@ async function killAt(
 	}
 }
 
-/** Waits until the account has no open request, or all must have expired. */
+/** Waits until the account has no open request and no lease, or all must have expired. */
 async function settled(gateway: Gateway, account: string, holdMs: number): Promise<void> {
-	const until = performance.now() + 2 * holdMs;
+	const until = performance.now() + 2 * holdMs + LEASE_CHARGED_MS;
 	while (performance.now() < until) {
 		const limitStatus = await gateway.limitStatus(account).catch(() => undefined);
-		if (limitStatus?.openRequests === 0) return;
+		if (limitStatus?.openRequests === 0 && limitStatus.openLeases === 0) return;
 		await wait(POLL_MS);
 	}
 }

@@ -37,6 +37,10 @@ export class Account extends BuiltAccount {
 		this.#withFaults("settle", () => super.settle(...parameters));
 	}
 
+	override journal(...parameters: Parameters<BuiltAccount["journal"]>): ReturnType<BuiltAccount["journal"]> {
+		return this.#withFaults("journal", () => super.journal(...parameters));
+	}
+
 	#withFaults<T>(method: string, call: () => T): T {
 		const account = this.ctx.id.name ?? "";
 		if (random.chance(FAULTS.lost)) fail("lost", method, account);

@@ -56,6 +56,7 @@ export interface Totals {
 /** The values of `/metrics` at one time, in micro-neurons. */
 export interface LimitStatus {
 	openRequests: number;
+	openLeases: number;
 	overruns: number;
 	budgets: { key: string; quota: number; spent: number; reserved: number }[];
 }
@@ -212,6 +213,7 @@ export class Gateway {
 		const reserved = of("daily_reserved_neurons");
 		return {
 			openRequests: sum("open_requests"),
+			openLeases: sum("open_leases"),
 			overruns: sum("overruns_total"),
 			budgets: [...of("daily_budget_neurons")].map(([key = "", quota]) => ({
 				key,

@@ -20,6 +20,7 @@ const values = readOptions(
 		requests: { type: "string", default: "10000" },
 		kills: { type: "string", default: "5" },
 		callers: { type: "string", default: "64" },
+		ledger: { type: "string", default: "both" },
 		tries: { type: "string", default: "100" },
 		only: { type: "string" },
 	},
@@ -28,6 +29,7 @@ const values = readOptions(
   --seed N        the seed of an earlier run, to repeat it
   --requests N    number of requests (10000), with --callers N at the same time (64)
   --kills N       kills of the gateway during the run (5)
+  --ledger MODE   exact, leased, or both (both)
   --tries N       disconnects for each API (100)
   --only NAME     conservation, leaving, scenarios, or one scenario: ${SCENARIOS.map(({ name }) => name).join(", ")}`,
 );
@@ -42,16 +44,19 @@ const scenario = SCENARIOS.find(({ name }) => name === only)?.name;
 if (only !== undefined && !scenario && !["conservation", "leaving", "scenarios"].includes(only))
 	stopWith(`--only: found "${only}"`);
 
-if (only === undefined || only === "conservation") {
+if (!["exact", "leased", "both"].includes(values.ledger)) stopWith(`--ledger: found "${values.ledger}"`);
+const ledgers = (["exact", "leased"] as const).filter((mode) => [mode, "both"].includes(values.ledger));
+for (const ledger of only === undefined || only === "conservation" ? ledgers : []) {
 	const run = await conserve({
 		seed,
 		requests: Number(values.requests),
 		kills: Number(values.kills),
 		callers: Number(values.callers),
 		holdMs: HOLD_MS,
+		ledger,
 		progress,
 	});
-	console.log(`\n${summary(run)}`);
+	console.log(`\nledger: ${ledger}\n${summary(run)}`);
 	if (!isClean(run)) {
 		console.log(`\n${violationDetails(run)}`);
 		process.exitCode = 1;

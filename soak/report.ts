@@ -14,6 +14,8 @@ const NAMES: Record<Class, string> = {
 	expired: "expired, charged the reservation",
 	refused: "refused, no row",
 	unbilledCalls: "refused, after a call of an engine",
+	unreported: "not reported before a kill, no row",
+	chargedLeases: "leases of killed Workers, charged",
 };
 const MAX_VIOLATIONS = 12;
 

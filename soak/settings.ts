@@ -9,6 +9,9 @@ export interface Times {
 	holdMs: number;
 }
 
+/** The variable `LEDGER`. */
+export type LedgerMode = "exact" | "leased";
+
 /** The gateway stops waiting for an engine that is silent for this time. */
 export const SILENCE_MS = 1_500;
 /** Share of `hold_ms` for all calls of a request. A request that takes longer than `hold_ms` is charged its reservation. */
@@ -34,7 +37,11 @@ const LEAST_NEURONS = 60;
 export const budgetedNeurons = (requests: number): number =>
 	Math.max(LEAST_NEURONS, requests * SHARE_OF_BUDGETED);
 
-export function settingsOf(engine: string, requests: number, { holdMs }: Times): Record<string, unknown> {
+export function settingsOf(
+	engine: string,
+	requests: number,
+	{ holdMs, ledger = "exact" }: Times & { ledger?: LedgerMode | undefined },
+): Record<string, unknown> {
 	// The routes have these limits, because a backend's `total_ms` applies to each call, and a request makes up to four.
 	const timeouts = { header_ms: SILENCE_MS, idle_ms: SILENCE_MS, total_ms: totalMsOf({ holdMs }) };
 	const only = (backend: string) => ({
@@ -44,6 +51,7 @@ export function settingsOf(engine: string, requests: number, { holdMs }: Times):
 	});
 	const tight = tightAccounts(requests).map((name) => [name, { daily_neurons: TIGHT_NEURONS }]);
 	return {
+		LEDGER: ledger,
 		BACKENDS: {
 			primary: { kind: "openai", url: `${engine}/primary/v1` },
 			second: { kind: "openai", url: `${engine}/second/v1` },
