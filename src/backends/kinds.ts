@@ -2,17 +2,19 @@
  * The kinds of backends: one folder and one line each. The kind that most deployments use is loaded at the start; each
  * other is a module that is loaded with the first request for it.
  */
-import type { Backend } from "./backend.ts";
 import { openai } from "./openai/index.ts";
 
 export interface KindRow {
-	load(): Promise<Backend>;
+	/** Loads a `Backend`. */
+	load(): Promise<object>;
 	/** The address of a service that has only one. */
 	url?: string;
+	/** Workers AI, or what represents it here: free, or at the catalogue's prices. */
+	isProduct?: true;
 }
 
 export const KINDS = {
-	simulator: { load: async () => (await import("./simulator/index.ts")).simulator },
+	simulator: { load: async () => (await import("./simulator/index.ts")).simulator, isProduct: true },
 	openai: { load: async () => openai },
 	anthropic: {
 		load: async () => (await import("./anthropic/index.ts")).anthropic,
@@ -24,7 +26,7 @@ export const KINDS = {
 	},
 	tei: { load: async () => (await import("./tei/index.ts")).tei },
 	ollama: { load: async () => (await import("./ollama/index.ts")).ollama },
-	"workers-ai": { load: async () => (await import("./workers-ai/index.ts")).workersAi },
+	"workers-ai": { load: async () => (await import("./workers-ai/index.ts")).workersAi, isProduct: true },
 	cog: { load: async () => (await import("./cog/index.ts")).cog },
 } satisfies Record<string, KindRow>;
 

@@ -90,7 +90,7 @@ export class RouteTable implements Routing {
 
 /** The simulator represents Workers AI: what it accepts must work after `wrangler deploy`. */
 const isProduct = (targets: readonly RouteTarget[]): boolean =>
-	targets.every(({ backend: { kind } }) => kind === "simulator" || kind === "workers-ai");
+	targets.every(({ backend }) => !isOwnEngine(backend));
 
 const isBilled = (targets: readonly RouteTarget[], modelId: string): boolean =>
 	targets.some(({ backend }) => isOwnEngine(backend) || chargesFor(backend, modelId));

@@ -5,7 +5,7 @@
  */
 
 import type { Target } from "../backends/backend.ts";
-import type { BackendKind } from "../backends/kinds.ts";
+import { type BackendKind, KINDS, type KindRow } from "../backends/kinds.ts";
 import { isThirdPartyId } from "../models/third-party.ts";
 import { PROVIDERS } from "./providers.ts";
 
@@ -21,8 +21,10 @@ const CLOUDFLARE_ORIGINS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** The simulator is free, and Workers AI has the prices of the catalogue. */
-export const isOwnEngine = ({ kind }: { kind: BackendKind }): boolean =>
-	kind !== "simulator" && kind !== "workers-ai";
+export function isOwnEngine({ kind }: { kind: BackendKind }): boolean {
+	const { isProduct }: Partial<KindRow> = KINDS[kind];
+	return !isProduct;
+}
 
 /** Whether the backend is a provider that charges for this model, at a price that is not configured. */
 export function chargesFor(
