@@ -6,7 +6,7 @@
 import { approximateTokens } from "../counting/token-estimate.ts";
 import { decodeText } from "./decode.ts";
 import { detect, type Format } from "./formats.ts";
-import type { ConversionOptions } from "./options.ts";
+import type { ConversionOptions, Converter } from "./options.ts";
 import { ConversionFailure, Work } from "./work.ts";
 
 export interface SourceFile {
@@ -38,44 +38,29 @@ async function convertFile(
 	options: ConversionOptions,
 	work: Work,
 ): Promise<Conversion> {
-	const { mimeType, format, label } = detect(name, sentType);
-	const failed = (error: string, cause?: unknown): Conversion => ({
-		name,
-		mimeType,
-		format: "error",
-		error,
-		...(cause !== undefined && { cause }),
-	});
-	if (!format) return failed(`Unsupported file format: ${label}`);
+	const { mimeType, format: source, label } = detect(name, sentType);
+	const failed = (error: string, unexpected?: { cause: unknown }): Conversion => {
+		return { name, mimeType, format: "error", error, ...unexpected };
+	};
+	if (!source) return failed(`Unsupported file format: ${label}`);
 	if (!bytes) return failed("The file's data is not valid base64");
 	try {
-		work.spendCharacters(bytes.length / COST_DIVISORS[format]);
-		const output = options.output?.format ?? "markdown";
-		const data = await CONVERTERS[format][output](decodeText(bytes, sentType), work, options);
-		return { name, mimeType, format: output, tokens: approximateTokens([data]), data };
+		work.spendCharacters(bytes.length / COST_DIVISORS[source]);
+		const format = options.output?.format ?? "markdown";
+		const convert = await CONVERTERS[source]();
+		const data = convert(decodeText(bytes, sentType), { ...options.html, format, work });
+		return { name, mimeType, format, tokens: approximateTokens([data]), data };
 	} catch (error) {
 		if (error instanceof ConversionFailure) return failed(error.message);
-		return failed(`The file could not be converted: ${label}`, error);
+		return failed(`The file could not be converted: ${label}`, { cause: error });
 	}
 }
 
 /** How many times cheaper a character is than in HTML. */
 const COST_DIVISORS: Record<Format, number> = { html: 1, csv: 10, xml: 1 };
 
-type Convert = (text: string, work: Work, options: ConversionOptions) => Promise<string>;
-
-const CONVERTERS: Record<Format, Record<"markdown" | "text", Convert>> = {
-	html: {
-		markdown: async (text, work, { html }) =>
-			(await import("./html.ts")).htmlToMarkdown(text, html ?? {}, work),
-		text: async (text, work, { html }) => (await import("./html.ts")).htmlToText(text, html ?? {}, work),
-	},
-	csv: {
-		markdown: async (text, work) => (await import("./csv.ts")).csvToMarkdown(text, work),
-		text: async (text, work) => (await import("./csv.ts")).csvToText(text, work),
-	},
-	xml: {
-		markdown: async (text, work) => (await import("./xml.ts")).xmlToMarkdown(text, work),
-		text: async (text, work) => (await import("./xml.ts")).xmlToText(text, work),
-	},
+const CONVERTERS: Record<Format, () => Promise<Converter>> = {
+	html: async () => (await import("./html.ts")).convertHtml,
+	csv: async () => (await import("./csv.ts")).convertCsv,
+	xml: async () => (await import("./xml.ts")).convertXml,
 };

@@ -4,6 +4,7 @@
  */
 import Papa from "papaparse";
 import { escapeMarkdown } from "./escape.ts";
+import type { Converter } from "./options.ts";
 import type { Work } from "./work.ts";
 
 const LINE_BREAK = /\r\n|\r|\n/g;
@@ -12,20 +13,21 @@ const CELLS_PER_UNIT = 60;
 /** Line breaks, and the separators that papaparse detects. */
 const FIELD_ENDS = new Set([..."\r\n,\t|;", Papa.RECORD_SEP, Papa.UNIT_SEP].map((end) => end.charCodeAt(0)));
 
-export function csvToMarkdown(text: string, work: Work): string {
+export const convertCsv: Converter = (text, { format, work }) => {
 	const rows = readRows(text, work);
-	const columns = widest(rows);
+	return format === "markdown" ? markdownTable(rows) : rows.map(textLine).join("");
+};
+
+function markdownTable(rows: string[][]): string {
+	const columns = rows.reduce((most, { length }) => Math.max(most, length), 0);
 	const [header, ...body] = rows;
 	if (!header || columns === 0) return "";
 	const filled = Array.from({ length: columns }, (_, i) => header[i] ?? "");
 	return `${tableRow(filled)}${`|${" --- |".repeat(columns)}\n`}${body.map(tableRow).join("")}`;
 }
 
-/** One line per row, with tabs between the fields. */
-export const csvToText = (text: string, work: Work): string =>
-	readRows(text, work)
-		.map((row) => `${row.map((field) => field.replace(/\s+/g, " ").trim()).join("\t")}\n`)
-		.join("");
+const textLine = (row: string[]): string =>
+	`${row.map((field) => field.replace(/\s+/g, " ").trim()).join("\t")}\n`;
 
 function readRows(text: string, work: Work): string[][] {
 	// Spent before the parser runs: millions of empty rows take seconds.
@@ -39,8 +41,6 @@ function countCells(text: string): number {
 	for (let at = 0; at < text.length; at++) if (FIELD_ENDS.has(text.charCodeAt(at))) cells++;
 	return cells;
 }
-
-const widest = (rows: string[][]): number => rows.reduce((most, { length }) => Math.max(most, length), 0);
 
 const tableRow = (fields: string[]): string =>
 	`|${fields.map((field) => ` ${escapeMarkdown(field.trim()).replace(LINE_BREAK, "<br>")} |`).join("")}\n`;

@@ -3,11 +3,11 @@ import type { Element, Root } from "hast";
 import type { Work } from "./work.ts";
 
 export interface Metadata {
-	title?: string;
-	description?: string;
-	image?: string;
+	title: string | undefined;
+	description: string | undefined;
+	image: string | undefined;
 	/** `href` of the first `<base>` that has one. */
-	base?: string;
+	base: string | undefined;
 	/** The scripts as written in the page. */
 	jsonLd: string[];
 }
@@ -46,12 +46,11 @@ export function metadataOf(tree: Root, work: Work): Metadata {
 	visit(tree);
 	const first = (keys: readonly string[]): string | undefined =>
 		keys.map((key) => values.get(key)).find((value) => value !== undefined);
-	const [title, description, image, base] = [TITLE, DESCRIPTION, IMAGE, ["base"]].map(first);
 	return {
-		...(title && { title }),
-		...(description && { description }),
-		...(image && { image }),
-		...(base && { base }),
+		title: first(TITLE),
+		description: first(DESCRIPTION),
+		image: first(IMAGE),
+		base: values.get("base"),
 		jsonLd,
 	};
 }
@@ -59,22 +58,14 @@ export function metadataOf(tree: Root, work: Work): Metadata {
 const textOf = (element: Element): string =>
 	element.children.map((child) => (child.type === "text" ? child.value : "")).join("");
 
-/** `title`, `description` and `image` as YAML front matter; empty if the page has none of them. */
-export function frontMatter(metadata: Metadata): string {
-	const lines = fields(metadata).map(([key, value]) => `${key}: ${yaml(value)}\n`);
-	return lines.length > 0 ? `---\n${lines.join("")}---\n\n` : "";
-}
-
-/** The same as lines of plain text. */
-export function plainMatter(metadata: Metadata): string {
-	const lines = fields(metadata).map(([key, value]) => `${key}: ${value}\n`);
-	return lines.length > 0 ? `${lines.join("")}\n` : "";
-}
-
-const fields = ({ title, description, image }: Metadata): [string, string][] =>
-	Object.entries({ title, description, image }).filter(
-		(field): field is [string, string] => field[1] !== undefined,
+/** `title`, `description` and `image` as YAML, or as lines of plain text. Empty if the page has none of them. */
+export function frontMatter({ title, description, image }: Metadata, isYaml: boolean): string {
+	const fields = Object.entries({ title, description, image }).flatMap(([key, value]) =>
+		value === undefined ? [] : [`${key}: ${isYaml ? yaml(value) : value}\n`],
 	);
+	if (fields.length === 0) return "";
+	return isYaml ? `---\n${fields.join("")}---\n\n` : `${fields.join("")}\n`;
+}
 
 /** A plain scalar if YAML reads it as the same text, else a JSON string, which is valid YAML. */
 const yaml = (value: string): string =>

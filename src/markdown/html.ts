@@ -10,16 +10,11 @@ import { gfmToMarkdown } from "mdast-util-gfm";
 import { toMarkdown, type Options as WriterOptions } from "mdast-util-to-markdown";
 import { cleanHtml } from "./html-clean.ts";
 import { baseOf } from "./html-links.ts";
-import { frontMatter, type Metadata, metadataOf, plainMatter } from "./html-metadata.ts";
+import { frontMatter, metadataOf } from "./html-metadata.ts";
 import { parseHtml } from "./html-parse.ts";
 import { selectElements } from "./html-select.ts";
+import type { Converter } from "./options.ts";
 import { plainText } from "./plain.ts";
-import type { Work } from "./work.ts";
-
-export interface HtmlOptions {
-	hostname?: string | undefined;
-	cssSelector?: string | undefined;
-}
 
 /** Kept as HTML, because Markdown has no syntax for them and 10<sup>6</sup> would become 106. */
 const asHtml: NonNullable<ReaderOptions["handlers"]>[string] = (state, { tagName, children }: Element) => [
@@ -49,23 +44,7 @@ const WRITING: WriterOptions = {
 	extensions: [gfmToMarkdown({ tablePipeAlign: false })],
 };
 
-export function htmlToMarkdown(text: string, options: HtmlOptions, work: Work): string {
-	const { tree, metadata } = read(text, options, work);
-	const jsonLd = metadata.jsonLd.map((json) => `\`\`\`json\n${json}\n\`\`\`\n`);
-	return frontMatter(metadata) + [toMarkdown(tree, WRITING), ...jsonLd].filter(Boolean).join("\n");
-}
-
-export function htmlToText(text: string, options: HtmlOptions, work: Work): string {
-	const { tree, metadata } = read(text, options, work);
-	const jsonLd = metadata.jsonLd.map((json) => `${json}\n`);
-	return plainMatter(metadata) + [plainText(tree), ...jsonLd].filter(Boolean).join("\n");
-}
-
-function read(
-	text: string,
-	{ hostname, cssSelector }: HtmlOptions,
-	work: Work,
-): { tree: Root; metadata: Metadata } {
+export const convertHtml: Converter = (text, { format, work, hostname, cssSelector }) => {
 	const page = parseHtml(text, work);
 	const metadata = metadataOf(page, work);
 	// One block per element, because the selected elements were apart in the page.
@@ -79,8 +58,12 @@ function read(
 		: undefined;
 	const base = baseOf(hostname, metadata.base);
 	const clean = cleanHtml(selected ?? page.children, { selected: selected !== undefined, base }, work);
-	return { tree: rootOf(toMdast(clean, READING)), metadata };
-}
+	const tree = rootOf(toMdast(clean, READING));
+	const isMarkdown = format === "markdown";
+	const jsonLd = metadata.jsonLd.map((json) => (isMarkdown ? `\`\`\`json\n${json}\n\`\`\`\n` : `${json}\n`));
+	const body = isMarkdown ? toMarkdown(tree, WRITING) : plainText(tree);
+	return frontMatter(metadata, isMarkdown) + [body, ...jsonLd].filter(Boolean).join("\n");
+};
 
 /** The tree of a document is always a root. */
 function rootOf(tree: MdastNodes): Root {

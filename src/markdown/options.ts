@@ -3,6 +3,7 @@
  * Options for images, PDF and office files are accepted and have no effect yet.
  */
 import * as z from "zod";
+import type { Work } from "./work.ts";
 
 const MAX_HOSTNAME = 300;
 const MAX_SELECTOR = 1000;
@@ -30,3 +31,9 @@ export const ConversionOptions = z.object({
 });
 
 export type ConversionOptions = z.output<typeof ConversionOptions>;
+
+/** Converts the text of one file. Spends its cost from `work`. */
+export type Converter = (
+	text: string,
+	options: NonNullable<ConversionOptions["html"]> & { format: "markdown" | "text"; work: Work },
+) => string;

@@ -4,7 +4,8 @@
  */
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { escapeMarkdown } from "./escape.ts";
-import { ConversionFailure, type Work } from "./work.ts";
+import type { Converter } from "./options.ts";
+import { ConversionFailure } from "./work.ts";
 
 /** An element in document order, in the format of the parser's `preserveOrder`: `{name: children, ":@": attributes}`. */
 type Node = { [name: string]: Node[] | string | Attributes | undefined };
@@ -29,40 +30,37 @@ const parser = (): XMLParser =>
 		maxNestedTags: MAX_DEPTH,
 	});
 
-interface Style {
-	item(depth: number, name: string, notes: string, text: string): string;
-}
-
-const MARKDOWN: Style = {
-	item: (depth, name, notes, text) =>
-		`${"  ".repeat(depth)}- ${name && `**${escapeMarkdown(name)}**`}${escapeMarkdown(notes)}${name && text && ": "}${escapeMarkdown(text)}\n`,
-};
-const PLAIN: Style = {
-	item: (depth, name, notes, text) => `${"  ".repeat(depth)}${name}${notes}${name && text && ": "}${text}\n`,
+const STYLES = {
+	markdown: {
+		bullet: "- ",
+		nameOf: (name: string) => `**${escapeMarkdown(name)}**`,
+		escaped: escapeMarkdown,
+	},
+	text: { bullet: "", nameOf: String, escaped: String },
 };
 
-export const xmlToMarkdown = (text: string, work: Work): string => outline(text, MARKDOWN, work);
-export const xmlToText = (text: string, work: Work): string => outline(text, PLAIN, work);
-
-function outline(text: string, style: Style, work: Work): string {
+export const convertXml: Converter = (text, { format, work }) => {
+	const { bullet, nameOf, escaped } = STYLES[format];
+	const item = (depth: number, name: string, notes: string, content: string): string =>
+		`${"  ".repeat(depth)}${bullet}${name && nameOf(name)}${escaped(notes)}${name && content && ": "}${escaped(content)}\n`;
 	const lines: string[] = [];
 	const write = (node: Node, depth: number): void => {
 		const name = Object.keys(node).find((key) => key !== ATTRIBUTES) ?? TEXT;
 		const content = node[name];
 		if (typeof content === "string") {
 			const line = collapse(content);
-			if (line) lines.push(style.item(depth, "", "", line));
+			if (line) lines.push(item(depth, "", "", line));
 			return;
 		}
 		const children = Array.isArray(content) ? content : [];
 		const inline = children.some(isText) && !children.some((child) => elementsOf(child).length > 0);
-		lines.push(style.item(depth, name, notesOf(node), inline ? collapse(textOf(children)) : ""));
+		lines.push(item(depth, name, notesOf(node), inline ? collapse(textOf(children)) : ""));
 		if (!inline) for (const child of children) write(child, depth + 1);
 	};
 	work.spend(count(text, "<") / TAGS_PER_UNIT + count(text, "=") / ATTRIBUTES_PER_UNIT);
 	for (const node of parse(text)) write(node, 0);
 	return lines.join("");
-}
+};
 
 function parse(text: string): Node[] {
 	const valid = XMLValidator.validate(text);
