@@ -79,6 +79,35 @@ describe("an image", () => {
 		});
 	});
 
+	it.each([
+		[1, 1, "1:1"],
+		[700, 1024, "2:3"],
+		[1024, 683, "3:2"],
+		[768, 1024, "3:4"],
+		[800, 1000, "4:5"],
+		[1000, 800, "5:4"],
+		[1080, 1920, "9:16"],
+		[1920, 1080, "16:9"],
+		[3000, 1000, "21:9"],
+		[100, 3000, "9:16"],
+	])("of %i by %i pixels has the ratio %s", async (width, height, aspectRatio) => {
+		const asking = ask("text-to-image", { ...INPUT, width, height }, () => json(image));
+		await asking.answer;
+		expect(asking.call.requests[0]?.json.generationConfig).toMatchObject({ imageConfig: { aspectRatio } });
+	});
+
+	it("is the last one that is no thought", async () => {
+		const inline = (last: number, fields = {}) => ({
+			inlineData: { mimeType: "image/png", data: Uint8Array.of(...PNG, last).toBase64() },
+			...fields,
+		});
+		const parts = [inline(1), inline(2), { text: "done" }, inline(3, { thought: true })];
+		const { bytes } = await outputOf(
+			ask("text-to-image", INPUT, () => json({ candidates: [{ content: { parts } }] })),
+		);
+		expect(bytes.at(-1)).toBe(2);
+	});
+
 	const imagenTarget = { model: "imagen-4.0-generate-001" };
 
 	it("of Imagen is predicted", async () => {
