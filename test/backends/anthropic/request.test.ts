@@ -210,6 +210,31 @@ describe("a conversation", () => {
 		]);
 	});
 
+	it("has results without an id, and without or with several parts", async () => {
+		const result = (content: ChatMessage["content"], fields = {}): ChatMessage => ({
+			role: "tool",
+			content,
+			...fields,
+		});
+		const two = [
+			{ type: "text" as const, text: "a" },
+			{ type: "text" as const, text: "b" },
+		];
+		const { messages } = await bodyOf({
+			messages: [result("a"), result(two, { tool_call_id: "x" }), result("")],
+		});
+		expect(messages).toEqual([
+			{
+				role: "user",
+				content: [
+					{ type: "tool_result", tool_use_id: "_", content: "a" },
+					{ type: "tool_result", tool_use_id: "x", content: [text("a"), text("b")] },
+					{ type: "tool_result", tool_use_id: "_" },
+				],
+			},
+		]);
+	});
+
 	it("that ends with the assistant's words is continued from them, without white space at their end", async () => {
 		expect(await messagesOf(user("a"), { role: "assistant", content: "The answer is \n" })).toEqual([
 			{ role: "user", content: [text("a")] },

@@ -92,6 +92,60 @@ describe("a reply", () => {
 		expect(choices[0]?.message.content).toBe(content);
 	});
 
+	it.each([
+		[{ promptTokenCount: 5 }, { prompt_tokens: 5, completion_tokens: 0, total_tokens: 5 }],
+		[
+			{
+				promptTokenCount: 5,
+				toolUsePromptTokenCount: 2,
+				candidatesTokenCount: 3,
+				thoughtsTokenCount: 4,
+				cachedContentTokenCount: 0,
+			},
+			{
+				prompt_tokens: 7,
+				completion_tokens: 7,
+				total_tokens: 14,
+				prompt_tokens_details: { cached_tokens: 0 },
+				completion_tokens_details: { reasoning_tokens: 4 },
+			},
+		],
+		[{ candidatesTokenCount: 3 }, undefined],
+		[undefined, undefined],
+	])("with the counts %j has the usage %j", async (usageMetadata, usage) => {
+		const candidates = [{ content: { parts: [{ text: "a" }] } }];
+		expect((await answerOf({ candidates, usageMetadata })).usage).toEqual(usage);
+	});
+
+	it("without optional fields has its defaults", async () => {
+		const { id, model, choices } = await answerOf({
+			candidates: [
+				{
+					content: {
+						parts: [{ text: null }, { thought: true }, { text: "a" }, { functionCall: { name: "f" } }],
+					},
+					logprobsResult: { chosenCandidates: [{}, { token: "b" }], topCandidates: [{}] },
+				},
+				{ finishReason: "" },
+			],
+		});
+		expect([id, model]).toEqual(["chatcmpl-uuid-1", "gemini-2.5-flash"]);
+		const token = { token: "", logprob: 0, bytes: [], top_logprobs: [] };
+		expect(choices).toEqual([
+			{
+				index: 0,
+				message: {
+					role: "assistant",
+					content: "a",
+					tool_calls: [{ id: "call_uuid-2", type: "function", function: { name: "f", arguments: "{}" } }],
+				},
+				logprobs: { content: [token, { ...token, token: "b", bytes: [98] }] },
+				finish_reason: "tool_calls",
+			},
+			{ index: 1, message: { role: "assistant", content: "" }, logprobs: null, finish_reason: "stop" },
+		]);
+	});
+
 	it("has its log probabilities as OpenAI does", async () => {
 		const { choices } = await answerOf(logprobsJson);
 		const al = { token: "Al", logprob: -0.0125, bytes: [65, 108] };
