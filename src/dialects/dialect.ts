@@ -70,10 +70,13 @@ export interface Writer {
 	/** Takes over `answer`: a stream in it is read to its end, or cancelled if the caller disconnects. */
 	write(answer: TaskAnswer, context: WriteContext): Rendered;
 	/**
-	 * For dialects whose streams are OpenAI's chunks: whether an engine's own stream can be the answer to this call without
-	 * changes. Returns the formatter of its error event, or `undefined` if the stream must be rewritten or there is none.
+	 * For dialects whose streams are OpenAI's chunks: whether an engine's own stream can be the answer without changes.
+	 * Returns the formatter of its error event and whether the caller requests usage, or why the stream must be rewritten.
 	 */
-	canPassThrough?(call: TaskCall, model: Model): StreamErrorFormatter | undefined;
+	canPassThrough?(
+		request: { call: TaskCall; inputs: unknown },
+		model: Model,
+	): { formatStreamError: StreamErrorFormatter; requestsUsage: boolean } | { why: string };
 }
 
 export interface Dialect {

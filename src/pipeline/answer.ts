@@ -10,6 +10,7 @@ import type { Plan } from "./plan.ts";
 import type { Dispatched } from "./request.ts";
 import { route } from "./route.ts";
 import type { Services } from "./services.ts";
+import { decideStream } from "./stream-mode.ts";
 
 /** In front of the engines, outermost first. */
 const STEPS: readonly AnswerStep[] = [singleFlight];
@@ -25,13 +26,14 @@ export function answer(exchange: Exchange, request: AnswerRequest, services: Ser
 
 async function askEngines(
 	exchange: Exchange,
-	{ request, model, routed, writer, call, signal }: AnswerRequest,
+	answering: AnswerRequest,
 	services: Services,
 ): Promise<Dispatched> {
+	const { request, model, routed, call, signal } = answering;
 	const { options, session } = request;
 	const planned = route(model.id, routed, services, session);
 	const plan = options?.rejectIfBusy ? withoutWaiting(planned) : planned;
-	const formatStreamError = plan.passthrough && writer.canPassThrough?.(call, model);
+	const formatStreamError = decideStream(plan, answering, model)?.formatStreamError;
 	const context = { exchange, model, signal, ...(formatStreamError && { formatStreamError }) };
 	return dispatch(plan, call, context, services);
 }

@@ -23,6 +23,7 @@ import { type PreparationSteps, prepare, type StepRunner } from "./prepare.ts";
 import type { InferenceRequest } from "./request.ts";
 import { route } from "./route.ts";
 import type { Services } from "./services.ts";
+import { decideStream, type StreamMode } from "./stream-mode.ts";
 
 export interface Explanation {
 	/** The name that the caller used, if it is an alias. */
@@ -36,8 +37,8 @@ export interface Explanation {
 	retries?: { attempts: number; base_ms: number; max_ms: number };
 	hedge_ms?: number;
 	total_ms?: number;
-	/** For a route with `passthrough`: whether the caller would receive the engine's own stream for this request. */
-	passthrough?: boolean;
+	/** For a stream: whether the gateway rewrites its events or passes the engine's bytes through. */
+	stream?: StreamMode;
 	/** `source`: `model` is the catalogue or `MODELS`; `none` means that the model costs nothing. */
 	price?: {
 		source: "model" | "backend" | "default" | "none";
@@ -145,15 +146,14 @@ export async function explain(request: InferenceRequest, services: Services): Pr
 		recorder.record("route", thrown);
 		return explanation;
 	}
-	const passthrough =
-		parsed !== undefined && parsed.writer.canPassThrough?.(parsed.call, model) !== undefined;
+	const decided = parsed && decideStream(plan, parsed, model);
 	return {
 		...explanation,
 		...(await describePlan(plan, routed, parsed?.call, {
 			services,
 			isOperator: request.caller.credential.kind === "operator",
 		})),
-		...(plan.passthrough && { passthrough }),
+		...(decided && { stream: decided.stream }),
 	};
 }
 

@@ -99,7 +99,9 @@ export function dispatchShared(
 		options: { singleFlight: true },
 	};
 	const { writer } = openaiChat;
-	return singleFlight({ request, model, routed: undefined, writer, call, signal }, services, (next) =>
-		dispatch(next.call, next.signal),
+	return singleFlight(
+		{ request, model, routed: undefined, writer, inputs: {}, call, signal },
+		services,
+		(next) => dispatch(next.call, next.signal),
 	);
 }

@@ -5,6 +5,7 @@ import { closedGateway, failureOf, json } from "../http/access.ts";
 
 const LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 const KIMI = "@cf/moonshotai/kimi-k2.6";
+const GPT_OSS = "@cf/openai/gpt-oss-20b";
 const BODY = { messages: [{ role: "user", content: "Hi" }], max_tokens: 100 };
 
 const TWO = {
@@ -75,23 +76,70 @@ describe("explain", () => {
 		expect(await explainer(TWO).explain(KIMI)).not.toHaveProperty("strict");
 	});
 
-	it("says whether the answer to this request passes as it is, where a route lets streams pass", async () => {
+	it("returns how a stream reaches its caller, and why", async () => {
 		const targets = [{ backend: "spare" }];
 		const { explain } = explainer({
 			...TWO,
-			ROUTES: { [LLAMA]: { targets, passthrough: true }, "*": targets },
+			ROUTES: {
+				[LLAMA]: { targets, passthrough: true },
+				[KIMI]: { targets, hedge_ms: 50 },
+				[GPT_OSS]: { targets, passthrough: true },
+				"@cf/qwen/*": [{ backend: "vectors" }],
+				"*": targets,
+			},
 		});
-		const stream = { ...BODY, stream: true };
-		const passes = async (...asked: Parameters<typeof explain>) => (await explain(...asked)).passthrough;
-		expect(await passes("v1/chat/completions", { ...stream, model: LLAMA })).toBe(true);
-		expect(await passes("v1/chat/completions", { ...BODY, model: LLAMA })).toBe(false);
-		expect(await passes("v1/completions", { model: LLAMA, prompt: "Hi", stream: true })).toBe(false);
-		expect(await passes(LLAMA, stream)).toBe(false);
-		expect(await passes(LLAMA, { messages: 5 })).toBe(false);
-		expect(await explain(KIMI, stream)).not.toHaveProperty("passthrough");
-		expect(await explain("v1/chat/completions", { ...stream, model: KIMI })).not.toHaveProperty(
-			"passthrough",
+		const chat = { ...BODY, stream: true };
+		const streamOf = async (...request: Parameters<typeof explain>) => (await explain(...request)).stream;
+		const ofChat = (model: string, fields = {}) =>
+			streamOf("v1/chat/completions", { ...chat, model, ...fields });
+		const rewrite = (why: string) => ({ mode: "rewrite", why });
+
+		expect(await ofChat(LLAMA)).toMatchObject({ mode: "passthrough", why: 'the route sets "passthrough"' });
+		expect(await ofChat("@cf/meta/llama-3.1-8b-instruct-fp8")).toMatchObject(
+			rewrite('the route does not set "passthrough"'),
 		);
+		expect(await ofChat(KIMI)).toEqual(rewrite('the route sets "hedge_ms"'));
+		expect(await ofChat("@cf/qwen/qwen3-30b-a3b-fp8")).toEqual(
+			rewrite('not every target is of the kind "openai"'),
+		);
+		const functions = [{ name: "look_up", parameters: { type: "object" } }];
+		expect(await ofChat(LLAMA, { functions })).toEqual(rewrite("calls of `functions` have the older format"));
+		const tools = functions.map((declared) => ({ type: "function", function: declared }));
+		expect(await ofChat(GPT_OSS, { tools })).toMatchObject({ mode: "passthrough" });
+		expect(await ofChat(GPT_OSS, { tools, tool_choice: "required" })).toEqual(
+			rewrite("the text of the answer may have to become the forced tool call"),
+		);
+		const own = rewrite("this interface has its own events");
+		expect(await streamOf(LLAMA, chat)).toEqual(own);
+		expect(await streamOf("v1/completions", { model: LLAMA, prompt: "Hi", stream: true })).toEqual(own);
+		expect(await ofChat(LLAMA, { stream: false })).toBeUndefined();
+		expect(await streamOf(LLAMA, { messages: 5 })).toBeUndefined();
+	});
+
+	it("returns how a passthrough stream of the request would differ", async () => {
+		const ALWAYS = [
+			"an engine's error inside the stream is sent unredacted",
+			"an incomplete or malformed event is sent before the error",
+			"without usage from the engine there is no usage chunk",
+		];
+		const { explain } = explainer({
+			...TWO,
+			ROUTES: {
+				[LLAMA]: [{ backend: "big", model: "llama" }, { backend: "spare" }],
+				"acme/chat": { targets: [{ backend: "spare" }], passthrough: true },
+			},
+		});
+		const differencesOf = async (fields: object) =>
+			(await explain("v1/chat/completions", { ...BODY, stream: true, ...fields })).stream?.differences;
+		expect(await differencesOf({ model: LLAMA })).toEqual([
+			...ALWAYS,
+			"chunks have the engine's name of the model",
+			"the engine's usage chunk is sent, although it is not requested",
+			"the usage chunk has no neurons",
+			"no other target continues the stream",
+		]);
+		const stream_options = { include_usage: true };
+		expect(await differencesOf({ model: "acme/chat", stream_options })).toEqual(ALWAYS);
 	});
 
 	it("reads the body of an OpenAI route as that route does", async () => {

@@ -55,6 +55,13 @@ describe("a route with passthrough", () => {
 		expect(mended).not.toContain('"prompt_tokens"');
 	});
 
+	it("translates streams for callers who send `functions`", async () => {
+		const functions = [{ name: "look_up", parameters: { type: "object" } }];
+		const text = await streamed("/v1/chat/completions", { model: LLAMA, messages, functions });
+		expect(text).toContain(`"model":"${LLAMA}"`);
+		expect(text).not.toContain('"prompt_tokens"');
+	});
+
 	it("translates streams for other dialects", async () => {
 		const native = await streamed(`/run/${LLAMA}`, { messages });
 		expect(native).toContain('data: {"response":"Hel"');

@@ -15,7 +15,7 @@ import { chatCall, chatReply } from "./call.ts";
 import { contentRules } from "./content-rules.ts";
 import { errorFrame } from "./errors.ts";
 import { mayRepairForcedCall } from "./forced-call.ts";
-import { functionsToTools } from "./legacy-functions.ts";
+import { functionsToTools, hasFunctions } from "./legacy-functions.ts";
 import { messageFields, readMessages } from "./messages.ts";
 import { nativeChatFields, nativeMessageFields } from "./native-fields.ts";
 import { checkLora } from "./native-read.ts";
@@ -73,10 +73,13 @@ export const openaiChat: Dialect = {
 			const ending = requestsUsage(context.inputs) ? "chunk" : "none";
 			return writeOpenAi(chatReply(answer, context), context, ending);
 		},
-		canPassThrough: (call, model) =>
-			call.task === "text-generation" && call.input.stream && !mayRepairForcedCall(call.input, model)
-				? errorFrame
-				: undefined,
+		canPassThrough({ call, inputs }, model) {
+			if (call.task !== "text-generation" || !call.input.stream) return { why: "the answer is not a stream" };
+			if (hasFunctions(inputs)) return { why: "calls of `functions` have the older format" };
+			if (mayRepairForcedCall(call.input, model))
+				return { why: "the text of the answer may have to become the forced tool call" };
+			return { formatStreamError: errorFrame, requestsUsage: requestsUsage(inputs) };
+		},
 	},
 };
 
