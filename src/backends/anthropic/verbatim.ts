@@ -7,9 +7,9 @@
  */
 import type { ChatInput, Verbatim } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import type { Block } from "./content.ts";
 import type { AnthropicTool } from "./tools.ts";
 import {
+	type Block,
 	type Conversation,
 	isSigned,
 	isThought,

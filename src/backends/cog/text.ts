@@ -8,6 +8,7 @@ import {
 } from "../../tasks/text-generation/types.ts";
 import { completionOf } from "../completion.ts";
 import type { Handler } from "../handler.ts";
+import { pick } from "../pick.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
@@ -49,10 +50,8 @@ function refuseUnsupported(input: ChatInput, call: Call): void {
 
 function chatInputs(input: ChatInput, inputs: Inputs): Inputs {
 	setPrompt(input, inputs);
-	const { max_tokens, temperature, top_p, top_k, seed, stop } = input;
-	const { repetition_penalty, frequency_penalty, presence_penalty } = input;
-	inputs.setAll({ max_tokens, temperature, top_p, top_k, seed, stop });
-	inputs.setAll({ repetition_penalty, frequency_penalty, presence_penalty });
+	inputs.setAll(pick(input, "max_tokens", "temperature", "top_p", "top_k", "seed", "stop"));
+	inputs.setAll(pick(input, "repetition_penalty", "frequency_penalty", "presence_penalty"));
 	return inputs;
 }
 

@@ -9,6 +9,7 @@ import {
 	textOf,
 } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
+import { pick } from "../pick.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
@@ -43,19 +44,13 @@ const common = (input: ChatInput, { target, model }: Call): Record<string, unkno
 	model: target.model,
 	stream: input.stream,
 	format: formatOf(input),
-	logprobs: input.logprobs,
-	top_logprobs: input.top_logprobs,
+	...pick(input, "logprobs", "top_logprobs"),
 	options: {
 		num_ctx: contextFor(input, target, model),
 		num_predict: input.max_tokens,
-		temperature: input.temperature,
-		top_p: input.top_p,
-		top_k: input.top_k,
-		seed: input.seed,
+		...pick(input, "temperature", "top_p", "top_k", "seed"),
 		repeat_penalty: input.repetition_penalty,
-		frequency_penalty: input.frequency_penalty,
-		presence_penalty: input.presence_penalty,
-		stop: input.stop,
+		...pick(input, "frequency_penalty", "presence_penalty", "stop"),
 	},
 });
 

@@ -13,6 +13,7 @@ import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-ge
 import { narrowTools } from "../allowed-tools.ts";
 import type { Target } from "../backend.ts";
 import type { Handler } from "../handler.ts";
+import { pick } from "../pick.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -83,16 +84,14 @@ function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 		...(strict ? withoutSampling(input.passthrough) : input.passthrough),
 		messages: messagesFor(input.messages, call.target, host),
 		...sampling(input, call),
-		logprobs: input.logprobs,
-		top_logprobs: input.top_logprobs,
-		parallel_tool_calls: input.parallel_tool_calls,
+		...pick(input, "logprobs", "top_logprobs", "parallel_tool_calls"),
 		// `null` disables reasoning: a setting of the chat template, except at OpenAI, which has no such setting.
 		reasoning_effort: input.reasoning_effort ?? undefined,
 		// Both names, so that a passed-through field cannot raise the limit. OpenAI's newer models refuse `max_tokens`.
 		max_tokens: strict ? undefined : input.max_tokens,
 		max_completion_tokens: strict ? input.max_tokens : undefined,
 		...(strict
-			? { tools: input.tools, tool_choice: input.tool_choice }
+			? pick(input, "tools", "tool_choice")
 			: {
 					...narrowTools(input),
 					chat_template_kwargs:
@@ -106,8 +105,7 @@ function requestBody(input: ChatInput, call: Call): Record<string, unknown> {
 
 /** OpenAI's own service refuses unknown fields. */
 const withoutSampling = (sent: ChatInput["passthrough"] = {}): Record<string, unknown> =>
-	Object.fromEntries(Object.entries(sent).filter(([name]) => !SAMPLING.has(name)));
-const SAMPLING: ReadonlySet<string> = new Set(ENGINE_SAMPLING);
+	Object.fromEntries(Object.entries(sent).filter(([name]) => !ENGINE_SAMPLING.has(name)));
 
 /** Hosted services accept system messages anywhere; the chat templates of engines do not. The setting of the backend overrides both. */
 function messagesFor(messages: ChatMessage[], target: Target, host: Host | undefined): object[] {

@@ -9,9 +9,9 @@ import type { Target } from "../backend.ts";
 export interface Host {
 	limit: "max_tokens" | "max_completion_tokens";
 	/** OpenAI's fields that it does not take. */
-	omit?: readonly string[];
+	omit?: ReadonlySet<string>;
 	/** Fields of {@link RESTRICTED} that it takes. */
-	allow?: readonly string[];
+	allow?: ReadonlySet<string>;
 	/** Its name of the field `seed`. */
 	seed?: string;
 	/** The field of an assistant message for its reasoning. Absent: reasoning is not sent back. */
@@ -22,114 +22,93 @@ export interface Host {
 	disableReasoning?: Readonly<Record<string, unknown>>;
 }
 
+const fields = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/));
+
 /** Sampling fields of self-hosted engines only. */
-export const ENGINE_SAMPLING = ["min_p", "mirostat", "mirostat_tau", "mirostat_eta", "grammar"] as const;
+export const ENGINE_SAMPLING = fields("min_p mirostat mirostat_tau mirostat_eta grammar");
 
 /** Fields of engines (vLLM, SGLang, llama.cpp) and of OpenAI's service: only for hosts that allow them. */
-const RESTRICTED: ReadonlySet<string> = new Set([
-	"top_k",
-	"repetition_penalty",
-	"repeat_penalty",
-	"chat_template_kwargs",
-	"skip_special_tokens",
-	"continue_final_message",
-	"add_generation_prompt",
-	"audio",
-	"function_call",
-	"functions",
-	...ENGINE_SAMPLING,
-	"metadata",
-	"modalities",
-	"prediction",
-	"service_tier",
-	"store",
-	"web_search_options",
-]);
+const RESTRICTED = fields(`
+	top_k repetition_penalty repeat_penalty chat_template_kwargs skip_special_tokens continue_final_message
+	add_generation_prompt audio function_call functions ${[...ENGINE_SAMPLING].join(" ")}
+	metadata modalities prediction service_tier store web_search_options`);
 
 const THINKING_DISABLED = { thinking: { type: "disabled" } };
-const LOGPROBS = ["logprobs", "top_logprobs"];
-const PENALTIES = ["frequency_penalty", "presence_penalty"];
+const LOGPROBS = "logprobs top_logprobs";
+const PENALTIES = "frequency_penalty presence_penalty";
 
 export const HOSTS: Readonly<Record<string, Host>> = {
-	"api.cerebras.ai": { limit: "max_completion_tokens", omit: [...PENALTIES, "logit_bias"] },
+	"api.cerebras.ai": { limit: "max_completion_tokens", omit: fields(`${PENALTIES} logit_bias`) },
 	"api.cohere.ai": {
 		limit: "max_tokens",
-		omit: ["logit_bias", "parallel_tool_calls", "top_logprobs", "user"],
+		omit: fields("logit_bias parallel_tool_calls top_logprobs user"),
 	},
 	"api.deepseek.com": {
 		limit: "max_tokens",
-		omit: ["logit_bias", "parallel_tool_calls", "seed", "user"],
+		omit: fields("logit_bias parallel_tool_calls seed user"),
 		reasoningField: "reasoning_content",
 		disableReasoning: THINKING_DISABLED,
 	},
 	"api.fireworks.ai": {
 		limit: "max_tokens",
-		allow: ["metadata", "prediction", "repetition_penalty", "service_tier", "top_k"],
+		allow: fields("metadata prediction repetition_penalty service_tier top_k"),
 		reasoningField: "reasoning_content",
 		disableReasoning: { reasoning_effort: "none" },
 	},
 	"api.groq.com": {
 		limit: "max_completion_tokens",
-		omit: ["logit_bias", ...LOGPROBS],
-		allow: ["service_tier"],
+		omit: fields(`logit_bias ${LOGPROBS}`),
+		allow: fields("service_tier"),
 	},
 	"api.minimax.io": {
 		limit: "max_completion_tokens",
-		omit: ["logit_bias", ...LOGPROBS, ...PENALTIES, "seed"],
+		omit: fields(`logit_bias ${LOGPROBS} ${PENALTIES} seed`),
 	},
 	"api.mistral.ai": {
 		limit: "max_tokens",
-		omit: ["logit_bias", ...LOGPROBS, "reasoning_effort", "stream_options", "user"],
-		allow: ["metadata", "prediction"],
+		omit: fields(`logit_bias ${LOGPROBS} reasoning_effort stream_options user`),
+		allow: fields("metadata prediction"),
 		seed: "random_seed",
 	},
 	"api.moonshot.ai": {
 		limit: "max_tokens",
-		omit: ["logit_bias", ...LOGPROBS, "parallel_tool_calls", "reasoning_effort", "seed", "user"],
+		omit: fields(`logit_bias ${LOGPROBS} parallel_tool_calls reasoning_effort seed user`),
 		reasoningField: "reasoning_content",
 		disableReasoning: THINKING_DISABLED,
 	},
 	"api.perplexity.ai": {
 		limit: "max_tokens",
-		omit: ["logit_bias", "parallel_tool_calls", "seed", "user"],
-		allow: ["top_k", "web_search_options"],
+		omit: fields("logit_bias parallel_tool_calls seed user"),
+		allow: fields("top_k web_search_options"),
 	},
 	// All its models reason, and reasoning models refuse the penalties.
 	"api.x.ai": {
 		limit: "max_completion_tokens",
-		omit: ["logit_bias", ...PENALTIES],
+		omit: fields(`logit_bias ${PENALTIES}`),
 		reasoningField: "reasoning_content",
 	},
 	"api.z.ai": {
 		limit: "max_tokens",
-		omit: [
-			"logit_bias",
-			...LOGPROBS,
-			"parallel_tool_calls",
-			...PENALTIES,
-			"reasoning_effort",
-			"seed",
-			"user",
-		],
+		omit: fields(`logit_bias ${LOGPROBS} parallel_tool_calls ${PENALTIES} reasoning_effort seed user`),
 		reasoningField: "reasoning_content",
 		disableReasoning: THINKING_DISABLED,
 	},
 	"dashscope-intl.aliyuncs.com": {
 		limit: "max_tokens",
-		omit: ["logit_bias", "reasoning_effort", "user"],
-		allow: ["repetition_penalty", "top_k"],
+		omit: fields("logit_bias reasoning_effort user"),
+		allow: fields("repetition_penalty top_k"),
 		reasoningField: "reasoning_content",
 		disableReasoning: { enable_thinking: false },
 	},
 	"generativelanguage.googleapis.com": {
 		limit: "max_tokens",
-		omit: ["logit_bias", "user"],
+		omit: fields("logit_bias user"),
 		signed: true,
 		disableReasoning: { reasoning_effort: "none" },
 	},
 	"openrouter.ai": {
 		limit: "max_tokens",
-		allow: ["audio", "modalities", "prediction", "repetition_penalty", "top_k", "web_search_options"],
+		allow: fields("audio modalities prediction repetition_penalty top_k web_search_options"),
 		reasoningField: "reasoning",
 		disableReasoning: { reasoning: { enabled: false } },
 	},
@@ -146,14 +125,14 @@ export function hostedService({ url }: Target): Host | undefined {
 
 /** Converts the body of a chat to the fields of the host. */
 export function bodyFor(
-	{ omit = [], allow = [], seed: seedName = "seed", limit, disableReasoning }: Host,
+	{ omit, allow, seed: seedName = "seed", limit, disableReasoning }: Host,
 	body: Readonly<Record<string, unknown>>,
 	reasons: boolean,
 ): Record<string, unknown> {
 	const { max_tokens, seed, ...others } = body;
 	const renamed = { ...others, [limit]: max_tokens, [seedName]: seed };
 	const supported = Object.entries(renamed).filter(
-		([name]) => !omit.includes(name) && (!RESTRICTED.has(name) || allow.includes(name)),
+		([name]) => !omit?.has(name) && (!RESTRICTED.has(name) || allow?.has(name)),
 	);
 	return { ...Object.fromEntries(supported), ...(!reasons && disableReasoning) };
 }

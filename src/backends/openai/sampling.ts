@@ -2,23 +2,16 @@
 import { AiError } from "../../core/errors.ts";
 import { can } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
+import { pick } from "../pick.ts";
 import type { Call } from "../transport/upstream-failure.ts";
+import { loraUnsupported } from "../unsupported.ts";
 import { isOpenAiService } from "./service.ts";
 
 export function sampling(input: ChatInput, call: Call): Record<string, unknown> {
 	return {
 		model: modelName(input, call),
-		temperature: input.temperature,
-		top_p: input.top_p,
-		seed: input.seed,
-		frequency_penalty: input.frequency_penalty,
-		presence_penalty: input.presence_penalty,
-		stop: input.stop,
-		n: input.n,
-		logit_bias: input.logit_bias,
-		response_format: input.response_format,
-		user: input.user,
-		stream: input.stream,
+		...pick(input, "temperature", "top_p", "seed", "frequency_penalty", "presence_penalty", "stop", "n"),
+		...pick(input, "logit_bias", "response_format", "user", "stream"),
 		stream_options: input.stream ? { include_usage: true } : undefined,
 		...(!isOpenAiService(call.target) && {
 			top_k: input.top_k,
@@ -33,10 +26,10 @@ export function sampling(input: ChatInput, call: Call): Record<string, unknown> 
  * vLLM and SGLang serve an adapter as a model with its own name. Only declared adapters are allowed: otherwise the caller
  * could name any model of the upstream, at the price of this one.
  */
-function modelName({ lora }: ChatInput, { model, target }: Call): string {
+function modelName({ lora }: ChatInput, call: Call): string {
+	const { model, target } = call;
 	if (lora === undefined) return target.model;
-	if (!can(model, "lora") || isOpenAiService(target))
-		throw new AiError("loraUnsupported", `The model ${model.id} does not support LoRA inference`);
+	if (!can(model, "lora") || isOpenAiService(target)) throw loraUnsupported(call);
 	if (!target.loras?.some((pattern) => matches(lora, pattern)))
 		throw new AiError(
 			"loraUnsupported",

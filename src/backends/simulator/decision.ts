@@ -1,5 +1,5 @@
 /** Decisions (the Clef models): each option of a question has the same probability, for all states. */
-import { decisionTokens } from "../../tasks/decision/tally.ts";
+import { decisionTokens } from "../../tasks/decision/index.ts";
 import type { DecisionAnswer, DecisionInput, Question } from "../../tasks/decision/types.ts";
 import type { Answer } from "../../tasks/task.ts";
 

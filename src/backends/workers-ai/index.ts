@@ -12,11 +12,11 @@
  */
 import { defineBackend } from "../handler.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { bindingFetch } from "./binding.ts";
 import { generateText } from "./chat.ts";
 import { decide } from "./decision.ts";
 import { failureOfCode } from "./failures.ts";
 import { classifyImage, describeImage, detectObjects } from "./images.ts";
+import { bindingFetch } from "./run.ts";
 import { detectTurn, speak } from "./speech.ts";
 import { classifyText, embedTexts, rerank, summarize, translate } from "./text.ts";
 import { generateImage } from "./text-to-image.ts";

@@ -17,6 +17,7 @@ import {
 import { ChunkWriter, completionOf, headingOf, requestChat, usageOf } from "../completion.ts";
 import type { Handler } from "../handler.ts";
 import { imageUrl, readableSizeOf } from "../images.ts";
+import { pick } from "../pick.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
@@ -53,10 +54,7 @@ function inputsOf(input: ChatInput, call: Call): Record<string, unknown> {
 		question: textOf(last.content),
 		image: images[0],
 		reasoning: input.reasoning_effort === null ? false : undefined,
-		temperature: input.temperature,
-		top_p: input.top_p,
-		max_tokens: input.max_tokens,
-		stream: input.stream,
+		...pick(input, "temperature", "top_p", "max_tokens", "stream"),
 	};
 }
 

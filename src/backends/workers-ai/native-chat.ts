@@ -4,6 +4,7 @@ import { inputFamily, type NativeChat } from "../../models/family.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation/types.ts";
 import { requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";
+import { pick } from "../pick.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";
@@ -32,18 +33,16 @@ function nativeInputs(input: ChatInput, call: Call): Record<string, unknown> {
 		...(input.prompt === undefined
 			? { messages: input.messages.map((message) => messageOf(message, native?.content === "text")) }
 			: { prompt: input.prompt, raw: true }),
-		stream: input.stream,
-		max_tokens: input.max_tokens,
-		temperature: input.temperature,
-		top_p: input.top_p,
-		top_k: input.top_k,
-		seed: input.seed,
-		repetition_penalty: input.repetition_penalty,
-		frequency_penalty: input.frequency_penalty,
-		presence_penalty: input.presence_penalty,
-		lora: input.lora,
-		tools: input.tools,
-		tool_choice: input.tool_choice,
+		...pick(input, "stream", "max_tokens", "temperature", "top_p", "top_k", "seed"),
+		...pick(
+			input,
+			"repetition_penalty",
+			"frequency_penalty",
+			"presence_penalty",
+			"lora",
+			"tools",
+			"tool_choice",
+		),
 		...formatOf(input, native, takesOpenAiMessages(call)),
 	};
 }
