@@ -45,7 +45,7 @@ export const MessageReply = z.looseObject({
 	usage: SentUsage.nullish(),
 });
 
-const FINISH_REASONS = new Map([
+const FINISH_REASONS = new Map<string | null | undefined, string>([
 	["max_tokens", "length"],
 	["model_context_window_exceeded", "length"],
 	["tool_use", "tool_calls"],
@@ -57,7 +57,7 @@ export function finishReason(
 	stopReason: string | null | undefined,
 	answerTool: AnswerTool | undefined,
 ): string {
-	const reason = FINISH_REASONS.get(stopReason ?? "") ?? "stop";
+	const reason = FINISH_REASONS.get(stopReason) ?? "stop";
 	return answerTool && reason === "tool_calls" ? "stop" : reason;
 }
 

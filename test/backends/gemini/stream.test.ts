@@ -132,6 +132,52 @@ describe("a stream", () => {
 		]);
 	});
 
+	it("may begin with calls, and counts on from them", async () => {
+		const event = (names: string[], fields = {}) => {
+			const parts = names.map((name) => ({ functionCall: { id: name, name, args: null } }));
+			return `data: ${JSON.stringify({ candidates: [{ content: { parts }, ...fields }] })}\n\n`;
+		};
+		const chunks = await chunksOf(event(["a", "b"]) + event(["c"]) + event([], { finishReason: "STOP" }));
+		const choices = chunks.flatMap((chunk) => chunk.choices);
+		expect(choices.flatMap(({ delta }) => delta.tool_calls ?? [])).toEqual(
+			["a", "b", "c"].map((name, index) => ({
+				index,
+				id: name,
+				type: "function",
+				function: { name, arguments: "{}" },
+			})),
+		);
+		expect(choices.map(({ delta, finish_reason }) => [delta.role, finish_reason])).toEqual([
+			["assistant", null],
+			[undefined, null],
+			[undefined, "tool_calls"],
+		]);
+		expect(chunks.some(({ usage }) => usage)).toBe(false);
+	});
+
+	it("without an index numbers its answers, ends each once, and drops empty events", async () => {
+		const event = (...candidates: object[]) => `data: ${JSON.stringify({ candidates })}\n\n`;
+		const text = (content: string) => ({ content: { parts: [{ text: content }] } });
+		const body =
+			`data: {"candidates":null,"responseId":"r"}\n\n` +
+			event(text("a"), text("b")) +
+			event({}, { content: null }) +
+			event({ finishReason: "STOP" }, { finishReason: "MAX_TOKENS" }) +
+			event({ finishReason: "SAFETY" });
+		const chunks = await chunksOf(body, 2);
+		expect(chunks.map(({ choices }) => choices)).toEqual([
+			[
+				{ index: 0, delta: { role: "assistant", content: "a" }, finish_reason: null },
+				{ index: 1, delta: { role: "assistant", content: "b" }, finish_reason: null },
+			],
+			[
+				{ index: 0, delta: {}, finish_reason: "stop" },
+				{ index: 1, delta: {}, finish_reason: "length" },
+			],
+		]);
+		expect(chunks.map(({ id, model }) => [id, model])).toEqual(Array(2).fill(["r", "gemini-2.5-flash"]));
+	});
+
 	it("of several answers keeps them apart", async () => {
 		const choices = (await chunksOf(twoSse, 2)).flatMap((chunk) => chunk.choices);
 		const textOf = (wanted: number) =>

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import chatJson from "../../fixtures/openai/llama-cpp/chat.json?raw";
 import chatSse from "../../fixtures/openai/llama-cpp/chat.sse?raw";
@@ -246,6 +246,26 @@ describe("a reply", () => {
 			});
 		},
 	);
+
+	it("of several choices without their fields numbers them, and is of now", async () => {
+		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const nothing = { id: null, created: null, model: null, usage: null };
+		const choices = [
+			{ index: null, message: { content: null, tool_calls: null }, finish_reason: null },
+			{ message: { content: "b" } },
+		];
+		expect(await output(JSON.stringify({ ...nothing, choices }))).toEqual({
+			id: "chatcmpl-uuid-1",
+			object: "chat.completion",
+			created: 1_700_000_000,
+			model: "engine-model",
+			choices: [
+				{ index: 0, message: { role: "assistant", content: null, tool_calls: null }, finish_reason: "stop" },
+				{ index: 1, message: { role: "assistant", content: "b" }, finish_reason: "stop" },
+			],
+		});
+	});
 
 	it("without usage has none invented", async () => {
 		for (const usage of [undefined, null, {}])

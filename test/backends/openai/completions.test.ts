@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ChatInput } from "../../../src/tasks/text-generation/types.ts";
 import completionJson from "../../fixtures/openai/llama-cpp/completion.json?raw";
 import completionSse from "../../fixtures/openai/llama-cpp/completion.sse?raw";
 import logprobsJson from "../../fixtures/openai/llama-cpp/completion-logprobs.json?raw";
 import openaiJson from "../../fixtures/openai/openai/completion.json?raw";
-import { drain, eventStream, json, tap } from "../upstream.ts";
+import { drain, eventStream, failureOf, json, tap } from "../upstream.ts";
 import { ask, eventsOf, outputOf } from "./ask.ts";
 
 const RAW: ChatInput = { messages: [], prompt: "Once upon", stream: false };
@@ -95,6 +95,34 @@ describe("its reply", () => {
 		});
 	});
 
+	it("of several choices without their fields numbers them, and is of now", async () => {
+		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const logprobs = { tokens: ["a"], token_logprobs: null, top_logprobs: [null] };
+		const nothing = { id: null, created: null, model: null, usage: null };
+		const choices = [{ index: null, text: null, finish_reason: null }, { logprobs }];
+		const choice = { message: { role: "assistant", content: "" }, logprobs: null, finish_reason: "stop" };
+		expect(await outputOf(ask("text-generation", RAW, () => json({ ...nothing, choices })))).toEqual({
+			id: "cmpl-uuid-1",
+			object: "chat.completion",
+			created: 1_700_000_000,
+			model: "engine-model",
+			choices: [
+				{ ...choice, index: 0 },
+				{
+					...choice,
+					index: 1,
+					logprobs: { content: [{ token: "a", logprob: 0, bytes: [97], top_logprobs: [] }] },
+				},
+			],
+		});
+	});
+
+	it("without a choice is refused", async () => {
+		const { answer } = ask("text-generation", RAW, () => json({ choices: [] }));
+		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
+	});
+
 	it("keeps log probabilities that have the shape of a chat's", async () => {
 		const { choices } = await outputOf(ask("text-generation", RAW, () => json(logprobsJson)));
 		expect(choices[0]?.logprobs).toEqual(JSON.parse(logprobsJson).choices[0].logprobs);
@@ -140,6 +168,31 @@ describe("its stream", () => {
 			{ id: "cmpl-uuid-1", model: "engine-model" },
 		]);
 		expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+	});
+
+	it("of several choices has each role once, and their place as index", async () => {
+		const event = (...choices: object[]) => `data: ${JSON.stringify({ choices })}\n\n`;
+		const body =
+			event({ text: "a" }, { text: null }) +
+			event({ index: 1, text: "b", finish_reason: "stop" }, { index: 0, text: "c", finish_reason: "stop" });
+		const asking = ask("text-generation", { ...STREAM, n: 2 }, () => eventStream(body));
+		const choice = (index: number, delta: object, finish_reason: string | null) => ({
+			index,
+			delta,
+			logprobs: null,
+			finish_reason,
+		});
+		expect(
+			events((await drain(await eventsOf(asking))).text).map(
+				(each) => (each as { choices: unknown }).choices,
+			),
+		).toEqual([
+			[
+				choice(0, { role: "assistant", content: "a" }, null),
+				choice(1, { role: "assistant", content: "" }, null),
+			],
+			[choice(1, { content: "b" }, "stop"), choice(0, { content: "c" }, "stop")],
+		]);
 	});
 
 	it("has a finish where the engine has one, and none where it sends an empty one", async () => {

@@ -354,6 +354,33 @@ describe("a stream without [DONE]", () => {
 		expect(await stream(unnumbered + finish(1), 2)).toEqual({ text: unnumbered + finish(1) + DONE });
 	});
 
+	it("has the sum of the usage of its choices, in its bytes and in its parsed events", async () => {
+		const event = (index: number, counted: number, completion_tokens: number) => ({
+			choices: [{ index, delta: {}, finish_reason: "stop" }],
+			usage: { prompt_tokens: 3, completion_tokens, total_tokens: 3 + completion_tokens },
+			timings: { predicted_n: counted },
+		});
+		const text = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
+		const sent = text(event(0, 2, 2)) + delta("a") + text(event(1, 4, 4));
+		const summed = text(event(0, 2, 2)) + delta("a") + text(event(1, 4, 6));
+		expect(await stream(sent, 2)).toEqual({ text: summed + DONE });
+		expect(await stream(inPieces(encode(sent), [10, 200]), 2)).toEqual({ text: summed + DONE });
+		const pieces = EventStream.eventsOf(
+			await open(
+				callOf(() => eventStream(sent)),
+				2,
+			),
+		);
+		const { events = [] } = (await pieces.pull()) ?? {};
+		await pieces.cancel(undefined);
+		expect(events.at(-1)).toEqual({
+			data: JSON.stringify(event(1, 4, 6)),
+			value: event(1, 4, 6),
+		});
+		// One choice has the engine's own usage.
+		expect(await stream(sent)).toEqual({ text: sent + DONE });
+	});
+
 	it("is not complete while finish_reason is empty", async () => {
 		const unfinished = delta("a").replace("null", '""');
 		expect(await stream(unfinished)).toMatchObject({ text: unfinished, error: cut });
