@@ -1,8 +1,8 @@
 /** The exact requests and replies of `run`, for tasks with files, and for text beside chats. */
 import { describe, expect, it } from "vitest";
 import type { AiBinding } from "../../../src/backends/backend.ts";
-import { bindingFetch } from "../../../src/backends/workers-ai/binding.ts";
 import { workersAi } from "../../../src/backends/workers-ai/index.ts";
+import { bindingFetch } from "../../../src/backends/workers-ai/run.ts";
 import type { DecisionInput } from "../../../src/tasks/decision/types.ts";
 import type { TaskInput, TaskName, TaskOutput } from "../../../src/tasks/task.ts";
 import { callOf, failureOf, json, type Responder } from "../upstream.ts";
