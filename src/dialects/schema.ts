@@ -7,12 +7,7 @@ import * as z from "zod";
 import type { Model } from "../models/model.ts";
 import { nativeDialect } from "./index.ts";
 
-interface ModelSchema {
-	input: object;
-	output: object;
-}
-
-export function modelSchema(model: Model, strict = true): ModelSchema {
+export function modelSchema(model: Model, strict = true): { input: object; output: object } {
 	const { reader, writer } = nativeDialect(model);
 	const input = z.toJSONSchema(reader.schema(model, strict), {
 		io: "input",

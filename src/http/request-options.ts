@@ -47,7 +47,8 @@ export function readRequestOptions({
 	fields,
 	options,
 }: OptionSources): Pick<InferenceRequest, "session" | "options"> {
-	const session = (sessionHeader(headers) ?? sessionField(fields))?.slice(0, MAX_SESSION_CHARACTERS);
+	const header = SESSION_HEADERS.map((name) => headers.get(name)).find(Boolean);
+	const session = (header ?? sessionField(fields))?.slice(0, MAX_SESSION_CHARACTERS);
 	const singleFlight = /^(?:1|true)$/i.test(headers.get(SINGLE_FLIGHT) ?? "");
 	return {
 		// The account is part of the session, because clients of two accounts may choose the same id.
@@ -68,14 +69,6 @@ export const inferenceRequest = ({
 	...request,
 	...readRequestOptions({ headers, account: request.caller.account, fields, options }),
 });
-
-function sessionHeader(headers: Headers): string | undefined {
-	for (const name of SESSION_HEADERS) {
-		const value = headers.get(name);
-		if (value) return value;
-	}
-	return undefined;
-}
 
 function sessionField(fields: unknown): string | undefined {
 	const { prompt_cache_key, metadata } = SessionFields.safeParse(fields).data ?? {};

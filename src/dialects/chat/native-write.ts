@@ -19,7 +19,7 @@ const FlatCall = z.object({
 	name: z.string(),
 	arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
 });
-const OpenAiCall = z.object({
+export const OpenAiCall = z.object({
 	id: z.string(),
 	type: z.literal("function"),
 	function: z.object({ name: z.string(), arguments: z.string() }),

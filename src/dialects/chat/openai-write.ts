@@ -6,15 +6,10 @@ import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { NativeWriter, Rendered, WriteContext } from "../dialect.ts";
 import { type ChatReply, chatReply, chatWriter } from "./call.ts";
 import { hasFunctions, legacyFunctionEvents, toLegacyCompletion } from "./legacy-functions.ts";
+import { OpenAiCall } from "./native-write.ts";
 import { openAiEvents, type UsageEnding } from "./openai-stream.ts";
 import { TextCompletion, textCompletion, textCompletionEvents } from "./text-completion.ts";
 import { NativeUsage } from "./usage.ts";
-
-const ToolCall = z.object({
-	id: z.string(),
-	type: z.literal("function"),
-	function: z.object({ name: z.string(), arguments: z.string() }),
-});
 
 export const OpenAiCompletion = z.object({
 	id: z.string(),
@@ -29,7 +24,7 @@ export const OpenAiCompletion = z.object({
 				content: z.string().nullable(),
 				refusal: z.string().nullable(),
 				reasoning_content: z.string().nullish(),
-				tool_calls: z.array(ToolCall).nullish(),
+				tool_calls: z.array(OpenAiCall).nullish(),
 			}),
 			finish_reason: z.string(),
 			logprobs: z.unknown(),

@@ -2,10 +2,6 @@
 import type { AiError } from "../../core/errors.ts";
 import { clientStatus } from "../client-failure.ts";
 
-export interface GeminiError {
-	error: { code: number; message: string; status: string; details?: object[] };
-}
-
 const NAMES: Readonly<Record<number, string>> = {
 	400: "INVALID_ARGUMENT",
 	401: "UNAUTHENTICATED",
@@ -19,7 +15,7 @@ const NAMES: Readonly<Record<number, string>> = {
 	502: "UNAVAILABLE",
 };
 
-export function geminiError(failure: AiError): GeminiError {
+export function geminiError(failure: AiError): object {
 	const code = clientStatus(failure);
 	const { description, key, retryAfter } = failure;
 	return {

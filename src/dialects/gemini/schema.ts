@@ -1,5 +1,6 @@
 /** Converts Google's `Schema` (https://ai.google.dev/api/caching#Schema), a subset of OpenAPI's, to JSON Schema. */
 import { isRecord } from "../../core/json.ts";
+import { camel } from "./keys.ts";
 
 /** Fields without a meaning in JSON Schema. */
 const OMITTED = new Set(["example", "propertyOrdering", "nullable"]);
@@ -8,7 +9,8 @@ const COUNTS = new Set(["minItems", "maxItems", "minLength", "maxLength", "minPr
 
 export function jsonSchemaOf(sent: Record<string, unknown>): Record<string, unknown> {
 	const schema: Record<string, unknown> = {};
-	for (const [key, value] of Object.entries(sent)) {
+	for (const [sentKey, value] of Object.entries(sent)) {
+		const key = camel(sentKey);
 		if (OMITTED.has(key) || value === null) continue;
 		if (key === "type" && typeof value === "string") {
 			if (value !== "TYPE_UNSPECIFIED") schema.type = value.toLowerCase();

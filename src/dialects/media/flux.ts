@@ -7,12 +7,11 @@
  */
 import * as z from "zod";
 import type { TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
-import type { Dialect, Writer } from "../dialect.ts";
+import type { Dialect, WriteContext } from "../dialect.ts";
 import { fieldsReader, present } from "../fields.ts";
 import { invalidInput } from "../invalid-input.ts";
-import { outputValue } from "../output-value.ts";
 import { FLUX, vocabularyOf } from "./deepgram-fields.ts";
-import { inRange, type LiveProtocol, readSampleRate, sessionFrames } from "./live.ts";
+import { inRange, type LiveProtocol, liveWriter, readSampleRate } from "./live.ts";
 
 const DEFAULT_THRESHOLD = "0.7";
 const DEFAULT_TIMEOUT_MS = "5000";
@@ -54,14 +53,7 @@ export const TurnInfo = z.object({
 	end_of_turn_confidence: z.number(),
 });
 
-const writer: Writer = {
-	write: (answer, { requestId }) => ({
-		kind: "socket",
-		frames: sessionFrames(outputValue("live-transcription", answer), protocol(requestId)),
-	}),
-};
-
-export const fluxLive: Dialect = { reader, writer };
+export const fluxLive: Dialect = { reader, writer: liveWriter(protocol) };
 
 /** Deepgram's reference also lists Nova's `Finalize` and `KeepAlive` for Flux. */
 const CONTROLS: LiveProtocol["controls"] = new Map([
@@ -71,7 +63,7 @@ const CONTROLS: LiveProtocol["controls"] = new Map([
 	["KeepAlive", "none"],
 ]);
 
-function protocol(request_id: string): LiveProtocol {
+function protocol({ requestId: request_id }: WriteContext): LiveProtocol {
 	let nextSequenceId = 0;
 	return {
 		opening: [{ type: "Connected", request_id, sequence_id: nextSequenceId++ }],

@@ -2,8 +2,9 @@
 import * as z from "zod";
 import { type AiError, toAiError } from "../../core/errors.ts";
 import type { LiveTranscription, TranscriptionEvent } from "../../tasks/live-transcription/types.ts";
-import type { SocketFrames } from "../dialect.ts";
+import type { WriteContext, Writer } from "../dialect.ts";
 import { invalidInput } from "../invalid-input.ts";
+import { outputValue } from "../output-value.ts";
 
 /** The effect of a control message. */
 type Control = "end" | "finalize" | "none";
@@ -22,9 +23,16 @@ export interface LiveProtocol {
 }
 
 /** Takes over the session. Binary frames are audio, text frames are control messages. */
-export function sessionFrames(session: LiveTranscription, protocol: LiveProtocol): SocketFrames {
-	return { readable: outgoing(session.readable, protocol), writable: incoming(session.writable, protocol) };
-}
+export const liveWriter = (protocolOf: (context: WriteContext) => LiveProtocol): Writer => ({
+	write(answer, context) {
+		const { readable, writable } = outputValue("live-transcription", answer);
+		const protocol = protocolOf(context);
+		return {
+			kind: "socket",
+			frames: { readable: outgoing(readable, protocol), writable: incoming(writable, protocol) },
+		};
+	},
+});
 
 function outgoing(
 	events: ReadableStream<TranscriptionEvent>,

@@ -10,6 +10,7 @@ import { hasTooManySegments } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
 import { mayBeAudio, mediaTypeOf } from "../../media/types.ts";
 import { invalidInput } from "../invalid-input.ts";
+import { WRAPPED_SCHEMA } from "./multipart.ts";
 
 export type Bytes = Media["bytes"];
 
@@ -39,24 +40,11 @@ export const ByteArray = z
 		const input: unknown = value[index];
 		if (!Number.isInteger(input))
 			context.issues.push({ code: "invalid_type", expected: "int", input, path: [index] });
-		else if (Number(input) < 0)
-			context.issues.push({
-				code: "too_small",
-				origin: "number",
-				minimum: 0,
-				inclusive: true,
-				input,
-				path: [index],
-			});
-		else
-			context.issues.push({
-				code: "too_big",
-				origin: "number",
-				maximum: MAX_BYTE,
-				inclusive: true,
-				input,
-				path: [index],
-			});
+		else {
+			const place = { origin: "number" as const, inclusive: true, input, path: [index] };
+			if (Number(input) < 0) context.issues.push({ code: "too_small", minimum: 0, ...place });
+			else context.issues.push({ code: "too_big", maximum: MAX_BYTE, ...place });
+		}
 	})
 	.meta({ type: "array", items: { type: "integer", minimum: 0, maximum: MAX_BYTE } });
 
@@ -86,11 +74,7 @@ export const Wrapped = z
 		for (const property of missing)
 			context.issues.push({ code: "invalid_type", expected: "object", input: undefined, path: [property] });
 	})
-	.meta({
-		type: "object",
-		properties: { body: { type: "object" }, contentType: { type: "string" } },
-		required: ["body", "contentType"],
-	});
+	.meta(WRAPPED_SCHEMA);
 
 function isWrapped(value: unknown): value is WrappedBody {
 	if (typeof value !== "object" || value === null) return false;

@@ -43,6 +43,13 @@ export interface WrappedForm {
 	contentType: string;
 }
 
+/** `{body, contentType}` as JSON Schema. */
+export const WRAPPED_SCHEMA = {
+	type: "object",
+	properties: { body: { type: "object" }, contentType: { type: "string" } },
+	required: ["body", "contentType"],
+} as const;
+
 /** A form as an input: `{body: <the form>, contentType}`. */
 export const FormBody = z
 	.custom<WrappedForm>()
@@ -54,11 +61,7 @@ export const FormBody = z
 			for (const property of ["body", "contentType"])
 				context.issues.push({ code: "invalid_type", expected: "object", input: undefined, path: [property] });
 	})
-	.meta({
-		type: "object",
-		properties: { body: { type: "object" }, contentType: { type: "string" } },
-		required: ["body", "contentType"],
-	});
+	.meta(WRAPPED_SCHEMA);
 
 /** A boundary: RFC 2046, section 5.1.1. */
 const BOUNDARY = /^[\w'()+,./:=? -]{1,70}$/;

@@ -10,12 +10,11 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { LiveTranscriptionInput } from "../../tasks/live-transcription/types.ts";
-import type { Dialect, WriteContext, Writer } from "../dialect.ts";
+import type { Dialect, WriteContext } from "../dialect.ts";
 import { fieldsReader, present } from "../fields.ts";
-import { outputValue } from "../output-value.ts";
 import { alternativeOf } from "./deepgram.ts";
 import { NOVA, vocabularyOf } from "./deepgram-fields.ts";
-import { type LiveProtocol, readChannels, readSampleRate, sessionFrames } from "./live.ts";
+import { type LiveProtocol, liveWriter, readChannels, readSampleRate } from "./live.ts";
 
 /** Callers may send numbers and flags as text, as in the query string of Deepgram's own URL. */
 const count = z.union([z.string().regex(/^[0-9]+$/), z.int().min(0)]);
@@ -82,14 +81,7 @@ function samplesOf({
 	};
 }
 
-const writer: Writer = {
-	write: (answer, context) => ({
-		kind: "socket",
-		frames: sessionFrames(outputValue("live-transcription", answer), protocol(context)),
-	}),
-};
-
-export const novaLive: Dialect = { reader, writer };
+export const novaLive: Dialect = { reader, writer: liveWriter(protocol) };
 
 const CONTROLS: LiveProtocol["controls"] = new Map([
 	["CloseStream", "end"],

@@ -5,13 +5,7 @@
 import type { AiError } from "../../core/errors.ts";
 import { clientStatus } from "../client-failure.ts";
 
-export interface MessagesError {
-	type: "error";
-	error: { type: string; message: string };
-	request_id: string;
-}
-
-export const messagesError = (failure: AiError, requestId: string): MessagesError => ({
+export const messagesError = (failure: AiError, requestId: string) => ({
 	type: "error",
 	error: { type: errorType(failure), message: messageOf(failure) },
 	request_id: requestId,

@@ -9,7 +9,7 @@
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
-import { AiError, toAiError } from "../../core/errors.ts";
+import { AiError } from "../../core/errors.ts";
 import { boundDepth, readInputs, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
@@ -143,25 +143,18 @@ function requireOwnAccount(c: Context, { caller }: Call): Context {
 const readStepsBody = async (c: Context, { services }: Call): Promise<Step[]> =>
 	readSteps(await readJson(c.req.raw, services.limits));
 
-async function answerSteps(
+const answerSteps = (
 	c: Context,
 	{ caller, services }: Call,
 	read: () => Promise<Step[]>,
-): Promise<Response> {
-	let steps: Step[];
-	try {
-		steps = await read();
-	} catch (error) {
-		return gatewayFailure(toAiError(error));
-	}
-	return runSteps(steps, {
+): Promise<Response> =>
+	runSteps(read, {
 		caller,
 		gateway: c.req.param("gateway") ?? "",
 		eventId: c.req.header(EVENT_ID),
 		signal: c.req.raw.signal,
 		services,
 	});
-}
 
 const notFound = (description: string): Response => failureEnvelope(new AiError("notFound", description), "");
 
@@ -194,14 +187,13 @@ export class AiGateway extends RpcTarget {
 	/** `data`: one step or a list. Returns the response also if its status is a failure. */
 	async run(data: unknown, options?: GatewayRunOptions | null): Promise<Response> {
 		const { gateway, extraHeaders = {}, signal = new AbortController().signal } = options ?? {};
-		let steps: Step[];
-		try {
-			steps = readSteps(boundDepth(data, this.#context.services.limits.jsonDepth));
-		} catch (error) {
-			return gatewayFailure(toAiError(error));
-		}
+		const { jsonDepth } = this.#context.services.limits;
 		const [, headerId] = Object.entries(extraHeaders).find(([name]) => name.toLowerCase() === EVENT_ID) ?? [];
-		return runSteps(steps, { ...this.#context, signal, eventId: headerId ?? gateway?.eventId });
+		return runSteps(() => readSteps(boundDepth(data, jsonDepth)), {
+			...this.#context,
+			signal,
+			eventId: headerId ?? gateway?.eventId,
+		});
 	}
 
 	getUrl(provider = "universal"): string {

@@ -78,8 +78,17 @@ export interface StepsContext {
 }
 
 /** Never throws. When all steps fail, the response is the failure of the last one. */
-export async function runSteps(steps: readonly Step[], context: StepsContext): Promise<Response> {
+export async function runSteps(
+	read: () => Step[] | Promise<Step[]>,
+	context: StepsContext,
+): Promise<Response> {
 	const { gateway, signal, services } = context;
+	let steps: Step[];
+	try {
+		steps = await read();
+	} catch (error) {
+		return gatewayFailure(toAiError(error));
+	}
 	const requestId = services.uuid();
 	const headersFor = (eventId: string | null | undefined): Headers =>
 		new Headers({

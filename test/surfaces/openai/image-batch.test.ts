@@ -110,7 +110,12 @@ describe("several images of one request", () => {
 		const step = { provider: "workers-ai", endpoint: "v1/images/generations" };
 		const steps = readSteps({ ...step, query: { model: SCHNELL, prompt: "a fox", n: 2 } });
 		const { signal } = new AbortController();
-		const response = await runSteps(steps, { caller: { ...CALLER }, gateway: "default", signal, services });
+		const response = await runSteps(() => steps, {
+			caller: { ...CALLER },
+			gateway: "default",
+			signal,
+			services,
+		});
 		expect((await response.json<{ data: unknown[] }>()).data).toHaveLength(2);
 		expect(settled).toHaveLength(2);
 	});
