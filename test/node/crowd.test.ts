@@ -95,24 +95,31 @@ const ACCOUNTS = [
 	["by-model", "of neurons of the model", "3036"],
 ] as const;
 
-describe.each(["exact", "leased"])(`${CROWD} at once, room for ${ROOM}, LEDGER %s`, (ledger) => {
-	const folder = mkdtempSync(join(tmpdir(), "ganglion-crowd-"));
-	let gateway: Gateway;
-	beforeAll(async () => {
-		gateway = await Gateway.start(folder, settingsOf(ledger));
-	});
-	afterAll(async () => {
-		await gateway?.stop();
-		rmSync(folder, { recursive: true, force: true });
-	});
+describe.each(["exact", "leased"])(
+	`${CROWD} simultaneous requests, a limit of ${ROOM}, LEDGER %s`,
+	(ledger) => {
+		const folder = mkdtempSync(join(tmpdir(), "ganglion-crowd-"));
+		let gateway: Gateway;
+		beforeAll(async () => {
+			gateway = await Gateway.start(folder, settingsOf(ledger));
+		});
+		afterAll(async () => {
+			await gateway?.stop();
+			rmSync(folder, { recursive: true, force: true });
+		});
 
-	it.each(ACCOUNTS)("%s: exactly as many pass, %s", async (account, _, refusal) => {
-		const { [GIVEN_UP]: givenUp = 0, ok = 0, ...refused } = Object.fromEntries(await crowd(gateway, account));
-		expect(refused).toEqual({ [refusal]: CROWD - ok - givenUp });
-		expect(ok).toBeLessThanOrEqual(ROOM);
-		// A lease may hold an eighth of the room.
-		expect(ok).toBeGreaterThanOrEqual(ledger === "exact" ? ROOM : 88);
-		await expect.poll(async () => (await gateway.limitStatus(account)).openRequests).toBe(0);
-		expect(await gateway.totals(account)).toMatchObject({ requests: ok, neurons: ok });
-	});
-});
+		it.each(ACCOUNTS)("%s: the limit %s accepts exactly as many", async (account, _, refusal) => {
+			const {
+				[GIVEN_UP]: givenUp = 0,
+				ok = 0,
+				...refused
+			} = Object.fromEntries(await crowd(gateway, account));
+			expect(refused).toEqual({ [refusal]: CROWD - ok - givenUp });
+			expect(ok).toBeLessThanOrEqual(ROOM);
+			// A lease may hold an eighth of the room.
+			expect(ok).toBeGreaterThanOrEqual(ledger === "exact" ? ROOM : 88);
+			await expect.poll(async () => (await gateway.limitStatus(account)).openRequests).toBe(0);
+			expect(await gateway.totals(account)).toMatchObject({ requests: ok, neurons: ok });
+		});
+	},
+);

@@ -20,10 +20,10 @@ import { startSession } from "./plugin/session.ts";
 /** An engine that is not let go writes for 50 s. The soak holds the gateway to 100 ms, on a machine that is idle. */
 const NOTICED_MS = 2_000;
 
-describe("over REST", () => {
+describe("a disconnect over REST", () => {
 	const TRIES = 20;
 
-	it("is cancelled and billed for what passed, every time, in every dialect", async () => {
+	it("cancels the call and bills the delivered tokens, every time, in every dialect", async () => {
 		const { results, violations } = await leave(TRIES);
 		console.log(leavingTable(results));
 		expect(violations.map(describeViolation)).toEqual([]);
@@ -83,7 +83,7 @@ interface Told {
 	thrown?: string;
 }
 
-describe("through a binding of the plugin", () => {
+describe("a disconnect through a binding of the plugin", () => {
 	const steps = new Steps();
 	const plan = CASES.flatMap(({ how, stream }, number) =>
 		Array.from({ length: TRIES }, (_, i): Planned => {
@@ -123,7 +123,7 @@ describe("through a binding of the plugin", () => {
 	};
 
 	it.each(CASES.map((each, number) => ({ ...each, number })))(
-		"$binding: a caller who $how (stream: $stream) is noticed",
+		"$binding: a caller that $how (stream: $stream) cancels the engine's call",
 		async ({ number, ...each }) => {
 			const times: number[] = [];
 			for (let i = 0; i < TRIES; i++) {
@@ -142,7 +142,7 @@ describe("through a binding of the plugin", () => {
 		},
 	);
 
-	it("RPC: the runtime refuses a signal, so nothing is asked", async () => {
+	it("RPC: the runtime refuses a signal, so no engine is called", async () => {
 		const told = await asking({ binding: "RPC", how: "aborts", stream: true }, refused, true);
 		expect(told).toEqual({ thrown: "DataCloneError: AbortSignal serialization is not enabled." });
 		expect(engine.callsOf(refused)).toEqual([]);

@@ -100,8 +100,8 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 	}
 }
 
-describe("before an answer", () => {
-	it("while the header is waited for", async () => {
+describe("a caller that disconnects before the answer", () => {
+	it("cancels a call that waits for its header", async () => {
 		const { answered, leave } = ask([hang]);
 		await a.called(1);
 		leave();
@@ -109,7 +109,7 @@ describe("before an answer", () => {
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 	});
 
-	it("while the first event is waited for", async () => {
+	it("cancels a call that waits for its first event", async () => {
 		const { answered, leave } = ask([words(0, hang)]);
 		await a.called(1);
 		await settle(50);
@@ -117,7 +117,7 @@ describe("before an answer", () => {
 		await expect(answered).rejects.toMatchObject(aborted);
 	});
 
-	it("while the same provider is to be asked again", async () => {
+	it("cancels the wait before a retry", async () => {
 		const { answered, leave } = ask([status(429, {}, { "retry-after": "30" }), answer()]);
 		await a.called(1);
 		await settle(50);
@@ -126,7 +126,7 @@ describe("before an answer", () => {
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 	});
 
-	it("while two are asked", async () => {
+	it("cancels both calls of a hedged request", async () => {
 		const { answered, leave } = ask([hang], { plan: { hedgeMs: 20 } });
 		await b.called(1);
 		leave();
@@ -135,14 +135,14 @@ describe("before an answer", () => {
 		expect(providers.flatMap(({ calls }) => calls.map(({ cancelled }) => cancelled))).not.toContain(false);
 	});
 
-	it("while the fallback is asked", async () => {
+	it("cancels the call of the fallback", async () => {
 		const { answered, leave } = ask([status(404)]);
 		await b.called(1);
 		leave();
 		await expect(answered).rejects.toMatchObject(aborted);
 	});
 
-	it("and the loser of a race is let go at once", async () => {
+	it("does not matter to a hedge: the slower call is cancelled at once", async () => {
 		b.does(words(3, hang));
 		const asking = ask([hang], { plan: { hedgeMs: 20 } });
 		const reader = await readerOf(asking);
@@ -152,13 +152,13 @@ describe("before an answer", () => {
 	});
 });
 
-describe.each(["leaves", "cancels"])("amid an answer, who %s", (how) => {
+describe.each(["leaves", "cancels"])("a caller that %s during the answer", (how) => {
 	const go = async (asking: Asking, reader: ReadableStreamDefaultReader<Uint8Array>) => {
 		if (how === "cancels") await reader.cancel();
 		else asking.leave();
 	};
 
-	it("while it is silent", async () => {
+	it("cancels a silent stream", async () => {
 		const asking = ask([words(40, hang)]);
 		const reader = await readerOf(asking);
 		const read = readAll(reader);
@@ -168,7 +168,7 @@ describe.each(["leaves", "cancels"])("amid an answer, who %s", (how) => {
 		expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
 	});
 
-	it("while another is asked to go on", async () => {
+	it("cancels the call that continues a broken stream", async () => {
 		const asking = ask([words(40, reset)]);
 		const reader = await readerOf(asking);
 		const read = readAll(reader);
@@ -177,7 +177,7 @@ describe.each(["leaves", "cancels"])("amid an answer, who %s", (how) => {
 		expect(await read).toEqual(how === "leaves" ? expect.objectContaining(aborted) : undefined);
 	});
 
-	it("while another says again what was said", async () => {
+	it("cancels a call that repeats the delivered text", async () => {
 		b.does(words(20, hang));
 		const asking = ask([words(40, reset)]);
 		const reader = await readerOf(asking);
@@ -191,7 +191,7 @@ describe.each(["leaves", "cancels"])("amid an answer, who %s", (how) => {
 	});
 });
 
-it("the last of those who share a call ends it", async () => {
+it("a shared call ends when its last caller disconnects", async () => {
 	const shared = new SingleFlight<Dispatched>();
 	const first = ask([hang], { stream: false, shared });
 	// Whoever comes first asks: of two at once that would be chance.

@@ -66,8 +66,8 @@ const frame = (code: number, message: string, type = "server_error") =>
 	`data: ${JSON.stringify({ error: { message, type, code } })}\n\n`;
 const CUT = frame(5001, "AiError: AiError: The backend 'a' was cut off mid-answer");
 
-describe("a stream that is passed on as it is", () => {
-	it("has the engine's bytes, and its usage is what the account pays", async () => {
+describe("a stream that passes through", () => {
+	it("has the engine's bytes, and the account pays the engine's usage", async () => {
 		const odd = `: note\n\nevent: message\nid: 4\ndata:${delta("c").slice(5)}`;
 		const frames = [delta("a"), odd, ...WHOLE];
 		await passing(says(frames));
@@ -85,7 +85,7 @@ describe("a stream that is passed on as it is", () => {
 	});
 
 	it.each(["[null]", '"x"', '[{"function":7}]'])(
-		"is counted to its end, whatever an engine has for its calls: %s",
+		"is counted to its end with malformed tool calls: %s",
 		async (calls) => {
 			const odd = `data: {"choices":[{"index":0,"delta":{"tool_calls":${calls}}}]}\n\n`;
 			const frames = [delta("a"), odd, delta("b"), finish, usage(40), DONE];
@@ -95,13 +95,13 @@ describe("a stream that is passed on as it is", () => {
 		},
 	);
 
-	it("is asked for usage, also where the caller did not", async () => {
+	it("requests usage from the engine, also if the caller does not", async () => {
 		await passing(says(WHOLE));
 		await ask();
 		expect(a.calls[0]?.body.stream_options).toEqual({ include_usage: true });
 	});
 
-	it("comes chunk by chunk, each before the next is said", async () => {
+	it("delivers each chunk before the engine sends the next", async () => {
 		let say = (_frame: string) => {};
 		await passing((call) => {
 			begin(call);
@@ -119,7 +119,7 @@ describe("a stream that is passed on as it is", () => {
 		await reader?.cancel();
 	});
 
-	it("is long, and whole", async () => {
+	it("is complete if it is long", async () => {
 		const frames = Array.from({ length: 5_000 }, (_, i) => delta(`${i} ${"x".repeat(i % 300)}`));
 		const text = [...frames, finish, usage(5_000), DONE].join("");
 		await passing(async (call) => {
@@ -131,11 +131,11 @@ describe("a stream that is passed on as it is", () => {
 	});
 });
 
-describe("a stream that breaks", () => {
+describe("a stream that fails", () => {
 	it.each([
-		["is cut", says([delta("a"), delta("b")], reset)],
-		["stops", says([delta("a"), delta("b")])],
-	])("and %s ends in one error frame, and is billed for what passed", async (_, script) => {
+		["is interrupted", says([delta("a"), delta("b")], reset)],
+		["ends early", says([delta("a"), delta("b")])],
+	])("and %s ends in one error frame, and its delivered tokens are billed", async (_, script) => {
 		await passing(script);
 		expect(await ask()).toBe(delta("a") + delta("b") + CUT);
 		expect(await gateway.billed()).toMatchObject({
@@ -145,47 +145,47 @@ describe("a stream that breaks", () => {
 		});
 	});
 
-	it("amid an event: a blank line ends that", async () => {
+	it("inside an event: a blank line ends the event", async () => {
 		await passing(says([delta("a"), delta("b").slice(0, 30)], reset));
 		expect(await ask()).toBe(`${delta("a")}${delta("b").slice(0, 30)}\n\n${CUT}`);
 	});
 
-	it("behind all its words is whole, with [DONE]", async () => {
+	it("after its last chunk is complete, and gets [DONE]", async () => {
 		await passing(says([delta("a"), finish, usage(1)], reset));
 		expect(await ask()).toBe(delta("a") + finish + usage(1) + DONE);
 		expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: 1 });
 	});
 
-	it("with an event that is no chunk, which nothing takes back", async () => {
+	it("with an event that is not a chunk: the event is already delivered", async () => {
 		await passing(says([delta("a"), "data: {no\n\n"], hang));
 		const shape = "AiError: AiError: The backend 'a' answered with something that is not a chat stream";
 		expect(await ask()).toBe(`${delta("a")}data: {no\n\n${frame(5001, shape)}`);
 		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 1 });
 	});
 
-	it("with an error of the engine's own has that and no other", async () => {
+	it("with an error event of the engine gets no second one", async () => {
 		const error = 'data: {"error":{"message":"CUDA error","type":"InternalServerError","code":500}}\n\n';
 		await passing(says([delta("a"), error, DONE]));
 		expect(await ask()).toBe(delta("a") + error + DONE);
 		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 1 });
 	});
 
-	it("by silence", async () => {
+	it("by an idle timeout gets an error frame", async () => {
 		await passing(says([delta("a")], hang), { timeouts: { ...TIMEOUTS, idle_ms: 1_000 } });
 		const silent = "AiError: Timeout: The backend 'a' was silent for 1000 ms";
 		expect(await ask()).toBe(delta("a") + frame(3007, silent));
 		expect(await gateway.billed()).toMatchObject({ outcome: "interrupted", output_tokens: 1 });
 	});
 
-	it("is let go when its end has come and its connection stays", async () => {
+	it("ends at [DONE], also if the connection stays open", async () => {
 		await passing(says(WHOLE, hang));
 		expect(await ask()).toBe(WHOLE.join(""));
 		expect(await gateway.billed()).toMatchObject({ outcome: "ok", output_tokens: 5 });
 	});
 });
 
-describe("much at once", () => {
-	it("is looked at as fast as it comes, and not only a little of it each time", async () => {
+describe("a large write of the engine", () => {
+	it("is inspected as fast as it arrives", async () => {
 		// Short looks would take twice the time that the whole may.
 		const [first = "", ...rest] = WHOLE;
 		const text = [...Array.from({ length: 4_000 }, () => first), ...rest].join("");
@@ -195,37 +195,43 @@ describe("much at once", () => {
 	});
 });
 
-describe("events that are looked at together", () => {
+describe("several events in one chunk of bytes", () => {
 	const shape = frame(
 		5001,
 		"AiError: AiError: The backend 'a' answered with something that is not a chat stream",
 	);
 	const named = `event: error\n${delta("c")}`;
 	it.each([
-		["are billed each for itself", [delta("b"), delta("c"), finish, DONE], "", "ok", 3],
-		["are paid as the last says", [delta("b"), finish, usage(9), DONE], "", "ok", 9],
-		["are whole when every choice is, without [DONE]", [delta("b"), finish], DONE, "ok", 2],
+		["are billed one by one", [delta("b"), delta("c"), finish, DONE], "", "ok", 3],
+		["are billed by the usage of the last", [delta("b"), finish, usage(9), DONE], "", "ok", 9],
+		["are complete without [DONE] when every choice is finished", [delta("b"), finish], DONE, "ok", 2],
 		["are read up to [DONE]", [delta("b"), finish, DONE, "data: {no\n\n"], "", "ok", 2],
 		[
-			"are read up to one that is no JSON",
+			"are read up to an event that is not JSON",
 			[delta("b"), "data: {no\n\n", delta("c")],
 			shape,
 			"interrupted",
 			2,
 		],
-		["are JSON each for itself", [delta("b"), 'data: {"a":[1\n\n', "data: 2]}\n\n"], shape, "interrupted", 2],
-		["are JSON each on one line", [delta("b"), 'data: {"a":\n1}\n\n', delta("c")], shape, "interrupted", 2],
-		["are objects each", [delta("b"), "data: 7\n\n", delta("c")], shape, "interrupted", 2],
-		["are read up to an error of the engine's", [delta("b"), named, delta("d")], "", "interrupted", 2],
+		["are parsed one by one", [delta("b"), 'data: {"a":[1\n\n', "data: 2]}\n\n"], shape, "interrupted", 2],
 		[
-			"may be of other forms",
+			"must be JSON on one line each",
+			[delta("b"), 'data: {"a":\n1}\n\n', delta("c")],
+			shape,
+			"interrupted",
+			2,
+		],
+		["must be objects", [delta("b"), "data: 7\n\n", delta("c")], shape, "interrupted", 2],
+		["are read up to an error event of the engine", [delta("b"), named, delta("d")], "", "interrupted", 2],
+		[
+			"may have comments and other spacing",
 			[`: note\n\n${delta("b")}`, delta("c").replace(": ", ":"), finish],
 			DONE,
 			"ok",
 			3,
 		],
-		["may have other line ends", [delta("b"), delta("c").replaceAll("\n", "\r\n"), finish], DONE, "ok", 3],
-		["may end in half a one", [delta("b"), delta("c"), "data: {"], `\n\n${CUT}`, "interrupted", 3],
+		["may have CRLF line ends", [delta("b"), delta("c").replaceAll("\n", "\r\n"), finish], DONE, "ok", 3],
+		["may end in a partial event", [delta("b"), delta("c"), "data: {"], `\n\n${CUT}`, "interrupted", 3],
 	])("%s", async (_, frames, last, outcome, output_tokens) => {
 		const text = delta("a") + frames.join("");
 		await passing(says([delta("a"), frames.join("")]));
@@ -240,7 +246,7 @@ describe("before the first event", () => {
 	it.each([
 		["a refusal", status(503)],
 		["an error as its first event", says(['data: {"error":{"message":"full","code":503}}\n\n'])],
-		["an end without a word", says([])],
+		["an end without an event", says([])],
 		["silence", says([], hang)],
 	])("%s leads to the next target", async (_, script) => {
 		b.does(says(WHOLE));
@@ -249,12 +255,12 @@ describe("before the first event", () => {
 		expect(await gateway.billed()).toMatchObject({ outcome: "ok", backend: "b", attempts: 2 });
 	});
 
-	it("is one clean error where nobody is left", async () => {
+	it("a failure of the last target is one error response", async () => {
 		await passing(says(['data: {"error":{"message":"full","code":503}}\n\n']));
 		expect((await gateway.open()).status).toBe(429);
 	});
 
-	it("only: behind it nobody goes on", async () => {
+	it("only: after it no other target continues", async () => {
 		b.does(says(WHOLE));
 		await passing(says([delta("a")], reset), TWO);
 		expect(await ask()).toBe(delta("a") + CUT);
@@ -262,8 +268,8 @@ describe("before the first event", () => {
 	});
 });
 
-describe("what is not passed on", () => {
-	it("is a whole answer, which has the catalogue's name", async () => {
+describe("an answer that does not pass through", () => {
+	it("is a complete value, which has the catalogue's name", async () => {
 		await passing(answer());
 		const { model } = JSON.parse(await ask({ stream: false }));
 		expect(model).toBe("acme/model");
@@ -271,7 +277,7 @@ describe("what is not passed on", () => {
 });
 
 describe("a caller", () => {
-	it("who leaves stops the engine, and pays for what passed", async () => {
+	it("that disconnects stops the engine, and pays for the delivered tokens", async () => {
 		let written = 0;
 		await passing(async (call) => {
 			begin(call);
@@ -296,7 +302,7 @@ describe("a caller", () => {
 		}
 	});
 
-	it("who does not read is no silent engine, and gets all of it", async () => {
+	it("that does not read causes no idle timeout, and gets the complete stream", async () => {
 		const piece = delta("x".repeat(32_000));
 		const pieces = 400;
 		await passing(

@@ -141,55 +141,51 @@ describe("npm run serve", () => {
 		["SIGTERM, to the script", "SIGTERM", {}, undefined],
 		["SIGTERM, to npm", "SIGTERM", { npm: "serve" }, undefined],
 		["Ctrl-C, to all of a terminal's processes", "SIGINT", { npm: "serve", group: true }, "group"],
-	] as const)(
-		"lets the answers under way come to their end, and be billed, at %s",
-		async (_, signal, how, to) => {
-			let goOn = () => {};
-			const url = await startEngine((_, response) => {
-				const chunk = (delta: object, finish_reason: string | null = null) =>
-					response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
-				response.setHeader("content-type", "text/event-stream");
-				chunk({ content: "one" });
-				goOn = () => {
-					chunk({ content: " two" });
-					chunk({}, "stop");
-					response.end("data: [DONE]\n\n");
-				};
-			});
-			const env = {
-				ALLOW_ANONYMOUS: "true",
-				BACKENDS: JSON.stringify({ engine: { kind: "openai", url } }),
-				ROUTES: JSON.stringify({ "*": [{ backend: "engine" }] }),
+	] as const)("completes and bills the answers in progress at %s", async (_, signal, how, to) => {
+		let goOn = () => {};
+		const url = await startEngine((_, response) => {
+			const chunk = (delta: object, finish_reason: string | null = null) =>
+				response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+			response.setHeader("content-type", "text/event-stream");
+			chunk({ content: "one" });
+			goOn = () => {
+				chunk({ content: " two" });
+				chunk({}, "stop");
+				response.end("data: [DONE]\n\n");
 			};
-			const { script, url: gateway } = await start({ env, ...how });
-			expect(await script.until(READY)).toContain("Open to everyone");
-			const account = "client/v4/accounts/acme/ai";
-			const answer = await fetch(`${gateway}/${account}/v1/chat/completions`, {
-				method: "POST",
-				body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hi" }], stream: true }),
-			});
-			const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-			let text = (await reader?.read())?.value ?? "";
-			expect(text).toContain("one");
-			script.kill(signal, to);
-			await script.until(/Waiting for running answers/);
-			// Who comes now is told to come back, and not left to wait.
-			await expect.poll(async () => (await fetch(`${gateway}/`)).status).toBe(503);
-			goOn();
-			for (let read = await reader?.read(); read && !read.done; read = await reader?.read())
-				text += read.value;
-			expect(text).toContain(" two");
-			expect(text).toMatch(/data: \[DONE\]\n\n$/);
-			expect(await script.exit).toBe(0);
+		});
+		const env = {
+			ALLOW_ANONYMOUS: "true",
+			BACKENDS: JSON.stringify({ engine: { kind: "openai", url } }),
+			ROUTES: JSON.stringify({ "*": [{ backend: "engine" }] }),
+		};
+		const { script, url: gateway } = await start({ env, ...how });
+		expect(await script.until(READY)).toContain("Open to everyone");
+		const account = "client/v4/accounts/acme/ai";
+		const answer = await fetch(`${gateway}/${account}/v1/chat/completions`, {
+			method: "POST",
+			body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hi" }], stream: true }),
+		});
+		const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+		let text = (await reader?.read())?.value ?? "";
+		expect(text).toContain("one");
+		script.kill(signal, to);
+		await script.until(/Waiting for running answers/);
+		// Who comes now is told to come back, and not left to wait.
+		await expect.poll(async () => (await fetch(`${gateway}/`)).status).toBe(503);
+		goOn();
+		for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) text += read.value;
+		expect(text).toContain(" two");
+		expect(text).toMatch(/data: \[DONE\]\n\n$/);
+		expect(await script.exit).toBe(0);
 
-			const again = await start({ env });
-			await again.script.until(READY);
-			const requests = await fetch(`${again.url}/${account}/usage/requests`);
-			expect(await requests.json()).toMatchObject({ result: [{ outcome: "ok" }] });
-		},
-	);
+		const again = await start({ env });
+		await again.script.until(READY);
+		const requests = await fetch(`${again.url}/${account}/usage/requests`);
+		expect(await requests.json()).toMatchObject({ result: [{ outcome: "ok" }] });
+	});
 
-	it("reloads 50 times under load, refuses no request, and keeps the old settings where the new are wrong", async () => {
+	it("reloads 50 times under load, refuses no request, and keeps the old settings if the new ones are invalid", async () => {
 		const config = join(folder, "wrangler.json");
 		// In one step: the gateway may read the file at any time.
 		const write = (model: string, more: object = {}) => {
@@ -249,7 +245,7 @@ describe("npm run serve", () => {
 		expect(await script.exit).toBe(0);
 	});
 
-	it("is copied while it runs, and the copy has its bills", async () => {
+	it("can be copied while it runs, and the copy has its bills", async () => {
 		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 		const { script, url } = await start({ env });
 		await script.until(READY);
@@ -271,7 +267,7 @@ describe("npm run serve", () => {
 		expect(((await usage.json()) as { result: unknown[] }).result).toHaveLength(3);
 	});
 
-	it("tells of a runtime that ends by itself, and of answers that it cut", async () => {
+	it("reports a runtime that exits by itself, and the answers that it interrupted", async () => {
 		const { script, url } = await start({ env: { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" } });
 		await script.until(READY);
 		expect((await fetch(`${url}/`)).status).toBe(200);
@@ -280,7 +276,7 @@ describe("npm run serve", () => {
 		expect(await script.until(/$/)).toContain("workerd has stopped by itself (SIGKILL)");
 	});
 
-	it("does not begin beside a gateway whose script was killed", async () => {
+	it("does not start while a gateway of a killed script runs", async () => {
 		const env = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 		const first = await start({ env });
 		await first.script.until(READY);
@@ -305,7 +301,7 @@ describe("npm run serve", () => {
 		expect(await (await start({ env })).script.until(READY)).toContain("is ready");
 	});
 
-	it("shares neither its address nor its state, and says who refuses when nobody can be let in", async () => {
+	it("warns about a missing ADMIN_TOKEN, and shares neither its address nor its state", async () => {
 		const first = await start({ env: { ADMIN_TOKEN: "" } });
 		expect(await first.script.until(/export ADMIN_TOKEN/)).toContain("No ADMIN_TOKEN is set");
 
@@ -349,7 +345,7 @@ describe("npm run serve", () => {
 			/c\.jsonc:2:\d+: expected a comma/,
 		],
 		["a configuration in TOML", "w.toml", 'name = "x"\n[vars]\nROUTES = = 1\n', /w\.toml:3:\d+: /],
-	])("says where the syntax of %s is wrong", async (_, name, text, where) => {
+	])("reports the position of a syntax error in %s", async (_, name, text, where) => {
 		const config = join(folder, name);
 		writeFileSync(config, text);
 		const { script } = await start({ args: ["--config", config] });
@@ -359,7 +355,7 @@ describe("npm run serve", () => {
 		expect(output).not.toContain("    at ");
 	});
 
-	it("needs no more of a configuration than its variables", async () => {
+	it("needs only the variables of a configuration", async () => {
 		const config = join(folder, "wrangler.json");
 		const ROUTES = { "@cf/meta/llama-3.1-8b-instruct-fsat": [{ backend: "simulator" }] };
 		const vars = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator", ROUTES };
@@ -371,7 +367,7 @@ describe("npm run serve", () => {
 		expect((await fetch(run, { method: "POST", body: '{"prompt":"hi"}' })).status).toBe(200);
 	});
 
-	it("says how npm wants an option of the script", async () => {
+	it("explains how npm passes an option to the script", async () => {
 		const env = { npm_lifecycle_event: "serve", npm_config_port: "true", npm_config_state: "true" };
 		const script = runScript("scripts/serve.ts", ["9000"], { env });
 		expect(await script.exit).toBe(1);
@@ -380,7 +376,7 @@ describe("npm run serve", () => {
 		);
 	});
 
-	it("takes what the environment does not have from the configuration, an environment's own included", async () => {
+	it("reads variables that the environment does not have from the configuration, also from a named environment", async () => {
 		const config = join(folder, "wrangler.json");
 		const vars = { ALLOW_ANONYMOUS: "true", DEFAULT_BACKEND: "simulator" };
 		const durable_objects = {
