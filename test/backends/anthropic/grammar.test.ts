@@ -12,8 +12,8 @@ const closed = (properties: Record<string, unknown>, more: object = {}) => ({
 });
 const TEXT = { type: "string" };
 
-describe("a schema as a grammar", () => {
-	it("has its objects closed, at every depth", () => {
+describe("grammarOf", () => {
+	it("closes objects at every depth", () => {
 		expect(
 			grammarOf(
 				object(
@@ -37,7 +37,7 @@ describe("a schema as a grammar", () => {
 		);
 	});
 
-	it("tells the bounds instead of keeping to them", () => {
+	it("moves bounds to the description", () => {
 		const bounded = object({
 			a: { type: "integer", minimum: 1, maximum: 5, description: "A number." },
 			b: { type: "string", format: "uuid", pattern: "^a" },
@@ -56,7 +56,7 @@ describe("a schema as a grammar", () => {
 		);
 	});
 
-	it("keeps references, and what means nothing it leaves out", () => {
+	it("keeps references and removes keywords without meaning", () => {
 		expect(
 			grammarOf({
 				$schema: "https://json-schema.org/draft/2020-12/schema",

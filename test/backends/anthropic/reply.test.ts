@@ -17,8 +17,8 @@ import { ask, outputOf } from "./ask.ts";
 const read = (reply: string | object, input: Partial<ChatInput> = {}) =>
 	outputOf(ask(input, () => json(reply)));
 
-describe("a message", () => {
-	it("is a completion", async () => {
+describe("a message as a completion", () => {
+	it("has the text, the finish reason and the usage", async () => {
 		expect(await read(message)).toEqual({
 			id: "msg_01TestMessageEeeeeeeeeee",
 			object: "chat.completion",
@@ -36,7 +36,7 @@ describe("a message", () => {
 		});
 	});
 
-	it("has calls, their arguments as text", async () => {
+	it("has tool calls with arguments as JSON text", async () => {
 		expect((await read(tools)).choices[0]).toEqual({
 			index: 0,
 			message: {
@@ -55,7 +55,7 @@ describe("a message", () => {
 		});
 	});
 
-	it("has thoughts apart, and counts them where the API did", async () => {
+	it("separates reasoning, and counts its tokens if the API does", async () => {
 		const { choices, usage } = await read(thinking);
 		expect(choices).toEqual([
 			{
@@ -75,7 +75,7 @@ describe("a message", () => {
 		expect(usage?.completion_tokens_details).toEqual({ reasoning_tokens: 25 });
 	});
 
-	it("that is refused was filtered", async () => {
+	it("finishes with content_filter after a refusal", async () => {
 		expect((await read(refusal)).choices).toEqual([
 			{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "content_filter" },
 		]);
@@ -94,13 +94,13 @@ describe("a message", () => {
 		expect(choices[0]?.finish_reason).toBe(finish_reason);
 	});
 
-	it("tells which stop sequence it met", async () => {
+	it("has the stop sequence in stop_reason", async () => {
 		const met = { stop_reason: "stop_sequence", stop_sequence: "END" };
 		const { choices } = await read({ ...JSON.parse(message), ...met });
 		expect(choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
 	});
 
-	it("of another server may lack all but its content", async () => {
+	it("accepts a message with content only", async () => {
 		expect(await read({ type: "message", content: [{ type: "text", text: "hi" }] })).toEqual({
 			id: "chatcmpl-uuid-1",
 			object: "chat.completion",
@@ -110,7 +110,7 @@ describe("a message", () => {
 		});
 	});
 
-	it("is the arguments of a call where the answer was to be one", async () => {
+	it("has the arguments of the answer tool as text", async () => {
 		const answering = (schema: object, input: object) =>
 			read(
 				{
@@ -129,7 +129,7 @@ describe("a message", () => {
 	});
 });
 
-describe("a refusal", () => {
+describe("an error reply", () => {
 	it.each([
 		[
 			400,
@@ -156,7 +156,7 @@ describe("a refusal", () => {
 		}
 	});
 
-	it("has no secrets", async () => {
+	it("contains no secrets", async () => {
 		const leaked = {
 			type: "error",
 			error: { type: "invalid_request_error", message: "key sk-the-secret-of-the-target" },
@@ -165,7 +165,7 @@ describe("a refusal", () => {
 		expect(error).toMatchObject({ description: "key [redacted]" });
 	});
 
-	it("to a caller who leaves ends the upstream's fetch", async () => {
+	it("aborts the upstream's fetch when the caller disconnects", async () => {
 		const { call, answer } = ask({}, neverAnswers);
 		const failure = failureOf(answer);
 		call.disconnect();

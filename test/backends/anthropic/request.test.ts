@@ -18,7 +18,7 @@ const call = (id: string, name: string, args: string) => ({
 });
 
 describe("a request", () => {
-	it("of nothing but messages has nothing but what must be there", async () => {
+	it("has only the required fields for messages alone", async () => {
 		const { call: made, answer } = ask({});
 		await answer;
 		const [request] = made.requests;
@@ -37,7 +37,7 @@ describe("a request", () => {
 		});
 	});
 
-	it("has the operator's version and betas, and no key where there is none", async () => {
+	it("sends the configured version and betas, and no key if none is configured", async () => {
 		const headers = { "Anthropic-Version": "2030-01-01", "anthropic-beta": "context-1m" };
 		const { call: made, answer } = ask({}, undefined, { headers, key: undefined });
 		await answer;
@@ -47,7 +47,7 @@ describe("a request", () => {
 		expect(sent?.has("x-api-key")).toBe(false);
 	});
 
-	it("has every field under the name that the API knows, and none that it does not", async () => {
+	it("renames supported fields and omits the others", async () => {
 		expect(
 			await bodyOf({
 				messages: [{ role: "system", content: "Be short." }, user("hi")],
@@ -87,7 +87,7 @@ describe("a request", () => {
 		});
 	});
 
-	it("has top_p where there is no temperature, and neither for models that take none", async () => {
+	it("sends top_p only without temperature, and neither to models without sampling", async () => {
 		expect(await bodyOf({ top_p: 0.9, top_k: 0 })).not.toHaveProperty("top_k");
 		expect(await bodyOf({ top_p: 0.9 })).toMatchObject({ top_p: 0.9 });
 		const body = await bodyOf({ temperature: 0.5, top_k: 3 }, named("claude-opus-4-7"));
@@ -123,7 +123,7 @@ describe("a request", () => {
 		},
 	);
 
-	it("with an adapter is refused", async () => {
+	it("rejects an adapter with 405", async () => {
 		expect(await failureOf(ask({ lora: "mine" }).answer)).toMatchObject({ key: "loraUnsupported" });
 	});
 });
@@ -131,7 +131,7 @@ describe("a request", () => {
 describe("a conversation", () => {
 	const messagesOf = async (...messages: ChatMessage[]) => (await bodyOf({ messages })).messages;
 
-	it("has its instructions apart, in order, wherever they stood", async () => {
+	it("has all instructions in `system`, in order", async () => {
 		const body = await bodyOf({
 			messages: [
 				{ role: "system", content: "One." },
@@ -143,13 +143,13 @@ describe("a conversation", () => {
 		expect(body.messages).toEqual([{ role: "user", content: [text("hi")] }]);
 	});
 
-	it("of instructions alone has them as what is asked", async () => {
+	it("sends instructions without other messages as a user message", async () => {
 		const body = await bodyOf({ messages: [{ role: "system", content: "Say hi." }] });
 		expect(body).not.toHaveProperty("system");
 		expect(body.messages).toEqual([{ role: "user", content: [text("Say hi.")] }]);
 	});
 
-	it("alternates, and has no empty texts", async () => {
+	it("alternates the roles and omits empty texts", async () => {
 		expect(
 			await messagesOf(
 				user("a"),
@@ -168,7 +168,7 @@ describe("a conversation", () => {
 		]);
 	});
 
-	it("has calls and their results as content, results first and together", async () => {
+	it("has tool calls and results as content blocks, results first", async () => {
 		expect(
 			await messagesOf(
 				user("weather?"),
@@ -210,7 +210,7 @@ describe("a conversation", () => {
 		]);
 	});
 
-	it("has results without an id, and without or with several parts", async () => {
+	it("accepts results without an id and with any number of parts", async () => {
 		const result = (content: ChatMessage["content"], fields = {}): ChatMessage => ({
 			role: "tool",
 			content,
@@ -235,14 +235,14 @@ describe("a conversation", () => {
 		]);
 	});
 
-	it("that ends with the assistant's words is continued from them, without white space at their end", async () => {
+	it("removes trailing white space of an assistant prefill", async () => {
 		expect(await messagesOf(user("a"), { role: "assistant", content: "The answer is \n" })).toEqual([
 			{ role: "user", content: [text("a")] },
 			{ role: "assistant", content: [text("The answer is")] },
 		]);
 	});
 
-	it("has pictures, by address or as bytes", async () => {
+	it("has images by URL or inline", async () => {
 		const image = (url: string) => ({ type: "image_url" as const, image_url: { url } });
 		expect(
 			await messagesOf(
@@ -312,7 +312,7 @@ describe("tools", () => {
 		});
 	});
 
-	it("are called one at a time where the caller wants it", async () => {
+	it("disables parallel calls if requested", async () => {
 		expect(await bodyOf({ tools: [LOOK], parallel_tool_calls: false })).toMatchObject({
 			tool_choice: { type: "auto", disable_parallel_tool_use: true },
 		});
@@ -322,7 +322,7 @@ describe("tools", () => {
 		expect(await bodyOf({ tools: [LOOK], parallel_tool_calls: true })).not.toHaveProperty("tool_choice");
 	});
 
-	it("that are not allowed are not shown", async () => {
+	it("omits tools that are not allowed", async () => {
 		const allowed_tools = {
 			mode: "required" as const,
 			tools: [{ type: "function", function: { name: "b" } }],
@@ -337,7 +337,7 @@ describe("tools", () => {
 		expect(body.tool_choice).toEqual({ type: "any" });
 	});
 
-	it("are strict where their schema can be a grammar and the model keeps to one", async () => {
+	it("are strict if the schema is a grammar and the model supports it", async () => {
 		const strict: ChatTool = {
 			type: "function",
 			function: {
@@ -389,7 +389,7 @@ describe("thinking", () => {
 		expect(body).not.toHaveProperty("top_k");
 	});
 
-	it("is left to the newer models, who are told an effort", async () => {
+	it("is adaptive with an effort for newer models", async () => {
 		for (const model of ["claude-opus-4-6", "claude-opus-4.7", "claude-sonnet-5", "claude-next"])
 			expect(await bodyOf({ reasoning_effort: "minimal" }, named(model))).toMatchObject({
 				max_tokens: 5120,
@@ -398,7 +398,7 @@ describe("thinking", () => {
 			});
 	});
 
-	it("is not asked of models that cannot, nor within too small a limit", async () => {
+	it("is not requested from models without it, nor with a small limit", async () => {
 		expect(await bodyOf(HIGH, named("claude-3-5-haiku-20241022"))).toMatchObject({ max_tokens: 4096 });
 		for (const body of [
 			await bodyOf(HIGH, named("claude-3-5-haiku-20241022")),
@@ -409,7 +409,7 @@ describe("thinking", () => {
 		}
 	});
 
-	it("is turned off", async () => {
+	it("is disabled", async () => {
 		expect(await bodyOf({ reasoning_effort: null })).not.toHaveProperty("thinking");
 		expect(
 			await bodyOf({ reasoning_effort: null, temperature: 0.1 }, named("claude-opus-4-6")),
@@ -441,13 +441,13 @@ describe("thinking", () => {
 	});
 });
 
-describe("the form of the answer", () => {
+describe("the answer format", () => {
 	const formed = (schema: unknown): Partial<ChatInput> => ({
 		response_format: { type: "json_schema", json_schema: { name: "a person", schema } },
 	});
 	const OBJECT = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 
-	it("is a grammar where the schema and the model allow it", async () => {
+	it("is a grammar if the schema and the model support it", async () => {
 		const body = await bodyOf(formed(OBJECT));
 		expect(body.output_config).toEqual({
 			format: { type: "json_schema", schema: { ...OBJECT, additionalProperties: false } },
@@ -455,12 +455,12 @@ describe("the form of the answer", () => {
 		expect(body).not.toHaveProperty("tools");
 	});
 
-	it("stands beside an effort", async () => {
+	it("is sent together with an effort", async () => {
 		const body = await bodyOf({ ...formed(OBJECT), reasoning_effort: "low" }, named("claude-opus-4-6"));
 		expect(body.output_config).toMatchObject({ effort: "low", format: { type: "json_schema" } });
 	});
 
-	it("is a call that must be made where it cannot be a grammar", async () => {
+	it("is a forced tool call if the schema cannot be a grammar", async () => {
 		const open = { type: "object", additionalProperties: { type: "string" } };
 		for (const [schema, model] of [
 			[open, "claude-sonnet-4-5"],
@@ -475,7 +475,7 @@ describe("the form of the answer", () => {
 		}
 	});
 
-	it("is a field of a call where it is no object", async () => {
+	it("is a field of the tool's arguments if the schema is not an object", async () => {
 		const schema = { type: "array", items: { $ref: "#/$defs/a" }, $defs: { a: { type: "string" } } };
 		expect((await bodyOf(formed(schema))).tools).toEqual([
 			{
@@ -491,7 +491,7 @@ describe("the form of the answer", () => {
 		]);
 	});
 
-	it("is told in words where there is no schema, and beside tools", async () => {
+	it("is an instruction without a schema or beside tools", async () => {
 		const system = { role: "system" as const, content: "Be short." };
 		const body = await bodyOf({
 			messages: [system, user("hi")],
@@ -506,7 +506,7 @@ describe("the form of the answer", () => {
 		);
 	});
 
-	it("is any where the caller says so", async () => {
+	it("is absent for text", async () => {
 		expect(await bodyOf({ response_format: { type: "text" } })).toEqual(await bodyOf({}));
 	});
 });

@@ -34,7 +34,7 @@ const piece = (index: number, partial_json: string) =>
 const close = (index: number) => event("content_block_stop", { index });
 
 describe("a stream", () => {
-	it("of text is a role, the text, one finish and the usage", async () => {
+	it("has the role, the text, one finish reason and the usage", async () => {
 		const base = {
 			id: "msg_01TestTextAaaaaaaaaaaaaa",
 			object: "chat.completion.chunk",
@@ -61,7 +61,7 @@ describe("a stream", () => {
 		]);
 	});
 
-	it("of calls counts them from 0, and gives each arguments", async () => {
+	it("numbers tool calls from 0, each with its arguments", async () => {
 		const chunks = await chunksOf(tools);
 		expect(deltasOf(chunks)).toEqual([
 			{ role: "assistant", content: "I" },
@@ -95,7 +95,7 @@ describe("a stream", () => {
 		expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 372, completion_tokens: 89 });
 	});
 
-	it("of thoughts has them apart, and no usage where none was told", async () => {
+	it("separates reasoning, and has no usage without counts", async () => {
 		const chunks = await chunksOf(thinking);
 		expect(deltasOf(chunks)).toEqual([
 			{ role: "assistant", content: "", reasoning_content: "I have to add:\n\n1. 40 + 2" },
@@ -115,7 +115,7 @@ describe("a stream", () => {
 		expect(chunks.some(({ usage }) => usage)).toBe(false);
 	});
 
-	it("has a call's arguments that were sent whole", async () => {
+	it("sends arguments that arrive complete", async () => {
 		const chunks = await chunksOf(START + use(0, { a: 1 }) + close(0) + STOP("tool_use"));
 		expect(deltasOf(chunks).slice(1)).toEqual([
 			{ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] },
@@ -123,7 +123,7 @@ describe("a stream", () => {
 		]);
 	});
 
-	it("has thoughts that nobody may read, and none that nobody signed", async () => {
+	it("sends redacted thinking blocks, and no unsigned ones", async () => {
 		const block = (index: number, content_block: object) =>
 			event("content_block_start", { index, content_block }) + close(index);
 		const sse =
@@ -179,7 +179,7 @@ describe("a stream", () => {
 		expect(chunks.some(({ usage }) => usage)).toBe(false);
 	});
 
-	it("has the pieces of two open calls", async () => {
+	it("assigns pieces to two open calls", async () => {
 		const chunks = await chunksOf(
 			START +
 				use(1) +
@@ -203,13 +203,13 @@ describe("a stream", () => {
 		]);
 	});
 
-	it("has the arguments of a call once, though its block ends twice", async () => {
+	it("sends arguments once if the block ends twice", async () => {
 		const chunks = await chunksOf(START + use(0, { a: 1 }) + close(0) + close(0) + STOP("tool_use"));
 		const pieces = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.tool_calls ?? []));
 		expect(pieces.map((call) => call.function?.arguments)).toEqual(["", '{"a":1}']);
 	});
 
-	it("was created when it began, in seconds", async () => {
+	it("has the start time in seconds", async () => {
 		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
 		expect((await chunksOf(text)).map(({ created }) => created)).toEqual(Array(4).fill(1_700_000_000));
@@ -227,7 +227,7 @@ describe("a stream", () => {
 		expect(await failureOf(stream(START + failed).answer)).toMatchObject({ key: "outOfCapacity" });
 	});
 
-	it("keeps counts that a later event omits, and has the tokens of thoughts", async () => {
+	it("keeps counts that a later event omits, and counts reasoning tokens", async () => {
 		const usage = { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 }, input_tokens: null };
 		const ended = event("message_delta", { delta: { stop_reason: "end_turn" }, usage });
 		const chunks = await chunksOf(START + ended + event("message_stop"));
@@ -240,7 +240,7 @@ describe("a stream", () => {
 		});
 	});
 
-	it("passes over what it does not know", async () => {
+	it("ignores unknown events", async () => {
 		const odd =
 			START +
 			event("new_event", { delta: { type: "x" } }) +
@@ -251,13 +251,13 @@ describe("a stream", () => {
 		expect(deltasOf(await chunksOf(odd))).toEqual([{ role: "assistant", content: "" }]);
 	});
 
-	it("tells which stop sequence it met", async () => {
+	it("has the stop sequence in stop_reason", async () => {
 		const delta = { stop_reason: "stop_sequence", stop_sequence: "END" };
 		const chunks = await chunksOf(START + event("message_delta", { delta }) + event("message_stop"));
 		expect(chunks[0]?.choices[0]).toMatchObject({ finish_reason: "stop", stop_reason: "END" });
 	});
 
-	it("names the model that answers, else the one that was asked", async () => {
+	it("names the answering model, or else the requested one", async () => {
 		const modelsOf = async (message: object) => {
 			const chunks = await chunksOf(event("message_start", { message }) + STOP("end_turn"));
 			return new Set(chunks.map(({ model }) => model));
@@ -266,7 +266,7 @@ describe("a stream", () => {
 		expect(await modelsOf({ id: "msg_1", model: "" })).toEqual(new Set(["claude-sonnet-4-5-20250929"]));
 	});
 
-	it("ends with its last event, not with its reason", async () => {
+	it("ends with message_stop, not with the stop reason", async () => {
 		const body =
 			START +
 			event("message_delta", { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } }) +
@@ -277,7 +277,7 @@ describe("a stream", () => {
 		expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 9 });
 	});
 
-	it("may say nothing", async () => {
+	it("may be empty", async () => {
 		const chunks = await chunksOf(START + STOP("end_turn"));
 		expect(chunks.map(({ choices }) => choices)).toEqual([
 			[{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: "stop" }],
@@ -286,24 +286,24 @@ describe("a stream", () => {
 		expect(chunks[1]?.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 });
 	});
 
-	it("has ended with its reason, whether or not the last event came", async () => {
+	it("is complete with a stop reason, with or without message_stop", async () => {
 		const unfinished = text.slice(0, text.indexOf("event: message_stop"));
 		expect(await chunksOf(unfinished)).toHaveLength(4);
 	});
 
-	it("that was answered whole is a value", async () => {
+	it("returns a complete reply as a value", async () => {
 		const { choices } = await outputOf(ask({ stream: true }, () => json(message)));
 		expect(choices[0]?.message.content).toBe("Your name is Alice.");
 	});
 });
 
-describe("an answer that is a call", () => {
+describe("a stream with an answer tool", () => {
 	const formed = (schema: object): Partial<ChatInput> => ({
 		response_format: { type: "json_schema", json_schema: { name: "x", schema } },
 	});
 	const called = START + use(0) + piece(0, '{"answer":') + piece(0, "[1, 2]}") + close(0) + STOP("tool_use");
 
-	it("is its arguments, as they come", async () => {
+	it("sends the arguments as text while they arrive", async () => {
 		const chunks = await chunksOf(called, formed({ type: "object" }));
 		expect(deltasOf(chunks)).toEqual([
 			{ role: "assistant", content: '{"answer":' },
@@ -313,12 +313,12 @@ describe("an answer that is a call", () => {
 		expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("stop");
 	});
 
-	it("is one field of them, where it is no object", async () => {
+	it("sends one field of the arguments if the schema is not an object", async () => {
 		const chunks = await chunksOf(called, formed({ type: "array" }));
 		expect(deltasOf(chunks)).toEqual([{ role: "assistant", content: "[1,2]" }, {}]);
 	});
 
-	it("is what was said where the call was never made", async () => {
+	it("sends the text if the tool is not called", async () => {
 		const partial =
 			START +
 			event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "I will not." } }) +
@@ -331,13 +331,13 @@ describe("an answer that is a call", () => {
 });
 
 describe("a stream that fails", () => {
-	it("before it has said anything fails the call, while another target can be asked", async () => {
+	it("fails the call if it breaks before the first output", async () => {
 		const { call, answer } = stream(overloaded);
 		expect(await failureOf(answer)).toMatchObject({ key: "outOfCapacity", retryable: true });
 		expect(call.requests[0]?.signal.aborted).toBe(true);
 	});
 
-	it("after that ends in the failure, behind what was said", async () => {
+	it("ends with the failure after the first output", async () => {
 		const begun = text.slice(0, text.indexOf("event: content_block_stop"));
 		const failed = begun + overloaded.slice(overloaded.indexOf("event: error"));
 		const { text: sent, error } = await drain(await eventsOf(stream(failed)));
@@ -367,7 +367,7 @@ describe("a stream that fails", () => {
 		expect(error).toMatchObject({ key, retryable });
 	});
 
-	it("by being cut is cut wherever it was before its reason to stop", async () => {
+	it("is interrupted at any cut before the stop reason", async () => {
 		const reason = text.indexOf("event: message_delta");
 		for (let length = 0; length < reason; length += 7) {
 			const outcome = await eventsOf(stream(text.slice(0, length))).then(drain, (error: unknown) => ({
@@ -388,7 +388,7 @@ describe("a stream that fails", () => {
 		},
 	);
 
-	it("because the reader left stops the upstream", async () => {
+	it("aborts the upstream when the reader cancels", async () => {
 		const upstream = tap();
 		upstream.push(text.slice(0, text.indexOf("event: content_block_stop")));
 		const asking = stream(upstream.body);

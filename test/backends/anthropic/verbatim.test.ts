@@ -24,8 +24,8 @@ const asked = (body: Record<string, unknown>, hub: Partial<ChatInput> = {}): Par
 	};
 };
 
-describe("a request for a model of Anthropic's own", () => {
-	it("is sent as it was said, but for the model's name there", async () => {
+describe("a request for a model of Anthropic", () => {
+	it("is sent unchanged except for the model's name", async () => {
 		const body = {
 			model: "anthropic/claude-sonnet-4.5",
 			system: [said("Be short.", BREAK)],
@@ -61,7 +61,7 @@ describe("a request for a model of Anthropic's own", () => {
 		});
 	});
 
-	it("has no thoughts that another signed, and no ids that only others take", async () => {
+	it("removes other models' thinking blocks and invalid characters of ids", async () => {
 		const messages = [
 			{ role: "user", content: "hi" },
 			{
@@ -85,14 +85,14 @@ describe("a request for a model of Anthropic's own", () => {
 		]);
 	});
 
-	it("has no more room than the account, and then no budget for thoughts", async () => {
+	it("is limited by the account, then without a thinking budget", async () => {
 		const body = { max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 } };
 		const sent = await bodyOf(asked(body, { max_tokens: 1500 }), {}, OWN);
 		expect(sent.max_tokens).toBe(1500);
 		expect(sent).not.toHaveProperty("thinking");
 	});
 
-	it("goes on from what another has begun to answer", async () => {
+	it("continues an answer of another target", async () => {
 		const input = asked({ thinking: { type: "adaptive" } });
 		const messages: ChatMessage[] = [...(input.messages ?? []), { role: "assistant", content: "The " }];
 		const sent = await bodyOf({ ...input, messages }, {}, OWN);
@@ -103,7 +103,7 @@ describe("a request for a model of Anthropic's own", () => {
 		expect(sent).not.toHaveProperty("thinking");
 	});
 
-	it("is answered as it came, whole and streamed", async () => {
+	it("returns the reply unchanged, complete and streamed", async () => {
 		const whole = await outputOf(ask(asked({}), () => json(thinking), {}, OWN));
 		expect(whole.choices[0]?.message.verbatim).toEqual(JSON.parse(thinking));
 
@@ -137,8 +137,8 @@ describe("a request for a model of Anthropic's own", () => {
 	});
 });
 
-describe("a request for another model, which is Claude here", () => {
-	it("has its breakpoints and its caller, and all else as Claude takes it", async () => {
+describe("a request for another model, routed to Claude", () => {
+	it("keeps cache breakpoints and metadata, and converts the other fields", async () => {
 		const body = {
 			system: [said("Be short.", BREAK)],
 			messages: [
@@ -170,13 +170,13 @@ describe("a request for another model, which is Claude here", () => {
 		});
 	});
 
-	it("is answered as any engine answers", async () => {
+	it("returns a chat completion", async () => {
 		const { choices } = await outputOf(ask(asked({})));
 		expect(choices[0]?.message).not.toHaveProperty("verbatim");
 	});
 });
 
-describe("thoughts that were signed", () => {
+describe("signed thinking blocks", () => {
 	const call = { id: "c", type: "function", function: { name: "look", arguments: "{}" } } as const;
 	const conversation = (thinking_blocks: ChatMessage["thinking_blocks"]): ChatMessage[] => [
 		{ role: "user", content: "hi" },
@@ -184,7 +184,7 @@ describe("thoughts that were signed", () => {
 		{ role: "tool", tool_call_id: "c", content: "a" },
 	];
 
-	it("come back before what they led to, and the model goes on thinking", async () => {
+	it("are sent back before the calls, and thinking stays enabled", async () => {
 		const blocks = [
 			{ type: "thinking", thinking: "Hm.", signature: "sig" },
 			{ type: "redacted_thinking", data: "x" },
@@ -200,7 +200,7 @@ describe("thoughts that were signed", () => {
 		});
 	});
 
-	it("are missed where there are none: it answers without thinking", async () => {
+	it("disable thinking if they are missing", async () => {
 		const unsigned = [{ type: "thinking", thinking: "Hm.", signature: "" }] as const;
 		for (const blocks of [undefined, [...unsigned]]) {
 			const sent = await bodyOf({ messages: conversation(blocks), reasoning_effort: "low" });

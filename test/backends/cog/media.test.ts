@@ -17,7 +17,7 @@ const painted = (output: unknown, other?: Parameters<typeof container>[0]["other
 	ask("text-to-image", FOX, container({ openApi, predict: () => succeeds(output), ...(other && { other }) }));
 
 describe("an image", () => {
-	it("is asked for by what the model takes, within its ranges and choices", async () => {
+	it("maps fields to the model's inputs, within their ranges and choices", async () => {
 		const input: ImageInput = {
 			...FOX,
 			negative_prompt: "a cat",
@@ -43,7 +43,7 @@ describe("an image", () => {
 		});
 	});
 
-	it("says nothing of what was left open", async () => {
+	it("omits absent fields", async () => {
 		expect(await inputOf(ask("text-to-image", { ...FOX, format: "png" }, paints))).toEqual({
 			prompt: "a fox",
 			width: 768,
@@ -52,14 +52,14 @@ describe("an image", () => {
 		});
 	});
 
-	it("comes as a data URL", async () => {
+	it("reads a data URL", async () => {
 		expect(await outputOf(ask("text-to-image", FOX, paints))).toEqual({
 			bytes: PNG,
 			contentType: "image/png",
 		});
 	});
 
-	it("may be one of several, or at the container's own address", async () => {
+	it("reads one of several files, and files at the container's address", async () => {
 		expect((await outputOf(painted([PNG_URL, "data:image/png;base64,AAAA"]))).bytes).toEqual(PNG);
 		const asking = painted([`${URL}/files/a.png?x=1`], ({ url }) =>
 			url === `${URL}/files/a.png?x=1` ? new Response(PNG) : json({}, 404),
@@ -84,7 +84,7 @@ describe("an image", () => {
 		expect(asking.call.requests).toHaveLength(3);
 	});
 
-	it("from several others goes to the list of them", async () => {
+	it("sends several input images to the list input", async () => {
 		const several = takes({ prompt: text, image: text, input_images: { type: "array" } });
 		const respond = container({ openApi: several, predict: () => json(predictionFile) });
 		expect(await inputOf(ask("text-to-image", { ...FOX, images: [image, image] }, respond))).toEqual({
@@ -93,7 +93,7 @@ describe("an image", () => {
 		});
 	});
 
-	it("cannot be asked of a model without a prompt, nor from an image of one that takes none", async () => {
+	it("rejects a model without a prompt input or an image input", async () => {
 		const without = (properties: Record<string, object>, input: Partial<ImageInput>) =>
 			failureOf(
 				ask(
@@ -125,7 +125,7 @@ describe("speech", () => {
 	const speaks = (properties: Record<string, object>) =>
 		container({ openApi: takes(properties), predict: () => succeeds({ audio: sound }) });
 
-	it("is made in the voice and the format that the model has", async () => {
+	it("uses the model's voice and format", async () => {
 		const respond = speaks({
 			text,
 			speaker: { enum: ["luna", "angus"], type: "string" },
@@ -138,14 +138,14 @@ describe("speech", () => {
 		expect(await inputOf(asking)).toEqual({ text: "Hi", speaker: "luna", speed: 2, output_format: "wav" });
 	});
 
-	it("in a voice or a format that the model lacks is in its own", async () => {
+	it("omits a voice or a format that the model lacks", async () => {
 		const respond = speaks({ text, speaker: { enum: ["luna"], type: "string" } });
 		expect(
 			await inputOf(ask("text-to-speech", { text: "Hi", voice: "nova", encoding: "mp3" }, respond)),
 		).toEqual({ text: "Hi" });
 	});
 
-	it("as mu-law is for another engine", async () => {
+	it("rejects mu-law", async () => {
 		const { answer } = ask("text-to-speech", { text: "Hi", encoding: "mulaw" }, speaks({ text }));
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });
 	});
@@ -158,7 +158,7 @@ describe("a transcript", () => {
 		properties: Record<string, object> = { audio: text, translate: { type: "boolean" } },
 	) => container({ openApi: takes(properties), predict: () => succeeds(output) });
 
-	it("has the segments and the language that the model told", async () => {
+	it("has the model's segments and language", async () => {
 		const segments = [{ id: 0, start: 0, end: 1.5, text: " Hi." }];
 		const output = { transcription: " Hi.", detected_language: "english", segments, translation: null };
 		const asking = ask("speech-recognition", { audio, task: "transcribe", language: "en" }, hears(output));
@@ -180,7 +180,7 @@ describe("a transcript", () => {
 		expect((await outputOf(asking)).text).toBe("Hi.");
 	});
 
-	it("in English is asked for by either name, and of no model that lacks both", async () => {
+	it("requests translation by either input, and rejects models without both", async () => {
 		const translate = (properties: Record<string, object>) =>
 			ask("speech-recognition", { audio, task: "translate" }, hears("Hi.", properties));
 		const task = { enum: ["transcribe", "translate"], type: "string" };

@@ -16,7 +16,7 @@ const given = (input: Partial<ChatInput>, respond = says) =>
 	inputOf(ask("text-generation", { ...HI, ...input }, respond));
 
 describe("a conversation", () => {
-	it("of one turn is the prompt, what the system says beside it, and sampling within the model's ranges", async () => {
+	it("has one turn as the prompt, with the system prompt and clamped sampling", async () => {
 		expect(
 			await given({
 				messages: [
@@ -37,7 +37,7 @@ describe("a conversation", () => {
 		});
 	});
 
-	it("of several turns is a transcript", async () => {
+	it("has several turns as a transcript", async () => {
 		expect(
 			await given({
 				messages: [
@@ -49,7 +49,7 @@ describe("a conversation", () => {
 		).toEqual({ prompt: "User: 2 + 2?\nAssistant: 4\nUser: And 1?\nAssistant:" });
 	});
 
-	it("has the system's words first, where the model has no place for them", async () => {
+	it("puts the system prompt first if the model has no input for it", async () => {
 		const messages: ChatInput["messages"] = [
 			{ role: "system", content: "Be short." },
 			{ role: "user", content: "hi" },
@@ -66,7 +66,7 @@ describe("a conversation", () => {
 		expect(await given({}, respond)).toEqual({ messages });
 	});
 
-	it("with a picture needs a model that sees", async () => {
+	it("rejects an image if the model has no image input", async () => {
 		const url = "data:image/png;base64,AAAA";
 		const messages: ChatInput["messages"] = [
 			{
@@ -86,7 +86,7 @@ describe("a conversation", () => {
 		});
 	});
 
-	it("raw, is asked without a template", async () => {
+	it("disables the template for a raw prompt", async () => {
 		expect(await given({ messages: [], prompt: "Once" })).toEqual({
 			prompt: "Once",
 			prompt_template: "{prompt}",
@@ -152,7 +152,7 @@ describe("an input", () => {
 });
 
 describe("a prediction", () => {
-	it("is a completion, with the tokens that the model recorded", async () => {
+	it("is a completion with the model's token counts", async () => {
 		const metrics = { predict_time: 1, input_token_count: 3, output_token_count: 2 };
 		const asking = ask(
 			"text-generation",
@@ -195,7 +195,7 @@ describe("a prediction", () => {
 		expect(await failing(body)).toMatchObject({ key, description: `The backend 'lab' ${what}` });
 	});
 
-	it("that the model will not show says so", async () => {
+	it("fails as refused if a safety check blocks it", async () => {
 		const error = "NSFW content detected. Try running it again, or try a different prompt.";
 		expect(await failing({ status: "failed", error })).toMatchObject({
 			key: "refusedByModel",
@@ -203,7 +203,7 @@ describe("a prediction", () => {
 		});
 	});
 
-	it("without a slot is for another container", async () => {
+	it("is retryable elsewhere if all slots are in use", async () => {
 		expect(await failing({ detail: "Already running a prediction" }, 409)).toMatchObject({
 			key: "outOfCapacity",
 			retryable: true,
@@ -211,7 +211,7 @@ describe("a prediction", () => {
 		});
 	});
 
-	it("of wrong inputs says which", async () => {
+	it("names invalid inputs", async () => {
 		const detail = [{ loc: ["body", "input", "prompt"], msg: "field required" }];
 		expect(await failing({ detail }, 422)).toMatchObject({
 			key: "engineRefused",
@@ -219,7 +219,7 @@ describe("a prediction", () => {
 		});
 	});
 
-	it("is cancelled by its id when the caller leaves", async () => {
+	it("is cancelled by its id when the caller disconnects", async () => {
 		const asking = ask(
 			"text-generation",
 			HI,
@@ -272,7 +272,7 @@ describe("a stream", () => {
 		return { chunks, error, done: text.endsWith("data: [DONE]\n\n") };
 	}
 
-	it("is asked for and told in OpenAI's chunks", async () => {
+	it("is requested and converted to OpenAI's chunks", async () => {
 		const asking = streaming(model(() => eventStream(stream)));
 		const { chunks, done } = await read(asking);
 		expect(done).toBe(true);
@@ -287,7 +287,7 @@ describe("a stream", () => {
 		expect(request?.json.id).toMatch(/^uuid-\d$/);
 	});
 
-	it("has the tokens that the model recorded", async () => {
+	it("has the model's token counts", async () => {
 		const metrics = { input_token_count: 3, output_token_count: 2 };
 		const completed = { status: "succeeded", metrics };
 		const events = `event: output\ndata: {"chunk":"a"}\n\nevent: log\ndata: {"data":"x"}\n\nevent: completed\ndata: ${JSON.stringify(completed)}\n\n`;
@@ -298,7 +298,7 @@ describe("a stream", () => {
 		});
 	});
 
-	it("of a model that does not stream is its whole output", async () => {
+	it("falls back to the complete output if the model does not stream", async () => {
 		const asking = streaming(
 			model(({ headers }) =>
 				headers.get("accept") === "text/event-stream"
@@ -310,7 +310,7 @@ describe("a stream", () => {
 		expect(predictionsOf(asking.call.requests)).toHaveLength(2);
 	});
 
-	it("is not asked for, of a model that does not yield", async () => {
+	it("is not requested from a model that does not yield", async () => {
 		const asking = streaming(model(() => succeeds("ok"), takes({ prompt: text }, { type: "string" })));
 		await outputOf(asking);
 		expect(asking.call.requests.at(-1)?.headers.get("accept")).toBe("application/json");
@@ -342,7 +342,7 @@ describe("a stream", () => {
 		expect(error).toMatchObject({ key: "executionFailed", description: `The backend 'lab' ${what}` });
 	});
 
-	it("is cancelled at the container when its reader leaves, and not when it ended", async () => {
+	it("is cancelled when the reader cancels, and not after its end", async () => {
 		const upstream = tap();
 		upstream.push('event: output\ndata: {"chunk":"Onions","index":0}\n\n');
 		const left = streaming(model(() => eventStream(upstream.body)));
@@ -370,7 +370,7 @@ describe("embeddings", () => {
 		expect(await inputOf(asking)).toEqual({ texts });
 	});
 
-	it("are one prediction each, of a model that takes one text", async () => {
+	it("are one prediction per text if the model accepts one text", async () => {
 		const asking = ask("text-embeddings", { texts: ["a", "b"] }, respond({ embedding: [1, 2] }, { text }));
 		expect(await outputOf(asking)).toEqual({
 			vectors: [

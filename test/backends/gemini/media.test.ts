@@ -8,7 +8,7 @@ import { failureOf, json } from "../upstream.ts";
 import { ask, GOOGLE, outputOf } from "./ask.ts";
 
 describe("embeddings", () => {
-	it("are asked for in one batch", async () => {
+	it("are requested in one batch", async () => {
 		const asking = ask(
 			"text-embeddings",
 			{ texts: ["a", "b"], dimensions: 3, truncate: true },
@@ -33,7 +33,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("of more than a hundred texts take several, and keep their order", async () => {
+	it("are requested in several batches above 100 texts, in order", async () => {
 		const texts = Array.from({ length: 201 }, (_, place) => String(place));
 		const asking = ask("text-embeddings", { texts }, ({ json: body }) =>
 			json({
@@ -46,7 +46,7 @@ describe("embeddings", () => {
 		expect(asking.call.requests).toHaveLength(3);
 	});
 
-	it("that are too few are refused", async () => {
+	it("rejects a reply with too few vectors", async () => {
 		const { answer } = ask("text-embeddings", { texts: ["a", "b", "c"] }, () => json(embeddings));
 		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
 	});
@@ -56,7 +56,7 @@ describe("an image", () => {
 	const INPUT = { prompt: "a cat", width: 1024, height: 768, images: [], format: "png" as const };
 	const PNG = Uint8Array.of(137, 80, 78, 71, 13, 10, 26, 10);
 
-	it("is asked for in the nearest shape, with the images to start from", async () => {
+	it("is requested with the nearest aspect ratio and the input images", async () => {
 		const input = { ...INPUT, seed: 4_294_967_296 + 7, images: [{ bytes: PNG }] };
 		const asking = ask("text-to-image", input, () => json(image), { model: "gemini-2.5-flash-image" });
 		const { bytes, contentType } = await outputOf(asking);
@@ -96,7 +96,7 @@ describe("an image", () => {
 		expect(asking.call.requests[0]?.json.generationConfig).toMatchObject({ imageConfig: { aspectRatio } });
 	});
 
-	it("is the last one that is no thought", async () => {
+	it("is the last one outside the reasoning", async () => {
 		const inline = (last: number, fields = {}) => ({
 			inlineData: { mimeType: "image/png", data: Uint8Array.of(...PNG, last).toBase64() },
 			...fields,
@@ -110,7 +110,7 @@ describe("an image", () => {
 
 	const imagenTarget = { model: "imagen-4.0-generate-001" };
 
-	it("of Imagen is predicted", async () => {
+	it("is requested by `predict` from Imagen", async () => {
 		const asking = ask(
 			"text-to-image",
 			{ ...INPUT, width: 700, height: 1024 },
@@ -126,7 +126,7 @@ describe("an image", () => {
 		});
 	});
 
-	it("of Imagen has no images to start from, and none has masks", async () => {
+	it("rejects input images for Imagen, and masks for all models", async () => {
 		const started = { ...INPUT, images: [{ bytes: PNG }] };
 		const { answer } = ask("text-to-image", started, () => json(imagen), imagenTarget);
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });

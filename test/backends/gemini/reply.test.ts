@@ -21,7 +21,7 @@ const failing = (body: unknown, status = 200) =>
 	failureOf(ask("text-generation", HELLO, () => json(body, status)).answer);
 
 describe("a reply", () => {
-	it("is a chat completion, its thinking counted as output", async () => {
+	it("is a chat completion with reasoning counted as output", async () => {
 		expect(await answerOf(chatJson)).toEqual({
 			id: "chat-response-1",
 			object: "chat.completion",
@@ -45,7 +45,7 @@ describe("a reply", () => {
 		});
 	});
 
-	it("has its thoughts apart", async () => {
+	it("separates reasoning", async () => {
 		const { choices, usage } = await answerOf(thoughtsJson);
 		expect(choices[0]?.message).toEqual({
 			role: "assistant",
@@ -55,7 +55,7 @@ describe("a reply", () => {
 		expect(usage?.completion_tokens).toBe(42);
 	});
 
-	it("has its calls with ids, and the signature beside them", async () => {
+	it("has tool calls with ids and signatures", async () => {
 		const { choices } = await answerOf(toolsJson);
 		expect(choices).toEqual([
 			{
@@ -117,7 +117,7 @@ describe("a reply", () => {
 		expect((await answerOf({ candidates, usageMetadata })).usage).toEqual(usage);
 	});
 
-	it("without optional fields has its defaults", async () => {
+	it("has defaults for absent fields", async () => {
 		const { id, model, choices } = await answerOf({
 			candidates: [
 				{
@@ -146,7 +146,7 @@ describe("a reply", () => {
 		]);
 	});
 
-	it("has its log probabilities as OpenAI does", async () => {
+	it("has log probabilities in OpenAI's format", async () => {
 		const { choices } = await answerOf(logprobsJson);
 		const al = { token: "Al", logprob: -0.0125, bytes: [65, 108] };
 		const ice = { token: "ice", logprob: -0.25, bytes: [105, 99, 101] };
@@ -158,7 +158,7 @@ describe("a reply", () => {
 		});
 	});
 
-	it("that was stopped says so", async () => {
+	it("has the finish reason", async () => {
 		expect((await answerOf(safetyJson)).choices).toEqual([
 			{
 				index: 0,
@@ -184,13 +184,13 @@ describe("a reply", () => {
 		expect((await answerOf(reply)).choices[0]?.finish_reason).toBe(expected);
 	});
 
-	it("without ids, names and counts has what a completion must have", async () => {
+	it("has all required fields without ids, names and counts", async () => {
 		const reply = await answerOf({ candidates: [{ content: { parts: [{ text: "a" }] } }] });
 		expect(reply).toMatchObject({ id: "chatcmpl-uuid-1", model: "gemini-2.5-flash" });
 		expect(reply.usage).toBeUndefined();
 	});
 
-	it("of nothing but a block is a refusal, and final", async () => {
+	it("rejects a blocked prompt with 400", async () => {
 		expect(await failing(blockedJson)).toMatchObject({
 			key: "refusedByModel",
 			description: "The backend 'lab' blocked the prompt (PROHIBITED_CONTENT)",
@@ -198,7 +198,7 @@ describe("a reply", () => {
 		});
 	});
 
-	it("of a call that the model got wrong is no answer", async () => {
+	it("fails for a malformed tool call", async () => {
 		expect(await failing(malformedCall)).toMatchObject({
 			key: "executionFailed",
 			description: "The backend 'lab' gave no answer (MALFORMED_FUNCTION_CALL)",
@@ -229,13 +229,13 @@ describe("a refusal", () => {
 		expect(await failing(body, status)).toMatchObject(expected);
 	});
 
-	it("tells the caller of an input why", async () => {
+	it("has the message about an invalid input", async () => {
 		expect(await failing(contextError, 400)).toMatchObject({
 			description: "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
 		});
 	});
 
-	it("never shows the key", async () => {
+	it("never contains the key", async () => {
 		const error = {
 			error: { code: 400, message: `bad header x-goog-api-key: ${KEY}`, status: "INVALID_ARGUMENT" },
 		};

@@ -15,8 +15,8 @@ const body = async (input: Partial<ChatInput>, model?: string) => (await asked(i
 const contents = async (messages: ChatMessage[], model?: string) =>
 	(await body({ messages }, model)).contents;
 
-describe("where it is asked", () => {
-	it("is the model's method, with the key in Google's header alone", async () => {
+describe("the address", () => {
+	it("is the model's method, with the key only in Google's header", async () => {
 		const { url, headers } = await asked({});
 		expect(url).toBe(`${GOOGLE}/v1beta/models/gemini-2.5-flash:generateContent`);
 		expect(headers.get("x-goog-api-key")).toBe(KEY);
@@ -30,7 +30,7 @@ describe("where it is asked", () => {
 		expect((await asked({}, model)).url).toBe(`${GOOGLE}/v1beta/${path}`);
 	});
 
-	it("has the version of the address, where that names one", async () => {
+	it("keeps the version of the configured address", async () => {
 		const url = "https://gateway.test/google-ai-studio/v1";
 		const asking = ask("text-generation", HELLO, () => json(chatJson), { url });
 		await asking.answer;
@@ -39,7 +39,7 @@ describe("where it is asked", () => {
 });
 
 describe("a conversation", () => {
-	it("has its instructions apart, and turns of two roles", async () => {
+	it("separates instructions, and has two roles", async () => {
 		const sent = await body({
 			messages: [
 				{ role: "system", content: "Be brief." },
@@ -60,14 +60,14 @@ describe("a conversation", () => {
 		});
 	});
 
-	it("of instructions alone is asked all the same", async () => {
+	it("sends instructions without other messages as a user message", async () => {
 		expect(await body({ messages: [{ role: "system", content: "Say hello." }] })).toEqual({
 			contents: [{ role: "user", parts: [{ text: "Say hello." }] }],
 			generationConfig: {},
 		});
 	});
 
-	it("has files inline, or by their address", async () => {
+	it("has files inline or by URL", async () => {
 		const image = (url: string) => ({ type: "image_url" as const, image_url: { url } });
 		expect(
 			await contents([
@@ -111,7 +111,7 @@ describe("a conversation", () => {
 		{ role: "tool", tool_call_id: "a", content: '{"degrees":21}' },
 	];
 
-	it("has calls and their results, all results of a turn in one, by the names of the calls", async () => {
+	it("has tool calls, and all results of a turn in one message", async () => {
 		expect(
 			await contents([
 				{ role: "user", content: "Weather?" },
@@ -139,7 +139,7 @@ describe("a conversation", () => {
 		]);
 	});
 
-	it("gives a signature back with its call, and says where one is missing", async () => {
+	it("sends signatures back, and marks missing ones", async () => {
 		const [first, second] = calls.tool_calls ?? [];
 		const signed = { ...first, extra_content: { google: { thought_signature: "SIGNED" } } };
 		const turn = (tool_calls: unknown[]) =>
@@ -159,7 +159,7 @@ describe("a conversation", () => {
 		]);
 	});
 
-	it("refuses a result of no call", async () => {
+	it("rejects a tool result without a call", async () => {
 		const messages: ChatMessage[] = [{ role: "tool", tool_call_id: "z", content: "1" }];
 		expect(
 			await failureOf(ask("text-generation", { ...HELLO, messages }, () => json(chatJson)).answer),
@@ -193,14 +193,14 @@ describe("a conversation", () => {
 		expect(asking.call.requests).toEqual([]);
 	});
 
-	it("refuses an adapter", async () => {
+	it("rejects an adapter with 405", async () => {
 		const { answer } = ask("text-generation", { ...HELLO, lora: "mine" }, () => json(chatJson));
 		expect(await failureOf(answer)).toMatchObject({ key: "loraUnsupported" });
 	});
 });
 
 describe("sampling", () => {
-	it("goes by Gemini's names", async () => {
+	it("has Gemini's field names", async () => {
 		const { generationConfig } = await body({
 			temperature: 0.2,
 			top_p: 0.9,
@@ -291,7 +291,7 @@ describe("tools", () => {
 	const declared = (name: string) => ({ name, description: `${name}!`, parametersJsonSchema: parameters });
 	const tools = [tool("weather"), tool("time")];
 
-	it("are declared with their JSON schemas", async () => {
+	it("are declared with their JSON Schemas", async () => {
 		const sent = await body({ tools });
 		expect(sent.tools).toEqual([{ functionDeclarations: [declared("weather"), declared("time")] }]);
 		expect(sent.toolConfig).toEqual({ functionCallingConfig: { mode: "AUTO" } });
@@ -312,7 +312,7 @@ describe("tools", () => {
 		},
 	);
 
-	it("are shown where they are allowed", async () => {
+	it("are sent only if allowed", async () => {
 		const sent = await body({
 			tools,
 			tool_choice: {
@@ -324,7 +324,7 @@ describe("tools", () => {
 		expect(sent.toolConfig).toEqual({ functionCallingConfig: { mode: "ANY" } });
 	});
 
-	it("that are strict are validated, where the model may speak instead", async () => {
+	it("use the mode VALIDATED if one is strict", async () => {
 		const strict = [tool("weather", true)];
 		expect((await body({ tools: strict })).toolConfig).toEqual({
 			functionCallingConfig: { mode: "VALIDATED" },
@@ -334,7 +334,7 @@ describe("tools", () => {
 		});
 	});
 
-	it("that are none leave no choice", async () => {
+	it("omit the tool choice without tools", async () => {
 		expect(await body({ tools: [], tool_choice: "required" })).not.toHaveProperty("toolConfig");
 	});
 });

@@ -35,7 +35,7 @@ const counted = (completion_tokens: number, prompt_tokens = 12, thoughts = 31) =
 });
 
 describe("a stream", () => {
-	it("is asked for as events, and becomes chunks with the counts so far", async () => {
+	it("is converted to chunks with the counts so far", async () => {
 		const { call, answer } = asking(chatSse);
 		await answer;
 		expect(call.requests[0]?.url).toBe(
@@ -67,7 +67,7 @@ describe("a stream", () => {
 		]);
 	});
 
-	it("is the same however the network cuts it", async () => {
+	it("does not depend on the network's pieces", async () => {
 		const bytes = new TextEncoder().encode(thoughtsSse);
 		const { text: whole } = await drain((await streamOf(thoughtsSse)).events);
 		const shape = (text: string) => chunksIn(text).map(({ created: _, ...chunk }) => chunk);
@@ -80,7 +80,7 @@ describe("a stream", () => {
 		);
 	});
 
-	it("has its thoughts apart, and no chunk for a signature alone", async () => {
+	it("separates reasoning, and has no chunk for a signature alone", async () => {
 		const chunks = await chunksOf(thoughtsSse);
 		expect(chunks.flatMap(({ choices }) => choices)).toEqual([
 			{
@@ -95,7 +95,7 @@ describe("a stream", () => {
 		expect(chunks.at(-1)?.usage).toEqual(counted(42, 12, 40));
 	});
 
-	it("has its calls whole, one after the other, and ends with them", async () => {
+	it("has complete tool calls in order", async () => {
 		const choices = (await chunksOf(toolsSse)).flatMap((chunk) => chunk.choices);
 		expect(choices).toEqual([
 			{ index: 0, delta: { role: "assistant", content: "I will look." }, finish_reason: null },
@@ -132,7 +132,7 @@ describe("a stream", () => {
 		]);
 	});
 
-	it("may begin with calls, and counts on from them", async () => {
+	it("numbers calls across events", async () => {
 		const event = (names: string[], fields = {}) => {
 			const parts = names.map((name) => ({ functionCall: { id: name, name, args: null } }));
 			return `data: ${JSON.stringify({ candidates: [{ content: { parts }, ...fields }] })}\n\n`;
@@ -155,7 +155,7 @@ describe("a stream", () => {
 		expect(chunks.some(({ usage }) => usage)).toBe(false);
 	});
 
-	it("without an index numbers its answers, ends each once, and drops empty events", async () => {
+	it("numbers answers without an index, finishes each once, and drops empty events", async () => {
 		const event = (...candidates: object[]) => `data: ${JSON.stringify({ candidates })}\n\n`;
 		const text = (content: string) => ({ content: { parts: [{ text: content }] } });
 		const body =
@@ -178,7 +178,7 @@ describe("a stream", () => {
 		expect(chunks.map(({ id, model }) => [id, model])).toEqual(Array(2).fill(["r", "gemini-2.5-flash"]));
 	});
 
-	it("of several answers keeps them apart", async () => {
+	it("separates several answers", async () => {
 		const choices = (await chunksOf(twoSse, 2)).flatMap((chunk) => chunk.choices);
 		const textOf = (wanted: number) =>
 			choices.flatMap(({ index, delta }) => (index === wanted ? [delta.content] : [])).join("");
@@ -187,12 +187,12 @@ describe("a stream", () => {
 		expect(choices.filter(({ finish_reason }) => finish_reason).map(({ index }) => index)).toEqual([0, 1]);
 	});
 
-	it("that was stopped ends so", async () => {
+	it("has the finish reason of a stopped answer", async () => {
 		const choices = (await chunksOf(safetySse)).flatMap((chunk) => chunk.choices);
 		expect(choices.map(({ finish_reason }) => finish_reason)).toEqual([null, "content_filter"]);
 	});
 
-	it("that ends before its time is cut", async () => {
+	it("is interrupted if it ends without a finish reason", async () => {
 		const upTo = chatSse.indexOf('{"text":"."}');
 		const cut = chatSse.slice(0, chatSse.lastIndexOf("data:", upTo));
 		const { text, error } = await drain((await streamOf(cut)).events);
@@ -201,30 +201,30 @@ describe("a stream", () => {
 		expect(error).toMatchObject({ key: "executionFailed", retryable: true });
 	});
 
-	it("of two answers with one end is cut", async () => {
+	it("is interrupted if one of two answers has no finish reason", async () => {
 		const { error } = await drain((await streamOf(chatSse, 2)).events);
 		expect(error).toBeInstanceOf(AiError);
 	});
 
-	it("that fails amid its answer says what happened", async () => {
+	it("ends with the upstream's error", async () => {
 		const { text, error } = await drain((await streamOf(brokenSse)).events);
 		expect(text).toContain("Your name");
 		expect(error).toMatchObject({ key: "outOfCapacity", retryable: true });
 	});
 
-	it("of nothing but a block never begins", async () => {
+	it("fails before the first chunk for a blocked prompt", async () => {
 		expect(await failureOf(asking(blockedSse).answer)).toMatchObject({
 			key: "refusedByModel",
 			retryable: false,
 		});
 	});
 
-	it("that is no stream is a value", async () => {
+	it("returns a complete reply as a value", async () => {
 		const { answer } = ask("text-generation", { ...HELLO, stream: true }, () => json(chatJson));
 		expect(await answer).toMatchObject({ kind: "value", output: { id: "chat-response-1" } });
 	});
 
-	it("tells what was used when the caller leaves", async () => {
+	it("has the usage when the caller disconnects", async () => {
 		const source = tap();
 		const answering = streamOf(source.body);
 		source.push(chatSse.slice(0, chatSse.indexOf("data:", 10)));

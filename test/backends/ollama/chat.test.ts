@@ -26,7 +26,7 @@ async function bodyOf(input: ChatInput): Promise<Record<string, unknown>> {
 }
 
 describe("a chat request", () => {
-	it("of nothing but messages says nothing but them", async () => {
+	it("has only messages if nothing else is set", async () => {
 		expect(await bodyOf(HI)).toEqual({
 			model: "llama3.2",
 			messages: [{ role: "user", content: "hi" }],
@@ -35,7 +35,7 @@ describe("a chat request", () => {
 		});
 	});
 
-	it("has every field under Ollama's name", async () => {
+	it("renames all fields", async () => {
 		const input: ChatInput = {
 			stream: false,
 			messages: [
@@ -187,13 +187,13 @@ describe("a chat request", () => {
 		expect(call.requests).toEqual([]);
 	});
 
-	it("with a bias of no token is sent, and says nothing of it", async () => {
+	it("omits an empty logit_bias", async () => {
 		const body = await bodyOf({ ...HI, logit_bias: {}, n: 1 });
 		expect(Object.keys(body)).not.toContain("logit_bias");
 		expect(body.options).toEqual({});
 	});
 
-	it("with an adapter is refused", async () => {
+	it("rejects an adapter with 405", async () => {
 		const { answer } = ask("text-generation", { ...HI, lora: "mine" }, () => json(chatJson));
 		expect(await failureOf(answer)).toMatchObject({ key: "loraUnsupported" });
 	});
@@ -202,7 +202,7 @@ describe("a chat request", () => {
 describe("a reply", () => {
 	const output = (text: string) => outputOf(ask("text-generation", HI, () => json(text)));
 
-	it("is a completion with its counts and its time", async () => {
+	it("is a completion with counts and time", async () => {
 		expect(await output(chatJson)).toEqual({
 			id: "chatcmpl-uuid-1",
 			object: "chat.completion",
@@ -219,7 +219,7 @@ describe("a reply", () => {
 		});
 	});
 
-	it("that calls a tool has its arguments as text, and an id", async () => {
+	it("has tool calls with JSON text and an id", async () => {
 		const { choices } = await output(chatTools);
 		expect(choices).toEqual([
 			{
@@ -243,11 +243,11 @@ describe("a reply", () => {
 		]);
 	});
 
-	it("held to a schema is its text", async () => {
+	it("has the JSON of a schema as text", async () => {
 		expect((await output(chatSchema)).choices[0]?.message.content).toBe('{"age": 22, "available": false}');
 	});
 
-	it("without a time has that of the reply, in seconds", async () => {
+	it("has the time of the reply if none is sent", async () => {
 		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
 		for (const created_at of [undefined, "", "yesterday"]) {
@@ -269,7 +269,7 @@ describe("a reply", () => {
 		expect(choices[0]?.message.tool_calls?.length).toBe("tool_calls" in message ? 1 : undefined);
 	});
 
-	it("keeps thoughts apart, says why it ended, and has log probabilities as OpenAI does", async () => {
+	it("has reasoning, the finish reason and log probabilities", async () => {
 		const logprobs = [{ token: "5", logprob: -0.1, top_logprobs: [] }];
 		const reply = {
 			message: { content: "5", thinking: "2 + 3" },
@@ -292,7 +292,7 @@ describe("a reply", () => {
 		expect(await output(JSON.stringify(reply))).not.toHaveProperty("usage");
 	});
 
-	it("whose prompt was in the cache counts the rest", async () => {
+	it("accepts an absent count of a cached prompt", async () => {
 		const reply = { message: { content: "5" }, done: true, eval_count: 4 };
 		expect((await output(JSON.stringify(reply))).usage).toEqual({
 			prompt_tokens: 0,
@@ -319,7 +319,7 @@ describe("a stream", () => {
 		model: "llama3.2",
 	};
 
-	it("is told in OpenAI's chunks, its counts last", async () => {
+	it("is converted to OpenAI's chunks, usage last", async () => {
 		const { chunks, done } = await stream(chatLines);
 		expect(done).toBe(true);
 		expect(chunks).toEqual([
@@ -337,7 +337,7 @@ describe("a stream", () => {
 		]);
 	});
 
-	it("thinks apart from what it says, and calls tools in order", async () => {
+	it("separates reasoning, and has tool calls in order", async () => {
 		const { chunks } = await stream(thinkingLines);
 		expect(chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta))).toEqual([
 			{ role: "assistant", content: "" },
@@ -368,7 +368,7 @@ describe("a stream", () => {
 		expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("tool_calls");
 	});
 
-	it("of a raw prompt is asked for as it is, and its last line may say something", async () => {
+	it("sends a raw prompt, and reads text of the last line", async () => {
 		const asking = ask("text-generation", { messages: [], prompt: "Say", stream: true, max_tokens: 7 }, () =>
 			lines(generateLines),
 		);
@@ -384,7 +384,7 @@ describe("a stream", () => {
 		expect(done).toBe(true);
 	});
 
-	it("that fails says so after what was good, without the engine's words", async () => {
+	it("ends with a failure without the engine's message", async () => {
 		const { chunks, done, error } = await stream(failingLines);
 		expect(chunks.map(({ choices }) => choices[0]?.delta.content).join("")).toBe(" Yes.Ican");
 		expect(done).toBe(false);
@@ -405,7 +405,7 @@ describe("a stream", () => {
 });
 
 describe("a raw prompt", () => {
-	it("with a suffix goes through the model's template", async () => {
+	it("uses the model's template with a suffix", async () => {
 		const asking = ask(
 			"text-generation",
 			{ messages: [], prompt: "def f():", suffix: "return 1", stream: false },
@@ -425,7 +425,7 @@ describe("a raw prompt", () => {
 });
 
 describe("an image", () => {
-	it("is described, thinking off", async () => {
+	it("is described with reasoning disabled", async () => {
 		const bytes = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 		const asking = ask("image-to-text", { image: { bytes }, prompt: "What?", max_tokens: 5 }, () =>
 			json(chatImage),
@@ -441,8 +441,8 @@ describe("an image", () => {
 	});
 });
 
-describe("a model that was not fetched", () => {
-	it("is named together with the command that fetches it", async () => {
+describe("a missing model", () => {
+	it("is named with the command that downloads it", async () => {
 		const { answer } = ask("text-generation", HI, () => json(notFound, 404));
 		expect(await failureOf(answer)).toMatchObject({
 			key: "noSuchModel",

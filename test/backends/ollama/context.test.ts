@@ -10,7 +10,7 @@ const asked = (words: number, more: Partial<ChatInput> = {}): ChatInput => ({
 	...more,
 });
 
-describe("the context that Ollama is asked for", () => {
+describe("contextFor", () => {
 	it.each([
 		["a short prompt: the server's own", asked(10), undefined],
 		["a short prompt with a long answer", asked(10, { max_tokens: 5_000 }), 8_192],
@@ -20,12 +20,12 @@ describe("the context that Ollama is asked for", () => {
 		expect(contextFor(input, TARGET, MODEL)).toBe(size);
 	});
 
-	it("is never above the model's window, nor above 131,072 where that is not known", () => {
+	it("is at most the model's window, or 131,072 if unknown", () => {
 		expect(contextFor(asked(10_000), TARGET, { ...MODEL, contextWindow: 12_000 })).toBe(12_000);
 		expect(contextFor(asked(200_000), TARGET, MODEL)).toBe(131_072);
 	});
 
-	it("is the operator's where num_ctx is set", () => {
+	it("is num_ctx if it is set", () => {
 		expect(contextFor(asked(10), { ...TARGET, numCtx: 32_768 }, MODEL)).toBe(32_768);
 	});
 });

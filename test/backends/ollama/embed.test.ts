@@ -5,7 +5,7 @@ import { failureOf, json } from "../upstream.ts";
 import { ask, outputOf } from "./ask.ts";
 
 describe("embeddings", () => {
-	it("come with the count of their tokens", async () => {
+	it("have the token count", async () => {
 		const asking = ask("text-embeddings", { texts: ["Why?"], truncate: false, dimensions: 10 }, () =>
 			json(embed),
 		);
@@ -19,7 +19,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("of two texts are two, in their order", async () => {
+	it("are in the order of the texts", async () => {
 		const { vectors, usage } = await outputOf(
 			ask("text-embeddings", { texts: ["a", "b"] }, () => json(embedTwo)),
 		);

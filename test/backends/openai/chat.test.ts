@@ -69,7 +69,7 @@ async function bodyOf(
 }
 
 describe("a chat request", () => {
-	it("of nothing but messages has nothing but them", async () => {
+	it("has only messages if nothing else is set", async () => {
 		expect(await bodyOf(HI)).toEqual({
 			model: "engine-model",
 			messages: [{ role: "user", content: "hi" }],
@@ -77,7 +77,7 @@ describe("a chat request", () => {
 		});
 	});
 
-	it("has every field under the name that engines know", async () => {
+	it("has all fields under the engines' names", async () => {
 		expect(await bodyOf(EVERYTHING)).toEqual({
 			model: "engine-model",
 			messages: [
@@ -147,7 +147,7 @@ describe("a chat request", () => {
 		expect(JSON.stringify(body.messages)).not.toContain("reasoning");
 	});
 
-	it("to a host that only looks like OpenAI's is one to an engine", async () => {
+	it("treats a host with a similar name as an engine", async () => {
 		const body = await bodyOf(
 			{ ...HI, top_k: 1 },
 			{ target: { url: "https://api.openai.com.example.org/v1" } },
@@ -155,7 +155,7 @@ describe("a chat request", () => {
 		expect(body.top_k).toBe(1);
 	});
 
-	it("turns thinking off in the chat template, where the caller has not said otherwise there", async () => {
+	it("disables reasoning in the template unless the caller sets it", async () => {
 		expect(await bodyOf({ ...HI, reasoning_effort: null })).toMatchObject({
 			chat_template_kwargs: { enable_thinking: false },
 		});
@@ -168,7 +168,7 @@ describe("a chat request", () => {
 		);
 	});
 
-	it("shows an engine the allowed tools alone, and OpenAI the rule", async () => {
+	it("sends only allowed tools to engines, and allowed_tools to OpenAI", async () => {
 		const tool = (name: string) => ({ type: "function" as const, function: { name } });
 		const tool_choice: ChatInput["tool_choice"] = {
 			type: "allowed_tools",
@@ -247,7 +247,7 @@ describe("a reply", () => {
 		},
 	);
 
-	it("of several choices without their fields numbers them, and is of now", async () => {
+	it("numbers choices, and has the current time", async () => {
 		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
 		const nothing = { id: null, created: null, model: null, usage: null };
@@ -267,14 +267,14 @@ describe("a reply", () => {
 		});
 	});
 
-	it("without usage has none invented", async () => {
+	it("has no usage if the engine sends none", async () => {
 		for (const usage of [undefined, null, {}])
 			expect((await output(JSON.stringify({ choices: [{ message: { content: "a" } }], usage }))).usage).toBe(
 				undefined,
 			);
 	});
 
-	it("has the arguments of its tools as text", async () => {
+	it("has tool arguments as JSON text", async () => {
 		const calls = [{ function: { name: "a", arguments: { x: 1 } } }, { id: "2", function: { name: "b" } }];
 		const { choices } = await output(JSON.stringify({ choices: [{ message: { tool_calls: calls } }] }));
 		expect(choices[0]?.message.tool_calls).toEqual([
@@ -301,12 +301,12 @@ describe("a reply", () => {
 describe("a stream", () => {
 	const input: ChatInput = { ...HI, stream: true };
 
-	it("is the engine's own, byte for byte", async () => {
+	it("forwards the engine's bytes", async () => {
 		const events = await eventsOf(ask("text-generation", input, () => eventStream(chatSse)));
 		expect(await drain(events)).toEqual({ text: chatSse });
 	});
 
-	it("waits for as many choices as were asked for", async () => {
+	it("waits for all requested choices", async () => {
 		const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
 		const { error } = await drain(
 			await eventsOf(ask("text-generation", { ...input, n: 2 }, () => eventStream(finish))),
@@ -314,16 +314,16 @@ describe("a stream", () => {
 		expect(error).toMatchObject({ key: "executionFailed" });
 	});
 
-	it("may be answered at once with a value", async () => {
+	it("returns a complete reply as a value", async () => {
 		expect(await outputOf(ask("text-generation", input, () => json(chatJson)))).toEqual(JSON.parse(chatJson));
 	});
 
-	it("is refused before it begins, where the engine does", async () => {
+	it("rejects with the engine's error before the first event", async () => {
 		const { answer } = ask("text-generation", input, () => json({ error: { message: "no" } }, 400));
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", description: "no" });
 	});
 
-	it("ends the upstream's fetch when it is cancelled, and when the caller leaves before the header", async () => {
+	it("aborts the fetch when cancelled, and when the caller disconnects early", async () => {
 		const upstream = tap();
 		upstream.push('data: {"choices":[]}\n\n');
 		const asking = ask("text-generation", input, () => eventStream(upstream.body));
@@ -341,13 +341,13 @@ describe("a stream", () => {
 describe("several choices of llama.cpp, which counts one", () => {
 	const two = { ...HI, n: 2, max_tokens: 8 };
 
-	it("are all counted in a whole reply", async () => {
+	it("are all counted in a complete reply", async () => {
 		const { choices, usage } = await outputOf(ask("text-generation", two, () => json(twoChoicesJson)));
 		expect(choices).toHaveLength(2);
 		expect(usage).toMatchObject({ prompt_tokens: 43, completion_tokens: 16, total_tokens: 59 });
 	});
 
-	it("are counted by their log probabilities, or by their texts beside the first one's", async () => {
+	it("are counted by log probabilities, or estimated from the first", async () => {
 		const said = (content: string, more: object = {}) => ({
 			message: { role: "assistant", content },
 			finish_reason: "stop",
@@ -371,7 +371,7 @@ describe("several choices of llama.cpp, which counts one", () => {
 		expect(await counted(said("one two", { finish_reason: "length" }), { max_tokens: 6 })).toBe(8 + 6);
 	});
 
-	it("are added up in a stream, as they end", async () => {
+	it("are summed in a stream", async () => {
 		const asking = ask("text-generation", { ...two, stream: true }, () => eventStream(twoChoicesSse));
 		const { text } = await drain(await eventsOf(asking));
 		const usages = text
@@ -381,14 +381,14 @@ describe("several choices of llama.cpp, which counts one", () => {
 		expect(usages).toEqual([3, 6]);
 	});
 
-	it("are the engine's to count where it counts all", async () => {
+	it("keep the engine's counts if it counts all", async () => {
 		const reply = () => says("a", { usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } });
 		const { usage } = await outputOf(ask("text-generation", two, reply));
 		expect(usage?.completion_tokens).toBe(3);
 	});
 });
 
-describe("sampling that only self-hosted engines have", () => {
+describe("sampling fields of self-hosted engines", () => {
 	const sampling = {
 		min_p: 0.1,
 		mirostat: 2,
@@ -397,7 +397,7 @@ describe("sampling that only self-hosted engines have", () => {
 		grammar: "root ::= [a-z]+",
 	};
 
-	it("reaches them, and no hosted service", async () => {
+	it("are sent to engines only", async () => {
 		const input = { ...HI, passthrough: { ...sampling, store: false } };
 		expect(await bodyOf(input)).toMatchObject(sampling);
 		const hosted = [OPENAI, { target: { url: "https://api.groq.com/openai/v1" } }];
@@ -416,12 +416,12 @@ describe("system messages in the middle", () => {
 	const sent = async (options: Parameters<typeof ask>[3] = {}) =>
 		((await bodyOf({ ...HI, messages }, options)).messages as { role: string }[]).map(({ role }) => role);
 
-	it("are folded for engines of one's own, unless the backend takes them anywhere", async () => {
+	it("are folded for self-hosted engines, unless configured otherwise", async () => {
 		expect(await sent()).toEqual(["user"]);
 		expect(await sent({ target: { systemMessages: "anywhere" } })).toEqual(["user", "system"]);
 	});
 
-	it("are left to hosted services, unless the backend takes them first", async () => {
+	it("are kept for hosted services, unless configured otherwise", async () => {
 		expect(await sent(OPENAI)).toEqual(["user", "system"]);
 		expect(await sent({ target: { ...OPENAI.target, systemMessages: "first" } })).toEqual(["user"]);
 	});

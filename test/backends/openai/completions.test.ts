@@ -16,7 +16,7 @@ const events = (text: string): unknown[] =>
 		.map((event) => JSON.parse(event.slice(6)));
 
 describe("a raw prompt", () => {
-	it("goes to /completions, without what belongs to a template", async () => {
+	it("is sent to /completions without template fields", async () => {
 		const asking = ask(
 			"text-generation",
 			{
@@ -58,7 +58,7 @@ describe("a raw prompt", () => {
 	});
 });
 
-describe("its reply", () => {
+describe("the reply to a raw prompt", () => {
 	it("is a chat completion", async () => {
 		const { choices, timings, ...recorded } = JSON.parse(completionJson);
 		expect(choices).toMatchObject([{ text: "p is " }]);
@@ -77,7 +77,7 @@ describe("its reply", () => {
 		});
 	});
 
-	it("has OpenAI's log probabilities in the shape of a chat's", async () => {
+	it("converts OpenAI's log probabilities", async () => {
 		const { choices } = await outputOf(ask("text-generation", RAW, () => json(openaiJson)));
 		expect(choices[0]?.logprobs).toEqual({
 			content: [
@@ -95,7 +95,7 @@ describe("its reply", () => {
 		});
 	});
 
-	it("of several choices without their fields numbers them, and is of now", async () => {
+	it("numbers choices, and has the current time", async () => {
 		vi.useFakeTimers({ now: 1_700_000_000_999, toFake: ["Date"] });
 		onTestFinished(() => void vi.useRealTimers());
 		const logprobs = { tokens: ["a"], token_logprobs: null, top_logprobs: [null] };
@@ -118,21 +118,21 @@ describe("its reply", () => {
 		});
 	});
 
-	it("without a choice is refused", async () => {
+	it("rejects a reply without choices", async () => {
 		const { answer } = ask("text-generation", RAW, () => json({ choices: [] }));
 		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
 	});
 
-	it("keeps log probabilities that have the shape of a chat's", async () => {
+	it("keeps log probabilities in a chat's format", async () => {
 		const { choices } = await outputOf(ask("text-generation", RAW, () => json(logprobsJson)));
 		expect(choices[0]?.logprobs).toEqual(JSON.parse(logprobsJson).choices[0].logprobs);
 	});
 });
 
-describe("its stream", () => {
+describe("the stream of a raw prompt", () => {
 	const STREAM: ChatInput = { ...RAW, stream: true };
 
-	it("is one of chat chunks: the role once, the same texts, finish, usage, [DONE]", async () => {
+	it("has chat chunks: one role, texts, finish reason, usage, [DONE]", async () => {
 		const { text, error } = await drain(
 			await eventsOf(ask("text-generation", STREAM, () => eventStream(completionSse))),
 		);
@@ -158,7 +158,7 @@ describe("its stream", () => {
 		]);
 	});
 
-	it("has one id where the engine sends none", async () => {
+	it("has one id if the engine sends none", async () => {
 		const event = (text: string, finish_reason: string | null) =>
 			`data: ${JSON.stringify({ choices: [{ text, finish_reason }] })}\n\n`;
 		const body = event("a", null) + event("b", "stop");
@@ -170,7 +170,7 @@ describe("its stream", () => {
 		expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
 	});
 
-	it("of several choices has each role once, and their place as index", async () => {
+	it("has one role per choice, and indices by position", async () => {
 		const event = (...choices: object[]) => `data: ${JSON.stringify({ choices })}\n\n`;
 		const body =
 			event({ text: "a" }, { text: null }) +
@@ -195,7 +195,7 @@ describe("its stream", () => {
 		]);
 	});
 
-	it("has a finish where the engine has one, and none where it sends an empty one", async () => {
+	it("has a finish reason only if the engine's is not empty", async () => {
 		const event = (finish_reason: string) =>
 			`data: ${JSON.stringify({ choices: [{ text: "a", finish_reason }] })}\n\n`;
 		const asking = ask("text-generation", STREAM, () => eventStream(event("") + event("stop")));
@@ -209,7 +209,7 @@ describe("its stream", () => {
 		});
 	});
 
-	it("that is cut, or has another shape, errors with a declared failure", async () => {
+	it("errors if it is interrupted or malformed", async () => {
 		const start = completionSse.slice(0, 400);
 		const cut = await drain(await eventsOf(ask("text-generation", STREAM, () => eventStream(start))));
 		expect(cut.error).toMatchObject({ key: "executionFailed" });
@@ -221,13 +221,13 @@ describe("its stream", () => {
 		expect(odd).toMatchObject({ text: "", error: { key: "executionFailed" } });
 	});
 
-	it("may be answered at once with a value", async () => {
+	it("returns a complete reply as a value", async () => {
 		expect(await outputOf(ask("text-generation", STREAM, () => json(completionJson)))).toMatchObject({
 			choices: [{ message: { content: "p is " } }],
 		});
 	});
 
-	it("ends the upstream's fetch when it is cancelled", async () => {
+	it("aborts the fetch when cancelled", async () => {
 		const upstream = tap();
 		upstream.push('data: {"choices":[]}\n\n');
 		const asking = ask("text-generation", STREAM, () => eventStream(upstream.body));

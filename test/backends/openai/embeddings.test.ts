@@ -20,7 +20,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("are cut at the model's length where that was asked for, and the engine can be told", async () => {
+	it("are truncated if requested and supported", async () => {
 		const engine = ask("text-embeddings", { ...INPUT, truncate: true }, () => json(recorded));
 		await engine.answer;
 		expect(engine.call.requests[0]?.json.truncate_prompt_tokens).toBe(-1);
@@ -29,7 +29,7 @@ describe("embeddings", () => {
 		expect(service.call.requests[0]?.json).not.toHaveProperty("truncate_prompt_tokens");
 	});
 
-	it("of llama.cpp are read with their usage", async () => {
+	it("are read with usage from llama.cpp", async () => {
 		const { data } = JSON.parse(recorded);
 		expect(await outputOf(ask("text-embeddings", INPUT, () => json(recorded)))).toMatchObject({
 			vectors: [data[0].embedding, data[1].embedding],
@@ -37,7 +37,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("are put in the order of the texts", async () => {
+	it("are sorted by index", async () => {
 		const data = [at(1, [2]), at(0, [1])];
 		expect(await outputOf(ask("text-embeddings", INPUT, () => json({ data })))).toEqual({
 			vectors: [[1], [2]],
@@ -45,7 +45,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("without places are taken in their order", async () => {
+	it("keep their order without indices", async () => {
 		const data = [at(undefined, [1]), at(undefined, [2])];
 		expect(await outputOf(ask("text-embeddings", INPUT, () => json({ data })))).toEqual({
 			vectors: [[1], [2]],
@@ -53,7 +53,7 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("keep the engine's own text of their numbers, white space and all", async () => {
+	it("keep the engine's text of the numbers", async () => {
 		const of = JSON.stringify('"embedding":[1]');
 		const reply = `{"data": [{"embedding" : [\n 0.10,\n -1E-3 ], "of": ${of}}, {"embedding": [2.0, 3]}]}`;
 		expect(await outputOf(ask("text-embeddings", INPUT, () => json(reply)))).toEqual({
@@ -261,7 +261,7 @@ describe("embeddings", () => {
 			expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
 		});
 
-		it("fail as the engine's when they are read, where nothing was found before", async () => {
+		it("fail when read if the checks found nothing", async () => {
 			const output = await outputOf(replyOf(many("1"), many("01")));
 			expect(() => output.vectors).toThrowError(
 				expect.objectContaining({ key: "executionFailed", upstream: { backend: "lab" } }),

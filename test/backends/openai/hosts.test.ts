@@ -64,7 +64,7 @@ const USUAL = ["parallel_tool_calls", "reasoning_effort", "seed", "stream_option
 const without = (...names: string[]) => USUAL.filter((name) => !names.includes(name));
 
 describe("a hosted service", () => {
-	it("is known for every author whose key makes a backend of this kind", () => {
+	it("is listed for each provider of this kind", () => {
 		const hosts = Object.values(PROVIDERS)
 			.filter(({ kind }) => kind === "openai")
 			.map(({ url }) => new URL(url).hostname)
@@ -123,7 +123,7 @@ describe("a hosted service", () => {
 		expect(JSON.stringify(body.messages)).not.toContain("thinking_blocks");
 	});
 
-	it("is given thoughts where it has a place for them, and signatures where they are its own", async () => {
+	it("receives reasoning if it has a field for it, and its own signatures", async () => {
 		expect(await assistantAt("api.groq.com")).toEqual({
 			role: "assistant",
 			content: null,
@@ -161,7 +161,7 @@ describe("a hosted service", () => {
 		expect(quiet).toEqual({ ...usual, ...told });
 	});
 
-	it("completes a raw prompt with what it takes", async () => {
+	it("receives only supported fields with a raw prompt", async () => {
 		const input: ChatInput = {
 			messages: [],
 			prompt: "Once",

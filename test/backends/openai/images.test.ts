@@ -10,7 +10,7 @@ const picture = (bytes = PNG) => json({ created: 1, data: [{ b64_json: base64(by
 const INPUT: ImageInput = { prompt: "a cat", width: 1024, height: 768, images: [], format: "jpeg" };
 
 describe("an image", () => {
-	it("is asked of an engine with all that it can be told", async () => {
+	it("is requested with all fields of engines", async () => {
 		const asking = ask(
 			"text-to-image",
 			{ ...INPUT, negative_prompt: "dogs", steps: 4, guidance: 7.5, seed: 1, strength: 0.5 },
@@ -53,7 +53,7 @@ describe("an image", () => {
 		});
 	});
 
-	it("is the upstream's bytes, under the type that they say", async () => {
+	it("has the upstream's bytes and their detected type", async () => {
 		expect(await outputOf(ask("text-to-image", INPUT, () => picture()))).toEqual({
 			bytes: PNG,
 			contentType: "image/png",
@@ -77,8 +77,8 @@ describe("an image", () => {
 	});
 });
 
-describe("an image from images", () => {
-	it("is an edit, with the files and the mask in a form", async () => {
+describe("an image with input images", () => {
+	it("is an edit with files and mask in a form", async () => {
 		const asking = ask(
 			"text-to-image",
 			{ ...INPUT, steps: 4, images: [{ bytes: JPEG }], mask: { bytes: PNG, contentType: "image/jpeg" } },
@@ -104,7 +104,7 @@ describe("an image from images", () => {
 		]);
 	});
 
-	it("of several sends a list", async () => {
+	it("sends several images as a list", async () => {
 		const asking = ask("text-to-image", { ...INPUT, images: [{ bytes: JPEG }, { bytes: PNG }] }, () =>
 			picture(),
 		);

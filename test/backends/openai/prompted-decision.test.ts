@@ -29,7 +29,7 @@ const decide = (reply: unknown = REPLY, input: Partial<DecisionInput> = {}) =>
 	ask("decision", { ...INPUT, ...input }, () => saysJson(reply));
 
 describe("a decision", () => {
-	it("is one chat of all questions, with short names that any grammar takes", async () => {
+	it("is one chat with short names for all questions", async () => {
 		const asking = decide();
 		await asking.answer;
 		expect(asking.call.requests).toHaveLength(1);
@@ -74,7 +74,7 @@ describe("a decision", () => {
 		});
 	});
 
-	it("has an answer of its kind to each question", async () => {
+	it("has an answer per question", async () => {
 		expect(await outputOf(decide())).toEqual({
 			answers: {
 				complaint: { type: "noul", noul: 0.8 },
@@ -96,7 +96,7 @@ describe("a decision", () => {
 		});
 	});
 
-	it("counts nothing where the engine counts nothing", async () => {
+	it("has zero usage without the engine's counts", async () => {
 		const reply = { choices: [{ message: { content: JSON.stringify(REPLY) } }] };
 		expect((await outputOf(ask("decision", INPUT, () => json(reply)))).usage).toEqual({
 			input_tokens: 0,
@@ -104,7 +104,7 @@ describe("a decision", () => {
 		});
 	});
 
-	it("shows what comes with the state", async () => {
+	it("sends images and audio", async () => {
 		const asking = decide(REPLY, {
 			images: ["data:image/png;base64,AAAA"],
 			audio: ["data:audio/x-wav;base64,BBBB", "data:audio/mpeg;base64,CCCC"],
@@ -141,7 +141,7 @@ describe("a decision", () => {
 		expect(await failureOf(decide(reply).answer)).toMatchObject({ key: "executionFailed" });
 	});
 
-	it("without a chance for any outcome has a content that is no decision", async () => {
+	it("fails if all outcomes have 0 percent", async () => {
 		const reply = { ...REPLY, question_2: { outcome_1: 0, outcome_2: 0 } };
 		expect(await failureOf(decide(reply).answer)).toMatchObject({
 			description: "The backend 'lab' answered with something that is not a decision",

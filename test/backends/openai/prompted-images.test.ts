@@ -12,7 +12,7 @@ const picture = { type: "image_url", image_url: { url } };
 const fails = { key: "executionFailed" };
 
 describe("a description", () => {
-	it("is asked for with the picture and the caller's sampling", async () => {
+	it("sends the image and the caller's sampling", async () => {
 		const asking = ask(
 			"image-to-text",
 			{ image, prompt: "What is it?", raw: true, max_tokens: 9, top_k: 3 },
@@ -33,7 +33,7 @@ describe("a description", () => {
 		});
 	});
 
-	it("has a prompt of its own", async () => {
+	it("has a default prompt", async () => {
 		const asking = ask("image-to-text", { image, temperature: 0.7 }, () => says("A cat."));
 		await asking.answer;
 		expect(asking.call.requests[0]?.json).toMatchObject({
@@ -42,7 +42,7 @@ describe("a description", () => {
 		});
 	});
 
-	it("sends part of a buffer as that part", async () => {
+	it("sends only the bytes of a view", async () => {
 		const bytes = new Uint8Array([9, 9, ...PNG, 9]).subarray(2, 2 + PNG.length);
 		const asking = ask("image-to-text", { image: { bytes } }, () => says("A cat."));
 		await asking.answer;
@@ -53,7 +53,7 @@ describe("a description", () => {
 describe("an image's classes", () => {
 	const classify = (reply: unknown) => ask("image-classification", { image }, () => saysJson(reply));
 
-	it("are likeliest first and add up to 1", async () => {
+	it("are sorted and sum to 1", async () => {
 		const asking = classify({
 			labels: [
 				{ label: "dog", percent: 20 },
@@ -88,7 +88,7 @@ describe("an image's objects", () => {
 	const detect = (objects: unknown[], more = {}) =>
 		ask("object-detection", { image, ...more }, () => saysJson({ objects }));
 
-	it("are asked for in thousandths and given in pixels, surest first", async () => {
+	it("are requested in thousandths and returned in pixels, sorted by score", async () => {
 		const asking = detect([
 			{ label: "dog", percent: 40, ...box },
 			{ label: "cat", percent: 90, ...box, xmax: 1000 },
@@ -107,7 +107,7 @@ describe("an image's objects", () => {
 		]);
 	});
 
-	it("are those asked for, and no more", async () => {
+	it("are limited to the target and to max_objects", async () => {
 		const asking = detect(
 			[
 				{ label: "cat", percent: 90, ...box },
@@ -122,7 +122,7 @@ describe("an image's objects", () => {
 		]);
 	});
 
-	it("have an area", async () => {
+	it("are dropped without an area", async () => {
 		const asking = detect([
 			{ label: "cat", percent: 90, ...box, xmin: 500 },
 			{ label: "cat", percent: 90, ...box, ymin: 1000 },
@@ -130,13 +130,13 @@ describe("an image's objects", () => {
 		expect(await outputOf(asking)).toEqual({ objects: [], width: 200, height: 100 });
 	});
 
-	it("that do not fit have failed", async () => {
+	it("fail if a coordinate is out of range", async () => {
 		expect(await failureOf(detect([{ label: "cat", percent: 90, ...box, xmax: 1001 }]).answer)).toMatchObject(
 			fails,
 		);
 	});
 
-	it("cannot be found in what is no image", async () => {
+	it("rejects bytes that are not an image", async () => {
 		const asking = ask("object-detection", { image: { bytes: new Uint8Array([1, 2, 3]) } }, () => says(""));
 		expect(await failureOf(asking.answer)).toMatchObject({
 			key: "refusedByModel",

@@ -25,7 +25,7 @@ async function bodyOf<Name extends TaskName>(
 describe("summarization", () => {
 	const INPUT = { text: "A long text.", max_length: 50 };
 
-	it("is a chat, cold and without thinking", async () => {
+	it("is a chat with temperature 0 and without reasoning", async () => {
 		expect(await bodyOf("summarization", INPUT, "Short.")).toEqual({
 			model: "engine-model",
 			messages: [
@@ -42,7 +42,7 @@ describe("summarization", () => {
 		});
 	});
 
-	it("is a chat that OpenAI's reasoning models do not refuse", async () => {
+	it("omits both at OpenAI", async () => {
 		const body = await bodyOf("summarization", INPUT, "Short.", OPENAI);
 		expect(Object.keys(body).sort()).toEqual(["max_completion_tokens", "messages", "model", "stream"]);
 	});
@@ -79,14 +79,14 @@ describe("translation", () => {
 
 	const TWO = { texts: ["One", "Two"], source_lang: "en", target_lang: "fr" };
 
-	it("of one text is the reply's text", async () => {
+	it("of one text is the text of the reply", async () => {
 		expect(await outputOf(ask("translation", { ...TWO, texts: ["One"] }, () => says("Un")))).toEqual({
 			texts: ["Un"],
 			usage: USAGE,
 		});
 	});
 
-	it("of several is one call, with a name for each", async () => {
+	it("of several texts is one call with a name for each", async () => {
 		const body = await bodyOf("translation", TWO, { text_1: "Un", text_2: "Deux" });
 		expect(body.messages).toMatchObject([
 			{ content: expect.stringContaining("Answer with JSON alone, of this schema: {") },
@@ -107,13 +107,13 @@ describe("translation", () => {
 		});
 	});
 
-	it("of several is in their order", async () => {
+	it("of several texts keeps the order", async () => {
 		expect(
 			await outputOf(ask("translation", TWO, () => saysJson({ text_2: "Deux", text_1: "Un" }))),
 		).toMatchObject({ texts: ["Un", "Deux"] });
 	});
 
-	it("of none asks nobody", async () => {
+	it("of no texts makes no call", async () => {
 		const asking = ask("translation", { ...TWO, texts: [] }, () => says(""));
 		expect(await outputOf(asking)).toEqual({ texts: [] });
 		expect(asking.call.requests).toHaveLength(0);
@@ -130,7 +130,7 @@ describe("translation", () => {
 		expect(await failureOf(ask("translation", TWO, () => says(content)).answer)).toMatchObject(fails);
 	});
 
-	it("is taken from between fences", async () => {
+	it("reads JSON in a code fence", async () => {
 		const content = 'Sure!\n```json\n{"text_1":"Un","text_2":"Deux"}\n```';
 		expect(await outputOf(ask("translation", TWO, () => says(content)))).toMatchObject({
 			texts: ["Un", "Deux"],
@@ -160,7 +160,7 @@ describe("text classification", () => {
 		});
 	});
 
-	it("holds an engine to its grammar: a recorded answer of a model of random bytes is valid", async () => {
+	it("sends a grammar: a recorded answer of a random model is valid", async () => {
 		const { labels } = await outputOf(ask("text-classification", INPUT, () => json(answered)));
 		expect(labels.map(({ label }) => label)).toEqual(["NEGATIVE", "POSITIVE"]);
 		expect(labels.reduce((sum, { score }) => sum + score, 0)).toBeCloseTo(1, 12);
@@ -177,7 +177,7 @@ describe("text classification", () => {
 });
 
 describe("turn detection", () => {
-	it("is not offered", () => {
+	it("is not supported", () => {
 		expect(() => ask("turn-detection", { audio: { bytes: new Uint8Array() } }, () => says(""))).toThrow();
 	});
 });

@@ -10,7 +10,7 @@ const results = (...scores: [number, number][]) => ({
 });
 
 describe("a ranking", () => {
-	it("is asked for as Jina and Cohere have it", async () => {
+	it("is requested in the format of Jina and Cohere", async () => {
 		const asking = ask("reranking", { ...INPUT, top_k: 1 }, () => json(probabilities));
 		await asking.answer;
 		expect(asking.call.requests[0]?.url).toBe("http://engine.test/v1/rerank");
@@ -22,7 +22,7 @@ describe("a ranking", () => {
 		});
 	});
 
-	it("of probabilities is passed on", async () => {
+	it("keeps probabilities", async () => {
 		expect(await outputOf(ask("reranking", INPUT, () => json(probabilities)))).toEqual({
 			ranks: [
 				{ id: 1, score: 0.99853515625 },
@@ -31,19 +31,19 @@ describe("a ranking", () => {
 		});
 	});
 
-	it("of logits is turned into probabilities", async () => {
+	it("converts logits to probabilities", async () => {
 		const { ranks } = await outputOf(ask("reranking", INPUT, () => json(logits)));
 		expect(ranks.map(({ id }) => id)).toEqual([1, 0]);
 		expect(ranks[0]?.score).toBeCloseTo(1 / (1 + Math.exp(-1.01324462890625)), 12);
 		expect(ranks[1]?.score).toBeCloseTo(1 / (1 + Math.exp(0.04520479589700699)), 12);
 	});
 
-	it("turns all scores or none, so that 0.99 stays below 2", async () => {
+	it("converts all scores or none, so that 0.99 stays below 2", async () => {
 		const { ranks } = await outputOf(ask("reranking", INPUT, () => json(results([0, 0.99], [1, 2]))));
 		expect(ranks.map(({ id }) => id)).toEqual([1, 0]);
 	});
 
-	it("is best first and no longer than asked, whatever the engine does", async () => {
+	it("is sorted and has at most top_k results", async () => {
 		const reply = json(results([0, 0.1], [1, 0.7]));
 		expect(await outputOf(ask("reranking", { ...INPUT, top_k: 1 }, () => reply))).toEqual({
 			ranks: [{ id: 1, score: 0.7 }],

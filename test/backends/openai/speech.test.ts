@@ -21,7 +21,7 @@ async function bodyOf(
 }
 
 describe("speech", () => {
-	it("is asked of an engine with what was said, and no voice of ours", async () => {
+	it("is requested with the caller's fields and no default voice", async () => {
 		expect(await bodyOf({})).toEqual({ model: "engine-model", input: "Hello", response_format: "mp3" });
 		expect(await bodyOf({ voice: "af_heart", speed: 1.5, language: "en", sample_rate: 16_000 })).toEqual({
 			model: "engine-model",
@@ -68,14 +68,14 @@ describe("speech", () => {
 		expect(asking.call.requests).toHaveLength(0);
 	});
 
-	it("of OpenAI without a container has one rate", async () => {
+	it("rejects other sample rates of raw audio at OpenAI", async () => {
 		const raw = { ...INPUT, encoding: "linear16", container: "none" } as const;
 		const asking = ask("text-to-speech", { ...raw, sample_rate: 16_000 }, audio(), OPENAI);
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
 		await ask("text-to-speech", { ...raw, sample_rate: 24_000 }, audio(), OPENAI).answer;
 	});
 
-	it("has the type that its bytes say, else the one asked for", async () => {
+	it("has the detected type, or else the requested one", async () => {
 		const typeOf = async (input: Partial<SpeechInput>, bytes: Uint8Array, said?: string) =>
 			(await outputOf(ask("text-to-speech", { ...INPUT, ...input }, audio(bytes, said)))).contentType;
 		expect(await typeOf({}, MP3, "application/octet-stream")).toBe("audio/mpeg");
@@ -85,7 +85,7 @@ describe("speech", () => {
 		expect(await typeOf({ encoding: "linear16", container: "none" }, MP3)).toBe("audio/pcm");
 	});
 
-	it("is the upstream's bytes", async () => {
+	it("has the upstream's bytes", async () => {
 		expect((await outputOf(ask("text-to-speech", INPUT, audio()))).bytes).toEqual(MP3);
 	});
 });

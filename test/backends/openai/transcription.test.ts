@@ -14,7 +14,7 @@ const fieldsOf = (request: SentRequest | undefined) =>
 	[...(request?.form ?? [])].map(([name, value]) => (typeof value === "string" ? `${name}=${value}` : name));
 
 describe("a transcription", () => {
-	it("is asked for in full", async () => {
+	it("is requested with all details", async () => {
 		const asking = ask(
 			"speech-recognition",
 			{ ...INPUT, language: "de", prompt: "Names", temperature: 0.2 },
@@ -35,7 +35,7 @@ describe("a transcription", () => {
 		]);
 	});
 
-	it("names its file after what the bytes are", async () => {
+	it("names the file by its detected type", async () => {
 		const asking = ask("speech-recognition", INPUT, () => json(words));
 		await asking.answer;
 		const file = asking.call.requests[0]?.form.get("file");
@@ -70,7 +70,7 @@ describe("a transcription", () => {
 		expect(file).toMatchObject({ name, type });
 	});
 
-	it("of OpenAI is read with words and segments", async () => {
+	it("reads words and segments of OpenAI", async () => {
 		expect(await outputOf(ask("speech-recognition", INPUT, () => json(words)))).toEqual({
 			text: "The beach was",
 			language: "english",
@@ -94,7 +94,7 @@ describe("a transcription", () => {
 		});
 	});
 
-	it("of vLLM is read with a duration in text and without words", async () => {
+	it("reads a duration in text from vLLM", async () => {
 		expect(await outputOf(ask("speech-recognition", INPUT, () => json(vllm)))).toEqual({
 			text: " Hey, who remembers? Oh.",
 			language: "en",
@@ -113,7 +113,7 @@ describe("a transcription", () => {
 		});
 	});
 
-	it("of whisper.cpp has its words inside the segments", async () => {
+	it("reads words in segments from whisper.cpp", async () => {
 		const word = { word: " Hi", start: 0, end: 0.5, t_dtw: -1, probability: 0.9 };
 		const reply = { text: "Hi", segments: [{ id: 0, start: 0, end: 1, text: "Hi", words: [word] }] };
 		expect(await outputOf(ask("speech-recognition", INPUT, () => json(reply)))).toEqual({
@@ -123,21 +123,21 @@ describe("a transcription", () => {
 		});
 	});
 
-	it("of text alone is text alone", async () => {
+	it("has only text if the reply has only text", async () => {
 		expect(await outputOf(ask("speech-recognition", INPUT, () => json(plain)))).toEqual({
 			text: "The beach was",
 		});
 	});
 });
 
-describe("a format that is refused", () => {
+describe("a refused format", () => {
 	const formats = (requests: SentRequest[]) =>
 		requests.map(({ form }) => [
 			form.get("response_format"),
 			form.getAll("timestamp_granularities[]").length,
 		]);
 
-	it("is followed by plainer ones", async () => {
+	it("is followed by simpler ones", async () => {
 		const asking = ask("speech-recognition", INPUT, ({ form }) =>
 			form.get("response_format") === "json" ? json(plain) : json(noVerbose, 400),
 		);
@@ -150,7 +150,7 @@ describe("a format that is refused", () => {
 		for (const { form } of asking.call.requests) expect(form.get("file")).toBeInstanceOf(File);
 	});
 
-	it("keeps the segments where only the times of words are missing", async () => {
+	it("keeps segments if only word timestamps are refused", async () => {
 		const message = "`timestamp_granularities[]` not supported by this model";
 		const asking = ask("speech-recognition", INPUT, ({ form }) =>
 			form.has("timestamp_granularities[]") ? json({ error: { message } }, 400) : json(vllm),
@@ -162,7 +162,7 @@ describe("a format that is refused", () => {
 		]);
 	});
 
-	it("in every form is the engine's refusal", async () => {
+	it("fails with the engine's error if all formats are refused", async () => {
 		const asking = ask("speech-recognition", INPUT, () => json(noVerbose, 400));
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused" });
 		expect(asking.call.requests).toHaveLength(3);
@@ -181,7 +181,7 @@ describe("a format that is refused", () => {
 describe("a translation", () => {
 	const TRANSLATE: TranscriptionInput = { ...INPUT, task: "translate", language: "de" };
 
-	it("has a route of its own, and a language only for engines", async () => {
+	it("has its own route, and a language only for engines", async () => {
 		const engine = ask("speech-recognition", TRANSLATE, () => json(vllm));
 		await engine.answer;
 		expect(engine.call.requests[0]?.url).toBe("http://engine.test/v1/audio/translations");
@@ -196,7 +196,7 @@ describe("a translation", () => {
 		expect(service.call.requests[0]?.form.has("language")).toBe(false);
 	});
 
-	it("is asked for as plain JSON where the full form is refused", async () => {
+	it("is requested as plain JSON if the detailed format is refused", async () => {
 		const asking = ask("speech-recognition", TRANSLATE, ({ form }) =>
 			form.get("response_format") === "json" ? json(plain) : json(noVerbose, 400),
 		);
@@ -204,13 +204,13 @@ describe("a translation", () => {
 		expect(asking.call.requests).toHaveLength(2);
 	});
 
-	describe("of a server with one route for both", () => {
+	describe("at a server with one route for both", () => {
 		const oneRoute = (reply: object) =>
 			ask("speech-recognition", TRANSLATE, ({ url }) =>
 				url.endsWith("/audio/transcriptions") ? json(reply) : json({ error: "Not Found" }, 404),
 			);
 
-		it("is asked there, by its own field", async () => {
+		it("uses the server's own field", async () => {
 			const asking = oneRoute({ task: "translate", text: "Hi", language: "german" });
 			expect(await outputOf(asking)).toEqual({ text: "Hi", language: "german" });
 			expect(asking.call.requests.map(({ url }) => url.replace("http://engine.test/v1", ""))).toEqual([
@@ -227,7 +227,7 @@ describe("a translation", () => {
 			},
 		);
 
-		it("is not OpenAI's", async () => {
+		it("is not tried at OpenAI", async () => {
 			const asking = ask("speech-recognition", TRANSLATE, () => json({}, 404), OPENAI);
 			await failureOf(asking.answer);
 			expect(asking.call.requests).toHaveLength(1);

@@ -36,7 +36,7 @@ const embedNumbers: Responder = ({ json: { inputs } }) =>
 	json((inputs as string[]).map((text) => [Number(text)]));
 
 describe("embeddings", () => {
-	it("are asked for at unit length, cut and shortened as the caller said", async () => {
+	it("are requested normalized, with truncation and dimensions", async () => {
 		const asking = ask("text-embeddings", { texts: ["a", "b"], truncate: true, dimensions: 3 }, () =>
 			json(embed),
 		);
@@ -52,13 +52,13 @@ describe("embeddings", () => {
 		expect(request?.json).toEqual({ inputs: ["a", "b"], normalize: true, truncate: true, dimensions: 3 });
 	});
 
-	it("leave to the server what the caller left open", async () => {
+	it("omit absent options", async () => {
 		const asking = ask("text-embeddings", { texts: ["a", "b"] }, () => json(embed));
 		await asking.answer;
 		expect(asking.call.requests[0]?.json).toEqual({ inputs: ["a", "b"], normalize: true });
 	});
 
-	it("of many texts are asked for 32 at a time, and keep their order", async () => {
+	it("are requested in batches of 32, in order", async () => {
 		const asking = ask("text-embeddings", { texts: numbers(70) }, embedNumbers);
 		expect(await outputOf(asking)).toEqual({ vectors: numbers(70).map((text) => [Number(text)]) });
 		expect(asking.call.requests.map(({ json: { inputs } }) => (inputs as string[]).length)).toEqual([
@@ -79,13 +79,13 @@ describe("embeddings", () => {
 		},
 	);
 
-	it("are not asked for again with a number that was already kept to", async () => {
+	it("are not requested again if the batch was within the limit", async () => {
 		const asking = ask("text-embeddings", { texts: numbers(8) }, () => json(batchError, 422));
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused", retryable: false });
 		expect(asking.call.requests).toHaveLength(1);
 	});
 
-	it("are not asked for further once a part has failed", async () => {
+	it("stop after a failed batch", async () => {
 		const asking = ask("text-embeddings", { texts: numbers(70) }, (asked) =>
 			(asked.json.inputs as string[])[0] === "32" ? json(overloadedError, 429) : embedNumbers(asked),
 		);
@@ -105,7 +105,7 @@ describe("embeddings", () => {
 });
 
 describe("a ranking", () => {
-	it("is of probabilities, best first", async () => {
+	it("has probabilities, best first", async () => {
 		const asking = ask("reranking", { query: "cats", contexts: ["dogs", "cats"] }, () => json(rerank));
 		expect(await outputOf(asking)).toEqual({
 			ranks: [
@@ -122,12 +122,12 @@ describe("a ranking", () => {
 		});
 	});
 
-	it("is no longer than asked", async () => {
+	it("has at most top_k results", async () => {
 		const asking = ask("reranking", { query: "q", contexts: ["a", "b"], top_k: 1 }, () => json(rerank));
 		expect(await outputOf(asking)).toEqual({ ranks: [{ id: 1, score: 0.9987814 }] });
 	});
 
-	it("of more contexts than fit into one call is one ranking", async () => {
+	it("combines several batches", async () => {
 		// The later a context, the better it fits.
 		const asking = ask("reranking", { query: "q", contexts: numbers(40), top_k: 3 }, ({ json: { texts } }) =>
 			json((texts as string[]).map((text, index) => ({ index, score: Number(text) / 100 })).reverse()),
@@ -165,7 +165,7 @@ describe("a ranking", () => {
 });
 
 describe("a classification", () => {
-	it("has every label with its probability", async () => {
+	it("has all labels with probabilities", async () => {
 		const asking = ask("text-classification", { text: "I love it." }, () => json(predict));
 		expect(await outputOf(asking)).toEqual({
 			labels: [
@@ -182,7 +182,7 @@ describe("a classification", () => {
 	});
 });
 
-describe("a refusal", () => {
+describe("an error reply", () => {
 	it.each([
 		["a text that is too long", 422, validationError, { key: "contextWindowExceeded", retryable: false }],
 		[
@@ -200,7 +200,7 @@ describe("a refusal", () => {
 		expect(await failureOf(answer)).toMatchObject(expected);
 	});
 
-	it("of an input says why", async () => {
+	it("has the message about an invalid input", async () => {
 		const { answer } = ask("text-embeddings", { texts: ["a"] }, () => json(validationError, 422));
 		expect(await failureOf(answer)).toMatchObject({
 			description: "`inputs` must have less than 512 tokens. Given: 600",
