@@ -104,7 +104,7 @@ describe("grammarOf", () => {
 				},
 			},
 		],
-	])("cannot be made of %s", (_, schema) => {
+	])("rejects %s", (_, schema) => {
 		expect(grammarOf(schema)).toBeUndefined();
 	});
 });

@@ -89,7 +89,7 @@ describe("a message as a completion", () => {
 		["model_context_window_exceeded", "length"],
 		["something_new", "stop"],
 		[null, "stop"],
-	])("that stopped for %s ended with %s", async (stop_reason, finish_reason) => {
+	])("maps the stop reason %s to %s", async (stop_reason, finish_reason) => {
 		const { choices } = await read({ ...JSON.parse(message), stop_reason });
 		expect(choices[0]?.finish_reason).toBe(finish_reason);
 	});
@@ -146,7 +146,7 @@ describe("an error reply", () => {
 		[429, limited, { key: "outOfCapacity", retryable: true, retryAfter: 7 }],
 		[500, broken, { key: "executionFailed", retryable: true }],
 		[529, overloaded, { key: "outOfCapacity", retryable: true }],
-	])("of %s", async (status, body, failure) => {
+	])("%s", async (status, body, failure) => {
 		for (const stream of [false, true]) {
 			const asking = ask({ stream }, () => json(body, status, { "retry-after": "7" }));
 			expect(await failureOf(asking.answer)).toMatchObject({

@@ -305,7 +305,7 @@ describe("tools", () => {
 			{ type: "function", function: { name: "look" } },
 			{ type: "tool", name: "look" },
 		],
-	] as const)("chosen by %j", async (tool_choice, sent) => {
+	] as const)("have the tool choice %j", async (tool_choice, sent) => {
 		expect(await bodyOf({ tools: [LOOK], tool_choice })).toMatchObject({
 			tools: [LOOK_SENT],
 			tool_choice: sent,
@@ -433,7 +433,7 @@ describe("thinking", () => {
 			},
 			true,
 		],
-	] satisfies [string, Partial<ChatInput>, boolean][])("makes way for %s", async (_, input, newerThinks) => {
+	] satisfies [string, Partial<ChatInput>, boolean][])("is omitted for %s", async (_, input, newerThinks) => {
 		expect(await bodyOf({ ...HIGH, ...input })).not.toHaveProperty("thinking");
 		const newer = await bodyOf({ ...HIGH, ...input }, named("claude-opus-4-6"));
 		expect("thinking" in newer).toBe(newerThinks);

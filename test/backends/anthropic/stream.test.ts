@@ -358,7 +358,7 @@ describe("a stream that fails", () => {
 		["timeout_error", "timeout", true],
 		["api_error", "executionFailed", true],
 		["overloaded_error", "outOfCapacity", true],
-	])("by %s fails as the status of that type does: %s", async (type, key, retryable) => {
+	])("maps the error type %s to %s", async (type, key, retryable) => {
 		const failed = event("error", { error: { type, message: "m" } });
 		expect(await failureOf(stream(START + failed).answer)).toMatchObject({ key, retryable });
 		const partial = event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "Hi" } });

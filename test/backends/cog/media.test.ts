@@ -75,7 +75,7 @@ describe("an image", () => {
 		[null, "a file"],
 		["data:image/png;base64,!!", "a file"],
 		["data:text/plain;base64,aGk=", "an image"],
-	])("that is %j is none, and nothing is fetched", async (output, what) => {
+	])("rejects the output %j without a fetch", async (output, what) => {
 		const asking = painted(output);
 		expect(await failureOf(asking.answer)).toMatchObject({
 			key: "executionFailed",
@@ -175,7 +175,7 @@ describe("a transcript", () => {
 		["one text", "Hi."],
 		["pieces", ["H", "i."]],
 		["segments alone", { segments: [{ start: 0, end: 1, text: "Hi." }] }],
-	])("may be %s", async (_, output) => {
+	])("accepts %s", async (_, output) => {
 		const asking = ask("speech-recognition", { audio, task: "transcribe" }, hears(output));
 		expect((await outputOf(asking)).text).toBe("Hi.");
 	});

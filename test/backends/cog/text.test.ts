@@ -61,7 +61,7 @@ describe("a conversation", () => {
 	it.each([
 		["array", [{ role: "user", content: "hi" }]],
 		["string", '[{"role":"user","content":"hi"}]'],
-	])("is given as it is to a model that takes messages as %s", async (type, messages) => {
+	])("is sent unchanged to a model with messages as %s", async (type, messages) => {
 		const respond = model(() => succeeds("ok"), takes({ messages: { type }, prompt: text }));
 		expect(await given({}, respond)).toEqual({ messages });
 	});
@@ -98,7 +98,7 @@ describe("a conversation", () => {
 		[{ tools: [{ type: "function", function: { name: "a" } }] }, "calls no tools"],
 		[{ response_format: { type: "json_object" } }, "keeps to no JSON schema"],
 		[{ suffix: "end" }, "takes no suffix"],
-	])("with %j is for another engine, which is not asked first", async (fields, what) => {
+	])("rejects %j before a call", async (fields, what) => {
 		const asking = ask("text-generation", { ...HI, ...fields }, says);
 		expect(await failureOf(asking.answer)).toMatchObject({
 			key: "engineRefused",
@@ -120,7 +120,7 @@ describe("an input", () => {
 		[{ enum: [1, 5, 10] }, 7, 5],
 		[{ enum: ["1", "8", "auto"] }, 7, "8"],
 		[{ enum: ["auto"] }, 7, undefined],
-	])("%j takes the number %j as %j", async (schema, seed, sent) => {
+	])("with schema %j converts %j to %j", async (schema, seed, sent) => {
 		const respond = model(() => succeeds("ok"), takes({ prompt: text, seed: schema }));
 		expect(await given({ seed: seed as number }, respond)).toEqual({
 			prompt: "hi",
@@ -132,7 +132,7 @@ describe("an input", () => {
 		[{ type: "array" }, ["a", "b"]],
 		[{ type: "string" }, "a,b"],
 		[{}, ["a", "b"]],
-	])("%j takes a list as %j", async (schema, sent) => {
+	])("with schema %j converts a list to %j", async (schema, sent) => {
 		const respond = model(() => succeeds("ok"), takes({ prompt: text, stop: schema }));
 		expect(await given({ stop: ["a", "b"] }, respond)).toEqual({ prompt: "hi", stop: sent });
 	});
@@ -141,7 +141,7 @@ describe("an input", () => {
 		[{ enum: ["HI", "hi"] }, "HI"],
 		[{ type: "array" }, ["hi"]],
 		[{ type: "string" }, "hi"],
-	])("%j takes a text as %j", async (schema, sent) => {
+	])("with schema %j converts a text to %j", async (schema, sent) => {
 		expect(
 			await given(
 				{},
@@ -172,7 +172,7 @@ describe("a prediction", () => {
 		[{ token_input_count: 3 }, { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 }],
 		[{ token_output_count: 2 }, { prompt_tokens: 0, completion_tokens: 2, total_tokens: 2 }],
 		[{ input_token_count: "3" }, undefined],
-	])("has the usage that its metrics have: %j", async (metrics, usage) => {
+	])("has the usage of its metrics: %j", async (metrics, usage) => {
 		const respond = model(() => succeeds("ok", { metrics }));
 		expect((await outputOf(ask("text-generation", HI, respond))).usage).toEqual(usage);
 	});
@@ -191,7 +191,7 @@ describe("a prediction", () => {
 		[{ status: "canceled" }, "executionFailed", "ended its prediction as canceled"],
 		[{ status: "starting" }, "executionFailed", "answered with something that is not a finished prediction"],
 		[{ status: "succeeded", output: 7 }, "executionFailed", "answered with something that is not a text"],
-	])("%j is a failure, in none of the model's words", async (body, key, what) => {
+	])("%j fails without the model's message", async (body, key, what) => {
 		expect(await failing(body)).toMatchObject({ key, description: `The backend 'lab' ${what}` });
 	});
 
@@ -249,7 +249,7 @@ describe("a container", () => {
 		["SETUP_FAILED", "upstreamUnavailable", "setup failed"],
 		["DEFUNCT", "upstreamUnavailable", "defunct"],
 		["UNHEALTHY", "upstreamUnavailable", "unhealthy"],
-	])("that is %s is not sent the prompt", async (status, key, word) => {
+	])("with status %s receives no prompt", async (status, key, word) => {
 		const respond = container({ openApi, health: { status }, predict: () => succeeds("ok") });
 		const asking = ask("text-generation", HI, respond);
 		expect(await failureOf(asking.answer)).toMatchObject({
@@ -334,7 +334,7 @@ describe("a stream", () => {
 			'event: output\ndata: {"chunk":{"a":1}}\n\n',
 			"answered with something that is not a stream of text",
 		],
-	])("that %s says so after what was good", async (_, end, what) => {
+	])("that %s ends with a failure", async (_, end, what) => {
 		const good = 'event: output\ndata: {"chunk":"Onions","index":0}\n\n';
 		const { chunks, error, done } = await read(streaming(model(() => eventStream(good + end))));
 		expect(chunks).toHaveLength(2);
@@ -364,7 +364,7 @@ describe("embeddings", () => {
 	it.each([
 		["array", ["a, b", "c"]],
 		["string", '["a, b","c"]'],
-	])("of several texts are one prediction, of a model that takes them as %s", async (type, texts) => {
+	])("of several texts are one prediction if the model accepts them as %s", async (type, texts) => {
 		const asking = ask("text-embeddings", { texts: ["a, b", "c"] }, respond([[1], [2]], { texts: { type } }));
 		expect(await outputOf(asking)).toEqual({ vectors: [[1], [2]] });
 		expect(await inputOf(asking)).toEqual({ texts });

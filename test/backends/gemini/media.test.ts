@@ -138,7 +138,7 @@ describe("an image", () => {
 		["the prompt", blocked, {}],
 		["the image", safety, {}],
 		["Imagen's image", {}, imagenTarget],
-	])("is refused for good when %s is", async (_, body, target) => {
+	])("is not retryable if %s is refused", async (_, body, target) => {
 		const { answer } = ask("text-to-image", INPUT, () => json(body), target);
 		expect(await failureOf(answer)).toMatchObject({ key: "refusedByModel", retryable: false });
 	});
@@ -146,7 +146,7 @@ describe("an image", () => {
 	it.each([
 		["a text alone", { candidates: [{ content: { parts: [{ text: "no" }] }, finishReason: "STOP" }] }],
 		["what is no image", { candidates: [{ content: { parts: [{ inlineData: { data: "AAAA" } }] } }] }],
-	])("that is %s is none", async (_, body) => {
+	])("rejects %s", async (_, body) => {
 		const { answer } = ask("text-to-image", INPUT, () => json(body));
 		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed", retryable: true });
 	});

@@ -87,7 +87,7 @@ describe("a reply", () => {
 		["one call", [{ functionCall: { name: "look", args: {} } }], null],
 		["no part", [], ""],
 		["an empty text", [{ text: "" }], ""],
-	])("of %s has no text", async (_, parts, content) => {
+	])("has no text with %s", async (_, parts, content) => {
 		const { choices } = await answerOf({ candidates: [{ content: { parts }, finishReason: "STOP" }] });
 		expect(choices[0]?.message.content).toBe(content);
 	});
@@ -179,7 +179,7 @@ describe("a reply", () => {
 		["SPII", "content_filter"],
 		["OTHER", "stop"],
 		["A_NEW_REASON", "stop"],
-	])("that ends with %s has finished with %s", async (finishReason, expected) => {
+	])("maps the finish reason %s to %s", async (finishReason, expected) => {
 		const reply = { candidates: [{ content: { parts: [{ text: "a" }] }, finishReason }] };
 		expect((await answerOf(reply)).choices[0]?.finish_reason).toBe(expected);
 	});
@@ -211,7 +211,7 @@ describe("a reply", () => {
 		["no candidates", { candidates: [] }],
 		["another shape", { choices: [] }],
 		["no JSON", "<html>"],
-	])("of %s is none", async (_, body) => {
+	])("rejects %s", async (_, body) => {
 		expect(await failing(body)).toMatchObject({ key: "executionFailed", retryable: true });
 	});
 });
@@ -225,7 +225,7 @@ describe("a refusal", () => {
 		["the model", 404, noModelError, { key: "noSuchModel", retryable: true }],
 		["too many requests", 429, quotaError, { key: "outOfCapacity", retryable: true, retryAfter: 35 }],
 		["an overloaded model", 503, unavailableError, { key: "outOfCapacity", retryable: true }],
-	])("of %s (%i) is told as one", async (_, status, body, expected) => {
+	])("maps %s (%i) to a failure", async (_, status, body, expected) => {
 		expect(await failing(body, status)).toMatchObject(expected);
 	});
 

@@ -26,7 +26,7 @@ describe("the address", () => {
 	it.each([
 		["models/gemini-2.5-pro", "models/gemini-2.5-pro:generateContent"],
 		["../files/x:download?alt=media#", "models/..%2Ffiles%2Fx%3Adownload%3Falt%3Dmedia%23:generateContent"],
-	])("is one segment for a model named %s", async (model, path) => {
+	])("encodes the model %s as one segment", async (model, path) => {
 		expect((await asked({}, model)).url).toBe(`${GOOGLE}/v1beta/${path}`);
 	});
 
@@ -183,7 +183,7 @@ describe("a conversation", () => {
 				],
 			},
 		],
-	] as [string, Partial<ChatInput>][])("refuses %s, which another target may take", async (what, input) => {
+	] as [string, Partial<ChatInput>][])("rejects %s as retryable", async (what, input) => {
 		const asking = ask("text-generation", { ...HELLO, ...input }, () => json(chatJson));
 		expect(await failureOf(asking.answer)).toMatchObject({
 			key: "engineRefused",
@@ -251,9 +251,12 @@ describe("sampling", () => {
 			{ type: "json_schema", json_schema: { name: "person", schema, strict: true } },
 			{ responseMimeType: "application/json", responseJsonSchema: schema },
 		],
-	] as [ChatInput["response_format"], object][])("of the format %o", async (response_format, expected) => {
-		expect((await body({ response_format })).generationConfig).toEqual(expected);
-	});
+	] as [ChatInput["response_format"], object][])(
+		"has the response format %o",
+		async (response_format, expected) => {
+			expect((await body({ response_format })).generationConfig).toEqual(expected);
+		},
+	);
 
 	it.each([
 		["gemini-2.5-flash", "low", { thinkingBudget: 1024, includeThoughts: true }],

@@ -108,7 +108,7 @@ describe("a chat request", () => {
 		["least", { reasoning_effort: "minimal" }, "low"],
 		["by the template", { chat_template_kwargs: { enable_thinking: false } }, false],
 		["the model's own", { chat_template_kwargs: { clear_thinking: true } }, undefined],
-	])("turns thinking %s", async (_, fields, think) => {
+	])("sets reasoning %s", async (_, fields, think) => {
 		expect((await bodyOf({ ...HI, ...fields })).think).toBe(think);
 	});
 
@@ -117,7 +117,7 @@ describe("a chat request", () => {
 		[{ type: "json_object" }, "json"],
 		[{ type: "json_schema", json_schema: { name: "a", schema: { type: "object" } } }, { type: "object" }],
 		[{ type: "json_schema", json_schema: { name: "a" } }, "json"],
-	])("asks for %j by its format", async (response_format, format) => {
+	])("converts the format %j", async (response_format, format) => {
 		expect((await bodyOf({ ...HI, response_format })).format).toEqual(format);
 	});
 
@@ -168,7 +168,7 @@ describe("a chat request", () => {
 			},
 			"The backend 'lab' takes no input_audio among the messages",
 		],
-	])("with %s is for another engine", async (_, fields, description) => {
+	])("rejects %s as retryable", async (_, fields, description) => {
 		const { call, answer } = ask("text-generation", { ...HI, ...fields }, () => json(chatJson));
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", description, retryable: true });
 		expect(call.requests).toHaveLength(0);
@@ -177,7 +177,7 @@ describe("a chat request", () => {
 	it.each([
 		["logit_bias", { logit_bias: { 5: 1 } }, "takes no logit_bias"],
 		["several answers", { n: 2 }, "gives one answer a request"],
-	])("with %s is not sent: another engine may take it", async (_, more, sentence) => {
+	])("rejects %s before a call", async (_, more, sentence) => {
 		const { call, answer } = ask("text-generation", { ...HI, ...more }, () => json(chatJson));
 		expect(await failureOf(answer)).toMatchObject({
 			key: "engineRefused",
@@ -263,7 +263,7 @@ describe("a reply", () => {
 		["nothing", {}, ""],
 		["an empty text", { content: "" }, ""],
 		["one call", { tool_calls: [{ function: { name: "a" } }] }, null],
-	])("of %s has its content", async (_, message, content) => {
+	])("has the content of %s", async (_, message, content) => {
 		const { choices } = await output(JSON.stringify({ message, done: true }));
 		expect(choices[0]?.message.content).toBe(content);
 		expect(choices[0]?.message.tool_calls?.length).toBe("tool_calls" in message ? 1 : undefined);
@@ -396,7 +396,7 @@ describe("a stream", () => {
 		["without its last line", `${chatLines.split("\n")[0]}\n`],
 		["amid a line", chatLines.slice(0, -30)],
 		["with a line that is none", `${chatLines.split("\n")[0]}\nnull\n`],
-	])("that stops %s was cut", async (_, text) => {
+	])("is interrupted %s", async (_, text) => {
 		const { chunks, done, error } = await stream(text);
 		expect(chunks.length).toBeGreaterThan(0);
 		expect(done).toBe(false);
@@ -457,7 +457,7 @@ describe("a missing model", () => {
 		[400, "llama3.2 does not support tools", "engineRefused"],
 		[503, "server busy, please try again.  maximum pending requests exceeded", "outOfCapacity"],
 		[500, "llama runner process has terminated", "executionFailed"],
-	])("is not what %i is about", async (status, error, key) => {
+	])("is not the meaning of %i", async (status, error, key) => {
 		const { answer } = ask("text-generation", HI, () => json({ error }, status));
 		const failure = await failureOf(answer);
 		expect(failure).toMatchObject({ key });

@@ -123,7 +123,7 @@ describe("a chat request", () => {
 		"https://api.openai.com/v1",
 		"https://eu.api.openai.com/v1",
 		"https://x.openai.azure.com/openai/v1",
-	])("to %s has nothing that OpenAI refuses", async (url) => {
+	])("omits fields that OpenAI refuses at %s", async (url) => {
 		const body = await bodyOf(EVERYTHING, { target: { url } });
 		expect(Object.keys(body).sort()).toEqual(
 			[
@@ -228,7 +228,7 @@ describe("a reply", () => {
 		["llama.cpp, with log probabilities", logprobsJson],
 		["Ollama", ollamaJson.replace("chat.completion.chunk", "chat.completion")],
 		["vLLM, with tools and thinking", vllmToolsJson],
-	])("of %s is kept as it came", async (_, text) => {
+	])("keeps the fields of %s", async (_, text) => {
 		expect(await output(text)).toEqual(JSON.parse(text));
 	});
 
@@ -293,7 +293,7 @@ describe("a reply", () => {
 		"[]",
 		'{"choices":[{"message":{"content":7}}]}',
 		'{"choices":[{"text":"a"}]}',
-	])("of another shape is refused: %s", async (text) => {
+	])("rejects a malformed reply: %s", async (text) => {
 		expect(await failureOf(output(text))).toMatchObject({ key: "executionFailed" });
 	});
 });

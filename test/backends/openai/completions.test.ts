@@ -51,7 +51,7 @@ describe("a raw prompt", () => {
 		[true, 0],
 		[false, undefined],
 		[undefined, undefined],
-	])("asks for log probabilities as a number: %s", async (logprobs, number) => {
+	])("requests log probabilities as a number: %s", async (logprobs, number) => {
 		const asking = ask("text-generation", { ...RAW, logprobs }, () => json(completionJson));
 		await asking.answer;
 		expect(asking.call.requests[0]?.json.logprobs).toBe(number);

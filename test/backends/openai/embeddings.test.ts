@@ -197,7 +197,7 @@ describe("embeddings", () => {
 		["no whole floats", [at(0, "AACAPw=="), at(1, "AACA")]],
 		["not a number", [at(0, "AACAPw=="), at(1, "AADAfw==")]],
 		["empty", [at(0, "AACAPw=="), at(1, "")]],
-	])("that are %s are refused", async (_, data) => {
+	])("rejects %s", async (_, data) => {
 		const asking = ask("text-embeddings", { ...INPUT, encoding: "base64" }, () => json({ data }));
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "executionFailed" });
 	});
@@ -228,7 +228,7 @@ describe("embeddings", () => {
 		"[1;2]",
 		"[2026-11-21]",
 		"[1,\u00a02]",
-	])("that are %s are refused", async (sent) => {
+	])("rejects %s", async (sent) => {
 		const reply = `{"data":[{"embedding":[1]},{"embedding":${sent}}]}`;
 		expect(await failureOf(ask("text-embeddings", INPUT, () => json(reply)).answer)).toMatchObject({
 			key: "executionFailed",
@@ -279,7 +279,7 @@ describe("embeddings", () => {
 		["one before the first", [at(-1, [1]), at(1, [2])]],
 		["one empty", [at(0, [1]), at(1, [])]],
 		["one in base64", [at(0, [1]), at(1, "AACAPw==")]],
-	])("that are %s are refused", async (_, data) => {
+	])("rejects %s", async (_, data) => {
 		expect(await failureOf(ask("text-embeddings", INPUT, () => json({ data })).answer)).toMatchObject({
 			key: "executionFailed",
 		});

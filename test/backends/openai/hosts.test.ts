@@ -114,7 +114,7 @@ describe("a hosted service", () => {
 				...["repetition_penalty", "top_k", "web_search_options"],
 			],
 		],
-	])("at %s is sent what it takes, and nothing else", async (host, fields) => {
+	])("at %s receives only supported fields", async (host, fields) => {
 		const body = await bodyAt(host, EVERYTHING);
 		expect(Object.keys(body).sort()).toEqual([...COMMON, ...fields].sort());
 		expect(body.max_tokens ?? body.max_completion_tokens).toBe(9);
@@ -154,7 +154,7 @@ describe("a hosted service", () => {
 		["dashscope-intl.aliyuncs.com", { enable_thinking: false }],
 		["openrouter.ai", { reasoning: { enabled: false } }],
 		["api.groq.com", {}],
-	])("at %s is told in its own way not to think", async (host, told) => {
+	])("at %s has its own way to disable reasoning", async (host, told) => {
 		const input: ChatInput = { messages: [{ role: "user", content: "hi" }], stream: false };
 		const { messages: _, ...usual } = await bodyAt(host, input);
 		const { messages: _messages, ...quiet } = await bodyAt(host, { ...input, reasoning_effort: null });

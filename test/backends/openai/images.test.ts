@@ -39,7 +39,7 @@ describe("an image", () => {
 		["gpt-image-1", { output_format: "jpeg" }],
 		["chatgpt-image-latest", { output_format: "jpeg" }],
 		["openai/gpt-image-1-mini", { output_format: "jpeg" }],
-	])("is asked of OpenAI's %s in its own words", async (model, format) => {
+	])("is requested from OpenAI's %s with its own fields", async (model, format) => {
 		const asking = ask("text-to-image", { ...INPUT, seed: 1 }, () => picture(), {
 			target: { ...OPENAI.target, model },
 		});
@@ -70,7 +70,7 @@ describe("an image", () => {
 		["no base64", { data: [{ b64_json: "???" }] }],
 		["base64 that breaks off", { data: [{ b64_json: `${base64(PNG)}*AAAA` }] }],
 		["a sound", { data: [{ b64_json: base64(new TextEncoder().encode("fLaC")) }] }],
-	])("that is %s is refused", async (_, reply) => {
+	])("rejects %s", async (_, reply) => {
 		expect(await failureOf(ask("text-to-image", INPUT, () => json(reply)).answer)).toMatchObject({
 			key: "executionFailed",
 		});

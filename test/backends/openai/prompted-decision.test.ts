@@ -126,7 +126,7 @@ describe("a decision", () => {
 	it.each([
 		[{ videos: ["data:video/mp4;base64,AAAA"] }, "The backend 'lab' has no input for videos"],
 		[{ audio: ["data:audio/flac;base64,AAAA"] }, "The backend 'lab' hears WAV and MP3 only"],
-	])("is refused where the state comes with what cannot be asked about: %j", async (input, description) => {
+	])("rejects unsupported media: %j", async (input, description) => {
 		const asking = decide(REPLY, input);
 		expect(await failureOf(asking.answer)).toMatchObject({ key: "engineRefused", description });
 		expect(asking.call.requests).toHaveLength(0);
@@ -137,7 +137,7 @@ describe("a decision", () => {
 		["misses an outcome", { ...REPLY, question_2: { outcome_1: 90 } }],
 		["goes beyond 100 percent", { ...REPLY, question_1: 101 }],
 		["gives no outcome a chance", { ...REPLY, question_2: { outcome_1: 0, outcome_2: 0 } }],
-	])("that %s has failed", async (_, reply) => {
+	])("fails if the reply %s", async (_, reply) => {
 		expect(await failureOf(decide(reply).answer)).toMatchObject({ key: "executionFailed" });
 	});
 

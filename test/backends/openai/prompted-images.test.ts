@@ -78,7 +78,7 @@ describe("an image's classes", () => {
 		{ labels: [{ label: "", percent: 5 }] },
 		{ labels: Array(6).fill({ label: "cat", percent: 5 }) },
 		{ labels: [{ label: "cat", percent: 500 }] },
-	])("that do not fit have failed: %j", async (reply) => {
+	])("fail for an invalid reply: %j", async (reply) => {
 		expect(await failureOf(classify(reply).answer)).toMatchObject(fails);
 	});
 });

@@ -54,7 +54,7 @@ describe("summarization", () => {
 		});
 	});
 
-	it.each(["", "  ", null])("that is empty has failed: %j", async (content) => {
+	it.each(["", "  ", null])("fails for an empty reply: %j", async (content) => {
 		expect(await failureOf(ask("summarization", INPUT, () => says(content)).answer)).toMatchObject(fails);
 	});
 });
@@ -65,7 +65,7 @@ describe("translation", () => {
 		["english", "german", "from english to german"],
 		["en", "hin_Deva", "from English to Hindi (Devanagari)"],
 		["zh-Hant", "x y z", "from Traditional Chinese to x y z"],
-	])("from %s to %s is asked for as '%s'", async (source_lang, target_lang, languages) => {
+	])("from %s to %s has the instruction '%s'", async (source_lang, target_lang, languages) => {
 		const body = await bodyOf("translation", { texts: ["Hi"], source_lang, target_lang }, "Salut");
 		expect(body.messages).toEqual([
 			{
@@ -126,7 +126,7 @@ describe("translation", () => {
 		'{"text_1":"Un","text_2":"Deu',
 		"Un, deux",
 		"} {",
-	])("of several that does not fit has failed: %s", async (content) => {
+	])("of several texts fails for an invalid reply: %s", async (content) => {
 		expect(await failureOf(ask("translation", TWO, () => says(content)).answer)).toMatchObject(fails);
 	});
 

@@ -55,7 +55,7 @@ describe("a ranking", () => {
 		["has a place twice", results([0, 0.1], [0, 0.7])],
 		["misses a context", results([0, 0.1])],
 		["has no scores", { results: [{ index: 0 }, { index: 1 }] }],
-	])("that %s is refused", async (_, reply) => {
+	])("rejects a reply that %s", async (_, reply) => {
 		expect(await failureOf(ask("reranking", INPUT, () => json(reply)).answer)).toMatchObject({
 			key: "executionFailed",
 		});

@@ -38,7 +38,7 @@ describe("speech", () => {
 		["nova", "nova"],
 		["angus", "alloy"],
 		[undefined, "alloy"],
-	])("is asked of OpenAI with a voice that it has: %s", async (voice, sent) => {
+	])("is requested from OpenAI with a supported voice: %s", async (voice, sent) => {
 		expect(await bodyOf({ voice, language: "en" }, OPENAI)).toEqual({
 			model: "engine-model",
 			input: "Hello",
@@ -59,7 +59,7 @@ describe("speech", () => {
 		expect((await bodyOf(input))?.response_format).toBe(format);
 	});
 
-	it.each(["mulaw", "alaw"] as const)("in %s cannot be had", async (encoding) => {
+	it.each(["mulaw", "alaw"] as const)("rejects the encoding %s", async (encoding) => {
 		const asking = ask("text-to-speech", { ...INPUT, encoding }, audio());
 		expect(await failureOf(asking.answer)).toMatchObject({
 			key: "engineRefused",

@@ -48,7 +48,7 @@ describe("a transcription", () => {
 		["\x1a\x45\xdf\xa3", "audio.webm", "audio/webm"],
 		["\0\0\0\x20ftypisom", "audio.m4a", "audio/mp4"],
 		["\xff\xfd\x90\x64", "audio.mp3", "audio/mpeg"],
-	])("names sound after its kind, whatever else its container may hold: %j", async (head, name, type) => {
+	])("names audio by its type in a shared container: %j", async (head, name, type) => {
 		const bytes = Uint8Array.from(head, (character) => character.charCodeAt(0));
 		const asking = ask("speech-recognition", { ...INPUT, audio: { bytes } }, () => json(words));
 		await asking.answer;
@@ -59,7 +59,7 @@ describe("a transcription", () => {
 		["audio/x-m4a", "audio.m4a", "audio/mp4"],
 		["audio/L16; rate=16000", "audio.wav", "audio/l16; rate=16000"],
 		[undefined, "audio.wav", "application/octet-stream"],
-	])("or what the sender said of bytes that do not tell: %s", async (contentType, name, type) => {
+	])("names unknown bytes by the sender's type: %s", async (contentType, name, type) => {
 		const asking = ask(
 			"speech-recognition",
 			{ ...INPUT, audio: { bytes: new Uint8Array([1, 2, 3]), contentType } },
@@ -171,7 +171,7 @@ describe("a refused format", () => {
 	it.each([
 		[400, "the file is not audio"],
 		[500, "response_format made it crash"],
-	])("is not what %i '%s' is about", async (status, message) => {
+	])("is not the meaning of %i '%s'", async (status, message) => {
 		const asking = ask("speech-recognition", INPUT, () => json({ error: { message } }, status));
 		await failureOf(asking.answer);
 		expect(asking.call.requests).toHaveLength(1);

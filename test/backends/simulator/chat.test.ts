@@ -63,19 +63,19 @@ describe("a reply", () => {
 		expect(content.length).toBeLessThan(NOTICE.length + 350);
 	});
 
-	it("stands for a raw prompt, without the marks of its template", async () => {
+	it("answers a raw prompt without template markers", async () => {
 		const prompt =
 			"<|im_start|>system\nThe code word is banana.<|im_end|>\n<|im_start|>user\nWhat is the code word?<|im_end|>\n<|im_start|>assistant\n";
 		expect(await contentOf([], { prompt })).toBe(`${NOTICE} You wrote: "What is the code word?".`);
 	});
 
-	it("says that nothing was written", async () => {
+	it("answers an empty prompt", async () => {
 		expect(await contentOf([])).toBe(`${NOTICE} The last message has no text.`);
 		expect(await contentOf([user("")])).toBe(`${NOTICE} The last message has no text.`);
 	});
 });
 
-describe("literal words", () => {
+describe("literal answers", () => {
 	it.each([
 		['Say "pong".', "pong"],
 		["Say hello", "hello"],
@@ -101,7 +101,7 @@ describe("literal words", () => {
 });
 
 describe("the completion", () => {
-	it("has OpenAI's shape and says what answered", async () => {
+	it("has OpenAI's format and names the simulator", async () => {
 		expect(await chat("Say hello")).toEqual({
 			id: "chatcmpl-00000000000040008000000000000001",
 			object: "chat.completion",
@@ -125,7 +125,7 @@ describe("the completion", () => {
 		});
 	});
 
-	it("is the same for the same input, whatever the sampling", async () => {
+	it("is deterministic for any sampling", async () => {
 		const turns = [user("I live in Oslo."), user("Where do I live?")];
 		expect(await chat(turns, { temperature: 2, seed: 1 })).toEqual(
 			await chat(turns, { temperature: 0, seed: 2 }),
@@ -148,7 +148,7 @@ describe("the completion", () => {
 		expect(choices[0]).toMatchObject({ message: { content: "one" }, finish_reason: "stop" });
 	});
 
-	it("gives n choices and counts all of them", async () => {
+	it("has n choices and counts all", async () => {
 		const { choices, usage } = await chat("Say one two", { n: 3 });
 		expect(choices.map(({ index, message }) => [index, message.content])).toEqual([
 			[0, "one two"],
@@ -158,7 +158,7 @@ describe("the completion", () => {
 		expect(usage?.completion_tokens).toBe(6);
 	});
 
-	it("is sure of each token where log probabilities are asked for", async () => {
+	it("has log probabilities of 0", async () => {
 		const { choices } = await chat("Say a b", { logprobs: true, top_logprobs: 2 });
 		const sure = (token: string) => ({ token, logprob: 0, bytes: [...new TextEncoder().encode(token)] });
 		expect(choices[0]?.logprobs).toEqual({
@@ -167,7 +167,7 @@ describe("the completion", () => {
 		});
 	});
 
-	it("stops before it starts when the caller has left", async () => {
+	it("makes no answer after a disconnect", async () => {
 		const ask = simulator(target, services())["text-generation"];
 		await expect(ask?.(inputOf("hello"), context({}, AbortSignal.abort()))).rejects.toMatchObject({
 			key: "aborted",
@@ -198,12 +198,12 @@ describe("reasoning", () => {
 		expect(await length("medium")).toBeLessThan(await length("high"));
 	});
 
-	it("uses up a small max_tokens, as thinking models do", async () => {
+	it("uses up a small max_tokens", async () => {
 		const { choices } = await chat("Say hello", { max_tokens: 3 }, thinker);
 		expect(choices[0]).toMatchObject({ message: { content: "" }, finish_reason: "length" });
 	});
 
-	it("is left out when it is turned off, or the model cannot", async () => {
+	it("is absent if disabled or unsupported", async () => {
 		const off = [
 			await messageOf("hello", { reasoning_effort: null }, thinker),
 			await messageOf("hello", { chat_template_kwargs: { enable_thinking: false } }, thinker),
@@ -231,14 +231,14 @@ describe("images", () => {
 		},
 	];
 
-	it("are counted, not read", async () => {
+	it("are counted without decoding", async () => {
 		expect(await contentOf(about(url))).toBe(
 			`${NOTICE} You wrote: "What is this?". It has 1 attachment, not read.`,
 		);
 		expect(await contentOf(about(url, "https://example.com/a.png"))).toContain("2 attachments, not read.");
 	});
 
-	it("count by their size, as in the gateway's own count", async () => {
+	it("count by size", async () => {
 		const tokens = async (...urls: string[]) => (await chat(about(...urls))).usage?.prompt_tokens ?? 0;
 		expect((await tokens(url, url)) - (await tokens())).toBe(146);
 	});

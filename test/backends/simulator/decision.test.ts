@@ -39,7 +39,7 @@ it.each(["hello", "I am furious", { mail: "refund" }])("decides nothing: %j", as
 	});
 });
 
-it("counts what it reads as the product does, images too, and writes nothing", async () => {
+it("counts input tokens as the product does, and no output tokens", async () => {
 	const bare = (await decide("a b c", { route })).usage;
 	expect(bare.output_tokens).toBe(0);
 	// Signature, length, IHDR, sides. The side in pixels: at least 256 by 256 in patches of 32, at most 1,024 tokens.
@@ -63,7 +63,7 @@ it("counts what it reads as the product does, images too, and writes nothing", a
 	expect((await decide("a b c d", { route })).usage.input_tokens - bare.input_tokens).toBe(1);
 });
 
-it("counts 780 tokens for a minute of sound", async () => {
+it("counts 780 tokens per minute of audio", async () => {
 	const bare = (await decide("a", { route })).usage.input_tokens;
 	// Mono, 8 bits, 100 samples a second.
 	const wav = (seconds: number) => {

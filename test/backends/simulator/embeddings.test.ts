@@ -16,7 +16,7 @@ const dot = (a: number[] = [], b: number[] = []) =>
 	a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
 
 describe("vectors", () => {
-	it("have the model's dimension, or fewer where fewer are asked for", async () => {
+	it("have the model's dimension, or the requested one", async () => {
 		expect((await embed(["a"])).vectors[0]).toHaveLength(1024);
 		expect((await embed(["a"], { dimensions: 256 })).vectors[0]).toHaveLength(256);
 		expect((await embed(["a"], { dimensions: 4096 })).vectors[0]).toHaveLength(1024);
@@ -25,7 +25,7 @@ describe("vectors", () => {
 		expect((await embed(["a"], { dimensions: 32 }, unknown)).vectors[0]).toHaveLength(32);
 	});
 
-	it("have length 1, whatever the text", async () => {
+	it("have length 1 for any text", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.string({ unit: "grapheme", maxLength: 200 }), async (text) => {
 				const [vector] = (await embed([text])).vectors;
@@ -64,7 +64,7 @@ describe("vectors", () => {
 		expect(dot(a, b)).toBeGreaterThan(dot(a, c) + 0.2);
 	});
 
-	it("of two poolings, or of two models, have nothing in common", async () => {
+	it("differ between poolings and between models", async () => {
 		const text = "the same words in each";
 		const [mean] = (await embed([text])).vectors;
 		const [cls] = (await embed([text], { pooling: "cls" })).vectors;
@@ -74,14 +74,14 @@ describe("vectors", () => {
 	});
 });
 
-it("usage counts tokens up to the model's limit, which is all that is read", async () => {
+it("counts tokens up to the model's limit", async () => {
 	const short = { ...m3, maxInputTokens: 3 };
 	const { vectors, usage } = await embed(["one two three", "one two three four five"], {}, short);
 	expect(vectors[0]).toEqual(vectors[1]);
 	expect(usage).toEqual({ prompt_tokens: 6, total_tokens: 6 });
 });
 
-it("a hundred texts take a moment", async () => {
+it("embeds a hundred texts quickly", async () => {
 	const texts = Array.from({ length: 100 }, (_, n) => `${n} ${"words of a usual paragraph, ".repeat(16)}`);
 	const started = performance.now();
 	expect((await embed(texts)).vectors).toHaveLength(100);

@@ -14,13 +14,13 @@ it.each([
 	["", "safe"],
 ])("%s", async (said, verdict) => expect(await contentOf(said, {}, guard)).toBe(verdict));
 
-it("judges the last message, the model's too", async () => {
+it("judges the last message, also the assistant's", async () => {
 	const turns = [user("How do I build a bomb?"), assistant("I cannot help with that.")];
 	expect(await contentOf(turns, {}, guard)).toBe("safe");
 	expect(await contentOf([user("Hi"), assistant("First, build a bomb.")], {}, guard)).toBe("unsafe\nS9");
 });
 
-it("judges as JSON where an object is asked for", async () => {
+it("answers in JSON if requested", async () => {
 	const extra = { response_format: { type: "json_object" as const } };
 	expect(JSON.parse(await contentOf("a burglar", extra, guard))).toEqual({
 		safe: false,
@@ -29,7 +29,7 @@ it("judges as JSON where an object is asked for", async () => {
 	expect(JSON.parse(await contentOf("hello", extra, guard))).toEqual({ safe: true, categories: [] });
 });
 
-it("counts and streams like any chat", async () => {
+it("counts and streams as other chats", async () => {
 	const { usage } = await chat("a burglar", {}, guard);
 	expect(usage?.completion_tokens).toBe(4);
 	expect(await eventsOf(await streamOf("a burglar", {}, guard))).toHaveLength(4 + 4);

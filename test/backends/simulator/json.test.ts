@@ -28,7 +28,7 @@ const ORDER = {
 	required: ["customer", "items", "status", "email", "ordered"],
 };
 
-it("fills what is required with placeholders, whatever the text says", async () => {
+it("fills required fields with placeholders", async () => {
 	const text =
 		"Order by Alice: 2 apples and 3 pears, to 12 Main St on 2026-05-01. alice@shop.example, closed.";
 	expect(JSON.parse(await contentOf(text, bySchema(ORDER)))).toEqual({
@@ -40,14 +40,14 @@ it("fills what is required with placeholders, whatever the text says", async () 
 	});
 });
 
-it("is the JSON that the user asks for literally, where it is valid", async () => {
+it("is the JSON that the user requests literally, if valid", async () => {
 	const schema = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
 	expect(await contentOf('Reply with exactly: {"a": 5}', bySchema(schema))).toBe('{"a": 5}');
 	expect(await contentOf('Reply with exactly: {"b": 5}', bySchema(schema))).toBe('{"a":0}');
 	expect(await contentOf('Reply with exactly: {"b": 5}', anyObject)).toBe('{"b": 5}');
 });
 
-it("says that it is simulated where there is no schema", async () => {
+it("names the simulation without a schema", async () => {
 	expect(JSON.parse(await contentOf('Give me JSON with the keys "name" and "age".', anyObject))).toEqual({
 		simulated: true,
 		reply:
@@ -55,14 +55,14 @@ it("says that it is simulated where there is no schema", async () => {
 	});
 });
 
-it("fails where nothing satisfies the schema, and refuses one that is too large", async () => {
+it("fails for an unsatisfiable schema, and rejects a too large one", async () => {
 	await expect(contentOf("hello", bySchema({ not: {} }))).rejects.toMatchObject({ code: 5024 });
 	let deep: unknown = true;
 	for (let level = 0; level < 200; level++) deep = { items: deep };
 	await expect(contentOf("hello", bySchema(deep))).rejects.toMatchObject({ code: 5006 });
 });
 
-it("ends at max_tokens like any text", async () => {
+it("ends at max_tokens", async () => {
 	const { choices } = await chat([user("hello")], { ...anyObject, max_tokens: 3 });
 	expect(choices[0]).toMatchObject({
 		message: { content: '{" simulated'.replace(" ", "") },

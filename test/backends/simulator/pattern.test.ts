@@ -19,13 +19,13 @@ describe("fromPattern", () => {
 		"",
 	])("%s", (pattern) => expect(fromPattern(pattern, 0)).toMatch(new RegExp(pattern, "u")));
 
-	it("grows with the length that is asked for", () => {
+	it("has the requested length", () => {
 		expect(fromPattern("^x[a-z]+$", 5)).toBe("xaaaa");
 		expect(fromPattern("^(ab)*$", 5)).toBe("ababab");
 		expect(fromPattern("^abc$", 5)).toBe("abc");
 	});
 
-	it("gives nothing for what it does not read", () => {
+	it("returns undefined for unsupported patterns", () => {
 		for (const pattern of ["(?=a)a", "(a)\\1", "\\p{L}", "[", "(", "a)", "[^\\s\\S]", "a{100000}"])
 			expect(fromPattern(pattern, 0)).toBeUndefined();
 	});

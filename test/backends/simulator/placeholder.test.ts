@@ -81,7 +81,7 @@ describe("a placeholder", () => {
 		[{}, "simulated"],
 	])("%j", (schema, value) => expect(made(schema)).toEqual(value));
 
-	it("keeps the names that an object must not take for its own", () => {
+	it("keeps names of Object's prototype", () => {
 		const schema = {
 			type: "object",
 			properties: { constructor: { const: 1 }, toString: { const: 2 } },
@@ -91,7 +91,7 @@ describe("a placeholder", () => {
 	});
 });
 
-it("gives up on references that lead in circles, at once", () => {
+it("returns at once for circular references", () => {
 	const names = Array.from({ length: 12 }, (_, n) => `n${n}`);
 	const $defs = Object.fromEntries(
 		names.map((name) => [name, { anyOf: names.map((other) => ({ $ref: `#/$defs/${other}` })) }]),
@@ -103,7 +103,7 @@ it("gives up on references that lead in circles, at once", () => {
 	expect(performance.now() - started).toBeLessThan(1000);
 });
 
-it("leaves a schema as it was", () => {
+it("does not change the schema", () => {
 	const schema = Object.freeze({
 		type: "object",
 		properties: Object.freeze({ a: Object.freeze({ $ref: "#/$defs/x" }) }),
@@ -212,7 +212,7 @@ const schemas = fc.letrec<{ schema: Record<string, unknown> }>((tie) => {
 }).schema;
 
 describe("any schema", () => {
-	it("gets a document that is valid for it", () => {
+	it("has a valid document", () => {
 		fc.assert(
 			fc.property(schemas, (schema) => {
 				made(schema);
@@ -221,7 +221,7 @@ describe("any schema", () => {
 		);
 	});
 
-	it("gets one by JSON mode, behind a reference too", async () => {
+	it("has one in JSON mode, also behind a reference", async () => {
 		await fc.assert(
 			fc.asyncProperty(schemas, async (part) => {
 				const schema = {
@@ -243,7 +243,7 @@ describe("any schema", () => {
 		);
 	});
 
-	it("gets arguments that are valid for it", async () => {
+	it("has valid tool arguments", async () => {
 		const properties = fc.dictionary(
 			fc.constantFrom("city", "query", "to", "count", "when", "flag"),
 			schemas,

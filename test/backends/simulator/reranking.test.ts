@@ -21,12 +21,12 @@ it("keeps the first top_k", async () => {
 	expect(ranks.map(({ id }) => id)).toEqual([1, 2]);
 });
 
-it("keeps the order of contexts that are worth the same", async () => {
+it("keeps the order of equal scores", async () => {
 	const { ranks } = await run("reranking", { query: "nothing here", contexts: ["a b", "c d", "a b"] });
 	expect(ranks).toEqual([0, 1, 2].map((id) => ({ id, score: 0 })));
 });
 
-it("gives each context once, with a score from 0 to 1, for any texts", async () => {
+it("has each context once, with a score from 0 to 1", async () => {
 	const text = fc.string({ unit: "grapheme" });
 	await fc.assert(
 		fc.asyncProperty(text, fc.array(text, { minLength: 1 }), async (query, given) => {

@@ -37,7 +37,7 @@ function join(chunks: ChatChunk[], index: number): Joined {
 }
 
 describe("the stream", () => {
-	it("sends role, tokens, finish, usage and the end, an event each", async () => {
+	it("sends role, tokens, finish reason, usage and [DONE] as events", async () => {
 		const head = {
 			id: "chatcmpl-00000000000040008000000000000001",
 			created: NOW / 1000,
@@ -105,7 +105,7 @@ describe("the stream", () => {
 		expect(chunks.at(-1)?.usage).toEqual(usage);
 	});
 
-	it("adds up for any text and any cut", async () => {
+	it("equals the complete answer for any text", async () => {
 		await fc.assert(
 			fc.asyncProperty(
 				fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -123,7 +123,7 @@ describe("the stream", () => {
 		);
 	});
 
-	it("writes an event when it is asked for one, not before", async () => {
+	it("writes an event only when it is read", async () => {
 		const reader = (await streamOf([user("Say one two three")])).getReader();
 		const decoder = new TextDecoder();
 		const next = async () => decoder.decode((await reader.read()).value);

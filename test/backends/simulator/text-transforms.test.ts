@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { run } from "./fixture.ts";
 
-it.each(["I love it", "I hate it", ""])("does not decide how a text sounds: %j", async (text) => {
+it.each(["I love it", "I hate it", ""])("has neutral sentiment: %j", async (text) => {
 	expect(await run("text-classification", { text })).toEqual({
 		labels: [
 			{ label: "NEGATIVE", score: 0.5 },
@@ -10,7 +10,7 @@ it.each(["I love it", "I hate it", ""])("does not decide how a text sounds: %j",
 	});
 });
 
-it("marks a text that it does not translate", async () => {
+it("marks untranslated text", async () => {
 	expect(
 		await run("translation", { texts: ["Good morning"], source_lang: "en", target_lang: "french" }),
 	).toEqual({
@@ -19,7 +19,7 @@ it("marks a text that it does not translate", async () => {
 	});
 });
 
-it("quotes the beginning of a text that it does not sum up", async () => {
+it("quotes the beginning as a summary", async () => {
 	const text = "One two three. ".repeat(100);
 	const { summary, usage } = await run("summarization", { text, max_length: 1024 });
 	expect(summary).toMatch(

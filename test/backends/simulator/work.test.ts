@@ -167,7 +167,7 @@ describe("the work for a text", { timeout: 60_000 }, () => {
 		return performance.now() - start;
 	};
 
-	it("grows no faster than its length", async () => {
+	it("is linear in its length", async () => {
 		const fragments = fc.array(fc.constantFrom(...FRAGMENTS), { minLength: 1, maxLength: 2 });
 		await fc.assert(
 			fc.asyncProperty(fragments, async (parts) => {
@@ -187,7 +187,7 @@ describe("the work for a text", { timeout: 60_000 }, () => {
 		);
 	});
 
-	it("is little for a thousand tools and a megabyte", async () => {
+	it("is small for a thousand tools and a megabyte", async () => {
 		const tools = list(1_000, (nth) => tool(`tool_number_${nth}`, "One of many", {}));
 		const text = `Use tool_number_999 now. ${"use tool number ".repeat(60_000)}`;
 		const start = performance.now();

@@ -98,7 +98,7 @@ describe("embeddings", () => {
 		["too many", [[1], [2], [3]]],
 		["empty", [[1], []]],
 		["an OpenAI reply", { data: [] }],
-	])("that are %s are refused", async (_, reply) => {
+	])("rejects a reply with %s", async (_, reply) => {
 		const { answer } = ask("text-embeddings", { texts: ["a", "b"] }, () => json(reply));
 		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
 	});
@@ -158,7 +158,7 @@ describe("a ranking", () => {
 			],
 		],
 		["misses a context", [{ index: 0, score: 0.1 }]],
-	])("that %s is refused", async (_, reply) => {
+	])("rejects a reply that %s", async (_, reply) => {
 		const { answer } = ask("reranking", { query: "q", contexts: ["a", "b"] }, () => json(reply));
 		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
 	});
@@ -195,7 +195,7 @@ describe("an error reply", () => {
 		["a task that the model lacks", 424, backendError, { key: "executionFailed", retryable: true }],
 		["too many callers", 429, overloadedError, { key: "outOfCapacity", retryable: true }],
 		["a server that is not well", 503, unhealthyError, { key: "outOfCapacity", retryable: true }],
-	])("of %s (%i) is told as one", async (_, status, body, expected) => {
+	])("maps %s (%i) to a failure", async (_, status, body, expected) => {
 		const { answer } = ask("text-embeddings", { texts: ["a"] }, () => json(body, status));
 		expect(await failureOf(answer)).toMatchObject(expected);
 	});

@@ -39,7 +39,7 @@ describe("a chat", () => {
 		},
 	);
 
-	it("has nothing of what was said for Anthropic alone", async () => {
+	it("omits fields for Anthropic", async () => {
 		const signed = { type: "thinking" as const, thinking: "hm", signature: "c2ln" };
 		const messages: ChatInput["messages"] = [
 			{ role: "user", content: "hi" },
@@ -66,7 +66,7 @@ describe("a chat", () => {
 		});
 	});
 
-	it("has what the product's models know beside OpenAI's fields", async () => {
+	it("has the additional fields of the product's models", async () => {
 		const input: ChatInput = {
 			...HI,
 			messages: [
@@ -100,13 +100,13 @@ describe("a chat", () => {
 		});
 	});
 
-	it("has no price of the upstream's", async () => {
+	it("omits the upstream's price", async () => {
 		const counts = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 		const asking = ask("text-generation", KIMI, HI, () => says("hi", { usage: { ...counts, neurons: 1.5 } }));
 		expect((await outputOf(asking)).usage).toEqual(counts);
 	});
 
-	it("streams as it came, byte for byte, its usage asked for", async () => {
+	it("forwards the stream's bytes and requests usage", async () => {
 		const bytes = openaiSse.split("\n\n").toSpliced(4, 2).join("\n\n");
 		const asking = ask("text-generation", KIMI, { ...HI, stream: true }, () => eventStream(bytes));
 		expect((await chunksOf(asking)).text).toBe(bytes);
@@ -114,15 +114,15 @@ describe("a chat", () => {
 	});
 });
 
-describe("what the OpenAI route cannot say", () => {
-	it.each([LLAMA, LEGACY, MISTRAL])("is asked natively: a raw prompt of %s", async (model) => {
+describe("a chat that the OpenAI route does not support", () => {
+	it.each([LLAMA, LEGACY, MISTRAL])("runs natively: a raw prompt for %s", async (model) => {
 		expect(await asked(model, { ...RAW, max_tokens: 5, lora: "mine" })).toEqual({
 			path: `/run/${model}`,
 			body: { prompt: "Once", raw: true, stream: false, max_tokens: 5, lora: "mine" },
 		});
 	});
 
-	it("is asked of the completions route: a raw prompt of a model whose inputs are OpenAI's", async () => {
+	it("runs on the completions route: a raw prompt for a model with OpenAI's inputs", async () => {
 		const completion = { choices: [{ index: 0, text: " upon", finish_reason: "stop" }] };
 		const asking = ask("text-generation", KIMI, RAW, () => json(completion));
 		expect((await outputOf(asking)).choices[0]?.message.content).toBe(" upon");
@@ -132,13 +132,13 @@ describe("what the OpenAI route cannot say", () => {
 	it.each([
 		[LLAMA, { response_format: { type: "json_schema", json_schema: SCHEMA } }],
 		[MISTRAL, { guided_json: SCHEMA }],
-	])("is asked natively: JSON of %s, by the schema alone", async (model, format) => {
+	])("runs natively: JSON for %s, with the schema alone", async (model, format) => {
 		const { path, body } = await asked(model, { ...HI, response_format: FORMAT });
 		expect(path).toBe(`/run/${model}`);
 		expect(body).toEqual({ messages: [{ role: "user", content: "hi" }], stream: false, ...format });
 	});
 
-	it("is asked natively in parts, of a model that takes them, else in text", async () => {
+	it("has content parts if the model accepts them, else text", async () => {
 		const content = [{ type: "text" as const, text: "hi" }];
 		const input: ChatInput = {
 			messages: [{ role: "user", content }],
@@ -150,7 +150,7 @@ describe("what the OpenAI route cannot say", () => {
 		expect((await asked(LEGACY, format)).body).toMatchObject({ messages: [{ role: "user", content: "hi" }] });
 	});
 
-	it("is asked natively with all that its messages have", async () => {
+	it("has all fields of its messages", async () => {
 		const calls = [{ id: "t1", type: "function" as const, function: { name: "look", arguments: "{}" } }];
 		const messages: ChatInput["messages"] = [
 			{ role: "developer", content: "Be brief." },
@@ -168,7 +168,7 @@ describe("what the OpenAI route cannot say", () => {
 		expect(body).toEqual(expect.objectContaining({ messages: sent }));
 	});
 
-	it("is not JSON of a newer model, nor no JSON at all", async () => {
+	it("excludes JSON for newer models, and requests without JSON", async () => {
 		expect(await asked(KIMI, { ...HI, response_format: FORMAT })).toMatchObject({
 			path: "/v1/chat/completions",
 			body: { response_format: FORMAT },
@@ -178,7 +178,7 @@ describe("what the OpenAI route cannot say", () => {
 		);
 	});
 
-	it("several answers, is for another engine", async () => {
+	it("rejects several answers as retryable", async () => {
 		expect((await asked(LLAMA, { ...RAW, n: 1 })).path).toBe(`/run/${LLAMA}`);
 		const { call, answer } = ask("text-generation", LLAMA, { ...RAW, n: 2 }, () => json(jsonMode));
 		expect(await failureOf(answer)).toMatchObject({
@@ -189,14 +189,14 @@ describe("what the OpenAI route cannot say", () => {
 		expect(call.requests).toHaveLength(0);
 	});
 
-	it("a suffix, is for another engine", async () => {
+	it("rejects a suffix as retryable", async () => {
 		const { answer } = ask("text-generation", LLAMA, { ...RAW, suffix: "end" }, () => json(jsonMode));
 		expect(await failureOf(answer)).toMatchObject({ key: "engineRefused", retryable: true });
 	});
 });
 
 describe("a route to another model", () => {
-	it("asks in the words of the one that answers", async () => {
+	it("uses the input format of the answering model", async () => {
 		const asking = ask(
 			"text-generation",
 			KIMI,
@@ -217,7 +217,7 @@ describe("a route to another model", () => {
 		},
 	);
 
-	it("keeps the rest of a name in its place", async () => {
+	it("encodes the model's name in the path", async () => {
 		const asking = ask(
 			"text-classification",
 			LLAMA,
@@ -237,7 +237,7 @@ describe("a native reply", () => {
 	it.each([
 		["flat", toolCall, "call_uuid-2", '{"city":"Berlin"}'],
 		["OpenAI's", toolCallScout, "chatcmpl-tool-6f1d", '{"city": "Berlin"}'],
-	])("calls tools, in a form that is %s", async (_, reply, id, text) => {
+	])("has tool calls in the form %s", async (_, reply, id, text) => {
 		expect((await output(reply)).choices).toEqual([
 			{
 				index: 0,
@@ -251,7 +251,7 @@ describe("a native reply", () => {
 		]);
 	});
 
-	it("has no price of the upstream's", async () => {
+	it("omits the upstream's price", async () => {
 		expect((await output(toolCall)).usage).toEqual({
 			prompt_tokens: 20,
 			completion_tokens: 9,
@@ -259,7 +259,7 @@ describe("a native reply", () => {
 		});
 	});
 
-	it("of JSON mode is its text", async () => {
+	it("has the JSON of JSON mode as text", async () => {
 		expect((await output(jsonMode)).choices[0]?.message.content).toBe(
 			'{"name":"India","capital":"New Delhi"}',
 		);
@@ -269,11 +269,11 @@ describe("a native reply", () => {
 		[9, "length"],
 		[10, "stop"],
 		[undefined, "stop"],
-	])("of 9 tokens, where %s were asked for, ended with %s", async (max_tokens, reason) => {
+	])("of 9 tokens with max_tokens %s finishes with %s", async (max_tokens, reason) => {
 		expect((await output(jsonMode, { max_tokens })).choices[0]?.finish_reason).toBe(reason);
 	});
 
-	it("in OpenAI's words is kept", async () => {
+	it("keeps a reply in OpenAI's format", async () => {
 		expect(await output(chatCompletion)).toEqual({
 			...JSON.parse(chatCompletion).result,
 			choices: [
@@ -288,7 +288,7 @@ describe("a native reply", () => {
 		});
 	});
 
-	it("to a prompt may be a text completion", async () => {
+	it("accepts a text completion", async () => {
 		expect((await output(textCompletion)).choices).toEqual([
 			{ index: 0, message: { role: "assistant", content: " upon a time" }, finish_reason: "length" },
 		]);
@@ -311,7 +311,7 @@ describe("a native stream", () => {
 		{ index: 0, delta, logprobs: null, finish_reason },
 	];
 
-	it("is told in OpenAI's chunks", async () => {
+	it("is converted to OpenAI's chunks", async () => {
 		const { chunks, done } = await stream(nativeSse);
 		expect(done).toBe(true);
 		expect(chunks.map(({ choices }) => choices)).toEqual([
@@ -327,12 +327,12 @@ describe("a native stream", () => {
 		);
 	});
 
-	it("ends in length where as many tokens came as were asked for", async () => {
+	it("finishes with length at max_tokens", async () => {
 		const { chunks } = await stream(nativeSse, { max_tokens: 50 });
 		expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("length");
 	});
 
-	it("calls tools in parts", async () => {
+	it("has tool calls in pieces", async () => {
 		const { chunks } = await stream(nativeToolsSse);
 		const part = (more: object) => choice({ tool_calls: [{ index: 0, ...more }] });
 		expect(chunks.map(({ choices }) => choices)).toEqual([
@@ -346,7 +346,7 @@ describe("a native stream", () => {
 		expect(chunks.at(-1)?.usage).not.toHaveProperty("neurons");
 	});
 
-	it("calls flat tools, two of them, whole", async () => {
+	it("has two complete flat tool calls", async () => {
 		const calls = ["a", "b"].map((name) => ({ name, arguments: { x: name } }));
 		const { chunks } = await stream(`data: ${JSON.stringify({ tool_calls: calls })}\n\ndata: [DONE]\n\n`);
 		expect(
@@ -361,7 +361,7 @@ describe("a native stream", () => {
 		values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join("");
 	const DONE = "data: [DONE]\n\n";
 
-	it("calls two tools in parts: one without an index belongs to the last call", async () => {
+	it("assigns pieces without an index to the last call", async () => {
 		const sent = [
 			{ index: 4, id: "x", function: { name: "a", arguments: "" } },
 			{ index: 5, id: "y", function: { name: "b", arguments: null } },
@@ -387,14 +387,14 @@ describe("a native stream", () => {
 		expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("tool_calls");
 	});
 
-	it("of parts before any call has them in the first one", async () => {
+	it("assigns early pieces to the first call", async () => {
 		const { chunks } = await stream(frames({ tool_calls: [{ arguments: "{}" }] }) + DONE);
 		expect(chunks[1]?.choices[0]?.delta).toEqual({
 			tool_calls: [{ index: 0, function: { arguments: "{}" } }],
 		});
 	});
 
-	it("of two choices without an index is complete when one has ended, and has each role once", async () => {
+	it("accepts two choices without an index, with one role each", async () => {
 		const both = frames({ choices: [{ text: "a" }, { text: "b" }] }, { choices: [{ text: "c" }] });
 		const end = (index: number) => frames({ choices: [{ index, delta: {}, finish_reason: "stop" }] });
 		expect((await stream(both)).done).toBe(false);
@@ -408,7 +408,7 @@ describe("a native stream", () => {
 		]);
 	});
 
-	it("without output has a role, and its end", async () => {
+	it("has a role and a finish reason without output", async () => {
 		const { chunks } = await stream(frames({ response: "" }, { response: null }) + DONE);
 		expect(chunks.map(({ choices }) => choices)).toEqual([
 			choice({ role: "assistant", content: "" }),
@@ -416,7 +416,7 @@ describe("a native stream", () => {
 		]);
 	});
 
-	it("has the head of its first frame, of which nothing changes later", async () => {
+	it("keeps the heading of its first frame", async () => {
 		const { chunks } = await stream(
 			frames(
 				{ id: "a", created: 5, model: "b", response: "x" },
@@ -429,7 +429,7 @@ describe("a native stream", () => {
 		expect(chunks.map(({ choices }) => choices[0]?.delta.content)).toEqual(["", "x", '{"y":1}', undefined]);
 	});
 
-	it("that fails as the API does says why, too", async () => {
+	it("ends with an error of the API", async () => {
 		const failed = frames(
 			{ response: "x" },
 			{ errors: [{ code: 3040, message: "AiError: Out of capacity: full" }] },
@@ -437,7 +437,7 @@ describe("a native stream", () => {
 		expect((await stream(failed)).error).toMatchObject({ key: "outOfCapacity", description: "full" });
 	});
 
-	it("in OpenAI's words is passed on, with the counts of its last frame", async () => {
+	it("forwards chunks in OpenAI's format, with the counts of the last frame", async () => {
 		const { chunks, done } = await stream(openaiSse);
 		expect(done).toBe(true);
 		expect(chunks.map(({ choices }) => choices)).toEqual([
@@ -457,7 +457,7 @@ describe("a native stream", () => {
 		});
 	});
 
-	it("of a text completion has a role", async () => {
+	it("has a role for a text completion", async () => {
 		const frame = (text: string, finish_reason: string | null) =>
 			`data: ${JSON.stringify({ id: "cmpl-1", choices: [{ index: 0, text, finish_reason }] })}\n\n`;
 		const { chunks } = await stream(`${frame(" upon", null)}${frame("", "length")}data: [DONE]\n\n`);
@@ -471,20 +471,20 @@ describe("a native stream", () => {
 		["without its end", nativeSse.replace("data: [DONE]\n\n", "")],
 		["amid a frame", nativeSse.slice(0, 90)],
 		["with a frame that is none", `${nativeSse.split("\n\n")[0]}\n\ndata: 7\n\n`],
-	])("that stops %s was cut", async (_, text) => {
+	])("is interrupted %s", async (_, text) => {
 		const { done, error } = await stream(text);
 		expect(done).toBe(false);
 		expect(error).toMatchObject({ key: "executionFailed" });
 	});
 
-	it("that fails says why, by its code", async () => {
+	it("ends with the failure of its code", async () => {
 		const error = { message: "AiError: Out of capacity: full", type: "rate_limit_exceeded", code: 3040 };
 		const first = nativeSse.split("\n\n")[0];
 		const ended = await stream(`${first}\n\ndata: ${JSON.stringify({ error })}\n\n`);
 		expect(ended.error).toMatchObject({ key: "outOfCapacity", description: "full" });
 	});
 
-	it("may be answered at once", async () => {
+	it("returns a complete reply as a value", async () => {
 		const asking = ask("text-generation", LLAMA, { ...RAW, stream: true }, () => json(toolCall));
 		expect((await outputOf(asking)).choices[0]?.finish_reason).toBe("tool_calls");
 	});
@@ -512,7 +512,7 @@ describe("Moondream", () => {
 		reasoning: { text: "Ears.", grounding: [] },
 	};
 
-	it("is asked about one image", async () => {
+	it("sends one image", async () => {
 		const asking = ask("text-generation", MOONDREAM, LOOK, () => json({ result: reply }));
 		expect(await outputOf(asking)).toMatchObject({
 			choices: [{ message: { content: "A cat.", reasoning_content: "Ears." }, finish_reason: "stop" }],
@@ -532,7 +532,7 @@ describe("Moondream", () => {
 		});
 	});
 
-	it("streams what it says", async () => {
+	it("streams the answer", async () => {
 		const frames = [
 			{ reasoning: { text: "Ears." } },
 			{ answer: "A " },
@@ -558,7 +558,7 @@ describe("Moondream", () => {
 	it.each([
 		["its last frame", `data: {"finish_reason":"length"}\n\n`, "length"],
 		["[DONE]", "data: [DONE]\n\n", "stop"],
-	])("streams nothing but an end: %s", async (_, text, finish_reason) => {
+	])("streams only the end: %s", async (_, text, finish_reason) => {
 		const { chunks, done } = await chunksOf(
 			ask("text-generation", MOONDREAM, { ...LOOK, stream: true }, () => eventStream(text)),
 		);
@@ -578,7 +578,7 @@ describe("Moondream", () => {
 		expect(usage).toBeUndefined();
 	});
 
-	it("is another engine's turn with two images", async () => {
+	it("rejects two images as retryable", async () => {
 		const part = { type: "image_url" as const, image_url: { url: "data:image/png;base64,AAAA" } };
 		const messages: ChatInput["messages"] = [{ role: "user", content: [part, part] }];
 		const asking = ask("text-generation", MOONDREAM, { ...LOOK, messages }, () => json({ result: reply }));
@@ -589,7 +589,7 @@ describe("Moondream", () => {
 		});
 	});
 
-	it.each(["without its end", "with an error"])("streams that stop %s are cut", async (how) => {
+	it.each(["without its end", "with an error"])("interrupts streams %s", async (how) => {
 		const error = { message: "AiError: Out of capacity: full", code: 3040 };
 		const last = how === "with an error" ? `data: ${JSON.stringify({ error })}\n\n` : "";
 		const { done, error: thrown } = await chunksOf(

@@ -20,7 +20,7 @@ const envelope = (code: number, message: string) => ({
 	result: {},
 });
 
-describe("a refusal", () => {
+describe("an error reply", () => {
 	it.each([
 		["of the input", 400, badInput, "badInput", JSON.parse(badInput).errors[0].message.slice(20), false],
 		[
@@ -32,7 +32,7 @@ describe("a refusal", () => {
 			true,
 		],
 		["by the binding", 400, wire, "jsonModeUnmet", "JSON Model couldn't be met", false],
-	])("%s keeps its code and its sentence", async (_, status, body, key, description, retryable) => {
+	])("%s keeps its code and message", async (_, status, body, key, description, retryable) => {
 		const failure = await failing(status, body);
 		expect(failure).toMatchObject({ key, description, retryable, upstream: { backend: "lab", status } });
 	});
@@ -46,7 +46,7 @@ describe("a refusal", () => {
 			envelope(5035, "AiError: x: y"),
 			"has an account without the plan that this model needs",
 		],
-	])("for %s is the operator's matter, and another's turn", async (_, status, body, what) => {
+	])("for %s is the operator's, and retryable", async (_, status, body, what) => {
 		expect(await failing(status, body)).toMatchObject({
 			key: "upstreamUnavailable",
 			description: `The backend 'lab' ${what}`,
@@ -75,11 +75,11 @@ describe("a refusal", () => {
 		});
 	});
 
-	it.each([3042, 5007, 7000, 7002, 7003])("with %i is another target's turn", async (code) => {
+	it.each([3042, 5007, 7000, 7002, 7003])("with %i is retryable", async (code) => {
 		expect(await failing(400, envelope(code, "x"))).toMatchObject({ key: "noSuchModel", retryable: true });
 	});
 
-	it("for the account's rate is want of room, with the wait that it told", async () => {
+	it("for the account's rate limit is outOfCapacity, with retry-after", async () => {
 		const body = envelope(3021, "AiError: AiError: rate limiting: inference request per min rate reached");
 		expect(await failing(429, body, { "retry-after": "9" })).toMatchObject({
 			key: "outOfCapacity",
@@ -91,7 +91,7 @@ describe("a refusal", () => {
 	it.each([
 		[404, 7000, "No route for that URI"],
 		[400, 5007, "AiError: No such model: No such model a or task (1d2b1f3e-95a5-4f0e-8a3a-6c0b8a1c2d3e)"],
-	])("%i with %i says that this backend lacks the model", async (status, code, message) => {
+	])("%i with %i means that the backend lacks the model", async (status, code, message) => {
 		expect(await failing(status, envelope(code, message))).toMatchObject({
 			key: "noSuchModel",
 			description: `No such model ${LLAMA} or task: the backend 'lab' has no model '${LLAMA}'`,
@@ -99,7 +99,7 @@ describe("a refusal", () => {
 		});
 	});
 
-	it("of a model that has ended there is for another to mend", async () => {
+	it("for a deprecated model is retryable", async () => {
 		const message = `AiError: Model has been deprecated: ${LLAMA} was deprecated on 2026-01-01.`;
 		expect(await failing(410, envelope(5028, message))).toMatchObject({
 			key: "deprecatedModel",
@@ -113,11 +113,11 @@ describe("a refusal", () => {
 		["AiError: Bad input: Error: a: b", "Error: a: b"],
 		["AiError: Something: else", "Something: else"],
 		["plain (not an id)", "plain (not an id)"],
-	])("of the message '%s' says '%s'", async (message, description) => {
+	])("converts the message '%s' to '%s'", async (message, description) => {
 		expect(await failing(400, envelope(8001, message))).toMatchObject({ key: "invalidInput", description });
 	});
 
-	it("tells nothing of an engine's insides, and no secret", async () => {
+	it("contains no engine internals and no secret", async () => {
 		const crash = envelope(5001, "AiError: AiError: cuda error at 0x1");
 		expect((await failing(500, crash)).description).toBe(FAILURES.executionFailed.description);
 		const leak = envelope(8001, `AiError: AiError: bad key ${KEY}`);
@@ -128,11 +128,11 @@ describe("a refusal", () => {
 		[400, { errors: [{ code: 123456, message: "?" }] }, "engineRefused"],
 		[500, { errors: [] }, "executionFailed"],
 		[503, "<html>", "outOfCapacity"],
-	])("%i without a code that we know is told by its status", async (status, body, key) => {
+	])("%i without a known code is mapped by its status", async (status, body, key) => {
 		expect(await failing(status, body)).toMatchObject({ key });
 	});
 
-	it("inside a reply that began well counts, too", async () => {
+	it("is read inside a reply with a good status", async () => {
 		expect(await failing(200, envelope(3040, "AiError: Out of capacity: full"))).toMatchObject({
 			key: "outOfCapacity",
 			upstream: { backend: "lab" },

@@ -74,7 +74,7 @@ describe("embeddings", () => {
 	const BGE = "@cf/baai/bge-small-en-v1.5";
 	const M3 = "@cf/baai/bge-m3";
 
-	it("are asked for with the pooling that the caller chose", async () => {
+	it("are requested with the caller's pooling", async () => {
 		const input = { texts: ["a", "b"], pooling: "cls" as const, truncate: true };
 		const usage = { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 };
 		expect(await sent("text-embeddings", BGE, input, result({ data: vectors(2), usage }))).toEqual({
@@ -87,7 +87,7 @@ describe("embeddings", () => {
 	it.each([
 		[100, "text"],
 		[101, "contexts"],
-	])("of %i texts by bge-m3 are asked for as %s", async (count, name) => {
+	])("of %i texts by bge-m3 are requested as %s", async (count, name) => {
 		const texts = Array.from({ length: count }, (_, i) => `t${i}`);
 		const { json: body } = await sent(
 			"text-embeddings",
@@ -101,13 +101,13 @@ describe("embeddings", () => {
 		});
 	});
 
-	it("of another model are asked for by their texts alone", async () => {
+	it("of other models are requested with texts alone", async () => {
 		const QWEN = "@cf/qwen/qwen3-embedding-0.6b";
 		const { json: body } = await sent("text-embeddings", QWEN, { texts: ["a"] }, result({ data: [[1]] }));
 		expect(body).toEqual({ text: ["a"] });
 	});
 
-	it("of fewer dimensions are asked of the OpenAI route, except over a binding", async () => {
+	it("with dimensions use the OpenAI route, except over a binding", async () => {
 		const input = { texts: ["a"], dimensions: 1 };
 		const reply = () => json({ data: [{ index: 0, embedding: [1] }], result: { data: [[1]] } });
 		expect((await sent("text-embeddings", M3, input, reply)).path).toBe("/v1/embeddings");
@@ -115,7 +115,7 @@ describe("embeddings", () => {
 		expect(bound.inputs).toEqual([{ text: ["a"], truncate_inputs: undefined }]);
 	});
 
-	it.each([{ data: [[1]] }, { data: [] }, {}, { data: [[]] }])("of %j are refused", async (reply) => {
+	it.each([{ data: [[1]] }, { data: [] }, {}, { data: [[]] }])("rejects the reply %j", async (reply) => {
 		const { answer } = ask("text-embeddings", BGE, { texts: ["a", "b"] }, result(reply));
 		expect(await failureOf(answer)).toMatchObject({ key: "executionFailed" });
 	});
@@ -156,7 +156,7 @@ describe("text", () => {
 		});
 	});
 
-	it("is decided about with the files that came, by the model's own name", async () => {
+	it("is decided with the media, by the model's own name", async () => {
 		const MODEL = "@cf/cloudflare/clef";
 		const questions: DecisionInput["questions"] = {
 			q: { type: "score", instructions: "How?", criteria: ["low", "high"] },
@@ -227,7 +227,7 @@ describe("an image", () => {
 		});
 	});
 
-	it("has its objects, filtered by their label and limited", async () => {
+	it("has objects, filtered by label and limited", async () => {
 		const box = { xmin: 0, ymin: 0, xmax: 1, ymax: 1 };
 		const objects = ["Cat", "dog", "cat"].map((label, i) => ({ label, score: i / 10, box }));
 		const found = async (fields: object) => {
@@ -444,7 +444,7 @@ describe("sound", () => {
 		});
 	});
 
-	it("has a turn that ends", async () => {
+	it("has the end of a turn", async () => {
 		const TURN = "@cf/pipecat-ai/smart-turn-v2";
 		const turn = { is_complete: true, probability: 1 };
 		expect(await sent("turn-detection", TURN, { audio, dtype: "uint8" }, result(turn))).toEqual({
@@ -458,7 +458,7 @@ describe("sound", () => {
 });
 
 describe("Moondream's detection", () => {
-	it("has pixels, and every object is certain", async () => {
+	it("has boxes in pixels, each with score 1", async () => {
 		const MODEL = "@cf/moondream/moondream3.1-9B-A2B";
 		const objects = [{ x_min: 0, y_min: 0.5, x_max: 0.5, y_max: 1 }];
 		const input = { image: { bytes: PNG }, target: "cat", max_objects: 3 };

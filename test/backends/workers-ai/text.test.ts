@@ -14,7 +14,7 @@ describe("a ranking", () => {
 			() => json({ result: { response: ranks } }),
 		);
 
-	it("is sorted, the best first, and bounded", async () => {
+	it("is sorted and limited", async () => {
 		const ranks = [
 			{ id: 0, score: 0.2 },
 			{ id: 1, score: 0.9 },
@@ -38,7 +38,7 @@ describe("a ranking", () => {
 				{ id: 1, score: 0.5 },
 			],
 		],
-	])("of %s has failed", async (_, ranks) => {
+	])("fails for %s", async (_, ranks) => {
 		expect(await failureOf(rank(ranks).answer)).toMatchObject({
 			key: "executionFailed",
 			description: expect.stringContaining("a ranking of 2 contexts"),
@@ -47,7 +47,7 @@ describe("a ranking", () => {
 });
 
 describe("a translation of several texts", () => {
-	it("is a call of each, and the sum of their usages", async () => {
+	it("makes one call per text and sums the usage", async () => {
 		const usages = [{ prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }, undefined];
 		const asking = ask(
 			"translation",
@@ -68,7 +68,7 @@ describe("a translation of several texts", () => {
 		]);
 	});
 
-	it("has no usage where no reply has one", async () => {
+	it("has no usage if no reply has one", async () => {
 		const input = { texts: ["One"], source_lang: "en", target_lang: "fr" };
 		const asking = ask("translation", TRANSLATOR, input, () => json({ result: { translated_text: "Un" } }));
 		expect(await outputOf(asking)).toEqual({ texts: ["Un"] });

@@ -27,17 +27,17 @@ describe("loudness", () => {
 		for (const level of found) expect(level).toBeCloseTo(0.5 / Math.SQRT2, 2);
 	});
 
-	it("does not hear an offset", () => {
+	it("ignores a constant offset", () => {
 		expect(levels({}, constant(12_000, 320))).toEqual([0]);
 	});
 
-	it("mixes channels: what cancels out is silent", () => {
+	it("mixes channels", () => {
 		const opposed = Int16Array.from({ length: 640 }, (_, i) => (i % 2 ? -1 : 1) * 8000 * Math.sin(i >> 1));
 		expect(levels({ channels: 2 }, new Uint8Array(opposed.buffer))).toEqual([0]);
 		expect(levels({ channels: 2 }, tone(0.02, RATE, 2))[0]).toBeCloseTo(0.5 / Math.SQRT2, 1);
 	});
 
-	it("reads every mu-law code as a wave library does", () => {
+	it("decodes every mu-law code", () => {
 		const codes = Uint8Array.from({ length: 256 }, (_, code) => code);
 		const wav = new WaveFile();
 		wav.fromScratch(1, 8000, "8m", codes);
@@ -51,7 +51,7 @@ describe("loudness", () => {
 		}
 	});
 
-	it("knows how long the sound was, the unfinished window included", () => {
+	it("has the duration, with the incomplete window", () => {
 		const reader = loudness();
 		expect([...reader.process(tone(0.05))]).toHaveLength(2);
 		expect(reader.duration).toBeCloseTo(0.05, 10);
@@ -66,7 +66,7 @@ describe("loudness", () => {
 		expect(Loudness.of({ ...LINEAR, encoding })).toBeUndefined();
 	});
 
-	it("is the same however the bytes are cut", () => {
+	it("does not depend on the pieces of the input", () => {
 		const sound = joined(tone(0.05, RATE, 3), constant(100, 99), tone(0.02, RATE, 3));
 		const whole = levels({ channels: 3 }, sound);
 		fc.assert(

@@ -59,7 +59,7 @@ describe("segments", () => {
 		expect(events.map(line)).toEqual(["0-4.5 [speech 1.7 s] final speech_final", "ended 4.5"]);
 	});
 
-	it("are told of every second while they last, where someone wants to know", () => {
+	it("have interim results every second if requested", () => {
 		expect(lines({ interim_results: true }, audio(joined(tone(2.5), silence(0.5))))).toEqual([
 			"0-1 [speech 1.0 s]",
 			"0-2 [speech 2.0 s]",
@@ -84,7 +84,7 @@ describe("segments", () => {
 		]);
 	});
 
-	it("tell when speech starts and when an utterance has ended, once each", () => {
+	it("have one event for the start of speech and one for the end of an utterance", () => {
 		expect(lines({ vad_events: true, utterance_end_ms: 1000 }, SOUND, audio(silence(3)))).toEqual([
 			"started 0.5",
 			"0-2 [speech 1.2 s] final speech_final",
@@ -104,7 +104,7 @@ describe("segments", () => {
 		]);
 	});
 
-	it("are all of the sound, in order, whatever is said", () => {
+	it("cover all audio in order", () => {
 		const stretches = fc.array(
 			fc.record({ loud: fc.boolean(), seconds: fc.double({ min: 0.01, max: 3, noNaN: true }) }),
 			{ maxLength: 10 },

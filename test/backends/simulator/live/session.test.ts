@@ -20,7 +20,7 @@ async function collect(readable: ReadableStream<TranscriptionEvent>): Promise<Tr
 }
 
 describe("a session of the simulator", () => {
-	it("hears the same however the sound is cut", async () => {
+	it("does not depend on the pieces of the audio", async () => {
 		const sound = joined(silence(0.3), tone(0.7), silence(0.3), tone(0.2), silence(0.8));
 		for (const division of [turns({ eager_eot_threshold: 0.4 }), segments({ interim_results: true })]) {
 			const ear = new Ear({ samples, division });
@@ -41,7 +41,7 @@ describe("a session of the simulator", () => {
 		}
 	});
 
-	it("stops listening while nobody asks", async () => {
+	it("applies backpressure", async () => {
 		const { readable, writable } = await session();
 		const writer = writable.getWriter();
 		const reader = readable.getReader();
@@ -58,7 +58,7 @@ describe("a session of the simulator", () => {
 		expect((await rest).at(-1)).toEqual({ kind: "ended", duration: 2, channels: 1 });
 	});
 
-	it("ends at once when either side is given up", async () => {
+	it("ends at once when either side is cancelled", async () => {
 		const left = await session();
 		await left.readable.cancel("left");
 		await expect(left.writable.getWriter().write(audio(tone(1)))).rejects.toBe("left");

@@ -75,7 +75,7 @@ describe("turns", () => {
 		]);
 	});
 
-	it("end after eot_timeout_ms of silence, counted in sound", () => {
+	it("end after eot_timeout_ms of silence", () => {
 		const rules = { eot_threshold: 0.9, eot_timeout_ms: 500 };
 		const sound = joined(tone(0.5), silence(2));
 		// However long the pieces are on their way, and whatever the confidence.
@@ -86,7 +86,7 @@ describe("turns", () => {
 		]);
 	});
 
-	it("announce their end where someone wants to know, and take it back", () => {
+	it("have eager ends if requested, and resume", () => {
 		const sound = audio(joined(tone(1), silence(0.3), tone(0.5), silence(1)));
 		expect(changes(eventsFor({ eager_eot_threshold: 0.4 }, sound))).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
@@ -107,7 +107,7 @@ describe("turns", () => {
 		expect(changes(eventsFor({}, audio(joined(silence(0.1), tone(0.04), silence(0.5), quiet))))).toEqual([]);
 	});
 
-	it("end on demand, and go on in the next one", () => {
+	it("end on demand, and the next one follows", () => {
 		const finalize: ListenCommand = { kind: "finalize" };
 		expect(
 			changes(
@@ -121,7 +121,7 @@ describe("turns", () => {
 		]);
 	});
 
-	it("are not ended by the end of the sound", () => {
+	it("do not end with the audio", () => {
 		const events = eventsFor({}, audio(tone(0.3)));
 		expect(turnsOf(events).map(line)).toEqual([
 			"0 StartOfTurn 0-0.06 [speech 0.1 s]",
@@ -139,7 +139,7 @@ describe("turns", () => {
 		eot_timeout_ms: fc.integer({ min: 500, max: 5000 }),
 	});
 
-	it("keep to Flux's rules, whatever is said", () => {
+	it("follow Flux's rules for any audio", () => {
 		fc.assert(
 			fc.property(stretches, thresholds, (parts, { eager_eot_threshold, ...rules }) => {
 				const sound = joined(...parts.map(({ loud, seconds }) => (loud ? tone : silence)(seconds)));

@@ -27,7 +27,7 @@ describe("a description", () => {
 	});
 });
 
-it("the labels say that they are simulated, and are all alike", async () => {
+it("has labels of the simulator with equal scores", async () => {
 	expect(await classifyImage({ image })).toEqual({
 		labels: [1, 2, 3, 4, 5].map((nth) => ({ label: `simulated label ${nth}`, score: 0.2 })),
 	});
@@ -36,7 +36,7 @@ it("the labels say that they are simulated, and are all alike", async () => {
 describe("the detected object", () => {
 	const box = { xmin: 6, ymin: 4, xmax: 18, ymax: 12 };
 
-	it("is a box in the middle, whatever the image shows", async () => {
+	it("is a box in the middle", async () => {
 		expect(await detectObjects({ image })).toEqual({
 			objects: [{ label: "simulated object", score: 0.5, box }],
 			width: 24,

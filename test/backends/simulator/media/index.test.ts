@@ -88,7 +88,7 @@ const MAGIC = [
 	"DSD ",
 ];
 
-it("fails as AiError alone, whatever the bytes", async () => {
+it("fails only with AiError, for any bytes", async () => {
 	const bytesArbitrary = fc
 		.tuple(fc.constantFrom(...MAGIC), fc.uint8Array({ maxLength: 100 }))
 		.map(([magic, rest]) => Uint8Array.from([...[...magic].map((c) => c.charCodeAt(0)), ...rest]));

@@ -49,7 +49,7 @@ describe("the file", () => {
 		expect(difference).toBeLessThan(6);
 	});
 
-	it("names its maker and not its prompt", async () => {
+	it("names the simulator and not the prompt", async () => {
 		const prompt = "a secret recipe";
 		const { bytes } = await textToImage(input({ prompt }));
 		expect(decodePng(bytes).text).toEqual({
@@ -130,7 +130,7 @@ describe("the picture", () => {
 		]);
 	});
 
-	it("is opaque and dark but for the word", async () => {
+	it("is opaque and dark except for the word", async () => {
 		const data = await pixels({ width: 200, height: 100 });
 		for (let at = 0; at < data.length; at += 4) {
 			const [red = 0, green = 0, blue = 0, opacity] = data.subarray(at, at + 4);
@@ -140,7 +140,7 @@ describe("the picture", () => {
 	});
 });
 
-it("refuses an image that is none, by its place", async () => {
+it("rejects an invalid image by its position", async () => {
 	const images = [{ bytes: RED_SQUARE.palettePng }, { bytes: Uint8Array.of(1, 2, 3) }];
 	await expect(textToImage(input({ images }))).rejects.toMatchObject({
 		code: 3030,

@@ -124,7 +124,7 @@ describe("the sound", () => {
 		}
 	});
 
-	it("says in its tags that it is simulated", async () => {
+	it("has tags of the simulator", async () => {
 		const tags = async (encoding: SpeechInput["encoding"]) =>
 			Object.values((await parseBuffer((await say({ encoding })).bytes)).native)
 				.flat()
@@ -152,7 +152,7 @@ describe("the sound", () => {
 		expect(format.duration).toBe(60);
 	});
 
-	it("exists for any text that has something to say", async () => {
+	it("exists for any text with letters", async () => {
 		await fc.assert(
 			fc.asyncProperty(
 				fc

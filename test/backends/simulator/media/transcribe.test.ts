@@ -47,7 +47,7 @@ describe("the simulator's own speech", () => {
 		},
 	);
 
-	it("comes back from a sound that ends before it could be said", async () => {
+	it("is recognised in truncated audio", async () => {
 		const text = "A rather long text. ".repeat(400).trim();
 		const transcript = await echo(text, { encoding: "mulaw" });
 		expect(transcript.text).toBe(text);
@@ -55,7 +55,7 @@ describe("the simulator's own speech", () => {
 		expect(transcript.segments).toHaveLength(400);
 	});
 
-	it("comes back, whatever is said", async () => {
+	it("is recognised for any text", async () => {
 		await fc.assert(
 			fc.asyncProperty(
 				fc
@@ -106,12 +106,12 @@ describe("the simulator's own speech", () => {
 		});
 	});
 
-	it("does not come back from samples without a file", async () => {
+	it("is not recognised in raw samples", async () => {
 		const heard = await echo("Hello there.", { encoding: "linear16", container: "none" });
 		expect(heard.text).toBe("[Simulated transcript: 1.1 seconds of raw PCM audio, 24000 Hz, mono.]");
 	});
 
-	it("says how much its text repeats itself", async () => {
+	it("has a compression ratio", async () => {
 		const [once, often] = await Promise.all(
 			["All is well.", "All is well. ".repeat(40).trim()].map((text) => echo(text, { encoding: "mulaw" })),
 		);
@@ -175,14 +175,14 @@ describe("other sound is measured", () => {
 		expect(words?.at(-1)?.end).toBeLessThanOrEqual(duration);
 	});
 
-	it("without times where its length is not known", async () => {
+	it("without times if the duration is unknown", async () => {
 		expect(await listen({ bytes: flacHeader(0) })).toEqual({
 			text: "[Simulated transcript: an unknown length of FLAC audio, 44100 Hz, stereo.]",
 			language: "en",
 		});
 	});
 
-	it("by nobody else's comments", async () => {
+	it("without reading other programs' comments", async () => {
 		const file = new WaveFile();
 		file.fromScratch(1, 8_000, "16", new Int16Array(8_000));
 		file.setTag("ISFT", "Somebody's editor");
@@ -193,7 +193,7 @@ describe("other sound is measured", () => {
 	});
 });
 
-it("says which language it was told, or en; and en for a translation", async () => {
+it("has the requested language, or en; and en for a translation", async () => {
 	const audio = await textToSpeech({ text: "Guten Tag.", encoding: "mulaw" });
 	expect((await listen(audio)).language).toBe("en");
 	expect((await listen(audio, { language: "de" })).language).toBe("de");
@@ -221,7 +221,7 @@ describe("refuses with 8001 Invalid input", () => {
 		expect(error).toMatchObject({ code: 8001, status: 400, description: "Invalid input" });
 	});
 
-	it("damaged files, or says what is left of them", async () => {
+	it("damaged files, or transcribes the readable part", async () => {
 		const files = [
 			(await textToSpeech({ text: "Some words to break.", encoding: "mp3" })).bytes,
 			(await textToSpeech({ text: "Some words to break.", encoding: "mulaw" })).bytes,
@@ -250,7 +250,7 @@ describe("refuses with 8001 Invalid input", () => {
 	});
 });
 
-it("gives up on files that would keep it reading", { timeout: 20_000 }, async () => {
+it("stops at files that take too long", { timeout: 20_000 }, async () => {
 	const repeated = (start: string, unit: string): Media => {
 		const bytes = new Uint8Array(3 * 1024 * 1024);
 		for (let i = 0; i < bytes.length; i++)
