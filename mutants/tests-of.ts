@@ -32,6 +32,10 @@ export const TESTS_OF: Readonly<Record<string, readonly string[]>> = {
 		"test/accounts/durable/ledger.test.ts",
 		"test/surfaces/accounts/usage.test.ts",
 	],
+	"src/backends/transport/pass-through.ts": [
+		"test/backends/transport/pass-through.test.ts",
+		"test/surfaces/pass-through.test.ts",
+	],
 	"src/pipeline/aliases.ts": ["test/surfaces/accounts/aliases.test.ts"],
 	"src/pipeline/weighted-choice.ts": ["test/pipeline/route.test.ts"],
 	"src/pipeline/parse.ts": ["test/surfaces/rest/run.test.ts"],

@@ -218,20 +218,58 @@ describe("the exchange of a stream", () => {
 
 	const failing = (error: AiError) => ({ pull: () => Promise.reject(error) });
 
-	it("of a pass-through has its first byte when the engine's first event has come", async () => {
+	it.each([
+		["completes", undefined, "ok", []],
+		["breaks", new AiError("executionFailed"), "interrupted", [5001]],
+		["has lost its caller", new AiError("aborted"), "cancelled", [3008]],
+	])(
+		"of a pass-through that %s ends with it, and has its first byte at the beginning",
+		async (_, failure, outcome, codes) => {
+			let now = 0;
+			const { exchange, settled, logged } = observedExchange({ model, admission: {}, now: () => now });
+			const ended = Promise.withResolvers<AiError | undefined>();
+			const progress = { usage: counts, outputTokens: 2 };
+			let cancelled: unknown;
+			const events = new ReadableStream<Uint8Array>({
+				cancel: (reason) => {
+					cancelled = reason;
+				},
+			});
+			const stream = { kind: "stream", events, progress, ended: ended.promise } as const;
+			const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+			now = 30;
+			const dispatched = { call, answer: { task: "text-generation", answer: stream }, served } as const;
+			const { cancel } = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+			now = 100;
+			ended.resolve(failure);
+			await ended.promise;
+			expect(settled).toMatchObject([{ outcome, firstTokenMs: 30, latencyMs: 100 }]);
+			expect(logged.map(([, code]) => code)).toEqual(codes);
+			const reason = new AiError("aborted");
+			cancel(reason);
+			expect(cancelled).toBe(reason);
+		},
+	);
+
+	it("has its first byte with its first piece", async () => {
 		let now = 0;
 		const { exchange, settled } = observedExchange({ model, admission: {}, now: () => now });
-		const ended = Promise.withResolvers<AiError | undefined>();
-		const progress = { usage: counts, outputTokens: 2 };
-		const stream = { kind: "stream", events: new ReadableStream(), progress, ended: ended.promise } as const;
+		const source = new ReadableStream<Uint8Array>(
+			{
+				pull(controller) {
+					now += 40;
+					if (now > 80) controller.close();
+					else controller.enqueue(new TextEncoder().encode(delta("a")));
+				},
+			},
+			{ highWaterMark: 0 },
+		);
+		const answer = { kind: "stream", events: source, progress: { usage: counts, outputTokens: 2 } } as const;
 		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
-		now = 30;
-		const dispatched = { call, answer: { task: "text-generation", answer: stream }, served } as const;
-		await meter(exchange, dispatched, model as Model, { wait: async () => {} });
-		now = 100;
-		ended.resolve(undefined);
-		await ended.promise;
-		expect(settled).toMatchObject([{ outcome: "ok", firstTokenMs: 30 }]);
+		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
+		const metered = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+		if (metered.answer.answer.kind === "stream") await new Response(metered.answer.answer.events).text();
+		expect(settled).toMatchObject([{ outcome: "ok", firstTokenMs: 40, latencyMs: 120 }]);
 	});
 
 	it("says how it ended, once", async () => {

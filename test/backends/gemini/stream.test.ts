@@ -178,6 +178,16 @@ describe("a stream", () => {
 		expect(chunks.map(({ id, model }) => [id, model])).toEqual(Array(2).fill(["r", "gemini-2.5-flash"]));
 	});
 
+	it("keeps the counts that a later event omits", async () => {
+		const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2 };
+		const candidate = (text: string, fields = {}) => ({ content: { parts: [{ text }] }, ...fields });
+		const body =
+			`data: ${JSON.stringify({ candidates: [candidate("a")], usageMetadata })}\n\n` +
+			`data: ${JSON.stringify({ candidates: [candidate("b", { finishReason: "STOP" })] })}\n\n`;
+		const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+		expect((await chunksOf(body)).map((chunk) => chunk.usage)).toEqual([usage, usage, usage]);
+	});
+
 	it("separates several answers", async () => {
 		const choices = (await chunksOf(twoSse, 2)).flatMap((chunk) => chunk.choices);
 		const textOf = (wanted: number) =>

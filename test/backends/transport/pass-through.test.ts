@@ -113,6 +113,80 @@ describe("passThrough", () => {
 		expect(engine.isOpen()).toBe(false);
 	});
 
+	const OWN_ERROR = 'data: {"error":{"message":"m","code":503}}\n\n';
+	const cut = { key: "executionFailed", description: "The backend 'lab' was cut off mid-answer" };
+	const noStream = {
+		key: "executionFailed",
+		description: "The backend 'lab' answered with something that is not a chat stream",
+	};
+	const full = { key: "outOfCapacity", upstream: { status: 503 } };
+
+	it.each<[string, string, string, object | undefined]>([
+		["is complete", FINISH + DONE, FINISH + DONE, undefined],
+		["lacks its end", FINISH, FINISH + DONE, undefined],
+		["lacks its end and a blank line", FINISH.trimEnd(), FINISH + DONE, undefined],
+		["lacks the blank line of its end", FINISH + DONE.trimEnd(), FINISH + DONE, undefined],
+		["goes on after its end", `${FINISH + DONE}data: oops`, `${FINISH + DONE}data: oops`, undefined],
+		["is cut between events", delta("b"), delta("b") + ERROR_EVENT, cut],
+		["is cut before a blank line", delta("b").trimEnd(), delta("b") + ERROR_EVENT, cut],
+		["is cut within an event", 'data: {"choi', `data: {"choi\n\n${ERROR_EVENT}`, cut],
+		["is cut within a comment", ": ka", `: ka\n\n${ERROR_EVENT}`, cut],
+		["has an error of the engine", OWN_ERROR, OWN_ERROR, full],
+		["has an error of the engine after others", delta("b") + OWN_ERROR, delta("b") + OWN_ERROR, full],
+		["has an error of the engine without a blank line", OWN_ERROR.trimEnd(), OWN_ERROR, full],
+		["has an error after its end", FINISH + DONE + OWN_ERROR, FINISH + DONE + OWN_ERROR, undefined],
+	])("ends a stream that %s", async (_, sent, received, failure) => {
+		for (const isTogether of [true, false]) {
+			const engine = upstream();
+			engine.write(delta("a") + (isTogether ? sent : ""));
+			const { events, ended } = await engine.begin();
+			if (!isTogether) engine.write(sent);
+			engine.end();
+			expect(await drain(events)).toEqual({ text: delta("a") + received });
+			if (failure) expect(await ended).toMatchObject(failure);
+			else expect(await ended).toBeUndefined();
+		}
+	});
+
+	it.each(["data: oops\n\n", "data: oops\n\ndata: {"])(
+		"aborts a stream of a malformed event: %j",
+		async (sent) => {
+			const engine = upstream();
+			engine.write(delta("a"));
+			const { events, ended } = await engine.begin();
+			engine.write(sent);
+			const { text } = await drain(events);
+			expect(text.endsWith(ERROR_EVENT)).toBe(true);
+			expect(text.split(ERROR_EVENT)).toHaveLength(2);
+			expect(await ended).toMatchObject(noStream);
+			expect(engine.isOpen()).toBe(false);
+		},
+	);
+
+	it.each([
+		["nothing", "", cut],
+		["comments alone", ": ka\n\n: ka\n\n", cut],
+		["half an event", 'data: {"choi', cut],
+		["an error", OWN_ERROR, full],
+		["a malformed event", "data: oops\n\n", noStream],
+		["an end alone", DONE, { description: expect.stringContaining("it ended before it began") }],
+	])("rejects a stream of %s", async (_, sent, failure) => {
+		const engine = upstream();
+		if (sent) engine.write(sent);
+		engine.end();
+		expect(await failureOf(engine.begin())).toMatchObject(failure);
+		expect(engine.deadline.signal.aborted).toBe(true);
+	});
+
+	it("begins with a last event that lacks its blank line", async () => {
+		const engine = upstream();
+		engine.write(FINISH.trimEnd());
+		engine.end();
+		const { events, ended } = await engine.begin();
+		expect(await drain(events)).toEqual({ text: FINISH + DONE });
+		expect(await ended).toBeUndefined();
+	});
+
 	it("reads the second branch of a slow stream less and less often, at least once a second", async () => {
 		vi.useFakeTimers();
 		const engine = upstream({ headerMs: 60_000, idleMs: 60_000, totalMs: 60_000 });
