@@ -17,14 +17,15 @@ export const CONTENDERS_CPU = 0;
 const LOAD_CPU = 1;
 
 /** The engine's kinds of answers: bench/upstream.ts. */
-export type Mode = "json" | "late" | "bulk" | "stepped" | "paced" | "slow" | "embeddings";
-const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "paced", "slow", "embeddings"];
+export type Mode = "json" | "late" | "bulk" | "stepped" | "steady" | "paced" | "slow" | "embeddings";
+const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "steady", "paced", "slow", "embeddings"];
 /** Modes that also have a route with `passthrough`, and one with a second engine. */
-const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "paced"];
+const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "steady", "paced"];
 /** Models whose native frames differ from OpenAI's. */
 const NATIVE_MODELS = {
 	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
 	stepped: "@cf/meta/llama-3.1-8b-instruct-fast",
+	steady: "@cf/meta/llama-3.1-8b-instruct-fp8",
 };
 
 /**
@@ -205,7 +206,7 @@ async function ganglion(
 			const model = `${FAMILIES[how] ?? "bench"}/${mode}`;
 			const isRun = how === "native";
 			const path = isRun
-				? `run/${NATIVE_MODELS[mode === "stepped" ? mode : "bulk"]}`
+				? `run/${NATIVE_MODELS[mode === "stepped" || mode === "steady" ? mode : "bulk"]}`
 				: `v1/${mode === "embeddings" ? "embeddings" : (ROUTES[how] ?? "chat/completions")}`;
 			return {
 				url: `${account}/ai/${path}`,

@@ -13,6 +13,8 @@ import type { Row } from "./table.ts";
 
 const CONNECTIONS = 16;
 const MANY_CONNECTIONS = 64;
+/** More streams of 100 events a second do not fit on one core. */
+const STEADY_CONNECTIONS = 32;
 /** Number of small answers; scenarios with larger answers set their own number. */
 const WARM_UP_ANSWERS = 3_000;
 const WARM_UP_MS = 30_000;
@@ -196,7 +198,7 @@ async function cpuRatios(
 	return ratios;
 }
 
-/** One stream whose events arrive all at once, which has the target; and one whose events arrive a millisecond apart. */
+/** Streams whose events arrive all at once, a millisecond apart, and 10 ms apart as those of a real engine. */
 async function streams(
 	context: Context,
 	label: string,
@@ -216,6 +218,12 @@ async function streams(
 			label: `the same, a millisecond apart: CPU a chunk / floor`,
 			ask: (contender) => contender.ask("stepped", body, how),
 			...common,
+		})),
+		...(await against(context, {
+			label: `the same, 10 ms apart: CPU a chunk / floor`,
+			ask: (contender) => contender.ask("steady", body, how),
+			...common,
+			connections: STEADY_CONNECTIONS,
 		})),
 	];
 }

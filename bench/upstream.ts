@@ -1,6 +1,7 @@
 /**
  * An engine with very low cost: every answer is built in advance. The first part of the path selects it:
- * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `paced` (an event every 20 ms), `slow` (one a second), `embeddings`.
+ * `json`, `late` (the same after 20 ms), `bulk` (200 events at once), `stepped` (an event a millisecond), `steady` (an event every 10 ms), `paced` (every 20 ms),
+ * `slow` (one a second), `embeddings`.
  * Started with `node bench/upstream.ts PORT`.
  */
 import { createServer, type ServerResponse } from "node:http";
@@ -8,6 +9,7 @@ import { createServer, type ServerResponse } from "node:http";
 const EVENTS = 200;
 const LATE_MS = 20;
 const STEP_MS = 1;
+const STEADY_MS = 10;
 const PACE_MS = 20;
 const SLOW_MS = 1000;
 const DIMENSIONS = 384;
@@ -54,6 +56,7 @@ const server = createServer((request, response) => {
 		if (kind === "embeddings") return complete(response, embeddings);
 		if (kind === "bulk") return bulk(response);
 		if (kind === "stepped") return paced(response, STEP_MS);
+		if (kind === "steady") return paced(response, STEADY_MS);
 		if (kind === "paced") return paced(response, PACE_MS);
 		if (kind === "slow") return paced(response, SLOW_MS);
 		complete(response, completion);
