@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { FILE_WORK } from "../../src/markdown/work.ts";
+import { codePoint } from "../code-point.ts";
 import { convert, textOf } from "./convert.ts";
 
 const times = (count: number, write: (i: number) => string): string =>
@@ -76,7 +77,7 @@ describe("any file", () => {
 			" ",
 		);
 	const piece = fc.oneof(
-		fc.string({ unit: "binary", maxLength: 8 }),
+		fc.string({ unit: codePoint, maxLength: 8 }),
 		fc.constantFrom(...TAGS).map((tag) => `<${tag}>`),
 		fc
 			.tuple(fc.constantFrom(...TAGS), fc.constantFrom(...ATTRIBUTES))

@@ -6,6 +6,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { codePoint } from "../code-point.ts";
 import { type Billed, type FaultGateway, MODEL, startGateway } from "../faults/gateway.ts";
 import { hang, Provider, type ProviderCall, reset } from "../faults/provider.ts";
 
@@ -192,7 +193,7 @@ async function compare(script: Script): Promise<void> {
 	if (ending.counted !== undefined) expect(read.bill.output_tokens).toBe(ending.counted);
 }
 
-const text = fc.string({ unit: "binary", maxLength: 30 });
+const text = fc.string({ unit: codePoint, maxLength: 30 });
 const event = fc.oneof(
 	{ weight: 4, arbitrary: text.map((content) => delta({ content })) },
 	text.map((reasoning_content) => delta({ reasoning_content })),

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FAILURES } from "../../src/core/errors.ts";
+import { codePoint } from "../code-point.ts";
 import { BASE, completion, ENGINE_VARS, testGateway, upstream } from "../gateway.ts";
 
 const LLAMA = "@cf/meta/llama-3.1-8b-instruct-fp8";
@@ -67,7 +68,7 @@ const { json } = fc.letrec((tie) => ({
 		fc.constantFrom(null, true, false, "", "Hi", "user", "json_schema", "AAAA", "data:image/png;base64,AAAA"),
 		fc.double({ noNaN: true, noDefaultInfinity: true }),
 		fc.integer(),
-		fc.string({ unit: "binary" }),
+		fc.string({ unit: codePoint }),
 		fc.array(tie("json"), { maxLength: 4 }),
 		fc.dictionary(fc.constantFrom(...FIELDS), tie("json"), { maxKeys: 5 }),
 		fc.dictionary(fc.string(), tie("json"), { maxKeys: 3 }),

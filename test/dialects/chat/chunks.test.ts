@@ -8,6 +8,7 @@ import {
 	toolCallFragments,
 } from "../../../src/dialects/chat/chunks.ts";
 import type { ToolCall } from "../../../src/tasks/text-generation/types.ts";
+import { codePoint } from "../../code-point.ts";
 import { completion, delta, hubText, toolCall } from "./chat.ts";
 
 const newIds = () => {
@@ -131,7 +132,7 @@ describe("completionToChunks", () => {
 	});
 
 	it("writes all content of a completion", async () => {
-		const text = fc.string({ unit: "binary" });
+		const text = fc.string({ unit: codePoint });
 		const calls = fc.array(fc.record({ id: fc.uuid(), name: fc.string({ minLength: 1 }), args: text }), {
 			maxLength: 3,
 		});
