@@ -49,6 +49,12 @@ export interface SocketFrames {
 	writable: WritableStream<string | Uint8Array>;
 }
 
+/** Converts a chat stream to the caller's events. Takes over `events`, a hub stream. */
+export type EventWriter = (
+	events: ReadableStream<Uint8Array>,
+	context: WriteContext,
+) => ReadableStream<Uint8Array>;
+
 export interface WriteContext {
 	model: Model;
 	/** The caller's inputs as the reader's schema parsed them. */

@@ -1,5 +1,6 @@
 /** Reads a request's body up to a limit and parses it. Every invalid body is an error of the caller: 3006, 3007 or 5006. */
 import { AiError } from "../core/errors.ts";
+import { badInput } from "../dialects/invalid-input.ts";
 import { concat } from "../media/bytes.ts";
 import type { SizeLimits } from "../pipeline/limits.ts";
 import type { Inputs } from "../pipeline/request.ts";
@@ -128,7 +129,7 @@ function encodingOf({ headers }: Request): "gzip" | "deflate" | undefined {
 	const encoding = headers.get("content-encoding")?.trim().toLowerCase() || "identity";
 	if (encoding === "identity") return undefined;
 	if (encoding === "gzip" || encoding === "deflate") return encoding;
-	throw new AiError("badInput", "Error: the content encoding is not supported: use gzip or deflate");
+	throw badInput("the content encoding is not supported: use gzip or deflate");
 }
 
 /**
@@ -170,8 +171,7 @@ export async function readStream(
 		}
 		if (length > limit * MAX_DRAINED_LIMITS) void reader.cancel().catch(() => {});
 	} catch (error) {
-		if (error instanceof TypeError)
-			throw new AiError("badInput", "Error: the request body cannot be decoded");
+		if (error instanceof TypeError) throw badInput("the request body cannot be decoded");
 		throw error;
 	} finally {
 		stop();
@@ -188,7 +188,7 @@ export function parseJson(bytes: Uint8Array, { jsonDepth }: Pick<SizeLimits, "js
 	try {
 		text = STRICT_UTF8.decode(bytes);
 	} catch {
-		throw new AiError("badInput", "Error: the request body is not valid UTF-8");
+		throw badInput("the request body is not valid UTF-8");
 	}
 	return parseText(text, "the request body");
 }
@@ -199,7 +199,7 @@ export function parseText(text: string, source: string): unknown {
 		return JSON.parse(text);
 	} catch (error) {
 		const position = /position \d+(?: \(line \d+ column \d+\))?/.exec(String(error))?.[0];
-		throw new AiError("badInput", `Error: ${source} is not valid JSON${position ? `, at ${position}` : ""}`);
+		throw badInput(`${source} is not valid JSON${position ? `, at ${position}` : ""}`);
 	}
 }
 
@@ -234,7 +234,7 @@ function* containersIn(values: readonly unknown[]): Iterable<object> {
 }
 
 const notJson = (kind: string): AiError =>
-	new AiError("badInput", `Error: the inputs contain a value that JSON does not have: ${kind}`);
+	badInput(`the inputs contain a value that JSON does not have: ${kind}`);
 
 function startsWithBrace(bytes: Uint8Array): boolean {
 	return bytes.subarray(0, MAX_BYTES_BEFORE_JSON).find((byte) => !BEFORE_JSON.has(byte)) === OPENING_BRACE;

@@ -2,7 +2,8 @@
  * Checks limits of a JSON text before it is parsed, because the parser can use seconds of CPU to build millions of keys or
  * lists. The scan finds strings, lists and objects. It does not check the grammar.
  */
-import { AiError } from "../core/errors.ts";
+import type { AiError } from "../core/errors.ts";
+import { badInput } from "../dialects/invalid-input.ts";
 
 /** Strings (including keys), lists and objects. Numbers do not count: a file may be sent as a list of its bytes. */
 const MAX_VALUES = 100_000;
@@ -36,15 +37,14 @@ export function boundJson(bytes: Uint8Array, maxDepth: number): void {
 		} else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
 		else if (byte === COMMA) {
 			const remaining = (commas[depth] ?? 0) - 1;
-			if (remaining < 0) throw new AiError("badInput", `Error: an object holds more than ${MAX_KEYS} keys`);
+			if (remaining < 0) throw badInput(`an object holds more than ${MAX_KEYS} keys`);
 			commas[depth] = remaining;
 		}
-		if (values > MAX_VALUES) throw new AiError("badInput", `Error: '/' holds more than ${MAX_VALUES} values`);
+		if (values > MAX_VALUES) throw badInput(`'/' holds more than ${MAX_VALUES} values`);
 	}
 }
 
-export const tooDeep = (limit: number): AiError =>
-	new AiError("badInput", `Error: nested deeper than ${limit} levels`);
+export const tooDeep = (limit: number): AiError => badInput(`nested deeper than ${limit} levels`);
 
 /** Index of the closing quote, or of the end of the text. Files in base64 have no escapes: the native search skips them fast. */
 function endOfString(bytes: Uint8Array, start: number): number {

@@ -1,7 +1,7 @@
 /** The last step of every chat reader, and the common part of the chat writers. */
 import type { TaskAnswer, TaskCall } from "../../tasks/task.ts";
 import type { ChatCompletion, ChatInput } from "../../tasks/text-generation/types.ts";
-import type { WriteContext, Writer } from "../dialect.ts";
+import type { EventWriter, WriteContext, Writer } from "../dialect.ts";
 import { invalidInput } from "../invalid-input.ts";
 import { completionToChunks } from "./chunks.ts";
 import { repairForcedCall } from "./forced-call.ts";
@@ -42,8 +42,7 @@ export function chatReply(taskAnswer: TaskAnswer, context: WriteContext): ChatRe
 interface ChatFormat {
 	/** The JSON of a complete answer. */
 	value(completion: ChatCompletion, context: WriteContext, input: ChatInput): unknown;
-	/** Takes over `events`, a hub stream. */
-	events(events: ReadableStream<Uint8Array>, context: WriteContext): ReadableStream<Uint8Array>;
+	events: EventWriter;
 }
 
 export const chatWriter = ({ value, events }: ChatFormat): Writer => ({

@@ -1,7 +1,6 @@
-/** The `image` field of Llama 3.2 vision: it becomes the last part of the last user message. */
-import { AiError } from "../../core/errors.ts";
 import { undecodableImage } from "../../core/undecodable-image.ts";
 import type { ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
+import { badInput } from "../invalid-input.ts";
 import {
 	decodeBase64,
 	decodeBinaryString,
@@ -17,7 +16,7 @@ import {
  */
 export function imagePart(sent: string | SentBytes): ContentPart {
 	if (typeof sent === "string" && /^https?:/i.test(sent))
-		throw new AiError("badInput", "Error: '/image' must be the image itself, not its address");
+		throw badInput("'/image' must be the image itself, not its address");
 	const { bytes, contentType } = imageOf(typeof sent === "string" ? bytesOf(sent) : sent);
 	return { type: "image_url", image_url: { url: `data:${contentType};base64,${encodeBase64(bytes)}` } };
 }

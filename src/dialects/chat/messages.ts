@@ -1,9 +1,8 @@
 /** Converts callers' messages to hub messages. */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { ChatMessage, ContentPart, ThinkingBlock } from "../../tasks/text-generation/types.ts";
 import { present } from "../fields.ts";
-import { invalidInput } from "../invalid-input.ts";
+import { badInput, invalidInput } from "../invalid-input.ts";
 import { checkImageUrl, type ImageRules } from "../media/image-url.ts";
 import { type ToolCallReader, toolCallReader } from "./tool-call-reader.ts";
 import { SentToolCall } from "./tool-schemas.ts";
@@ -84,7 +83,7 @@ export function readMessages(sent: readonly SentMessage[], rules: MessageRules):
 			case "developer":
 			case "user":
 				if (content === null && !rules.contentOptional)
-					throw new AiError("badInput", `Error: required properties at '/messages/${index}' are 'content'`);
+					throw badInput(`required properties at '/messages/${index}' are 'content'`);
 				return { role, content: content ?? "", ...(message.name && { name: message.name }) };
 			default:
 				throw invalidInput(`${at}.role must be system, developer, user, assistant or tool`);
@@ -171,6 +170,6 @@ function readPart(part: AnyPart, pointer: string, rules: ImageRules): ContentPar
 
 function required<Value>(value: Value | null | undefined, field: string, pointer: string): Value {
 	if (value === undefined || value === null)
-		throw new AiError("badInput", `Error: required properties at '${pointer}' are '${field}'`);
+		throw badInput(`required properties at '${pointer}' are '${field}'`);
 	return value;
 }

@@ -9,23 +9,19 @@ import { frame } from "../../streams/sse.ts";
 import type { ChatChunk, ToolCall, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 import { reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { unfinishedAnswer, writeChunks } from "../chat/events.ts";
-import type { WriteContext } from "../dialect.ts";
+import type { EventWriter } from "../dialect.ts";
 import { geminiError } from "./errors.ts";
 import { callPart, candidate, EMPTY, googleReason, heading, usageMetadata } from "./reply.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
 
-/** Takes over `source`, a hub stream. */
-export function geminiEvents(
-	source: ReadableStream<Uint8Array>,
-	context: WriteContext,
-): ReadableStream<Uint8Array> {
+export const geminiEvents: EventWriter = (events, context) => {
 	const shows = showsThoughts(context.inputs as GeminiRequest);
 	const candidates = new Map<number, Candidate>();
 	let usage: Usage | undefined;
 	let head: object | undefined;
 
 	const event = (fields: object): string => frame({ ...fields, ...(head ?? heading("", context)) });
-	return writeChunks(source, {
+	return writeChunks(events, {
 		add(chunk: ChatChunk): string {
 			usage = laterUsage(usage, chunk.usage);
 			head ??= heading(chunk.id, context);
@@ -51,7 +47,7 @@ export function geminiEvents(
 		},
 		fail: (failure: AiError) => frame(geminiError(failure)),
 	});
-}
+};
 
 /** The parts of one candidate that are not sent yet. */
 class Candidate {

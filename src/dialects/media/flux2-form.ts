@@ -6,16 +6,14 @@ import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
 import type { Reader } from "../dialect.ts";
 import { modelFields, perModel, present } from "../fields.ts";
-import { readFormFields } from "./form-fields.ts";
+import { FormInput, readFormFields } from "./form-fields.ts";
 import { imageCall, sizeRange } from "./image-input.ts";
 import { imageOf } from "./media.ts";
-import { FormBody, type MultipartForm, type WrappedForm } from "./multipart.ts";
+import type { MultipartForm } from "./multipart.ts";
 
 const MAX_IMAGES = 4;
 /** Pixels per side of a reference image. */
 const MAX_IMAGE_SIDE = 512;
-
-const FORM = { multipart: FormBody };
 
 const { min, max } = sizeRange({ input: "tti-multipart" });
 /** The klein models have no `steps`: they are distilled to four. */
@@ -31,9 +29,9 @@ const NUMBERS = Object.keys(FORM_FIELDS).filter((name) => name !== "prompt");
 const formFields = perModel((model) => modelFields(FORM_FIELDS, model));
 
 export const flux2Form: Reader = {
-	schema: perModel((model) => modelFields(FORM, model)),
+	schema: perModel((model) => modelFields(FormInput.shape, model)),
 	body: { field: "multipart", as: "wrapped" },
-	read({ multipart: { body: form } }: { multipart: WrappedForm }, model) {
+	read({ multipart: { body: form } }: FormInput, model) {
 		const { prompt, ...fields } = readFormFields(form, formFields(model), { numbers: NUMBERS });
 		return imageCall({ prompt, ...present(fields), images: imagesOf(form) }, model);
 	},

@@ -1,8 +1,4 @@
-/**
- * URLs of images. Engines fetch any URL, also from their own network and disk. So callers may only send https and data
- * URLs.
- */
-import { AiError } from "../../core/errors.ts";
+import { badInput } from "../invalid-input.ts";
 
 export interface ImageRules {
 	/** Whether an image must be a data URI. */
@@ -12,7 +8,6 @@ export interface ImageRules {
 /** `pointer` names the URL in the error message. Throws 5006. */
 export function checkImageUrl(url: string, pointer: string, rules?: ImageRules): void {
 	if (/^data:/i.test(url)) return;
-	if (rules?.embeddedImages) throw new AiError("badInput", `Error: '${pointer}' must be a data: URI`);
-	if (!/^https:\/\//i.test(url))
-		throw new AiError("badInput", `Error: '${pointer}' must be an https URL or a data URI`);
+	if (rules?.embeddedImages) throw badInput(`'${pointer}' must be a data: URI`);
+	if (!/^https:\/\//i.test(url)) throw badInput(`'${pointer}' must be an https URL or a data URI`);
 }

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { Media } from "../../media/media.ts";
+import { badInput } from "../invalid-input.ts";
 
 type Bytes = Media["bytes"];
 
@@ -74,8 +75,7 @@ const MAX_PARTS = 500;
  * of the body has the boundary. Throws 5006.
  */
 export async function parseMultipart(bytes: Bytes, contentType: string): Promise<MultipartForm> {
-	if (!/^multipart\/form-data/i.test(contentType))
-		throw new AiError("badInput", "Error: a multipart/form-data body is expected");
+	if (!/^multipart\/form-data/i.test(contentType)) throw badInput("a multipart/form-data body is expected");
 	const parameter = BOUNDARY_PARAMETER.exec(contentType);
 	const boundary = parameter ? (parameter[1] ?? parameter[2] ?? "") : firstBoundary(bytes);
 	if (!BOUNDARY.test(boundary)) throw malformed();
@@ -108,8 +108,7 @@ function refuseManyParts(bytes: Bytes, boundary: string): void {
 	let position = buffer.indexOf(delimiter);
 	// The last delimiter ends the form.
 	for (let found = 0; position >= 0; found++) {
-		if (found > MAX_PARTS)
-			throw new AiError("badInput", `Error: the multipart/form-data body has more than ${MAX_PARTS} parts`);
+		if (found > MAX_PARTS) throw badInput(`the multipart/form-data body has more than ${MAX_PARTS} parts`);
 		position = buffer.indexOf(delimiter, position + delimiter.length);
 	}
 }

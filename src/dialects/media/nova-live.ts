@@ -7,11 +7,11 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { LiveTranscriptionInput } from "../../tasks/live-transcription/types.ts";
 import type { Dialect, WriteContext } from "../dialect.ts";
 import { fieldsReader, present } from "../fields.ts";
+import { badInput } from "../invalid-input.ts";
 import { alternativeOf } from "./deepgram.ts";
 import { NOVA, vocabularyOf } from "./deepgram-fields.ts";
 import { type LiveProtocol, liveWriter, readChannels, readSampleRate } from "./live.ts";
@@ -74,8 +74,7 @@ function samplesOf({
 	channels = 1,
 }: NovaLive): Pick<LiveTranscriptionInput, "samples"> {
 	if (encoding === undefined) return {};
-	if (sample_rate === undefined)
-		throw new AiError("badInput", "Error: required properties at '/' are 'encoding,sample_rate'");
+	if (sample_rate === undefined) throw badInput("required properties at '/' are 'encoding,sample_rate'");
 	return {
 		samples: { encoding, sample_rate: readSampleRate(sample_rate), channels: readChannels(channels) },
 	};

@@ -3,10 +3,10 @@
  * route accepts only the model's own speakers. `instructions` are dropped, because no model here supports them.
  */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Dialect, Reader, Writer } from "../dialect.ts";
 import { nullAsAbsent, present } from "../fields.ts";
+import { badInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { SPEAKERS, speechMedia } from "./text-to-speech.ts";
 
@@ -37,11 +37,11 @@ type SpeechRequest = z.output<typeof SpeechRequest>;
 const reader: Reader = {
 	schema: () => SpeechRequest,
 	read({ input, voice, response_format, speed, stream_format }: SpeechRequest, { id, defaults }, strict) {
-		if (stream_format === "sse") throw new AiError("badInput", "Error: '/stream_format' must be 'audio'");
+		if (stream_format === "sse") throw badInput("'/stream_format' must be 'audio'");
 		const name = typeof voice === "object" ? voice?.id : voice;
 		const speakers: readonly string[] | undefined = SPEAKERS[id];
 		if (strict && name && speakers && !speakers.includes(name))
-			throw new AiError("badInput", `Error: enum value not in ${speakers.join(",")} at '/voice'`);
+			throw badInput(`enum value not in ${speakers.join(",")} at '/voice'`);
 		const defaultVoice = typeof defaults.speaker === "string" ? defaults.speaker : undefined;
 		return {
 			task: "text-to-speech",

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
-import { parseElement, pointerTo } from "../invalid-input.ts";
+import { badInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
 
 export const Loose = z.looseObject({ type: z.string() });
@@ -163,6 +163,5 @@ const dataUrl = ({ media_type, data }: z.output<typeof Base64>): string =>
 	`data:${media_type};base64,${data}`;
 
 function refuseIfTextOnly(at: string, rules: ContentRules): void {
-	if (rules.textOnly)
-		throw new AiError("badInput", `Error: '${pointerTo(at)}' must be text: the model takes no other`);
+	if (rules.textOnly) throw badInput(`'${pointerTo(at)}' must be text: the model takes no other`);
 }

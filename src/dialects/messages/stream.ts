@@ -19,7 +19,7 @@ import type {
 } from "../../tasks/text-generation/types.ts";
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { writeChunks } from "../chat/events.ts";
-import type { WriteContext } from "../dialect.ts";
+import type { EventWriter, WriteContext } from "../dialect.ts";
 import { messagesError } from "./errors.ts";
 import {
 	type Block,
@@ -35,11 +35,8 @@ import {
 import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
 import { callerToolId, newToolId } from "./tool-ids.ts";
 
-/** Takes over `source`, a hub stream. */
-export const messageEvents = (
-	source: ReadableStream<Uint8Array>,
-	context: WriteContext,
-): ReadableStream<Uint8Array> => writeChunks(source, new MessageEvents(context));
+export const messageEvents: EventWriter = (events, context) =>
+	writeChunks(events, new MessageEvents(context));
 
 interface OpenCall {
 	id: string;

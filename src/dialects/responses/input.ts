@@ -9,11 +9,10 @@
  * that OpenAI hosts is dropped: its result is in the text that follows it.
  */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
 import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-generation/types.ts";
 import type { ContentRules } from "../chat/content-rules.ts";
 import { present } from "../fields.ts";
-import { invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
+import { badInput, invalidInput, parseElement, pointerTo } from "../invalid-input.ts";
 import { checkImageUrl } from "../media/image-url.ts";
 import { flatName } from "./tool-names.ts";
 
@@ -194,10 +193,7 @@ function textOf(parts: ContentPart[], at: string): string {
 	const texts = parts.map(({ text, refusal }, index) => {
 		const plain = text ?? refusal;
 		if (plain !== undefined) return plain;
-		throw new AiError(
-			"badInput",
-			`Error: '${pointerTo(at)}/${index}' must be text: the model takes no other`,
-		);
+		throw badInput(`'${pointerTo(at)}/${index}' must be text: the model takes no other`);
 	});
 	return texts.join("\n");
 }

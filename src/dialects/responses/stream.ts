@@ -14,7 +14,7 @@ import { namedFrame } from "../../streams/sse.ts";
 import type { ChatChunk, ToolCallDelta } from "../../tasks/text-generation/types.ts";
 import { firstChoice, reasoningOf, toolCallFragments } from "../chat/chunks.ts";
 import { writeChunks } from "../chat/events.ts";
-import type { WriteContext } from "../dialect.ts";
+import type { EventWriter, WriteContext } from "../dialect.ts";
 import { responsesError } from "./errors.ts";
 import {
 	type CallItem,
@@ -35,11 +35,8 @@ import { incompleteReason, type Outcome, type ResponseObject, responseObject } f
 import type { ResponsesRequest } from "./request.ts";
 import { type ToolName, toolNames } from "./tool-names.ts";
 
-/** Takes over `source`, a hub stream. */
-export const responseEvents = (
-	source: ReadableStream<Uint8Array>,
-	context: WriteContext,
-): ReadableStream<Uint8Array> => writeChunks(source, new ResponseEvents(context));
+export const responseEvents: EventWriter = (events, context) =>
+	writeChunks(events, new ResponseEvents(context));
 
 interface OpenCall {
 	item: CallItem;

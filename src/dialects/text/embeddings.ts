@@ -3,13 +3,12 @@
  * here; bge-m3's observed fields `response: null` and `meta` are not written.
  */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
-import type { InputShape, OutputShape } from "../../models/family.ts";
-import { inputFamily } from "../../models/family.ts";
+import { type InputShape, inputFamily, type OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { EmbeddingsOutput } from "../../tasks/text-embeddings/index.ts";
 import type { NativeWriter, Reader, Rendered } from "../dialect.ts";
 import { defaulted, fieldsReader, perModel } from "../fields.ts";
+import { badInput } from "../invalid-input.ts";
 import { outputValue } from "../output-value.ts";
 import { stringifyWith } from "../stringify-with.ts";
 
@@ -90,9 +89,8 @@ const qwen3: Reader = {
 			...asList(text),
 		];
 		if (texts.length === 0)
-			throw new AiError(
-				"badInput",
-				"Error: anyOf at '/' not met: required properties at '/' are 'queries', required properties at '/' are 'documents', required properties at '/' are 'text'",
+			throw badInput(
+				"anyOf at '/' not met: required properties at '/' are 'queries', required properties at '/' are 'documents', required properties at '/' are 'text'",
 			);
 		return { task: "text-embeddings", input: { texts } };
 	},
@@ -136,30 +134,16 @@ function shapeOf(output: EmbeddingsOutput): [number, number] {
 }
 const usageField = ({ usage }: EmbeddingsOutput) => usage && { usage };
 
-const pooledWriter: NativeWriter = {
-	schema: PooledOutput,
+const vectorsWriter = (schema: typeof PlainOutput | typeof PooledOutput): NativeWriter => ({
+	schema,
 	write(answer, { call }) {
 		const output = outputValue("text-embeddings", answer);
 		const pooling = (call.task === "text-embeddings" && call.input.pooling) || "mean";
-		const fields = { pooling, ...usageField(output) };
-		return renderVectors(
-			output,
-			(data) => ({ shape: shapeOf(output), data, ...fields }) satisfies z.input<typeof PooledOutput>,
-		);
+		const fields = { ...(schema === PooledOutput && { pooling }), ...usageField(output) };
+		return renderVectors(output, (data) => ({ shape: shapeOf(output), data, ...fields }));
 	},
-};
-
-const plainWriter: NativeWriter = {
-	schema: PlainOutput,
-	write(answer) {
-		const output = outputValue("text-embeddings", answer);
-		return renderVectors(
-			output,
-			(data) =>
-				({ shape: shapeOf(output), data, ...usageField(output) }) satisfies z.input<typeof PlainOutput>,
-		);
-	},
-};
+});
+const pooledWriter = vectorsWriter(PooledOutput);
 
 const RankedOutput = z.object({
 	response: z.array(z.object({ id: z.int(), score: z.number() })),
@@ -211,5 +195,5 @@ function cosine(a: number[], b: number[]): number {
 export const embeddingsWriters = {
 	embeddings: pooledWriter,
 	"embeddings-m3": m3Writer,
-	"embeddings-plain": plainWriter,
+	"embeddings-plain": vectorsWriter(PlainOutput),
 } satisfies Partial<Record<OutputShape, NativeWriter>>;

@@ -1,6 +1,6 @@
 /** Validates the caller's inputs against a dialect's schema. Throws 5006 with the product's wording. */
 import type { z } from "zod";
-import { AiError } from "../../core/errors.ts";
+import { badInput } from "../invalid-input.ts";
 import { describeIssues } from "./findings.ts";
 
 /** Each value may cause an issue, and an issue takes 1,000 bytes of memory. Lists of numbers (files) do not count. */
@@ -24,17 +24,16 @@ export function validate<T>(schema: z.ZodType<T>, inputs: unknown): T {
 
 function check<T>(schema: z.ZodType<T>, inputs: unknown): T {
 	const { values, numbers } = measure(inputs);
-	if (values > MAX_VALUES) throw new AiError("badInput", `Error: '/' holds more than ${MAX_VALUES} values`);
+	if (values > MAX_VALUES) throw badInput(`'/' holds more than ${MAX_VALUES} values`);
 	try {
 		const listsAll = values + numbers <= MAX_VALUES_FOR_ALL_ISSUES;
 		const result = schema.safeParse(inputs, listsAll ? ALL_ISSUES : FIRST_ISSUE);
 		if (result.success) return result.data;
 		// No `cause`: the issues contain the caller's inputs, and a cause is logged.
-		throw new AiError("badInput", `Error: ${describeIssues(result.error.issues, schema, inputs)}`);
+		throw badInput(`${describeIssues(result.error.issues, schema, inputs)}`);
 	} catch (error) {
 		// Deeply nested inputs overflow the stack. No schema here needs such depth.
-		if (error instanceof RangeError)
-			throw new AiError("badInput", "Error: '/' is too large or too deeply nested to be checked");
+		if (error instanceof RangeError) throw badInput("'/' is too large or too deeply nested to be checked");
 		throw error;
 	}
 }

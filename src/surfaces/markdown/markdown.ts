@@ -9,6 +9,7 @@ import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { badInput } from "../../dialects/invalid-input.ts";
 import { decodeBase64 } from "../../dialects/media/media.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { validate } from "../../dialects/validation/validation.ts";
@@ -98,7 +99,7 @@ async function convertForm(c: Context, { caller, services }: Call): Promise<Resp
 			? [{ name: part.filename, mimeType: part.contentType, bytes: part.bytes }]
 			: [],
 	);
-	if (files.length === 0) throw new AiError("badInput", "Error: required properties at '/' are 'files'");
+	if (files.length === 0) throw badInput("required properties at '/' are 'files'");
 	const text = form.text("conversionOptions");
 	const options = text ? boundDepth(parseText(text, "conversionOptions"), limits.jsonDepth) : {};
 	return envelope(await transform(files, validate(ConversionOptions, options), services));
@@ -167,6 +168,6 @@ function refuseLarge(documents: readonly Partial<MarkdownDocument>[], limit: num
 async function readDocument(document: Partial<MarkdownDocument> | undefined): Promise<SourceFile> {
 	const { name, blob } = document ?? {};
 	if (typeof name !== "string" || !(blob instanceof Blob))
-		throw new AiError("badInput", "Error: required properties at '/files' are 'name,blob'");
+		throw badInput("required properties at '/files' are 'name,blob'");
 	return { name, mimeType: blob.type, bytes: new Uint8Array(await blob.arrayBuffer()) };
 }

@@ -16,6 +16,7 @@ import { isRecord } from "../../core/json.ts";
 import { openaiCompletions } from "../../dialects/chat/completions.ts";
 import { openaiChat } from "../../dialects/chat/openai-route.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
+import { badInput } from "../../dialects/invalid-input.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { openaiImageEdit } from "../../dialects/media/openai-image-edit.ts";
 import { openaiImages } from "../../dialects/media/openai-images.ts";
@@ -124,7 +125,7 @@ const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 		const contentType = c.req.header("content-type") ?? "";
 		const bytes = await readBody(c.req.raw, limits.uploadBytes, limits.bodyMs);
 		const model = (await parseMultipart(bytes, contentType)).text("model");
-		if (!model) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
+		if (!model) throw badInput("required properties at '/' are 'model'");
 		return infer(c, call, { route, model, inputs: { fields: {}, body: { bytes, contentType } } });
 	},
 });

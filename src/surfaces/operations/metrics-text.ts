@@ -16,6 +16,12 @@ interface Metric {
 	samples: readonly Sample[];
 }
 
+const metric =
+	(type: Metric["type"]) =>
+	(name: string, help: string, samples: readonly Sample[]): Metric => ({ name, type, help, samples });
+const counter = metric("counter");
+const gauge = metric("gauge");
+
 /** The reports of one account. */
 export interface AccountReport {
 	account: string;
@@ -63,123 +69,106 @@ export function metricsText(
 			)
 			.filter(([, amount]) => Number.isFinite(amount));
 	const budgetMetrics = (period: BudgetPeriod, prefix: string): Metric[] => [
-		{
-			name: `${prefix}_budget_neurons`,
-			type: "gauge",
-			help: `Neurons that may be used in a UTC ${period}. Absent if there is no limit.`,
-			samples: ofBudgets(period, ({ microNeurons }) => microNeurons),
-		},
-		{
-			name: `${prefix}_spent_neurons`,
-			type: "gauge",
-			help: `Neurons billed for this UTC ${period}.`,
-			samples: ofBudgets(period, ({ spentMicroNeurons }) => spentMicroNeurons),
-		},
-		{
-			name: `${prefix}_reserved_neurons`,
-			type: "gauge",
-			help: `Neurons reserved for requests in progress that started in this UTC ${period}.`,
-			samples: ofBudgets(period, ({ reservedMicroNeurons }) => reservedMicroNeurons),
-		},
+		gauge(
+			`${prefix}_budget_neurons`,
+			`Neurons that may be used in a UTC ${period}. Absent if there is no limit.`,
+			ofBudgets(period, ({ microNeurons }) => microNeurons),
+		),
+		gauge(
+			`${prefix}_spent_neurons`,
+			`Neurons billed for this UTC ${period}.`,
+			ofBudgets(period, ({ spentMicroNeurons }) => spentMicroNeurons),
+		),
+		gauge(
+			`${prefix}_reserved_neurons`,
+			`Neurons reserved for requests in progress that started in this UTC ${period}.`,
+			ofBudgets(period, ({ reservedMicroNeurons }) => reservedMicroNeurons),
+		),
 	];
 	const all: Metric[] = [
-		{
-			name: "up",
-			type: "gauge",
-			help: "1 if the Durable Object of the account answered. 0: this page has no other metrics of the account.",
-			samples: [...ofAccounts(() => 1), ...unreachable.map((account): Sample => [{ account }, 0])],
-		},
-		{
-			name: "requests_total",
-			type: "counter",
-			help: "Requests that ended. failed: without an answer, and not billed. served: all others, including interrupted ones.",
-			samples: ofRows(({ failed, requests }) => [
+		gauge(
+			"up",
+			"1 if the Durable Object of the account answered. 0: this page has no other metrics of the account.",
+			[...ofAccounts(() => 1), ...unreachable.map((account): Sample => [{ account }, 0])],
+		),
+		counter(
+			"requests_total",
+			"Requests that ended. failed: without an answer, and not billed. served: all others, including interrupted ones.",
+			ofRows(({ failed, requests }) => [
 				[{ outcome: "served" }, requests - failed],
 				[{ outcome: "failed" }, failed],
 			]),
-		},
-		{
-			name: "refused_requests_total",
-			type: "counter",
-			help: "Requests that a limit of the account refused: a rate, a budget, the neurons of the plan. Other counters exclude them.",
-			samples: accounts.flatMap(({ account, refusals }) =>
+		),
+		counter(
+			"refused_requests_total",
+			"Requests that a limit of the account refused: a rate, a budget, the neurons of the plan. Other counters exclude them.",
+			accounts.flatMap(({ account, refusals }) =>
 				refusals.rows.map(({ code = 0, requests, task = "" }): Sample => {
 					return [{ account, task, code: String(code) }, requests];
 				}),
 			),
-		},
-		{
-			name: "tokens_total",
-			type: "counter",
-			help: "Text tokens, as billed. cached: the input tokens that the engine had in its cache.",
-			samples: ofRows(({ cachedTokens, inputTokens, outputTokens }) => [
+		),
+		counter(
+			"tokens_total",
+			"Text tokens, as billed. cached: the input tokens that the engine had in its cache.",
+			ofRows(({ cachedTokens, inputTokens, outputTokens }) => [
 				[{ kind: "input" }, inputTokens],
 				[{ kind: "cached" }, cachedTokens],
 				[{ kind: "output" }, outputTokens],
 			]),
-		},
-		{
-			name: "neurons_total",
-			type: "counter",
-			help: "Neurons billed.",
-			samples: ofRows(({ microNeurons }) => [[{}, microNeurons / MICRO_NEURONS]]),
-		},
-		{
-			name: "overruns_total",
-			type: "counter",
-			help: "Requests that cost more than their reservation, because an engine produced more than was requested.",
-			samples: ofRows(({ overruns }) => [[{}, overruns]]),
-		},
-		{
-			name: "usage_truncated",
-			type: "gauge",
-			help: "1 if the counters of the account have more series than the page may have. Some series are then missing.",
-			samples: ofAccounts(({ usage }) => (usage.truncated ? 1 : 0)),
-		},
-		{
-			name: "open_requests",
-			type: "gauge",
-			help: "Requests in progress.",
-			samples: ofAccounts(({ limits }) => limits.open),
-		},
-		{
-			name: "open_leases",
-			type: "gauge",
-			help: "Leases that isolates have not returned.",
-			samples: ofAccounts(({ limits }) => limits.leases),
-		},
+		),
+		counter(
+			"neurons_total",
+			"Neurons billed.",
+			ofRows(({ microNeurons }) => [[{}, microNeurons / MICRO_NEURONS]]),
+		),
+		counter(
+			"overruns_total",
+			"Requests that cost more than their reservation, because an engine produced more than was requested.",
+			ofRows(({ overruns }) => [[{}, overruns]]),
+		),
+		gauge(
+			"usage_truncated",
+			"1 if the counters of the account have more series than the page may have. Some series are then missing.",
+			ofAccounts(({ usage }) => (usage.truncated ? 1 : 0)),
+		),
+		gauge(
+			"open_requests",
+			"Requests in progress.",
+			ofAccounts(({ limits }) => limits.open),
+		),
+		gauge(
+			"open_leases",
+			"Leases that isolates have not returned.",
+			ofAccounts(({ limits }) => limits.leases),
+		),
 		...budgetMetrics("day", "daily"),
 		...budgetMetrics("month", "monthly"),
-		{
-			name: "engine_circuit",
-			type: "gauge",
-			help: "Circuit of the replica. 0: closed. 1: half-open, one request tests it. 2: open after repeated failures, called last.",
-			samples: ofEngines(({ circuit }) => CIRCUITS[circuit]),
-		},
-		{
-			name: "engine_requests_total",
-			type: "counter",
-			help: "Calls of a replica since this process started.",
-			samples: ofEngines(({ requests }) => requests),
-		},
-		{
-			name: "engine_failures_total",
-			type: "counter",
-			help: "Calls that failed because of the replica.",
-			samples: ofEngines(({ failures }) => failures),
-		},
-		{
-			name: "engine_answers_total",
-			type: "counter",
-			help: "Calls whose answer started.",
-			samples: ofEngines(({ begun }) => begun),
-		},
-		{
-			name: "engine_latency_seconds_total",
-			type: "counter",
-			help: "Sum of the seconds from each call to the start of its answer. Divide by engine_answers_total.",
-			samples: ofEngines(({ waitedMs }) => waitedMs / 1000),
-		},
+		gauge(
+			"engine_circuit",
+			"Circuit of the replica. 0: closed. 1: half-open, one request tests it. 2: open after repeated failures, called last.",
+			ofEngines(({ circuit }) => CIRCUITS[circuit]),
+		),
+		counter(
+			"engine_requests_total",
+			"Calls of a replica since this process started.",
+			ofEngines(({ requests }) => requests),
+		),
+		counter(
+			"engine_failures_total",
+			"Calls that failed because of the replica.",
+			ofEngines(({ failures }) => failures),
+		),
+		counter(
+			"engine_answers_total",
+			"Calls whose answer started.",
+			ofEngines(({ begun }) => begun),
+		),
+		counter(
+			"engine_latency_seconds_total",
+			"Sum of the seconds from each call to the start of its answer. Divide by engine_answers_total.",
+			ofEngines(({ waitedMs }) => waitedMs / 1000),
+		),
 	];
 	return all.map(metricText).join("");
 }

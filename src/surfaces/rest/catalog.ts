@@ -1,5 +1,6 @@
 /** The catalogue over REST: `…/ai/models/search`, `models/schema`, `tasks/search` and `authors/search`. */
 import { AiError } from "../../core/errors.ts";
+import { badInput } from "../../dialects/invalid-input.ts";
 import { modelSchema } from "../../dialects/schema.ts";
 import { envelope } from "../../http/envelope.ts";
 import { defineRoutes, type Route } from "../../http/route.ts";
@@ -29,7 +30,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [
 		permission: "read",
 		handler: (c, { services: { catalog, routing } }) => {
 			const id = c.req.query("model");
-			if (!id) throw new AiError("badInput", "Error: required properties at '/' are 'model'");
+			if (!id) throw badInput("required properties at '/' are 'model'");
 			const model = catalog.find(id);
 			if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
 			return envelope(modelSchema(model, routing.find(id)?.strict ?? true));

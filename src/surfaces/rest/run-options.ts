@@ -1,6 +1,6 @@
 /** `options` of a run, on every surface: `tags`, which are validated and ignored, and `queueRequest`, which is refused. */
 import * as z from "zod";
-import { AiError } from "../../core/errors.ts";
+import { invalidInput } from "../../dialects/invalid-input.ts";
 import { validate } from "../../dialects/validation/validation.ts";
 
 const MAX_TAGS = 5;
@@ -28,5 +28,5 @@ export function checkTags(options: unknown): void {
 
 /** The product's asynchronous queue is not available in this gateway. */
 export function refuseQueue(): never {
-	throw new AiError("invalidInput", "Invalid input: the asynchronous queue (queueRequest) is not available");
+	throw invalidInput("the asynchronous queue (queueRequest) is not available");
 }

@@ -12,12 +12,12 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { nativeDialect } from "../../dialects/index.ts";
+import { invalidInput } from "../../dialects/invalid-input.ts";
 import { boundDepth, readStream } from "../../http/body.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { headersIn, inferenceRequest } from "../../http/request-options.ts";
 import { toRpcError } from "../../http/rpc-error.ts";
-import type { SearchModel } from "../../models/search.ts";
-import { search } from "../../models/search.ts";
+import { type SearchModel, search } from "../../models/search.ts";
 import type { Limits } from "../../pipeline/limits.ts";
 import type { Caller, Inputs, Reply } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
@@ -149,8 +149,7 @@ export function entrypoint(current: () => EntrypointServices) {
 	};
 }
 
-const notAvailable = (product: string): AiError =>
-	new AiError("invalidInput", `Invalid input: ${product} is not available in Ganglion`);
+const notAvailable = (product: string): AiError => invalidInput(`${product} is not available in Ganglion`);
 
 function unwrapped({ body }: Reply): unknown {
 	switch (body.kind) {
@@ -172,9 +171,8 @@ function refuseUnavailable({ queueRequest, websocket }: RunOptions): void {
 	if (queueRequest) refuseQueue();
 	// The runtime cannot pass a Response with a websocket over RPC.
 	if (websocket)
-		throw new AiError(
-			"invalidInput",
-			"Invalid input: a websocket does not cross RPC; use the runtime's own AI binding, or fetch of this one",
+		throw invalidInput(
+			"a websocket does not cross RPC; use the runtime's own AI binding, or fetch of this one",
 		);
 }
 
