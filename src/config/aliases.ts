@@ -25,26 +25,16 @@ export function readAliases(
 				return typeof model === "string" && !problem ? [[alias, model]] : [];
 			}),
 		);
-	const byAccount = entriesOf(
-		entries.find(([name]) => name === ACCOUNTS)?.[1],
-		["ALIASES", ACCOUNTS],
-		problems,
-	);
+	const [, accounts] = entries.find(([name]) => name === ACCOUNTS) ?? [];
+	const byAccount = problems.entriesOf(accounts, ["ALIASES", ACCOUNTS]);
 	return {
 		everyone: read(everyone, ["ALIASES"], names),
 		accounts: new Map(
 			byAccount.map(([account, table]) => {
 				const path: Path = ["ALIASES", ACCOUNTS, account];
-				const list = entriesOf(table, path, problems);
+				const list = problems.entriesOf(table, path);
 				return [account, read(list, path, new Set(list.map(([name]) => name)))];
 			}),
 		),
 	};
-}
-
-function entriesOf(value: unknown, path: Path, problems: Problems): [string, unknown][] {
-	if (value === undefined) return [];
-	if (typeof value === "object" && value !== null && !Array.isArray(value)) return Object.entries(value);
-	problems.add(path, `expected an object, found ${kindOf(value)}`);
-	return [];
 }

@@ -35,9 +35,13 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 const MAX_NAME_CHARACTERS = 64;
 
-/** The text of a secret, or the mistake in its name. */
-function readSecret(name: unknown, env: Env): { text: string } | { mistake: string } {
-	if (typeof name !== "string") return { mistake: `expected the name of a secret, found ${kindOf(name)}` };
+/** The text of a secret. Adds the mistake in its name to `context`. */
+function readSecret(name: unknown, env: Env, context: z.RefinementCtx): string {
+	const refuse = (mistake: string) => {
+		context.addIssue(mistake);
+		return z.NEVER;
+	};
+	if (typeof name !== "string") return refuse(`expected the name of a secret, found ${kindOf(name)}`);
 	const text = textOf(env[name]);
 	if (text === "") {
 		const guess = didYouMean(
@@ -47,24 +51,18 @@ function readSecret(name: unknown, env: Env): { text: string } | { mistake: stri
 		const isName = VARIABLE_NAME.test(name) && name.length <= MAX_NAME_CHARACTERS;
 		const found = isName ? `${name}, which is not set` : "text that names no secret";
 		const advice = "; set it in .dev.vars, in the environment or with `wrangler secret put`";
-		return { mistake: `expected the name of a secret that is set, found ${found}${guess || advice}` };
+		return refuse(`expected the name of a secret that is set, found ${found}${guess || advice}`);
 	}
-	if (!VALUE.test(text))
-		return { mistake: "expected a secret that fits into a header, found one that does not" };
-	return { text };
+	return VALUE.test(text)
+		? text
+		: refuse("expected a secret that fits into a header, found one that does not");
 }
 
 /** A secret that was set through a pipe often ends with a line break. */
 const textOf = (value: unknown): string => (typeof value === "string" ? value.trim() : "");
 
 /** Converts the name of a secret to its text. */
-export const secret = (env: Env) =>
-	z.unknown().transform((name, context) => {
-		const found = readSecret(name, env);
-		if ("text" in found) return found.text;
-		context.addIssue(found.mistake);
-		return z.NEVER;
-	});
+export const secret = (env: Env) => z.unknown().transform((name, context) => readSecret(name, env, context));
 
 const HeaderName = z.string().superRefine((name, context) => {
 	const lower = name.toLowerCase();
@@ -86,10 +84,7 @@ const headerValue = (env: Env) =>
 			context.addIssue(`expected text or {"secret": its name}, found ${found}`);
 			return z.NEVER;
 		}
-		const secret = readSecret(named.data.secret, env);
-		if ("text" in secret) return secret.text;
-		context.addIssue(secret.mistake);
-		return z.NEVER;
+		return readSecret(named.data.secret, env, context);
 	});
 
 /** Header values by lower-case name. A value is a text or the name of a secret. */

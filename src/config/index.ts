@@ -7,6 +7,7 @@
  * Runs on Node too: `npm run dev` reads the same configuration before it starts a process.
  */
 
+import { parseJson } from "../core/json.ts";
 import { present } from "../core/present.ts";
 import type { CorsSetting } from "../http/cross-origin.ts";
 import { adHocModel, Catalog } from "../models/catalog.ts";
@@ -131,20 +132,13 @@ const servedThirdParties = (routes: readonly Route[]): Model[] =>
 
 /** The entries of a variable that holds an object or its JSON text. Empty if the variable is not set. */
 function readEntries(name: string, env: Env, problems: Problems): [string, unknown][] {
-	let value = env[name];
-	if (value === undefined || (typeof value === "string" && value.trim() === "")) return [];
-	if (typeof value === "string") {
-		const text = value;
-		try {
-			value = JSON.parse(text);
-		} catch {
-			// The parser's message quotes the text, which may contain a secret.
-			problems.add([name], `expected JSON, found text that is not JSON (${jsonMistakeAt(text)})`);
-			return [];
-		}
-	}
-	if (typeof value === "object" && value !== null && !Array.isArray(value)) return Object.entries(value);
-	problems.add([name], `expected an object, found ${kindOf(value)}`);
+	const value = env[name];
+	if (typeof value !== "string") return problems.entriesOf(value, [name]);
+	if (value.trim() === "") return [];
+	const parsed = parseJson(value);
+	if (parsed !== undefined) return problems.entriesOf(parsed, [name]);
+	// The parser's message quotes the text, which may contain a secret.
+	problems.add([name], `expected JSON, found text that is not JSON (${jsonMistakeAt(value)})`);
 	return [];
 }
 

@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { didYouMean, quote } from "../core/did-you-mean.ts";
+import { isRecord } from "../core/json.ts";
 
 export class ConfigError extends Error {
 	override readonly name = "ConfigError";
@@ -42,6 +43,14 @@ export class Problems {
 			else this.add(at, issue.message);
 		}
 		return undefined;
+	}
+
+	/** The entries of an object; none if the value is absent or a mistake, which is added. */
+	entriesOf(value: unknown, path: Path): [string, unknown][] {
+		if (value === undefined) return [];
+		if (isRecord(value)) return Object.entries(value);
+		this.add(path, `expected an object, found ${kindOf(value)}`);
+		return [];
 	}
 
 	throwIfAny(): void {

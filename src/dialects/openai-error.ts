@@ -5,14 +5,6 @@
 import type { AiError, FailureKey } from "../core/errors.ts";
 import { failureMessage } from "./failure-message.ts";
 
-export interface OpenAiError {
-	message: string;
-	type: string;
-	/** The invalid field, if the failure concerns one field. */
-	param: string | null;
-	code: string | null;
-}
-
 /** Codes that clients react to. */
 const CODES: Partial<Record<FailureKey, string>> = {
 	authentication: "invalid_api_key",
@@ -31,7 +23,7 @@ const CODES: Partial<Record<FailureKey, string>> = {
 
 export const openAiCode = ({ key }: AiError): string | null => CODES[key] ?? null;
 
-export function openAiError(error: AiError, requestId: string): OpenAiError {
+export function openAiError(error: AiError, requestId: string) {
 	const isInference = error.failure.plane === "inference";
 	return {
 		message: isInference ? failureMessage(error, requestId) : error.description,
@@ -55,6 +47,7 @@ const POINTER = /'\/([^']*)'(?: are '(\w+)')?/;
 /** The field at the start of an 8001 message. */
 const FIRST_FIELD = /^Invalid input: ([a-z_][\w.[\]]*): /;
 
+/** The invalid field, if the failure concerns one field. */
 function paramOf({ key, description }: AiError): string | null {
 	if (key === "noSuchModel" || key === "deprecatedModel") return "model";
 	if (key === "invalidInput") return FIRST_FIELD.exec(description)?.[1] ?? null;

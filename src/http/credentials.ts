@@ -42,7 +42,7 @@ export interface Access {
 	 * a placeholder or the token of another deployment.
 	 */
 	allowAnonymous: boolean;
-	/** Host names that a gateway without credentials accepts: local-only.ts. */
+	/** Host names that a gateway without credentials accepts in addition to loopback (`gateway.lan`): local-only.ts. */
 	allowedHosts?: readonly string[];
 	/** At least 32 characters. */
 	adminToken?: string;

@@ -9,6 +9,7 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../core/errors.ts";
+import type { Access } from "./credentials.ts";
 import type { CorsSetting } from "./cross-origin.ts";
 
 /**
@@ -22,12 +23,7 @@ const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])$/i;
 /** Matches content types that a page may send to any address without a preflight. Such a body may be JSON. */
 const UNCHECKED_TYPE = /^(?:$|text\/plain|application\/x-www-form-urlencoded)/i;
 
-export interface LocalAccess {
-	allowAnonymous: boolean;
-	/** Host names in addition to loopback: `gateway.lan`. */
-	allowedHosts?: readonly string[];
-	cors?: CorsSetting;
-}
+type LocalAccess = Pick<Access, "allowAnonymous" | "allowedHosts"> & { cors?: CorsSetting };
 
 /** A guard of all routes; throws 403. `undefined` for a gateway that needs credentials. */
 export function localOnly({
