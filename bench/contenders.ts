@@ -67,6 +67,7 @@ export type ContenderName =
 	| "operator"
 	| "unlimited"
 	| "sequential"
+	| "leased"
 	| "portkey";
 
 /** Variants of Ganglion's configuration. */
@@ -80,6 +81,8 @@ export interface GanglionOptions {
 	unlimited?: boolean;
 	/** `LIMITS.speculation` */
 	speculation?: boolean;
+	/** `LEDGER` */
+	ledger?: "exact" | "leased";
 }
 
 export async function openField(): Promise<Field> {
@@ -112,6 +115,8 @@ export async function openField(): Promise<Field> {
 					return ganglion(name, upstream.url, own, { asOperator: true, unlimited: true });
 				case "sequential":
 					return ganglion(name, upstream.url, own, { speculation: false });
+				case "leased":
+					return ganglion(name, upstream.url, own, { ledger: "leased" });
 				case "portkey":
 					return portkey(upstream.url);
 				default:
@@ -156,6 +161,7 @@ async function ganglion(
 		asOperator = false,
 		unlimited = false,
 		speculation = true,
+		ledger = "exact",
 	}: GanglionOptions = {},
 ): Promise<Contender> {
 	const admin = "the-admin-token-of-a-bench-on-loopback";
@@ -192,6 +198,7 @@ async function ganglion(
 							requests_per_minute: { "Text Generation": 10_000_000, "Text Embeddings": 10_000_000 },
 						}),
 			},
+			LEDGER: ledger,
 			ADMIN_TOKEN: admin,
 		},
 		...runtimeSettings(),

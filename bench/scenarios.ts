@@ -37,6 +37,7 @@ export type ScenarioName =
 	| "dev"
 	| "features"
 	| "speculation"
+	| "leases"
 	| "attack"
 	| "bundle";
 
@@ -115,7 +116,17 @@ export const SCENARIOS: Record<ScenarioName, Scenario> = {
 	start: coldStart,
 	dev: devStart,
 	features,
-	speculation,
+	speculation: (context) => admission(context, "speculation, over none", ["ganglion", "sequential"]),
+	leases: async (context) => [
+		...(await admission(context, "`LEDGER` leased, over exact", ["leased", "ganglion"])),
+		...(await against(context, {
+			label: "small JSON, `LEDGER` leased: CPU a request / floor",
+			contender: "leased",
+			ask: (contender) => contender.ask("json", CHAT),
+			bar: 2,
+			stretch: 1.6,
+		})),
+	],
 	attack,
 	bundle: async () => bundleSize(),
 };
@@ -124,6 +135,8 @@ type AskOf = (contender: Contender) => Ask;
 
 interface Comparison {
 	label: string;
+	/** Default: `ganglion`. */
+	contender?: ContenderName;
 	ask(contender: Contender): Ask;
 	/** Number of events in one answer. */
 	each?: number;
@@ -136,7 +149,7 @@ interface Comparison {
 /** Ratio of the gateway's CPU per answer to the floor's; and of one floor to another, the error of the method. */
 async function against(
 	context: Context,
-	{ label, ask, each = 1, warmUpAnswers, connections, bar, stretch }: Comparison,
+	{ label, contender = "ganglion", ask, each = 1, warmUpAnswers, connections, bar, stretch }: Comparison,
 ): Promise<Row[]> {
 	const ratiosOf = async (names: [ContenderName, ContenderName]): Promise<Ratio[]> => {
 		const pair = [await start(context, names[0]), await start(context, names[1])] as const;
@@ -147,7 +160,7 @@ async function against(
 		}
 	};
 	const error = await ratiosOf(["floor again", "floor"]);
-	const own = await ratiosOf(["ganglion", "floor"]);
+	const own = await ratiosOf([contender, "floor"]);
 	return [
 		{
 			label,
@@ -277,23 +290,27 @@ async function inTurn(
 	};
 }
 
-/** Calls of the engine in parallel with admission, over calls after it: CPU, and the median time of one connection. */
-async function speculation(context: Context): Promise<Row[]> {
-	const pair = [await start(context, "ganglion"), await start(context, "sequential")] as const;
+/** A way of admission over another one: CPU, and the median time of one connection. */
+async function admission(
+	context: Context,
+	label: string,
+	[first, second]: readonly [ContenderName, ContenderName],
+): Promise<Row[]> {
+	const pair = [await start(context, first), await start(context, second)] as const;
 	const rows: Row[] = [];
 	try {
 		const ratios = await cpuRatios(context, pair, (contender) => contender.ask("json", CHAT));
 		const measured = spread(ratios.map(({ ratio }) => ratio));
-		rows.push({ label: "speculation, over none: CPU a request", measured, unit: "x", note: noteOf(ratios) });
+		rows.push({ label: `${label}: CPU a request`, measured, unit: "x", note: noteOf(ratios) });
 	} finally {
 		await Promise.all(pair.map((contender) => contender.stop()));
 	}
-	const names = ["sequential", "sequential", "ganglion"] as const;
+	const names = [second, second, first] as const;
 	for (const [mode, engine] of [
 		["json", "an immediate engine"],
 		["late", "an engine that takes 20 ms"],
 	] as const)
-		rows.push(await inTurn(context, mode, { label: `speculation, over none: added time, ${engine}` }, names));
+		rows.push(await inTurn(context, mode, { label: `${label}: added time, ${engine}` }, names));
 	return rows;
 }
 
