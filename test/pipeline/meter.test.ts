@@ -6,6 +6,7 @@ import { Catalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import { meter } from "../../src/pipeline/meter.ts";
 import type { Served } from "../../src/pipeline/request.ts";
+import { EventStream } from "../../src/streams/sse.ts";
 import type { TranscriptionEvent } from "../../src/tasks/live-transcription/types.ts";
 import type { Answer, TaskCall } from "../../src/tasks/task.ts";
 import type { ChatCompletion } from "../../src/tasks/text-generation/types.ts";
@@ -368,7 +369,51 @@ describe("the exchange of a stream", () => {
 		const dispatched = { call, answer, served };
 		const { neurons } = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
 		expect(neurons).toBe(0);
-		expect(settled.map(({ microNeurons }) => microNeurons)).toEqual([0]);
+		expect(settled.map(({ microNeurons, estimated }) => [microNeurons, estimated])).toEqual([[0, false]]);
+	});
+
+	it("shows the price of a request beside that of tokens, and none without prices", async () => {
+		const [input] = (model as Model).prices;
+		if (!input) throw new Error("no price");
+		const request = { unit: "per inference request", neurons: 2, usd: 0 } as const;
+		const costWith = async (prices: Model["prices"]) => {
+			const priced = { ...(model as Model), prices };
+			const { exchange } = observedExchange({ model: priced, admission: {} });
+			const events = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
+			const progress = { usage: undefined, outputTokens: 0 };
+			const answer = { task: "text-generation", answer: { kind: "stream", events, progress } } as const;
+			const served: Served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+			const { withCost } = await meter(exchange, { call, answer, served }, priced, { wait: async () => {} });
+			return withCost(counts);
+		};
+		expect(await costWith([request])).toEqual({ ...counts, neurons: 2 });
+		expect(await costWith([input, request])).toEqual({ ...counts, neurons: 2.08 });
+		expect(await costWith([])).toEqual(counts);
+	});
+
+	it("cancels an answer that has no reader, and ignores how its source ends", async () => {
+		const { outcomes, cancel } = await metered({ cancel: () => Promise.reject(new Error("gone")) });
+		cancel(new AiError("aborted"));
+		await scheduler.wait(0);
+		expect(outcomes()).toEqual(["cancelled"]);
+	});
+
+	it("rejects a pull with the reason of the cancel, although its source fails", async () => {
+		const { exchange } = observedExchange({ model, admission: {} });
+		const pulled = Promise.withResolvers<never>();
+		const events = new EventStream({
+			pull: () => pulled.promise,
+			cancel: async () => pulled.reject(new Error("source failed")),
+		});
+		const answer = { kind: "stream", events, progress: { usage: undefined, outputTokens: 3 } } as const;
+		const served = { backend: "a", model: "m", attempts: 1, wasted: [] };
+		const dispatched = { call, answer: { task: "text-generation", answer }, served } as const;
+		const result = await meter(exchange, dispatched, model as Model, { wait: async () => {} });
+		if (result.answer.answer.kind !== "stream") throw new Error("no stream");
+		const reading = result.answer.answer.events.getReader().read();
+		const reason = new AiError("aborted");
+		result.cancel(reason);
+		await expect(reading).rejects.toBe(reason);
 	});
 
 	it("shows the price of cached tokens, where the model has one", async () => {
@@ -442,6 +487,7 @@ describe("the exchange of a live session", () => {
 	it("bills one that is left by the last word that was heard, as an estimate", async () => {
 		expect(await billOf([word(0.5)])).toEqual([[5_833_333, true]]);
 		expect(await billOf([word(6), word(3)])).toEqual([[70_000_000, true]]);
+		expect(await billOf([word(6), { kind: "speech-started", timestamp: 9 }])).toEqual([[70_000_000, true]]);
 		expect(await billOf([])).toEqual([[0, true]]);
 	});
 

@@ -294,12 +294,16 @@ describe("a native reply", () => {
 		]);
 	});
 
-	it.each(['{"result":{}}', '{"response":"bare"}', '{"result":{"tool_calls":[]}}', "[]", "null"])(
-		"of another shape is refused: %s",
-		async (reply) => {
-			expect(await failureOf(output(reply))).toMatchObject({ key: "executionFailed" });
-		},
-	);
+	it.each([
+		'{"result":{}}',
+		'{"response":"bare"}',
+		'{"result":{"tool_calls":[]}}',
+		'{"result":{"choices":[]}}',
+		"[]",
+		"null",
+	])("of another shape is refused: %s", async (reply) => {
+		expect(await failureOf(output(reply))).toMatchObject({ key: "executionFailed" });
+	});
 });
 
 describe("a native stream", () => {
@@ -576,6 +580,20 @@ describe("Moondream", () => {
 			{ index: 0, message: { role: "assistant", content: "A dog." }, finish_reason: "stop" },
 		]);
 		expect(usage).toBeUndefined();
+	});
+
+	it("sends the last message, and needs one", async () => {
+		const none = ask("text-generation", MOONDREAM, { ...LOOK, messages: [] }, () => json({ result: reply }));
+		expect(await failureOf(none.answer)).toMatchObject({
+			key: "invalidInput",
+			description: `Invalid input: ${MOONDREAM} takes messages`,
+		});
+		const messages: ChatInput["messages"] = [...LOOK.messages, { role: "user", content: "And?" }];
+		const asking = ask("text-generation", MOONDREAM, { messages, stream: false }, () =>
+			json({ result: reply }),
+		);
+		await asking.answer;
+		expect(asking.call.requests[0]?.json).toEqual({ task: "query", question: "And?", stream: false });
 	});
 
 	it("rejects two images as retryable", async () => {

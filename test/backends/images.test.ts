@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { imageFile, imageIn, imageTypeOf, imageUrl, readableSizeOf } from "../../src/backends/images.ts";
+
+const PNG = Uint8Array.fromBase64(
+	"iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC",
+);
+const JPEG = Uint8Array.of(0xff, 0xd8, 0xff, 0xe0);
+const UNKNOWN = Uint8Array.of(1, 2, 3);
+
+it.each([
+	["its bytes", { bytes: JPEG, contentType: "image/png" }, "image/jpeg", "a.jpg"],
+	["its declared type", { bytes: UNKNOWN, contentType: "image/webp" }, "image/webp", "a.webp"],
+	["an unknown declared type", { bytes: UNKNOWN, contentType: "image/x-own" }, "image/x-own", "a.png"],
+	["PNG", { bytes: UNKNOWN }, "image/png", "a.png"],
+])("the type of a file is that of %s", (_, image, type, name) => {
+	expect(imageTypeOf(image)).toBe(type);
+	const file = imageFile(image, "a");
+	expect([file.name, file.type, file.size]).toEqual([name, type, image.bytes.length]);
+	expect(imageUrl(image)).toBe(`data:${type};base64,${image.bytes.toBase64()}`);
+});
+
+it("a reply has an image only as base64 of one", () => {
+	expect(imageIn(JPEG.toBase64())).toEqual({ bytes: JPEG, contentType: "image/jpeg" });
+	for (const base64 of ["", "?", UNKNOWN.toBase64(), btoa("RIFF....WAVE")])
+		expect(imageIn(base64)).toBeUndefined();
+});
+
+it("a file without a readable size is refused", () => {
+	expect(readableSizeOf({ bytes: PNG })).toEqual({ width: 2, height: 1 });
+	expect(() => readableSizeOf({ bytes: UNKNOWN })).toThrow(expect.objectContaining({ code: 3030 }));
+});
