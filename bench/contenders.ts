@@ -20,7 +20,7 @@ const LOAD_CPU = 1;
 export type Mode = "json" | "late" | "bulk" | "stepped" | "steady" | "paced" | "slow" | "embeddings";
 const MODES: readonly Mode[] = ["json", "late", "bulk", "stepped", "steady", "paced", "slow", "embeddings"];
 /** Modes that also have a route with `passthrough`, and one with a second engine. */
-const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "steady", "paced"];
+const STREAMED_MODES: readonly Mode[] = ["bulk", "stepped", "steady", "paced", "slow"];
 /** Models whose native frames differ from OpenAI's. */
 const NATIVE_MODELS = {
 	bulk: "@cf/meta/llama-3.3-70b-instruct-fp8-fast",

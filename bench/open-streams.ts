@@ -1,7 +1,7 @@
 /** Memory of idle open streams: per stream while they are open, and what remains after they have closed. */
 import { type ClientRequest, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Contender } from "./contenders.ts";
+import type { Contender, How } from "./contenders.ts";
 import { CHAT, type Context, start } from "./context.ts";
 import { agentOf } from "./load.ts";
 import { residentBytes } from "./process.ts";
@@ -15,36 +15,46 @@ const SETTLE_MS = 5_000;
 export async function openStreams(context: Context): Promise<Row[]> {
 	const rows: Row[] = [];
 	for (const count of COUNTS) {
-		const results: Record<string, Held> = {};
-		for (const name of ["floor", "ganglion"] as const) {
-			const contender = await start(context, name);
-			try {
-				await hold(contender, count);
-				results[name] = await hold(contender, count);
-			} finally {
-				await contender.stop();
-			}
-		}
-		const { floor, ganglion } = results;
-		if (!floor || !ganglion) continue;
+		const floor = await holdTwice(context, "floor", count);
 		const bars = count === COUNTS[0] ? { bar: 200, stretch: 120 } : {};
-		rows.push(
-			{
-				label: `memory a stream, ${count} open streams`,
-				measured: exactly(ganglion.each / 1024),
-				unit: "KB",
-				...bars,
-				note: `floor ${Math.round(floor.each / 1024)} KB`,
-			},
-			{
-				label: `memory kept a stream, after ${count} closed again`,
-				measured: exactly(ganglion.kept / 1024),
-				unit: "KB",
-				note: `floor ${Math.round(floor.kept / 1024)} KB`,
-			},
-		);
+		for (const [route, how] of [
+			["", "openai"],
+			[" of a `passthrough` route", "passthrough"],
+		] as const) {
+			const ganglion = await holdTwice(context, "ganglion", count, how);
+			rows.push(
+				{
+					label: `memory a stream${route}, ${count} open streams`,
+					measured: exactly(ganglion.each / 1024),
+					unit: "KB",
+					...bars,
+					note: `floor ${Math.round(floor.each / 1024)} KB`,
+				},
+				{
+					label: `memory kept a stream${route}, after ${count} closed again`,
+					measured: exactly(ganglion.kept / 1024),
+					unit: "KB",
+					note: `floor ${Math.round(floor.kept / 1024)} KB`,
+				},
+			);
+		}
 	}
 	return rows;
+}
+
+async function holdTwice(
+	context: Context,
+	name: "floor" | "ganglion",
+	count: number,
+	how?: How,
+): Promise<Held> {
+	const contender = await start(context, name);
+	try {
+		await hold(contender, count, how);
+		return await hold(contender, count, how);
+	} finally {
+		await contender.stop();
+	}
 }
 
 interface Held {
@@ -53,10 +63,10 @@ interface Held {
 	kept: number;
 }
 
-async function hold(contender: Contender, count: number): Promise<Held> {
+async function hold(contender: Contender, count: number, how?: How): Promise<Held> {
 	const before = residentBytes(contender.pid);
 	const agent = agentOf(count);
-	const { url, headers, body } = contender.ask("slow", { ...CHAT, stream: true });
+	const { url, headers, body } = contender.ask("slow", { ...CHAT, stream: true }, how);
 	const requests: ClientRequest[] = [];
 	await Promise.all(
 		Array.from(
