@@ -4,10 +4,22 @@ import { dataUrl, decodeBase64 } from "../media/base64.ts";
 import { imageSizeOf, type PixelSize } from "../media/image-size.ts";
 import type { Media } from "../media/media.ts";
 import { extensionOf, mediaTypeOf, typeOf } from "../media/types.ts";
+import type { ContentPart } from "../tasks/text-generation/types.ts";
 
 export const imageTypeOf = (image: Media): string => typeOf(image) ?? image.contentType ?? "image/png";
 
 export const imageUrl = (image: Media): string => dataUrl(image.bytes, imageTypeOf(image));
+
+export const imagePart = (image: Media): ContentPart => ({
+	type: "image_url",
+	image_url: { url: imageUrl(image) },
+});
+
+/** A request for the description of an image, as the content of a message. */
+export const captionPrompt = (image: Media, prompt = "Generate a caption for this image"): ContentPart[] => [
+	{ type: "text", text: prompt },
+	imagePart(image),
+];
 
 /** A file of a form. `name` has no extension. */
 export const imageFile = (image: Media, name: string): File =>

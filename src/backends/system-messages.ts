@@ -20,11 +20,12 @@ export function foldSystemMessages(
 	const head = headLength < 0 ? messages : messages.slice(0, headLength);
 	if (!messages.slice(head.length).some(isSystem) && head.length < 2) return [...messages];
 	const folded: ChatMessage[] = [];
-	for (const message of head) {
-		const first = folded[0];
-		if (first) first.content = join(first.content, message.content);
-		else folded.push({ ...message });
-	}
+	const [first, ...others] = head;
+	if (first)
+		folded.push({
+			...first,
+			content: others.reduce((sum, { content }) => join(sum, content), first.content),
+		});
 	/** The last message is a converted system message; a following user message is joined to it. */
 	let isJoinable = false;
 	for (const message of messages.slice(head.length)) {

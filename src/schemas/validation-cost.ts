@@ -3,6 +3,7 @@
  * thirty schemas that each reference the next one twice cause a thousand million visits.
  */
 import type { Schema } from "@cfworker/json-schema";
+import { isRecord } from "../core/json.ts";
 
 type JsonSchema = Schema | boolean;
 
@@ -32,7 +33,7 @@ export class ValidationCost {
 
 	/** Upper bound of the steps; `Infinity` if the validation is endless or too deep. */
 	of(value: unknown, schema: unknown, depth = 0): number {
-		if (!isSchema(schema)) return VISIT;
+		if (!isRecord(schema)) return VISIT;
 		const costs = this.#costs.get(schema) ?? new Map<unknown, number>();
 		this.#costs.set(schema, costs);
 		const known = costs.get(value);
@@ -84,12 +85,9 @@ export class ValidationCost {
 	}
 }
 
-const isSchema = (value: unknown): value is Schema =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The members of a list or a map of schemas. */
 const partsOf = (parts: unknown): unknown[] =>
 	typeof parts === "object" && parts !== null ? Object.values(parts) : [];
 
 const sizeOf = (parts: unknown): number =>
-	Array.isArray(parts) ? parts.length : isSchema(parts) ? Object.keys(parts).length : 0;
+	Array.isArray(parts) ? parts.length : isRecord(parts) ? Object.keys(parts).length : 0;

@@ -68,7 +68,7 @@ export interface TaskDefinition<Input, Output> {
 
 	/** Why backends of this kind cannot answer this call, although they have the task. */
 	unsupportedBy?: (input: Input, kind: string) => Unsupported | undefined;
-	/** Parts of the request that the answer ignores. */
+	/** Parts of the request that the answer ignores. Never an empty list. */
 	dropped?: (input: Input) => readonly string[] | undefined;
 }
 

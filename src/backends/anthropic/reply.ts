@@ -8,8 +8,8 @@ import type {
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { type AnswerTool, answerIn } from "./format.ts";
 import type { Request } from "./request.ts";
+import { type AnswerTool, answerIn } from "./tools.ts";
 
 const count = z.number().nullish();
 

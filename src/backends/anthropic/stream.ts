@@ -8,9 +8,9 @@ import * as z from "zod";
 import type { ChatChunk, ChatDelta } from "../../tasks/text-generation/types.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
-import { type AnswerTool, answerIn } from "./format.ts";
 import { finishReason, SentBlock, SentUsage, stopReasonField, thinkingBlock, usageOf } from "./reply.ts";
 import type { Request } from "./request.ts";
+import { type AnswerTool, answerIn } from "./tools.ts";
 
 const text = z.string().nullish();
 

@@ -1,5 +1,6 @@
-/** Tools and the tool choice. */
-import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
+/** Tools, the tool choice, and the format of the answer, which may be a tool. */
+import { isRecord } from "../../core/json.ts";
+import type { ChatInput, ChatTool, ResponseFormat } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import { grammarOf } from "./grammar.ts";
 import type { Traits } from "./traits.ts";
@@ -54,4 +55,70 @@ function toolOf(
 		input_schema: grammar ?? { type: "object", properties: {}, ...parameters },
 		...(grammar && { strict: true }),
 	};
+}
+
+/** A tool whose call is the answer. */
+export interface AnswerTool extends AnthropicTool {
+	/** The field of the arguments that has the answer. For schemas that are not objects: arguments always are. */
+	field?: string;
+}
+
+/**
+ * The format of the answer: a grammar if the model supports one for the schema, else one forced tool whose arguments are
+ * the answer, else an instruction. A forced tool would prevent calls of the caller's tools.
+ */
+export type Format =
+	| { kind: "text" }
+	| { kind: "grammar"; schema: Record<string, unknown> }
+	| { kind: "tool"; tool: AnswerTool }
+	| { kind: "instruction"; text: string };
+
+const FIELD = "answer";
+const MAX_NAME_CHARS = 64;
+
+export function formatOf({ response_format, tools }: ChatInput, traits: Traits): Format {
+	if (!response_format || response_format.type === "text") return { kind: "text" };
+	const schema = schemaOf(response_format);
+	if (!schema)
+		return {
+			kind: "instruction",
+			text: "Answer with one JSON object and nothing else: no words around it, no code fence.",
+		};
+	const grammar = traits.grammar ? grammarOf(schema) : undefined;
+	if (grammar) return { kind: "grammar", schema: grammar };
+	if (!tools?.length) return { kind: "tool", tool: answerTool(response_format, schema) };
+	const text = `Unless you call a tool, answer with JSON that is valid for this JSON Schema and nothing else: no words around it, no code fence.\n${JSON.stringify(schema)}`;
+	return { kind: "instruction", text };
+}
+
+function schemaOf(format: ResponseFormat): Record<string, unknown> | undefined {
+	const schema = format.type === "json_schema" ? format.json_schema.schema : undefined;
+	return isRecord(schema) ? schema : undefined;
+}
+
+function answerTool(format: ResponseFormat, schema: Record<string, unknown>): AnswerTool {
+	const { name, description } = format.type === "json_schema" ? format.json_schema : { name: "" };
+	const tool = {
+		name: name.replaceAll(/[^\w-]/g, "_").slice(0, MAX_NAME_CHARS) || "answer",
+		description: description ?? "Gives the answer to the user, in the form that is wanted.",
+	};
+	if (schema.type === "object") return { ...tool, input_schema: schema };
+	// References are relative to the root of the schema.
+	const { $defs, definitions, ...inner } = schema;
+	return {
+		...tool,
+		input_schema: {
+			type: "object",
+			properties: { [FIELD]: inner },
+			required: [FIELD],
+			...($defs !== undefined && { $defs }),
+			...(definitions !== undefined && { definitions }),
+		},
+		field: FIELD,
+	};
+}
+
+/** The answer as JSON text, from the arguments of the tool call. */
+export function answerIn({ field }: AnswerTool, input: Record<string, unknown>): string {
+	return JSON.stringify((field === undefined ? input : input[field]) ?? null);
 }

@@ -6,7 +6,7 @@ import type { Handler } from "../handler.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 import { fileUrl, Inputs } from "./inputs.ts";
-import { fileOf, textOf } from "./outputs.ts";
+import { fileOf, textOf } from "./predictions.ts";
 
 export const generateImage: Handler<"text-to-image"> = async (input, call) => {
 	const inputs = await Inputs.of(call);

@@ -5,8 +5,7 @@ import type { ChatChunk } from "../../tasks/text-generation/types.ts";
 import { ChunkWriter, type Heading, headingOf } from "../completion.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfInterruption, failureOfShape } from "../transport/upstream-failure.ts";
-import { usageIn } from "./outputs.ts";
-import { Prediction, succeeded } from "./predictions.ts";
+import { Prediction, succeeded, usageIn } from "./predictions.ts";
 
 const Output = z.looseObject({ chunk: z.unknown() });
 

@@ -14,8 +14,7 @@ import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
 import { fileUrl, Inputs } from "./inputs.ts";
 import { readModel } from "./model.ts";
-import { textOf, usageIn } from "./outputs.ts";
-import { Prediction, succeeded, withCancel } from "./predictions.ts";
+import { Prediction, succeeded, textOf, usageIn, withCancel } from "./predictions.ts";
 import { headingFor, PredictionTranslator } from "./stream.ts";
 
 const NOT_ACCEPTABLE = 406;

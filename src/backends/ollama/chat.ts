@@ -1,15 +1,13 @@
 /** `/api/chat`, and `/api/generate` for a raw prompt. */
-import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import { requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";
-import { imageUrl } from "../images.ts";
+import { captionPrompt } from "../images.ts";
 import { postJson } from "../transport/http.ts";
 import { failureOfContent } from "../transport/upstream-failure.ts";
 import { completionIn, LineTranslator, Reply } from "./reply.ts";
 import { chatBody, generateBody } from "./request.ts";
 
 const CHAT = "/api/chat";
-const DEFAULT_PROMPT = "Generate a caption for this image";
 
 export const generateText: Handler<"text-generation"> = async (input, call) =>
 	requestChat(call, input, {
@@ -27,11 +25,7 @@ export const describeImage: Handler<"image-to-text"> = async (
 	{ image, prompt, raw: _, ...sampling },
 	call,
 ) => {
-	const content: ContentPart[] = [
-		{ type: "text", text: prompt ?? DEFAULT_PROMPT },
-		{ type: "image_url", image_url: { url: imageUrl(image) } },
-	];
-	const messages = [{ role: "user" as const, content }];
+	const messages = [{ role: "user" as const, content: captionPrompt(image, prompt) }];
 	const body = chatBody({ messages, stream: false, ...sampling, reasoning_effort: null }, call);
 	const { choices, usage } = completionIn(await postJson(call, CHAT, body, Reply), call);
 	const description = choices[0]?.message.content?.trim();

@@ -12,10 +12,10 @@
 import { AiError } from "../../core/errors.ts";
 import type { TaskName } from "../../tasks/task.ts";
 import { defineBackend, type Handler } from "../handler.ts";
+import { onOpenAiRoutes } from "../openai/hosts.ts";
 import { classifyText, summarize, translate } from "../openai/prompted.ts";
 import { decide } from "../openai/prompted-decision.ts";
 import { classifyImage, detectObjects } from "../openai/prompted-images.ts";
-import { onOpenAiRoutes } from "../openai/service.ts";
 import { describeImage, generateText } from "./chat.ts";
 import { embedTexts } from "./embed.ts";
 

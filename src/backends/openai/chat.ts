@@ -19,9 +19,8 @@ import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { countAllChoices } from "./choices.ts";
 import { completeRawPrompt } from "./completions.ts";
-import { bodyFor, ENGINE_SAMPLING, type Host, hostedService } from "./hosts.ts";
+import { bodyFor, ENGINE_SAMPLING, type Host, hostedService, isOpenAiService } from "./hosts.ts";
 import { sampling } from "./sampling.ts";
-import { isOpenAiService } from "./service.ts";
 
 const PATH = "/chat/completions";
 

@@ -6,7 +6,7 @@ import type { WrittenVectors } from "../../tasks/text-embeddings/index.ts";
 import type { Handler } from "../handler.ts";
 import { postJson } from "../transport/http.ts";
 import { type Call, failureOfShape, type Refusal } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./service.ts";
+import { isOpenAiService } from "./hosts.ts";
 import { ExtractedVector, extractVectors, floatsIn, lengthOf, numbersOf } from "./vectors.ts";
 
 const EmbeddingsReply = z.looseObject({

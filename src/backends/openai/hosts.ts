@@ -4,7 +4,10 @@
  *
  * Unsupported fields are omitted, except `n`: the service refuses it, so that the caller does not get one answer for many.
  */
+
+import type { TaskName } from "../../tasks/task.ts";
 import type { Target } from "../backend.ts";
+import type { Handler } from "../handler.ts";
 
 export interface Host {
 	limit: "max_tokens" | "max_completion_tokens";
@@ -136,3 +139,17 @@ export function bodyFor(
 	);
 	return { ...Object.fromEntries(supported), ...(!reasons && disableReasoning) };
 }
+
+const SERVICE = /^https?:\/\/(?:[^/]+\.)?(?:api\.openai\.com|openai\.azure\.com)(?::\d+)?(?:\/|$)/;
+
+/**
+ * OpenAI's own service refuses unknown fields. Engines that copied its routes ignore them, and have additional fields. So
+ * the request depends on which of the two the target is.
+ */
+export const isOpenAiService = ({ url }: Pick<Target, "url">): boolean => SERVICE.test(url);
+
+/** For a server that has OpenAI's routes below `/v1`, beside its own. */
+export const onOpenAiRoutes =
+	<Name extends TaskName>(handler: Handler<Name>): Handler<Name> =>
+	(input, { target, ...call }) =>
+		handler(input, { ...call, target: { ...target, url: `${target.url}/v1` } });

@@ -9,7 +9,7 @@ import type { Handler } from "../handler.ts";
 import { imageFile, imageIn } from "../images.ts";
 import { postJson, type RequestBody } from "../transport/http.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./service.ts";
+import { isOpenAiService } from "./hosts.ts";
 
 const ImagesReply = z.looseObject({
 	data: z.array(z.looseObject({ b64_json: z.string().min(1) })).min(1),

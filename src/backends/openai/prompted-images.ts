@@ -1,26 +1,21 @@
 /** Tasks about an image, as a chat with the image (`prompted.ts`). */
 import * as z from "zod";
-import type { Media } from "../../media/media.ts";
-import type { ContentPart } from "../../tasks/text-generation/types.ts";
 import type { Handler } from "../handler.ts";
-import { imageUrl, readableSizeOf } from "../images.ts";
+import { captionPrompt, imagePart, readableSizeOf } from "../images.ts";
 import { failureOfContent } from "../transport/upstream-failure.ts";
 import { Percent, promptForJson, promptForText, shares } from "./prompted.ts";
 
-const DEFAULT_PROMPT = "Generate a caption for this image";
 /** The number of labels of the catalogue's classifier. */
 const MAX_LABELS = 5;
 /** Coordinates are requested in thousandths of the image: vision models are trained on them. */
 const FULL_SCALE = 1000;
-
-const imagePart = (image: Media): ContentPart => ({ type: "image_url", image_url: { url: imageUrl(image) } });
 
 /** `raw` has no meaning: the engine applies the chat template. */
 export const describeImage: Handler<"image-to-text"> = async (
 	{ image, prompt, raw: _, ...sampling },
 	call,
 ) => {
-	const content: ContentPart[] = [{ type: "text", text: prompt ?? DEFAULT_PROMPT }, imagePart(image)];
+	const content = captionPrompt(image, prompt);
 	const { value: description, usage } = await promptForText({ instruction: "", content, ...sampling }, call);
 	return { description, usage };
 };

@@ -18,7 +18,7 @@ import type { ChatInput, ChatMessage, ContentPart } from "../../tasks/text-gener
 import type { Handler } from "../handler.ts";
 import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
 import { chat } from "./chat.ts";
-import { isOpenAiService } from "./service.ts";
+import { isOpenAiService } from "./hosts.ts";
 
 export interface PromptedAnswer<Value> {
 	value: Value;

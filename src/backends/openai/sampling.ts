@@ -5,7 +5,7 @@ import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import { pick } from "../pick.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported } from "../unsupported.ts";
-import { isOpenAiService } from "./service.ts";
+import { isOpenAiService } from "./hosts.ts";
 
 export function sampling(input: ChatInput, call: Call): Record<string, unknown> {
 	return {

@@ -8,7 +8,7 @@ import type { SpeechInput } from "../../tasks/text-to-speech/index.ts";
 import type { Handler } from "../handler.ts";
 import { postBytes } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./service.ts";
+import { isOpenAiService } from "./hosts.ts";
 
 /** Hertz of OpenAI's `pcm`. */
 const PCM_RATE = 24_000;

@@ -15,7 +15,7 @@ import type { Handler } from "../handler.ts";
 import { count, SentSegment, SentWord, transcriptOf } from "../transcript.ts";
 import { postJson } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
-import { isOpenAiService } from "./service.ts";
+import { isOpenAiService } from "./hosts.ts";
 
 /** whisper.cpp has the words in the segments, with a probability. */
 const Words = z.array(SentWord.extend({ probability: count })).nullish();

@@ -5,7 +5,7 @@ import type { ChatCompletion } from "../../tasks/text-generation/types.ts";
 import type { Handler } from "../handler.ts";
 import { ChatReply, completion } from "../openai/chat.ts";
 import { completeRawPrompt } from "../openai/completions.ts";
-import { onOpenAiRoutes } from "../openai/service.ts";
+import { onOpenAiRoutes } from "../openai/hosts.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";

@@ -3,26 +3,16 @@ import * as z from "zod";
 import type { Handler } from "../handler.ts";
 import { runJson } from "./run.ts";
 
-const Shares = z.record(z.string(), z.number());
+const distribution = { probabilities: z.record(z.string(), z.number()), confidence: z.number() };
+const Legend = z.record(z.string(), z.string()).optional();
 
 const DecisionReply = z.looseObject({
 	answers: z.record(
 		z.string(),
 		z.discriminatedUnion("type", [
 			z.object({ type: z.literal("noul"), noul: z.number() }),
-			z.object({
-				type: z.literal("choice"),
-				choice: z.string(),
-				probabilities: Shares,
-				confidence: z.number(),
-			}),
-			z.object({
-				type: z.literal("score"),
-				score: z.number(),
-				legend: z.record(z.string(), z.string()).optional(),
-				probabilities: Shares,
-				confidence: z.number(),
-			}),
+			z.object({ type: z.literal("choice"), choice: z.string(), ...distribution }),
+			z.object({ type: z.literal("score"), score: z.number(), legend: Legend, ...distribution }),
 		]),
 	),
 	usage: z.object({ input_tokens: z.int(), output_tokens: z.int().default(0) }).nullish(),

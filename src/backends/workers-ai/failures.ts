@@ -7,16 +7,13 @@ import * as z from "zod";
 import { AiError, FAILURES, type FailureKey } from "../../core/errors.ts";
 import { type Call, callerMessage, type Refusal } from "../transport/upstream-failure.ts";
 
+const SentError = z.looseObject({ code: z.number(), message: z.string().default("") });
 /** The error over REST: `AiError: {name}: {description} ({request id})`. */
-const Envelope = z.looseObject({
-	errors: z.array(z.looseObject({ code: z.number(), message: z.string().default("") })).min(1),
-});
+const Envelope = z.looseObject({ errors: z.array(SentError).min(1) });
 /** The error over the binding. */
 const WireFailure = z.looseObject({ internalCode: z.number(), description: z.string().default("") });
 /** The last frame of Ganglion's streams. */
-const ErrorFrame = z.looseObject({
-	error: z.looseObject({ code: z.number(), message: z.string().default("") }),
-});
+const ErrorFrame = z.looseObject({ error: SentError });
 
 interface SentFailure {
 	code: number;

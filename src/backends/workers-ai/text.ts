@@ -5,7 +5,7 @@ import { inputFamily } from "../../models/family.ts";
 import type { TaskInput } from "../../tasks/task.ts";
 import type { Handler } from "../handler.ts";
 import { embedTexts as embedOverOpenAi } from "../openai/embeddings.ts";
-import { onOpenAiRoutes } from "../openai/service.ts";
+import { onOpenAiRoutes } from "../openai/hosts.ts";
 import { bestRanks, checkRanks } from "../ranking.ts";
 import { type Call, failureOfShape } from "../transport/upstream-failure.ts";
 import { type Inputs, runJson, upstreamModel } from "./run.ts";
