@@ -1,0 +1,28 @@
+/** The order of the test files, also in a fresh clone, where Vitest has no durations of an earlier run. */
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** These take more than half a minute each, and mostly wait. */
+export const LONG_FILES = ["serve", "plugin", "dev", "faults"].map((name) => `test/node/${name}.test.ts`);
+const IN_WORKERD = ["worker", "extending"];
+
+/**
+ * The two longest process tests come first. The tests inside workerd follow, and use the cores while those wait. Files of
+ * one project stay together: a shared Worker ends when the next file is of another project.
+ */
+export function rankOf(project: string, file: string): number {
+	if (IN_WORKERD.includes(project)) return 2;
+	const place = LONG_FILES.findIndex((longFile) => file.endsWith(`/${longFile}`));
+	if (place < 0) return 4;
+	return place < 2 ? 1 : 3;
+}
+
+export class LongestFirst extends BaseSequencer {
+	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+		const ranked = (await super.sort(files)).map((file) => ({
+			file,
+			group: file.project.config.sequence.groupOrder,
+			rank: rankOf(file.project.name, file.moduleId),
+		}));
+		return ranked.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ file }) => file);
+	}
+}

@@ -1,0 +1,20 @@
+import { existsSync } from "node:fs";
+import { expect, it } from "vitest";
+import { LONG_FILES, rankOf } from "../longest-first.ts";
+
+it("starts the two longest process tests, then the tests inside workerd, then the other files", () => {
+	const files: [project: string, file: string][] = [
+		["node", "/checkout/test/node/layout.test.ts"],
+		["clients", "/checkout/test/clients/openai.test.ts"],
+		["node", "/checkout/test/node/faults.test.ts"],
+		["worker", "/checkout/test/loop.test.ts"],
+		["extending", "/checkout/test/extending/extending.test.ts"],
+		["node", "/checkout/test/node/plugin.test.ts"],
+		["node", "/checkout/test/node/serve.test.ts"],
+	];
+	expect(files.map(([project, file]) => rankOf(project, file))).toEqual([4, 4, 3, 2, 2, 1, 1]);
+});
+
+it("names files that exist", () => {
+	expect(LONG_FILES.filter((file) => !existsSync(file))).toEqual([]);
+});
