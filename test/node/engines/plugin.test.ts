@@ -1,9 +1,16 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { announceEngines, withLocalEngines } from "../../../miniflare/engines.ts";
 import { readOptions } from "../../../miniflare/options.ts";
 import { fake, ollama, stopFakes } from "./fake.ts";
 
-afterEach(stopFakes);
+// A busy machine may take longer than the probe waits. test/node/engines/probe.test.ts tests its limit.
+beforeEach(() => {
+	vi.spyOn(AbortSignal, "timeout").mockImplementation(() => new AbortController().signal);
+});
+afterEach(() => {
+	vi.restoreAllMocks();
+	return stopFakes();
+});
 
 const said = (): string[] => {
 	const lines: string[] = [];
