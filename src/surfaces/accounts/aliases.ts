@@ -29,31 +29,25 @@ export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/
 		permission: "read",
 		handler: async (_, { caller, services }) => envelope((await aliasesOf(caller, services)).map(aliasJson)),
 	},
-	{
-		method: "GET",
-		path: "/:alias{.+}",
-		permission: "read",
-		handler: async (c, { caller, services }) => {
-			const name = pathParameter(c, "alias");
-			const found = (await aliasesOf(caller, services)).find(({ alias }) => alias === name);
-			if (!found) throw new AiError("notFound", "Alias not found");
-			return envelope(aliasJson(found));
-		},
-	},
+	{ method: "GET", path: "/:alias{.+}", permission: "read", handler: showAlias },
 	{ method: "PUT", path: "/:alias{.+}", permission: "write", handler: putAlias },
-	{
-		method: "DELETE",
-		path: "/:alias{.+}",
-		permission: "write",
-		handler: async (c, { caller, services }) => {
-			const alias = pathParameter(c, "alias");
-			refuseConfigured(alias, await aliasesOf(caller, services));
-			if (!(await services.ledgers.of(caller.account).deleteAlias(caller.credential, alias)))
-				throw new AiError("notFound", "Alias not found");
-			return envelope({ alias });
-		},
-	},
+	{ method: "DELETE", path: "/:alias{.+}", permission: "write", handler: deleteAlias },
 ]);
+
+async function deleteAlias(c: Context, { caller, services }: Call): Promise<Response> {
+	const alias = pathParameter(c, "alias");
+	refuseConfigured(alias, await aliasesOf(caller, services));
+	if (!(await services.ledgers.of(caller.account).deleteAlias(caller.credential, alias)))
+		throw new AiError("notFound", "Alias not found");
+	return envelope({ alias });
+}
+
+async function showAlias(c: Context, { caller, services }: Call): Promise<Response> {
+	const name = pathParameter(c, "alias");
+	const found = (await aliasesOf(caller, services)).find(({ alias }) => alias === name);
+	if (!found) throw new AiError("notFound", "Alias not found");
+	return envelope(aliasJson(found));
+}
 
 async function putAlias(c: Context, { caller, services }: Call): Promise<Response> {
 	const { catalog, ledgers, limits, now, routing } = services;

@@ -50,25 +50,9 @@ export const tokenRoutes: readonly Route[] = [
 			handler: (_, call) => verifyToken(call.caller.account, call),
 		},
 		{ method: "GET", path: "/permission_groups", permission: "tokens-read", handler: listGroups },
-		{
-			method: "GET",
-			path: "/:token",
-			permission: "tokens-read",
-			handler: async (c, call) => {
-				const token = await runForOne(call, { kind: "get", id: pathParameter(c, "token") });
-				return envelope(tokenJson(token, call.services.now()));
-			},
-		},
+		{ method: "GET", path: "/:token", permission: "tokens-read", handler: showToken },
 		{ method: "PUT", path: "/:token", permission: "tokens-write", handler: updateToken },
-		{
-			method: "DELETE",
-			path: "/:token",
-			permission: "tokens-write",
-			handler: async (c, call) => {
-				const { id } = await runForOne(call, { kind: "delete", id: pathParameter(c, "token") });
-				return envelope({ id });
-			},
-		},
+		{ method: "DELETE", path: "/:token", permission: "tokens-write", handler: deleteToken },
 		{ method: "PUT", path: "/:token/value", permission: "tokens-write", handler: rollToken },
 	]),
 	...defineRoutes({ bases: [below(V4, "/user/tokens")] }, [
@@ -80,6 +64,16 @@ export const tokenRoutes: readonly Route[] = [
 		},
 	]),
 ];
+
+async function deleteToken(c: Context, call: Call): Promise<Response> {
+	const { id } = await runForOne(call, { kind: "delete", id: pathParameter(c, "token") });
+	return envelope({ id });
+}
+
+async function showToken(c: Context, call: Call): Promise<Response> {
+	const token = await runForOne(call, { kind: "get", id: pathParameter(c, "token") });
+	return envelope(tokenJson(token, call.services.now()));
+}
 
 async function listTokens(c: Context, call: Call): Promise<Response> {
 	const { page, per_page, direction, include_expired } = parseFields(ListQuery, c.req.query(), "query");

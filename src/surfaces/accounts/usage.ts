@@ -94,19 +94,16 @@ const RequestsQuery = z.strictObject({
 export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/usage")] }, [
 	{ method: "GET", path: "", permission: "read", handler: reportUsage },
 	{ method: "GET", path: "/refused", permission: "read", handler: reportRefused },
-	{
-		method: "GET",
-		path: "/requests",
-		permission: "read",
-		handler: async (c, { caller, services }) => {
-			const query = parseFields(RequestsQuery, c.req.query(), "query");
-			const { requests, cursor } = await services.ledgers.of(caller.account).requests(present(query));
-			return envelope(requests.map(requestJson), {
-				result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
-			});
-		},
-	},
+	{ method: "GET", path: "/requests", permission: "read", handler: listRequests },
 ]);
+
+async function listRequests(c: Context, { caller, services }: Call): Promise<Response> {
+	const query = parseFields(RequestsQuery, c.req.query(), "query");
+	const { requests, cursor } = await services.ledgers.of(caller.account).requests(present(query));
+	return envelope(requests.map(requestJson), {
+		result_info: { count: requests.length, ...(cursor !== undefined && { cursor: String(cursor) }) },
+	});
+}
 
 async function reportUsage(c: Context, { caller: { account }, services }: Call): Promise<Response> {
 	const query = parseFields(usageQuery(utcDay(services.now())), c.req.query(), "query");

@@ -46,19 +46,16 @@ const GEMINI: RouteGroup = {
 
 export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
 	{ method: "GET", path: "/models", permission: "read", handler: list },
-	{
-		method: "GET",
-		path: "/models/:model{.+}",
-		permission: "read",
-		handler: async (c, { caller, services }) => {
-			const id = pathParameter(c, "model");
-			const found = (await listModels(caller, services)).find((listed) => listed.id === id);
-			if (!found) throw new AiError("notFound", `models/${id} is not found`);
-			return Response.json(modelJson(found));
-		},
-	},
+	{ method: "GET", path: "/models/:model{.+}", permission: "read", handler: showModel },
 	{ method: "POST", path: "/models/:model{.+}", permission: "run", lazy: true, handler: callMethod },
 ]);
+
+async function showModel(c: Context, { caller, services }: Call): Promise<Response> {
+	const id = pathParameter(c, "model");
+	const found = (await listModels(caller, services)).find((listed) => listed.id === id);
+	if (!found) throw new AiError("notFound", `models/${id} is not found`);
+	return Response.json(modelJson(found));
+}
 
 export const geminiUnknown: readonly UnknownPaths[] = defineUnknown(GEMINI, [{ path: "/*" }]);
 

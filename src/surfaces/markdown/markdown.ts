@@ -59,21 +59,7 @@ async function transform(
 export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
 	{ bases: [{ path: "/to-everything/markdown" }] },
 	[
-		{
-			method: "POST",
-			path: "/transformer",
-			permission: "run",
-			handler: async (c, { caller, services }) => {
-				await countRequest("Markdown Conversion", caller, services);
-				const { limits } = services;
-				// The same limit as for files in a form.
-				const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
-				const { files, options } = validate(WireBody, body);
-				const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
-				const result = await transform(sources, options?.conversionOptions ?? {}, services);
-				return Response.json({ success: true, result });
-			},
-		},
+		{ method: "POST", path: "/transformer", permission: "run", handler: convertWire },
 		{
 			method: "GET",
 			path: "/supported",
@@ -88,6 +74,17 @@ export const markdownRoutes: readonly Route[] = defineRoutes({ bases: [below(AI,
 	{ method: "POST", path: "", permission: "run", lazy: true, handler: convertForm },
 	{ method: "GET", path: "/supported", permission: "read", handler: () => envelope(SUPPORTED) },
 ]);
+
+async function convertWire(c: Context, { caller, services }: Call): Promise<Response> {
+	await countRequest("Markdown Conversion", caller, services);
+	const { limits } = services;
+	// The same limit as for files in a form.
+	const body = await readJson(c.req.raw, { ...limits, jsonBytes: limits.uploadBytes });
+	const { files, options } = validate(WireBody, body);
+	const sources = files.map(({ data, ...file }) => ({ ...file, bytes: fromBase64(data) }));
+	const result = await transform(sources, options?.conversionOptions ?? {}, services);
+	return Response.json({ success: true, result });
+}
 
 async function convertForm(c: Context, { caller, services }: Call): Promise<Response> {
 	await countRequest("Markdown Conversion", caller, services);

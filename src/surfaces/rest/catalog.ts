@@ -1,9 +1,10 @@
 /** The catalogue over REST: `…/ai/models/search`, `models/schema`, `tasks/search` and `authors/search`. */
+import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { modelSchema } from "../../dialects/schema.ts";
 import { envelope } from "../../http/envelope.ts";
-import { defineRoutes, type Route } from "../../http/route.ts";
+import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { openRouterList } from "../../models/openrouter.ts";
 import { authorList, search, taskList } from "../../models/search.ts";
 import { AI } from "../bases.ts";
@@ -13,29 +14,8 @@ const refuseFineTunes = (): never => {
 };
 
 export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [
-	{
-		method: "GET",
-		path: "/models/search",
-		permission: "read",
-		handler: (c, { services: { catalog, now } }) => {
-			const query = c.req.query();
-			if (query.format === "openrouter") return Response.json(openRouterList(catalog, now()));
-			const { result, result_info } = search(catalog, query, now());
-			return envelope(result, { result_info });
-		},
-	},
-	{
-		method: "GET",
-		path: "/models/schema",
-		permission: "read",
-		handler: (c, { services: { catalog, routing } }) => {
-			const id = c.req.query("model");
-			if (!id) throw badInput("required properties at '/' are 'model'");
-			const model = catalog.find(id);
-			if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
-			return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
-		},
-	},
+	{ method: "GET", path: "/models/search", permission: "read", handler: searchModels },
+	{ method: "GET", path: "/models/schema", permission: "read", handler: showSchema },
 	{ method: "GET", path: "/tasks/search", permission: "read", handler: () => envelope(taskList()) },
 	{
 		method: "GET",
@@ -44,6 +24,21 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [
 		handler: (_, { services }) => envelope(authorList(services.catalog)),
 	},
 ]);
+
+function showSchema(c: Context, { services: { catalog, routing } }: Call): Response {
+	const id = c.req.query("model");
+	if (!id) throw badInput("required properties at '/' are 'model'");
+	const model = catalog.find(id);
+	if (!model) throw new AiError("noSuchModel", `No such model ${id} or task`);
+	return envelope(modelSchema(model, routing.find(id)?.strict ?? true));
+}
+
+function searchModels(c: Context, { services: { catalog, now } }: Call): Response {
+	const query = c.req.query();
+	if (query.format === "openrouter") return Response.json(openRouterList(catalog, now()));
+	const { result, result_info } = search(catalog, query, now());
+	return envelope(result, { result_info });
+}
 
 /** The product's routes for models that callers train. They are refused. */
 export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [

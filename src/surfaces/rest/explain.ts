@@ -30,16 +30,12 @@ export const explainRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, 
 				},
 			}) as const,
 	),
-	{
-		method: "POST",
-		path: "/:model{.+}",
-		permission: "read",
-		handler: async (c, call) => {
-			const model = pathParameter(c, "model");
-			if (model.startsWith("v1/") && !(await isNamed(model, call)))
-				throw new AiError("noRoute", NOT_EXPLAINED);
-			const inputs = await readInputs(c.req.raw, call.services.limits);
-			return envelope(await explain(requestOf(c, call, { model, inputs }), call.services));
-		},
-	},
+	{ method: "POST", path: "/:model{.+}", permission: "read", handler: explainRun },
 ]);
+
+async function explainRun(c: Context, call: Call): Promise<Response> {
+	const model = pathParameter(c, "model");
+	if (model.startsWith("v1/") && !(await isNamed(model, call))) throw new AiError("noRoute", NOT_EXPLAINED);
+	const inputs = await readInputs(c.req.raw, call.services.limits);
+	return envelope(await explain(requestOf(c, call, { model, inputs }), call.services));
+}

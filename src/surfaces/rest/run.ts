@@ -38,16 +38,7 @@ const UniversalBody = z.object({
 });
 
 export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/run")] }, [
-	{
-		method: "POST",
-		path: "",
-		permission: "run",
-		lazy: true,
-		handler: async (c, call) => {
-			const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services.limits));
-			return infer(c, call, { model, inputs: { fields: input } });
-		},
-	},
+	{ method: "POST", path: "", permission: "run", lazy: true, handler: runUniversal },
 	{
 		method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
 		path: "/proxy",
@@ -57,18 +48,19 @@ export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/ru
 		handler: forwardToWire,
 	},
 	{ method: "POST", path: "/:model{.+}", permission: "run", lazy: true, handler: runModel },
-	{
-		method: "GET",
-		path: "/:model{.+}",
-		permission: "run",
-		lazy: true,
-		handler: (c, call) => {
-			if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
-			const model = pathParameter(c, "model");
-			return infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
-		},
-	},
+	{ method: "GET", path: "/:model{.+}", permission: "run", lazy: true, handler: openSocket },
 ]);
+
+async function openSocket(c: Context, call: Call): Promise<Response> {
+	if (!isUpgrade(c.req.raw)) throw methodNotAllowed(c);
+	const model = pathParameter(c, "model");
+	return infer(c, call, { model, inputs: { fields: queryOf(c) }, dialect: liveDialect });
+}
+
+async function runUniversal(c: Context, call: Call): Promise<Response> {
+	const { model, input } = validate(UniversalBody, await readJson(c.req.raw, call.services.limits));
+	return infer(c, call, { model, inputs: { fields: input } });
+}
 
 async function runModel(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");
