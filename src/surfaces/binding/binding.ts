@@ -18,15 +18,7 @@ import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import {
-	type Call,
-	defineRoutes,
-	defineUnknown,
-	type Endpoint,
-	type Identity,
-	type Route,
-	type UnknownPaths,
-} from "../../http/route.ts";
+import { type Call, defineRoutes, defineUnknown, type Route, type UnknownPaths } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Model } from "../../models/model.ts";
 import { search } from "../../models/search.ts";
@@ -58,29 +50,11 @@ const runFailure: FailureFormat = (error, requestId, request) =>
 
 export const wireRoutes: readonly Route[] = [
 	...defineRoutes({ bases: [{ path: "" }, { path: "/ai-gateway" }], failure: runFailure }, [
-		{
-			method: "POST",
-			path: "/run",
-			permission: "run",
-			handler: (c, call) => infer(c, call, nativeDialect, () => readRun(c, call)),
-		},
-		{
-			method: "GET",
-			path: "/run",
-			permission: "run",
-			handler: (c, call) => infer(c, call, liveDialect, () => readUpgrade(c, call)),
-		},
+		{ method: "POST", path: "/run", permission: "run", handler: runModel },
+		{ method: "GET", path: "/run", permission: "run", handler: openSocket },
 	]),
 	...defineRoutes({ bases: [{ path: "" }], failure: gatewayPlaneFailure }, [
-		{
-			method: "GET",
-			path: "/ai-api/models/search",
-			permission: "read",
-			handler: (c, { services }) => {
-				const { result } = search(services.catalog, c.req.query(), services.now());
-				return Response.json({ success: true, result });
-			},
-		},
+		{ method: "GET", path: "/ai-api/models/search", permission: "read", handler: searchModels },
 	]),
 	...wireMarkdownRoutes,
 	...gatewayWireRoutes,
@@ -104,27 +78,31 @@ export function wireOf(services: Services): Wire {
 	mountRoutes(
 		app,
 		{ routes: wireRoutes, unknown: wireUnknown },
-		{ services, authentication: new WireAuthentication(services) },
+		{ services, authentication: wireAuthentication(services) },
 	);
 	apps.set(services, app);
 	return app;
 }
 
 /** The caller comes from the binding, or from the HTTP request that was forwarded. It is verified first on every path. */
-class WireAuthentication implements Authentication {
-	readonly #services: Services;
+const wireAuthentication = ({ ledgers }: Services): Authentication => ({
+	async identify(c: Context<{ Bindings: WireBindings }>, { permission }) {
+		return { caller: await verifyCaller(c.env.caller, permission, ledgers) };
+	},
+	verify: async (_request, _route, identity) => identity,
+});
 
-	constructor(services: Services) {
-		this.#services = services;
-	}
+function runModel(c: Context, call: Call): Promise<Response> {
+	return infer(c, call, nativeDialect, () => readRun(c, call));
+}
 
-	async identify(c: Context<{ Bindings: WireBindings }>, { permission }: Endpoint): Promise<Identity> {
-		return { caller: await verifyCaller(c.env.caller, permission, this.#services.ledgers) };
-	}
+function openSocket(c: Context, call: Call): Promise<Response> {
+	return infer(c, call, liveDialect, () => readUpgrade(c, call));
+}
 
-	async verify(_request: Request, _route: Route, identity: Identity): Promise<Identity> {
-		return identity;
-	}
+function searchModels(c: Context, { services }: Call): Response {
+	const { result } = search(services.catalog, c.req.query(), services.now());
+	return Response.json({ success: true, result });
 }
 
 async function infer(

@@ -44,7 +44,7 @@ const ADDRESSES: readonly RouteDeclaration[] = [
 		method: "POST",
 		path: "/:account/:gateway",
 		permission: "run",
-		handler: (c, call) => answerSteps(requireOwnAccount(c, call), call, () => readStepsBody(c, call)),
+		handler: (c, call) => runUniversal(requireOwnAccount(c, call), call),
 	},
 	// The SDKs of these providers send their key in other headers.
 	providerAddress("/:provider{anthropic}", {
@@ -86,23 +86,8 @@ export const gatewayRoutes: readonly Route[] = defineRoutes({ ...GATEWAY, bases:
 /** The requests of `env.AI.gateway(id)` and `env.AI.autorag()`. */
 export const gatewayWireRoutes: readonly Route[] = [
 	...defineRoutes({ ...GATEWAY, bases: [{ path: "/ai-gateway" }] }, [
-		{
-			method: "POST",
-			path: "/universal/run/:gateway",
-			permission: "run",
-			handler: (c, call) => answerSteps(c, call, () => readStepsBody(c, call)),
-		},
-		{
-			method: "GET",
-			path: "/gateways/:gateway/url/:provider",
-			permission: "run",
-			handler: (c: Context<{ Bindings: WireBindings }>, { caller, services }) => {
-				const origin = c.env.origin ?? services.publicUrl;
-				const [gateway, provider] = [pathParameter(c, "gateway"), pathParameter(c, "provider")];
-				const url = gatewayUrl(origin, caller, gateway, provider);
-				return Response.json({ success: true, result: { url } });
-			},
-		},
+		{ method: "POST", path: "/universal/run/:gateway", permission: "run", handler: runUniversal },
+		{ method: "GET", path: "/gateways/:gateway/url/:provider", permission: "run", handler: showUrl },
 		// No log and no run is kept.
 		{
 			method: ["GET", "PATCH"],
@@ -140,8 +125,15 @@ function requireOwnAccount(c: Context, { caller }: Call): Context {
 	return c;
 }
 
-const readStepsBody = async (c: Context, { services }: Call): Promise<Step[]> =>
-	readSteps(await readJson(c.req.raw, services.limits));
+function runUniversal(c: Context, call: Call): Promise<Response> {
+	return answerSteps(c, call, async () => readSteps(await readJson(c.req.raw, call.services.limits)));
+}
+
+function showUrl(c: Context<{ Bindings: WireBindings }>, { caller, services }: Call): Response {
+	const origin = c.env.origin ?? services.publicUrl;
+	const url = gatewayUrl(origin, caller, pathParameter(c, "gateway"), pathParameter(c, "provider"));
+	return Response.json({ success: true, result: { url } });
+}
 
 const answerSteps = (
 	c: Context,
