@@ -161,7 +161,6 @@ export async function relay(stream: UpstreamStream, eventReader: EventReader): P
 	): EventPiece | undefined | Promise<EventPiece | undefined> => takeRead(read) ?? readUntilOutput();
 	const onReadFailure = (error: unknown): EventPiece | undefined => {
 		if (over) return takeEnding();
-		deadline.pause();
 		return holdComments(end()) ?? fail(failureOfInterruption(call, error));
 	};
 	const read = (): Promise<ReadableStreamReadResult<Uint8Array>> => {

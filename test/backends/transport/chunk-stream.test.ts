@@ -219,6 +219,19 @@ describe("a stream that begins", () => {
 		await reader.cancel();
 	});
 
+	it.each([
+		[4_096, 4_096],
+		[4_097, 0],
+	])("keeps %i bytes of comments before the first event: %i of them", async (sent, kept) => {
+		const { upstream, events } = begin();
+		upstream.push(`: ${"x".repeat(sent - 4)}\n\n`);
+		await settle();
+		upstream.push(delta("a"));
+		const reader = (await events).getReader();
+		expect((await reader.read()).value?.length).toBe(kept + delta("a").length);
+		await reader.cancel();
+	});
+
 	it("fails when the first event is late, even if comments arrive", async () => {
 		vi.useFakeTimers();
 		onTestFinished(() => void vi.useRealTimers());
