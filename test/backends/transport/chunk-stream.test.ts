@@ -506,6 +506,38 @@ describe("an event that is malformed", () => {
 		expect(eventReader.progress.outputTokens).toBe(0);
 	});
 
+	it.each([1, 2])(
+		"is counted with its usage, together with others or by itself, for %i choices",
+		(choices) => {
+			const usage = (completion_tokens: number) => ({
+				prompt_tokens: 3,
+				completion_tokens,
+				total_tokens: 3 + completion_tokens,
+			});
+			const event = (index: number, tokens: number) =>
+				`data: ${JSON.stringify({
+					choices: [{ index, delta: { content: "a" }, finish_reason: "stop" }],
+					usage: usage(tokens),
+					timings: { predicted_n: tokens },
+				})}\n\n`;
+			const texts = [event(0, 2), event(1, 4)];
+			const newReader = () =>
+				new ChunkReader(
+					callOf(() => eventStream("")),
+					choices,
+				);
+			const together = newReader();
+			expect(together.readTogether(encode(texts.join("")), 2)).toBe(true);
+			const separate = newReader();
+			const unexpected = () => new AiError("executionFailed");
+			for (const text of texts) expect(separate.read(encode(text), unexpected, [])).toBeUndefined();
+			for (const { progress } of [together, separate]) {
+				expect(progress.usage).toEqual(usage(choices === 1 ? 4 : 6));
+				expect(progress.outputTokens).toBe(2);
+			}
+		},
+	);
+
 	it("[DONE] is read together with others only after a choice, and as one line", () => {
 		const eventReader = new ChunkReader(
 			callOf(() => eventStream("")),
