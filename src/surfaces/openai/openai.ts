@@ -140,27 +140,8 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 			...(route === RESPONSES && { failure: responsesFailure }),
 		})),
 	// OpenAI's API has a websocket here.
-	{
-		method: "GET",
-		path: "/responses",
-		permission: "run",
-		handler: (c) => {
-			throw isUpgrade(c.req.raw) ? new AiError("noWebsocket") : methodNotAllowed(c);
-		},
-	},
-	{
-		method: "POST",
-		path: "/responses/input_tokens",
-		permission: "run",
-		lazy: true,
-		handler: async (c, call) => {
-			const counted = {
-				object: "response.input_tokens",
-				input_tokens: await countTokens(c, call, RESPONSES),
-			};
-			return Response.json(counted, { headers: { [REQUEST_ID]: call.id, "x-request-id": call.id } });
-		},
-	},
+	{ method: "GET", path: "/responses", permission: "run", handler: refuseSocket },
+	{ method: "POST", path: "/responses/input_tokens", permission: "run", lazy: true, handler: countResponses },
 	...Object.entries(FORM_ROUTES).map(([path, route]) => formRoute(path, route)),
 ];
 
@@ -168,24 +149,13 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 	.filter(isMessages)
 	.flatMap(([path, route]): RouteDeclaration[] => [
 		dialectRoute(path, route),
-		{
-			method: "POST",
-			path: `${path}/count_tokens`,
-			permission: "run",
-			lazy: true,
-			handler: async (c, call) => {
-				const input_tokens = await countTokens(c, call, MESSAGES, NO_OUTPUT);
-				return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: call.id, "request-id": call.id } });
-			},
-		},
+		{ method: "POST", path: `${path}/count_tokens`, permission: "run", lazy: true, handler: countMessages },
 		...[`${path}/batches`, `${path}/batches/:path{.+}`].map(
 			(batches): RouteDeclaration => ({
 				method: ["GET", "POST", "DELETE"],
 				path: batches,
 				permission: "run",
-				handler: () => {
-					throw new AiError("noRoute", NO_BATCHES);
-				},
+				handler: refuseBatches,
 			}),
 		),
 	]);
@@ -200,6 +170,24 @@ export const openAiRoutes: readonly Route[] = [
 	...defineRoutes(ANTHROPIC, MESSAGES_DECLARATIONS),
 	...defineRoutes({ ...MODELS, bases: OPENAI.bases }, MODEL_ROUTES),
 ];
+
+function refuseSocket(c: Context): never {
+	throw isUpgrade(c.req.raw) ? new AiError("noWebsocket") : methodNotAllowed(c);
+}
+
+function refuseBatches(): never {
+	throw new AiError("noRoute", NO_BATCHES);
+}
+
+async function countResponses(c: Context, call: Call): Promise<Response> {
+	const counted = { object: "response.input_tokens", input_tokens: await countTokens(c, call, RESPONSES) };
+	return Response.json(counted, { headers: { [REQUEST_ID]: call.id, "x-request-id": call.id } });
+}
+
+async function countMessages(c: Context, call: Call): Promise<Response> {
+	const input_tokens = await countTokens(c, call, MESSAGES, NO_OUTPUT);
+	return Response.json({ input_tokens }, { headers: { [REQUEST_ID]: call.id, "request-id": call.id } });
+}
 
 /** `defaults`: required fields that a request for a token count omits. */
 async function countTokens(
