@@ -36,6 +36,33 @@ describe("a message as a completion", () => {
 		});
 	});
 
+	it.each<[string, object[], object]>([
+		["a call alone", [{ type: "tool_use" }], { content: null, calls: 1, thoughts: undefined }],
+		[
+			"an empty text and a call",
+			[{ type: "text", text: "" }, { type: "tool_use" }],
+			{ content: null, calls: 1, thoughts: undefined },
+		],
+		[
+			"texts in other blocks",
+			[
+				{ type: "x", text: "no", thinking: "no" },
+				{ type: "thinking", text: "no", thinking: "Hm" },
+				{ type: "thinking", thinking: "." },
+				{ type: "text", text: "a", thinking: "no" },
+				{ type: "text", text: "b" },
+			],
+			{ content: "ab", calls: undefined, thoughts: "Hm." },
+		],
+		["no block", [], { content: "", calls: undefined, thoughts: undefined }],
+	])("with %s has its content", async (_, content, expected) => {
+		const { choices } = await read({ type: "message", content });
+		const { content: text, tool_calls, reasoning_content } = choices[0]?.message ?? {};
+		expect({ content: text, calls: tool_calls?.length, thoughts: reasoning_content }).toEqual(expected);
+		if (tool_calls)
+			expect(tool_calls).toEqual([{ id: "", type: "function", function: { name: "", arguments: "{}" } }]);
+	});
+
 	it("has tool calls with arguments as JSON text", async () => {
 		expect((await read(tools)).choices[0]).toEqual({
 			index: 0,

@@ -170,6 +170,24 @@ describe("a request for another model, routed to Claude", () => {
 		});
 	});
 
+	it("appends an instruction to instructions of any form", async () => {
+		const instruction = "Answer with one JSON object and nothing else: no words around it, no code fence.";
+		const systemOf = async (fields: Record<string, unknown>) =>
+			(await bodyOf(asked(fields, { response_format: { type: "json_object" } }))).system;
+		expect(await systemOf({ system: [said("Be short.", BREAK)] })).toEqual([
+			said("Be short.", BREAK),
+			said(instruction),
+		]);
+		expect(await systemOf({})).toBe(instruction);
+		const system: ChatMessage = { role: "system", content: "Be short." };
+		const input = { messages: [system], response_format: { type: "json_object" } } as const;
+		const { system: joined } = await bodyOf({
+			...input,
+			messages: [system, { role: "user", content: "hi" }],
+		});
+		expect(joined).toBe(`Be short.\n\n${instruction}`);
+	});
+
 	it("returns a chat completion", async () => {
 		const { choices } = await outputOf(ask(asked({})));
 		expect(choices[0]?.message).not.toHaveProperty("verbatim");
