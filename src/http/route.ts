@@ -1,8 +1,9 @@
 /**
  * Routes of the HTTP surfaces, each declared once: its method and path, its permission, the locations of its credential,
- * the format of its failures, its handler. `mountRoutes` mounts them.
+ * the format of its failures, its handler, and the summary and schemas of an OpenAPI document. `mountRoutes` mounts them.
  */
 import type { Context } from "hono";
+import type { z } from "zod";
 import type { Permission } from "../accounts/admission.ts";
 import { AiError } from "../core/errors.ts";
 import type { Caller } from "../pipeline/request.ts";
@@ -21,6 +22,16 @@ export type RoutePermission = Permission | "none" | "token" | "operator";
 /** `path`: the parameter `:account`. `token`: the account of the token. `optional`: the same, but absent for the operator. */
 export type AccountSource = "path" | "token" | "optional";
 
+export interface Payload {
+	/** A media type. */
+	type: string;
+	/** `by-model`: depends on the model; `GET …/ai/models/schema?model=` shows it. Absent: there is no schema. */
+	schema?: z.ZodType | "by-model";
+}
+
+/** The input or output of a model. */
+export const BY_MODEL: Payload = { type: "application/json", schema: "by-model" };
+
 /** Properties of a path that authentication and failures use. Paths without a route also have them. */
 export interface Endpoint {
 	/** Hono's pattern, from the root. */
@@ -37,6 +48,9 @@ export type Handler = (c: Context, call: Call) => Response | Promise<Response>;
 
 export interface Route extends Endpoint {
 	method: Method;
+	/** One line of an OpenAPI document. */
+	summary: string;
+	tag: string;
 	/**
 	 * The handler's own call of the account's object verifies the credential: the pipeline's admission, or `countRequest`.
 	 * Until then only errors about the credential are disclosed.
@@ -44,6 +58,12 @@ export interface Route extends Endpoint {
 	lazy?: true;
 	/** Caches must not store the reply, because it may contain the text of a token. */
 	noStore?: true;
+	/** Query parameters. Their defaults may depend on the day. */
+	query?: z.ZodType | ((today: string) => z.ZodType);
+	/** The request body. Absent: the route takes none. */
+	input?: Payload;
+	/** Absent: JSON without a schema. */
+	output?: Payload;
 	handler: Handler;
 }
 
@@ -59,6 +79,7 @@ export interface Base {
 /** Common properties of the routes of a surface. */
 export interface RouteGroup {
 	bases: readonly Base[];
+	tag: string;
 	/** Absent: the v4 envelope. */
 	failure?: FailureFormat;
 	/** Absent: `Authorization`. */
@@ -67,7 +88,8 @@ export interface RouteGroup {
 }
 
 /** A route without the properties of its group. `path`: relative to the base. */
-export interface RouteDeclaration extends Omit<Route, "account" | "credentials" | "failure" | "method"> {
+export interface RouteDeclaration
+	extends Omit<Route, "account" | "credentials" | "failure" | "method" | "tag"> {
 	method: Method | readonly Method[];
 	failure?: FailureFormat;
 	/** Instead of those of the group. */
@@ -94,6 +116,7 @@ export const defineRoutes = (group: RouteGroup, declarations: readonly RouteDecl
 		declarations.flatMap((declaration) =>
 			[declaration.method].flat().map(
 				(method): Route => ({
+					tag: group.tag,
 					...(group.noStore && { noStore: true }),
 					...declaration,
 					...endpointAt(base, declaration.path, { ...group, ...declaration }),

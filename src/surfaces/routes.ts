@@ -11,6 +11,7 @@ import { openAiRoutes } from "./openai/openai.ts";
 import { anyUnknown, openAiUnknown } from "./openai/openai-absent.ts";
 import { healthRoutes } from "./operations/health.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
+import { openApiRoutes } from "./operations/openapi.ts";
 import { catalogRoutes, fineTuneRoutes } from "./rest/catalog.ts";
 import { explainRoutes } from "./rest/explain.ts";
 import { runRoutes } from "./rest/run.ts";
@@ -21,16 +22,25 @@ POST /client/v4/accounts/{account}/ai/run/{model}             native inputs and 
 POST /client/v4/accounts/{account}/ai/v1/chat/completions     OpenAI-compatible
 POST /v1/chat/completions                                     the same, for the token's account
 GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
+GET  /openapi.json                                            all routes
 `;
 
-const welcomeRoutes = defineRoutes({ bases: [{ path: "" }] }, [
-	{ method: "GET", path: "/", permission: "none", handler: (c) => c.text(WELCOME) },
+const welcomeRoutes = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
+	{
+		method: "GET",
+		path: "/",
+		summary: "Names the most important routes",
+		permission: "none",
+		output: { type: "text/plain" },
+		handler: (c) => c.text(WELCOME),
+	},
 ]);
 
 export const ROUTES: readonly Route[] = [
 	...welcomeRoutes,
 	...healthRoutes,
 	...metricsRoutes,
+	...openApiRoutes(() => ROUTES),
 	...tokenRoutes,
 	...operatorRoutes,
 	...aliasRoutes,

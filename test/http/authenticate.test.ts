@@ -32,18 +32,23 @@ interface Verification {
 }
 
 const echo = {
+	summary: "Shows the caller",
 	handler: (_: unknown, { caller }: { caller: object }) => Response.json(caller),
 };
-const AI_ROUTES = defineRoutes({ bases: [{ path: "/client/v4/accounts/:account/ai" }], failure: v4Failure }, [
-	{ ...echo, method: "GET", path: "/models/search", permission: "read" },
-	{ ...echo, method: "POST", path: "/v1/chat/completions", permission: "run", lazy: true },
-	{ ...echo, method: "GET", path: "/v1/chat/completions", permission: "run" },
-]);
+const AI_ROUTES = defineRoutes(
+	{ bases: [{ path: "/client/v4/accounts/:account/ai" }], tag: "Test", failure: v4Failure },
+	[
+		{ ...echo, method: "GET", path: "/models/search", permission: "read" },
+		{ ...echo, method: "POST", path: "/v1/chat/completions", permission: "run", lazy: true },
+		{ ...echo, method: "GET", path: "/v1/chat/completions", permission: "run" },
+	],
+);
 
 /** Below a path without an account. */
-const OWN_ROUTES = defineRoutes({ bases: [{ path: "/own", account: "token" }], failure: v4Failure }, [
-	{ ...echo, method: "GET", path: "/models/search", permission: "read" },
-]);
+const OWN_ROUTES = defineRoutes(
+	{ bases: [{ path: "/own", account: "token" }], tag: "Test", failure: v4Failure },
+	[{ ...echo, method: "GET", path: "/models/search", permission: "read" }],
+);
 
 /** A gateway whose routes show their caller. `validHashes`: hashes of tokens with every permission. */
 function echoGateway(access: Access, validHashes: readonly string[] = [], accounts: readonly string[] = []) {
@@ -404,10 +409,11 @@ describe("an error before the credential is verified", () => {
 			log: () => {},
 		} as unknown as Services;
 		const app = new Hono();
-		const routes = defineRoutes({ bases: [{ path: "/:account" }], failure: openAiFailure }, [
+		const routes = defineRoutes({ bases: [{ path: "/:account" }], tag: "Test", failure: openAiFailure }, [
 			{
 				method: "POST",
 				path: "/lazy",
+				summary: "Fails",
 				permission: "run",
 				lazy: true,
 				handler: () => {

@@ -27,18 +27,22 @@ function gateway({ valid = true } = {}) {
 	} as unknown as Services["ledgers"];
 	const app = new Hono();
 	const services = { ledgers, now: () => state.time, uuid: () => "", log: () => {} } as unknown as Services;
-	const routes = defineRoutes({ bases: [{ path: "/client/v4/accounts/:account/ai" }], failure: v4Failure }, [
-		{
-			method: "POST",
-			path: "/run/:model{.+}",
-			permission: "run",
-			lazy: true,
-			handler: (c) => {
-				state.reached++;
-				return c.text("");
+	const routes = defineRoutes(
+		{ bases: [{ path: "/client/v4/accounts/:account/ai" }], tag: "Test", failure: v4Failure },
+		[
+			{
+				method: "POST",
+				path: "/run/:model{.+}",
+				summary: "Records the request",
+				permission: "run",
+				lazy: true,
+				handler: (c) => {
+					state.reached++;
+					return c.text("");
+				},
 			},
-		},
-	]);
+		],
+	);
 	const authentication = new Authenticator({ allowAnonymous: false }, services);
 	mountRoutes(app, { routes, unknown: [] }, { services, authentication });
 	const post = async (headers: Record<string, string>, body: BodyInit = "{}"): Promise<number> => {

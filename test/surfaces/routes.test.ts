@@ -95,6 +95,7 @@ const ROWS: readonly Row[] = [
 	["none", "GET /"],
 	["none", "GET /health"],
 	["none", "GET /ready"],
+	["none", "GET /openapi.json"],
 	["read", "GET /metrics"],
 	["operator", "GET /client/v4/accounts"],
 	["operator", "GET /client/v4/usage"],
@@ -242,8 +243,10 @@ describe("every route", () => {
 		expect(described(wireRoutes)).toEqual(expected(WIRE));
 	});
 
-	it("is lazy only if it needs the permission run", () => {
-		for (const { method, path, lazy, permission } of [...ROUTES, ...wireRoutes]) {
+	it("has a summary and a tag, and is lazy only if it needs the permission run", () => {
+		for (const { method, path, summary, tag, lazy, permission } of [...ROUTES, ...wireRoutes]) {
+			expect(summary, `${method} ${path}`).toMatch(/^[A-Z]/);
+			expect(tag, `${method} ${path}`).toMatch(/^[A-Z]/);
 			if (lazy) expect(permission, `${method} ${path}`).toBe("run");
 		}
 	});

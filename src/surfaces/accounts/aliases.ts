@@ -22,16 +22,30 @@ const aliasJson = ({ alias, model, source, modifiedOn }: KnownAlias): object => 
 	modified_on: modifiedOn === undefined ? null : new Date(modifiedOn).toISOString(),
 });
 
-export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/aliases")] }, [
+export const aliasRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/aliases")], tag: "Models" }, [
 	{
 		method: "GET",
 		path: "",
+		summary: "Lists the account's aliases of models",
 		permission: "read",
 		handler: async (_, { caller, services }) => envelope((await aliasesOf(caller, services)).map(aliasJson)),
 	},
-	{ method: "GET", path: "/:alias{.+}", permission: "read", handler: showAlias },
-	{ method: "PUT", path: "/:alias{.+}", permission: "write", handler: putAlias },
-	{ method: "DELETE", path: "/:alias{.+}", permission: "write", handler: deleteAlias },
+	{ method: "GET", path: "/:alias{.+}", summary: "Shows an alias", permission: "read", handler: showAlias },
+	{
+		method: "PUT",
+		path: "/:alias{.+}",
+		summary: "Sets an alias",
+		input: { type: "application/json", schema: Body },
+		permission: "write",
+		handler: putAlias,
+	},
+	{
+		method: "DELETE",
+		path: "/:alias{.+}",
+		summary: "Deletes an alias",
+		permission: "write",
+		handler: deleteAlias,
+	},
 ]);
 
 async function deleteAlias(c: Context, { caller, services }: Call): Promise<Response> {

@@ -30,9 +30,23 @@ const usageQuery = (today: string) =>
 const pageAfter = ({ directory }: Services, after: string | undefined) =>
 	directory.list({ limit: PAGE_SIZE, ...(after !== undefined && { after }) });
 
-export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4] }, [
-	{ method: "GET", path: "/accounts", permission: "operator", handler: listAccounts },
-	{ method: "GET", path: "/usage", permission: "operator", handler: reportUsage },
+export const operatorRoutes: readonly Route[] = defineRoutes({ bases: [V4], tag: "Accounts" }, [
+	{
+		method: "GET",
+		path: "/accounts",
+		summary: "Lists all accounts",
+		permission: "operator",
+		query: ListQuery,
+		handler: listAccounts,
+	},
+	{
+		method: "GET",
+		path: "/usage",
+		summary: "Reports the usage of each account",
+		permission: "operator",
+		query: usageQuery,
+		handler: reportUsage,
+	},
 ]);
 
 async function listAccounts(c: Context, { services }: Call): Promise<Response> {

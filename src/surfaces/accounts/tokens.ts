@@ -40,25 +40,72 @@ const OPERATOR_TOKEN = { id: "operator", status: "active" };
 
 /** The routes of an account's tokens, and `/user/tokens/verify`, whose account is in the token. */
 export const tokenRoutes: readonly Route[] = [
-	...defineRoutes({ bases: [below(ACCOUNT, "/tokens")], noStore: true }, [
-		{ method: "GET", path: "", permission: "tokens-read", handler: listTokens },
-		{ method: "POST", path: "", permission: "tokens-write", handler: createToken },
+	...defineRoutes({ bases: [below(ACCOUNT, "/tokens")], tag: "Tokens", noStore: true }, [
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the account's tokens",
+			query: ListQuery,
+			permission: "tokens-read",
+			handler: listTokens,
+		},
+		{
+			method: "POST",
+			path: "",
+			summary: "Makes a token; the reply alone contains its text",
+			input: { type: "application/json" },
+			permission: "tokens-write",
+			handler: createToken,
+		},
 		{
 			method: "GET",
 			path: "/verify",
+			summary: "Checks whether the token is valid",
 			permission: "token",
 			handler: (_, call) => verifyToken(call.caller.account, call),
 		},
-		{ method: "GET", path: "/permission_groups", permission: "tokens-read", handler: listGroups },
-		{ method: "GET", path: "/:token", permission: "tokens-read", handler: showToken },
-		{ method: "PUT", path: "/:token", permission: "tokens-write", handler: updateToken },
-		{ method: "DELETE", path: "/:token", permission: "tokens-write", handler: deleteToken },
-		{ method: "PUT", path: "/:token/value", permission: "tokens-write", handler: rollToken },
+		{
+			method: "GET",
+			path: "/permission_groups",
+			summary: "Lists the permission groups of tokens",
+			permission: "tokens-read",
+			handler: listGroups,
+		},
+		{
+			method: "GET",
+			path: "/:token",
+			summary: "Shows a token",
+			permission: "tokens-read",
+			handler: showToken,
+		},
+		{
+			method: "PUT",
+			path: "/:token",
+			summary: "Replaces the fields of a token",
+			input: { type: "application/json" },
+			permission: "tokens-write",
+			handler: updateToken,
+		},
+		{
+			method: "DELETE",
+			path: "/:token",
+			summary: "Deletes a token",
+			permission: "tokens-write",
+			handler: deleteToken,
+		},
+		{
+			method: "PUT",
+			path: "/:token/value",
+			summary: "Gives a token a new text; the reply alone contains it",
+			permission: "tokens-write",
+			handler: rollToken,
+		},
 	]),
-	...defineRoutes({ bases: [below(V4, "/user/tokens")] }, [
+	...defineRoutes({ bases: [below(V4, "/user/tokens")], tag: "Tokens" }, [
 		{
 			method: "GET",
 			path: "/verify",
+			summary: "Checks whether the token is valid",
 			permission: "token",
 			handler: (_, call) => verifyToken(call.bearer.account ?? "", call),
 		},

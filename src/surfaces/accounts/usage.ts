@@ -91,10 +91,31 @@ const RequestsQuery = z.strictObject({
 		.optional(),
 });
 
-export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/usage")] }, [
-	{ method: "GET", path: "", permission: "read", handler: reportUsage },
-	{ method: "GET", path: "/refused", permission: "read", handler: reportRefused },
-	{ method: "GET", path: "/requests", permission: "read", handler: listRequests },
+export const usageRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/usage")], tag: "Usage" }, [
+	{
+		method: "GET",
+		path: "",
+		summary: "Reports what the account used and what it cost",
+		query: usageQuery,
+		permission: "read",
+		handler: reportUsage,
+	},
+	{
+		method: "GET",
+		path: "/refused",
+		summary: "Reports what the account's limits refused",
+		query: refusedQuery,
+		permission: "read",
+		handler: reportRefused,
+	},
+	{
+		method: "GET",
+		path: "/requests",
+		summary: "Lists recent requests",
+		query: RequestsQuery,
+		permission: "read",
+		handler: listRequests,
+	},
 ]);
 
 async function listRequests(c: Context, { caller, services }: Call): Promise<Response> {

@@ -18,7 +18,14 @@ import { failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
 import type { FailureFormat } from "../../http/failure-formats.ts";
 import { type Authentication, mountRoutes } from "../../http/mount-routes.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import { type Call, defineRoutes, defineUnknown, type Route, type UnknownPaths } from "../../http/route.ts";
+import {
+	BY_MODEL,
+	type Call,
+	defineRoutes,
+	defineUnknown,
+	type Route,
+	type UnknownPaths,
+} from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Model } from "../../models/model.ts";
 import { search } from "../../models/search.ts";
@@ -49,19 +56,39 @@ const runFailure: FailureFormat = (error, requestId, request) =>
 		: gatewayPlaneFailure(error, requestId, request);
 
 export const wireRoutes: readonly Route[] = [
-	...defineRoutes({ bases: [{ path: "" }, { path: "/ai-gateway" }], failure: runFailure }, [
-		{ method: "POST", path: "/run", permission: "run", handler: runModel },
-		{ method: "GET", path: "/run", permission: "run", handler: openSocket },
+	...defineRoutes({ bases: [{ path: "" }, { path: "/ai-gateway" }], tag: "Binding", failure: runFailure }, [
+		{
+			method: "POST",
+			path: "/run",
+			summary: "Runs a model",
+			input: BY_MODEL,
+			output: BY_MODEL,
+			permission: "run",
+			handler: runModel,
+		},
+		{
+			method: "GET",
+			path: "/run",
+			summary: "Runs a model over a websocket",
+			permission: "run",
+			handler: openSocket,
+		},
 	]),
-	...defineRoutes({ bases: [{ path: "" }], failure: gatewayPlaneFailure }, [
-		{ method: "GET", path: "/ai-api/models/search", permission: "read", handler: searchModels },
+	...defineRoutes({ bases: [{ path: "" }], tag: "Binding", failure: gatewayPlaneFailure }, [
+		{
+			method: "GET",
+			path: "/ai-api/models/search",
+			summary: "Searches the catalogue",
+			permission: "read",
+			handler: searchModels,
+		},
 	]),
 	...wireMarkdownRoutes,
 	...gatewayWireRoutes,
 ];
 
 const wireUnknown: readonly UnknownPaths[] = defineUnknown(
-	{ bases: [{ path: "" }], failure: gatewayPlaneFailure },
+	{ bases: [{ path: "" }], tag: "Binding", failure: gatewayPlaneFailure },
 	[{ path: "*" }],
 );
 

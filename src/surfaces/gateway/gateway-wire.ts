@@ -15,6 +15,7 @@ import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credential
 import { failureEnvelope } from "../../http/envelope.ts";
 import { type FailureFormat, geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import {
+	BY_MODEL,
 	type Call,
 	defineRoutes,
 	pathParameter,
@@ -25,7 +26,7 @@ import { toRpcError } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
-import { gatewayFailure, readSteps, runSteps, type Step, type StepsContext } from "./gateway.ts";
+import { gatewayFailure, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
@@ -43,6 +44,9 @@ const ADDRESSES: readonly RouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:account/:gateway",
+		summary: "Runs steps in order until one succeeds",
+		input: { type: "application/json", schema: Steps },
+		output: BY_MODEL,
 		permission: "run",
 		handler: (c, call) => runUniversal(requireOwnAccount(c, call), call),
 	},
@@ -65,6 +69,9 @@ function providerAddress(
 	return {
 		method: "POST",
 		path: `/:account/:gateway${provider}/:endpoint{.+}`,
+		summary: "Runs a model at a provider's address",
+		input: BY_MODEL,
+		output: BY_MODEL,
 		permission: "run",
 		...sdk,
 		handler: (c, call) =>
@@ -78,7 +85,7 @@ function providerAddress(
 	};
 }
 
-const GATEWAY = { failure: gatewayPlaneFailure };
+const GATEWAY = { tag: "AI Gateway", failure: gatewayPlaneFailure };
 
 /** AI Gateway's own addresses over HTTP. */
 export const gatewayRoutes: readonly Route[] = defineRoutes({ ...GATEWAY, bases: [V1] }, ADDRESSES);
@@ -86,18 +93,34 @@ export const gatewayRoutes: readonly Route[] = defineRoutes({ ...GATEWAY, bases:
 /** The requests of `env.AI.gateway(id)` and `env.AI.autorag()`. */
 export const gatewayWireRoutes: readonly Route[] = [
 	...defineRoutes({ ...GATEWAY, bases: [{ path: "/ai-gateway" }] }, [
-		{ method: "POST", path: "/universal/run/:gateway", permission: "run", handler: runUniversal },
-		{ method: "GET", path: "/gateways/:gateway/url/:provider", permission: "run", handler: showUrl },
+		{
+			method: "POST",
+			path: "/universal/run/:gateway",
+			summary: "Runs steps in order until one succeeds",
+			input: { type: "application/json", schema: Steps },
+			output: BY_MODEL,
+			permission: "run",
+			handler: runUniversal,
+		},
+		{
+			method: "GET",
+			path: "/gateways/:gateway/url/:provider",
+			summary: "Shows the address of a provider",
+			permission: "run",
+			handler: showUrl,
+		},
 		// No log and no run is kept.
 		{
 			method: ["GET", "PATCH"],
 			path: "/gateways/:gateway/logs/:log",
+			summary: "Finds no log: none is kept",
 			permission: "run",
 			handler: () => notFound("Log Not Found"),
 		},
 		{
 			method: "GET",
 			path: "/gateways/:gateway/run/:run/resume",
+			summary: "Finds no run: none is kept",
 			permission: "run",
 			handler: () => Response.json({ error: "Request not found" }, { status: 404 }),
 		},
@@ -107,12 +130,14 @@ export const gatewayWireRoutes: readonly Route[] = [
 		{
 			method: "GET",
 			path: "",
+			summary: "Lists no RAG: AutoRAG is not available",
 			permission: "run",
 			handler: () => Response.json({ success: true, result: [] }),
 		},
 		{
 			method: "POST",
 			path: "/:name/:search{search|ai-search}",
+			summary: "Finds no RAG: AutoRAG is not available",
 			permission: "run",
 			handler: () => notFound("AutoRAG not found"),
 		},

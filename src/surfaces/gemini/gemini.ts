@@ -13,6 +13,7 @@ import { readJson } from "../../http/body.ts";
 import { AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
 import { geminiFailure } from "../../http/failure-formats.ts";
 import {
+	BY_MODEL,
 	type Call,
 	defineRoutes,
 	defineUnknown,
@@ -40,14 +41,37 @@ const PageQuery = z.object({
 
 const GEMINI: RouteGroup = {
 	bases: [below(AI, V1BETA.path), V1BETA],
+	tag: "Gemini",
 	failure: geminiFailure,
 	credentials: [AUTHORIZATION, ...GEMINI_KEYS],
 };
 
 export const geminiRoutes: readonly Route[] = defineRoutes(GEMINI, [
-	{ method: "GET", path: "/models", permission: "read", handler: list },
-	{ method: "GET", path: "/models/:model{.+}", permission: "read", handler: showModel },
-	{ method: "POST", path: "/models/:model{.+}", permission: "run", lazy: true, handler: callMethod },
+	{
+		method: "GET",
+		path: "/models",
+		summary: "Lists chat models as Gemini's API does",
+		query: PageQuery,
+		permission: "read",
+		handler: list,
+	},
+	{
+		method: "GET",
+		path: "/models/:model{.+}",
+		summary: "Shows a model as Gemini's API does",
+		permission: "read",
+		handler: showModel,
+	},
+	{
+		method: "POST",
+		path: "/models/:model{.+}",
+		summary: "Calls generateContent, streamGenerateContent or countTokens of {model}:{method}",
+		input: BY_MODEL,
+		output: BY_MODEL,
+		permission: "run",
+		lazy: true,
+		handler: callMethod,
+	},
 ]);
 
 async function showModel(c: Context, { caller, services }: Call): Promise<Response> {

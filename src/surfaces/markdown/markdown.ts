@@ -57,12 +57,20 @@ async function transform(
 
 /** `/to-everything/markdown` of the binding. */
 export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
-	{ bases: [{ path: "/to-everything/markdown" }] },
+	{ bases: [{ path: "/to-everything/markdown" }], tag: "Binding" },
 	[
-		{ method: "POST", path: "/transformer", permission: "run", handler: convertWire },
+		{
+			method: "POST",
+			path: "/transformer",
+			summary: "Converts files to Markdown",
+			input: { type: "application/json", schema: WireBody },
+			permission: "run",
+			handler: convertWire,
+		},
 		{
 			method: "GET",
 			path: "/supported",
+			summary: "Lists the formats that are converted",
 			permission: "read",
 			handler: () => Response.json({ success: true, result: SUPPORTED }),
 		},
@@ -70,10 +78,27 @@ export const wireMarkdownRoutes: readonly Route[] = defineRoutes(
 );
 
 /** `/ai/tomarkdown` over REST. */
-export const markdownRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/tomarkdown")] }, [
-	{ method: "POST", path: "", permission: "run", lazy: true, handler: convertForm },
-	{ method: "GET", path: "/supported", permission: "read", handler: () => envelope(SUPPORTED) },
-]);
+export const markdownRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(AI, "/tomarkdown")], tag: "Markdown" },
+	[
+		{
+			method: "POST",
+			path: "",
+			summary: "Converts files to Markdown",
+			input: { type: "multipart/form-data" },
+			permission: "run",
+			lazy: true,
+			handler: convertForm,
+		},
+		{
+			method: "GET",
+			path: "/supported",
+			summary: "Lists the formats that are converted",
+			permission: "read",
+			handler: () => envelope(SUPPORTED),
+		},
+	],
+);
 
 async function convertWire(c: Context, { caller, services }: Call): Promise<Response> {
 	await countRequest("Markdown Conversion", caller, services);

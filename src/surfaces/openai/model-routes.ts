@@ -96,14 +96,27 @@ function anthropicPage(listed: readonly ListedModel[], query: Record<string, str
 }
 
 export const MODELS = {
+	tag: "Models",
 	failure: modelsFailure,
 	credentials: [AUTHORIZATION, { ...ANTHROPIC_KEY, requires: ANTHROPIC_VERSION }],
 } satisfies Omit<RouteGroup, "bases">;
 
 /** Also below a second `/v1`, because Anthropic's SDKs append it to their base address. */
 export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((base): RouteDeclaration[] => [
-	{ method: "GET", path: `${base}/models`, permission: "read", handler: replyModels },
-	{ method: "GET", path: `${base}/models/:model{.+}`, permission: "read", handler: replyModel },
+	{
+		method: "GET",
+		path: `${base}/models`,
+		summary: "Lists the models that are served here and the account's aliases",
+		permission: "read",
+		handler: replyModels,
+	},
+	{
+		method: "GET",
+		path: `${base}/models/:model{.+}`,
+		summary: "Shows a model",
+		permission: "read",
+		handler: replyModel,
+	},
 ]);
 
 const isAnthropic = (c: Context): boolean => c.req.header(ANTHROPIC_VERSION) !== undefined;

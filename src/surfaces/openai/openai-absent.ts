@@ -58,6 +58,6 @@ export const openAiUnknown: readonly UnknownPaths[] = OPENAI.bases.flatMap((base
 );
 
 /** All other paths. */
-export const anyUnknown: readonly UnknownPaths[] = defineUnknown({ bases: [{ path: "" }] }, [
+export const anyUnknown: readonly UnknownPaths[] = defineUnknown({ bases: [{ path: "" }], tag: "" }, [
 	{ path: "*", explain: correctAddress, explained: openAiFailure },
 ]);

@@ -33,6 +33,7 @@ import { messagesFailure, openAiFailure, responsesFailure } from "../../http/fai
 import { requireModel } from "../../http/model-body.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import {
+	BY_MODEL,
 	type Call,
 	defineRoutes,
 	methodNotAllowed,
@@ -63,36 +64,60 @@ export interface RouteDialect {
 }
 
 export interface OpenaiRoute extends RouteDialect {
+	/** One line of the OpenAPI document. */
+	summary: string;
 	/** For a route that splits a request into several. */
 	run?: typeof run;
 }
 
-const RESPONSES: OpenaiRoute = { dialect: responses, task: "Text Generation" };
-const MESSAGES: OpenaiRoute = { dialect: anthropicMessages, task: "Text Generation" };
+const RESPONSES: OpenaiRoute = {
+	dialect: responses,
+	task: "Text Generation",
+	summary: "Answers a request of OpenAI's Responses API",
+};
+const MESSAGES: OpenaiRoute = {
+	dialect: anthropicMessages,
+	task: "Text Generation",
+	summary: "Answers a request of Anthropic's Messages API",
+};
 
 /** Routes with a JSON body. */
 export const OPENAI_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
-	"/chat/completions": { dialect: openaiChat, task: "Text Generation" },
-	"/completions": { dialect: openaiCompletions, task: "Text Generation" },
+	"/chat/completions": { dialect: openaiChat, task: "Text Generation", summary: "Continues a chat" },
+	"/completions": { dialect: openaiCompletions, task: "Text Generation", summary: "Continues a text" },
 	"/responses": RESPONSES,
 	"/messages": MESSAGES,
 	// Anthropic's SDKs append `/v1` to their base address, even if it ends with `/v1`.
 	"/v1/messages": MESSAGES,
-	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings" },
+	"/embeddings": { dialect: openaiEmbeddings, task: "Text Embeddings", summary: "Embeds texts" },
 	"/rerank": {
 		dialect: rerankRoute,
 		task: "Text Classification",
+		summary: "Orders documents by their relevance for a query",
 		accepts: (model) => inputFamily(model).reranks ?? false,
 	},
-	"/images/generations": { dialect: openaiImages, task: "Text-to-Image", run: runEach },
-	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech" },
+	"/images/generations": {
+		dialect: openaiImages,
+		task: "Text-to-Image",
+		summary: "Generates images from a prompt",
+		run: runEach,
+	},
+	"/audio/speech": { dialect: openaiSpeech, task: "Text-to-Speech", summary: "Speaks a text" },
 };
 
 /** Routes with a form. */
 const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
-	"/audio/transcriptions": { dialect: openaiTranscription, task: "Automatic Speech Recognition" },
-	"/audio/translations": { dialect: openaiTranslation, task: "Automatic Speech Recognition" },
-	"/images/edits": { dialect: openaiImageEdit, task: "Text-to-Image" },
+	"/audio/transcriptions": {
+		dialect: openaiTranscription,
+		task: "Automatic Speech Recognition",
+		summary: "Transcribes a recording",
+	},
+	"/audio/translations": {
+		dialect: openaiTranslation,
+		task: "Automatic Speech Recognition",
+		summary: "Transcribes a recording in English",
+	},
+	"/images/edits": { dialect: openaiImageEdit, task: "Text-to-Image", summary: "Edits an image" },
 };
 
 const NO_BATCHES = "Message batches are not available here: send each request to /messages";
@@ -100,9 +125,10 @@ const NO_BATCHES = "Message batches are not available here: send each request to
 const NO_OUTPUT = { max_tokens: 1 };
 
 /** `OPENAI_ROUTES` has the paths of Messages below both of their bases. */
-export const OPENAI: RouteGroup = { bases: [below(AI, V1.path), V1], failure: openAiFailure };
+export const OPENAI: RouteGroup = { bases: [below(AI, V1.path), V1], tag: "OpenAI", failure: openAiFailure };
 const ANTHROPIC: RouteGroup = {
 	bases: OPENAI.bases,
+	tag: "Anthropic",
 	failure: messagesFailure,
 	credentials: [AUTHORIZATION, ANTHROPIC_KEY],
 };
@@ -110,8 +136,11 @@ const ANTHROPIC: RouteGroup = {
 const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	method: "POST",
 	path,
+	summary: route.summary,
 	permission: "run",
 	lazy: true,
+	input: BY_MODEL,
+	output: BY_MODEL,
 	handler: async (c, call) => {
 		const fields = requireModel(await readJson(c.req.raw, call.services.limits));
 		return infer(c, call, { route, model: fields.model, inputs: { fields } });
@@ -120,6 +149,7 @@ const dialectRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 
 const formRoute = (path: string, route: OpenaiRoute): RouteDeclaration => ({
 	...dialectRoute(path, route),
+	input: { type: "multipart/form-data", schema: "by-model" },
 	handler: async (c, call) => {
 		const { limits } = call.services;
 		const contentType = c.req.header("content-type") ?? "";
@@ -140,8 +170,22 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 			...(route === RESPONSES && { failure: responsesFailure }),
 		})),
 	// OpenAI's API has a websocket here.
-	{ method: "GET", path: "/responses", permission: "run", handler: refuseSocket },
-	{ method: "POST", path: "/responses/input_tokens", permission: "run", lazy: true, handler: countResponses },
+	{
+		method: "GET",
+		path: "/responses",
+		summary: "Refuses a websocket, which OpenAI's API has here",
+		permission: "run",
+		handler: refuseSocket,
+	},
+	{
+		method: "POST",
+		path: "/responses/input_tokens",
+		summary: "Counts the tokens of a request for /responses",
+		input: BY_MODEL,
+		permission: "run",
+		lazy: true,
+		handler: countResponses,
+	},
 	...Object.entries(FORM_ROUTES).map(([path, route]) => formRoute(path, route)),
 ];
 
@@ -149,11 +193,20 @@ const MESSAGES_DECLARATIONS: readonly RouteDeclaration[] = Object.entries(OPENAI
 	.filter(isMessages)
 	.flatMap(([path, route]): RouteDeclaration[] => [
 		dialectRoute(path, route),
-		{ method: "POST", path: `${path}/count_tokens`, permission: "run", lazy: true, handler: countMessages },
+		{
+			method: "POST",
+			path: `${path}/count_tokens`,
+			summary: "Counts the tokens of a request for /messages",
+			input: BY_MODEL,
+			permission: "run",
+			lazy: true,
+			handler: countMessages,
+		},
 		...[`${path}/batches`, `${path}/batches/:path{.+}`].map(
 			(batches): RouteDeclaration => ({
 				method: ["GET", "POST", "DELETE"],
 				path: batches,
+				summary: "Refuses message batches",
 				permission: "run",
 				handler: refuseBatches,
 			}),

@@ -35,16 +35,18 @@ async function probe({ directory, log, uuid }: Services): Promise<boolean> {
 	}
 }
 
-export const healthRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }] }, [
+export const healthRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 	{
 		method: "GET",
 		path: HEALTH_PATH,
+		summary: "Whether the process answers",
 		permission: "none",
 		handler: (c) => c.json({ status: "ok" }, 200, NO_STORE),
 	},
 	{
 		method: "GET",
 		path: "/ready",
+		summary: "Whether the process takes requests and its Durable Objects answer",
 		permission: "none",
 		handler: async (c, { services }) =>
 			(await isReady(services))

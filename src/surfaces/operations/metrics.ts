@@ -18,8 +18,15 @@ import { type AccountReport, metricsText } from "./metrics-text.ts";
 /** Each account costs three subrequests. A token, which has one account, costs one more for its verification. */
 const MAX_ACCOUNTS = 100;
 
-export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }] }, [
-	{ method: "GET", path: "/metrics", permission: "read", handler: metrics },
+export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
+	{
+		method: "GET",
+		path: "/metrics",
+		summary: "Counters for Prometheus",
+		permission: "read",
+		output: { type: "text/plain" },
+		handler: metrics,
+	},
 ]);
 
 async function metrics(c: Context, { bearer, id, services }: Call): Promise<Response> {

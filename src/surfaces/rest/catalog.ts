@@ -13,13 +13,32 @@ const refuseFineTunes = (): never => {
 	throw new AiError("noRoute");
 };
 
-export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [
-	{ method: "GET", path: "/models/search", permission: "read", handler: searchModels },
-	{ method: "GET", path: "/models/schema", permission: "read", handler: showSchema },
-	{ method: "GET", path: "/tasks/search", permission: "read", handler: () => envelope(taskList()) },
+export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Models" }, [
+	{
+		method: "GET",
+		path: "/models/search",
+		summary: "Searches the catalogue",
+		permission: "read",
+		handler: searchModels,
+	},
+	{
+		method: "GET",
+		path: "/models/schema",
+		summary: "Shows the inputs and outputs of a model as JSON Schema",
+		permission: "read",
+		handler: showSchema,
+	},
+	{
+		method: "GET",
+		path: "/tasks/search",
+		summary: "Lists the tasks of models",
+		permission: "read",
+		handler: () => envelope(taskList()),
+	},
 	{
 		method: "GET",
 		path: "/authors/search",
+		summary: "Lists the authors of models",
 		permission: "read",
 		handler: (_, { services }) => envelope(authorList(services.catalog)),
 	},
@@ -41,13 +60,32 @@ function searchModels(c: Context, { services: { catalog, now } }: Call): Respons
 }
 
 /** The product's routes for models that callers train. They are refused. */
-export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI] }, [
-	{ method: "GET", path: "/finetunes", permission: "read", handler: refuseFineTunes },
-	{ method: "POST", path: "/finetunes", permission: "write", handler: refuseFineTunes },
-	{ method: "GET", path: "/finetunes/public", permission: "read", handler: refuseFineTunes },
+export const fineTuneRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: "Fine-tunes" }, [
+	{
+		method: "GET",
+		path: "/finetunes",
+		summary: "Not available",
+		permission: "read",
+		handler: refuseFineTunes,
+	},
+	{
+		method: "POST",
+		path: "/finetunes",
+		summary: "Not available",
+		permission: "write",
+		handler: refuseFineTunes,
+	},
+	{
+		method: "GET",
+		path: "/finetunes/public",
+		summary: "Not available",
+		permission: "read",
+		handler: refuseFineTunes,
+	},
 	{
 		method: "POST",
 		path: "/finetunes/:finetune/finetune-assets",
+		summary: "Not available",
 		permission: "write",
 		handler: refuseFineTunes,
 	},

@@ -4,7 +4,7 @@ import { AiError } from "../../core/errors.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { requireModel } from "../../http/model-body.ts";
-import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
 import { AI, below } from "../bases.ts";
 import { OPENAI_ROUTES, onlyFor } from "../openai/openai.ts";
@@ -16,22 +16,34 @@ const EXPLAINED_ROUTES = Object.entries(OPENAI_ROUTES).filter(([, { run }]) => !
 /** The refusal of a route that cannot be explained. Otherwise its path would be taken for the id of a model. */
 const NOT_EXPLAINED = `No route for that URI: below /ai/explain/v1 there are ${EXPLAINED_ROUTES.map(([path]) => path.slice(1)).join(", ")}; a model is explained at /ai/explain/{model}`;
 
-export const explainRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/explain")] }, [
-	...EXPLAINED_ROUTES.map(
-		([path, route]) =>
-			({
-				method: "POST",
-				path: `/v1${path}`,
-				permission: "read",
-				handler: async (c: Context, call: Call) => {
-					const fields = requireModel(await readJson(c.req.raw, call.services.limits));
-					const inputs = { model: fields.model, inputs: { fields }, dialect: onlyFor(route) };
-					return envelope(await explain(requestOf(c, call, inputs), call.services));
-				},
-			}) as const,
-	),
-	{ method: "POST", path: "/:model{.+}", permission: "read", handler: explainRun },
-]);
+export const explainRoutes: readonly Route[] = defineRoutes(
+	{ bases: [below(AI, "/explain")], tag: "Explain" },
+	[
+		...EXPLAINED_ROUTES.map(
+			([path, route]) =>
+				({
+					method: "POST",
+					path: `/v1${path}`,
+					summary: `Explains a request for ${path}`,
+					input: BY_MODEL,
+					permission: "read",
+					handler: async (c: Context, call: Call) => {
+						const fields = requireModel(await readJson(c.req.raw, call.services.limits));
+						const inputs = { model: fields.model, inputs: { fields }, dialect: onlyFor(route) };
+						return envelope(await explain(requestOf(c, call, inputs), call.services));
+					},
+				}) as const,
+		),
+		{
+			method: "POST",
+			path: "/:model{.+}",
+			summary: "Explains a run of a model",
+			input: BY_MODEL,
+			permission: "read",
+			handler: explainRun,
+		},
+	],
+);
 
 async function explainRun(c: Context, call: Call): Promise<Response> {
 	const model = pathParameter(c, "model");

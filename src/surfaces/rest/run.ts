@@ -15,7 +15,14 @@ import { validate } from "../../dialects/validation/validation.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import { type Call, defineRoutes, methodNotAllowed, pathParameter, type Route } from "../../http/route.ts";
+import {
+	BY_MODEL,
+	type Call,
+	defineRoutes,
+	methodNotAllowed,
+	pathParameter,
+	type Route,
+} from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
@@ -37,18 +44,44 @@ const UniversalBody = z.object({
 	input: z.record(z.string(), z.unknown()),
 });
 
-export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/run")] }, [
-	{ method: "POST", path: "", permission: "run", lazy: true, handler: runUniversal },
+export const runRoutes: readonly Route[] = defineRoutes({ bases: [below(AI, "/run")], tag: "Run" }, [
+	{
+		method: "POST",
+		path: "",
+		summary: "Runs the model of the field `model`",
+		input: { type: "application/json", schema: UniversalBody },
+		output: BY_MODEL,
+		permission: "run",
+		lazy: true,
+		handler: runUniversal,
+	},
 	{
 		method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
 		path: "/proxy",
+		summary: "Forwards a request of the runtime's Ai class. Its operation may need another permission",
 		permission: "run",
 		// The route of the operation verifies the credential.
 		lazy: true,
 		handler: forwardToWire,
 	},
-	{ method: "POST", path: "/:model{.+}", permission: "run", lazy: true, handler: runModel },
-	{ method: "GET", path: "/:model{.+}", permission: "run", lazy: true, handler: openSocket },
+	{
+		method: "POST",
+		path: "/:model{.+}",
+		summary: "Runs a model",
+		input: BY_MODEL,
+		output: BY_MODEL,
+		permission: "run",
+		lazy: true,
+		handler: runModel,
+	},
+	{
+		method: "GET",
+		path: "/:model{.+}",
+		summary: "Runs a model over a websocket; the inputs are parameters of the address",
+		permission: "run",
+		lazy: true,
+		handler: openSocket,
+	},
 ]);
 
 async function openSocket(c: Context, call: Call): Promise<Response> {

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { openApiDocument } from "../../../src/surfaces/operations/openapi.ts";
+import { ROUTES } from "../../../src/surfaces/routes.ts";
+
+interface Operation {
+	operationId: string;
+	summary: string;
+	tags: string[];
+	parameters?: { name: string; in: string; required: boolean; schema: object }[];
+	requestBody?: { content: Record<string, { schema: object }> };
+	security: object[];
+}
+
+const document = openApiDocument(ROUTES) as {
+	paths: Record<string, Record<string, Operation>>;
+	components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
+};
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+
+describe("the OpenAPI document", () => {
+	it("has an operation for every route, with a summary, a tag and an id of its own", () => {
+		// Routes that differ only in the pattern of a parameter are one operation.
+		const routes = new Set(
+			ROUTES.map(({ method, path }) => `${method} ${path.replaceAll(/\{[^}]*\}/g, "")}`),
+		);
+		expect(operations).toHaveLength(routes.size);
+		expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+		for (const { summary, tags } of operations) {
+			expect(summary).toMatch(/^[A-Z].+[^.]$/);
+			expect(tags).toHaveLength(1);
+		}
+	});
+
+	it("declares each parameter of a path", () => {
+		for (const [path, methods] of Object.entries(document.paths))
+			for (const { parameters = [] } of Object.values(methods))
+				expect(parameters.filter((each) => each.in === "path").map(({ name }) => name)).toEqual(
+					[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
+				);
+	});
+
+	it("has the query parameters and the body of the schemas that validate", () => {
+		const usage = document.paths["/client/v4/accounts/{account}/ai/usage"]?.get;
+		const names = usage?.parameters?.filter((each) => each.in === "query").map(({ name }) => name);
+		expect(names).toEqual(["model", "task", "token", "backend", "from", "to", "format", "group_by"]);
+		const alias = document.paths["/client/v4/accounts/{account}/ai/aliases/{alias}"]?.put;
+		const { $ref = "" } = (alias?.requestBody?.content["application/json"]?.schema ?? {}) as {
+			$ref?: string;
+		};
+		expect(document.components.schemas[$ref.replace("#/components/schemas/", "")]).toMatchObject({
+			type: "object",
+			required: ["model"],
+		});
+	});
+
+	it("names only schemas and security schemes that exist", () => {
+		const text = JSON.stringify(document);
+		for (const [, pointer = ""] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+			const target = pointer
+				.split("/")
+				.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
+			expect(target, pointer).toBeTypeOf("object");
+		}
+		for (const { security } of operations)
+			for (const name of security.flatMap(Object.keys))
+				expect(document.components.securitySchemes).toHaveProperty([name]);
+	});
+
+	it("asks for no credential where a route needs none", () => {
+		expect(document.paths["/openapi.json"]?.get?.security).toEqual([]);
+		expect(document.paths["/metrics"]?.get?.security).toEqual([{ "authorization-bearer": [] }]);
+	});
+});
