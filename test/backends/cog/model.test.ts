@@ -44,6 +44,7 @@ describe("the inputs of a model", () => {
 		["a reference to a reference", { $ref: `${REF}Other` }, { type: "string", enum: ["a", "b"] }],
 		["an unknown reference", { $ref: `${REF}None` }, {}],
 		["a reference to no schema", { $ref: `${REF}Text` }, {}],
+		["a reference to null", { $ref: `${REF}Null` }, {}],
 		["a foreign reference", { $ref: "https://x/Choice" }, {}],
 		["a reference to itself", { $ref: `${REF}Loop` }, { type: "string" }],
 		["limits of other types", { type: ["string"], enum: "a", minimum: "1", maximum: null }, {}],
@@ -54,6 +55,7 @@ describe("the inputs of a model", () => {
 			Other: { allOf: [{ $ref: `${REF}Choice` }] },
 			Loop: { type: "string", allOf: [{ $ref: `${REF}Loop` }] },
 			Text: "a",
+			Null: null,
 		};
 		expect(await fieldOf(schema, schemas)).toStrictEqual(field);
 	});

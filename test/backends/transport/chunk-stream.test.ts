@@ -575,24 +575,36 @@ describe("an event that is malformed", () => {
 			{ index: any, finish_reason: any, text: any, delta: field(fc.record(fields, { requiredKeys: [] })) },
 			{ requiredKeys: [] },
 		);
-		const chunk = fc.record({ choices: field(fc.array(field(choice))), usage: any }, { requiredKeys: [] });
-		const read = (bytes: Uint8Array) => {
+		const chunk = fc.record(
+			{
+				choices: field(fc.array(field(choice))),
+				usage: any,
+				timings: field(fc.record({ predicted_n: any })),
+			},
+			{ requiredKeys: [] },
+		);
+		const read = (bytes: Uint8Array, choices: number) => {
 			const eventReader = new ChunkReader(
 				callOf(() => eventStream("")),
-				1,
+				choices,
 			);
 			const unexpected = () => new AiError("executionFailed");
 			expect(eventReader.read(bytes, unexpected, [])).toBeUndefined();
 			expect(eventReader.readTogether(bytes, 1)).toBe(true);
 		};
 		fc.assert(
-			fc.property(chunk, (sent) => read(encode(`data: ${JSON.stringify(sent)}\n\n`))),
+			fc.property(chunk, (sent) => {
+				for (const choices of [1, 2]) read(encode(`data: ${JSON.stringify(sent)}\n\n`), choices);
+			}),
 			{
 				numRuns: 500,
 				examples: [
 					[{ choices: [{ delta: { tool_calls: [null] } }] }],
 					[{ choices: [{ delta: { tool_calls: "x" } }] }],
 					[{ choices: [{ delta: { content: { toString: 1 } } }] }],
+					[{ timings: { predicted_n: 1 } }],
+					[{ timings: null, usage: { prompt_tokens: 1, completion_tokens: 1 } }],
+					[{ timings: "x", usage: { prompt_tokens: 1, completion_tokens: 1 } }],
 				],
 			},
 		);
