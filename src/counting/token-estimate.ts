@@ -112,9 +112,14 @@ export class TokenCount {
 	#spacesAtEnd = 0;
 
 	get tokens(): number {
-		const accentedShare = this.#words > 0 ? this.#accentedWords / this.#words : 0;
+		// The current run may be a word, which no other run has ended yet.
+		const isWord = this.#run === lower;
+		const words = this.#words + (isWord ? 1 : 0);
+		const accentedWords = this.#accentedWords + (isWord && this.#accent > 0 ? 1 : 0);
+		const lastLetters = this.#lastLetters + (isWord ? this.#foreignLetters() : 0);
+		const accentedShare = words > 0 ? accentedWords / words : 0;
 		const foreign = Math.min(1, accentedShare / FOREIGN_WORD.accentedShare);
-		const tokens = this.#tokens + this.#cost(NOTHING) + this.#lastLetters * FOREIGN_WORD.letter * foreign;
+		const tokens = this.#tokens + this.#cost(NOTHING) + lastLetters * FOREIGN_WORD.letter * foreign;
 		return tokens > 0 ? Math.max(1, Math.round(tokens)) : 0;
 	}
 
@@ -158,7 +163,7 @@ export class TokenCount {
 		if (this.#run === lower) {
 			this.#words++;
 			if (this.#accent > 0) this.#accentedWords++;
-			else if (this.#capitals < 2) this.#lastLetters += Math.max(0, this.#length - FOREIGN_WORD.beyond);
+			this.#lastLetters += this.#foreignLetters();
 		}
 		this.#before = this.#run === space && this.#spacesAtEnd === 0 ? newline : this.#run;
 		this.#run = next;
@@ -167,6 +172,11 @@ export class TokenCount {
 		this.#accent = 0;
 		this.#hasNewline = false;
 		this.#spacesAtEnd = 0;
+	}
+
+	/** Of the current run, which is a word: the letters that may cost extra. */
+	#foreignLetters(): number {
+		return this.#accent === 0 && this.#capitals < 2 ? Math.max(0, this.#length - FOREIGN_WORD.beyond) : 0;
 	}
 
 	/** Cost of the current run if it ends here and `next` begins. */

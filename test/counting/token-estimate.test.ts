@@ -78,6 +78,14 @@ describe("TokenCount", () => {
 		);
 	});
 
+	it("counts the last word before the text ends", () => {
+		const count = new TokenCount();
+		count.add("éAaaaaaaaa");
+		expect(count.tokens).toBe(4);
+		count.end();
+		expect(count.tokens).toBe(4);
+	});
+
 	it("is an integer, and at least 1 for any text that has a visible character", () => {
 		fc.assert(
 			fc.property(text, (any) => {
