@@ -125,6 +125,25 @@ const gateway = () =>
 		},
 	});
 
+/** Large, deep and hostile inputs, whose tests take longer than the others. */
+const HOSTILE = ["hostile", "security", "work"].map(
+	(name) => `test/{backends,markdown,surfaces}/**/${name}.test.ts`,
+);
+
+const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] }) => ({
+	plugins: [gateway()],
+	test: {
+		name,
+		...files,
+		// One Worker for all files: the code keeps no state between requests, and neither may its tests.
+		isolate: false,
+		setupFiles: ["test/property-sizes.ts"],
+		// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
+		testTimeout: 15_000,
+		deps: { optimizer: { ssr: bundled(LIBRARIES) } },
+	},
+});
+
 /** For tests that wait for processes and sockets: a machine that is busy delays them, and fails none. */
 const PATIENT = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
 
@@ -134,21 +153,12 @@ export default defineConfig({
 		maxWorkers: availableParallelism() + 1,
 		sequence: { sequencer: LongestFirst },
 		projects: [
-			{
-				// Everything that runs in a Worker is tested in one.
-				plugins: [gateway()],
-				test: {
-					name: "worker",
-					// One Worker for all files: the code keeps no state between requests, and neither may its tests.
-					isolate: false,
-					setupFiles: ["test/property-sizes.ts"],
-					include: ["test/**/*.test.ts"],
-					exclude: ["test/clients/**", "test/extending/**", "test/node/**"],
-					// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
-					testTimeout: 15_000,
-					deps: { optimizer: { ssr: bundled(LIBRARIES) } },
-				},
-			},
+			// Everything that runs in a Worker is tested in one.
+			inWorkerd("worker", {
+				include: ["test/**/*.test.ts"],
+				exclude: ["test/clients/**", "test/extending/**", "test/node/**", ...HOSTILE],
+			}),
+			inWorkerd("hostile", { include: HOSTILE }),
 			{
 				// With tables that have more rows, so it has a Worker of its own.
 				plugins: [moreRows, gateway()],

@@ -29,7 +29,7 @@ process.on("message", async (job: Job) => {
 async function run({ root, file, tests }: Job): Promise<TestRun> {
 	vitest ??= await createVitest("test", {
 		root,
-		project: ["worker"],
+		project: ["worker", "hostile"],
 		watch: false,
 		reporters: [{}],
 	});

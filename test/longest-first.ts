@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** These take more than half a minute each, and mostly wait. */
 export const LONG_FILES = ["serve", "plugin", "dev", "faults"].map((name) => `test/node/${name}.test.ts`);
-const IN_WORKERD = ["worker", "extending"];
+const IN_WORKERD = ["worker", "hostile", "extending"];
 
 /**
  * The two longest process tests come first. The tests inside workerd follow, and use the cores while those wait. Files of
