@@ -39,7 +39,7 @@ const count = z
 	.transform(Number);
 
 /** Other parameters are ignored. */
-const Query = z.object({
+export const SearchQuery = z.object({
 	search: z.string().optional(),
 	author: z.string().optional(),
 	task: z.string().optional(),
@@ -48,8 +48,10 @@ const Query = z.object({
 	include_deprecated: flag.default(false),
 	page: count.default(1),
 	per_page: count.refine((perPage) => perPage <= MAX_PER_PAGE).default(DEFAULT_PER_PAGE),
+	/** Any other value: the product's format. */
+	format: z.string().optional(),
 });
-type Query = z.output<typeof Query>;
+type Query = z.output<typeof SearchQuery>;
 
 const EXPECTED: Record<string, string> = {
 	source: "a whole number",
@@ -83,7 +85,7 @@ export function search(
 
 /** Empty parameters count as absent, because forms send them. */
 function parseQuery(query: Readonly<Record<string, string | undefined>>): Query {
-	const parsed = Query.safeParse(
+	const parsed = SearchQuery.safeParse(
 		Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "")),
 	);
 	if (parsed.success) return parsed.data;

@@ -52,7 +52,7 @@ export const tokenRoutes: readonly Route[] = [
 		{
 			method: "POST",
 			path: "",
-			summary: "Makes a token; the reply alone contains its text",
+			summary: "Creates a token, whose value only this answer has",
 			input: { type: "application/json" },
 			permission: "tokens-write",
 			handler: createToken,
@@ -68,6 +68,7 @@ export const tokenRoutes: readonly Route[] = [
 			method: "GET",
 			path: "/permission_groups",
 			summary: "Lists the permission groups of tokens",
+			query: z.object({ name: z.string().optional(), scope: z.string().optional() }),
 			permission: "tokens-read",
 			handler: listGroups,
 		},
@@ -96,7 +97,7 @@ export const tokenRoutes: readonly Route[] = [
 		{
 			method: "PUT",
 			path: "/:token/value",
-			summary: "Gives a token a new text; the reply alone contains it",
+			summary: "Rolls a token: replaces its value, which only this answer has",
 			permission: "tokens-write",
 			handler: rollToken,
 		},

@@ -44,7 +44,7 @@ const ADDRESSES: readonly RouteDeclaration[] = [
 	{
 		method: "POST",
 		path: "/:account/:gateway",
-		summary: "Runs steps in order until one succeeds",
+		summary: "Runs requests in order until one succeeds",
 		input: { type: "application/json", schema: Steps },
 		output: BY_MODEL,
 		permission: "run",
@@ -96,7 +96,7 @@ export const gatewayWireRoutes: readonly Route[] = [
 		{
 			method: "POST",
 			path: "/universal/run/:gateway",
-			summary: "Runs steps in order until one succeeds",
+			summary: "Runs requests in order until one succeeds",
 			input: { type: "application/json", schema: Steps },
 			output: BY_MODEL,
 			permission: "run",

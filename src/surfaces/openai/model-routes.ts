@@ -107,6 +107,7 @@ export const MODEL_ROUTES: readonly RouteDeclaration[] = ["", "/v1"].flatMap((ba
 		method: "GET",
 		path: `${base}/models`,
 		summary: "Lists the models that are served here and the account's aliases",
+		query: PageQuery,
 		permission: "read",
 		handler: replyModels,
 	},

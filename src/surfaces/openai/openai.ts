@@ -115,7 +115,7 @@ const FORM_ROUTES: Readonly<Record<string, OpenaiRoute>> = {
 	"/audio/translations": {
 		dialect: openaiTranslation,
 		task: "Automatic Speech Recognition",
-		summary: "Transcribes a recording in English",
+		summary: "Translates a recording to English text",
 	},
 	"/images/edits": { dialect: openaiImageEdit, task: "Text-to-Image", summary: "Edits an image" },
 };

@@ -6,6 +6,7 @@
  * Prometheus treats as a restart.
  */
 import type { Context } from "hono";
+import * as z from "zod";
 import { type Budget, MICRO_NEURONS } from "../../accounts/admission.ts";
 import { AiError, toAiError } from "../../core/errors.ts";
 import { ACCOUNT_ID } from "../../http/authenticate.ts";
@@ -23,6 +24,7 @@ export const metricsRoutes: readonly Route[] = defineRoutes({ bases: [{ path: ""
 		method: "GET",
 		path: "/metrics",
 		summary: "Counters for Prometheus",
+		query: z.object({ account: z.array(z.string()).optional() }),
 		permission: "read",
 		output: { type: "text/plain" },
 		handler: metrics,

@@ -1,12 +1,13 @@
 /** The catalogue over REST: `…/ai/models/search`, `models/schema`, `tasks/search` and `authors/search`. */
 import type { Context } from "hono";
+import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { modelSchema } from "../../dialects/schema.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type Call, defineRoutes, type Route } from "../../http/route.ts";
 import { openRouterList } from "../../models/openrouter.ts";
-import { authorList, search, taskList } from "../../models/search.ts";
+import { authorList, SearchQuery, search, taskList } from "../../models/search.ts";
 import { AI } from "../bases.ts";
 
 const refuseFineTunes = (): never => {
@@ -18,6 +19,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		method: "GET",
 		path: "/models/search",
 		summary: "Searches the catalogue",
+		query: SearchQuery,
 		permission: "read",
 		handler: searchModels,
 	},
@@ -25,6 +27,7 @@ export const catalogRoutes: readonly Route[] = defineRoutes({ bases: [AI], tag: 
 		method: "GET",
 		path: "/models/schema",
 		summary: "Shows the inputs and outputs of a model as JSON Schema",
+		query: z.object({ model: z.string() }),
 		permission: "read",
 		handler: showSchema,
 	},

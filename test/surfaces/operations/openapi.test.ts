@@ -66,6 +66,22 @@ describe("the OpenAPI document", () => {
 				expect(document.components.securitySchemes).toHaveProperty([name]);
 	});
 
+	it("has no default that depends on the day, and the required parameters of the catalogue", () => {
+		expect(JSON.stringify(document)).not.toContain("2026-01-01");
+		const schema = document.paths["/client/v4/accounts/{account}/ai/models/schema"]?.get?.parameters;
+		expect(schema?.map(({ name, required }) => [name, required])).toEqual([
+			["account", true],
+			["model", true],
+		]);
+	});
+
+	it("merges the credentials of routes that are one operation", () => {
+		const native = document.paths["/v1/{account}/{gateway}/{provider}/{endpoint}"]?.post;
+		expect(native?.security.flatMap(Object.keys).sort()).toEqual(
+			["authorization-bearer", "cf-aig-authorization-bearer", "key", "x-api-key", "x-goog-api-key"].sort(),
+		);
+	});
+
 	it("asks for no credential where a route needs none", () => {
 		expect(document.paths["/openapi.json"]?.get?.security).toEqual([]);
 		expect(document.paths["/metrics"]?.get?.security).toEqual([{ "authorization-bearer": [] }]);
