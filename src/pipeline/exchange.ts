@@ -41,8 +41,6 @@ export interface ExchangeServices {
 interface Reservation {
 	admission: Admission;
 	model: Model;
-	/** Lets the runtime end the request's context. */
-	release(): void;
 }
 
 /** A settlement takes this long at most to reach the account's object. */
@@ -60,6 +58,7 @@ export class Exchange implements ExchangeFacts {
 	#credentialVerified: boolean;
 	#hasTokenBudget = false;
 	#firstByteAt: number | undefined;
+	readonly #ended = Promise.withResolvers<void>();
 	/** Failures that the observers have received. */
 	readonly #reported = new Set<AiError>();
 
@@ -69,6 +68,11 @@ export class Exchange implements ExchangeFacts {
 		this.#credentialVerified = caller.verified ?? false;
 		this.startedAt = services.now();
 		this.#services = services;
+	}
+
+	/** Resolves when the exchange ends. */
+	get ended(): Promise<void> {
+		return this.#ended.promise;
 	}
 
 	get state(): ExchangeState {
@@ -81,9 +85,8 @@ export class Exchange implements ExchangeFacts {
 	 */
 	reserve(admission: Admission, model: Model): void {
 		this.#state = "reserved";
-		const { promise, resolve } = Promise.withResolvers<void>();
-		this.#services.waitUntil(promise);
-		this.#reservation = { admission, model, release: resolve };
+		this.#services.waitUntil(this.ended);
+		this.#reservation = { admission, model };
 	}
 
 	/** The account has admitted the request. `limited`: the token has a budget of its own. */
@@ -217,7 +220,8 @@ export class Exchange implements ExchangeFacts {
 			};
 		const unreported = failure && !this.#reported.has(failure) && { failure };
 		for (const observer of observers) observer.ended?.(this, { ...(settled && { settled }), ...unreported });
-		this.#reservation?.release();
+		// Lets the runtime end the request's context.
+		this.#ended.resolve();
 	}
 }
 

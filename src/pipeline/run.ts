@@ -24,7 +24,7 @@ export async function run(request: InferenceRequest, services: Services): Promis
 			answer(exchange, { ...prepared, request, call, signal }, services),
 		);
 		metered = await meter(exchange, answered, prepared.model, services);
-		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered);
+		if (exchange.state !== "ended") cancelOnAbort(request.signal, metered, exchange.ended);
 		return write(request, { ...prepared, ...answered, metered }, services);
 	} catch (thrown) {
 		const failure = exchange.fail(thrown);
@@ -35,8 +35,10 @@ export async function run(request: InferenceRequest, services: Services): Promis
 }
 
 /** If the caller disconnects before the runtime reads the reply, the runtime drops it, and does not cancel its stream. */
-function cancelOnAbort(signal: AbortSignal, metered: Metered): void {
+function cancelOnAbort(signal: AbortSignal, metered: Metered, ended: Promise<void>): void {
 	const cancel = () => metered.cancel(new AiError("aborted"));
 	if (signal.aborted) cancel();
-	else signal.addEventListener("abort", cancel, { once: true });
+	else signal.addEventListener("abort", cancel);
+	// The caller may use the signal for many requests.
+	void ended.then(() => signal.removeEventListener("abort", cancel));
 }
