@@ -7,7 +7,7 @@ import type { Admission, Settlement } from "./admission.ts";
 /** How long a lease is valid at most. A revoked token stops within this time. */
 export const LEASE_MS = 1000;
 
-/** An isolate's wish. The account's object grants all of it, less, or nothing. */
+/** An isolate's request for a lease. The account's object grants all of it, less, or nothing. */
 export interface LeaseRequest {
 	/** Chosen by the isolate, so that it can return a lease whose grant it never received. */
 	id: string;
@@ -22,7 +22,7 @@ export interface Lease {
 	requests: number;
 	/** How much they may cost together at most. */
 	microNeurons: number;
-	/** Valid for so many milliseconds after the isolate asked for it. */
+	/** Valid for so many milliseconds after the isolate requested it. */
 	ms: number;
 	/** A budget limits the requests. */
 	isBudgeted: boolean;
@@ -30,7 +30,7 @@ export interface Lease {
 	limited?: true;
 }
 
-/** A wish for a lease without a request to admit. */
+/** A request for a lease without a request to admit. */
 export type Renewal = Omit<Admission, "ticket" | "lease"> & { lease: LeaseRequest };
 
 /** A request that an isolate admitted from a lease. */
@@ -52,7 +52,7 @@ export interface JournalBatch {
 	/** Counted from 1. The object books each number once. */
 	sequence: number;
 	requests: readonly LeasedRequest[];
-	/** Of requests that an earlier batch contained. */
+	/** Settlements of requests that an earlier batch contained. */
 	settlements: readonly Settlement[];
 	/** Ids of leases that the isolate no longer uses: after this batch, what remains of them is free. */
 	returned: readonly string[];

@@ -32,16 +32,16 @@ import { AliasCache } from "./alias-cache.ts";
 import { failedSettlement } from "./failed-settlement.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
-import { Outbox, type OutboxWorld } from "./outbox.ts";
+import { Outbox, type OutboxServices } from "./outbox.ts";
 
 type Refused = Extract<Admitted, { ok: false }>;
 
-export interface LedgersWorld extends OutboxWorld, AccountObjectServices {
+export interface LedgersServices extends OutboxServices, AccountObjectServices {
 	/** Requests are admitted from leases where the account is far enough below its limits. docs/accounts.md, "Leases". */
 	leases?: boolean;
 	/**
-	 * Keeps the context of a request alive while its admission waits. It is not background work of its own, because the exchange
-	 * of the request counts as such. Absent: `waitUntil`.
+	 * Keeps the context of a request alive while its admission waits. It is not counted as background work, because the exchange of the
+	 * request already is. Absent: `waitUntil`.
 	 */
 	keepAlive?(promise: Promise<unknown>): void;
 	/** Logs settlements that could not be delivered yet. */
@@ -53,7 +53,7 @@ export interface Accounts extends Ledgers {
 }
 
 /** The state of an isolate, for all accounts. */
-interface IsolateState extends LedgersWorld {
+interface IsolateState extends LedgersServices {
 	/** Only for accounts that exist and have settlements to send. */
 	outboxes: Map<string, Outbox>;
 	/** Only for accounts that exist and use leases. */
@@ -64,14 +64,14 @@ interface IsolateState extends LedgersWorld {
 	aliases: AliasCache;
 }
 
-export function createLedgers(world: LedgersWorld): Accounts {
+export function createLedgers(services: LedgersServices): Accounts {
 	const isolate: IsolateState = {
-		...world,
+		...services,
 		outboxes: new Map(),
 		journals: new Map(),
 		queues: new Map(),
 		headroom: new HeadroomCache(),
-		aliases: new AliasCache(world.now),
+		aliases: new AliasCache(services.now),
 	};
 	return { of: (account) => new AccountClient(account, isolate) };
 }
@@ -140,28 +140,30 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		const outbox = outboxes.get(this.#account);
 		const settled = outbox?.take() ?? [];
 		const journal = leases ? this.#journal() : undefined;
-		const wishes = admissions.map((admission) => journal?.ask(admission));
-		const asked = admissions.map((admission, i) => {
-			const lease = wishes[i];
+		const leaseRequests = admissions.map((admission) => journal?.requestLease(admission));
+		const admissionsWithLeases = admissions.map((admission, i) => {
+			const lease = leaseRequests[i];
 			return lease ? { ...admission, lease } : admission;
 		});
 		try {
 			const admitted = await this.#object.call(async (stub): Promise<readonly Admitted[]> => {
-				const [first, second] = asked;
-				return first && !second ? [await stub.admit(first, settled)] : stub.admitAll(asked, settled);
+				const [first, second] = admissionsWithLeases;
+				return first && !second
+					? [await stub.admit(first, settled)]
+					: stub.admitAll(admissionsWithLeases, settled);
 			});
 			outbox?.confirm(settled);
 			for (const [i, admission] of admissions.entries()) {
-				const [answer, wish] = [admitted[i], wishes[i]];
+				const [answer, leaseRequest] = [admitted[i], leaseRequests[i]];
 				if (answer) headroom.record(this.#account, admission, answer, calledAt);
-				if (wish) journal?.receive(admission, wish, answer?.ok ? answer.lease : undefined);
+				if (leaseRequest) journal?.addLease(admission, leaseRequest, answer?.ok ? answer.lease : undefined);
 			}
 			return admitted;
 		} catch (error) {
 			outbox?.release(settled);
 			for (const [i, admission] of admissions.entries()) {
-				const wish = wishes[i];
-				if (wish) journal?.receiveNothing(admission, wish);
+				const leaseRequest = leaseRequests[i];
+				if (leaseRequest) journal?.leaseFailed(admission, leaseRequest);
 			}
 			throw error;
 		}
@@ -170,8 +172,8 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 	#queue(): AdmissionQueue {
 		const existing = this.#isolate.queues.get(this.#account);
 		if (existing) return existing;
-		const { keepAlive, ...world } = this.#isolate;
-		const queue = new AdmissionQueue({ ...world, waitUntil: keepAlive ?? world.waitUntil });
+		const { now, wait, waitUntil, keepAlive = waitUntil } = this.#isolate;
+		const queue = new AdmissionQueue({ now, wait, waitUntil: keepAlive });
 		this.#isolate.queues.set(this.#account, queue);
 		return queue;
 	}
@@ -267,7 +269,7 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		if (existing) return existing;
 		const journal = new Journal(this.#isolate, {
 			send: (batch) => this.#object.report(async (stub) => stub.journal(batch)),
-			givenUp: (error, { requests: [first] }) => log(toAiError(error), first?.ticket ?? ""),
+			onGiveUp: (error, { requests: [first] }) => log(toAiError(error), first?.ticket ?? ""),
 			idle: () => deleteIfSame(journals, account, journal),
 		});
 		journals.set(account, journal);

@@ -23,7 +23,7 @@ const PAUSE_FACTOR = 3;
 /** Bounds the pause after a single slow call. */
 const MAX_PAUSE_MS = 30;
 
-export interface QueueWorld {
+export interface QueueServices {
 	now(): number;
 	wait(milliseconds: number): Promise<void>;
 	/** Keeps the context of the current request alive. */
@@ -52,7 +52,7 @@ interface QueuedAdmission {
 }
 
 export class AdmissionQueue {
-	readonly #world: QueueWorld;
+	readonly #services: QueueServices;
 	/** Admissions that are not taken yet, oldest first. */
 	#waiting: QueuedAdmission[] = [];
 	/** The latest call that is under way, or about to be. */
@@ -62,8 +62,8 @@ export class AdmissionQueue {
 	/** Speculative requests make no call before this time. */
 	#gatherUntil = Number.NEGATIVE_INFINITY;
 
-	constructor(world: QueueWorld) {
-		this.#world = world;
+	constructor(services: QueueServices) {
+		this.#services = services;
 	}
 
 	/** No admission waits, and no call is under way. */
@@ -118,7 +118,7 @@ export class AdmissionQueue {
 		queued.taken = false;
 		this.#waiting.push(queued);
 		// It may have to make the next call for the others.
-		this.#world.waitUntil(queued.result.promise.catch(() => {}));
+		this.#services.waitUntil(queued.result.promise.catch(() => {}));
 	}
 
 	/** Does nothing if the admission is not waiting. */
@@ -132,27 +132,27 @@ export class AdmissionQueue {
 	 * arrives, because stopping it costs more than letting it run out.
 	 */
 	async #stopWaiting(queued: QueuedAdmission): Promise<void> {
-		await this.#world.wait(MAX_WAIT_MS);
+		await this.#services.wait(MAX_WAIT_MS);
 		if (!queued.taken) {
 			this.#dequeue(queued);
 			queued.taken = true;
 			queued.result.resolve("call");
 		} else if (!queued.outcome) {
-			await this.#world.wait(LOST_AFTER_MS);
+			await this.#services.wait(LOST_AFTER_MS);
 			settle(queued, { error: new Error("The call that contained this admission was lost") });
 		}
 	}
 
 	/** Makes the next call when it is due, unless another request makes it first. */
 	async #gather(queued: QueuedAdmission, admitAll: AdmitAll): Promise<void> {
-		const now = this.#world.now();
+		const now = this.#services.now();
 		const isUnderWay = this.#isRecent(this.#current);
 		if (now >= this.#gatherUntil && !isUnderWay) return this.#call(queued, admitAll);
 		this.#enqueue(queued);
 		if (isUnderWay || this.#isRecent(this.#gathering)) return;
 		const gathering = { since: now };
 		this.#gathering = gathering;
-		await this.#world.wait(this.#gatherUntil - now);
+		await this.#services.wait(this.#gatherUntil - now);
 		if (this.#gathering === gathering) this.#gathering = undefined;
 		// Another call has taken it, or the next one will.
 		if (queued.taken || this.#isRecent(this.#current)) return;
@@ -162,7 +162,7 @@ export class AdmissionQueue {
 
 	/** Never rejects: each admission of the call gets the failure. */
 	async #call(queued: QueuedAdmission, admitAll: AdmitAll): Promise<void> {
-		const call = { since: this.#world.now() };
+		const call = { since: this.#services.now() };
 		this.#current = call;
 		// The call takes the gathering request too, so later speculative requests need a new one.
 		this.#gathering = undefined;
@@ -172,7 +172,7 @@ export class AdmissionQueue {
 		try {
 			const admitting = admitAll(batch.map(({ admission }) => admission));
 			// The caller of this request may disconnect while the others still need the call.
-			if (batch.length > 1) this.#world.waitUntil(admitting.catch(() => {}));
+			if (batch.length > 1) this.#services.waitUntil(admitting.catch(() => {}));
 			const answers = await admitting;
 			for (const [i, each] of batch.entries()) {
 				const answer = answers[i];
@@ -181,7 +181,7 @@ export class AdmissionQueue {
 		} catch (error) {
 			for (const each of batch) settle(each, { error });
 		}
-		const now = this.#world.now();
+		const now = this.#services.now();
 		const pauseUntil = now + Math.min(PAUSE_FACTOR * (now - call.since), MAX_PAUSE_MS);
 		this.#gatherUntil = Math.max(this.#gatherUntil, pauseUntil);
 		// A later call did not wait for this one, and starts the next one itself.
@@ -191,7 +191,7 @@ export class AdmissionQueue {
 	/** Lets a waiting request make the next call. Prefers a blocking one. */
 	#next(): void {
 		const next = this.#waiting.find(({ blocking }) => blocking) ?? this.#waiting[0];
-		this.#current = next?.blocking ? { since: this.#world.now() } : undefined;
+		this.#current = next?.blocking ? { since: this.#services.now() } : undefined;
 		if (!next) return;
 		this.#dequeue(next);
 		next.taken = true;
@@ -200,7 +200,7 @@ export class AdmissionQueue {
 
 	/** An older one may be lost: the request that made it may have ended. */
 	#isRecent(started: { since: number } | undefined): boolean {
-		return started !== undefined && this.#world.now() - started.since < MAX_WAIT_MS;
+		return started !== undefined && this.#services.now() - started.since < MAX_WAIT_MS;
 	}
 }
 

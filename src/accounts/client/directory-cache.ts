@@ -11,7 +11,7 @@ const ABSENT_MS = 2_000;
 /** The calls of the object that the cache makes. */
 export type DirectoryCalls = Pick<DurableObjectStub<Directory>, "has" | "add" | "list">;
 
-export interface DirectoryCacheWorld {
+export interface DirectoryCacheServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
 	directory(): DirectoryCalls;
 	/** Milliseconds since the epoch. */
@@ -19,13 +19,13 @@ export interface DirectoryCacheWorld {
 }
 
 export class DirectoryCache {
-	readonly #world: DirectoryCacheWorld;
+	readonly #services: DirectoryCacheServices;
 	readonly #existing = new Set<string>();
 	/** Until when the absence of an account is cached. */
 	readonly #absent = new Map<string, number>();
 
-	constructor(world: DirectoryCacheWorld) {
-		this.#world = world;
+	constructor(services: DirectoryCacheServices) {
+		this.#services = services;
 	}
 
 	/** Whether the cache has the account as existing. Makes no call. */
@@ -36,9 +36,9 @@ export class DirectoryCache {
 	/** Throws if the directory cannot be called. */
 	async exists(account: string): Promise<boolean> {
 		if (this.#existing.has(account)) return true;
-		const now = this.#world.now();
+		const now = this.#services.now();
 		if ((this.#absent.get(account) ?? 0) > now) return false;
-		const exists = await this.#world.directory().has(account);
+		const exists = await this.#services.directory().has(account);
 		if (exists) this.#remember(account);
 		else {
 			if (this.#absent.size >= MAX_CACHED) this.#absent.clear();
@@ -50,13 +50,13 @@ export class DirectoryCache {
 	/** Throws if the directory cannot be called: the account must not be used then. */
 	async record(account: string): Promise<void> {
 		if (this.#existing.has(account)) return;
-		await this.#world.directory().add(account);
+		await this.#services.directory().add(account);
 		this.#remember(account);
 	}
 
 	/** Throws if the directory cannot be called. */
 	async list(query: DirectoryQuery): Promise<DirectoryPage> {
-		return this.#world.directory().list(query);
+		return this.#services.directory().list(query);
 	}
 
 	#remember(account: string): void {

@@ -8,33 +8,31 @@
 import type { Admission, Granted, Settlement } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import type { JournalAnswer, JournalBatch, Lease, LeasedRequest, LeaseRequest, Renewal } from "../lease.ts";
-import type { OutboxWorld } from "./outbox.ts";
+import type { OutboxServices } from "./outbox.ts";
 
 /** A batch is one commit of the object. */
 const FLUSH_AFTER_MS = 250;
-/** A flush of this age is considered lost, and so is a call for a lease. */
+/** A flush of this age is considered lost, and so is a request for a lease. */
 const LOST_AFTER_MS = 10_000;
 /** Consecutive failures after which a flush stops. The next request continues. */
 const MAX_TRIES = 4;
 /** Waits after failures: 0.4, 1.6 and 6.4 seconds. */
 const RETRY_MS = 100;
 const WAIT_GROWTH = 4;
-/** Requests in one batch. */
-const MAX_BATCH = 1000;
 const SECOND_MS = 1000;
 
 export interface JournalOwner {
 	/** Throws if the object may not have received the batch. */
 	send(batch: JournalBatch): Promise<JournalAnswer>;
 	/** A flush has failed too often. The batch stays in the journal. */
-	givenUp(cause: unknown, batch: JournalBatch): void;
+	onGiveUp(cause: unknown, batch: JournalBatch): void;
 	/** The journal is empty and may be dropped. */
 	idle(): void;
 }
 
 interface UsableLease extends Lease {
-	/** When the isolate asked for it. */
-	askedAt: number;
+	/** When the isolate requested it. */
+	requestedAt: number;
 }
 
 /** Similar requests: the same credential and the same model. */
@@ -48,8 +46,8 @@ interface RequestClass {
 	since: number;
 	/** Admitted from leases since the last batch. */
 	sinceBatch: number;
-	/** A call for a lease is under way. */
-	asked?: { id: string; at: number } | undefined;
+	/** The request for a lease that is under way. */
+	pendingLease?: { id: string; at: number } | undefined;
 }
 
 interface UnsentRequest {
@@ -59,7 +57,7 @@ interface UnsentRequest {
 }
 
 export class Journal {
-	readonly #services: OutboxWorld;
+	readonly #services: OutboxServices;
 	readonly #owner: JournalOwner;
 	readonly #id = crypto.randomUUID();
 	readonly #classes = new Map<string, RequestClass>();
@@ -74,26 +72,27 @@ export class Journal {
 	#batch: JournalBatch | undefined;
 	#flush: { startedAt: number } | undefined;
 
-	constructor(services: OutboxWorld, owner: JournalOwner) {
+	constructor(services: OutboxServices, owner: JournalOwner) {
 		this.#services = services;
 		this.#owner = owner;
 	}
 
 	/** Admits the request, if a lease has room for it. */
 	admit(admission: Admission): Granted | undefined {
-		const similar = this.#classes.get(keyOf(admission));
+		const requestClass = this.#classes.get(keyOf(admission));
 		const cost = maxCost(admission.cost);
 		const now = this.#services.now();
-		const lease = similar?.leases.find(
-			({ askedAt, ms, requests, microNeurons }) => now < askedAt + ms && requests > 0 && microNeurons >= cost,
+		const lease = requestClass?.leases.find(
+			({ requestedAt, ms, requests, microNeurons }) =>
+				now < requestedAt + ms && requests > 0 && microNeurons >= cost,
 		);
-		if (!similar || !lease) return undefined;
+		if (!requestClass || !lease) return undefined;
 		lease.requests--;
 		lease.microNeurons -= cost;
-		count(similar, admission, now);
-		similar.sinceBatch++;
+		countDemand(requestClass, admission, now);
+		requestClass.sinceBatch++;
 		const { holdMs, ticket } = admission;
-		const request = { lease: lease.id, ticket, afterMs: now - lease.askedAt, reserved: cost };
+		const request = { lease: lease.id, ticket, afterMs: now - lease.requestedAt, reserved: cost };
 		this.#requests.set(ticket, { request, expiresAt: now + holdMs });
 		this.#ensureFlush();
 		const { outputTokens, microNeuronsPerOutputToken } = admission.cost;
@@ -101,30 +100,39 @@ export class Journal {
 		return { ...(isBounded && { outputTokens }), ...(lease.limited && { limited: true }) };
 	}
 
-	/** What to ask for together with an admission. Nothing while another call asks for similar requests. */
-	ask(admission: Admission): LeaseRequest | undefined {
+	/** The lease to request together with an admission. Nothing while another call requests one for the same class. */
+	requestLease(admission: Admission): LeaseRequest | undefined {
 		const now = this.#services.now();
 		const key = keyOf(admission);
-		const similar = this.#classes.get(key) ?? {
+		const requestClass = this.#classes.get(key) ?? {
 			latest: admission,
 			leases: [],
 			...{ current: 0, previous: 0, since: now, sinceBatch: 0 },
 		};
-		this.#classes.set(key, similar);
-		count(similar, admission, now);
+		this.#classes.set(key, requestClass);
+		countDemand(requestClass, admission, now);
 		this.#ensureFlush();
-		return this.#wish(similar, now);
+		return this.#nextLeaseRequest(requestClass, now);
 	}
 
-	/** The answer to {@link ask}. */
-	receive(admission: Admission, { id }: LeaseRequest, lease: Lease | undefined): void {
-		this.#receive(admission, id, lease);
+	/** The answer to {@link requestLease}. */
+	addLease(
+		like: Pick<Admission, "credential" | "model">,
+		{ id }: LeaseRequest,
+		lease: Lease | undefined,
+	): void {
+		const requestClass = this.#classes.get(keyOf(like));
+		// Otherwise the call was considered lost, and its lease is returned.
+		if (requestClass?.pendingLease?.id !== id) return;
+		if (lease) requestClass.leases.push({ ...lease, requestedAt: requestClass.pendingLease.at });
+		requestClass.pendingLease = undefined;
 	}
 
 	/** The call failed. The lease may exist all the same. */
-	receiveNothing(admission: Admission, { id }: LeaseRequest): void {
-		this.#receive(admission, id, undefined);
-		this.#returned.push(id);
+	leaseFailed(admission: Admission, leaseRequest: LeaseRequest): void {
+		this.addLease(admission, leaseRequest, undefined);
+		this.#returned.push(leaseRequest.id);
+		this.#ensureFlush();
 	}
 
 	/** Whether the request was admitted from a lease. */
@@ -132,6 +140,7 @@ export class Journal {
 		const unsent = this.#requests.get(settlement.ticket);
 		if (unsent) {
 			unsent.request.settlement ??= settlement;
+			this.#ensureFlush();
 			return true;
 		}
 		if (!this.#open.delete(settlement.ticket)) return false;
@@ -140,22 +149,14 @@ export class Journal {
 		return true;
 	}
 
-	#wish(similar: RequestClass, now: number): LeaseRequest | undefined {
-		if (similar.asked && now - similar.asked.at < LOST_AFTER_MS) return undefined;
+	#nextLeaseRequest(requestClass: RequestClass, now: number): LeaseRequest | undefined {
+		if (requestClass.pendingLease && now - requestClass.pendingLease.at < LOST_AFTER_MS) return undefined;
 		// The answer of a lost call may have been a lease.
-		if (similar.asked) this.#returned.push(similar.asked.id);
+		if (requestClass.pendingLease) this.#returned.push(requestClass.pendingLease.id);
 		const id = `lease-${crypto.randomUUID()}`;
-		similar.asked = { id, at: now };
-		const requests = Math.max(similar.current, similar.previous) + 1;
-		return { id, requests, microNeurons: requests * maxCost(similar.latest.cost) };
-	}
-
-	#receive(like: Pick<Admission, "credential" | "model">, id: string, lease: Lease | undefined): void {
-		const similar = this.#classes.get(keyOf(like));
-		// Otherwise the call was considered lost, and its lease is returned.
-		if (similar?.asked?.id !== id) return;
-		if (lease) similar.leases.push({ ...lease, askedAt: similar.asked.at });
-		similar.asked = undefined;
+		requestClass.pendingLease = { id, at: now };
+		const requests = Math.max(requestClass.current, requestClass.previous) + 1;
+		return { id, requests, microNeurons: requests * maxCost(requestClass.latest.cost) };
 	}
 
 	#ensureFlush(): void {
@@ -187,7 +188,7 @@ export class Journal {
 				tries = 0;
 			} catch (cause) {
 				if (++tries === MAX_TRIES) {
-					this.#owner.givenUp(cause, batch);
+					this.#owner.onGiveUp(cause, batch);
 					break;
 				}
 			}
@@ -203,13 +204,13 @@ export class Journal {
 		const now = this.#services.now();
 		const renewals = this.#dropUnused(now);
 		for (const [ticket, expiresAt] of this.#open) if (expiresAt <= now) this.#open.delete(ticket);
-		const unsent = [...this.#requests.values()].slice(0, MAX_BATCH);
-		const settlements = this.#settlements.splice(0, MAX_BATCH);
-		// A lease is returned after all its requests are reported.
-		const returned = unsent.length === this.#requests.size ? this.#returned.splice(0) : [];
+		// All of them, so a lease is returned with or after its last request. The leases bound their number.
+		const unsent = [...this.#requests.values()];
+		const settlements = this.#settlements.splice(0);
+		const returned = this.#returned.splice(0);
 		if (unsent.length + settlements.length + returned.length + renewals.length === 0) return undefined;
+		this.#requests.clear();
 		for (const { request, expiresAt } of unsent) {
-			this.#requests.delete(request.ticket);
 			if (!request.settlement) this.#open.set(request.ticket, expiresAt);
 		}
 		this.#batch = {
@@ -223,24 +224,24 @@ export class Journal {
 		return this.#batch;
 	}
 
-	/** Drops leases that are used up or expired, and classes without any. Returns a wish for each class that needs more. */
+	/** Drops leases that are used up or expired, and classes without any. Returns a request for a lease for each class that needs one. */
 	#dropUnused(now: number): Renewal[] {
 		const renewals: Renewal[] = [];
-		for (const [key, similar] of this.#classes) {
-			const isUsable = ({ askedAt, ms, requests }: UsableLease) => now < askedAt + ms && requests > 0;
-			for (const lease of similar.leases) if (!isUsable(lease)) this.#returned.push(lease.id);
-			similar.leases = similar.leases.filter(isUsable);
-			const remaining = similar.leases.reduce((sum, { requests }) => sum + requests, 0);
-			const used = similar.sinceBatch;
-			similar.sinceBatch = 0;
+		for (const [key, requestClass] of this.#classes) {
+			const isUsable = ({ requestedAt, ms, requests }: UsableLease) => now < requestedAt + ms && requests > 0;
+			for (const lease of requestClass.leases) if (!isUsable(lease)) this.#returned.push(lease.id);
+			requestClass.leases = requestClass.leases.filter(isUsable);
+			const remaining = requestClass.leases.reduce((sum, { requests }) => sum + requests, 0);
+			const used = requestClass.sinceBatch;
+			requestClass.sinceBatch = 0;
 			if (used > 0 && remaining < 2 * used) {
-				const lease = this.#wish(similar, now);
-				const { ticket: _, ...latest } = similar.latest;
+				const lease = this.#nextLeaseRequest(requestClass, now);
+				const { ticket: _, ...latest } = requestClass.latest;
 				if (lease) renewals.push({ ...latest, lease });
-			} else if (used === 0 && similar.leases.length === 0) {
-				const { asked } = similar;
-				if (asked && now - asked.at < LOST_AFTER_MS) continue;
-				if (asked) this.#returned.push(asked.id);
+			} else if (used === 0 && requestClass.leases.length === 0) {
+				const { pendingLease } = requestClass;
+				if (pendingLease && now - pendingLease.at < LOST_AFTER_MS) continue;
+				if (pendingLease) this.#returned.push(pendingLease.id);
 				this.#classes.delete(key);
 			}
 		}
@@ -249,20 +250,20 @@ export class Journal {
 
 	#confirm({ renewals }: JournalBatch, answer: JournalAnswer): void {
 		this.#batch = undefined;
-		for (const [i, renewal] of renewals.entries()) this.#receive(renewal, renewal.lease.id, answer[i]);
+		for (const [i, renewal] of renewals.entries()) this.addLease(renewal, renewal.lease, answer[i]);
 	}
 }
 
 /** Counts a request in the demand of its class. */
-function count(similar: RequestClass, admission: Admission, now: number): void {
-	const age = now - similar.since;
+function countDemand(requestClass: RequestClass, admission: Admission, now: number): void {
+	const age = now - requestClass.since;
 	if (age >= SECOND_MS) {
-		similar.previous = age < 2 * SECOND_MS ? similar.current : 0;
-		similar.current = 0;
-		similar.since = now;
+		requestClass.previous = age < 2 * SECOND_MS ? requestClass.current : 0;
+		requestClass.current = 0;
+		requestClass.since = now;
 	}
-	similar.current++;
-	similar.latest = admission;
+	requestClass.current++;
+	requestClass.latest = admission;
 }
 
 const keyOf = ({ credential, model }: Pick<Admission, "credential" | "model">): string =>

@@ -25,7 +25,7 @@ const WAIT_GROWTH = 4;
 /** A flush or a call of this age is considered lost. */
 const LOST_AFTER_MS = 10_000;
 
-export interface OutboxWorld {
+export interface OutboxServices {
 	/** Keeps the context of the current request alive. */
 	waitUntil(promise: Promise<unknown>): void;
 	wait(milliseconds: number): Promise<void>;
@@ -58,7 +58,7 @@ interface Flush {
 }
 
 export class Outbox {
-	readonly #world: OutboxWorld;
+	readonly #services: OutboxServices;
 	readonly #owner: OutboxOwner;
 	/** By ticket, oldest first. */
 	readonly #settlements = new Map<string, PendingSettlement>();
@@ -67,8 +67,8 @@ export class Outbox {
 	#flush: Flush | undefined;
 	readonly #max: number;
 
-	constructor(world: OutboxWorld, owner: OutboxOwner, maxSettlements = MAX_SETTLEMENTS) {
-		this.#world = world;
+	constructor(services: OutboxServices, owner: OutboxOwner, maxSettlements = MAX_SETTLEMENTS) {
+		this.#services = services;
 		this.#owner = owner;
 		this.#max = maxSettlements;
 	}
@@ -80,7 +80,7 @@ export class Outbox {
 			this.#settlements.set(settlement.ticket, {
 				settlement,
 				sequence: ++this.#count,
-				addedAt: this.#world.now(),
+				addedAt: this.#services.now(),
 			});
 		this.#ensureFlush();
 	}
@@ -88,7 +88,7 @@ export class Outbox {
 	/** The batch for a call that starts now. Its caller must {@link confirm} or {@link release} it. */
 	take(): Settlement[] {
 		const batch: Settlement[] = [];
-		const now = this.#world.now();
+		const now = this.#services.now();
 		for (const pending of this.#settlements.values()) {
 			if (batch.length === MAX_PENDING) break;
 			if (!isWaiting(pending, now)) continue;
@@ -118,10 +118,10 @@ export class Outbox {
 		const full = this.#waiting() >= MAX_PENDING;
 		// A flush that is sending notices by itself that the outbox is full again. A failing object gets no extra call.
 		if (this.#isFlushing() && !(full && this.#flush?.state === "idle")) return;
-		const next: Flush = { startedAt: this.#world.now(), state: "idle" };
+		const next: Flush = { startedAt: this.#services.now(), state: "idle" };
 		this.#flush = next;
 		try {
-			this.#world.waitUntil(this.#run(next, full ? 0 : FLUSH_AFTER_MS));
+			this.#services.waitUntil(this.#run(next, full ? 0 : FLUSH_AFTER_MS));
 		} catch {
 			// No request is running: the next one sends them.
 			this.#flush = undefined;
@@ -130,7 +130,7 @@ export class Outbox {
 
 	/** Whether a flush is running that is not considered lost. */
 	#isFlushing(): boolean {
-		return this.#flush !== undefined && this.#world.now() - this.#flush.startedAt < LOST_AFTER_MS;
+		return this.#flush !== undefined && this.#services.now() - this.#flush.startedAt < LOST_AFTER_MS;
 	}
 
 	async #run(flush: Flush, firstWait: number): Promise<void> {
@@ -138,7 +138,7 @@ export class Outbox {
 		let tries = 0;
 		while (true) {
 			const lastBeforeWait = this.#count;
-			if (wait > 0) await this.#world.wait(wait);
+			if (wait > 0) await this.#services.wait(wait);
 			// Another flush has replaced this one, or an admission has taken all settlements.
 			if (this.#flush !== flush) return;
 			const oldest = this.#oldest();
@@ -146,7 +146,7 @@ export class Outbox {
 				// The settlements that it waited for are delivered. The decision needs no clock, because a clock may go back.
 				flush.state = "idle";
 				tries = 0;
-				wait = Math.min(oldest.addedAt + FLUSH_AFTER_MS - this.#world.now(), FLUSH_AFTER_MS);
+				wait = Math.min(oldest.addedAt + FLUSH_AFTER_MS - this.#services.now(), FLUSH_AFTER_MS);
 				continue;
 			}
 			const batch = this.take();
@@ -177,13 +177,13 @@ export class Outbox {
 
 	/** The oldest settlement that no call carries. */
 	#oldest(): PendingSettlement | undefined {
-		const now = this.#world.now();
+		const now = this.#services.now();
 		for (const pending of this.#settlements.values()) if (isWaiting(pending, now)) return pending;
 		return undefined;
 	}
 
 	#waiting(): number {
-		const now = this.#world.now();
+		const now = this.#services.now();
 		let count = 0;
 		for (const pending of this.#settlements.values()) if (isWaiting(pending, now)) count++;
 		return count;

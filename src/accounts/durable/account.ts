@@ -74,7 +74,8 @@ export class Account extends DurableObject {
 	journal(batch: JournalBatch): JournalAnswer {
 		const { ledger } = this.#open();
 		try {
-			ledger.book(batch);
+			// An older copy of a batch comes late: the isolate no longer knows its leases.
+			if (!ledger.book(batch)) return [];
 			const granted = batch.renewals.map((renewal) => {
 				const checked = this.#check(renewal.credential, "run");
 				return checked.ok ? ledger.grantLease(renewal, checked.token) : undefined;
@@ -139,8 +140,14 @@ export class Account extends DurableObject {
 
 	override alarm(): void {
 		const { ledger } = this.#open();
-		ledger.expire();
-		const next = ledger.sweep();
+		let next: number | undefined;
+		try {
+			ledger.expire();
+			next = ledger.sweep();
+		} catch (error) {
+			this.#parts = undefined;
+			throw error;
+		}
 		this.#alarmAt = undefined;
 		if (next !== undefined) this.#wakeAt(next);
 	}
@@ -155,8 +162,8 @@ export class Account extends DurableObject {
 				const answer = answers[i] ?? CANCELLED;
 				if (!answer.ok) return [admission, answer] as const;
 				this.#scheduleExpiry(ledger, admission);
-				const { lease: wanted } = admission;
-				const lease = wanted && ledger.grantLease({ ...admission, lease: wanted }, token);
+				const { lease: leaseRequest } = admission;
+				const lease = leaseRequest && ledger.grantLease({ ...admission, lease: leaseRequest }, token);
 				if (lease) this.#scheduleLeaseExpiry(ledger);
 				const remaining = ledger.remaining(admission, token);
 				return [admission, { ...answer, remaining, ...(lease && { lease }) }] as const;
@@ -219,7 +226,7 @@ export class Account extends DurableObject {
 	}
 
 	/**
-	 * One alarm serves the next expiry of an open request and the next write of refusals. Setting it is a write, which most
+	 * One alarm serves the next expiry of an open request or a lease, and the next write of refusals. Setting it is a write, which most
 	 * admissions avoid.
 	 */
 	#wakeBy(time: number, ledger: Ledger): void {

@@ -16,7 +16,7 @@ export interface AccountState {
 	windows: Windows;
 }
 
-/** The caller's use of the number needs no more. */
+/** No caller needs a larger number. */
 const MAX_REMAINING = 1_000_000;
 
 /** Whether the token has a budget of its own. */

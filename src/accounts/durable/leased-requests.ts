@@ -2,7 +2,7 @@
 import type { Settlement } from "../admission.ts";
 import { nextMidnight, utcDay } from "../clock.ts";
 import { type JournalBatch, LEASE_MS, type Lease, type LeasedRequest, type Renewal } from "../lease.ts";
-import { type Budgets, budgetKeys, maxCost } from "./budgets.ts";
+import { type Balance, type Budgets, budgetKeys, maxCost } from "./budgets.ts";
 import { isTokenLimited, remainingRequests } from "./decision.ts";
 import { grantedLease, type HeldLease, Leases } from "./leases.ts";
 import type { OpenRequest } from "./request-rows.ts";
@@ -44,30 +44,36 @@ export class LeasedRequests {
 	}
 
 	/** Reserves the leases in memory, after the ledger has cleared it. */
-	restore(): void {
-		for (const lease of this.#leases.held()) this.#hold(lease, lease);
+	restore(now: number): void {
+		for (const lease of this.#leases.held()) {
+			// The clock may have been ahead when it was granted.
+			lease.expiresAt = Math.min(lease.expiresAt, now + LEASE_MS);
+			this.#hold(lease, lease);
+		}
 	}
 
 	/**
-	 * Grants at most what is asked for. Returns nothing if the share does not pay for a single request. The same wish again gets
-	 * the same lease, because its first answer may be lost.
+	 * Grants at most what is asked for. Returns nothing if the share does not pay for a single request. The same request again
+	 * gets the same lease, because its first answer may be lost.
 	 */
 	grant(renewal: Renewal, token: VerifiedToken | undefined, now: number): Lease | undefined {
-		const { holdMs, lease: wanted, model, task } = renewal;
+		const { holdMs, lease: leaseRequest, model, task } = renewal;
 		const { budgets, rates } = withTokenLimits(renewal, token);
 		const limited = isTokenLimited(token);
-		const facts = { isBudgeted: budgets.length > 0, limited };
-		const granted = this.#leases.get(wanted.id);
-		if (granted) return grantedLease(granted, facts);
+		const limitFlags = { isBudgeted: budgets.length > 0, limited };
+		const granted = this.#leases.get(leaseRequest.id);
+		if (granted) return grantedLease(granted, limitFlags);
 		const books = { budgets: this.#books.budgets(), windows: this.#books.windows };
-		const room = Math.floor(remainingRequests({ ...renewal, cost: FREE }, token, books, now) * SHARE);
-		const requests = Math.min(wanted.requests, MAX_REQUESTS, room);
+		const remainingInRates = Math.floor(
+			remainingRequests({ ...renewal, cost: FREE }, token, books, now) * SHARE,
+		);
+		const requests = Math.min(leaseRequest.requests, MAX_REQUESTS, remainingInRates);
 		const remaining = budgets.map((budget) => Math.floor(books.budgets.remaining(budget) * SHARE));
-		const microNeurons = Math.min(wanted.microNeurons, ...remaining);
+		const microNeurons = Math.min(leaseRequest.microNeurons, ...remaining);
 		const isRefused = renewal.unpriced && limited;
 		if (isRefused || requests < 1 || microNeurons < maxCost(renewal.cost)) return undefined;
 		const lease: HeldLease = {
-			id: wanted.id,
+			id: leaseRequest.id,
 			grantedAt: now,
 			// Its requests belong to the day of its grant.
 			expiresAt: Math.min(now + LEASE_MS, nextMidnight(now)),
@@ -81,17 +87,21 @@ export class LeasedRequests {
 		};
 		this.#leases.write(lease);
 		this.#hold(lease, lease);
-		return grantedLease(lease, facts);
+		return grantedLease(lease, limitFlags);
 	}
 
-	/** Books a batch, in the current transaction. A batch that is booked already changes nothing. */
-	book(batch: JournalBatch, now: number): void {
-		if (!this.#leases.begin(batch, now)) return;
+	/**
+	 * Books a batch, in the current transaction. A batch that is booked already changes nothing. Returns false if the journal has
+	 * sent a later one.
+	 */
+	book(batch: JournalBatch, now: number): boolean {
+		const place = this.#leases.begin(batch, now);
+		if (place !== "new") return place === "last";
 		const opened: OpenRequest[] = [];
 		const used = new Set<HeldLease>();
 		for (const request of batch.requests) {
 			const lease = this.#leases.get(request.lease);
-			// Its charge is final: the report arrived more than an hour late.
+			// It is returned, or its charge is final: the report arrived more than an hour late.
 			if (!lease) continue;
 			used.add(lease);
 			opened.push(this.#open(request, lease, now));
@@ -102,6 +112,7 @@ export class LeasedRequests {
 		const returned = new Set(batch.returned);
 		for (const lease of used) if (!returned.has(lease.id) || isCharged(lease)) this.#leases.write(lease);
 		for (const id of returned) this.#return(id);
+		return true;
 	}
 
 	/** Charges what remains of leases that were not returned in time. Part of the current transaction. */
@@ -109,8 +120,8 @@ export class LeasedRequests {
 		for (const lease of this.#leases.overdue(now)) {
 			this.#release(lease, lease);
 			const { id: ticket, grantedAt: admittedAt, microNeurons, requests, rateKeys } = lease;
-			// Every request of it is reported, so nothing is unknown.
-			if (requests === 0 || microNeurons === 0) {
+			// All of its requests are reported, so nothing is unknown.
+			if (requests === 0) {
 				this.#leases.delete(ticket);
 				continue;
 			}
@@ -184,7 +195,7 @@ export class LeasedRequests {
 
 	#bookAmount(
 		{ grantedAt, model, token }: Pick<HeldLease, "grantedAt" | "model" | "token">,
-		amount: { spent: number; reserved: number },
+		amount: Balance,
 	): void {
 		this.#books.budgets().book(utcDay(grantedAt), budgetKeys(model, token), amount);
 	}

@@ -15,7 +15,7 @@ const KEPT_MS = 60 * 60 * 1000;
 
 /**
  * `leases`: one row for each lease that is in use or charged. Written by its grant, by each batch that uses it, and by its
- * charge; deleted by its return, or an hour after its charge. `journals`: the last batch of each journal, to book none twice.
+ * charge; deleted by its return, or by the first alarm that runs an hour after its end. `journals`: the last batch of each journal, to book none twice.
  */
 const TABLES = `CREATE TABLE IF NOT EXISTS leases (
 	id TEXT PRIMARY KEY,
@@ -46,7 +46,7 @@ export interface HeldLease {
 	task: string;
 	token: string;
 	rateKeys: readonly string[];
-	/** What remains. */
+	/** The remaining requests and micro-neurons. */
 	requests: number;
 	microNeurons: number;
 	/** Id of the row that charges it. */
@@ -123,17 +123,23 @@ export class Leases {
 		if (this.#leases.delete(id)) this.#sql.exec("DELETE FROM leases WHERE id = ?", id);
 	}
 
-	/** Whether the batch is new. Records that it is booked. */
-	begin({ journal, sequence }: Pick<JournalBatch, "journal" | "sequence">, now: number): boolean {
-		const { rowsWritten } = this.#sql.exec(
+	/** Whether the batch is new, the last one again, or older. Records that it is booked. */
+	begin(
+		{ journal, sequence }: Pick<JournalBatch, "journal" | "sequence">,
+		now: number,
+	): "new" | "last" | "older" {
+		const [last] = this.#sql
+			.exec<{ sequence: number }>("SELECT sequence FROM journals WHERE id = ?", journal)
+			.toArray();
+		if (last && last.sequence >= sequence) return last.sequence === sequence ? "last" : "older";
+		this.#sql.exec(
 			`INSERT INTO journals VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET sequence = excluded.sequence, written_at = excluded.written_at
-			WHERE excluded.sequence > sequence`,
+			ON CONFLICT DO UPDATE SET sequence = excluded.sequence, written_at = excluded.written_at`,
 			journal,
 			sequence,
 			now,
 		);
-		return rowsWritten > 0;
+		return "new";
 	}
 
 	deleteExpired(now: number): void {

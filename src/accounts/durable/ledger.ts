@@ -84,7 +84,7 @@ export class Ledger {
 			this.#budgets.book(day, budgetKeys(model, token), { spent: microNeurons, reserved: 0 });
 		this.#open.clear();
 		for (const request of this.#requests.openRequests()) this.#reserve(request, now);
-		this.#leased.restore();
+		this.#leased.restore(now);
 	}
 
 	#state(): AccountState {
@@ -137,10 +137,13 @@ export class Ledger {
 		return this.#leased.grant(renewal, token, now);
 	}
 
-	/** Books a batch of requests that an isolate admitted from leases. If this throws, the caller must drop the ledger. */
-	book(batch: JournalBatch): void {
+	/**
+	 * Books a batch of requests that an isolate admitted from leases. Returns false if the journal has sent a later one. If this
+	 * throws, the caller must drop the ledger.
+	 */
+	book(batch: JournalBatch): boolean {
 		const { now } = this.#read();
-		this.#storage.transactionSync(() => this.#leased.book(batch, now));
+		return this.#storage.transactionSync(() => this.#leased.book(batch, now));
 	}
 
 	/** The first settlement of an open ticket counts. Writes all of the batch or, if it throws, nothing. */
@@ -175,7 +178,10 @@ export class Ledger {
 		}
 	}
 
-	/** Settles the expired requests at their reservations, and charges leases that were not returned. */
+	/**
+	 * Settles the expired requests at their reservations, and charges leases that were not returned. If this throws, the caller
+	 * must drop the ledger.
+	 */
 	expire(): void {
 		const { now } = this.#read();
 		this.#storage.transactionSync(() => this.#leased.chargeOverdue(now));

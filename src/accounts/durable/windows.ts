@@ -3,7 +3,7 @@
  * during the last 60 seconds, so no period of 60 seconds has more than the limit. In memory. The ledger rebuilds it from the
  * requests of the last minute.
  *
- * A lease holds requests: they count as admitted until the lease is returned or reported.
+ * A lease holds requests: each counts as admitted until it is reported, or until its lease is returned or charged.
  */
 import type { RateLimit } from "../admission.ts";
 import { LEASE_MS } from "../lease.ts";

@@ -46,7 +46,7 @@ class Isolate {
 						return batch.renewals.map((renewal) => ledger.grantLease(renewal));
 					});
 				},
-				givenUp: () => this.givenUp++,
+				onGiveUp: () => this.givenUp++,
 				idle: () => this.idle++,
 			},
 		);
@@ -63,17 +63,17 @@ class Isolate {
 	/** As the pipeline: from a lease, or else by a call. Returns how it was admitted. */
 	admit(one: Admission): "lease" | "call" | "refused" | "lost" {
 		if (this.journal.admit(one)) return "lease";
-		const lease = this.journal.ask(one);
+		const lease = this.journal.requestLease(one);
 		try {
 			const granted = this.#call((ledger) => {
 				const admitted = ledger.admit(one);
 				const leased = admitted.ok && lease ? ledger.grantLease({ ...one, lease }) : undefined;
 				return { admitted, leased };
 			});
-			if (lease) this.journal.receive(one, lease, granted.leased);
+			if (lease) this.journal.addLease(one, lease, granted.leased);
 			return granted.admitted.ok ? "call" : "refused";
 		} catch {
-			if (lease) this.journal.receiveNothing(one, lease);
+			if (lease) this.journal.leaseFailed(one, lease);
 			return "lost";
 		}
 	}
@@ -121,7 +121,7 @@ describe("a journal", () => {
 			]);
 		}));
 
-	it("reports in batches, and returns its leases when it rests", () =>
+	it("reports in batches, and returns its leases when there are no requests", () =>
 		withLedger(async (bench) => {
 			const isolate = new Isolate(bench);
 			const first = request();
@@ -176,7 +176,7 @@ describe("a journal", () => {
 			expect(isolate.journal.admit(request())).toBeUndefined();
 		}));
 
-	it("limits the output of a request where a budget limits it", () =>
+	it("limits the output of a request if a budget limits it", () =>
 		withLedger(async (bench) => {
 			const isolate = new Isolate(bench);
 			const cost = {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Budget } from "../../../src/accounts/admission.ts";
 import type { JournalBatch, Lease, LeasedRequest, Renewal } from "../../../src/accounts/lease.ts";
 import {
@@ -17,8 +17,8 @@ const OPERATOR = { kind: "operator" } as const;
 const DAILY: Budget = { key: "account", microNeurons: 8_000, failure: "freeAllocationUsed" };
 const RATE = { key: `task:${TASK}`, perMinute: 80 };
 
-/** A wish for requests that cost 100 micro-neurons each, in an account with a budget of 8,000 and 80 requests a minute. */
-const wish = (id: string, requests: number, fields: Partial<Renewal> = {}): Renewal => {
+/** A request for a lease of requests that cost 100 micro-neurons each, in an account with a budget of 8,000 and 80 requests a minute. */
+const renewal = (id: string, requests: number, fields: Partial<Renewal> = {}): Renewal => {
 	const { ticket: _, ...request } = admission({ cost: fixedCost(100), budgets: [DAILY], rates: [RATE] });
 	return { ...request, lease: { id, requests, microNeurons: requests * 100 }, ...fields };
 };
@@ -56,7 +56,7 @@ const rows = ({ ledger }: LedgerBench) =>
 const total = ({ ledger }: LedgerBench) => ledger.usage({ by: [] }).total.microNeurons;
 
 function grant({ ledger }: LedgerBench, requests = 4): Lease {
-	const lease = ledger.grantLease(wish("lease-1", requests));
+	const lease = ledger.grantLease(renewal("lease-1", requests));
 	if (!lease) throw new Error("refused");
 	return lease;
 }
@@ -74,33 +74,36 @@ describe("a lease", () => {
 			expect(state(bench)).toEqual([0, 400, 4]);
 		}));
 
-	it("has at most an eighth of the room in each limit", () =>
+	it("has at most an eighth of what remains of each limit", () =>
 		withLedger(({ ledger }) => {
-			expect(ledger.grantLease(wish("lease-1", 1_000))).toMatchObject({ requests: 10, microNeurons: 1_000 });
+			expect(ledger.grantLease(renewal("lease-1", 1_000))).toMatchObject({
+				requests: 10,
+				microNeurons: 1_000,
+			});
 			// 70 requests and 7,000 micro-neurons remain.
-			expect(ledger.grantLease(wish("lease-2", 1_000))).toMatchObject({ requests: 8, microNeurons: 875 });
+			expect(ledger.grantLease(renewal("lease-2", 1_000))).toMatchObject({ requests: 8, microNeurons: 875 });
 		}));
 
-	it("is refused where an eighth does not pay for one request", () =>
+	it("is refused if an eighth does not pay for one request", () =>
 		withLedger(({ ledger }) => {
-			expect(ledger.grantLease(wish("a", 1, { cost: fixedCost(1_001) }))).toBeUndefined();
-			expect(ledger.grantLease(wish("b", 1, { rates: [{ ...RATE, perMinute: 7 }] }))).toBeUndefined();
-			expect(ledger.grantLease(wish("c", 1, { rates: [{ ...RATE, perMinute: 8 }] }))).toMatchObject({
+			expect(ledger.grantLease(renewal("a", 1, { cost: fixedCost(1_001) }))).toBeUndefined();
+			expect(ledger.grantLease(renewal("b", 1, { rates: [{ ...RATE, perMinute: 7 }] }))).toBeUndefined();
+			expect(ledger.grantLease(renewal("c", 1, { rates: [{ ...RATE, perMinute: 8 }] }))).toMatchObject({
 				requests: 1,
 			});
 		}));
 
-	it("is refused for a model without a price where the token has a budget", () =>
+	it("is refused for a model without a price if the token has a budget", () =>
 		withLedger(({ ledger }) => {
 			const token = { id: "t", limits: { dailyMicroNeurons: 8_000 } };
-			expect(ledger.grantLease(wish("a", 1, { unpriced: true }), token)).toBeUndefined();
-			expect(ledger.grantLease(wish("b", 1), token)).toMatchObject({ limited: true });
+			expect(ledger.grantLease(renewal("a", 1, { unpriced: true }), token)).toBeUndefined();
+			expect(ledger.grantLease(renewal("b", 1), token)).toMatchObject({ limited: true });
 		}));
 
 	it("includes the token's own limits", () =>
 		withLedger(({ ledger }) => {
 			const token = { id: "t", limits: { requestsPerMinute: 16, dailyMicroNeurons: 1_600 } };
-			expect(ledger.grantLease(wish("a", 50), token)).toMatchObject({ requests: 2, microNeurons: 200 });
+			expect(ledger.grantLease(renewal("a", 50), token)).toMatchObject({ requests: 2, microNeurons: 200 });
 		}));
 
 	it("ends before midnight, because its requests belong to the day of its grant", () =>
@@ -111,7 +114,7 @@ describe("a lease", () => {
 
 	it("keeps other requests out of its share", () =>
 		withLedger(({ ledger }) => {
-			ledger.grantLease(wish("lease-1", 8));
+			ledger.grantLease(renewal("lease-1", 8));
 			const admitted = Array.from({ length: 80 }, () => ledger.admit(admission({ rates: [RATE] }))).filter(
 				({ ok }) => ok,
 			);
@@ -119,10 +122,10 @@ describe("a lease", () => {
 			expect(ledger.admit(admission({ rates: [RATE] }))).toMatchObject({ retryAfter: 60 });
 		}));
 
-	it("gives the time of its end where it holds the complete rate", () =>
+	it("gives the time of its end if it holds the complete rate", () =>
 		withLedger(({ ledger }) => {
 			const rates = [{ ...RATE, perMinute: 8 }];
-			ledger.grantLease(wish("lease-1", 1, { rates }));
+			ledger.grantLease(renewal("lease-1", 1, { rates }));
 			expect(ledger.admit(admission({ rates: [{ ...RATE, perMinute: 1 }] }))).toMatchObject({
 				failure: "rateLimited",
 				retryAfter: 1,
@@ -178,6 +181,17 @@ describe("a batch", () => {
 			expect(state(bench)).toEqual([60, 0, 1]);
 		}));
 
+	it("that is older than the last one of its journal is reported as such", () =>
+		withLedger((bench) => {
+			const [first, second] = [batch({ requests: [] }), batch({ requests: [] })];
+			expect([first, second, second, first].map((each) => bench.ledger.book(each))).toEqual([
+				true,
+				true,
+				true,
+				false,
+			]);
+		}));
+
 	it("of another journal has its own number", () =>
 		withLedger((bench) => {
 			grant(bench);
@@ -201,7 +215,7 @@ describe("a batch", () => {
 
 	it("does not open a request that is never settled for longer than its hold time", () =>
 		withLedger((bench) => {
-			bench.ledger.grantLease(wish("lease-1", 1, { holdMs: 60_000 }));
+			bench.ledger.grantLease(renewal("lease-1", 1, { holdMs: 60_000 }));
 			bench.time = NOON + 600;
 			bench.ledger.book(batch({ requests: [leased("a", { afterMs: 500 })], returned: ["lease-1"] }));
 			bench.time = NOON + 60_499;
@@ -240,7 +254,39 @@ describe("a lease that is not returned", () => {
 			expect(bench.ledger.nextLeaseExpiry()).toBeUndefined();
 		}));
 
-	it("costs nothing where all its requests are reported", () =>
+	it("is charged nothing, but stays known, for a model without a price", () =>
+		withLedger((bench) => {
+			const free = {
+				...renewal("lease-1", 4, { cost: fixedCost(0) }),
+				lease: { id: "lease-1", requests: 4, microNeurons: 0 },
+			};
+			bench.ledger.grantLease(free);
+			bench.time = OVERDUE;
+			bench.ledger.expire();
+			expect(state(bench)).toEqual([0, 0, 4]);
+			bench.ledger.book(
+				batch({ requests: [leased("a", { reserved: 0, settlement: settlement("a", { outputTokens: 7 }) })] }),
+			);
+			expect(rows(bench)).toEqual([
+				["lease-1", "expired", 0],
+				["a", "ok", 0],
+			]);
+		}));
+
+	it("is charged in time after a clock that was ahead", () =>
+		withLedger((bench) => {
+			bench.time = NOON + 7_200_000;
+			grant(bench);
+			bench.time = NOON;
+			vi.spyOn(console, "error").mockImplementation(() => {});
+			expect(state(bench)).toEqual([0, 400, 4]);
+			bench.time = OVERDUE + 1_000;
+			bench.ledger.expire();
+			expect(total(bench)).toBe(400);
+			vi.restoreAllMocks();
+		}));
+
+	it("costs nothing if all its requests are reported", () =>
 		withLedger((bench) => {
 			grant(bench, 1);
 			bench.ledger.book(
@@ -283,7 +329,7 @@ describe("a lease that is not returned", () => {
 			expect([total(bench), ...state(bench).slice(0, 2)]).toEqual([30, 30, 0]);
 		}));
 
-	it("keeps its charge where the report arrives more than an hour late", () =>
+	it("keeps its charge if the report arrives more than an hour late", () =>
 		withLedger((bench) => {
 			grant(bench);
 			bench.time = OVERDUE;
