@@ -139,7 +139,7 @@ const inWorkerd = (name: string, files: { include: string[]; exclude?: string[] 
 		isolate: false,
 		setupFiles: ["test/property-sizes.ts"],
 		// The first use of what the Worker loads late transforms its libraries, on a machine that is busy.
-		testTimeout: 15_000,
+		testTimeout: 60_000,
 		deps: { optimizer: { ssr: bundled(LIBRARIES) } },
 	},
 });
@@ -165,7 +165,7 @@ export default defineConfig({
 				test: {
 					name: "extending",
 					include: ["test/extending/*.test.ts"],
-					testTimeout: 15_000,
+					testTimeout: 60_000,
 					deps: { optimizer: { ssr: bundled(LIBRARIES) } },
 				},
 			},
@@ -225,7 +225,7 @@ export default defineConfig({
 					isolate: false,
 					include: ["test/clients/binding/*.test.ts"],
 					// As above: the plugin's Worker loads backends late, too.
-					testTimeout: 15_000,
+					testTimeout: 60_000,
 					globalSetup: ["test/built.ts", "test/clients/binding/providers.ts"],
 					// After the tests that start processes.
 					sequence: { groupOrder: 1 },

@@ -3,13 +3,13 @@
  * `{"accounts": {"acme": {"fast": "@cf/…"}}}` for one, and comes first there.
  */
 
-import { ACCOUNTS, type AliasWorld, aliasProblem } from "../pipeline/alias-problem.ts";
+import { ACCOUNTS, type AliasServices, aliasProblem } from "../pipeline/alias-problem.ts";
 import type { Aliases } from "../pipeline/services.ts";
 import { kindOf, type Path, type Problems } from "./problems.ts";
 
 export function readAliases(
 	entries: readonly [string, unknown][],
-	known: Omit<AliasWorld, "isAlias">,
+	known: Omit<AliasServices, "isAlias">,
 	problems: Problems,
 ): Aliases {
 	const everyone = entries.filter(([name]) => name !== ACCOUNTS);

@@ -62,7 +62,7 @@ const VIEW_MS = 2_000;
 const EXCHANGE_MS = 10_000;
 const MAX_TARGETS = 2_000;
 
-export interface HealthWorld {
+export interface HealthServices {
 	now(): number;
 	waitUntil(promise: Promise<unknown>): void;
 	/** Calls the `Fleet` object. Absent if there is none. */
@@ -84,22 +84,22 @@ interface Watched {
 }
 
 export class IsolateHealth implements Health {
-	readonly #world: HealthWorld;
+	readonly #services: HealthServices;
 	readonly #watched = new Map<string, Watched>();
 	#exchangedAt = Number.NEGATIVE_INFINITY;
 	#exchangingSince = Number.NEGATIVE_INFINITY;
 	#hasUnreported = false;
 
-	constructor(world: HealthWorld) {
-		this.#world = world;
+	constructor(services: HealthServices) {
+		this.#services = services;
 	}
 
 	circuit(target: Addressed): CircuitState {
-		return this.#watched.get(keyOf(target))?.breaker.state(this.#world.now()) ?? "closed";
+		return this.#watched.get(keyOf(target))?.breaker.state(this.#services.now()) ?? "closed";
 	}
 
 	start(target: Addressed): CallOutcome {
-		const { now } = this.#world;
+		const { now } = this.#services;
 		const watched = this.#watch(keyOf(target), target);
 		const { breaker } = watched;
 		const since = now();
@@ -159,7 +159,7 @@ export class IsolateHealth implements Health {
 	}
 
 	engines(): EngineReport[] {
-		const at = this.#world.now();
+		const at = this.#services.now();
 		return [...this.#watched.values()].map(
 			({ breaker, target, requests, failed, begun, waitedMs }): EngineReport => ({
 				backend: target.backend,
@@ -196,7 +196,7 @@ export class IsolateHealth implements Health {
 
 	/** Prefers closed circuits: an open one is worth remembering. */
 	#dropOne(): void {
-		const at = this.#world.now();
+		const at = this.#services.now();
 		let [dropped] = this.#watched.keys();
 		for (const [key, { breaker }] of this.#watched)
 			if (breaker.state(at) === "closed") {
@@ -207,7 +207,7 @@ export class IsolateHealth implements Health {
 	}
 
 	#exchange(): void {
-		const { exchange, now, waitUntil } = this.#world;
+		const { exchange, now, waitUntil } = this.#services;
 		const at = now();
 		const age = at - this.#exchangedAt;
 		const due = this.#hasUnreported ? age >= REPORT_DELAY_MS : age >= VIEW_MS;
@@ -248,7 +248,7 @@ export class IsolateHealth implements Health {
 	}
 
 	#endExchange(): void {
-		this.#exchangedAt = this.#world.now();
+		this.#exchangedAt = this.#services.now();
 		this.#exchangingSince = Number.NEGATIVE_INFINITY;
 	}
 }

@@ -7,7 +7,7 @@ import type { Routing } from "./plan.ts";
 export const ACCOUNTS = "accounts";
 const ALIAS = /^[^\s*?#]{1,256}$/;
 
-export interface AliasWorld {
+export interface AliasServices {
 	catalog: Catalog;
 	routing: Pick<Routing, "find">;
 	/** Whether an alias of this name exists. */
@@ -15,8 +15,8 @@ export interface AliasWorld {
 }
 
 /** Describes the mistake, starting with what was expected. Returns nothing for a valid alias. */
-export function aliasProblem(alias: string, model: string, world: AliasWorld): string | undefined {
-	const { catalog, routing, isAlias } = world;
+export function aliasProblem(alias: string, model: string, services: AliasServices): string | undefined {
+	const { catalog, routing, isAlias } = services;
 	if (!ALIAS.test(alias) || alias === ACCOUNTS)
 		return "expected a name of up to 256 characters without spaces, *, ? and #";
 	if (catalog.find(alias)) return "expected a new name, found the id of a model";
