@@ -159,8 +159,7 @@ export class Audit {
 	#isUnreported({ calls, received, planned }: Evidence): boolean {
 		if (this.#circumstances.ledger !== "leased") return false;
 		const openedAt = calls[0]?.openedAt ?? received.startedAt;
-		return this.#circumstances.kills.some(({ at, upAt }) => {
-			if (received.startedAt > at + SLACK_MS || openedAt > upAt) return false;
+		return this.#killsAfter(received.startedAt, openedAt).some(({ at }) => {
 			const failed = this.#objectFailed(planned.account, received.startedAt - RETRIED_MS, at);
 			return openedAt >= at - (failed ? RETRIED_MS : UNREPORTED_MS);
 		});
@@ -389,15 +388,20 @@ export class Audit {
 
 	/** The kill that lost its settlement: the request had started, and had ended no longer before than delivery takes. */
 	#lostWith({ calls, received, planned }: Evidence): Kill | undefined {
-		// The engine shares its process with the callers and may notice a call of the killed gateway late.
-		const openedAt = calls[0]?.openedAt ?? 0;
 		// Before the headers, a caller that disconnects does not end the engine's call.
 		const endedAt = Math.max(received.endedAt, ...calls.map(({ closedAt = 0 }) => closedAt));
-		return this.#circumstances.kills.find(({ at, upAt }) => {
-			if (received.startedAt > at + SLACK_MS || openedAt > upAt) return false;
+		return this.#killsAfter(received.startedAt, calls[0]?.openedAt ?? 0).find(({ at }) => {
 			const failed = this.#objectFailed(planned.account, received.startedAt, at);
 			return at <= endedAt + (failed ? RETRIED_MS : UNDELIVERED_MS) + SLACK_MS;
 		});
+	}
+
+	/**
+	 * Kills of a gateway that had received the request. The engine shares its process with the callers and may notice a call of the
+	 * killed gateway late, so a call counts as its own until the next gateway is up.
+	 */
+	#killsAfter(startedAt: number, openedAt: number): Kill[] {
+		return this.#circumstances.kills.filter(({ at, upAt }) => startedAt <= at + SLACK_MS && openedAt <= upAt);
 	}
 
 	#objectFailed(account: string, from: number, until: number): boolean {
