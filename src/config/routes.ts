@@ -224,8 +224,9 @@ function checkBackend(target: unknown, path: Path, context: RouteContext): void 
 	if (typeof backend !== "string" || !names.includes(backend))
 		context.problems.add([...path, "backend"], expectedName(names, backend));
 	else {
-		const entry = context.backendEntries.get(backend);
-		if (isRecord(entry)) refuseSecondKey(headers, entry.key, [...path, "headers"], context.problems);
+		const configured = context.backendEntries.get(backend);
+		if (isRecord(configured))
+			refuseSecondKey(headers, configured.key, [...path, "headers"], context.problems);
 	}
 }
 

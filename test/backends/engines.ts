@@ -84,11 +84,11 @@ export async function healthAfter(
 	const model = kind === "workers-ai" ? modelOf(LLAMA) : {};
 	const call = callOf(wrap?.(respond) ?? respond, { target: { ...target, kind }, model });
 	const backend = (await backendsOf([call.target])).get(kind);
-	const entry = backend?.(call.target, call.services)[task] as
+	const handler = backend?.(call.target, call.services)[task] as
 		| ((input: TaskInput<TaskName>, context: typeof call) => Promise<unknown>)
 		| undefined;
-	if (!entry) throw new Error(`${kind} has no ${task}`);
-	const answered = entry(input as TaskInput<TaskName>, call).then(
+	if (!handler) throw new Error(`${kind} has no ${task}`);
+	const answered = handler(input as TaskInput<TaskName>, call).then(
 		async (answer) => {
 			const { events } = answer as { events?: ReadableStream<Uint8Array> };
 			return events && (await drain(events)).error;

@@ -74,9 +74,9 @@ function ask<Name extends TaskName>(
 		headers: {},
 		timeouts: { headerMs: 20_000, idleMs: 10_000, totalMs: 25_000 },
 	};
-	const entry = openai(target, services)[task];
-	if (!entry) throw new Error(`no ${task}`);
-	return entry(input, { model: MODEL, signal });
+	const handler = openai(target, services)[task];
+	if (!handler) throw new Error(`no ${task}`);
+	return handler(input, { model: MODEL, signal });
 }
 
 async function outputOf<Name extends TaskName>(answer: Promise<Answer<Name>>): Promise<TaskOutput<Name>> {

@@ -61,7 +61,7 @@ interface Ending {
 }
 
 const same = (text: string): Pick<Ending, "read" | "passed"> => ({ read: text, passed: text });
-const whole = { outcome: "ok", counted: 9 } as const;
+const COMPLETE = { outcome: "ok", counted: 9 } as const;
 const interrupted = { outcome: "interrupted" } as const;
 
 const ENDINGS: Record<string, Ending> = {
@@ -69,20 +69,20 @@ const ENDINGS: Record<string, Ending> = {
 		sent: FINISH + USAGE + DONE,
 		close: "end",
 		...same(FINISH + USAGE + DONE),
-		...whole,
+		...COMPLETE,
 	},
-	"no [DONE]": { sent: FINISH + USAGE, close: "end", ...same(FINISH + USAGE + DONE), ...whole },
+	"no [DONE]": { sent: FINISH + USAGE, close: "end", ...same(FINISH + USAGE + DONE), ...COMPLETE },
 	"no last blank line": {
 		sent: FINISH + USAGE.trimEnd(),
 		close: "end",
 		...same(FINISH + USAGE + DONE),
-		...whole,
+		...COMPLETE,
 	},
 	"a reset after the answer": {
 		sent: FINISH + USAGE,
 		close: "reset",
 		...same(FINISH + USAGE + DONE),
-		...whole,
+		...COMPLETE,
 	},
 	"an early end": { sent: "", close: "end", ...same(INTERRUPTED), ...interrupted },
 	"a reset": { sent: "", close: "reset", ...same(INTERRUPTED), ...interrupted },
@@ -123,14 +123,14 @@ const SLOW_ENDINGS: Record<string, Ending> = {
 		sent: FINISH + USAGE + DONE,
 		close: "hang",
 		...same(FINISH + USAGE + DONE),
-		...whole,
+		...COMPLETE,
 	},
 	silence: { sent: "", close: "hang", ...same(SILENT), ...interrupted, timeouts: { idle_ms: 1_000 } },
 	"silence after the answer": {
 		sent: FINISH + USAGE,
 		close: "hang",
 		...same(FINISH + USAGE + DONE),
-		...whole,
+		...COMPLETE,
 		timeouts: { idle_ms: 1_000 },
 	},
 };

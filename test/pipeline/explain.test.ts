@@ -219,8 +219,8 @@ describe("explain", () => {
 		expect(refused?.message).toMatch(
 			/^This request may cost [\d.]+ neurons; the daily budget of this account/,
 		);
-		const told = await (await post(`/run/${LLAMA}`, BODY)).json<{ errors: { message: string }[] }>();
-		expect(told.errors[0]?.message).toContain(refused?.message);
+		const refusal = await (await post(`/run/${LLAMA}`, BODY)).json<{ errors: { message: string }[] }>();
+		expect(refusal.errors[0]?.message).toContain(refused?.message);
 	});
 
 	it("gives the reason that the caller would be given, where there are several", async () => {
@@ -229,8 +229,8 @@ describe("explain", () => {
 		expect((await post(`/run/${LLAMA}`, BODY)).status).toBe(200);
 		// The rate is open again sooner than the budget.
 		const [{ code } = {}, ...others] = (await explain(LLAMA, { ...BODY, max_tokens: 1000 })).refused;
-		const told = await post(`/run/${LLAMA}`, { ...BODY, max_tokens: 1000 });
-		expect((await told.json<{ errors: { code: number }[] }>()).errors).toMatchObject([{ code: 3036 }]);
+		const refusal = await post(`/run/${LLAMA}`, { ...BODY, max_tokens: 1000 });
+		expect((await refusal.json<{ errors: { code: number }[] }>()).errors).toMatchObject([{ code: 3036 }]);
 		expect({ code, others }).toEqual({ code: 3036, others: [] });
 	});
 
@@ -243,9 +243,9 @@ describe("explain", () => {
 		const [refused, ...others] = result.refused;
 		expect(others).toEqual([]);
 		expect(refused).toMatchObject({ step: "admit", code: 2021, status: 402 });
-		const told = await send("/ai/run/openai/gpt-next", token, json("POST", BODY));
-		expect(told.status).toBe(402);
-		expect(await told.json()).toMatchObject({ errors: [{ code: 2021, message: refused?.message }] });
+		const refusal = await send("/ai/run/openai/gpt-next", token, json("POST", BODY));
+		expect(refusal.status).toBe(402);
+		expect(await refusal.json()).toMatchObject({ errors: [{ code: 2021, message: refused?.message }] });
 	});
 
 	it("shows neither address nor key of an engine", async () => {

@@ -7,14 +7,14 @@ import { isRecord } from "../../core/json.ts";
 
 type Schema = Record<string, unknown>;
 
-const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+const wordSet = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-const KEPT = words("type enum const title description default required");
-const MEANINGLESS = words("$schema $id $comment examples deprecated readOnly writeOnly");
-const BOUNDS = words(`
+const KEPT = wordSet("type enum const title description default required");
+const MEANINGLESS = wordSet("$schema $id $comment examples deprecated readOnly writeOnly");
+const BOUNDS = wordSet(`
 	minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern maxItems uniqueItems
 	minProperties maxProperties`);
-const FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid");
+const FORMATS = wordSet("date-time time date duration email hostname uri ipv4 ipv6 uuid");
 const REFERENCE = /^#\/(\$defs|definitions)\/([^/]+)$/;
 
 /** `undefined`: the schema cannot be converted. */

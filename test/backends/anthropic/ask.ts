@@ -27,10 +27,10 @@ export function ask(
 	model: Partial<Model> = {},
 ): Asking {
 	const call = callOf(respond, { target: { ...CLAUDE, ...target }, model });
-	const entry = anthropic(call.target, call.services)["text-generation"];
-	if (!entry) throw new Error("no chat");
+	const handler = anthropic(call.target, call.services)["text-generation"];
+	if (!handler) throw new Error("no chat");
 	const whole = { messages: [{ role: "user" as const, content: "hi" }], stream: false, ...input };
-	return { call, answer: entry(whole, call) };
+	return { call, answer: handler(whole, call) };
 }
 
 /** What the upstream was asked. */

@@ -10,9 +10,9 @@ export function ask<Name extends TaskName>(
 	respond: Responder,
 ): { call: TestCall; answer: Promise<Answer<Name>> } {
 	const call = callOf(respond, { target: { url: URL, kind: "cog" } });
-	const entry = cog(call.target, call.services)[task];
-	if (!entry) throw new Error(`no ${task}`);
-	return { call, answer: entry(input, call) };
+	const handler = cog(call.target, call.services)[task];
+	if (!handler) throw new Error(`no ${task}`);
+	return { call, answer: handler(input, call) };
 }
 
 export async function outputOf<Name extends TaskName>(asking: {

@@ -22,9 +22,9 @@ export function ask<Name extends TaskName>(
 	target: Partial<Target> = {},
 ): Asking<Name> {
 	const call = callOf(respond, { target: { ...TARGET, ...target } });
-	const entry = gemini(call.target, call.services)[task];
-	if (!entry) throw new Error(`no ${task}`);
-	return { call, answer: entry(input, call) };
+	const handler = gemini(call.target, call.services)[task];
+	if (!handler) throw new Error(`no ${task}`);
+	return { call, answer: handler(input, call) };
 }
 
 export async function outputOf<Name extends TaskName>({ answer }: Asking<Name>): Promise<TaskOutput<Name>> {

@@ -14,9 +14,9 @@ export function ask<Name extends TaskName>(
 	model: Partial<Model> = {},
 ): { call: TestCall; answer: Promise<Answer<Name>> } {
 	const call = callOf(respond, { target: { url: URL, kind: "ollama", model: "llama3.2" }, model });
-	const entry = ollama(call.target, call.services)[task];
-	if (!entry) throw new Error(`no ${task}`);
-	return { call, answer: entry(input, call) };
+	const handler = ollama(call.target, call.services)[task];
+	if (!handler) throw new Error(`no ${task}`);
+	return { call, answer: handler(input, call) };
 }
 
 export async function outputOf<Name extends TaskName>(asking: {

@@ -22,9 +22,9 @@ export function ask<Name extends TaskName>(
 	options: Options = {},
 ): Asking<Name> {
 	const call = callOf(respond, options);
-	const entry = openai(call.target, call.services)[task];
-	if (!entry) throw new Error(`no ${task}`);
-	return { call, answer: entry(input, call) };
+	const handler = openai(call.target, call.services)[task];
+	if (!handler) throw new Error(`no ${task}`);
+	return { call, answer: handler(input, call) };
 }
 
 export async function outputOf<Name extends TaskName>(asking: Asking<Name>): Promise<TaskOutput<Name>> {

@@ -19,9 +19,9 @@ interface Asking<Name extends TaskName> {
 
 function ask<Name extends TaskName>(task: Name, input: TaskInput<Name>, respond: Responder): Asking<Name> {
 	const call = callOf(respond, { target: { kind: "tei", url: "http://tei.test" } });
-	const entry = tei(call.target, call.services)[task];
-	if (!entry) throw new Error(`no ${task}`);
-	return { call, answer: entry(input, call) };
+	const handler = tei(call.target, call.services)[task];
+	if (!handler) throw new Error(`no ${task}`);
+	return { call, answer: handler(input, call) };
 }
 
 async function outputOf<Name extends TaskName>({ answer }: Asking<Name>): Promise<TaskOutput<Name>> {

@@ -16,9 +16,9 @@ export function ask<Name extends TaskName>(
 ): { call: TestCall; answer: Promise<Answer<Name>> } {
 	const target = { url: URL, kind: "workers-ai" as const, model: upstreamModel };
 	const call = callOf(respond, { target, model: modelOf(model) });
-	const entry = workersAi(call.target, call.services)[task];
-	if (!entry) throw new Error(`no ${task}`);
-	return { call, answer: entry(input, call) };
+	const handler = workersAi(call.target, call.services)[task];
+	if (!handler) throw new Error(`no ${task}`);
+	return { call, answer: handler(input, call) };
 }
 
 export async function outputOf<Name extends TaskName>(asking: {
