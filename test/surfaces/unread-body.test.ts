@@ -1,0 +1,70 @@
+/**
+ * The CPU that a caller without a valid token can cost. A body of 9 MB whose strings are `\uXXXX` escapes costs the
+ * runtime's parser most, so no route may read it before the token is verified.
+ */
+import { describe, expect, it } from "vitest";
+import { newTokenText } from "../../src/accounts/token-text.ts";
+import { ROUTES } from "../../src/surfaces/routes.ts";
+import { ADMIN, closedGateway, V4 } from "../http/access.ts";
+
+const MODEL = "@cf/meta/llama-3.1-8b-instruct-fp8";
+const BODY = new TextEncoder().encode(`{"model":"${MODEL}","prompt":"${"\\u00e9".repeat(1_500_000)}"}`);
+
+/** Routes that may have a body. The others are read with GET. */
+const WITH_BODY = ROUTES.filter(({ method }) => method !== "GET");
+
+describe("a body of 1.5 million escapes", () => {
+	const { account, send } = closedGateway();
+
+	/** Sends the body as a stream, and counts its reads. */
+	async function sendBody(
+		{ method, url }: { method: string; url: string },
+		token: string | undefined,
+		headers: Record<string, string>,
+	): Promise<{ status: number; reads: number }> {
+		let reads = 0;
+		const body = new ReadableStream<Uint8Array>(
+			{
+				type: "bytes",
+				pull(controller) {
+					reads++;
+					controller.enqueue(BODY.slice());
+					controller.close();
+				},
+			},
+			{ highWaterMark: 0 },
+		);
+		const response = await send(url, token, { method, headers, body });
+		await response.arrayBuffer();
+		return { status: response.status, reads };
+	}
+
+	const LENGTHS: [string, Record<string, string>][] = [
+		["of known length", { "content-length": String(BODY.length) }],
+		["of unknown length", {}],
+	];
+
+	it.each(WITH_BODY.map(({ method, path }) => [method, path] as const))(
+		"is not read without a valid token: %s %s",
+		async (method, path) => {
+			const url = `http://gateway${path
+				.replace(":account", account)
+				.replace(":model{.+}", path.includes("/v1beta/") ? `${MODEL}:generateContent` : MODEL)
+				.replace(/:\w+\{(?:\.\+)?\}/g, "x")
+				.replace(/:\w+\{([\w-]+)[^}]*\}/g, "$1")
+				.replace(/:\w+/g, "x")}`;
+			for (const [length, lengthHeaders] of LENGTHS)
+				for (const token of [undefined, "sk-no-token", newTokenText(account)]) {
+					const headers = { "content-type": "application/json", ...lengthHeaders };
+					const { status, reads } = await sendBody({ method, url }, token, headers);
+					expect({ status, reads }, `${length}, ${token}`).toEqual({ status: 401, reads: 0 });
+				}
+		},
+	);
+
+	it("is read with a valid token", async () => {
+		const url = `${V4}/accounts/${account}/ai/run/${MODEL}`;
+		const headers = { "content-type": "application/json", "content-length": String(BODY.length) };
+		expect(await sendBody({ method: "POST", url }, ADMIN, headers)).toEqual({ status: 200, reads: 1 });
+	});
+});
