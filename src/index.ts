@@ -48,3 +48,7 @@ export class Reload extends reload((variables) => {
 export { Account } from "./accounts/durable/account.ts";
 export { Directory } from "./accounts/durable/directory.ts";
 export { Fleet } from "./fleet/fleet.ts";
+export { Gateway } from "./gateways/durable/gateway.ts";
+export { GatewayRegistry } from "./gateways/durable/registry.ts";
+export { ResponseCache } from "./gateways/durable/response-cache.ts";
+export { StreamRun } from "./gateways/durable/stream-run.ts";

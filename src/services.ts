@@ -9,6 +9,11 @@ import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
+import { Gateways } from "./gateways/client/gateways.ts";
+import type { Gateway } from "./gateways/durable/gateway.ts";
+import type { GatewayRegistry } from "./gateways/durable/registry.ts";
+import type { ResponseCache } from "./gateways/durable/response-cache.ts";
+import type { StreamRun } from "./gateways/durable/stream-run.ts";
 import { Background } from "./http/background.ts";
 import { SingleFlight } from "./pipeline/dispatch/single-flight.ts";
 import type { Services } from "./pipeline/services.ts";
@@ -29,9 +34,25 @@ export interface Bindings {
 	ANALYTICS?: AnalyticsEngineDataset;
 	/** If absent, every isolate has its own view of the engines' health. */
 	FLEET?: DurableObjectNamespace<Fleet>;
+	/** The gateways of each account. */
+	GATEWAYS: DurableObjectNamespace<GatewayRegistry>;
+	/** The logs and limits of each gateway. */
+	GATEWAY: DurableObjectNamespace<Gateway>;
+	/** The cached answers of each gateway. */
+	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
+	/** A stream that can be resumed. */
+	STREAM_RUN: DurableObjectNamespace<StreamRun>;
 }
 
-const CLASSES: Readonly<Record<string, string>> = { ACCOUNT: "Account", DIRECTORY: "Directory" };
+/** The classes of the bindings that a deployment needs. */
+const CLASSES = {
+	ACCOUNT: "Account",
+	DIRECTORY: "Directory",
+	GATEWAYS: "GatewayRegistry",
+	GATEWAY: "Gateway",
+	RESPONSE_CACHE: "ResponseCache",
+	STREAM_RUN: "StreamRun",
+} as const satisfies Partial<Record<keyof Bindings, string>>;
 
 /** The services that depend on the variables. A reload replaces them. */
 type Configured = Pick<Services, "aliases" | "catalog" | "limits" | "publicUrl" | "routing">;
@@ -53,21 +74,23 @@ export const servicesOf = (
 /** Throws a `ConfigError` if a binding is missing. */
 export function createPersistent(
 	bindings: Bindings,
-	{ leases, openFiles }: Pick<Config, "leases" | "openFiles">,
+	{ allowAnonymous, leases, openFiles }: Pick<Config, "allowAnonymous" | "leases" | "openFiles">,
 ): Persistent {
 	const wait = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
 		scheduler.wait(milliseconds, signal ? { signal } : {});
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
-	const { ACCOUNT, DIRECTORY, FLEET } = bindings;
+	const { ACCOUNT, DIRECTORY, FLEET, GATEWAYS } = bindings;
 	// The configuration of a deployment may be older than these classes.
-	const missing = Object.entries({ ACCOUNT, DIRECTORY }).filter(([, namespace]) => !namespace);
+	const missing = Object.entries(CLASSES).filter(
+		([name]) => !(bindings as Partial<Bindings>)[name as keyof Bindings],
+	);
 	if (missing.length > 0)
 		throw new ConfigError(
 			missing.map(
-				([name]) =>
-					`${name}: expected a Durable Object namespace of the class ${CLASSES[name]}, found nothing (docs/configuration.md, Bindings)`,
+				([name, className]) =>
+					`${name}: expected a Durable Object namespace of the class ${className}, found nothing (docs/configuration.md, Bindings)`,
 			),
 		);
 	const directory = new DirectoryCache({ now, directory: () => DIRECTORY.getByName(DIRECTORY_NAME) });
@@ -92,6 +115,11 @@ export function createPersistent(
 		ledgers,
 		directory,
 		flights: new SingleFlight(),
+		gateways: new Gateways({
+			registry: (account) => GATEWAYS.getByName(account),
+			now,
+			open: allowAnonymous,
+		}),
 		observers: observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }),
 		health: new IsolateHealth({
 			now,

@@ -14,7 +14,7 @@ import type { Model } from "../models/model.ts";
 import { microNeurons } from "../models/neurons.ts";
 import type { ExchangeFacts, ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { PlannedTarget } from "./plan.ts";
-import type { Caller, Served } from "./request.ts";
+import type { InferenceRequest, Served } from "./request.ts";
 
 export type ExchangeState = "received" | "reserved" | "admitted" | "streaming" | "ended";
 
@@ -62,12 +62,15 @@ export class Exchange implements ExchangeFacts {
 	/** Failures that the observers have received. */
 	readonly #reported = new Set<AiError>();
 
-	constructor({ id, caller }: { id: string; caller: Caller }, services: ExchangeServices) {
+	constructor(
+		{ id, caller, observers = [] }: Pick<InferenceRequest, "id" | "caller" | "observers">,
+		services: ExchangeServices,
+	) {
 		this.id = id;
 		this.account = caller.account;
 		this.#credentialVerified = caller.verified ?? false;
 		this.startedAt = services.now();
-		this.#services = services;
+		this.#services = { ...services, observers: [...services.observers, ...observers] };
 	}
 
 	/** Resolves when the exchange ends. */

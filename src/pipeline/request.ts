@@ -3,6 +3,7 @@ import type { Credential } from "../accounts/admission.ts";
 import type { Dialect, Rendered } from "../dialects/dialect.ts";
 import type { Model } from "../models/model.ts";
 import type { Progress, TaskAnswer, TaskCall } from "../tasks/task.ts";
+import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 
 export interface Caller {
 	account: string;
@@ -28,6 +29,8 @@ export interface InferenceRequest {
 	 */
 	session?: string;
 	options?: RequestOptions;
+	/** Receive the events of this request, after the observers of all requests. */
+	observers?: readonly ExchangeObserver[] | undefined;
 }
 
 export interface RequestOptions {

@@ -24,9 +24,25 @@ const OBJECTS = {
 		bindings: [
 			{ name: "ACCOUNT", class_name: "Account" },
 			{ name: "DIRECTORY", class_name: "Directory" },
+			{ name: "GATEWAYS", class_name: "GatewayRegistry" },
+			{ name: "GATEWAY", class_name: "Gateway" },
+			{ name: "RESPONSE_CACHE", class_name: "ResponseCache" },
+			{ name: "STREAM_RUN", class_name: "StreamRun" },
 		],
 	},
-	migrations: [{ tag: "v1", new_sqlite_classes: ["Account"] }],
+	migrations: [
+		{
+			tag: "v1",
+			new_sqlite_classes: [
+				"Account",
+				"Directory",
+				"GatewayRegistry",
+				"Gateway",
+				"ResponseCache",
+				"StreamRun",
+			],
+		},
+	],
 };
 
 function configWith(vars: object): string {

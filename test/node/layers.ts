@@ -11,7 +11,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["pipeline"],
 	["providers", "telemetry"],
 	["backends", "dialects", "markdown"],
-	["accounts", "fleet"],
+	["accounts", "fleet", "gateways"],
 	["metering"],
 	["tasks"],
 	["counting"],

@@ -384,6 +384,10 @@ describe("npm run serve", () => {
 				{ name: "ACCOUNT", class_name: "Account" },
 				{ name: "DIRECTORY", class_name: "Directory" },
 				{ name: "FLEET", class_name: "Fleet" },
+				{ name: "GATEWAYS", class_name: "GatewayRegistry" },
+				{ name: "GATEWAY", class_name: "Gateway" },
+				{ name: "RESPONSE_CACHE", class_name: "ResponseCache" },
+				{ name: "STREAM_RUN", class_name: "StreamRun" },
 			],
 		};
 		const common = { name: "ganglion", main: "x.js", compatibility_date: "2026-11-01", durable_objects };

@@ -10,6 +10,7 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
+import { mergedOptions, optionsInBinding, optionsInHeaders } from "../../gateways/options.ts";
 import { boundDepth, readInputs, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION, GEMINI_KEYS } from "../../http/credentials.ts";
 import { failureEnvelope } from "../../http/envelope.ts";
@@ -26,11 +27,11 @@ import { toRpcError } from "../../http/rpc-error.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { V1 } from "../bases.ts";
-import { gatewayFailure, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
+import { headersOf, readSteps, runSteps, type Step, Steps, type StepsContext } from "./gateway.ts";
+import { gatewayFailure } from "./gateway-failure.ts";
 
 /** Its top-level domain is reserved and never resolves (RFC 2606). */
 const UNREACHABLE_ORIGIN = "https://ganglion.invalid";
-const EVENT_ID = "cf-aig-event-id";
 
 /** `origin`: of the HTTP request that was forwarded. Absent on a binding. */
 export type WireBindings = { caller: Caller; origin?: string };
@@ -80,7 +81,8 @@ function providerAddress(
 				const { search } = new URL(raw.url);
 				const inputs = await readInputs(raw, call.services.limits);
 				const endpoint = pathParameter(c, "endpoint") + search;
-				return [{ provider: pathParameter(c, "provider"), endpoint, headers: raw.headers, inputs }];
+				const provider = pathParameter(c, "provider");
+				return [{ provider, endpoint, headers: raw.headers, inputs, options: {} }];
 			}),
 	};
 }
@@ -168,7 +170,7 @@ const answerSteps = (
 	runSteps(read, {
 		caller,
 		gateway: c.req.param("gateway") ?? "",
-		eventId: c.req.header(EVENT_ID),
+		options: optionsInHeaders(c.req.raw.headers),
 		signal: c.req.raw.signal,
 		services,
 	});
@@ -187,14 +189,15 @@ export function gatewayUrl(
 }
 
 interface GatewayRunOptions {
-	gateway?: { eventId?: string };
+	/** The options of `optionsInBinding`. */
+	gateway?: unknown;
 	extraHeaders?: Record<string, string>;
 	signal?: AbortSignal;
 }
 
 /** The object that `gateway(id)` returns over RPC. */
 export class AiGateway extends RpcTarget {
-	readonly #context: Omit<StepsContext, "signal" | "eventId">;
+	readonly #context: Omit<StepsContext, "signal" | "options">;
 
 	constructor(gateway: string, caller: Caller, services: Services) {
 		super();
@@ -205,11 +208,10 @@ export class AiGateway extends RpcTarget {
 	async run(data: unknown, options?: GatewayRunOptions | null): Promise<Response> {
 		const { gateway, extraHeaders = {}, signal = new AbortController().signal } = options ?? {};
 		const { jsonDepth } = this.#context.services.limits;
-		const [, headerId] = Object.entries(extraHeaders).find(([name]) => name.toLowerCase() === EVENT_ID) ?? [];
 		return runSteps(() => readSteps(boundDepth(data, jsonDepth)), {
 			...this.#context,
 			signal,
-			eventId: headerId ?? gateway?.eventId,
+			options: mergedOptions(optionsInHeaders(headersOf(extraHeaders)), optionsInBinding(gateway)),
 		});
 	}
 

@@ -5,17 +5,23 @@
  * and Messages run the model `{author}/{model}`, which PROVIDER_KEYS or ROUTES serve. `google-ai-studio` also has Gemini's
  * methods. `compat` is OpenAI's API for model ids with a provider: `workers-ai/@cf/…`, `openai/…`.
  *
- * Differences from the product: gateways have no settings, so every well-formed id is valid; the provider key of the
- * request is ignored; other routes of a provider are refused (2008); this gateway does not cache, log, retry or time out
- * steps, so `cf-aig-log-id` is absent, and `config` and the `cf-aig-*` headers other than the event id have no effect. The
- * session headers of a step are used (`request-options.ts`).
+ * Differences from the product: the provider key of the request is ignored; other routes of a provider are refused (2008).
+ * The session headers of a step are used (`request-options.ts`).
  */
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
-import { failureEnvelope, failureHeaders, replyResponse, WRAPS } from "../../http/envelope.ts";
+import type { GatewayExchange } from "../../gateways/exchange.ts";
+import {
+	type GatewayOptions,
+	mergedOptions,
+	optionsInConfig,
+	optionsInHeaders,
+} from "../../gateways/options.ts";
+import type { GatewayStep, StepBody } from "../../gateways/request.ts";
+import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
 import { headersIn, inferenceRequest } from "../../http/request-options.ts";
@@ -26,16 +32,19 @@ import type { Services } from "../../pipeline/services.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
 import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "../openai/openai.ts";
+import { gatewayFailure } from "./gateway-failure.ts";
+import { runInGateway } from "./run-in-gateway.ts";
+import { usageObserver } from "./usage-observer.ts";
 
-const GATEWAY_ID = /^[\w-]{1,64}$/;
-/** Matches event ids that can be repeated in a response header: visible ASCII. */
-const EVENT_ID = /^[\x21-\x7e]{1,256}$/;
+const OPTION_HEADER = /^cf-(?:aig-[\w-]+|cache-ttl|skip-cache)$/i;
+const VISIBLE = /^[\x20-\x7e]*$/;
 
 export interface Step {
 	provider: string;
 	/** A path relative to the provider's address. */
 	endpoint: string;
-	eventId?: string | undefined;
+	/** From the step's own headers and `config`. */
+	options: GatewayOptions;
 	/** Only the headers that `request-options.ts` reads. */
 	headers: Headers;
 	inputs: Inputs;
@@ -47,18 +56,22 @@ const StepSchema = z
 		endpoint: z.string(),
 		headers: z.record(z.string(), z.unknown()).nullish(),
 		query: z.unknown(),
+		config: z.unknown().optional(),
 	})
-	.transform(({ provider, endpoint, headers, query }): Step => {
-		const [, eventId] =
-			Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "cf-aig-event-id") ?? [];
-		return {
-			provider,
-			endpoint,
-			headers: headersIn(headers),
-			inputs: { fields: query },
-			...(typeof eventId === "string" && { eventId }),
-		};
+	.transform(({ provider, endpoint, headers, query, config }): Step => {
+		const options = mergedOptions(optionsInHeaders(headersOf(headers ?? {})), optionsInConfig(config));
+		return { provider, endpoint, options, headers: headersIn(headers), inputs: { fields: query } };
 	});
+
+/** The headers with options. A value may be a number, a boolean or an object. */
+export function headersOf(record: Record<string, unknown>): Headers {
+	const headers = new Headers();
+	for (const [name, value] of Object.entries(record)) {
+		const text = typeof value === "string" ? value : JSON.stringify(value);
+		if (OPTION_HEADER.test(name) && text !== undefined && VISIBLE.test(text)) headers.set(name, text);
+	}
+	return headers;
+}
 
 /** The product documents no limit. Without one, a single request could contain any number of runs. */
 const MAX_STEPS = 32;
@@ -71,8 +84,8 @@ export const readSteps = (body: unknown): Step[] => validate(Steps, Array.isArra
 export interface StepsContext {
 	caller: Caller;
 	gateway: string;
-	/** The event id of the request. The event id of a step takes precedence. */
-	eventId?: string | null | undefined;
+	/** Of the request. The options of a step have precedence. */
+	options: GatewayOptions;
 	signal: AbortSignal;
 	services: Services;
 }
@@ -82,47 +95,45 @@ export async function runSteps(
 	read: () => Step[] | Promise<Step[]>,
 	context: StepsContext,
 ): Promise<Response> {
-	const { gateway, signal, services } = context;
-	let steps: Step[];
 	try {
-		steps = await read();
+		const steps = (await read()).map((step) => gatewayStep(step, context));
+		return await runInGateway({ ...context, steps, failure: gatewayFailure }, context.services);
 	} catch (error) {
 		return gatewayFailure(toAiError(error));
 	}
-	const requestId = services.uuid();
-	const headersFor = (eventId: string | null | undefined): Headers =>
-		new Headers({
-			"cf-aig-event-id": eventId && EVENT_ID.test(eventId) ? eventId : requestId,
-			"cf-aig-request-id": requestId,
-		});
-	let response = gatewayFailure(new AiError("noSuchGateway"));
-	let headers = headersFor(context.eventId);
-	if (GATEWAY_ID.test(gateway))
-		for (const [index, step] of steps.entries()) {
-			response = await answer(step, context);
-			headers = headersFor(step.eventId ?? context.eventId);
-			headers.set("cf-aig-step", String(index));
-			headers.set("cf-aig-cache-status", "MISS");
-			if (response.ok || signal.aborted) break;
-		}
-	for (const [name, value] of headers) response.headers.set(name, value);
-	return response;
 }
 
-async function answer(step: Step, { caller, signal, services }: StepsContext): Promise<Response> {
+const gatewayStep = (step: Step, context: StepsContext): GatewayStep => ({
+	provider: step.provider,
+	endpoint: step.endpoint,
+	body: { contentType: step.inputs.body?.contentType ?? "application/json", content: contentOf(step.inputs) },
+	options: mergedOptions(step.options, context.options),
+	call: (signal, exchange) => answer(step, { ...context, signal }, exchange),
+});
+
+const contentOf = ({ body, fields }: Inputs): StepBody["content"] =>
+	body ? { bytes: body.bytes } : { json: fields };
+
+async function answer(
+	step: Step,
+	{ caller, signal, services }: StepsContext,
+	exchange: GatewayExchange,
+): Promise<Response> {
 	const id = services.uuid();
 	const gemini = geminiMethod(step);
+	const observers = [usageObserver(exchange)];
 	try {
 		const { headers } = step;
 		if (gemini)
 			return await callGemini(
-				{ ...gemini, id, caller, fields: step.inputs.fields, headers, signal },
+				{ ...gemini, id, caller, fields: step.inputs.fields, headers, signal, observers },
 				services,
 			);
 		const { model, dialect, inputs, wrap, run: runRoute = run } = routeOf(step);
+		exchange.report({ model });
 		const { fields } = inputs;
-		const request = inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, fields });
-		return replyResponse(await runRoute(request, services), id, wrap);
+		const sources = { id, caller, model, dialect, inputs, signal, headers, fields, observers };
+		return replyResponse(await runRoute(inferenceRequest(sources), services), id, wrap);
 	} catch (thrown) {
 		const error = toAiError(thrown);
 		services.log(error, id);
@@ -205,23 +216,4 @@ function decoded(path: string): string {
 	} catch {
 		return path;
 	}
-}
-
-/** The format of AI Gateway's own failures. The list is named `error`, and the fields of its one error are repeated outside it. */
-export function gatewayFailure(error: AiError, requestId?: string): Response {
-	const { code, description, status } = error;
-	return Response.json(
-		{
-			success: false,
-			result: [],
-			messages: [],
-			error: [{ code, message: description }],
-			name: "AiGatewayError",
-			httpCode: status,
-			internalCode: code,
-			message: description,
-			description,
-		},
-		{ status, headers: requestId === undefined ? {} : failureHeaders(error, requestId) },
-	);
 }

@@ -8,7 +8,7 @@ import { geminiContent } from "../../dialects/gemini/gemini.ts";
 import { countedRequest } from "../../dialects/gemini/request.ts";
 import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
-import type { Caller } from "../../pipeline/request.ts";
+import type { Caller, InferenceRequest } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
@@ -31,6 +31,7 @@ export interface GeminiCall {
 	/** `alt=sse`. If false, a stream is one JSON array. */
 	sse: boolean;
 	signal: AbortSignal;
+	observers?: InferenceRequest["observers"] | undefined;
 }
 
 /** `{model}:{method}`: the method follows the last colon. */
@@ -56,11 +57,11 @@ export async function callGemini(call: GeminiCall, services: Services): Promise<
 }
 
 async function generate(call: GeminiCall, stream: boolean, services: Services): Promise<Response> {
-	const { id, caller, model, headers, signal } = call;
+	const { id, caller, model, headers, signal, observers } = call;
 	const inputs = { fields: { ...(isRecord(call.fields) ? call.fields : {}), stream } };
 	const dialect = onlyFor(GEMINI_ROUTE);
 	const reply = await run(
-		inferenceRequest({ id, caller, model, dialect, inputs, signal, headers }),
+		inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, observers }),
 		services,
 	);
 	const response = replyResponse(reply, id, WRAPS.bare);

@@ -113,6 +113,7 @@ describe("several images of one request", () => {
 		const response = await runSteps(() => steps, {
 			caller: { ...CALLER },
 			gateway: "default",
+			options: {},
 			signal,
 			services,
 		});

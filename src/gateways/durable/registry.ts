@@ -1,0 +1,118 @@
+/**
+ * The `GatewayRegistry` object: the gateways of one account and their settings. Isolates keep a copy of a gateway for some
+ * seconds (`client/gateways.ts`).
+ */
+import { DurableObject } from "cloudflare:workers";
+import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
+
+export const MAX_GATEWAYS = 100;
+
+const GATEWAYS = `CREATE TABLE IF NOT EXISTS gateways (
+	id TEXT PRIMARY KEY,
+	settings TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	modified_at INTEGER NOT NULL
+) WITHOUT ROWID`;
+
+interface GatewayRow extends Record<string, SqlStorageValue> {
+	id: string;
+	settings: string;
+	created_at: number;
+	modified_at: number;
+}
+
+export interface GatewayPage {
+	gateways: GatewaySettings[];
+	/** Of all pages. */
+	total: number;
+}
+
+export type RegistryFailure = "exists" | "absent" | "tooMany";
+export type RegistryResult = { ok: true; gateway: GatewaySettings } | { ok: false; failure: RegistryFailure };
+
+export class GatewayRegistry extends DurableObject {
+	readonly #sql: SqlStorage;
+
+	constructor(ctx: DurableObjectState, env: Env) {
+		super(ctx, env);
+		this.#sql = ctx.storage.sql;
+		this.#sql.exec(GATEWAYS);
+	}
+
+	get(id: string): GatewaySettings | undefined {
+		const row = this.#row(id);
+		return row ? settingsOf(row) : undefined;
+	}
+
+	/** Sorted by id. `search`: part of the id. */
+	list({ search = "", offset, limit }: { search?: string; offset: number; limit: number }): GatewayPage {
+		const matching = this.#sql
+			.exec<GatewayRow>("SELECT * FROM gateways WHERE instr(id, ?) > 0 ORDER BY id", search)
+			.toArray();
+		const hasDefault = matching.some(({ id }) => id === DEFAULT_GATEWAY);
+		const rows = hasDefault || !DEFAULT_GATEWAY.includes(search) ? matching : [DEFAULT_ROW, ...matching];
+		return { gateways: rows.slice(offset, offset + limit).map(settingsOf), total: rows.length };
+	}
+
+	create(id: string, settings: GatewayUpdate): RegistryResult {
+		if (this.#stored(id)) return { ok: false, failure: "exists" };
+		const { gateways } = this.#sql
+			.exec<{ gateways: number }>("SELECT count(*) AS gateways FROM gateways")
+			.one();
+		if (gateways >= MAX_GATEWAYS) return { ok: false, failure: "tooMany" };
+		const now = Date.now();
+		return this.#write({ id, settings: JSON.stringify(settings), created_at: now, modified_at: now });
+	}
+
+	update(id: string, settings: GatewayUpdate): RegistryResult {
+		const row = this.#row(id);
+		if (!row) return { ok: false, failure: "absent" };
+		// An update that omits a field which only updates have keeps it.
+		const merged = { ...JSON.parse(row.settings), ...settings };
+		return this.#write({ ...row, settings: JSON.stringify(merged), modified_at: Date.now() });
+	}
+
+	/** The default gateway returns to its default settings. */
+	delete(id: string): RegistryResult {
+		const row = this.#row(id);
+		if (!row) return { ok: false, failure: "absent" };
+		this.#sql.exec("DELETE FROM gateways WHERE id = ?", id);
+		return { ok: true, gateway: settingsOf(row) };
+	}
+
+	#write(row: GatewayRow): RegistryResult {
+		this.#sql.exec(
+			"INSERT OR REPLACE INTO gateways VALUES (?, ?, ?, ?)",
+			row.id,
+			row.settings,
+			row.created_at,
+			row.modified_at,
+		);
+		return { ok: true, gateway: settingsOf(row) };
+	}
+
+	#row(id: string): GatewayRow | undefined {
+		return this.#stored(id) ?? (id === DEFAULT_GATEWAY ? DEFAULT_ROW : undefined);
+	}
+
+	#stored(id: string): GatewayRow | undefined {
+		return this.#sql.exec<GatewayRow>("SELECT * FROM gateways WHERE id = ?", id).toArray()[0];
+	}
+}
+
+const DEFAULT_ROW: GatewayRow = {
+	id: DEFAULT_GATEWAY,
+	settings: JSON.stringify(DEFAULT_SETTINGS),
+	created_at: 0,
+	modified_at: 0,
+};
+
+function settingsOf({ id, settings, created_at, modified_at }: GatewayRow): GatewaySettings {
+	return {
+		...(JSON.parse(settings) as GatewayUpdate),
+		id,
+		created_at: new Date(created_at).toISOString(),
+		modified_at: new Date(modified_at).toISOString(),
+		is_default: id === DEFAULT_GATEWAY,
+	};
+}

@@ -1,0 +1,4 @@
+/** The `ResponseCache` object: the cached answers of one gateway. */
+import { DurableObject } from "cloudflare:workers";
+
+export class ResponseCache extends DurableObject {}

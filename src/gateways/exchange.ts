@@ -1,0 +1,93 @@
+/**
+ * One request to a gateway, from its arrival to the end of its answer. The middleware and the steps report facts to it; its
+ * observers receive them once, when the answer has ended.
+ */
+import type { GatewayOptions } from "./options.ts";
+
+/** Tokens and cost of the answer. */
+export interface GatewayUsage {
+	inputTokens: number;
+	cachedTokens: number;
+	outputTokens: number;
+	neurons: number;
+}
+
+/** What is known of a request at its end. Absent: it does not apply, or the request ended before. */
+export interface GatewayFacts {
+	/** The slug of the provider that answered. */
+	provider?: string;
+	model?: string;
+	/** The path below the provider's address. */
+	path?: string;
+	/** The index of the step that answered. */
+	step?: number;
+	status?: number;
+	cached?: boolean;
+	usage?: GatewayUsage;
+	/** Milliseconds until the first byte of the answer. */
+	firstByteMs?: number;
+	/** Calls of models and providers, with retries. */
+	attempts?: number;
+}
+
+export interface GatewayEnd extends GatewayFacts {
+	durationMs: number;
+}
+
+export type GatewayObserver = (exchange: GatewayExchange, end: GatewayEnd) => void;
+
+export interface GatewayExchangeInit {
+	/** UUIDv7: `cf-aig-request-id` and `cf-aig-log-id`. */
+	id: string;
+	account: string;
+	gateway: string;
+	/** Of the request. A step may have others. */
+	options: GatewayOptions;
+}
+
+export class GatewayExchange {
+	readonly id: string;
+	readonly account: string;
+	readonly gateway: string;
+	readonly options: GatewayOptions;
+	/** Epoch milliseconds. */
+	readonly startedAt: number;
+	readonly #now: () => number;
+	readonly #observers: readonly GatewayObserver[];
+	#facts: GatewayFacts = {};
+	#ended = false;
+
+	constructor(
+		{ id, account, gateway, options }: GatewayExchangeInit,
+		{ now, observers }: { now(): number; observers: readonly GatewayObserver[] },
+	) {
+		this.id = id;
+		this.account = account;
+		this.gateway = gateway;
+		this.options = options;
+		this.startedAt = now();
+		this.#now = now;
+		this.#observers = observers;
+	}
+
+	get facts(): Readonly<GatewayFacts> {
+		return this.#facts;
+	}
+
+	get eventId(): string {
+		return this.options.eventId ?? this.id;
+	}
+
+	/** A later fact replaces an earlier one of the same name. */
+	report(facts: GatewayFacts): void {
+		this.#facts = { ...this.#facts, ...facts };
+	}
+
+	/** The answer has ended. Only the first call counts. */
+	end(): void {
+		if (this.#ended) return;
+		this.#ended = true;
+		const end = { ...this.#facts, durationMs: this.#now() - this.startedAt };
+		for (const observer of this.#observers) observer(this, end);
+	}
+}

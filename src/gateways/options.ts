@@ -1,0 +1,131 @@
+/**
+ * Options of a request to a gateway: the `cf-aig-*` headers, or `options.gateway` of the binding. The headers of a universal step
+ * have precedence over those of the request, and those over the settings of the gateway. An invalid value is ignored, as in
+ * the product.
+ */
+import * as z from "zod";
+import { isRecord, parseJson } from "../core/json.ts";
+import { Backoff } from "./settings.ts";
+
+export interface GatewayOptions {
+	/** Does not read the cache. */
+	skipCache?: boolean | undefined;
+	/** Seconds. */
+	cacheTtl?: number | undefined;
+	/** Replaces the key that the gateway calculates. */
+	cacheKey?: string | undefined;
+	collectLog?: boolean | undefined;
+	/** False: the log has no request and no response. */
+	collectLogPayload?: boolean | undefined;
+	metadata?: Metadata | undefined;
+	eventId?: string | undefined;
+	/** Milliseconds until the first byte of an attempt. */
+	requestTimeout?: number | undefined;
+	maxAttempts?: number | undefined;
+	/** Milliseconds. */
+	retryDelay?: number | undefined;
+	backoff?: Backoff | undefined;
+	customCost?: CustomCost | undefined;
+	byokAlias?: string | undefined;
+	/** 32 and 16 hexadecimal digits. */
+	otelTraceId?: string | undefined;
+	otelParentSpanId?: string | undefined;
+	/** The stream of the answer can be resumed. */
+	resumable?: boolean | undefined;
+}
+
+export type Metadata = Readonly<Record<string, string | number | boolean>>;
+
+const MAX_METADATA = 5;
+/** The product removes these keys. */
+const RESERVED = /^cf\./;
+
+/** US dollars. */
+const CustomCost = z.object({
+	per_token_in: z.number().min(0).optional(),
+	per_token_out: z.number().min(0).optional(),
+	per_cache_read_token: z.number().min(0).optional(),
+	per_cache_write_token: z.number().min(0).optional(),
+	total_cost: z.number().min(0).optional(),
+});
+export type CustomCost = z.infer<typeof CustomCost>;
+
+const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")]);
+const json = (value: unknown): unknown => (typeof value === "string" ? parseJson(value) : value);
+const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+/** Visible ASCII, because a response header repeats it. */
+const EventId = z.string().regex(/^[\x21-\x7e]{1,256}$/);
+const hexadecimal = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`, "i"));
+
+const MONTH_SECONDS = 31 * 24 * 3_600;
+const MAX_TIMEOUT_MS = 3_600_000;
+
+/** If one value is invalid, the product drops all. Of more than five entries, the first five are kept. */
+const MetadataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).transform(
+	(metadata): Metadata =>
+		Object.fromEntries(
+			Object.entries(metadata)
+				.filter(([key]) => !RESERVED.test(key))
+				.slice(0, MAX_METADATA),
+		),
+);
+
+/** The name of the field in `options.gateway`, the header, and the schema. */
+const FIELDS = {
+	skipCache: ["cf-aig-skip-cache", Flag],
+	cacheTtl: ["cf-aig-cache-ttl", whole(0, MONTH_SECONDS)],
+	cacheKey: ["cf-aig-cache-key", z.string().min(1).max(1_024)],
+	collectLog: ["cf-aig-collect-log", Flag],
+	collectLogPayload: ["cf-aig-collect-log-payload", Flag],
+	metadata: ["cf-aig-metadata", z.preprocess(json, MetadataSchema)],
+	eventId: ["cf-aig-event-id", EventId],
+	requestTimeout: ["cf-aig-request-timeout", whole(1, MAX_TIMEOUT_MS)],
+	maxAttempts: ["cf-aig-max-attempts", whole(1, 5)],
+	retryDelay: ["cf-aig-retry-delay", whole(0, 60_000)],
+	backoff: ["cf-aig-backoff", Backoff],
+	customCost: ["cf-aig-custom-cost", z.preprocess(json, CustomCost)],
+	byokAlias: ["cf-aig-byok-alias", z.string().min(1).max(64)],
+	otelTraceId: ["cf-aig-otel-trace-id", hexadecimal(32)],
+	otelParentSpanId: ["cf-aig-otel-parent-span-id", hexadecimal(16)],
+} as const satisfies Record<string, readonly [string, z.ZodType]>;
+
+/** Older names of headers that clients still send. */
+const LEGACY: Readonly<Record<string, string>> = {
+	"cf-aig-cache-ttl": "cf-cache-ttl",
+	"cf-aig-skip-cache": "cf-skip-cache",
+};
+
+const optionsFrom = (read: (name: string, header: string) => unknown): GatewayOptions =>
+	Object.fromEntries(
+		Object.entries(FIELDS).flatMap(([name, [header, schema]]) => {
+			const value = read(name, header);
+			if (value === undefined || value === null) return [];
+			const parsed = schema.safeParse(value);
+			return parsed.success ? [[name, parsed.data]] : [];
+		}),
+	);
+
+export const optionsInHeaders = (headers: Headers): GatewayOptions =>
+	optionsFrom((_, header) => headers.get(header) ?? headers.get(LEGACY[header] ?? header));
+
+/** `options.gateway` of `env.AI.run`. */
+export function optionsInBinding(gateway: unknown): GatewayOptions {
+	if (!isRecord(gateway)) return {};
+	const retries = isRecord(gateway.retries) ? gateway.retries : {};
+	const values: Record<string, unknown> = {
+		requestTimeout: gateway.requestTimeoutMs,
+		maxAttempts: retries.maxAttempts,
+		retryDelay: retries.retryDelayMs,
+		backoff: retries.backoff,
+		...gateway,
+	};
+	return optionsFrom((name) => values[name]);
+}
+
+/** `config` of a universal step: its fields have the names of {@link GatewayOptions}. */
+export const optionsInConfig = (config: unknown): GatewayOptions =>
+	isRecord(config) ? optionsFrom((name) => config[name]) : {};
+
+/** The first has precedence. */
+export const mergedOptions = (...options: readonly GatewayOptions[]): GatewayOptions =>
+	Object.assign({}, ...options.toReversed());

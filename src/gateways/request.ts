@@ -1,0 +1,59 @@
+/** A request to a gateway, and the middleware that it passes. Types only. */
+import type { GatewayExchange } from "./exchange.ts";
+import type { GatewayOptions } from "./options.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+/**
+ * One step of a request: a call of a model or of a provider's address. A request of the universal address has several
+ * steps, which are tried in order. All other requests have one.
+ */
+export interface GatewayStep {
+	/** The provider's slug, such as `workers-ai` or `openai`. */
+	provider: string;
+	/** The path below the provider's address, with its query. */
+	endpoint: string;
+	/** The model's name, if the step names one. */
+	model?: string | undefined;
+	/** The inputs as the caller sent them. */
+	body: StepBody;
+	options: GatewayOptions;
+	/**
+	 * Calls the model once. The response has the format of the surface, also if its status is a failure. `signal`: fires when
+	 * the answer is no longer needed. `exchange`: receives the usage.
+	 */
+	call(signal: AbortSignal, exchange: GatewayExchange): Promise<Response>;
+}
+
+export interface StepBody {
+	contentType: string;
+	/** JSON as a value, or the bytes of another body. */
+	content: { json: unknown } | { bytes: Uint8Array<ArrayBuffer> };
+}
+
+export interface GatewayRequest {
+	account: string;
+	settings: GatewaySettings;
+	step: GatewayStep;
+	/** Index of the step. */
+	index: number;
+	exchange: GatewayExchange;
+	/** Fires when the caller disconnects. */
+	signal: AbortSignal;
+}
+
+/**
+ * Receives a request and the next middleware. It may answer itself, or look at the answer. It throws an `AiError` to refuse
+ * the request.
+ */
+export type GatewayMiddleware = (
+	request: GatewayRequest,
+	next: (request: GatewayRequest) => Promise<Response>,
+) => Promise<Response>;
+
+/** Passes the request through the middleware, outermost first, and then calls the step. */
+export function composed(middleware: readonly GatewayMiddleware[]) {
+	return middleware.reduceRight<(request: GatewayRequest) => Promise<Response>>(
+		(next, layer) => (request) => layer(request, next),
+		({ step, signal, exchange }) => step.call(signal, exchange),
+	);
+}

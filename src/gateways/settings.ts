@@ -1,0 +1,109 @@
+/**
+ * The settings of a gateway, as AI Gateway's management API reads and writes them (cloudflare/cloudflare-typescript,
+ * `resources/ai-gateway`). Times are in seconds unless a field names another unit. Unknown fields are kept.
+ */
+import * as z from "zod";
+
+const GATEWAY_ID = /^[a-z0-9_-]{1,64}$/i;
+/** The gateway of requests that name none. It exists without being created. */
+export const DEFAULT_GATEWAY = "default";
+
+export const GatewayId = z.string().regex(GATEWAY_ID, "expected 1 to 64 letters, digits, _ or -");
+
+const count = z.int().min(0);
+const MAX_ATTEMPTS = 5;
+const MAX_RETRY_DELAY_MS = 60_000;
+export const Backoff = z.enum(["constant", "linear", "exponential"]);
+export type Backoff = z.infer<typeof Backoff>;
+
+/** The action for each hazard category of Llama Guard. A missing category is ignored. */
+const Hazards = z.record(z.string().regex(/^(?:P1|S(?:[1-9]|1[0-3]))$/), z.enum(["FLAG", "BLOCK"]));
+
+const Filter = z.object({ mode: z.literal("filter"), values: z.array(z.string()) });
+const SpendRule = z.looseObject({
+	id: z.string().optional(),
+	enabled: z.boolean().optional(),
+	limitType: z.literal("cost"),
+	/** US dollars. */
+	limit: z.number().positive(),
+	window: z.int().positive(),
+	technique: z.enum(["fixed", "sliding"]).optional(),
+	metadata: z
+		.record(z.string(), z.discriminatedUnion("mode", [Filter, z.object({ mode: z.literal("partition") })]))
+		.optional(),
+	model: Filter.optional(),
+	provider: Filter.optional(),
+});
+export type SpendRule = z.infer<typeof SpendRule>;
+
+const DlpAction = z.enum(["FLAG", "BLOCK"]);
+const DlpPolicy = z.looseObject({
+	id: z.string(),
+	enabled: z.boolean(),
+	action: DlpAction,
+	check: z.array(z.enum(["REQUEST", "RESPONSE"])),
+	profiles: z.array(z.string()),
+});
+const Dlp = z.union([
+	z.looseObject({ enabled: z.boolean(), policies: z.array(DlpPolicy) }),
+	z.looseObject({ enabled: z.boolean(), action: DlpAction, profiles: z.array(z.string()) }),
+]);
+
+const OtelTarget = z.looseObject({
+	url: z.url({ protocol: /^https?$/ }),
+	headers: z.record(z.string(), z.string()).optional(),
+	authorization: z.string().nullish(),
+	content_type: z.enum(["json", "protobuf"]).optional(),
+});
+export type OtelTarget = z.infer<typeof OtelTarget>;
+
+/** The fields that a create and an update require. */
+const required = {
+	/** 0 or null: answers are cached only for requests that ask for it. */
+	cache_ttl: count.nullable(),
+	cache_invalidate_on_update: z.boolean(),
+	collect_logs: z.boolean(),
+	/** 0 or null: no limit. */
+	rate_limiting_interval: count.nullable(),
+	rate_limiting_limit: count.nullable(),
+};
+
+const optional = {
+	rate_limiting_technique: z.enum(["fixed", "sliding"]).nullish(),
+	authentication: z.boolean().optional(),
+	retry_max_attempts: z.int().min(1).max(MAX_ATTEMPTS).nullish(),
+	/** Milliseconds. */
+	retry_delay: z.int().min(0).max(MAX_RETRY_DELAY_MS).nullish(),
+	retry_backoff: Backoff.nullish(),
+	/** The most logs that are kept. */
+	log_management: z.int().positive().nullish(),
+	log_management_strategy: z.enum(["STOP_INSERTING", "DELETE_OLDEST"]).nullish(),
+	byok_only: z.boolean().optional(),
+	guardrails: z.looseObject({ prompt: Hazards.optional(), response: Hazards.optional() }).nullish(),
+	dlp: Dlp.nullish(),
+	otel: z.array(OtelTarget).nullish(),
+	spend_limits: z.looseObject({ enabled: z.boolean(), rules: z.array(SpendRule).max(20) }).nullish(),
+};
+
+export const GatewayUpdate = z.looseObject({ ...required, ...optional });
+export const GatewayCreate = GatewayUpdate.extend({ id: GatewayId });
+export type GatewayUpdate = z.infer<typeof GatewayUpdate>;
+
+export interface GatewaySettings extends GatewayUpdate {
+	id: string;
+	/** ISO 8601. */
+	created_at: string;
+	modified_at: string;
+	is_default: boolean;
+}
+
+/** The gateway `default` until it is changed. */
+export const DEFAULT_SETTINGS: GatewayUpdate = {
+	cache_ttl: 0,
+	cache_invalidate_on_update: false,
+	collect_logs: true,
+	rate_limiting_interval: 0,
+	rate_limiting_limit: 0,
+	rate_limiting_technique: "fixed",
+	authentication: true,
+};

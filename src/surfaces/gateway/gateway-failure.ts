@@ -1,0 +1,21 @@
+import type { AiError } from "../../core/errors.ts";
+import { failureHeaders } from "../../http/envelope.ts";
+
+/** The format of AI Gateway's own failures. The list is named `error`, and the fields of its one error are repeated outside it. */
+export function gatewayFailure(error: AiError, requestId?: string): Response {
+	const { code, description, status } = error;
+	return Response.json(
+		{
+			success: false,
+			result: [],
+			messages: [],
+			error: [{ code, message: description }],
+			name: "AiGatewayError",
+			httpCode: status,
+			internalCode: code,
+			message: description,
+			description,
+		},
+		{ status, headers: requestId === undefined ? {} : failureHeaders(error, requestId) },
+	);
+}

@@ -1,0 +1,13 @@
+import { MICRO_NEURONS } from "../../accounts/admission.ts";
+import type { GatewayExchange } from "../../gateways/exchange.ts";
+import type { ExchangeObserver } from "../../telemetry/exchange-observer.ts";
+
+/** Reports the usage of a call of a model to the gateway's exchange. */
+export const usageObserver = (exchange: GatewayExchange): ExchangeObserver => ({
+	ended(_, { settled }) {
+		if (!settled || settled.settlement.outcome === "failed") return;
+		const { inputTokens, cachedTokens, outputTokens, microNeurons } = settled.settlement;
+		const neurons = microNeurons / MICRO_NEURONS;
+		exchange.report({ usage: { inputTokens, cachedTokens, outputTokens, neurons } });
+	},
+});
