@@ -34,6 +34,7 @@ const CLEAN = [
 	"test/surfaces",
 	"test/gateway.ts",
 	"src/fleet",
+	"src/gateways",
 	"src/pipeline",
 	"src/providers",
 	"src/telemetry",
