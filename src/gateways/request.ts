@@ -1,4 +1,4 @@
-/** A request to a gateway, and the middleware that it passes. Types only. */
+/** A request to a gateway, and the middleware that it passes. */
 import type { GatewayExchange } from "./exchange.ts";
 import type { GatewayOptions } from "./options.ts";
 import type { GatewaySettings } from "./settings.ts";
@@ -28,6 +28,23 @@ export interface StepBody {
 	contentType: string;
 	/** JSON as a value, or the bytes of another body. */
 	content: { json: unknown } | { bytes: Uint8Array<ArrayBuffer> };
+}
+
+export interface PlannedStep {
+	step: GatewayStep;
+	/** Of the universal request's step. 0 for other requests. */
+	index: number;
+}
+
+/** Yields the steps of a request. It receives the answer to each before it yields the next. */
+export type StepPlan = AsyncGenerator<PlannedStep, void, Response | undefined>;
+
+/** Tries the steps in order until one succeeds. */
+export async function* inOrder(steps: readonly GatewayStep[]): StepPlan {
+	for (const [index, step] of steps.entries()) {
+		const response = yield { step, index };
+		if (response?.ok) return;
+	}
 }
 
 export interface GatewayRequest {

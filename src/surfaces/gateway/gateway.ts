@@ -20,7 +20,7 @@ import {
 	optionsInConfig,
 	optionsInHeaders,
 } from "../../gateways/options.ts";
-import type { GatewayStep, StepBody } from "../../gateways/request.ts";
+import { type GatewayStep, inOrder, type StepBody } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
@@ -97,7 +97,10 @@ export async function runSteps(
 ): Promise<Response> {
 	try {
 		const steps = (await read()).map((step) => gatewayStep(step, context));
-		return await runInGateway({ ...context, steps, failure: gatewayFailure }, context.services);
+		return await runInGateway(
+			{ ...context, plan: () => inOrder(steps), failure: gatewayFailure },
+			context.services,
+		);
 	} catch (error) {
 		return gatewayFailure(toAiError(error));
 	}

@@ -1,12 +1,13 @@
 /**
- * Runs a request in a gateway of its account. Each step passes the gateway's middleware, until one succeeds. A step calls a model through the
- * pipeline, so that every call is admitted and billed like one without a gateway.
+ * Runs a request in a gateway of its account. Its plan yields the steps, one after the other; each passes the gateway's
+ * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
 import { GatewayExchange } from "../../gateways/exchange.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
-import { composed, type GatewayMiddleware, type GatewayStep } from "../../gateways/request.ts";
+import { composed, type GatewayMiddleware, type StepPlan } from "../../gateways/request.ts";
+import type { GatewaySettings } from "../../gateways/settings.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 
@@ -14,20 +15,29 @@ export interface GatewayCall {
 	caller: Caller;
 	gateway: string;
 	options: GatewayOptions;
-	/** At least one. */
-	steps: readonly GatewayStep[];
+	plan(gateway: PlanContext): StepPlan;
 	/** Fires when the caller disconnects. */
 	signal: AbortSignal;
 	/** The surface's format of failures. */
 	failure(error: AiError): Response;
 }
 
+/** What a plan may depend on. */
+export interface PlanContext {
+	account: string;
+	settings: GatewaySettings;
+	exchange: GatewayExchange;
+}
+
 /** In front of the steps, outermost first. */
 const MIDDLEWARE: readonly GatewayMiddleware[] = [];
 
-/** When all steps fail, the response is the failure of the last one. Throws 2001 for an unknown gateway. */
+/**
+ * The response is the answer to the last step of the plan, also if that failed. Throws 2001 for an unknown gateway, and 2008
+ * for a plan without a step.
+ */
 export async function runInGateway(
-	{ caller: { account }, gateway, options, steps, signal, failure }: GatewayCall,
+	{ caller: { account }, gateway, options, plan, signal, failure }: GatewayCall,
 	services: Pick<Services, "gateways" | "now" | "uuid">,
 ): Promise<Response> {
 	const settings = await services.gateways.find(account, gateway);
@@ -38,23 +48,27 @@ export async function runInGateway(
 		{ now: services.now, observers: [] },
 	);
 	const answer = composed(MIDDLEWARE);
+	const steps = plan({ account, settings, exchange });
 	let response: Response | undefined;
-	for (const [index, step] of steps.entries()) {
+	let eventId = exchange.eventId;
+	for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
+		const { step, index } = next.value;
 		exchange.report({ provider: step.provider, path: step.endpoint, step: index });
+		eventId = step.options.eventId ?? exchange.eventId;
 		try {
 			response = await answer({ account, settings, step, index, exchange, signal });
 		} catch (thrown) {
 			response = failure(toAiError(thrown));
 		}
-		if (response.ok || signal.aborted) return withHeaders(response, exchange, step);
+		if (signal.aborted) break;
 	}
-	if (!response) throw new Error("A request to a gateway has no step");
-	return withHeaders(response, exchange, steps.at(-1));
+	if (!response) throw new AiError("invalidProvider");
+	return withHeaders(response, exchange, eventId);
 }
 
-function withHeaders(response: Response, exchange: GatewayExchange, step: GatewayStep | undefined): Response {
+function withHeaders(response: Response, exchange: GatewayExchange, eventId: string): Response {
 	const { headers } = response;
-	headers.set("cf-aig-event-id", step?.options.eventId ?? exchange.eventId);
+	headers.set("cf-aig-event-id", eventId);
 	headers.set("cf-aig-request-id", exchange.id);
 	headers.set("cf-aig-step", String(exchange.facts.step ?? 0));
 	if (!headers.has("cf-aig-cache-status")) headers.set("cf-aig-cache-status", "MISS");
