@@ -16,6 +16,16 @@ export interface GatewayStep {
 	model?: string | undefined;
 	/** The inputs as the caller sent them. */
 	body: StepBody;
+	/**
+	 * What else the bytes of the answer depend on: the surface's format, such as the v4 envelope or none. The key of the cache
+	 * contains it.
+	 */
+	format: string;
+	/**
+	 * Identity of the provider's key: a hash of the key that the request contains, or the alias of a stored one. Callers with
+	 * different keys share no cached answer. `undefined`: the key of the operator.
+	 */
+	providerKey: string | undefined;
 	options: GatewayOptions;
 	/**
 	 * Calls the model once. The response has the format of the surface, also if its status is a failure. `signal`: fires when

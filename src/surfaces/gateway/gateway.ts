@@ -110,6 +110,9 @@ const gatewayStep = (step: Step, context: StepsContext): GatewayStep => ({
 	provider: step.provider,
 	endpoint: step.endpoint,
 	body: { contentType: step.inputs.body?.contentType ?? "application/json", content: contentOf(step.inputs) },
+	// Provider and endpoint decide the rest of the format. Only the operator's keys are used.
+	format: "gateway",
+	providerKey: undefined,
 	options: mergedOptions(step.options, context.options),
 	call: (signal, exchange) => answer(step, { ...context, signal }, exchange),
 });

@@ -8,6 +8,7 @@ import { logIdOf } from "../../gateways/log-id.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { composed, type GatewayMiddleware, type StepPlan } from "../../gateways/request.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
+import { verifyCaller } from "../../http/authenticate.ts";
 import type { Caller } from "../../pipeline/request.ts";
 import type { Services } from "../../pipeline/services.ts";
 
@@ -37,9 +38,11 @@ const MIDDLEWARE: readonly GatewayMiddleware[] = [];
  * for a plan without a step.
  */
 export async function runInGateway(
-	{ caller: { account }, gateway, options, plan, signal, failure }: GatewayCall,
-	services: Pick<Services, "gateways" | "now" | "uuid">,
+	{ caller, gateway, options, plan, signal, failure }: GatewayCall,
+	services: Pick<Services, "gateways" | "ledgers" | "now" | "uuid">,
 ): Promise<Response> {
+	// The cache and the limits answer without the pipeline, which verifies the callers of lazy routes.
+	const { account } = await verifyCaller(caller, "run", services.ledgers);
 	const settings = await services.gateways.find(account, gateway);
 	if (!settings) throw new AiError("noSuchGateway");
 	const id = logIdOf(services.now(), services.uuid());
