@@ -131,6 +131,17 @@ export interface Settlement {
 	code?: number;
 }
 
+/** The counts of a request without an answer. */
+export const NOTHING_USED = {
+	microNeurons: 0,
+	inputTokens: 0,
+	cachedTokens: 0,
+	outputTokens: 0,
+	estimated: false,
+	backend: "",
+	attempts: 0,
+};
+
 /** A positive answer of the account, for the pipeline. */
 export type Granted = Pick<Extract<Admitted, { ok: true }>, "outputTokens" | "limited">;
 

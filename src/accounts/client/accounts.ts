@@ -30,13 +30,14 @@ import { AccountObject, type AccountObjectServices, unavailable } from "./accoun
 import { AdmissionQueue } from "./admission-queue.ts";
 import { AliasCache } from "./alias-cache.ts";
 import { failedSettlement } from "./failed-settlement.ts";
+import type { FlushServices } from "./flush-loop.ts";
 import { HeadroomCache } from "./headroom-cache.ts";
 import { Journal } from "./journal.ts";
-import { Outbox, type OutboxServices } from "./outbox.ts";
+import { Outbox } from "./outbox.ts";
 
 type Refused = Extract<Admitted, { ok: false }>;
 
-export interface LedgersServices extends OutboxServices, AccountObjectServices {
+export interface LedgersServices extends FlushServices, AccountObjectServices {
 	/** Requests are admitted from leases where the account is far enough below its limits. docs/accounts.md, "Leases". */
 	leases?: boolean;
 	/**
@@ -170,12 +171,8 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 	}
 
 	#queue(): AdmissionQueue {
-		const existing = this.#isolate.queues.get(this.#account);
-		if (existing) return existing;
-		const { now, wait, waitUntil, keepAlive = waitUntil } = this.#isolate;
-		const queue = new AdmissionQueue({ now, wait, waitUntil: keepAlive });
-		this.#isolate.queues.set(this.#account, queue);
-		return queue;
+		const { now, wait, waitUntil, keepAlive = waitUntil, queues } = this.#isolate;
+		return this.#existingOr(queues, () => new AdmissionQueue({ now, wait, waitUntil: keepAlive }));
 	}
 
 	settle(settlement: Settlement): void {
@@ -185,24 +182,23 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 
 	async verify(credential: Credential, permission: Permission, request?: CountedRequest): Promise<void> {
 		if (credential.kind === "operator" && !request) return;
-		await this.#object.check(credential);
-		const verified = await this.#object.call(async (stub) => stub.verify(credential, permission, request));
+		const verified = await this.#checkedCall(credential, async (stub) =>
+			stub.verify(credential, permission, request),
+		);
 		if (!verified.ok) throw refusal(verified);
 	}
 
-	async tokens(command: TokenCommand): Promise<TokenResult> {
+	tokens(command: TokenCommand): Promise<TokenResult> {
 		const credential: Credential =
 			command.kind === "verify" ? { kind: "token", hash: command.hash } : command.maker;
-		await this.#object.check(credential);
-		return this.#object.call(async (stub) => stub.tokens(command));
+		return this.#checkedCall(credential, async (stub) => stub.tokens(command));
 	}
 
 	async aliases(credential: Credential): Promise<readonly AliasRow[]> {
 		const { aliases } = this.#isolate;
 		const cached = aliases.get(this.#account);
 		if (cached) return cached;
-		await this.#object.check(credential);
-		const rows = await this.#object.call(async (stub) => stub.aliases());
+		const rows = await this.#checkedCall(credential, async (stub) => stub.aliases());
 		aliases.set(this.#account, rows);
 		return rows;
 	}
@@ -227,53 +223,67 @@ class AccountClient implements AccountLedger, AccountReports, AliasStore, TokenS
 		}
 	}
 
-	async usage(query: UsageQuery): Promise<UsageReport> {
-		await this.#object.check(VERIFIED);
-		return this.#object.call(async (stub) => stub.usage(query));
+	usage(query: UsageQuery): Promise<UsageReport> {
+		return this.#checkedCall(VERIFIED, async (stub) => stub.usage(query));
 	}
 
-	async refusals(query: RefusalsQuery): Promise<RefusalsReport> {
-		await this.#object.check(VERIFIED);
-		return this.#object.call(async (stub) => stub.refusals(query));
+	refusals(query: RefusalsQuery): Promise<RefusalsReport> {
+		return this.#checkedCall(VERIFIED, async (stub) => stub.refusals(query));
 	}
 
-	async requests(query: RequestsQuery): Promise<RequestsPage> {
-		await this.#object.check(VERIFIED);
-		return this.#object.call(async (stub) => stub.requests(query));
+	requests(query: RequestsQuery): Promise<RequestsPage> {
+		return this.#checkedCall(VERIFIED, async (stub) => stub.requests(query));
 	}
 
-	async limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
-		await this.#object.check(query.credential);
-		return this.#object.call(async (stub) => stub.limitStatus(query));
+	limitStatus(query: LimitStatusQuery): Promise<LimitStatus> {
+		return this.#checkedCall(query.credential, async (stub) => stub.limitStatus(query));
+	}
+
+	async #checkedCall<T>(
+		credential: Credential,
+		method: (stub: DurableObjectStub<Account>) => Promise<T>,
+	): Promise<T> {
+		await this.#object.check(credential);
+		return this.#object.call(method);
 	}
 
 	#outbox(): Outbox {
-		const account = this.#account;
-		const { log, outboxes } = this.#isolate;
-		const existing = outboxes.get(account);
-		if (existing) return existing;
-		const outbox = new Outbox(this.#isolate, {
-			send: (batch) => this.#object.report(async (stub) => stub.settle(batch)),
-			givenUp: (error, [first]) => log(toAiError(error), first?.ticket ?? ""),
-			// A flush that was considered lost may end after a newer outbox was created.
-			idle: () => deleteIfSame(outboxes, account, outbox),
-		});
-		outboxes.set(account, outbox);
-		return outbox;
+		const { outboxes } = this.#isolate;
+		return this.#existingOr(
+			outboxes,
+			(idle) =>
+				new Outbox(this.#isolate, {
+					send: (batch) => this.#object.report(async (stub) => stub.settle(batch)),
+					onGiveUp: (error, [first]) => this.#logUnsent(error, first),
+					idle,
+				}),
+		);
 	}
 
 	#journal(): Journal {
-		const account = this.#account;
-		const { journals, log } = this.#isolate;
-		const existing = journals.get(account);
-		if (existing) return existing;
-		const journal = new Journal(this.#isolate, {
-			send: (batch) => this.#object.report(async (stub) => stub.journal(batch)),
-			onGiveUp: (error, { requests: [first] }) => log(toAiError(error), first?.ticket ?? ""),
-			idle: () => deleteIfSame(journals, account, journal),
-		});
-		journals.set(account, journal);
-		return journal;
+		const { journals } = this.#isolate;
+		return this.#existingOr(
+			journals,
+			(idle) =>
+				new Journal(this.#isolate, {
+					send: (batch) => this.#object.report(async (stub) => stub.journal(batch)),
+					onGiveUp: (error, batch) => this.#logUnsent(error, batch?.requests[0]),
+					idle,
+				}),
+		);
+	}
+
+	#logUnsent(error: unknown, first: { ticket: string } | undefined): void {
+		this.#isolate.log(toAiError(error), first?.ticket ?? "");
+	}
+
+	/** `idle` drops the value. Then another value may have replaced it: a flush that was considered lost may end later. */
+	#existingOr<T>(all: Map<string, T>, create: (idle: () => void) => T): T {
+		const existing = all.get(this.#account);
+		if (existing !== undefined) return existing;
+		const created: T = create(() => deleteIfSame(all, this.#account, created));
+		all.set(this.#account, created);
+		return created;
 	}
 }
 

@@ -2,30 +2,22 @@
  * Admits requests of one account from the leases of this isolate, and reports them to the account's object in batches.
  *
  * Batches are numbered, and one is under way at a time: a batch without an answer is sent again unchanged, and the object books
- * each number once. A flush runs in the I/O context of the request that started it, and the runtime may end that context. So
- * another request starts a new flush after `LOST_AFTER_MS`.
+ * each number once.
  */
 import type { Admission, Granted, Settlement } from "../admission.ts";
 import { maxCost } from "../durable/budgets.ts";
 import type { JournalAnswer, JournalBatch, Lease, LeasedRequest, LeaseRequest, Renewal } from "../lease.ts";
-import type { OutboxServices } from "./outbox.ts";
+import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "./flush-loop.ts";
 
 /** A batch is one commit of the object. */
 const FLUSH_AFTER_MS = 250;
-/** A flush of this age is considered lost, and so is a request for a lease. */
-const LOST_AFTER_MS = 10_000;
-/** Consecutive failures after which a flush stops. The next request continues. */
-const MAX_TRIES = 4;
-/** Waits after failures: 0.4, 1.6 and 6.4 seconds. */
-const RETRY_MS = 100;
-const WAIT_GROWTH = 4;
 const SECOND_MS = 1000;
 
 export interface JournalOwner {
 	/** Throws if the object may not have received the batch. */
 	send(batch: JournalBatch): Promise<JournalAnswer>;
 	/** A flush has failed too often. The batch stays in the journal. */
-	onGiveUp(cause: unknown, batch: JournalBatch): void;
+	onGiveUp(cause: unknown, batch: JournalBatch | undefined): void;
 	/** The journal is empty and may be dropped. */
 	idle(): void;
 }
@@ -57,8 +49,9 @@ interface UnsentRequest {
 }
 
 export class Journal {
-	readonly #services: OutboxServices;
+	readonly #now: () => number;
 	readonly #owner: JournalOwner;
+	readonly #flushes: FlushLoop;
 	readonly #id = crypto.randomUUID();
 	readonly #classes = new Map<string, RequestClass>();
 	/** Not part of a batch yet, by ticket. */
@@ -70,18 +63,24 @@ export class Journal {
 	#sequence = 0;
 	/** The batch that is not confirmed. */
 	#batch: JournalBatch | undefined;
-	#flush: { startedAt: number } | undefined;
 
-	constructor(services: OutboxServices, owner: JournalOwner) {
-		this.#services = services;
+	constructor(services: FlushServices, owner: JournalOwner) {
+		this.#now = () => services.now();
 		this.#owner = owner;
+		this.#flushes = new FlushLoop(services, {
+			step: () => this.#step(),
+			onGiveUp: (cause) => owner.onGiveUp(cause, this.#batch),
+			onEnd: () => {
+				if (!this.#batch && this.#open.size === 0) owner.idle();
+			},
+		});
 	}
 
 	/** Admits the request, if a lease has room for it. */
 	admit(admission: Admission): Granted | undefined {
 		const requestClass = this.#classes.get(keyOf(admission));
 		const cost = maxCost(admission.cost);
-		const now = this.#services.now();
+		const now = this.#now();
 		const lease = requestClass?.leases.find(
 			({ requestedAt, ms, requests, microNeurons }) =>
 				now < requestedAt + ms && requests > 0 && microNeurons >= cost,
@@ -102,7 +101,7 @@ export class Journal {
 
 	/** The lease to request together with an admission. Nothing while another call requests one for the same class. */
 	requestLease(admission: Admission): LeaseRequest | undefined {
-		const now = this.#services.now();
+		const now = this.#now();
 		const key = keyOf(admission);
 		const requestClass = this.#classes.get(key) ?? {
 			latest: admission,
@@ -160,48 +159,21 @@ export class Journal {
 	}
 
 	#ensureFlush(): void {
-		const now = this.#services.now();
-		if (this.#flush && now - this.#flush.startedAt < LOST_AFTER_MS) return;
-		const flush = { startedAt: now };
-		this.#flush = flush;
-		try {
-			this.#services.waitUntil(this.#run(flush));
-		} catch {
-			// No request is running: the next one flushes.
-			this.#flush = undefined;
-		}
+		if (!this.#flushes.state) this.#flushes.start(FLUSH_AFTER_MS);
 	}
 
-	async #run(flush: { startedAt: number }): Promise<void> {
-		let tries = 0;
-		for (;;) {
-			await this.#services.wait(tries === 0 ? FLUSH_AFTER_MS : RETRY_MS * WAIT_GROWTH ** tries);
-			if (this.#flush !== flush) return;
-			const batch = this.#nextBatch();
-			if (!batch) {
-				if (this.#classes.size > 0) continue;
-				break;
-			}
-			try {
-				const answer = await this.#owner.send(batch);
-				if (this.#batch === batch) this.#confirm(batch, answer);
-				tries = 0;
-			} catch (cause) {
-				if (++tries === MAX_TRIES) {
-					this.#owner.onGiveUp(cause, batch);
-					break;
-				}
-			}
-		}
-		if (this.#flush !== flush) return;
-		this.#flush = undefined;
-		if (!this.#batch && this.#open.size === 0) this.#owner.idle();
+	async #step(): Promise<number | undefined> {
+		const batch = this.#nextBatch();
+		if (!batch) return this.#classes.size > 0 ? FLUSH_AFTER_MS : undefined;
+		const answer = await this.#owner.send(batch);
+		if (this.#batch === batch) this.#confirm(batch, answer);
+		return FLUSH_AFTER_MS;
 	}
 
 	/** The batch to send now. Nothing if there is nothing to report. */
 	#nextBatch(): JournalBatch | undefined {
 		if (this.#batch) return this.#batch;
-		const now = this.#services.now();
+		const now = this.#now();
 		const renewals = this.#dropUnused(now);
 		for (const [ticket, expiresAt] of this.#open) if (expiresAt <= now) this.#open.delete(ticket);
 		// All of them, so a lease is returned with or after its last request. The leases bound their number.

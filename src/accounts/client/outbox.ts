@@ -4,12 +4,11 @@
  * A call of the object costs more than the work of a settlement, so settlements are batched: they go with the account's next
  * admission, or in a call of their own when one has waited for `FLUSH_AFTER_MS`, or at once when there are `MAX_PENDING`.
  * With frequent admissions no settlement waits so long, and there are no other calls.
- * A settlement stays in the outbox until the object has confirmed it. A second delivery is harmless: the first counts.
- *
- * A flush runs in the I/O context of the request that started it, and the runtime may end that context. So nothing here waits
- * for a flush to return: after `LOST_AFTER_MS` another request starts a new flush and sends the unconfirmed settlements again.
+ * A settlement stays in the outbox until the object has confirmed it. If a call is lost, another flush sends its settlements
+ * again. A second delivery is harmless: the first counts.
  */
 import type { Settlement } from "../admission.ts";
+import { FlushLoop, type FlushServices, LOST_AFTER_MS } from "./flush-loop.ts";
 
 const FLUSH_AFTER_MS = 100;
 const MAX_PENDING = 100;
@@ -18,26 +17,13 @@ const MAX_PENDING = 100;
  * All other settlements belong to requests that the object admitted, so they are bounded.
  */
 const MAX_SETTLEMENTS = 10_000;
-/** Consecutive failures after which a flush stops. The next admission or settlement continues. */
-const MAX_TRIES = 4;
-/** The factor between waits after failures: 0.4, 1.6 and 6.4 seconds. */
-const WAIT_GROWTH = 4;
-/** A flush or a call of this age is considered lost. */
-const LOST_AFTER_MS = 10_000;
-
-export interface OutboxServices {
-	/** Keeps the context of the current request alive. */
-	waitUntil(promise: Promise<unknown>): void;
-	wait(milliseconds: number): Promise<void>;
-	now(): number;
-}
 
 /** The account client that owns the outbox. */
 export interface OutboxOwner {
 	/** Throws if the object may not have received the batch. */
 	send(batch: readonly Settlement[]): Promise<void>;
 	/** A flush has failed too often. The batch stays in the outbox. */
-	givenUp(cause: unknown, batch: readonly Settlement[]): void;
+	onGiveUp(cause: unknown, batch: readonly Settlement[]): void;
 	/** The outbox is empty and may be dropped. */
 	idle(): void;
 }
@@ -51,25 +37,30 @@ interface PendingSettlement {
 	sentAt?: number | undefined;
 }
 
-interface Flush {
-	startedAt: number;
-	/** `idle`: waits for more settlements. `retrying`: waits because a call failed. */
-	state: "idle" | "sending" | "retrying";
-}
-
 export class Outbox {
-	readonly #services: OutboxServices;
+	readonly #services: FlushServices;
 	readonly #owner: OutboxOwner;
+	readonly #flushes: FlushLoop;
 	/** By ticket, oldest first. */
 	readonly #settlements = new Map<string, PendingSettlement>();
 	/** Settlements so far. */
 	#count = 0;
-	#flush: Flush | undefined;
+	/** `#count` at the start of the present wait. */
+	#countBeforeWait = 0;
+	/** The latest batch of a flush. */
+	#batch: readonly Settlement[] = [];
 	readonly #max: number;
 
-	constructor(services: OutboxServices, owner: OutboxOwner, maxSettlements = MAX_SETTLEMENTS) {
+	constructor(services: FlushServices, owner: OutboxOwner, maxSettlements = MAX_SETTLEMENTS) {
 		this.#services = services;
 		this.#owner = owner;
+		this.#flushes = new FlushLoop(services, {
+			step: () => this.#step().finally(() => (this.#countBeforeWait = this.#count)),
+			onGiveUp: (cause) => owner.onGiveUp(cause, this.#batch),
+			onEnd: () => {
+				if (this.#settlements.size === 0) owner.idle();
+			},
+		});
 		this.#max = maxSettlements;
 	}
 
@@ -102,7 +93,7 @@ export class Outbox {
 	confirm(batch: readonly Settlement[]): void {
 		for (const { ticket } of batch) this.#settlements.delete(ticket);
 		// A running flush notices by itself that the outbox is empty.
-		if (this.#settlements.size === 0 && !this.#isFlushing()) this.#owner.idle();
+		if (this.#settlements.size === 0 && !this.#flushes.state) this.#owner.idle();
 	}
 
 	/** The object may not have received the batch. */
@@ -116,63 +107,31 @@ export class Outbox {
 
 	#ensureFlush(): void {
 		const full = this.#waiting() >= MAX_PENDING;
+		const { state } = this.#flushes;
 		// A flush that is sending notices by itself that the outbox is full again. A failing object gets no extra call.
-		if (this.#isFlushing() && !(full && this.#flush?.state === "idle")) return;
-		const next: Flush = { startedAt: this.#services.now(), state: "idle" };
-		this.#flush = next;
+		if (state && !(full && state === "waiting")) return;
+		this.#countBeforeWait = this.#count;
+		this.#flushes.start(full ? 0 : FLUSH_AFTER_MS);
+	}
+
+	async #step(): Promise<number | undefined> {
+		const oldest = this.#oldest();
+		// The settlements that it waited for are delivered. The decision needs no clock, because a clock may go back.
+		if (oldest && oldest.sequence > this.#countBeforeWait)
+			return Math.min(oldest.addedAt + FLUSH_AFTER_MS - this.#services.now(), FLUSH_AFTER_MS);
+		const batch = this.take();
+		if (batch.length === 0) return undefined;
+		this.#batch = batch;
 		try {
-			this.#services.waitUntil(this.#run(next, full ? 0 : FLUSH_AFTER_MS));
-		} catch {
-			// No request is running: the next one sends them.
-			this.#flush = undefined;
+			await this.#owner.send(batch);
+		} catch (cause) {
+			this.release(batch);
+			throw cause;
 		}
-	}
-
-	/** Whether a flush is running that is not considered lost. */
-	#isFlushing(): boolean {
-		return this.#flush !== undefined && this.#services.now() - this.#flush.startedAt < LOST_AFTER_MS;
-	}
-
-	async #run(flush: Flush, firstWait: number): Promise<void> {
-		let wait = firstWait;
-		let tries = 0;
-		while (true) {
-			const lastBeforeWait = this.#count;
-			if (wait > 0) await this.#services.wait(wait);
-			// Another flush has replaced this one, or an admission has taken all settlements.
-			if (this.#flush !== flush) return;
-			const oldest = this.#oldest();
-			if (oldest && oldest.sequence > lastBeforeWait) {
-				// The settlements that it waited for are delivered. The decision needs no clock, because a clock may go back.
-				flush.state = "idle";
-				tries = 0;
-				wait = Math.min(oldest.addedAt + FLUSH_AFTER_MS - this.#services.now(), FLUSH_AFTER_MS);
-				continue;
-			}
-			const batch = this.take();
-			if (batch.length === 0) break;
-			flush.state = "sending";
-			try {
-				await this.#owner.send(batch);
-				this.confirm(batch);
-				flush.state = "idle";
-				tries = 0;
-				wait = this.#waiting() >= MAX_PENDING ? 0 : FLUSH_AFTER_MS;
-			} catch (cause) {
-				flush.state = "retrying";
-				this.release(batch);
-				tries++;
-				if (tries === MAX_TRIES) {
-					this.#owner.givenUp(cause, batch);
-					break;
-				}
-				wait = FLUSH_AFTER_MS * WAIT_GROWTH ** tries;
-			}
-			if (this.#waiting() === 0) break;
-		}
-		if (this.#flush !== flush) return;
-		this.#flush = undefined;
-		if (this.#settlements.size === 0) this.#owner.idle();
+		this.confirm(batch);
+		const waiting = this.#waiting();
+		if (waiting === 0) return undefined;
+		return waiting >= MAX_PENDING ? 0 : FLUSH_AFTER_MS;
 	}
 
 	/** The oldest settlement that no call carries. */

@@ -72,20 +72,16 @@ export class Account extends DurableObject {
 
 	/** Books the requests that an isolate admitted from leases, then grants the next leases. */
 	journal(batch: JournalBatch): JournalAnswer {
-		const { ledger } = this.#open();
-		try {
+		return this.#step((ledger) => {
 			// An older copy of a batch comes late: the isolate no longer knows its leases.
 			if (!ledger.book(batch)) return [];
 			const granted = batch.renewals.map((renewal) => {
 				const checked = this.#check(renewal.credential, "run");
 				return checked.ok ? ledger.grantLease(renewal, checked.token) : undefined;
 			});
-			this.#scheduleLeaseExpiry(ledger);
+			this.#wakeBy(ledger.nextLeaseExpiry(), ledger);
 			return granted;
-		} catch (error) {
-			this.#parts = undefined;
-			throw error;
-		}
+		});
 	}
 
 	settle(settled: readonly Settlement[]): void {
@@ -99,7 +95,12 @@ export class Account extends DurableObject {
 	verify(credential: Credential, permission: Permission, request?: CountedRequest): Verified {
 		const checked = this.#check(credential, permission);
 		if (!checked.ok) return checked;
-		return request ? this.#count(request, checked.token) : { ok: true };
+		if (!request) return { ok: true };
+		return this.#step((ledger) => {
+			const counted = ledger.count(request, checked.token);
+			this.#scheduleWrite(ledger);
+			return counted;
+		});
 	}
 
 	tokens(command: TokenCommand): TokenResult {
@@ -139,48 +140,37 @@ export class Account extends DurableObject {
 	}
 
 	override alarm(): void {
-		const { ledger } = this.#open();
-		let next: number | undefined;
-		try {
+		const next = this.#step((ledger) => {
 			ledger.expire();
-			next = ledger.sweep();
-		} catch (error) {
-			this.#parts = undefined;
-			throw error;
-		}
+			return ledger.sweep();
+		});
 		this.#alarmAt = undefined;
 		if (next !== undefined) this.#wakeAt(next);
 	}
 
 	#admitChecked(pending: readonly PendingAdmission[]): (readonly [Admission, Admitted])[] {
 		if (pending.length === 0) return [];
-		const { ledger } = this.#open();
-		try {
+		return this.#step((ledger) => {
 			const answers = ledger.admitAll(pending);
-			if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS, ledger);
+			this.#scheduleWrite(ledger);
 			return pending.map(({ admission, token }, i) => {
 				const answer = answers[i] ?? CANCELLED;
 				if (!answer.ok) return [admission, answer] as const;
-				this.#scheduleExpiry(ledger, admission);
+				this.#wakeBy(ledger.expiryOf(admission.ticket), ledger);
 				const { lease: leaseRequest } = admission;
 				const lease = leaseRequest && ledger.grantLease({ ...admission, lease: leaseRequest }, token);
-				if (lease) this.#scheduleLeaseExpiry(ledger);
+				if (lease) this.#wakeBy(ledger.nextLeaseExpiry(), ledger);
 				const remaining = ledger.remaining(admission, token);
 				return [admission, { ...answer, remaining, ...(lease && { lease }) }] as const;
 			});
-		} catch (error) {
-			// Rebuild the state from the tables: the memory may be ahead of them.
-			this.#parts = undefined;
-			throw error;
-		}
+		});
 	}
 
-	#count(request: CountedRequest, token: VerifiedToken | undefined): Verified {
+	/** Runs one step. If it throws, the state is rebuilt from the tables, because the memory may be ahead of them. */
+	#step<T>(run: (ledger: Ledger) => T): T {
 		const { ledger } = this.#open();
 		try {
-			const counted = ledger.count(request, token);
-			if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS, ledger);
-			return counted;
+			return run(ledger);
 		} catch (error) {
 			this.#parts = undefined;
 			throw error;
@@ -215,21 +205,17 @@ export class Account extends DurableObject {
 		return this.#parts;
 	}
 
-	#scheduleExpiry(ledger: Ledger, { ticket }: Admission): void {
-		const expiresAt = ledger.expiryOf(ticket);
-		if (expiresAt !== undefined) this.#wakeBy(expiresAt, ledger);
-	}
-
-	#scheduleLeaseExpiry(ledger: Ledger): void {
-		const expiresAt = ledger.nextLeaseExpiry();
-		if (expiresAt !== undefined) this.#wakeBy(expiresAt, ledger);
+	/** Writes the counted refusals soon. */
+	#scheduleWrite(ledger: Ledger): void {
+		if (ledger.refusals.isPending) this.#wakeBy(Date.now() + WRITE_MS, ledger);
 	}
 
 	/**
 	 * One alarm serves the next expiry of an open request or a lease, and the next write of refusals. Setting it is a write, which most
 	 * admissions avoid.
 	 */
-	#wakeBy(time: number, ledger: Ledger): void {
+	#wakeBy(time: number | undefined, ledger: Ledger): void {
+		if (time === undefined) return;
 		const lost = this.#alarmAt === undefined || this.#alarmAt + ALARM_LOST_MS < Date.now();
 		if (lost) this.#wakeAt(Math.min(time, ledger.nextExpiry() ?? time));
 		else if (this.#alarmAt !== undefined && time < this.#alarmAt) this.#wakeAt(time);

@@ -1,13 +1,5 @@
 /** The aliases of models that an account has set through the API. */
-
-const SCHEMA = `
--- One row for each alias, written and deleted by the alias routes.
--- If ALIASES of the configuration has the same alias, the row is not used.
-CREATE TABLE IF NOT EXISTS aliases (
-	alias TEXT PRIMARY KEY,
-	model TEXT NOT NULL,
-	modified_on INTEGER NOT NULL
-)`;
+import { RowTable } from "./row-table.ts";
 
 /** An isolate reads all of them in one call. */
 export const MAX_ALIASES = 200;
@@ -19,28 +11,29 @@ export type AliasRow = {
 	modified_on: number;
 };
 
+/**
+ * One row for each alias, written and deleted by the alias routes. If `ALIASES` of the configuration has the same alias, the row
+ * is not used.
+ */
 export class AliasTable {
 	readonly #sql: SqlStorage;
+	readonly #table: RowTable<AliasRow>;
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		sql.exec(SCHEMA);
+		const columns = { alias: "TEXT", model: "TEXT NOT NULL", modified_on: "INTEGER NOT NULL" };
+		this.#table = new RowTable<AliasRow>({ sql, name: "aliases", columns, key: ["alias"] });
 	}
 
 	all(): AliasRow[] {
-		return this.#sql.exec<AliasRow>("SELECT alias, model, modified_on FROM aliases ORDER BY alias").toArray();
+		return this.#table.select("ORDER BY alias");
 	}
 
 	/** False if the account has the maximum number of aliases. */
 	set(row: AliasRow): boolean {
 		const others = this.all().filter(({ alias }) => alias !== row.alias);
 		if (others.length >= MAX_ALIASES) return false;
-		this.#sql.exec(
-			"INSERT OR REPLACE INTO aliases (alias, model, modified_on) VALUES (?, ?, ?)",
-			row.alias,
-			row.model,
-			row.modified_on,
-		);
+		this.#table.write(row);
 		return true;
 	}
 

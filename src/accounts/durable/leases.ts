@@ -7,34 +7,12 @@
  */
 import type { JournalBatch, Lease } from "../lease.ts";
 import { KEY_SEPARATOR, rateKeys } from "./request-rows.ts";
+import { RowTable } from "./row-table.ts";
 
 /** A batch may be sent repeatedly before it arrives. After this time the lease is charged. */
 export const GRACE_MS = 15_000;
 /** How long a charged lease is kept for reports that arrive late, and a journal without batches. */
 const KEPT_MS = 60 * 60 * 1000;
-
-/**
- * `leases`: one row for each lease that is in use or charged. Written by its grant, by each batch that uses it, and by its
- * charge; deleted by its return, or by the first alarm that runs an hour after its end. `journals`: the last batch of each journal, to book none twice.
- */
-const TABLES = `CREATE TABLE IF NOT EXISTS leases (
-	id TEXT PRIMARY KEY,
-	granted_at INTEGER NOT NULL,
-	expires_at INTEGER NOT NULL,
-	hold_ms INTEGER NOT NULL,
-	model TEXT NOT NULL,
-	task TEXT NOT NULL,
-	token TEXT NOT NULL,
-	rate_keys TEXT NOT NULL,
-	requests INTEGER NOT NULL,
-	micro_neurons INTEGER NOT NULL,
-	charge_id INTEGER
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS journals (
-	id TEXT PRIMARY KEY,
-	sequence INTEGER NOT NULL,
-	written_at INTEGER NOT NULL
-) WITHOUT ROWID`;
 
 export interface HeldLease {
 	id: string;
@@ -53,28 +31,53 @@ export interface HeldLease {
 	chargeId?: number;
 }
 
-type LeaseRow = {
+interface LeaseRow extends Omit<HeldLease, "rateKeys"> {
+	rateKeys: string;
+}
+
+const LEASES = {
+	id: "TEXT",
+	grantedAt: "INTEGER NOT NULL",
+	expiresAt: "INTEGER NOT NULL",
+	holdMs: "INTEGER NOT NULL",
+	model: "TEXT NOT NULL",
+	task: "TEXT NOT NULL",
+	token: "TEXT NOT NULL",
+	rateKeys: "TEXT NOT NULL",
+	requests: "INTEGER NOT NULL",
+	microNeurons: "INTEGER NOT NULL",
+	chargeId: "INTEGER",
+} satisfies Record<keyof LeaseRow, string>;
+
+/** The last batch of each journal, to book none twice. */
+interface JournalRow {
 	id: string;
-	granted_at: number;
-	expires_at: number;
-	hold_ms: number;
-	model: string;
-	task: string;
-	token: string;
-	rate_keys: string;
-	requests: number;
-	micro_neurons: number;
-	charge_id: number | null;
-};
+	sequence: number;
+	writtenAt: number;
+}
+
+const JOURNALS = {
+	id: "TEXT",
+	sequence: "INTEGER NOT NULL",
+	writtenAt: "INTEGER NOT NULL",
+} satisfies Record<keyof JournalRow, string>;
 
 export class Leases {
 	readonly #sql: SqlStorage;
+	/**
+	 * One row for each lease that is in use or charged. Written by its grant, by each batch that uses it, and by its charge; deleted
+	 * by its return, or by the first alarm that runs an hour after its end.
+	 */
+	readonly #table: RowTable<LeaseRow>;
+	readonly #journals: RowTable<JournalRow>;
 	readonly #leases = new Map<string, HeldLease>();
 
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
-		sql.exec(TABLES);
-		for (const row of sql.exec<LeaseRow>("SELECT * FROM leases")) this.#leases.set(row.id, heldLease(row));
+		this.#table = new RowTable<LeaseRow>({ sql, name: "leases", columns: LEASES, key: ["id"] });
+		this.#journals = new RowTable<JournalRow>({ sql, name: "journals", columns: JOURNALS, key: ["id"] });
+		for (const row of this.#table.select())
+			this.#leases.set(row.id, { ...row, rateKeys: rateKeys(row.rateKeys) });
 	}
 
 	get(id: string): HeldLease | undefined {
@@ -101,22 +104,7 @@ export class Leases {
 	/** Writes a lease that is new, or has changed. */
 	write(lease: HeldLease): void {
 		this.#leases.set(lease.id, lease);
-		this.#sql.exec(
-			`INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET requests = excluded.requests, micro_neurons = excluded.micro_neurons,
-				charge_id = excluded.charge_id`,
-			lease.id,
-			lease.grantedAt,
-			lease.expiresAt,
-			lease.holdMs,
-			lease.model,
-			lease.task,
-			lease.token,
-			lease.rateKeys.join(KEY_SEPARATOR),
-			lease.requests,
-			lease.microNeurons,
-			lease.chargeId ?? null,
-		);
+		this.#table.write({ ...lease, rateKeys: lease.rateKeys.join(KEY_SEPARATOR) });
 	}
 
 	delete(id: string): void {
@@ -124,21 +112,10 @@ export class Leases {
 	}
 
 	/** Whether the batch is new, the last one again, or older. Records that it is booked. */
-	begin(
-		{ journal, sequence }: Pick<JournalBatch, "journal" | "sequence">,
-		now: number,
-	): "new" | "last" | "older" {
-		const [last] = this.#sql
-			.exec<{ sequence: number }>("SELECT sequence FROM journals WHERE id = ?", journal)
-			.toArray();
+	begin({ journal: id, sequence }: JournalBatch, now: number): "new" | "last" | "older" {
+		const [last] = this.#journals.select("WHERE id = ?", id);
 		if (last && last.sequence >= sequence) return last.sequence === sequence ? "last" : "older";
-		this.#sql.exec(
-			`INSERT INTO journals VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET sequence = excluded.sequence, written_at = excluded.written_at`,
-			journal,
-			sequence,
-			now,
-		);
+		this.#journals.write({ id, sequence, writtenAt: now });
 		return "new";
 	}
 
@@ -148,20 +125,6 @@ export class Leases {
 		this.#sql.exec("DELETE FROM journals WHERE written_at <= ?", now - KEPT_MS);
 	}
 }
-
-const heldLease = (row: LeaseRow): HeldLease => ({
-	id: row.id,
-	grantedAt: row.granted_at,
-	expiresAt: row.expires_at,
-	holdMs: row.hold_ms,
-	model: row.model,
-	task: row.task,
-	token: row.token,
-	rateKeys: rateKeys(row),
-	requests: row.requests,
-	microNeurons: row.micro_neurons,
-	...(row.charge_id !== null && { chargeId: row.charge_id }),
-});
 
 /** For the isolate. */
 export const grantedLease = (

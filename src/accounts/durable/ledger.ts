@@ -46,9 +46,6 @@ export class Ledger {
 	/** `clock`: milliseconds since the epoch. */
 	constructor(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">, clock: () => number) {
 		this.#storage = storage;
-		Requests.create(storage.sql);
-		Usage.create(storage.sql);
-		Refusals.create(storage.sql);
 		this.#requests = new Requests(storage.sql);
 		this.#usage = new Usage(storage.sql);
 		this.refusals = new Refusals(storage.sql);
@@ -168,7 +165,7 @@ export class Ledger {
 
 	#writeSettled(settled: readonly Settled[], now: number): void {
 		this.#requests.settle(now, settled);
-		this.#usage.add(settled);
+		this.#usage.addSettled(settled);
 	}
 
 	#close(settled: readonly Settled[]): void {

@@ -1,5 +1,11 @@
 /** The rows of the table `requests`, and the records that are made of them. */
-import { type EarlierOutcome, type Outcome, presentOutcome, type Settlement } from "../admission.ts";
+import {
+	type EarlierOutcome,
+	NOTHING_USED,
+	type Outcome,
+	presentOutcome,
+	type Settlement,
+} from "../admission.ts";
 
 /** Separates rate keys, which do not contain it. */
 export const KEY_SEPARATOR = "\n";
@@ -33,65 +39,71 @@ export interface RequestRecord extends Omit<Settlement, "latencyMs" | "outcome">
 	reservedMicroNeurons: number;
 }
 
-export type OpenRow = {
-	id: number;
-	ticket: string;
-	admitted_at: number;
-	expires_at: number;
-	model: string;
-	task: string;
-	token: string;
-	rate_keys: string;
-	reserved: number;
-};
+export interface OpenRow extends Omit<OpenRequest, "rateKeys"> {
+	rateKeys: string;
+}
 
-export type Row = OpenRow & {
-	outcome: Outcome | EarlierOutcome | null;
-	settled_at: number | null;
-	micro_neurons: number | null;
-	input_tokens: number | null;
-	cached_tokens: number | null;
-	output_tokens: number | null;
-	estimated: number | null;
-	backend: string | null;
-	attempts: number | null;
-	latency_ms: number | null;
-	first_token_ms: number | null;
-	code: number | null;
-};
+export interface Row extends OpenRow, Partial<Omit<Settlement, "ticket" | "outcome" | "estimated">> {
+	settledAt?: number;
+	outcome?: Outcome | EarlierOutcome;
+	estimated?: number;
+}
 
-export const rateKeys = ({ rate_keys }: Pick<OpenRow, "rate_keys">): string[] =>
-	rate_keys === "" ? [] : rate_keys.split(KEY_SEPARATOR);
+/** The columns that an admission writes. */
+export const OPEN_COLUMNS = {
+	id: "INTEGER",
+	ticket: "TEXT NOT NULL",
+	admittedAt: "INTEGER NOT NULL",
+	expiresAt: "INTEGER NOT NULL",
+	model: "TEXT NOT NULL",
+	task: "TEXT NOT NULL",
+	token: "TEXT NOT NULL",
+	rateKeys: "TEXT NOT NULL",
+	reserved: "INTEGER NOT NULL",
+} satisfies Record<keyof OpenRow, string>;
 
-export const openRequest = (row: OpenRow): OpenRequest => ({
-	id: row.id,
-	ticket: row.ticket,
-	admittedAt: row.admitted_at,
-	expiresAt: row.expires_at,
-	model: row.model,
-	task: row.task,
-	token: row.token,
-	rateKeys: rateKeys(row),
-	reserved: row.reserved,
+/** The columns that a settlement writes. */
+export const SETTLED_COLUMNS = {
+	outcome: "TEXT",
+	settledAt: "INTEGER",
+	microNeurons: "INTEGER",
+	inputTokens: "INTEGER",
+	cachedTokens: "INTEGER",
+	outputTokens: "INTEGER",
+	estimated: "INTEGER",
+	backend: "TEXT",
+	attempts: "INTEGER",
+	latencyMs: "INTEGER",
+	firstTokenMs: "INTEGER",
+	code: "INTEGER",
+} satisfies Record<Exclude<keyof Row, keyof OpenRow>, string>;
+
+export const rateKeys = (text: string): string[] => (text === "" ? [] : text.split(KEY_SEPARATOR));
+
+export const openRow = (request: OpenRequest): OpenRow => ({
+	...request,
+	rateKeys: request.rateKeys.join(KEY_SEPARATOR),
 });
 
-export const requestRecord = (row: Row): RequestRecord => ({
-	ticket: row.ticket,
-	outcome: row.outcome === null ? "open" : presentOutcome(row.outcome),
-	admittedAt: row.admitted_at,
-	...(row.settled_at !== null && { settledAt: row.settled_at }),
-	model: row.model,
-	task: row.task,
-	token: row.token,
-	reservedMicroNeurons: row.reserved,
-	microNeurons: row.micro_neurons ?? 0,
-	inputTokens: row.input_tokens ?? 0,
-	cachedTokens: row.cached_tokens ?? 0,
-	outputTokens: row.output_tokens ?? 0,
-	estimated: row.estimated === 1,
-	backend: row.backend ?? "",
-	attempts: row.attempts ?? 0,
-	...(row.latency_ms !== null && row.outcome !== "expired" && { latencyMs: row.latency_ms }),
-	...(row.first_token_ms !== null && { firstTokenMs: row.first_token_ms }),
-	...(row.code !== null && { code: row.code }),
-});
+export const openRequest = (row: OpenRow): OpenRequest => ({ ...row, rateKeys: rateKeys(row.rateKeys) });
+
+export function requestRecord(row: Row): RequestRecord {
+	const {
+		id: _,
+		expiresAt: _expiry,
+		rateKeys: _keys,
+		reserved,
+		outcome,
+		estimated,
+		latencyMs,
+		...fields
+	} = row;
+	return {
+		...NOTHING_USED,
+		...fields,
+		outcome: outcome === undefined ? "open" : presentOutcome(outcome),
+		estimated: estimated === 1,
+		...(latencyMs !== undefined && outcome !== "expired" && { latencyMs }),
+		reservedMicroNeurons: reserved,
+	};
+}

@@ -2,15 +2,18 @@
 import type { Settlement } from "../admission.ts";
 import { DAY_MS } from "../clock.ts";
 import {
-	KEY_SEPARATOR,
+	OPEN_COLUMNS,
 	type OpenRequest,
 	type OpenRow,
 	openRequest,
+	openRow,
 	type RequestRecord,
 	type Row,
 	rateKeys,
 	requestRecord,
+	SETTLED_COLUMNS,
 } from "./request-rows.ts";
+import { columnOf, columnsOf, RowTable } from "./row-table.ts";
 import { WINDOW_MS } from "./windows.ts";
 
 /**
@@ -20,29 +23,16 @@ import { WINDOW_MS } from "./windows.ts";
  * The only index is the id: an index is a second write for each admission, and only the rebuild after a start reads by other
  * columns. Ids and times ascend together.
  */
-const REQUESTS = `CREATE TABLE IF NOT EXISTS requests (
-	id INTEGER PRIMARY KEY,
-	ticket TEXT NOT NULL,
-	admitted_at INTEGER NOT NULL,
-	expires_at INTEGER NOT NULL,
-	model TEXT NOT NULL,
-	task TEXT NOT NULL,
-	token TEXT NOT NULL,
-	rate_keys TEXT NOT NULL,
-	reserved INTEGER NOT NULL,
-	outcome TEXT,
-	settled_at INTEGER,
-	micro_neurons INTEGER,
-	input_tokens INTEGER,
-	cached_tokens INTEGER,
-	output_tokens INTEGER,
-	estimated INTEGER,
-	backend TEXT,
-	attempts INTEGER,
-	latency_ms INTEGER,
-	first_token_ms INTEGER,
-	code INTEGER
-)`;
+const COLUMNS = { ...OPEN_COLUMNS, ...SETTLED_COLUMNS };
+const OPEN_FIELDS = Object.keys(OPEN_COLUMNS) as (keyof OpenRow)[];
+const SETTLED_FIELDS = Object.keys(SETTLED_COLUMNS) as (keyof typeof SETTLED_COLUMNS)[];
+
+/** One statement for all rows, because binding a value costs more than writing it. */
+const INSERT = `INSERT INTO requests (${columnsOf(OPEN_FIELDS)})
+	SELECT ${OPEN_FIELDS.map((_, index) => `value ->> ${index}`).join(", ")} FROM json_each(?)`;
+const SETTLE = `UPDATE requests
+	SET ${SETTLED_FIELDS.map((field, index) => `${columnOf(field)} = value ->> ${index + 1}`).join(", ")}
+	FROM json_each(?) WHERE requests.id = value ->> 0`;
 
 const KEPT_REQUESTS = 10_000;
 const KEPT_MS = 7 * DAY_MS;
@@ -72,17 +62,14 @@ export interface RequestsPage {
 
 export class Requests {
 	readonly #sql: SqlStorage;
+	readonly #table: RowTable<Row>;
 	#nextId: number;
 
-	/** The table must exist. */
 	constructor(sql: SqlStorage) {
 		this.#sql = sql;
+		this.#table = new RowTable<Row>({ sql, name: "requests", columns: COLUMNS, key: ["id"], rowIds: true });
 		const { last } = sql.exec<{ last: number | null }>("SELECT max(id) AS last FROM requests").one();
 		this.#nextId = (last ?? 0) + 1;
-	}
-
-	static create(sql: SqlStorage): void {
-		sql.exec(REQUESTS);
 	}
 
 	/** Assigns the next id. {@link insert} writes the row. */
@@ -90,59 +77,20 @@ export class Requests {
 		return { id: this.#nextId++, ...request };
 	}
 
-	/** One statement for all rows, because binding a value costs more than writing it. */
 	insert(requests: readonly OpenRequest[]): void {
-		const rows = requests.map(
-			({ id, ticket, admittedAt, expiresAt, model, task, token, rateKeys, reserved }) =>
-				[
-					id,
-					ticket,
-					admittedAt,
-					expiresAt,
-					model,
-					task,
-					token,
-					rateKeys.join(KEY_SEPARATOR),
-					reserved,
-				] as const,
-		);
-		this.#sql.exec(
-			`INSERT INTO requests (id, ticket, admitted_at, expires_at, model, task, token, rate_keys, reserved)
-			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-				value ->> 8
-			FROM json_each(?)`,
-			JSON.stringify(rows),
-		);
+		const rows = requests.map((request) => {
+			const row = openRow(request);
+			return OPEN_FIELDS.map((field) => row[field]);
+		});
+		this.#sql.exec(INSERT, JSON.stringify(rows));
 	}
 
-	/** One statement for all rows, as {@link insert}. */
 	settle(settledAt: number, settled: readonly (readonly [Pick<OpenRequest, "id">, Settlement])[]): void {
-		const rows = settled.map(
-			([{ id }, settlement]) =>
-				[
-					id,
-					settlement.outcome,
-					settlement.microNeurons,
-					settlement.inputTokens,
-					settlement.cachedTokens,
-					settlement.outputTokens,
-					settlement.estimated ? 1 : 0,
-					settlement.backend,
-					settlement.attempts,
-					settlement.latencyMs,
-					settlement.firstTokenMs ?? null,
-					settlement.code ?? null,
-				] as const,
-		);
-		this.#sql.exec(
-			`UPDATE requests SET settled_at = ?, outcome = value ->> 1, micro_neurons = value ->> 2,
-				input_tokens = value ->> 3, cached_tokens = value ->> 4, output_tokens = value ->> 5,
-				estimated = value ->> 6, backend = value ->> 7, attempts = value ->> 8, latency_ms = value ->> 9,
-				first_token_ms = value ->> 10, code = value ->> 11
-			FROM json_each(?) WHERE requests.id = value ->> 0`,
-			settledAt,
-			JSON.stringify(rows),
-		);
+		const rows = settled.map(([{ id }, settlement]) => {
+			const row = { ...settlement, settledAt };
+			return [id, ...SETTLED_FIELDS.map((field) => row[field])];
+		});
+		this.#sql.exec(SETTLE, JSON.stringify(rows));
 	}
 
 	/** Reduces the cost of a lease that was charged. */
@@ -152,22 +100,19 @@ export class Requests {
 
 	/** In the order of admission. */
 	openRequests(): OpenRequest[] {
-		return this.#sql
-			.exec<OpenRow>("SELECT * FROM requests WHERE outcome IS NULL ORDER BY id")
-			.toArray()
-			.map(openRequest);
+		return this.#table.select("WHERE outcome IS NULL ORDER BY id").map(openRequest);
 	}
 
 	/** The admission times and rate keys of the last minute's requests, oldest first. */
 	lastMinute(now: number): Pick<OpenRequest, "admittedAt" | "rateKeys">[] {
 		return this.#sql
-			.exec<Pick<OpenRow, "admitted_at" | "rate_keys">>(
+			.exec<{ admitted_at: number; rate_keys: string }>(
 				"SELECT admitted_at, rate_keys FROM requests WHERE admitted_at > ? AND admitted_at <= ? ORDER BY admitted_at, id",
 				now - WINDOW_MS,
 				now,
 			)
 			.toArray()
-			.map((row) => ({ admittedAt: row.admitted_at, rateKeys: rateKeys(row) }));
+			.map((row) => ({ admittedAt: row.admitted_at, rateKeys: rateKeys(row.rate_keys) }));
 	}
 
 	/** The latest time in any row; 0 without rows. */
@@ -198,13 +143,11 @@ export class Requests {
 			"CASE outcome WHEN 'cut' THEN 'interrupted' WHEN 'left' THEN 'cancelled' ELSE coalesce(outcome, 'open') END = ?",
 			outcome,
 		);
-		const rows = this.#sql
-			.exec<Row>(
-				`SELECT * FROM requests WHERE ${["true", ...conditions].join(" AND ")} ORDER BY id DESC LIMIT ?`,
-				...values,
-				size + 1,
-			)
-			.toArray();
+		const rows = this.#table.select(
+			`WHERE ${["true", ...conditions].join(" AND ")} ORDER BY id DESC LIMIT ?`,
+			...values,
+			size + 1,
+		);
 		const last = rows.length > size ? rows[size - 1] : undefined;
 		return {
 			requests: rows.slice(0, size).map(requestRecord),

@@ -1,18 +1,14 @@
 /** Settlements in the form in which they are booked. */
-import type { Settlement } from "../admission.ts";
+import { NOTHING_USED, type Settlement } from "../admission.ts";
 import type { OpenRequest } from "./request-rows.ts";
 
 /** The settlement of an expired request: its reservation is charged. */
 export const expiredSettlement = ({ ticket, reserved }: OpenRequest): Settlement => ({
+	...NOTHING_USED,
 	ticket,
 	outcome: "expired",
 	microNeurons: reserved,
-	inputTokens: 0,
-	cachedTokens: 0,
-	outputTokens: 0,
 	estimated: true,
-	backend: "",
-	attempts: 0,
 	latencyMs: 0,
 });
 

@@ -25,7 +25,7 @@ function outbox(maxSettlements?: number) {
 			send: async (batch) => {
 				world.sent.push(batch.map(({ ticket }) => ticket));
 			},
-			givenUp: () => {},
+			onGiveUp: () => {},
 			idle: () => {
 				world.idle++;
 			},

@@ -1,45 +1,24 @@
 import { describe, expect, it } from "vitest";
-import {
-	openRequest,
-	type Row,
-	rateKeys,
-	requestRecord,
-} from "../../../src/accounts/durable/request-rows.ts";
+import { openRequest, openRow, rateKeys, requestRecord } from "../../../src/accounts/durable/request-rows.ts";
 
 const OPEN = {
 	id: 7,
 	ticket: "t",
-	admitted_at: 1_000,
-	expires_at: 601_000,
+	admittedAt: 1_000,
+	expiresAt: 601_000,
 	model: "@cf/meta/llama-3.1-8b-instruct",
 	task: "Text Generation",
 	token: "laptop",
-	rate_keys: "",
+	rateKeys: "",
 	reserved: 40,
 };
-const UNSETTLED: Row = {
-	...OPEN,
-	outcome: null,
-	settled_at: null,
-	micro_neurons: null,
-	input_tokens: null,
-	cached_tokens: null,
-	output_tokens: null,
-	estimated: null,
-	backend: null,
-	attempts: null,
-	latency_ms: null,
-	first_token_ms: null,
-	code: null,
-};
-
 describe("a row", () => {
 	it("without rates has no rate keys", () => {
-		expect(rateKeys(OPEN)).toEqual([]);
+		expect(rateKeys("")).toEqual([]);
 	});
 
 	it("that is open becomes an open request", () => {
-		expect(openRequest({ ...OPEN, rate_keys: "task:Text Generation\ntoken:laptop" })).toEqual({
+		expect(openRequest({ ...OPEN, rateKeys: "task:Text Generation\ntoken:laptop" })).toEqual({
 			id: 7,
 			ticket: "t",
 			admittedAt: 1_000,
@@ -52,8 +31,14 @@ describe("a row", () => {
 		});
 	});
 
+	it("is written with its rate keys in one text", () => {
+		const request = { ...OPEN, rateKeys: ["task:Text Generation", "token:laptop"] };
+		expect(openRow(request)).toEqual({ ...OPEN, rateKeys: "task:Text Generation\ntoken:laptop" });
+		expect(openRow({ ...OPEN, rateKeys: [] })).toEqual(OPEN);
+	});
+
 	it("that is open becomes a record without usage", () => {
-		expect(requestRecord(UNSETTLED)).toEqual({
+		expect(requestRecord(OPEN)).toEqual({
 			ticket: "t",
 			outcome: "open",
 			admittedAt: 1_000,
@@ -72,23 +57,23 @@ describe("a row", () => {
 	});
 
 	it("that is settled becomes a record of its usage and times", () => {
-		const settled: Row = {
-			...UNSETTLED,
-			outcome: "failed",
-			settled_at: 2_000,
-			micro_neurons: 30,
-			input_tokens: 3,
-			cached_tokens: 2,
-			output_tokens: 5,
+		const settled = {
+			...OPEN,
+			outcome: "failed" as const,
+			settledAt: 2_000,
+			microNeurons: 30,
+			inputTokens: 3,
+			cachedTokens: 2,
+			outputTokens: 5,
 			estimated: 1,
 			backend: "engine",
 			attempts: 2,
-			latency_ms: 900,
-			first_token_ms: 90,
+			latencyMs: 900,
+			firstTokenMs: 90,
 			code: 3040,
 		};
 		const record = {
-			outcome: "failed",
+			outcome: "failed" as const,
 			settledAt: 2_000,
 			microNeurons: 30,
 			inputTokens: 3,

@@ -1,0 +1,120 @@
+/** A table of counts by UTC day and further dimensions: sums, reports, and deletion of old days. */
+import { DAY_MS, startOfDay, utcDay } from "../clock.ts";
+import { columnOf, columnsOf, RowTable } from "./row-table.ts";
+
+const KEPT_DAYS = 400;
+/** Rows of one report. Later rows are left out. */
+const MAX_ROWS = 10_000;
+
+type DailyRow<Dimension extends string, Count extends string> = Record<Dimension, string | number> &
+	Record<Count, number>;
+
+/** Rows by their dimensions. */
+export type DailySums<Dimension extends string, Count extends string> = Map<
+	string,
+	DailyRow<Dimension, Count>
+>;
+
+/** Days are `2026-11-21`, both ends included. */
+export interface DailyQuery<Dimension extends string> {
+	from?: string | undefined;
+	to?: string | undefined;
+	/** Filters by dimension; `undefined` accepts every value. */
+	where?: Partial<Record<Dimension, string | undefined>>;
+	/** Dimensions of the rows; without any there is a single row. */
+	by: readonly Dimension[];
+}
+
+export interface DailyReport<Dimension extends string, Count extends string> {
+	/** Sorted by the dimensions, in the order of the table. */
+	rows: (Record<Count, number> & Partial<Record<Dimension, SqlStorageValue>>)[];
+	/** The sum over all rows that match the query, also those left out. */
+	total: Record<Count, number>;
+	/** Whether rows were left out. */
+	truncated: boolean;
+}
+
+export class DailyTable<Dimension extends string, Count extends string> {
+	protected readonly sql: SqlStorage;
+	readonly #name: string;
+	readonly #dimensions: readonly Dimension[];
+	readonly #counts: readonly Count[];
+	readonly #table: RowTable<DailyRow<Dimension, Count>>;
+
+	/** `dimensions`: the declarations of their columns. One of them is `day`. */
+	constructor(
+		sql: SqlStorage,
+		{
+			name,
+			dimensions,
+			counts,
+		}: { name: string; dimensions: Record<Dimension, string>; counts: readonly Count[] },
+	) {
+		this.sql = sql;
+		this.#name = name;
+		this.#dimensions = Object.keys(dimensions) as Dimension[];
+		this.#counts = counts;
+		const declared = counts.map((count) => [count, "INTEGER NOT NULL"]);
+		const columns = { ...dimensions, ...Object.fromEntries(declared) } as Record<Dimension | Count, string>;
+		this.#table = new RowTable<DailyRow<Dimension, Count>>({
+			sql,
+			name,
+			columns,
+			key: this.#dimensions,
+			summed: counts,
+		});
+	}
+
+	/** Adds the row to the one of `sums` with the same dimensions. */
+	sum(sums: DailySums<Dimension, Count>, row: DailyRow<Dimension, Count>): void {
+		const id = JSON.stringify(this.#dimensions.map((dimension) => row[dimension]));
+		const existing = sums.get(id);
+		if (!existing) sums.set(id, { ...row });
+		else for (const count of this.#counts) Object.assign(existing, { [count]: existing[count] + row[count] });
+	}
+
+	/** Adds each row to the stored one with the same dimensions. */
+	add(rows: Iterable<DailyRow<Dimension, Count>>): void {
+		for (const row of rows) this.#table.write(row);
+	}
+
+	/** `total()` is a floating-point sum. `sum()` of integers fails above 2^63, so one wrong row would break every report. */
+	sumDays({ from, to, where = {}, by }: DailyQuery<Dimension>): DailyReport<Dimension, Count> {
+		type Row = DailyReport<Dimension, Count>["rows"][number] & Record<string, SqlStorageValue>;
+		const conditions = ["true"];
+		const values: string[] = [];
+		const add = (condition: string, value: string | undefined): void => {
+			if (value === undefined) return;
+			conditions.push(condition);
+			values.push(value);
+		};
+		add("day >= ?", from);
+		add("day <= ?", to);
+		for (const dimension of this.#dimensions) add(`${dimension} = ?`, where[dimension]);
+		const sums = this.#counts.map((count) => `total(${columnOf(count)}) AS "${count}"`).join(", ");
+		const source = `FROM ${this.#name} WHERE ${conditions.join(" AND ")}`;
+		const total = this.sql.exec<Row>(`SELECT ${sums} ${source}`, ...values).one();
+		const columns = this.#dimensions.filter((dimension) => by.includes(dimension));
+		if (columns.length === 0) return { rows: [total], total, truncated: false };
+		const list = columnsOf(columns);
+		const rows = this.sql
+			.exec<Row>(
+				`SELECT ${list}, ${sums} ${source} GROUP BY ${list} ORDER BY ${list} LIMIT ?`,
+				...values,
+				MAX_ROWS + 1,
+			)
+			.toArray();
+		return { rows: rows.slice(0, MAX_ROWS), total, truncated: rows.length > MAX_ROWS };
+	}
+
+	/** Deletes the rows of days that are no longer kept. */
+	deleteExpired(now: number): void {
+		this.sql.exec(`DELETE FROM ${this.#name} WHERE day < ?`, utcDay(now - KEPT_DAYS * DAY_MS));
+	}
+
+	/** When the rows of the oldest day may be deleted. */
+	nextExpiry(): number | undefined {
+		const { day } = this.sql.exec<{ day: string | null }>(`SELECT min(day) AS day FROM ${this.#name}`).one();
+		return day === null ? undefined : startOfDay(day) + (KEPT_DAYS + 1) * DAY_MS;
+	}
+}
