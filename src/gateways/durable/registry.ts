@@ -4,6 +4,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
+import { DynamicRoutes } from "./dynamic-routes.ts";
 
 export const MAX_GATEWAYS = 100;
 
@@ -32,11 +33,17 @@ export type RegistryResult = { ok: true; gateway: GatewaySettings } | { ok: fals
 
 export class GatewayRegistry extends DurableObject {
 	readonly #sql: SqlStorage;
+	readonly #dynamicRoutes: DynamicRoutes;
 
 	constructor(ctx: DurableObjectState, env: Env) {
 		super(ctx, env);
 		this.#sql = ctx.storage.sql;
 		this.#sql.exec(GATEWAYS);
+		this.#dynamicRoutes = new DynamicRoutes(this.#sql);
+	}
+
+	get dynamicRoutes(): DynamicRoutes {
+		return this.#dynamicRoutes;
 	}
 
 	get(id: string): GatewaySettings | undefined {
@@ -77,6 +84,7 @@ export class GatewayRegistry extends DurableObject {
 		const row = this.#row(id);
 		if (!row) return { ok: false, failure: "absent" };
 		this.#sql.exec("DELETE FROM gateways WHERE id = ?", id);
+		this.#dynamicRoutes.deleteAll(id);
 		return { ok: true, gateway: settingsOf(row) };
 	}
 

@@ -1,0 +1,67 @@
+/**
+ * Conditions of a dynamic route: a query of MongoDB over the metadata, the body and the headers of the request. Operators that run code or
+ * patterns are not available.
+ */
+import {
+	$and,
+	$eq,
+	$exists,
+	$gt,
+	$gte,
+	$in,
+	$lt,
+	$lte,
+	$ne,
+	$nin,
+	$nor,
+	$not,
+	$or,
+	createQueryTester,
+} from "sift";
+import { isRecord } from "../../core/json.ts";
+
+/** What a condition and the key of a rate may read: `metadata.plan`, `body.model`, `headers.x-country`. */
+export interface RequestFacts {
+	metadata: Readonly<Record<string, unknown>>;
+	body: unknown;
+	headers: Readonly<Record<string, string>>;
+}
+
+const OPERATIONS = { $and, $eq, $exists, $gt, $gte, $in, $lt, $lte, $ne, $nin, $nor, $not, $or };
+const LISTS: ReadonlySet<string> = new Set(["$and", "$or", "$nor", "$in", "$nin"]);
+
+interface Tester {
+	test(facts: RequestFacts): boolean;
+	/** Why the conditions are invalid. */
+	problem?: string;
+}
+
+export function testerOf(conditions: Readonly<Record<string, unknown>>): Tester {
+	const problem = problemOf(conditions);
+	if (problem !== undefined) return { test: () => false, problem };
+	const matches = createQueryTester(conditions, { operations: OPERATIONS });
+	return { test: (facts) => matches(facts) };
+}
+
+/** The library throws for an unknown operator only when it tests a value. */
+function problemOf(conditions: unknown): string | undefined {
+	if (Array.isArray(conditions)) return conditions.map(problemOf).find(Boolean);
+	if (!isRecord(conditions)) return undefined;
+	for (const [name, value] of Object.entries(conditions)) {
+		if (name.startsWith("$") && !Object.hasOwn(OPERATIONS, name)) return `unknown operator ${name}`;
+		if (LISTS.has(name) && !Array.isArray(value)) return `expected a list as the value of ${name}`;
+		const nested = problemOf(value);
+		if (nested !== undefined) return nested;
+	}
+	return undefined;
+}
+
+/** The value at a path, such as `metadata.user_id`, as text. `undefined`: it is absent or no scalar. */
+export function valueAt(path: string, facts: RequestFacts): string | undefined {
+	let value: unknown = facts;
+	for (const key of path.split(".")) {
+		if (!isRecord(value) || !Object.hasOwn(value, key)) return undefined;
+		value = value[key];
+	}
+	return ["string", "number", "boolean"].includes(typeof value) ? String(value) : undefined;
+}
