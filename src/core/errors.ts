@@ -9,7 +9,7 @@
 export interface Failure {
 	/** The product's internal code. */
 	code: number;
-	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 426 | 429 | 500 | 502;
+	status: 400 | 401 | 402 | 403 | 404 | 405 | 408 | 410 | 413 | 426 | 429 | 500 | 502 | 504;
 	/** First segment of the REST message: `AiError: {name}: {description}`. */
 	name: string;
 	/** The default description. */
@@ -131,6 +131,8 @@ export const FAILURES = {
 	providerKeyRefused: gateway(2009, 401, "Unauthorized"),
 	/** The operator has set no key for the author of an `author/model`. Ganglion sells no credits. */
 	missingProviderKey: gateway(2021, 402, "Insufficient AI Gateway credits"),
+	/** The first byte of an attempt is late (`cf-aig-request-timeout`). The product's code is unknown; this one is no code of the product. */
+	attemptTimeout: gateway(9504, 504, "The provider did not answer in time"),
 	unknownThirdPartyModel: gateway(7003, 404, "Model not found"),
 } as const satisfies Record<string, Failure>;
 

@@ -44,6 +44,8 @@ export interface PlannedStep {
 	step: GatewayStep;
 	/** Of the universal request's step. 0 for other requests. */
 	index: number;
+	/** Another step follows if this one fails. */
+	hasFallback?: boolean;
 }
 
 /** Yields the steps of a request. It receives the answer to each before it yields the next. */
@@ -52,7 +54,7 @@ export type StepPlan = AsyncGenerator<PlannedStep, void, Response | undefined>;
 /** Tries the steps in order until one succeeds. */
 export async function* inOrder(steps: readonly GatewayStep[]): StepPlan {
 	for (const [index, step] of steps.entries()) {
-		const response = yield { step, index };
+		const response = yield { step, index, hasFallback: index < steps.length - 1 };
 		if (response?.ok) return;
 	}
 }
@@ -63,6 +65,8 @@ export interface GatewayRequest {
 	step: GatewayStep;
 	/** Index of the step. */
 	index: number;
+	/** Another step follows if this one fails. */
+	hasFallback: boolean;
 	exchange: GatewayExchange;
 	/** Fires when the caller disconnects. */
 	signal: AbortSignal;

@@ -7,6 +7,7 @@ import { GatewayExchange } from "../../gateways/exchange.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
 import { composed, type GatewayMiddleware, type StepPlan } from "../../gateways/request.ts";
+import { retryMiddleware } from "../../gateways/retries.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import type { Caller } from "../../pipeline/request.ts";
@@ -31,7 +32,7 @@ export interface PlanContext {
 }
 
 /** In front of the steps, outermost first. */
-const MIDDLEWARE: readonly GatewayMiddleware[] = [];
+const middleware = (services: Services): readonly GatewayMiddleware[] => [retryMiddleware(services)];
 
 /**
  * The response is the answer to the last step of the plan, also if that failed. Throws 2001 for an unknown gateway, and 2008
@@ -39,7 +40,7 @@ const MIDDLEWARE: readonly GatewayMiddleware[] = [];
  */
 export async function runInGateway(
 	{ caller, gateway, options, plan, signal, failure }: GatewayCall,
-	services: Pick<Services, "gateways" | "ledgers" | "now" | "uuid">,
+	services: Services,
 ): Promise<Response> {
 	// The cache and the limits answer without the pipeline, which verifies the callers of lazy routes.
 	const { account } = await verifyCaller(caller, "run", services.ledgers);
@@ -50,16 +51,16 @@ export async function runInGateway(
 		{ id, account, gateway, options },
 		{ now: services.now, observers: [] },
 	);
-	const answer = composed(MIDDLEWARE);
+	const answer = composed(middleware(services));
 	const steps = plan({ account, settings, exchange });
 	let response: Response | undefined;
 	let eventId = exchange.eventId;
 	for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
-		const { step, index } = next.value;
+		const { step, index, hasFallback = false } = next.value;
 		exchange.report({ provider: step.provider, path: step.endpoint, step: index });
 		eventId = step.options.eventId ?? exchange.eventId;
 		try {
-			response = await answer({ account, settings, step, index, exchange, signal });
+			response = await answer({ account, settings, step, index, hasFallback, exchange, signal });
 		} catch (thrown) {
 			response = failure(toAiError(thrown));
 		}

@@ -188,6 +188,24 @@ describe("universal run", () => {
 		expect((await hello().run(step(LLAMA, { prompt: "Hi" }))).status).toBe(200);
 	});
 
+	it("repeats a failed step as often as its headers allow, each attempt with its own request id", async () => {
+		const statuses = [400, 503, 503, 503, 503];
+		const fakeEngine = upstream(() => {
+			const status = statuses.shift();
+			return status
+				? Response.json({ error: { message: "busy" } }, { status })
+				: Response.json(completion("Hello"));
+		});
+		const ROUTES = { "*": { targets: [{ backend: "engine" }], retries: { attempts: 1 } } };
+		const { run } = gateway({ vars: { ...ENGINE_VARS, ROUTES }, fetch: fakeEngine.fetch });
+		const headers = { "cf-aig-max-attempts": 5, "cf-aig-retry-delay": 0 };
+		const failed = await run([{ ...step(LLAMA, { prompt: "Hi" }), headers }]);
+		expect(failed.status).toBe(400);
+		const response = await run([{ ...step(LLAMA, { prompt: "Hi" }), headers }]);
+		expect(response.status).toBe(200);
+		expect(fakeEngine.requests.length).toBe(6);
+	});
+
 	it("tries the steps in order until one succeeds", async () => {
 		const response = await gateway().run([
 			step("v1/chat/completions", {}, "openai"),

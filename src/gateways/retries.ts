@@ -1,0 +1,112 @@
+/**
+ * Repeats failed attempts of a step. An attempt fails if the network fails, if its first byte is late, or if the answer has
+ * status 408, 429 or 5xx. The settings of the gateway have the defaults of the headers `cf-aig-max-attempts`,
+ * `cf-aig-retry-delay`, `cf-aig-backoff` and `cf-aig-request-timeout`.
+ *
+ * The first byte of an answer is its status line. A model's stream has it with its first event, a complete answer of a
+ * model when it is complete. The last of several attempts has no timeout, unless another step follows.
+ */
+import { AiError, toAiError } from "../core/errors.ts";
+import type { GatewayMiddleware, GatewayRequest } from "./request.ts";
+import type { Backoff } from "./settings.ts";
+
+/** If neither the request nor the gateway has a delay. */
+const DEFAULT_DELAY_MS = 100;
+
+export interface RetryServices {
+	/** Resolves after the time; rejects with the signal's reason if it fires first. */
+	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+interface RetryPlan {
+	/** Attempts in total. */
+	attempts: number;
+	delayMs: number;
+	backoff: Backoff;
+	/** Absent: an attempt has no timeout. */
+	timeoutMs: number | undefined;
+}
+
+export function retryPlan({
+	step: { options },
+	settings,
+}: Pick<GatewayRequest, "step" | "settings">): RetryPlan {
+	return {
+		attempts: options.maxAttempts ?? settings.retry_max_attempts ?? 1,
+		delayMs: options.retryDelay ?? settings.retry_delay ?? DEFAULT_DELAY_MS,
+		backoff: options.backoff ?? settings.retry_backoff ?? "constant",
+		timeoutMs: options.requestTimeout,
+	};
+}
+
+/** Milliseconds before the attempt after attempt `attempt`, counted from 1. */
+export function delayAfter(
+	attempt: number,
+	{ delayMs, backoff }: Pick<RetryPlan, "delayMs" | "backoff">,
+): number {
+	switch (backoff) {
+		case "constant":
+			return delayMs;
+		case "linear":
+			return delayMs * attempt;
+		case "exponential":
+			return delayMs * 2 ** (attempt - 1);
+		default:
+			return backoff satisfies never;
+	}
+}
+
+const isFailedStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** Throws `attemptTimeout`, or the error of the last attempt. */
+export function retryMiddleware({ wait }: RetryServices): GatewayMiddleware {
+	return async (request, next) => {
+		const plan = retryPlan(request);
+		const { exchange, signal } = request;
+		for (let attempt = 1; ; attempt++) {
+			exchange.report({ attempts: (exchange.facts.attempts ?? 0) + 1 });
+			const isLast = attempt >= plan.attempts;
+			const waitsForever = isLast && attempt > 1 && !request.hasFallback;
+			const timeoutMs = waitsForever ? undefined : plan.timeoutMs;
+			const outcome = await tryOnce(request, next, { timeoutMs, wait });
+			if (isLast || signal.aborted || !hasFailed(outcome)) return unwrapped(outcome);
+			drop(outcome);
+			await wait(delayAfter(attempt, plan), signal);
+		}
+	};
+}
+
+function unwrapped(outcome: Response | AiError): Response {
+	if (outcome instanceof Response) return outcome;
+	throw outcome;
+}
+
+/** An unread body keeps its connection open. */
+function drop(outcome: Response | AiError): void {
+	if (outcome instanceof Response) void outcome.body?.cancel().catch(() => {});
+}
+
+const hasFailed = ({ status }: Response | AiError): boolean => isFailedStatus(status);
+
+async function tryOnce(
+	request: GatewayRequest,
+	next: (request: GatewayRequest) => Promise<Response>,
+	{ timeoutMs, wait }: RetryServices & { timeoutMs: number | undefined },
+): Promise<Response | AiError> {
+	if (timeoutMs === undefined) return next(request).catch(toAiError);
+	const late = new AbortController();
+	const answered = new AbortController();
+	const signal = AbortSignal.any([request.signal, late.signal]);
+	const answer = next({ ...request, signal }).catch(toAiError);
+	const timer = wait(timeoutMs, answered.signal).then(
+		() => new AiError("attemptTimeout", `The provider did not answer within ${timeoutMs} ms`),
+		() => answer,
+	);
+	const outcome = await Promise.race([answer, timer]);
+	if (outcome instanceof AiError && outcome.key === "attemptTimeout") {
+		late.abort(outcome);
+		// An answer that arrives after the timeout has no reader.
+		void answer.then(drop);
+	} else answered.abort();
+	return outcome;
+}
