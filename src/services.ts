@@ -9,6 +9,7 @@ import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
+import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
 import type { Gateway } from "./gateways/durable/gateway.ts";
 import type { GatewayRegistry } from "./gateways/durable/registry.ts";
@@ -115,6 +116,10 @@ export function createPersistent(
 		ledgers,
 		directory,
 		flights: new SingleFlight(),
+		deployedRoutes: new DeployedRoutes({
+			routes: (account) => GATEWAYS.getByName(account).dynamicRoutes(),
+			now,
+		}),
 		gateways: new Gateways({
 			registry: (account) => GATEWAYS.getByName(account),
 			now,

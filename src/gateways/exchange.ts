@@ -17,6 +17,8 @@ export interface GatewayFacts {
 	/** The slug of the provider that answered. */
 	provider?: string;
 	model?: string;
+	/** The dynamic route that the request names. */
+	route?: string;
 	/** The path below the provider's address. */
 	path?: string;
 	/** The index of the step that answered. */

@@ -4,6 +4,7 @@ import type { DirectoryCache } from "../accounts/client/directory-cache.ts";
 import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
+import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
@@ -34,6 +35,8 @@ export interface Services extends BackendServices {
 	directory: Pick<DirectoryCache, "list">;
 	/** The accounts' gateways. */
 	gateways: Gateways;
+	/** The dynamic routes of the gateways. */
+	deployedRoutes: DeployedRoutes;
 	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */
 	observers: readonly ExchangeObserver[];
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */

@@ -42,7 +42,7 @@ export class GatewayRegistry extends DurableObject {
 		this.#dynamicRoutes = new DynamicRoutes(this.#sql);
 	}
 
-	get dynamicRoutes(): DynamicRoutes {
+	dynamicRoutes(): DynamicRoutes {
 		return this.#dynamicRoutes;
 	}
 
