@@ -1,10 +1,14 @@
 /** Image files in the formats of upstreams. */
+
 import { undecodableImage } from "../core/undecodable-image.ts";
+import type { Usage } from "../core/usage.ts";
 import { dataUrl, decodeBase64 } from "../media/base64.ts";
 import { imageSizeOf, type PixelSize } from "../media/image-size.ts";
 import type { Media } from "../media/media.ts";
 import { extensionOf, mediaTypeOf, typeOf } from "../media/types.ts";
+import type { DescribeImageOutput } from "../tasks/image-to-text/index.ts";
 import type { ContentPart } from "../tasks/text-generation/types.ts";
+import { type Call, failureOfContent } from "./transport/upstream-failure.ts";
 
 export const imageTypeOf = (image: Media): string => typeOf(image) ?? image.contentType ?? "image/png";
 
@@ -20,6 +24,17 @@ export const captionPrompt = (image: Media, prompt = "Generate a caption for thi
 	{ type: "text", text: prompt },
 	imagePart(image),
 ];
+
+/** The description of an image, from a text without surrounding white space. */
+export function describedBy(
+	text: string | null | undefined,
+	usage: Usage | null | undefined,
+	call: Call,
+): DescribeImageOutput {
+	const description = text?.trim();
+	if (!description) throw failureOfContent(call, "answered with no text");
+	return { description, ...(usage && { usage }) };
+}
 
 /** A file of a form. `name` has no extension. */
 export const imageFile = (image: Media, name: string): File =>

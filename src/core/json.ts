@@ -12,3 +12,9 @@ export function parseJson(text: string): unknown {
 /** Whether the value is an object other than an array. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The object of a JSON text; `undefined` for any other text. */
+export function parseRecord(text: string): Record<string, unknown> | undefined {
+	const value = parseJson(text);
+	return isRecord(value) ? value : undefined;
+}

@@ -7,6 +7,7 @@ import type {
 	ThinkingBlock,
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
+import * as completion from "../completion.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import type { Request } from "./request.ts";
 import { type AnswerTool, answerIn } from "./tools.ts";
@@ -87,9 +88,7 @@ export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
 	// `cache_creation_tokens` is our extension; the Messages dialect reads it.
 	const prompt_tokens_details = { cached_tokens, cache_creation_tokens };
 	return {
-		prompt_tokens,
-		completion_tokens,
-		total_tokens: prompt_tokens + completion_tokens,
+		...completion.usageOf(prompt_tokens, completion_tokens),
 		prompt_tokens_details,
 		...(reasoning_tokens != null && { completion_tokens_details: { reasoning_tokens } }),
 	};
@@ -98,31 +97,21 @@ export function usageOf(sent: SentUsage | null | undefined): Usage | undefined {
 export function completionOf(
 	reply: z.output<typeof MessageReply>,
 	{ answerTool, verbatim }: Pick<Request, "answerTool" | "verbatim">,
-	{ target, services }: Call,
+	call: Call,
 ): ChatCompletion {
-	const usage = usageOf(reply.usage);
-	const message = messageOf(reply.content, answerTool);
-	return {
-		id: reply.id || `chatcmpl-${services.uuid()}`,
-		object: "chat.completion",
-		created: Math.floor(services.now() / 1000),
-		model: reply.model || target.model,
-		choices: [
-			{
-				index: 0,
-				message: verbatim ? { ...message, verbatim: reply } : message,
-				finish_reason: finishReason(reply.stop_reason, answerTool),
-				...stopReasonField(reply.stop_sequence),
-			},
-		],
-		...(usage && { usage }),
+	const choice = {
+		message: { ...messageOf(reply.content, answerTool), ...(verbatim && { verbatim: reply }) },
+		finish_reason: finishReason(reply.stop_reason, answerTool),
+		...stopReasonField(reply.stop_sequence),
 	};
+	const { id, model } = reply;
+	return completion.completionOf(completion.headingOf(call, { id, model }), choice, usageOf(reply.usage));
 }
 
 function messageOf(
 	blocks: z.output<typeof SentBlock>[],
 	answerTool: AnswerTool | undefined,
-): AssistantMessage {
+): Omit<AssistantMessage, "role"> {
 	const texts: string[] = [];
 	const thoughts: string[] = [];
 	const calls: ToolCall[] = [];
@@ -140,7 +129,6 @@ function messageOf(
 	}
 	const thinking_blocks = blocks.flatMap(thinkingBlock);
 	return {
-		role: "assistant",
 		content: texts.length > 0 || calls.length === 0 ? texts.join("") : null,
 		...(thoughts.length > 0 && { reasoning_content: thoughts.join("") }),
 		...(thinking_blocks.length > 0 && { thinking_blocks }),

@@ -6,7 +6,7 @@
  * message, the answer continues it ("prefill"); not all models support that.
  */
 import { AiError } from "../../core/errors.ts";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { parseRecord } from "../../core/json.ts";
 import { decodeBase64, splitDataUrl } from "../../media/base64.ts";
 import type { ChatMessage, ContentPart, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { Call } from "../transport/upstream-failure.ts";
@@ -74,17 +74,12 @@ const toolUse = ({ id, function: { name, arguments: text } }: ToolCall): Block =
 	type: "tool_use",
 	id: toolId(id),
 	name,
-	input: objectIn(text),
+	// Arguments must be an object. A call that was interrupted has no valid arguments.
+	input: parseRecord(text) ?? {},
 });
 
 /** The API accepts letters, digits, `_` and `-`. The conversion is the same for a call and its result. */
 export const toolId = (id: string): string => id.replaceAll(/[^\w-]/g, "_") || "_";
-
-/** Arguments must be an object. A call that was interrupted has no valid arguments. */
-function objectIn(text: string): object {
-	const value = parseJson(text);
-	return isRecord(value) ? value : {};
-}
 
 /** Tool results must precede all other content of a user turn. */
 function resultsFirst({ role, content }: Turn): Turn {

@@ -1,5 +1,6 @@
 /** Text generation, with a conversation as one prompt, and descriptions of images. */
 import { AiError } from "../../core/errors.ts";
+import { pick } from "../../core/pick.ts";
 import {
 	type ChatCompletion,
 	type ChatInput,
@@ -8,9 +9,9 @@ import {
 } from "../../tasks/text-generation/types.ts";
 import { completionOf } from "../completion.ts";
 import type { Handler } from "../handler.ts";
-import { pick } from "../pick.ts";
+import { describedBy } from "../images.ts";
 import { postTranslated } from "../transport/translated-stream.ts";
-import { type Call, failureOfContent } from "../transport/upstream-failure.ts";
+import type { Call } from "../transport/upstream-failure.ts";
 import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
 import { fileUrl, Inputs } from "./inputs.ts";
 import { readModel } from "./model.ts";
@@ -101,8 +102,5 @@ export const describeImage: Handler<"image-to-text"> = async (
 	inputs.set("question", prompt);
 	inputs.setAll(sampling);
 	const prediction = await inputs.predict();
-	const description = textOf(prediction.output, call).trim();
-	if (!description) throw failureOfContent(call, "answered with no text");
-	const usage = usageIn(prediction);
-	return { description, ...(usage && { usage }) };
+	return describedBy(textOf(prediction.output, call), usageIn(prediction), call);
 };

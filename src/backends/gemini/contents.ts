@@ -8,7 +8,7 @@
  * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 import { AiError } from "../../core/errors.ts";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { parseRecord } from "../../core/json.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import { AUDIO_TYPES, type Part } from "../../models/gemini-wire.ts";
 import {
@@ -126,7 +126,7 @@ function callPart({ id, function: called, extra_content }: ToolCall, at: number,
 		(at === 0 && signsCalls(target.model) ? NO_SIGNATURE : undefined);
 	const { name, arguments: text } = called;
 	return {
-		functionCall: { id, name, args: objectIn(text) ?? { arguments: text } },
+		functionCall: { id, name, args: parseRecord(text) ?? { arguments: text } },
 		...(signature !== undefined && { thoughtSignature: signature }),
 	};
 }
@@ -143,12 +143,7 @@ function resultParts(
 	const text = textOf(content);
 	const files = Array.isArray(content) ? content.filter(({ type }) => type !== "text") : [];
 	return [
-		{ functionResponse: { id, name, response: objectIn(text) ?? { output: text } } },
+		{ functionResponse: { id, name, response: parseRecord(text) ?? { output: text } } },
 		...contentParts(files, call),
 	];
-}
-
-function objectIn(text: string): Record<string, unknown> | undefined {
-	const value = parseJson(text);
-	return isRecord(value) ? value : undefined;
 }

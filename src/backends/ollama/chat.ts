@@ -1,9 +1,8 @@
 /** `/api/chat`, and `/api/generate` for a raw prompt. */
 import { requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";
-import { captionPrompt } from "../images.ts";
+import { captionPrompt, describedBy } from "../images.ts";
 import { postJson } from "../transport/http.ts";
-import { failureOfContent } from "../transport/upstream-failure.ts";
 import { completionIn, LineTranslator, Reply } from "./reply.ts";
 import { chatBody, generateBody } from "./request.ts";
 
@@ -28,7 +27,5 @@ export const describeImage: Handler<"image-to-text"> = async (
 	const messages = [{ role: "user" as const, content: captionPrompt(image, prompt) }];
 	const body = chatBody({ messages, stream: false, ...sampling, reasoning_effort: null }, call);
 	const { choices, usage } = completionIn(await postJson(call, CHAT, body, Reply), call);
-	const description = choices[0]?.message.content?.trim();
-	if (!description) throw failureOfContent(call, "answered with no text");
-	return { description, ...(usage && { usage }) };
+	return describedBy(choices[0]?.message.content, usage, call);
 };

@@ -1,5 +1,6 @@
 /** The request of a chat in Ollama's format. Pure. */
-import { isRecord, parseJson } from "../../core/json.ts";
+import { parseRecord } from "../../core/json.ts";
+import { pick } from "../../core/pick.ts";
 import { splitDataUrl } from "../../media/base64.ts";
 import {
 	type ChatInput,
@@ -9,7 +10,6 @@ import {
 	textOf,
 } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
-import { pick } from "../pick.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { refuseLoraAndChoices, unsupported } from "../unsupported.ts";
@@ -99,7 +99,8 @@ function messageOf(message: ChatMessage, toolNames: Map<string, string>, call: C
 		...(tool_calls && {
 			tool_calls: tool_calls.map(({ id, function: { name, arguments: text } }) => ({
 				id,
-				function: { name, arguments: argumentsOf(text) },
+				// Ollama accepts only objects.
+				function: { name, arguments: parseRecord(text) ?? {} },
 			})),
 		}),
 		...(role === "tool" && { tool_name: toolName, tool_call_id }),
@@ -113,10 +114,4 @@ function imageOf({ type, image_url }: ContentPart, call: Call): string[] {
 	const embedded = splitDataUrl(image_url?.url ?? "");
 	if (!embedded) throw unsupported(call, "takes images as data URLs alone");
 	return [embedded.base64];
-}
-
-/** The arguments of an earlier call. Ollama accepts only objects. */
-function argumentsOf(text: string): object {
-	const value = parseJson(text);
-	return isRecord(value) ? value : {};
 }

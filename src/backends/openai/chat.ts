@@ -7,13 +7,13 @@
  * Observed: with `n` above 1 llama.cpp counts the tokens of one choice (`choices.ts`).
  */
 import * as z from "zod";
+import { pick } from "../../core/pick.ts";
 import { SentUsage } from "../../core/usage.ts";
 import { skipAbsent } from "../../schemas/skip-absent.ts";
 import type { ChatCompletion, ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import { narrowTools } from "../allowed-tools.ts";
 import type { Target } from "../backend.ts";
 import type { Handler } from "../handler.ts";
-import { pick } from "../pick.ts";
 import { foldSystemMessages } from "../system-messages.ts";
 import { postJson, postStream } from "../transport/http.ts";
 import type { Call } from "../transport/upstream-failure.ts";

@@ -1,8 +1,8 @@
 /** The request fields that `/chat/completions` and `/completions` share. */
 import { AiError } from "../../core/errors.ts";
+import { pick } from "../../core/pick.ts";
 import { can } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
-import { pick } from "../pick.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { loraUnsupported } from "../unsupported.ts";
 import { isOpenAiService } from "./hosts.ts";

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
+import { pick } from "../../core/pick.ts";
 import type { Usage } from "../../core/usage.ts";
 import { isDone } from "../../streams/sse.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import { ChunkWriter, completionOf, headingOf, requestChat, usageOf } from "../completion.ts";
 import type { Handler } from "../handler.ts";
 import { imageUrl, readableSizeOf } from "../images.ts";
-import { pick } from "../pick.ts";
 import type { Translator, UpstreamEvent } from "../transport/translated-stream.ts";
 import { type Call, failureOfBody } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";

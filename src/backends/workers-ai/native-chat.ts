@@ -1,10 +1,10 @@
 /** Chats by `run`, in the input format of the model. */
 import * as z from "zod";
+import { pick } from "../../core/pick.ts";
 import { inputFamily, type NativeChat } from "../../models/family.ts";
 import { type ChatInput, type ChatMessage, textOf } from "../../tasks/text-generation/types.ts";
 import { requestChat } from "../completion.ts";
 import type { Handler } from "../handler.ts";
-import { pick } from "../pick.ts";
 import type { Call } from "../transport/upstream-failure.ts";
 import { unsupported } from "../unsupported.ts";
 import { chatBody, takesOpenAiMessages } from "./chat-body.ts";

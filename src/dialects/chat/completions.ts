@@ -6,6 +6,7 @@
  * applies, not 16.
  */
 import * as z from "zod";
+import { pick } from "../../core/pick.ts";
 import type { Model } from "../../models/model.ts";
 import type { ChatInput } from "../../tasks/text-generation/types.ts";
 import type { Dialect, WriteContext } from "../dialect.ts";
@@ -61,15 +62,16 @@ export const openaiCompletions: Dialect = {
 function readCompletion(inputs: Inputs): ChatInput {
 	if ((inputs.best_of ?? 1) > Math.max(inputs.n ?? 1, 1))
 		throw invalidInput("best_of above n is not supported");
-	const { temperature, top_p, top_k, seed, n, logit_bias, max_tokens, stop, logprobs, suffix, user } = inputs;
-	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
+	const { stop, logprobs, suffix } = inputs;
 	return {
 		messages: [],
 		prompt: singlePrompt(inputs.prompt),
 		stream: inputs.stream ?? false,
-		...present({ max_tokens, temperature, top_p, top_k, seed, n, logit_bias, user }),
-		...present({ frequency_penalty, presence_penalty, repetition_penalty }),
-		...present({ stop: typeof stop === "string" ? [stop] : stop }),
+		...present({
+			...pick(inputs, "max_tokens", "temperature", "top_p", "top_k", "seed", "n", "logit_bias", "user"),
+			...pick(inputs, "frequency_penalty", "presence_penalty", "repetition_penalty"),
+			stop: typeof stop === "string" ? [stop] : stop,
+		}),
 		// Here `logprobs` is the number of candidates per token.
 		...(logprobs != null && { logprobs: true, top_logprobs: logprobs }),
 		...(suffix && { suffix }),

@@ -2,7 +2,7 @@
  * Repairs a known fault of the gpt-oss models: if the request forces one tool, they may write the call as JSON into the
  * text and make no call. Then a JSON object in the text becomes the call.
  */
-import { isRecord, parseJson } from "../../core/json.ts";
+import { isRecord, parseRecord } from "../../core/json.ts";
 import { outputFamily } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import { DONE, frame, mapEvents } from "../../streams/sse.ts";
@@ -57,11 +57,11 @@ function readCall(text: string, name: string, uuid: () => string): ToolCall | un
 
 /** `text` contains only the arguments, or a call in one of the forms that models write. */
 function argumentsIn(text: string, name: string): string | undefined {
-	const value = parseJson(text);
-	if (!isRecord(value)) return undefined;
+	const value = parseRecord(text);
+	if (!value) return undefined;
 	const inner = value.name === name ? (value.arguments ?? value.parameters) : undefined;
 	if (isRecord(inner)) return JSON.stringify(inner);
-	if (typeof inner === "string" && isRecord(parseJson(inner))) return inner;
+	if (typeof inner === "string" && parseRecord(inner)) return inner;
 	// The original text, because its numbers may exceed JavaScript's precision.
 	return text.trim();
 }

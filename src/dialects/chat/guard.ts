@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { parseRecord } from "../../core/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
 import { defaulted, fieldsOf, perModel, present } from "../fields.ts";
@@ -63,12 +63,7 @@ function judgement(text: string): z.output<typeof Judgement> {
 		return { safe, categories: safe ? [] : (text.match(/\bS\d{1,2}\b/g) ?? []) };
 	}
 	// A replacement model on the operator's engine may answer in JSON.
-	const parsed = Judgement.safeParse(parseObject(text));
+	const parsed = Judgement.safeParse({ categories: [], ...parseRecord(text) });
 	if (!parsed.success) throw new AiError("jsonModeUnmet");
 	return parsed.data;
-}
-
-function parseObject(text: string): unknown {
-	const value = parseJson(text);
-	return isRecord(value) ? { categories: [], ...value } : undefined;
 }

@@ -148,20 +148,12 @@ function readPart(part: AnyPart, pointer: string, rules: ImageRules): ContentPar
 			const sent = required(part.image_url, "image_url", pointer);
 			const { url, detail } = typeof sent === "string" ? { url: sent } : sent;
 			checkImageUrl(url, `${pointer}/image_url${typeof sent === "string" ? "" : "/url"}`, rules);
-			return { type: "image_url", image_url: { url, ...(detail != null && { detail }) } };
+			return { type: "image_url", image_url: { url, ...present({ detail }) } };
 		}
 		case "input_audio":
 			return { type: "input_audio", input_audio: required(part.input_audio, "input_audio", pointer) };
 		case "file": {
-			const { file_data, file_id, filename } = required(part.file, "file", pointer);
-			return {
-				type: "file",
-				file: {
-					...(file_data != null && { file_data }),
-					...(file_id != null && { file_id }),
-					...(filename != null && { filename }),
-				},
-			};
+			return { type: "file", file: present(required(part.file, "file", pointer)) };
 		}
 		default:
 			throw invalidInput(`${pointer}/type is not a kind of content that engines know`);

@@ -1,5 +1,6 @@
 /** Reads native chat inputs (`{prompt}` or `{messages}`). */
 import { AiError } from "../../core/errors.ts";
+import { pick } from "../../core/pick.ts";
 import { inputFamily, type NativeChat } from "../../models/family.ts";
 import { can, type Model } from "../../models/model.ts";
 import type { ChatInput, ChatMessage, ResponseFormat } from "../../tasks/text-generation/types.ts";
@@ -27,14 +28,14 @@ function nativeChatOf(model: Model): NativeChat {
 
 function readNative(inputs: NativeInputs, model: Model): ChatInput {
 	checkLora(inputs, model);
-	const { max_tokens, temperature, top_p, top_k, seed, lora } = inputs;
-	const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
 	return {
 		...readConversation(inputs, model),
 		stream: inputs.stream ?? false,
-		...present({ max_tokens, temperature, top_p, top_k, seed }),
-		...present({ repetition_penalty, frequency_penalty, presence_penalty, lora }),
-		...present({ response_format: readFormat(inputs) }),
+		...present({
+			...pick(inputs, "max_tokens", "temperature", "top_p", "top_k", "seed"),
+			...pick(inputs, "repetition_penalty", "frequency_penalty", "presence_penalty", "lora"),
+			response_format: readFormat(inputs),
+		}),
 		...chooseTools(readTools(inputs.tools), inputs.tool_choice),
 	};
 }

@@ -6,7 +6,7 @@
  */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { parseRecord } from "../../core/json.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
 import type { NativeWriter } from "../dialect.ts";
 import { chatWriter } from "./call.ts";
@@ -73,6 +73,5 @@ export function firstMessage({ choices }: ChatCompletion): AssistantMessage {
 
 /** Arguments that are not a JSON object stay text. */
 function flat({ function: { name, arguments: text } }: ToolCall): z.output<typeof FlatCall> {
-	const parsed = parseJson(text || "{}");
-	return { name, arguments: isRecord(parsed) ? parsed : text };
+	return { name, arguments: parseRecord(text || "{}") ?? text };
 }

@@ -1,5 +1,6 @@
 /** Reads OpenAI's chat body. */
 import type { z } from "zod";
+import { pick } from "../../core/pick.ts";
 import type { ChatInput, ChatMessage } from "../../tasks/text-generation/types.ts";
 import type { Reader } from "../dialect.ts";
 import { perModel, present } from "../fields.ts";
@@ -33,38 +34,23 @@ type OpenAiInputs = z.output<z.ZodObject<ReturnType<typeof openAiFields>>> & {
 
 export function readOpenAi(inputs: OpenAiInputs, messages: ChatMessage[]): ChatInput {
 	const { stop, response_format, reasoning_effort, parallel_tool_calls } = inputs;
-	const { frequency_penalty, presence_penalty, repetition_penalty } = inputs;
-	const { temperature, top_p, top_k, seed, n, logprobs, top_logprobs, logit_bias } = inputs;
-	const { chat_template_kwargs, user, lora } = inputs;
 	// OpenAI and vLLM refuse it as well: without `logprobs` the answer has no field for them.
-	if (top_logprobs && !logprobs) throw invalidInput("top_logprobs: logprobs must be true");
+	if (inputs.top_logprobs && !inputs.logprobs) throw invalidInput("top_logprobs: logprobs must be true");
 	const offered = chooseTools(readTools(inputs.tools), inputs.tool_choice);
-	const passthrough: Record<string, unknown> = {};
-	for (const field of PASSTHROUGH_FIELDS) if (inputs[field] != null) passthrough[field] = inputs[field];
+	const passthrough = present(pick(inputs, ...PASSTHROUGH_FIELDS));
 	return {
 		messages,
 		stream: inputs.stream ?? false,
 		...offered,
 		...present({
 			max_tokens: inputs.max_completion_tokens ?? inputs.max_tokens,
-			temperature,
-			top_p,
-			top_k,
-			seed,
-			n,
-			logprobs,
-			top_logprobs,
-			logit_bias,
-			frequency_penalty,
-			presence_penalty,
-			repetition_penalty,
+			...pick(inputs, "temperature", "top_p", "top_k", "seed", "n", "logprobs", "top_logprobs", "logit_bias"),
+			...pick(inputs, "frequency_penalty", "presence_penalty", "repetition_penalty"),
 			stop: typeof stop === "string" ? [stop] : stop,
 			// OpenAI's service refuses it without tools.
 			parallel_tool_calls: offered.tools && parallel_tool_calls,
 			response_format: response_format && readResponseFormat(response_format),
-			chat_template_kwargs,
-			user,
-			lora,
+			...pick(inputs, "chat_template_kwargs", "user", "lora"),
 		}),
 		// `null` disables reasoning, too.
 		...(reasoning_effort !== undefined && { reasoning_effort: EFFORTS[reasoning_effort ?? "none"] }),

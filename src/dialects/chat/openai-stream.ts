@@ -3,7 +3,7 @@
  * is not enough.
  */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { parseJson, parseRecord } from "../../core/json.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { DONE, frame } from "../../streams/sse.ts";
 import type { ChatChunk } from "../../tasks/text-generation/types.ts";
@@ -114,6 +114,6 @@ function prefixOf(data: string, name: string): ChunkPrefix | undefined {
 	if (!field) return undefined;
 	const sent = data.slice(0, field.index + field[0].length);
 	// If the name is at the top level, one brace completes the object.
-	if (!isRecord(parseJson(`${sent}}`))) return undefined;
+	if (!parseRecord(`${sent}}`)) return undefined;
 	return { sent, replacement: `${data.slice(0, field.index)}"model":${JSON.stringify(name)}` };
 }

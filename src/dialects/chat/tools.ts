@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { isRecord } from "../../core/json.ts";
 import type { ChatInput, ChatTool } from "../../tasks/text-generation/types.ts";
+import { present } from "../fields.ts";
 import { describeIssue, invalidInput } from "../invalid-input.ts";
 
 const FunctionTool = z.object({
@@ -30,16 +31,8 @@ export function readTools(
 		const at = nested === undefined ? place : `${place}.function`;
 		const parsed = FunctionTool.safeParse(nested ?? tool);
 		if (!parsed.success) throw invalidInput(describeIssue(parsed.error, at));
-		const { name, description, parameters, strict } = parsed.data;
-		return {
-			type: "function",
-			function: {
-				name,
-				...(description != null && { description }),
-				...(parameters != null && { parameters }),
-				...(strict != null && { strict }),
-			},
-		};
+		const { name, ...others } = parsed.data;
+		return { type: "function", function: { name, ...present(others) } };
 	});
 }
 

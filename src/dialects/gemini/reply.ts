@@ -2,11 +2,10 @@
  * Converts chat completions to responses of `generateContent`. Difference: `usageMetadata.neurons` is the gateway's own
  * field. Thoughts are omitted without `includeThoughts`; `thoughtsTokenCount` always counts them.
  */
-import { isRecord, parseJson } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import { FINISH_REASONS, type Part } from "../../models/gemini-wire.ts";
 import type { AssistantMessage, ChatCompletion, ToolCall } from "../../tasks/text-generation/types.ts";
-import { reasoningOf } from "../chat/chunks.ts";
+import { argumentsObject, reasoningOf } from "../chat/chunks.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { type GeminiRequest, showsThoughts } from "./request.ts";
@@ -31,11 +30,9 @@ export const candidate = (index: number, parts: Part[], finishReason?: string): 
 });
 
 export function callPart({ id, function: called, extra_content }: ToolCall): Part {
-	const args = called.arguments.trim() === "" ? {} : parseJson(called.arguments);
 	const signature = extra_content?.google.thought_signature;
 	return {
-		// Arguments that are not an object are wrapped, because the field must be an object.
-		functionCall: { id, name: called.name, args: isRecord(args) ? args : { INVALID_JSON: called.arguments } },
+		functionCall: { id, name: called.name, args: argumentsObject(called.arguments) },
 		...(signature !== undefined && { thoughtSignature: signature }),
 	};
 }

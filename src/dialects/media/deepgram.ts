@@ -10,7 +10,7 @@ import { AiError } from "../../core/errors.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
 import type { Word } from "../../tasks/speech-recognition/types.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
-import { fieldsReader, modelFields, perModel } from "../fields.ts";
+import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { jsonWriter } from "../output-value.ts";
 import { FLUX, NOVA, vocabularyOf } from "./deepgram-fields.ts";
 import { TurnInfo } from "./flux.ts";
@@ -65,7 +65,7 @@ export function alternativeOf(transcript: string, words: readonly Word[]): z.out
 		transcript,
 		words: words.map((word) => ({
 			...timedWord(word),
-			...(word.confidence !== undefined && { confidence: word.confidence }),
+			...present({ confidence: word.confidence }),
 		})),
 	};
 }

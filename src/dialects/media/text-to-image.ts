@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { mediaTypeOf } from "../../media/types.ts";
 import type { InputShape, OutputShape } from "../../models/family.ts";
+import type { Model } from "../../models/model.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
 import { jsonWriter, outputValue } from "../output-value.ts";
@@ -59,32 +60,32 @@ const flux1: Reader = {
 	read: ({ prompt, steps, seed }: Flux1, model) => imageCall({ prompt, ...present({ steps, seed }) }, model),
 };
 
+const leonardoFields = (limits: { minGuidance: number; maxSide: number; maxSteps: number }) => ({
+	prompt,
+	guidance: z.number().min(limits.minGuidance).max(10).optional(),
+	seed: z.int().min(0).optional(),
+	height: z.int().min(0).max(limits.maxSide).optional(),
+	width: z.int().min(0).max(limits.maxSide).optional(),
+	num_steps: z.int().min(1).max(limits.maxSteps).optional(),
+});
+type Leonardo = z.output<z.ZodObject<ReturnType<typeof leonardoFields>>> & { steps?: number | undefined };
+
+const readLeonardo = ({ prompt, steps, num_steps = steps, ...fields }: Leonardo, model: Model) =>
+	imageCall({ prompt, ...present({ ...fields, steps: num_steps }) }, model);
+
 const lucid = fieldsReader(
 	{
-		prompt,
-		guidance: z.number().min(0).max(10).optional(),
-		seed: z.int().min(0).optional(),
-		height: z.int().min(0).max(2500).optional(),
-		width: z.int().min(0).max(2500).optional(),
-		num_steps: z.int().min(1).max(40).optional(),
+		...leonardoFields({ minGuidance: 0, maxSide: 2500, maxSteps: 40 }),
 		steps: z.int().min(1).max(40).optional(),
 	},
-	({ prompt, steps, num_steps = steps, ...fields }, model) =>
-		imageCall({ prompt, ...present({ ...fields, steps: num_steps }) }, model),
+	readLeonardo,
 );
-
 const phoenix = fieldsReader(
 	{
-		prompt,
-		guidance: z.number().min(2).max(10).optional(),
-		seed: z.int().min(0).optional(),
-		height: z.int().min(0).max(2048).optional(),
-		width: z.int().min(0).max(2048).optional(),
-		num_steps: z.int().min(1).max(50).optional(),
+		...leonardoFields({ minGuidance: 2, maxSide: 2048, maxSteps: 50 }),
 		negative_prompt: z.string().min(1).optional(),
 	},
-	({ prompt, num_steps, ...fields }, model) =>
-		imageCall({ prompt, ...present({ ...fields, steps: num_steps }) }, model),
+	readLeonardo,
 );
 
 export const textToImageReaders = {

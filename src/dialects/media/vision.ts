@@ -1,9 +1,10 @@
 /** Image inputs: classification, object detection, description. */
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { pick } from "../../core/pick.ts";
 import type { Media } from "../../media/media.ts";
 import { mediaTypeOf } from "../../media/types.ts";
-import type { InputShape, OutputShape } from "../../models/family.ts";
+import { type InputShape, namesOf, type OutputShape } from "../../models/family.ts";
 import type { Model } from "../../models/model.ts";
 import type { NativeWriter, Reader } from "../dialect.ts";
 import { fieldsReader, modelFields, perModel, present } from "../fields.ts";
@@ -24,8 +25,7 @@ const imageReader = (task: "image-classification" | "object-detection"): Reader 
 		as: "raw",
 	});
 
-const DESCRIBE = {
-	image: z.union([ByteArray, z.string()]),
+const OPTIONS = {
 	prompt: z.string().optional(),
 	raw: z.boolean().optional(),
 	temperature: z.number().optional(),
@@ -37,6 +37,7 @@ const DESCRIBE = {
 	presence_penalty: z.number().optional(),
 	max_tokens: z.int().optional(),
 };
+const DESCRIBE = { image: z.union([ByteArray, z.string()]), ...OPTIONS };
 type Describe = z.output<z.ZodObject<typeof DESCRIBE>>;
 
 const imageToText: Reader = {
@@ -45,15 +46,13 @@ const imageToText: Reader = {
 	body: { field: "image", as: "raw" },
 	read(inputs: Describe, model) {
 		refuseUnsupported(inputs, model);
-		const { image, prompt, raw, temperature, top_p, top_k, seed, max_tokens } = inputs;
-		const { repetition_penalty, frequency_penalty, presence_penalty } = inputs;
+		const { image, max_tokens } = inputs;
 		if (max_tokens !== undefined && max_tokens < 1) throw invalidInput("max_tokens must be at least 1");
 		return {
 			task: "image-to-text",
 			input: {
 				image: typeof image === "string" ? imageOfText(image) : imageOf(image),
-				...present({ prompt, raw, temperature, top_p, top_k, seed, max_tokens }),
-				...present({ repetition_penalty, frequency_penalty, presence_penalty }),
+				...present(pick(inputs, ...namesOf(OPTIONS))),
 			},
 		};
 	},

@@ -6,7 +6,7 @@
  * gateway's own field.
  */
 import * as z from "zod";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { isRecord } from "../../core/json.ts";
 import type { Usage } from "../../core/usage.ts";
 import type {
 	AssistantMessage,
@@ -14,7 +14,7 @@ import type {
 	ThinkingBlock,
 	ToolCall,
 } from "../../tasks/text-generation/types.ts";
-import { reasoningOf } from "../chat/chunks.ts";
+import { argumentsObject, reasoningOf } from "../chat/chunks.ts";
 import { unfinishedAnswer } from "../chat/events.ts";
 import type { WriteContext } from "../dialect.ts";
 import { type MessagesRequest, requestsThinking, showsThinking } from "./request.ts";
@@ -167,11 +167,5 @@ const toolUse = ({ id, function: called }: ToolCall, uuid: () => string): Block 
 	type: "tool_use",
 	id: id ? callerToolId(id) : newToolId(uuid),
 	name: called.name,
-	input: inputOf(called.arguments),
+	input: argumentsObject(called.arguments),
 });
-
-/** Arguments that are not an object are wrapped, as Anthropic documents for invalid JSON. */
-function inputOf(text: string): Record<string, unknown> {
-	const value = text.trim() === "" ? {} : parseJson(text);
-	return isRecord(value) ? value : { INVALID_JSON: text };
-}

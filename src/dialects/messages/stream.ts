@@ -7,7 +7,7 @@
  * Anthropic's own events are forwarded with a new index, because another engine may have sent the blocks before them.
  */
 import { AiError } from "../../core/errors.ts";
-import { isRecord, parseJson } from "../../core/json.ts";
+import { parseRecord } from "../../core/json.ts";
 import { laterUsage, type Usage } from "../../core/usage.ts";
 import { namedFrame } from "../../streams/sse.ts";
 import { promptTokens } from "../../tasks/text-generation/tally.ts";
@@ -200,7 +200,7 @@ class MessageEvents {
 	#startPendingCalls(): string {
 		let out = "";
 		while (this.#pendingCalls.length > 0) {
-			if (this.#open?.type === "tool_use" && !isRecord(parseJson(this.#open.call.arguments))) break;
+			if (this.#open?.type === "tool_use" && !parseRecord(this.#open.call.arguments)) break;
 			out += this.#startNextCall();
 		}
 		return out;

@@ -9,20 +9,13 @@ import { approximateTokens } from "../../counting/token-estimate.ts";
 import { imageSizeOf } from "../../media/image-size.ts";
 import type { Media } from "../../media/media.ts";
 import type { TaskDefinition } from "../definition.ts";
+import type { Sampling } from "../text-generation/types.ts";
 
-export interface DescribeImageInput {
+export interface DescribeImageInput extends Sampling {
 	image: Media;
 	prompt?: string;
 	/** Pass the prompt to the model unchanged. */
 	raw?: boolean;
-	max_tokens?: number;
-	temperature?: number;
-	top_p?: number;
-	top_k?: number;
-	seed?: number;
-	repetition_penalty?: number;
-	frequency_penalty?: number;
-	presence_penalty?: number;
 }
 
 export interface DescribeImageOutput {

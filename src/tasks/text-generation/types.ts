@@ -74,15 +74,8 @@ export type ResponseFormat =
 			json_schema: { name: string; description?: string; schema?: unknown; strict?: boolean | null };
 	  };
 
-/** An absent optional field means the engine's default. */
-export interface ChatInput {
-	/** Empty if `prompt` is set. */
-	messages: ChatMessage[];
-	/** Text to continue without a chat template (`raw`). */
-	prompt?: string;
-	/** Text after the gap to fill; only together with `prompt`. */
-	suffix?: string;
-	stream: boolean;
+/** An absent field means the engine's default. */
+export interface Sampling {
 	max_tokens?: number;
 	temperature?: number;
 	top_p?: number;
@@ -91,6 +84,17 @@ export interface ChatInput {
 	repetition_penalty?: number;
 	frequency_penalty?: number;
 	presence_penalty?: number;
+}
+
+/** An absent optional field means the engine's default. */
+export interface ChatInput extends Sampling {
+	/** Empty if `prompt` is set. */
+	messages: ChatMessage[];
+	/** Text to continue without a chat template (`raw`). */
+	prompt?: string;
+	/** Text after the gap to fill; only together with `prompt`. */
+	suffix?: string;
+	stream: boolean;
 	stop?: string[];
 	n?: number;
 	logprobs?: boolean;
