@@ -156,7 +156,7 @@ export default defineConfig({
 			// Everything that runs in a Worker is tested in one.
 			inWorkerd("worker", {
 				include: ["test/**/*.test.ts"],
-				exclude: ["test/clients/**", "test/extending/**", "test/node/**", ...HOSTILE],
+				exclude: ["test/clients/**", "test/console/**", "test/extending/**", "test/node/**", ...HOSTILE],
 			}),
 			inWorkerd("hostile", { include: HOSTILE }),
 			{
@@ -185,6 +185,15 @@ export default defineConfig({
 					name: "clients",
 					include: ["test/clients/*.test.ts"],
 					globalSetup: "test/clients/setup.ts",
+					...PATIENT,
+				},
+			},
+			{
+				// The web console in Chromium, against `npm run serve` and `npm run dev`.
+				test: {
+					name: "console",
+					include: ["test/console/*.test.ts"],
+					globalSetup: "test/console/gateways.ts",
 					...PATIENT,
 				},
 			},

@@ -1,6 +1,7 @@
 /**
  * `npm run build`: builds the Worker as it deploys, in modules (`dist/worker`, see `worker.ts`), and the Miniflare plugin that runs
- * it (`dist/miniflare`), with its types. The package consists of these two, and has no dependencies.
+ * it (`dist/miniflare`), with its types. The package consists of these two, and has no dependencies. Also builds the web console
+ * (`console/site`).
  *
  * Complete files are moved to their places, so a session that runs from `dist` at the same time never reads a partial file.
  */
@@ -9,6 +10,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { buildConsole } from "./console.ts";
 import { notices } from "./notices.ts";
 import { buildWorker, DIST, ROOT, withBuilding } from "./worker.ts";
 
@@ -26,6 +28,7 @@ const run = (tool: string, ...args: string[]) =>
 		stdio: "inherit",
 	});
 
+await buildConsole();
 const worker = await buildWorker();
 await withBuilding(async (building) => {
 	const { compatibility_flags, durable_objects } = readConfig({ config: join(ROOT, "wrangler.jsonc") });

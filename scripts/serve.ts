@@ -21,6 +21,7 @@ import { capacityOf } from "../src/config/capacity.ts";
 import { configure, describeRouting } from "../src/config/index.ts";
 import { checkAddress } from "./address.ts";
 import { guardConnections } from "./connection-guard.ts";
+import { buildConsole } from "./console.ts";
 import { describeFileLimit, reachFileLimit } from "./file-limit.ts";
 import { readOptions } from "./options.ts";
 import { reloadOnChange } from "./reload.ts";
@@ -91,7 +92,7 @@ async function start({ objects, socket, reloadSocket, servedBy }: LockedState): 
 	const folder = mkdtempSync(join(tmpdir(), "ganglion-"));
 	process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const built = join(folder, "worker");
-	await bundleWorker(built);
+	await Promise.all([bundleWorker(built), buildConsole()]);
 	await stopEsbuild();
 	const guardedSocket = openFiles === undefined ? undefined : join(folder, "http.sock");
 	const { OPEN_FILES: _, ...secrets } = variables.secrets;

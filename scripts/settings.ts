@@ -21,11 +21,23 @@ export const PROJECT_CONFIG = join(ROOT, "wrangler.jsonc");
 
 /**
  * The runtime's settings of the Worker, except modules and variables. They come from the project's own file, even with `--config`, because the date,
- * the flags and the objects belong to the code.
+ * the flags, the objects and the assets belong to the code.
  */
-export function runtimeSettings(): Pick<WorkerSpec, "compatibilityDate" | "compatibilityFlags" | "objects"> {
-	const { compatibility_date = "", compatibility_flags, durable_objects } = read({ config: PROJECT_CONFIG });
+export function runtimeSettings(): Pick<
+	WorkerSpec,
+	"assets" | "compatibilityDate" | "compatibilityFlags" | "objects"
+> {
+	const {
+		assets,
+		compatibility_date = "",
+		compatibility_flags,
+		durable_objects,
+	} = read({ config: PROJECT_CONFIG });
 	return {
+		...(assets?.binding !== undefined &&
+			assets.directory !== undefined && {
+				assets: { binding: assets.binding, folder: join(ROOT, assets.directory) },
+			}),
 		compatibilityDate: compatibility_date,
 		compatibilityFlags: compatibility_flags.filter((flag: string) => !isDefault(flag, compatibility_date)),
 		objects: durable_objects.bindings.map(

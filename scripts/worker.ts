@@ -43,23 +43,21 @@ export async function bundleWorker(outdir: string, { minify = true } = {}): Prom
 export const buildWorker = (): Promise<Metafile> =>
 	withBuilding(async (folder) => {
 		const metafile = await bundleWorker(folder);
-		place(folder, join(DIST, "worker"));
+		place(folder, join(DIST, "worker"), "index.js");
 		return metafile;
 	});
 
 /**
- * Moves the other modules before `index.js`, and deletes old modules last. So a process that reads the folder at the same time
- * always finds a complete Worker.
+ * Moves built files to their folder: the entry file after the files that it loads, and deletes old files last. So a process that
+ * reads the folder at the same time always finds a complete build.
  */
-function place(built: string, to: string): void {
+export function place(built: string, to: string, entry: string): void {
 	mkdirSync(to, { recursive: true });
-	const files = readdirSync(built);
-	for (const file of [...files.filter((file) => !isMain(file)), ...files.filter(isMain)])
-		renameSync(join(built, file), join(to, file));
-	for (const file of readdirSync(to)) if (!files.includes(file)) rmSync(join(to, file), { force: true });
+	const files = readdirSync(built).sort((one, other) => Number(one === entry) - Number(other === entry));
+	for (const file of files) renameSync(join(built, file), join(to, file));
+	for (const file of readdirSync(to))
+		if (!files.includes(file) && !file.startsWith(".")) rmSync(join(to, file), { force: true });
 }
-
-const isMain = (file: string): boolean => file === "index.js";
 
 /** Runs the work with a temporary folder, at the same depth as the output: source maps have relative paths. */
 export async function withBuilding<T>(work: (folder: string) => Promise<T>): Promise<T> {

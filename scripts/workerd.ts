@@ -18,6 +18,8 @@ export interface WorkerSpec {
 	secrets?: Record<string, string>;
 	/** Bindings of Durable Objects, and their classes. */
 	objects?: { name: string; class_name: string }[];
+	/** A binding to the files of a folder. */
+	assets?: { binding: string; folder: string };
 	compatibilityDate: string;
 	compatibilityFlags?: string[];
 	/** Folder of the objects' state. Default: in the folder of the configuration. */
@@ -110,7 +112,7 @@ const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : 
 
 function capnp(spec: WorkerSpec, port: number, state: string): string {
 	const { modules, vars = {}, secrets = {}, objects = [], host = LOOPBACK, entrypointSockets = [] } = spec;
-	const { compatibilityDate, compatibilityFlags = [] } = spec;
+	const { assets, compatibilityDate, compatibilityFlags = [] } = spec;
 	const address = spec.unixSocket === undefined ? `${bracketed(host)}:${port}` : `unix:${spec.unixSocket}`;
 	const embedded = modules.map(
 		({ name }) => `(name = ${text(name)}, esModule = embed ${text(`modules/${name}`)})`,
@@ -125,6 +127,7 @@ function capnp(spec: WorkerSpec, port: number, state: string): string {
 		...objects.map(
 			({ name, class_name }) => `(name = ${text(name)}, durableObjectNamespace = ${text(class_name)})`,
 		),
+		...(assets ? [`(name = ${text(assets.binding)}, service = "assets")`] : []),
 	];
 	const namespaces = objects.map(
 		({ class_name }) =>
@@ -136,6 +139,7 @@ const config :Workerd.Config = (
 		(name = "main", worker = .main),
 		(name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
 		(name = "state", disk = (path = ${text(state)}, writable = true)),
+		${assets ? `(name = "assets", disk = (path = ${text(assets.folder)})),` : ""}
 	],
 	sockets = [
 		(name = "http", address = ${text(address)}, http = (), service = "main"),

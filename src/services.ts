@@ -43,7 +43,12 @@ export interface Bindings {
 	RESPONSE_CACHE: DurableObjectNamespace<ResponseCache>;
 	/** A stream that can be resumed. */
 	STREAM_RUN: DurableObjectNamespace<StreamRun>;
+	/** The files of the console (`console/site`). If absent, there is no console. */
+	ASSETS?: Pick<Fetcher, "fetch">;
 }
+
+/** The binding reads only the path. */
+const ASSETS_ORIGIN = "http://assets";
 
 /** The classes of the bindings that a deployment needs. */
 const CLASSES = {
@@ -82,7 +87,7 @@ export function createPersistent(
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
-	const { ACCOUNT, DIRECTORY, FLEET, GATEWAYS } = bindings;
+	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAYS } = bindings;
 	// The configuration of a deployment may be older than these classes.
 	const missing = Object.entries(CLASSES).filter(
 		([name]) => !(bindings as Partial<Bindings>)[name as keyof Bindings],
@@ -134,6 +139,7 @@ export function createPersistent(
 		background,
 		waitUntil,
 		wait,
+		...(ASSETS && { assets: (file: string) => ASSETS.fetch(`${ASSETS_ORIGIN}/${file}`) }),
 	};
 }
 

@@ -14,6 +14,13 @@ export const BASE = "http://gateway/client/v4/accounts/local/ai";
 /** Tests send more requests of one account than the default rates allow. */
 const UNLIMITED = { requests_per_minute: "none" };
 
+/** The static files of the deployment. */
+const FILES: ReadonlyMap<string, string> = new Map([
+	["index.html", "<!doctype html>"],
+	["index-1a2B_c-d.js", "export {};"],
+	["notices.txt", "MIT"],
+]);
+
 /** For a gateway without credentials, at the host of {@link BASE}. */
 export const OPEN_ACCESS: Access = { allowAnonymous: true, allowedHosts: ["gateway"] };
 
@@ -52,6 +59,7 @@ export function testServices({ vars = { DEFAULT_BACKEND: "simulator" }, fetch }:
 		log,
 		// A test runs in no request, so the runtime's `waitUntil` does not apply.
 		waitUntil: (promise) => void promise.catch(() => {}),
+		assets: async (file) => new Response(FILES.get(file) ?? null, { status: FILES.has(file) ? 200 : 404 }),
 		...(fetch && { fetch }),
 	};
 }

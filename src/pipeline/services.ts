@@ -41,6 +41,8 @@ export interface Services extends BackendServices {
 	observers: readonly ExchangeObserver[];
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */
 	wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
+	/** A static file of the deployment, by its name. Absent: there are none. */
+	assets?(file: string): Promise<Response>;
 }
 
 /** Model ids by alias. */

@@ -4,6 +4,7 @@ import { aliasRoutes } from "./accounts/aliases.ts";
 import { operatorRoutes } from "./accounts/all-accounts.ts";
 import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
+import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
@@ -23,21 +24,26 @@ POST /client/v4/accounts/{account}/ai/v1/chat/completions     OpenAI-compatible
 POST /v1/chat/completions                                     the same, for the token's account
 GET  /client/v4/accounts/{account}/ai/models/search           the catalogue
 GET  /openapi.json                                            all routes
+GET  /console                                                 the web console
 `;
 
 const welcomeRoutes = defineRoutes({ bases: [{ path: "" }], tag: "Operations" }, [
 	{
 		method: "GET",
 		path: "/",
-		summary: "Names the most important routes",
+		summary: "Names the most important routes; leads a browser to the console",
 		permission: "none",
 		output: { type: "text/plain" },
-		handler: (c) => c.text(WELCOME),
+		handler: (c, { services }) => {
+			c.header("vary", "accept");
+			return services.assets && isBrowser(c) ? c.redirect(CONSOLE_PATH) : c.text(WELCOME);
+		},
 	},
 ]);
 
 export const ROUTES: readonly Route[] = [
 	...welcomeRoutes,
+	...consoleRoutes,
 	...healthRoutes,
 	...metricsRoutes,
 	...openApiRoutes(() => ROUTES),

@@ -93,6 +93,8 @@ const below = (base: string, rows: readonly Row[]): Row[] =>
 
 const ROWS: readonly Row[] = [
 	["none", "GET /"],
+	["none", "GET /console"],
+	["none", "GET /console/:path{.+}"],
 	["none", "GET /health"],
 	["none", "GET /ready"],
 	["none", "GET /openapi.json"],

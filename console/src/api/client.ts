@@ -1,0 +1,109 @@
+/**
+ * The public REST API, as the console uses it. Each request has the token of the session as its bearer header, and nothing
+ * else that could authenticate it: no cookies.
+ */
+import type { Envelope, ResultInfo } from "./types.ts";
+
+/** A refusal of the API, or a failure to reach it (`status` 0). */
+export class ApiError extends Error {
+	readonly status: number;
+	readonly code: number | undefined;
+
+	constructor(status: number, message: string, code?: number) {
+		super(message);
+		this.status = status;
+		this.code = code;
+	}
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Page<T> {
+	result: T;
+	info: ResultInfo;
+}
+
+export interface Credentials {
+	/** Absent for a gateway without credentials. */
+	token?: string | undefined;
+	/** The account in the addresses of {@link Api.account}. */
+	account: string;
+}
+
+const V4 = "/client/v4";
+
+export class Api {
+	readonly credentials: Credentials;
+	readonly #onUnauthorized: () => void;
+
+	/** @param onUnauthorized called if the gateway no longer accepts the token. */
+	constructor(credentials: Credentials, onUnauthorized: () => void = () => {}) {
+		this.credentials = credentials;
+		this.#onUnauthorized = onUnauthorized;
+	}
+
+	/** A path of the account: `/ai/usage` is `/client/v4/accounts/{account}/ai/usage`. */
+	account(path: string): string {
+		return `${V4}/accounts/${encodeURIComponent(this.credentials.account)}${path}`;
+	}
+
+	async get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Page<T>> {
+		return this.#json(await this.fetch(withQuery(path, query), { signal: signal ?? null }));
+	}
+
+	async send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
+		const { result } = await this.#json<T>(await this.fetch(path, jsonRequest(method, body)));
+		return result;
+	}
+
+	/** Throws an {@link ApiError} for each status that is not a success. */
+	async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+		const headers = new Headers(init.headers);
+		const { token } = this.credentials;
+		if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+		let response: Response;
+		try {
+			response = await fetch(path, { ...init, headers, credentials: "omit" });
+		} catch (error) {
+			if (init.signal?.aborted) throw error;
+			throw new ApiError(0, "The gateway cannot be reached");
+		}
+		if (response.ok) return response;
+		if (response.status === 401) this.#onUnauthorized();
+		throw await errorOf(response);
+	}
+
+	async #json<T>(response: Response): Promise<Page<T>> {
+		const { result, result_info = {} }: Envelope<T> = await response.json();
+		return { result, info: result_info };
+	}
+}
+
+export const jsonRequest = (method: string, body: unknown): RequestInit =>
+	body === undefined
+		? { method }
+		: { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+
+export const v4 = (path: string): string => `${V4}${path}`;
+
+/** A model's id in a path: slashes stay. */
+export const pathOfModel = (id: string): string => id.split("/").map(encodeURIComponent).join("/");
+
+function withQuery(path: string, query: Query): string {
+	const parameters = new URLSearchParams();
+	for (const [name, value] of Object.entries(query))
+		if (value !== undefined && value !== "") parameters.set(name, String(value));
+	return parameters.size > 0 ? `${path}?${parameters}` : path;
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+	const text = await response.text();
+	try {
+		const { errors }: Partial<Envelope<unknown>> = JSON.parse(text);
+		const [first] = errors ?? [];
+		if (first) return new ApiError(response.status, first.message, first.code);
+	} catch {
+		// Not JSON: the status is all that is known.
+	}
+	return new ApiError(response.status, `The gateway answered ${response.status}`);
+}

@@ -1,0 +1,87 @@
+import { Loader } from "@cloudflare/kumo/components/loader";
+import { CSPProvider } from "@cloudflare/kumo/primitives/csp-provider";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { BrowserRouter, Navigate, Route, Routes } from "react-router";
+import { Api, ApiError } from "./api/client.ts";
+import {
+	forgetSession,
+	keepSession,
+	resumeSession,
+	type Session,
+	SessionContext,
+} from "./session/session.ts";
+import { SignIn } from "./session/sign-in.tsx";
+
+// Only the sign-in is part of the first script.
+const Shell = lazy(() => import("./shell.tsx"));
+const Models = lazy(() => import("./pages/models.tsx"));
+const Model = lazy(() => import("./pages/model.tsx"));
+
+type State = { kind: "loading" } | { kind: "out"; notice?: string } | { kind: "in"; session: Session };
+
+const ENDED = "The gateway no longer accepts the token. Sign in again.";
+
+/** The policy of the page allows no inline styles, which the library would insert. */
+export const App = () => (
+	<CSPProvider disableStyleElements>
+		<Console />
+	</CSPProvider>
+);
+
+function Console() {
+	const [state, setState] = useState<State>({ kind: "loading" });
+
+	const enter = useCallback((session: Session) => {
+		keepSession(session);
+		setState({ kind: "in", session });
+	}, []);
+	const leave = useCallback((notice?: string) => {
+		forgetSession();
+		setState(notice === undefined ? { kind: "out" } : { kind: "out", notice });
+	}, []);
+
+	useEffect(() => {
+		resumeSession().then(enter, (error: Error) =>
+			leave(error instanceof ApiError && error.status === 401 ? undefined : error.message),
+		);
+	}, [enter, leave]);
+
+	const context = useMemo(
+		(): SessionContext | undefined =>
+			state.kind !== "in"
+				? undefined
+				: {
+						session: state.session,
+						api: new Api(state.session, () => leave(ENDED)),
+						setAccount: (account) => enter({ ...state.session, account }),
+						signOut: () => leave(),
+					},
+		[state, enter, leave],
+	);
+
+	if (state.kind === "loading") return <Waiting />;
+	if (!context) return <SignIn notice={state.kind === "out" ? state.notice : undefined} onSession={enter} />;
+	return (
+		<SessionContext value={context}>
+			<BrowserRouter basename="/console">
+				<Suspense fallback={<Waiting />}>
+					{/* The pages of another account start again. */}
+					<Routes key={context.session.account}>
+						<Route element={<Shell />}>
+							<Route index element={<Navigate to="/models" replace />} />
+							<Route path="models" element={<Models />} />
+							<Route path="models/*" element={<Model />} />
+							<Route path="*" element={<Navigate to="/models" replace />} />
+						</Route>
+					</Routes>
+				</Suspense>
+			</BrowserRouter>
+		</SessionContext>
+	);
+}
+
+const Waiting = () => (
+	<div className="waiting" role="status" aria-label="Loading">
+		<Loader />
+	</div>
+);

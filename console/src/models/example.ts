@@ -1,0 +1,58 @@
+/** An example of a model's input, from its schema. */
+import type { JsonSchema } from "../api/types.ts";
+
+const TEXT = "Hello, who are you?";
+
+/** By the name of the field, and its type if fields of this name differ. */
+const EXAMPLES: Readonly<Record<string, unknown>> = {
+	prompt: TEXT,
+	messages: [{ role: "user", content: TEXT }],
+	text: "The train to Lisbon leaves at noon.",
+	texts: ["The train to Lisbon leaves at noon."],
+	query: "When does the train leave?",
+	queries: ["When does the train leave?"],
+	contexts: [{ text: "The train to Lisbon leaves at noon." }, { text: "The ferry is blue." }],
+	source_lang: "en",
+	target_lang: "fr",
+	encoding: "linear16",
+	sample_rate: "16000",
+};
+
+/** The input's forms that are JSON. A schema without alternatives is its only form. */
+export function formsOf(schema: JsonSchema): JsonSchema[] {
+	const branches = schema.oneOf ?? schema.anyOf;
+	return branches ? branches.flatMap(formsOf) : schema.properties ? [schema] : [];
+}
+
+/** The required fields of the preferred form. A form with messages is the one for chat. */
+export function exampleInput(schema: JsonSchema): Record<string, unknown> {
+	const forms = formsOf(schema);
+	const form =
+		forms.find(({ properties }) => properties?.messages) ?? forms.find((each) => each.required) ?? forms[0];
+	const names = form?.required ?? Object.keys(form?.properties ?? {}).slice(0, 1);
+	return Object.fromEntries(
+		names.map((name) => [name, EXAMPLES[name] ?? exampleOf(form?.properties?.[name])]),
+	);
+}
+
+function exampleOf(schema: JsonSchema = {}): unknown {
+	if (schema.default !== undefined) return schema.default;
+	if (schema.enum) return schema.enum[0];
+	const [branch] = schema.anyOf ?? schema.oneOf ?? [];
+	if (branch) return exampleOf(branch);
+	switch ([schema.type].flat()[0]) {
+		case "array":
+			return [];
+		case "object":
+			return Object.fromEntries(
+				(schema.required ?? []).map((name) => [name, exampleOf(schema.properties?.[name])]),
+			);
+		case "integer":
+		case "number":
+			return schema.minimum ?? 0;
+		case "boolean":
+			return false;
+		default:
+			return "";
+	}
+}

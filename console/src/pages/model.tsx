@@ -1,0 +1,123 @@
+import { Badge } from "@cloudflare/kumo/components/badge";
+import { Link, useParams } from "react-router";
+import { pathOfModel } from "../api/client.ts";
+import type { Explanation, ModelRow, ModelSchema } from "../api/types.ts";
+import { useLoad } from "../api/use-load.ts";
+import { useCatalog } from "../models/catalog.ts";
+import { exampleInput } from "../models/example.ts";
+import { capabilitiesOf, contextOf } from "../models/facts.ts";
+import { Code } from "../parts/code.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { decimal, integer } from "../parts/format.ts";
+import { Loading } from "../parts/loading.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { TargetTable } from "../parts/targets.tsx";
+import { callExamples } from "../playground/copy-as.ts";
+import { useSession } from "../session/session.ts";
+
+export default function Model() {
+	const name = useParams()["*"] ?? "";
+	const catalog = useCatalog();
+	return (
+		<Page title={name} actions={<Link to="/models">All models</Link>}>
+			<Loading of={catalog}>
+				{(rows) => {
+					const row = rows.find((candidate) => candidate.name === name);
+					return row ? (
+						<Details key={name} row={row} />
+					) : (
+						<Failure error={new Error(`The catalogue has no model ${name}`)} />
+					);
+				}}
+			</Loading>
+		</Page>
+	);
+}
+
+function Details({ row }: { row: ModelRow }) {
+	const { api } = useSession();
+	const schema = useLoad(
+		async (signal) =>
+			(await api.get<ModelSchema>(api.account("/ai/models/schema"), { model: row.name }, signal)).result,
+		[api, row.name],
+	);
+	return (
+		<>
+			<p>{row.description}</p>
+			<div className="badges">
+				<Badge variant="outline">{row.task.name}</Badge>
+				{capabilitiesOf(row).map((title) => (
+					<Badge key={title} variant="secondary">
+						{title}
+					</Badge>
+				))}
+			</div>
+			<Loading of={schema}>
+				{({ input, output }) => (
+					<>
+						<Plan row={row} example={exampleInput(input)} />
+						<Section title="Example">
+							{callExamples({
+								model: row.name,
+								input: exampleInput(input),
+								origin: location.origin,
+								account: api.credentials.account,
+							}).map(({ title, text }) => (
+								<details key={title} open={title === "curl"}>
+									<summary>{title}</summary>
+									<Code label={title} text={text} />
+								</details>
+							))}
+						</Section>
+						<Section title="Schema">
+							<details>
+								<summary>Input</summary>
+								<Code label="Input schema" text={JSON.stringify(input, null, 2)} />
+							</details>
+							<details>
+								<summary>Output</summary>
+								<Code label="Output schema" text={JSON.stringify(output, null, 2)} />
+							</details>
+						</Section>
+					</>
+				)}
+			</Loading>
+		</>
+	);
+}
+
+/** What `explain` says about the example: price, engines and refusals, without a call of an engine. */
+function Plan({ row, example }: { row: ModelRow; example: object }) {
+	const { api } = useSession();
+	const plan = useLoad(
+		() => api.send<Explanation>("POST", api.account(`/ai/explain/${pathOfModel(row.name)}`), example),
+		[api, row.name],
+	);
+	const context = contextOf(row);
+	return (
+		<Loading of={plan}>
+			{({ price, targets = [], refused }) => (
+				<>
+					<Facts
+						rows={[
+							["Context", context === undefined ? undefined : `${integer(context)} tokens`],
+							...(price?.rows ?? []).map(
+								({ unit, neurons }) => [unit, `${decimal(neurons)} neurons`] as const,
+							),
+							["Price", price?.source === "none" ? "Free" : price?.note],
+						]}
+					/>
+					<Section title="Engines">
+						{targets.length > 0 ? <TargetTable targets={targets} /> : <p>No engine serves this model.</p>}
+						{refused.map(({ step, code, message }) => (
+							<p key={step} className="subtle">
+								The example would be refused ({code}): {message}
+							</p>
+						))}
+					</Section>
+				</>
+			)}
+		</Loading>
+	);
+}

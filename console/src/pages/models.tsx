@@ -1,0 +1,128 @@
+import { Badge } from "@cloudflare/kumo/components/badge";
+import { Input } from "@cloudflare/kumo/components/input";
+import { Select } from "@cloudflare/kumo/components/select";
+import { useMemo } from "react";
+import { Link, useSearchParams } from "react-router";
+import type { ModelRow } from "../api/types.ts";
+import { useCatalog } from "../models/catalog.ts";
+import { capabilitiesOf, contextOf } from "../models/facts.ts";
+import { integer } from "../parts/format.ts";
+import { Loading } from "../parts/loading.tsx";
+import { Page } from "../parts/page.tsx";
+
+const ALL = "all";
+
+export default function Models() {
+	const models = useCatalog();
+	return (
+		<Page title="Models">
+			<Loading of={models}>{(rows) => <ModelList rows={rows} />}</Loading>
+		</Page>
+	);
+}
+
+/** The filters are in the address, so that a reload and a link keep them. */
+function ModelList({ rows }: { rows: readonly ModelRow[] }) {
+	const [parameters, setParameters] = useSearchParams();
+	const search = parameters.get("search") ?? "";
+	const task = parameters.get("task") ?? ALL;
+	const capability = parameters.get("capability") ?? ALL;
+	const found = useMemo(
+		() => rows.filter((row) => matches(row, { search, task, capability })),
+		[rows, search, task, capability],
+	);
+	const set = (name: string, value: string): void =>
+		setParameters(
+			(before) => {
+				const after = new URLSearchParams(before);
+				if (value === "" || value === ALL) after.delete(name);
+				else after.set(name, value);
+				return after;
+			},
+			{ replace: true },
+		);
+	return (
+		<>
+			<div className="filters">
+				<Input
+					label="Search"
+					type="search"
+					value={search}
+					onChange={(event) => set("search", event.target.value)}
+				/>
+				<Filter
+					label="Task"
+					value={task}
+					values={rows.map(({ task }) => task.name)}
+					onChange={(value) => set("task", value)}
+				/>
+				<Filter
+					label="Capability"
+					value={capability}
+					values={rows.flatMap(capabilitiesOf)}
+					onChange={(value) => set("capability", value)}
+				/>
+			</div>
+			<p role="status">{integer(found.length)} models</p>
+			<ul className="model-list">
+				{found.map((row) => (
+					<li key={row.id} className="card">
+						<Link to={`/models/${row.name}`}>{row.name}</Link>
+						<p>{row.description}</p>
+						<div className="badges">
+							<Badge variant="outline">{row.task.name}</Badge>
+							{capabilitiesOf(row).map((title) => (
+								<Badge key={title} variant="secondary">
+									{title}
+								</Badge>
+							))}
+							<Context row={row} />
+						</div>
+					</li>
+				))}
+			</ul>
+		</>
+	);
+}
+
+function Context({ row }: { row: ModelRow }) {
+	const tokens = contextOf(row);
+	return tokens === undefined ? null : <span className="subtle">{integer(tokens)} tokens of context</span>;
+}
+
+interface FilterProps {
+	label: string;
+	value: string;
+	values: readonly string[];
+	onChange(value: string): void;
+}
+
+function Filter({ label, value, values, onChange }: FilterProps) {
+	const names = [...new Set(values)].sort();
+	return (
+		<Select
+			label={label}
+			value={value}
+			onValueChange={(chosen) => onChange(chosen ?? ALL)}
+			items={{ [ALL]: "All", ...Object.fromEntries(names.map((name) => [name, name])) }}
+		/>
+	);
+}
+
+interface Filters {
+	search: string;
+	task: string;
+	capability: string;
+}
+
+function matches(row: ModelRow, { search, task, capability }: Filters): boolean {
+	const subject = `${row.name} ${row.description} ${row.tags.join(" ")}`.toLowerCase();
+	return (
+		(task === ALL || row.task.name === task) &&
+		(capability === ALL || capabilitiesOf(row).includes(capability)) &&
+		search
+			.toLowerCase()
+			.split(/\s+/)
+			.every((word) => subject.includes(word))
+	);
+}

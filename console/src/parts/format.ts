@@ -1,0 +1,14 @@
+/** Numbers and times as the console shows them. */
+
+const whole = new Intl.NumberFormat("en");
+const precise = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+export const integer = (value: number): string => whole.format(value);
+
+/** Two decimals; small values keep three digits. */
+export const decimal = (value: number): string =>
+	value !== 0 && Math.abs(value) < 1 ? small.format(value) : precise.format(value);
+
+export const milliseconds = (value: number): string =>
+	value < 1_000 ? `${Math.round(value)} ms` : `${precise.format(value / 1_000)} s`;

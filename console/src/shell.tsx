@@ -1,0 +1,54 @@
+import { Button } from "@cloudflare/kumo/components/button";
+import { Loader } from "@cloudflare/kumo/components/loader";
+import { Suspense } from "react";
+import { NavLink, Outlet, useLocation } from "react-router";
+import icon from "./icon.svg";
+import { AccountPicker } from "./session/account-picker.tsx";
+import { useSession } from "./session/session.ts";
+
+const PAGES = [["/models", "Models"]] as const;
+
+export default function Shell() {
+	const { session, signOut } = useSession();
+	const { pathname } = useLocation();
+	return (
+		<>
+			<a className="skip" href="#content">
+				Skip to the content
+			</a>
+			<header className="bar">
+				<span className="brand">
+					<img src={icon} alt="" width="20" height="20" /> Ganglion
+				</span>
+				<nav aria-label="Pages">
+					{PAGES.map(([path, title]) => (
+						<NavLink
+							key={path}
+							to={path}
+							className={({ isActive }) => (isActive ? "bar-link active" : "bar-link")}
+						>
+							{title}
+						</NavLink>
+					))}
+				</nav>
+				<div className="bar-end">
+					<AccountPicker />
+					{session.access !== "open" && (
+						<Button variant="ghost" size="sm" onClick={signOut}>
+							Sign out
+						</Button>
+					)}
+				</div>
+			</header>
+			<main id="content" tabIndex={-1}>
+				<Suspense key={pathname.split("/")[1]} fallback={<Loader />}>
+					<Outlet />
+				</Suspense>
+			</main>
+			<footer>
+				<a href="/openapi.json">OpenAPI</a>
+				<a href="/console/notices.txt">Licences</a>
+			</footer>
+		</>
+	);
+}

@@ -1,0 +1,95 @@
+/** Chromium for the tests, and what every page must hold: only the gateway's origin, and no message of an error. */
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, expect, inject } from "vitest";
+import { ADMIN_TOKEN } from "./gateways.ts";
+
+const PATHS = [
+	process.env.CHROMIUM,
+	"/usr/bin/chromium",
+	"/usr/bin/chromium-browser",
+	"/usr/bin/google-chrome",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+const FLAGS = [
+	"--no-sandbox",
+	"--disable-gpu",
+	"--disable-quic",
+	"--no-first-run",
+	"--disable-background-networking",
+	"--disable-component-update",
+	"--disable-sync",
+];
+
+let browser: Promise<Browser> | undefined;
+afterAll(async () => (await browser)?.close());
+
+function launch(): Promise<Browser> {
+	const executablePath = PATHS.find((path) => path !== undefined && existsSync(path));
+	if (executablePath === undefined)
+		throw new Error("The tests of the console need Chromium: install it, or set CHROMIUM to its path");
+	return chromium.launch({ executablePath, args: FLAGS });
+}
+
+export interface Tab {
+	page: Page;
+	/** Addresses of all requests, without `blob:` and `data:`. */
+	requests: string[];
+	/** Expects that no request left the origin and that the page reported no error. */
+	close(): Promise<void>;
+}
+
+export interface TabOptions extends BrowserContextOptions {
+	/** Messages of the console that the test causes on purpose. */
+	expected?: RegExp;
+}
+
+/** A tab of a new profile, at a path of the console. */
+export async function openTab(
+	origin: string,
+	path = "/console",
+	{ expected, ...options }: TabOptions = {},
+): Promise<Tab> {
+	browser ??= launch();
+	const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+	const page = await context.newPage();
+	const requests: string[] = [];
+	const problems: string[] = [];
+	page.on("request", (request) => {
+		if (!/^(?:blob|data):/.test(request.url())) requests.push(request.url());
+	});
+	page.on("pageerror", (error) => problems.push(error.message));
+	page.on("console", (message) => {
+		if (message.type() === "error" && !expected?.test(message.text())) problems.push(message.text());
+	});
+	await page.goto(origin + path);
+	return {
+		page,
+		requests,
+		close: async () => {
+			await context.close();
+			expect(requests.filter((url) => new URL(url).host !== new URL(origin).host)).toEqual([]);
+			expect(problems).toEqual([]);
+		},
+	};
+}
+
+export type Runtime = "dev" | "serve";
+
+/** A tab with a session: on `serve` of the token, by default the operator's. `dev` needs none. */
+export async function openSession(
+	runtime: Runtime,
+	path: string,
+	{ token = ADMIN_TOKEN, ...options }: TabOptions & { token?: string } = {},
+): Promise<Tab> {
+	// The page first tries whether the gateway needs a token.
+	const tab = await openTab(inject(runtime), path, { expected: /401/, ...options });
+	if (runtime === "serve") await signIn(tab, token);
+	return tab;
+}
+
+export async function signIn({ page }: Tab, token: string): Promise<void> {
+	await page.getByLabel("Token").fill(token);
+	await page.getByRole("button", { name: "Sign in" }).click();
+	await page.getByRole("navigation").waitFor();
+}

@@ -1,0 +1,61 @@
+/**
+ * Global setup of the browser tests: the console in both runtimes, with an engine that streams until it is released.
+ * `npm run serve` requires tokens and has two accounts; `npm run dev` is open.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { freePort } from "../../bench/contenders.ts";
+import { buildConsole } from "../../scripts/console.ts";
+import { runScript, type Script, stopScripts } from "../node/script.ts";
+import { startEngine } from "./engine.ts";
+
+declare module "vitest" {
+	interface ProvidedContext {
+		/** Origins. */
+		serve: string;
+		dev: string;
+		/** The engine of the model {@link ENGINE_MODEL}. */
+		engine: string;
+	}
+}
+
+export const ADMIN_TOKEN = "the-operator-of-the-console-tests";
+export const ENGINE_MODEL = "@cf/meta/llama-3.1-8b-instruct-fast";
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+	const state = mkdtempSync(join(tmpdir(), "ganglion-console-"));
+	await buildConsole();
+	const engine = await startEngine();
+	const settings = {
+		DEFAULT_BACKEND: "simulator",
+		BACKENDS: JSON.stringify({ engine: { kind: "openai", url: `${engine.url}/v1` } }),
+		ROUTES: JSON.stringify({ [ENGINE_MODEL]: [{ backend: "engine", model: "slow" }] }),
+		LIMITS: JSON.stringify({ daily_neurons: 1_000_000, requests_per_minute: "none" }),
+	};
+	const [port, devPort] = [await freePort(), await freePort()];
+	const serve = runScript("scripts/serve.ts", ["--port", String(port), "--state", join(state, "serve")], {
+		env: { ...settings, ADMIN_TOKEN },
+	});
+	const variables = Object.entries(settings).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+	const dev = runScript("scripts/dev.ts", [
+		...["--port", String(devPort), "--no-local-engines", "--persist-to", join(state, "dev")],
+		...variables,
+	]);
+	await Promise.all([serve, dev].map(ready));
+	project.provide("serve", `http://127.0.0.1:${port}`);
+	project.provide("dev", `http://127.0.0.1:${devPort}`);
+	project.provide("engine", engine.url);
+	return async () => {
+		stopScripts();
+		await Promise.all([serve.exit, dev.exit]);
+		await engine.stop();
+		rmSync(state, { recursive: true, force: true, maxRetries: 5 });
+	};
+}
+
+async function ready(script: Script): Promise<void> {
+	const output = await script.until(/Ganglion is ready on/);
+	if (!output.includes("Ganglion is ready on")) throw new Error(output);
+}

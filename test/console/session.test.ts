@@ -1,0 +1,58 @@
+/** Sign-in, its end, and what the console keeps. */
+import { describe, expect, inject, it } from "vitest";
+import { createToken } from "./api.ts";
+import { openTab, signIn } from "./browser.ts";
+import { ADMIN_TOKEN } from "./gateways.ts";
+
+const UNAUTHORIZED = /401/;
+const serve = inject("serve");
+
+describe("sign-in", () => {
+	it("is not needed on a gateway without credentials", async () => {
+		const tab = await openTab(inject("dev"));
+		await tab.page.getByRole("heading", { name: "Models" }).waitFor();
+		expect(await tab.page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+		await tab.close();
+	});
+
+	it("refuses a text that is not a token", async () => {
+		const tab = await openTab(serve, "/console", { expected: UNAUTHORIZED });
+		await tab.page.getByLabel("Token").fill("glt_someone_else");
+		await tab.page.getByRole("button", { name: "Sign in" }).click();
+		await tab.page.getByText("The gateway does not accept this token.").waitFor();
+		await tab.close();
+	});
+
+	it("lasts in its tab until sign-out, in no cookie and no address", async () => {
+		const { value } = await createToken("session-a", "console", ["Workers AI Read"]);
+		const tab = await openTab(serve, "/console/models", { expected: UNAUTHORIZED });
+		await signIn(tab, value);
+		await tab.page.reload();
+		await tab.page.getByRole("heading", { name: "Models" }).waitFor();
+		expect(await tab.page.getByTitle("Account").textContent()).toBe("session-a");
+
+		expect(await tab.page.context().cookies()).toEqual([]);
+		expect(await tab.page.evaluate("JSON.stringify(localStorage)")).toBe("{}");
+		expect(tab.requests.filter((url) => url.includes(value))).toEqual([]);
+		const other = await tab.page.context().newPage();
+		await other.goto(`${serve}/console`);
+		await other.getByLabel("Token").waitFor();
+
+		await tab.page.getByRole("button", { name: "Sign out" }).click();
+		await tab.page.getByLabel("Token").waitFor();
+		expect(await tab.page.evaluate("JSON.stringify(sessionStorage)")).toBe("{}");
+		await tab.close();
+	});
+
+	it("lets the operator choose an account", async () => {
+		await createToken("session-b", "console", ["Workers AI Read"]);
+		const tab = await openTab(serve, "/console/models", { expected: UNAUTHORIZED });
+		await signIn(tab, ADMIN_TOKEN);
+		await tab.page.getByRole("combobox", { name: "Account" }).click();
+		await tab.page.getByRole("option", { name: "session-b" }).click();
+		const loaded = tab.page.waitForResponse(/accounts\/session-b\/ai\/models\/search/);
+		await tab.page.reload();
+		expect((await loaded).status()).toBe(200);
+		await tab.close();
+	});
+});
