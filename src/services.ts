@@ -7,10 +7,12 @@ import type { Account } from "./accounts/durable/account.ts";
 import { DIRECTORY_NAME, type Directory } from "./accounts/durable/directory.ts";
 import { capacityOf } from "./config/capacity.ts";
 import { type Config, ConfigError } from "./config/index.ts";
+import { AiError } from "./core/errors.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
+import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import type { Gateway } from "./gateways/durable/gateway.ts";
 import type { GatewayRegistry } from "./gateways/durable/registry.ts";
 import type { ResponseCache } from "./gateways/durable/response-cache.ts";
@@ -87,7 +89,7 @@ export function createPersistent(
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
-	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAYS } = bindings;
+	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAYS, RESPONSE_CACHE } = bindings;
 	// The configuration of a deployment may be older than these classes.
 	const missing = Object.entries(CLASSES).filter(
 		([name]) => !(bindings as Partial<Bindings>)[name as keyof Bindings],
@@ -131,6 +133,11 @@ export function createPersistent(
 			open: allowAnonymous,
 		}),
 		observers: observersOf({ ledgers, log: logFailure, analytics: bindings.ANALYTICS }),
+		responseCaches: new ResponseCaches({
+			object: (name) => RESPONSE_CACHE.getByName(name),
+			now,
+			failed: (cause) => logFailure(new AiError("ledgerUnavailable", undefined, { cause }), ""),
+		}),
 		health: new IsolateHealth({
 			now,
 			waitUntil,

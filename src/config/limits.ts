@@ -12,6 +12,10 @@ const DEFAULT_UPLOAD_BYTES = 25 * 1024 * 1024;
 const DEFAULT_JSON_DEPTH = 64;
 /** 25 MiB at 0.7 Mbit/s. */
 const DEFAULT_BODY_MS = 5 * 60 * 1000;
+const DEFAULT_CACHE_BYTES = 256 * 1024 * 1024;
+const DEFAULT_CACHE_ENTRY_BYTES = 8 * 1024 * 1024;
+/** The runtime sends at most 32 MiB in one call of an object. */
+const MAX_CACHE_ENTRY_BYTES = 25 * 1024 * 1024;
 /** Longer than any answer (`total_ms` is 10 minutes by default, and a live session is longer). */
 const DEFAULT_HOLD_MS = 60 * 60 * 1000;
 /** The allocation of the product's Free plan. */
@@ -59,15 +63,19 @@ export const LimitsSchema = AccountEntry.extend({
 	hold_ms: count.default(DEFAULT_HOLD_MS),
 	/** Whether an engine may be called in parallel with admission while the account is far below its limits. */
 	speculation: z.boolean().default(true),
+	/** The cached answers of each gateway. */
+	cache_bytes: count.default(DEFAULT_CACHE_BYTES),
+	/** Larger answers are not cached. */
+	cache_entry_bytes: count.max(MAX_CACHE_ENTRY_BYTES).default(DEFAULT_CACHE_ENTRY_BYTES),
 	accounts: z.record(z.string(), AccountEntry).optional(),
 }).transform((set): Limits => {
-	const { json_bytes, upload_bytes, json_depth, body_ms, hold_ms, speculation, ...entries } = set;
-	const { accounts = {}, ...everyone } = entries;
+	const { accounts = {}, plan, daily_neurons, monthly_neurons, requests_per_minute, models, ...bounds } = set;
+	const everyone = present({ plan, daily_neurons, monthly_neurons, requests_per_minute, models });
 	const table = Object.entries(accounts).map(
 		([account, own]) => [account, accountLimits(ownEntry(everyone, own))] as const,
 	);
 	return {
-		...camelCased({ json_bytes, upload_bytes, json_depth, body_ms, hold_ms, speculation }),
+		...camelCased(bounds),
 		everyone: accountLimits(everyone),
 		accounts: new Map(table),
 	};

@@ -1,5 +1,6 @@
 /** Limits of a request and of an account. */
 import { type Budget, MICRO_NEURONS, type RateLimit } from "../accounts/admission.ts";
+import type { CacheLimits } from "../gateways/cache/middleware.ts";
 import type { Model } from "../models/model.ts";
 import { modelRate } from "../models/rates.ts";
 import type { TaskTitle } from "../models/tasks.ts";
@@ -16,7 +17,7 @@ export interface SizeLimits {
 	bodyMs: number;
 }
 
-export interface Limits extends SizeLimits {
+export interface Limits extends SizeLimits, CacheLimits {
 	/** Milliseconds after which a request can no longer be settled: its reservation is charged. */
 	holdMs: number;
 	/** Whether an engine may be called in parallel with admission. */

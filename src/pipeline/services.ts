@@ -6,6 +6,7 @@ import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
 import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
+import type { ResponseCaches } from "../gateways/client/response-caches.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { ExchangeObserver } from "../telemetry/exchange-observer.ts";
 import type { SingleFlight } from "./dispatch/single-flight.ts";
@@ -37,6 +38,8 @@ export interface Services extends BackendServices {
 	gateways: Gateways;
 	/** The dynamic routes of the gateways. */
 	deployedRoutes: DeployedRoutes;
+	/** The cached answers of the gateways. */
+	responseCaches: ResponseCaches;
 	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */
 	observers: readonly ExchangeObserver[];
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */

@@ -3,6 +3,7 @@
  * middleware. A step calls a model through the pipeline, so that every call is admitted and billed like one without a gateway.
  */
 import { AiError, toAiError } from "../../core/errors.ts";
+import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
 import { GatewayExchange } from "../../gateways/exchange.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
@@ -32,7 +33,10 @@ export interface PlanContext {
 }
 
 /** In front of the steps, outermost first. */
-const middleware = (services: Services): readonly GatewayMiddleware[] => [retryMiddleware(services)];
+const middleware = (services: Services): readonly GatewayMiddleware[] => [
+	cacheMiddleware(services),
+	retryMiddleware(services),
+];
 
 /**
  * The response is the answer to the last step of the plan, also if that failed. Throws 2001 for an unknown gateway, and 2008

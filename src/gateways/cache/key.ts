@@ -1,0 +1,43 @@
+/** The key of a cached answer. The cache's object belongs to one gateway of one account, so the key contains neither. */
+import { createHash } from "node:crypto";
+import { isRecord } from "../../core/json.ts";
+import type { GatewayStep } from "../request.ts";
+import type { GatewaySettings } from "../settings.ts";
+import { canonicalJson } from "./canonical-json.ts";
+
+/** Changes when the meaning of the key's parts changes. */
+const VERSION = 1;
+
+export type KeyedStep = Pick<
+	GatewayStep,
+	"provider" | "endpoint" | "model" | "body" | "format" | "providerKey" | "options"
+>;
+type KeyedSettings = Pick<GatewaySettings, "created_at" | "modified_at" | "cache_invalidate_on_update">;
+
+/**
+ * SHA-256 in hexadecimal. A key of the caller (`cf-aig-cache-key`) replaces the provider, the model, the inputs and the provider's key.
+ * The format of the answer stays a part of the key, because a client cannot read another. `undefined`: the inputs have no canonical text.
+ */
+export function cacheKey(step: KeyedStep, settings: KeyedSettings): string | undefined {
+	const { provider, endpoint, model, body, format, providerKey, options } = step;
+	const { content, contentType } = body;
+	const isBytes = "bytes" in content;
+	// Answers of an earlier gateway with the same id, or of earlier settings, are never found.
+	const gateway = [settings.created_at, settings.cache_invalidate_on_update && settings.modified_at];
+	const hash = createHash("sha256");
+	if (options.cacheKey !== undefined) {
+		const streams = !isBytes && isRecord(content.json) && content.json.stream === true;
+		return hash
+			.update(JSON.stringify([VERSION, "custom", ...gateway, format, streams, options.cacheKey]))
+			.digest("hex");
+	}
+	const parts = [...gateway, provider, endpoint, model ?? null, format, providerKey ?? null, contentType];
+	const kind = isBytes ? "bytes" : "json";
+	const input = isBytes ? content.bytes : canonicalJson(content.json);
+	if (input === undefined) return undefined;
+	// JSON contains no raw line break, so the parts end at the first one.
+	return hash
+		.update(`${JSON.stringify([VERSION, kind, ...parts])}\n`)
+		.update(input)
+		.digest("hex");
+}

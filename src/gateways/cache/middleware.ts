@@ -1,0 +1,78 @@
+/**
+ * Answers a request from the gateway's cache, or stores its answer. A cached answer calls no model: it is not admitted, and costs
+ * nothing. A cache that fails is a miss.
+ */
+import { SSE_CONTENT_TYPE } from "../../streams/sse.ts";
+import type { CachedAnswer, ResponseCaches } from "../client/response-caches.ts";
+import type { GatewayMiddleware, GatewayRequest } from "../request.ts";
+import { isCompleteAnswer } from "./completeness.ts";
+import { cacheKey } from "./key.ts";
+import { cachePolicy } from "./policy.ts";
+import { recorded } from "./recording.ts";
+
+export interface CacheServices {
+	responseCaches: ResponseCaches;
+	limits: CacheLimits;
+	waitUntil(promise: Promise<unknown>): void;
+}
+
+export interface CacheLimits {
+	/** Of all answers of one gateway. */
+	cacheBytes: number;
+	/** Larger answers are not stored. */
+	cacheEntryBytes: number;
+}
+
+/** Headers that belong to the content of an answer. Others, such as ids and costs, belong to one request. */
+const STORED_HEADERS: ReadonlySet<string> = new Set([
+	"content-type",
+	"content-language",
+	"content-disposition",
+	"cache-control",
+	"x-ganglion-model",
+	"x-ganglion-dropped",
+	"cf-aig-dlp",
+	"cf-aig-model",
+	"cf-aig-provider",
+]);
+
+const NO_USAGE = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, neurons: 0 };
+
+export const cacheMiddleware =
+	({ responseCaches, limits, waitUntil }: CacheServices): GatewayMiddleware =>
+	async (request, next) => {
+		const { account, settings, step } = request;
+		const policy = cachePolicy(step.options, settings);
+		const key = policy && cacheKey(step, settings);
+		if (!key) return next(request);
+		const cache = responseCaches.of(account, settings.id);
+		const found = await cache.read(key);
+		if (found?.answer) return answerFromCache(found.answer, request);
+		const response = await next(request);
+		if (!found || response.status !== 200 || !response.body) return response;
+		const recording = recorded(response.body, Math.min(limits.cacheEntryBytes, limits.cacheBytes));
+		const headers = storedHeaders(response.headers);
+		const store = async (): Promise<void> => {
+			const body = await recording.complete;
+			if (!body || !isCompleteAnswer(response.headers.get("content-type") ?? "", body)) return;
+			await cache.write(key, { headers, body }, { ...found, ...policy, maxBytes: limits.cacheBytes });
+		};
+		waitUntil(store());
+		return new Response(recording.body, response);
+	};
+
+const storedHeaders = (headers: Headers): Record<string, string> =>
+	Object.fromEntries([...headers].filter(([name]) => STORED_HEADERS.has(name)));
+
+function answerFromCache({ headers, body }: CachedAnswer, { exchange }: GatewayRequest): Response {
+	exchange.report({ cached: true, usage: NO_USAGE });
+	return new Response(body, {
+		headers: {
+			...headers,
+			"cf-aig-cache-status": "HIT",
+			"cf-ai-req-id": exchange.id,
+			// A stream has no such header.
+			...(!headers["content-type"]?.startsWith(SSE_CONTENT_TYPE) && { "cf-ai-neurons": "0.00" }),
+		},
+	});
+}
