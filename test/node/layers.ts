@@ -12,6 +12,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 	["providers", "telemetry"],
 	["backends", "dialects", "markdown"],
 	["accounts", "fleet", "gateways"],
+	["pools"],
 	["metering"],
 	["tasks"],
 	["counting"],

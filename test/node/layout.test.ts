@@ -36,6 +36,8 @@ const CLEAN = [
 	"src/fleet",
 	"src/gateways",
 	"src/pipeline",
+	"src/pools",
+	"simulate",
 	"src/providers",
 	"src/telemetry",
 	"src/counting",

@@ -1,0 +1,65 @@
+/**
+ * `npm run simulate`: every policy of pools on a trace, in a model of a cluster. The choice is the gateway's own code.
+ *
+ *     npm run simulate -- --trace conversation_trace.jsonl --replicas 8
+ *     npm run simulate -- --replicas 1000 --copies 125 --minutes 2 --policies expected,all-compared
+ */
+import { readOptions } from "../scripts/options.ts";
+import { stopWith } from "../scripts/settings.ts";
+import { simulate } from "./cluster.ts";
+import { SIMULATED } from "./policies.ts";
+import { syntheticTrace } from "./synthetic-trace.ts";
+import { table, tableRow } from "./table.ts";
+import { overlay, readTrace } from "./trace.ts";
+
+const values = readOptions(
+	{
+		trace: { type: "string" },
+		replicas: { type: "string", default: "8" },
+		policies: { type: "string", default: Object.keys(SIMULATED).join(",") },
+		seed: { type: "string", default: "1" },
+		requests: { type: "string", default: "12000" },
+		copies: { type: "string", default: "1" },
+		minutes: { type: "string", default: "600" },
+		"prefill-speed": { type: "string", default: "8000" },
+		"cache-blocks": { type: "string", default: "1000" },
+	},
+	`npm run simulate -- [options]
+
+  --trace FILE        in Mooncake's format, one JSON object on each line; without it a synthetic trace
+  --seed N            of the synthetic trace (1)
+  --requests N        of the synthetic trace (12000)
+  --copies N          lay the trace over itself, with other prompts (1)
+  --minutes N         use only the beginning of the trace (600)
+  --replicas N        engines (8)
+  --policies A,B      of ${Object.keys(SIMULATED).join(", ")}
+  --prefill-speed N   uncached prompt tokens per second of an engine (8000)
+  --cache-blocks N    blocks of 512 tokens in the cache of an engine (1000)`,
+);
+
+const number = (name: "replicas" | "seed" | "requests" | "copies" | "minutes"): number => positive(name);
+const names = values.policies.split(",");
+const unknown = names.filter((name) => !(name in SIMULATED));
+if (unknown.length > 0)
+	stopWith(`No such policy: ${unknown.join(", ")}. There are: ${Object.keys(SIMULATED).join(", ")}`);
+const single =
+	values.trace === undefined
+		? syntheticTrace({ seed: number("seed"), requests: number("requests") })
+		: readTrace(values.trace);
+const trace = overlay(single, { copies: number("copies"), untilMs: number("minutes") * 60_000 });
+const options = {
+	replicas: number("replicas"),
+	prefillSpeed: positive("prefill-speed"),
+	cacheBlocks: positive("cache-blocks"),
+};
+console.log(`${trace.length} requests, ${options.replicas} replicas. Times to the first token.`);
+const rows = names.flatMap((name) => {
+	const policy = SIMULATED[name];
+	return policy ? [tableRow(name, simulate(trace, { ...options, policy }))] : [];
+});
+console.log(table(rows));
+
+function positive(name: keyof typeof values): number {
+	const value = Number(values[name]);
+	return Number.isFinite(value) && value > 0 ? value : stopWith(`--${name}: expected a positive number`);
+}

@@ -1,0 +1,150 @@
+/**
+ * Chooses the replica of a request.
+ *
+ * `expected`: the shortest expected time to the first token, which is the tokens of the prompts in front of it and its own
+ * uncached tokens, divided by the speed of the replica. Only three kinds of replicas can be the best: those that have the longest
+ * beginnings of the prompt, the one that the session used last, and the one with the shortest queue. All others have a longer
+ * queue than the last, and no more of the prompt. So the choice takes O(log n) for n replicas.
+ */
+import type { HashRing } from "./hash-ring.ts";
+import type { MinHeap } from "./min-heap.ts";
+import type { Blocks, PrefixIndex } from "./prefix-index.ts";
+import type { Replica } from "./replica.ts";
+import type { SessionMemory } from "./session-memory.ts";
+import { classSpeed } from "./speed.ts";
+
+export const POLICIES = ["expected", "least-tokens", "round-robin", "sticky"] as const;
+export type PolicyName = (typeof POLICIES)[number];
+
+/** The part of a request that the choice depends on. */
+export interface PoolRequest {
+	/** Prompt tokens, estimated. 0 for input that is not text. */
+	inputTokens: number;
+	/** Limit of the output tokens, if the request has one. */
+	maxOutputTokens?: number;
+	/** The prompt's complete blocks. */
+	blocks: Blocks;
+	/** Tokens of a block. */
+	blockTokens: number;
+	/** Identifies a conversation, within its account. */
+	session?: string;
+	/** The first token is observed. Otherwise the answer comes as one value. */
+	streamed: boolean;
+}
+
+export interface Choice {
+	replica: Replica;
+	/** Prompt tokens that the replica probably has in its cache. */
+	cachedTokens: number;
+	/** Expected milliseconds to the first token. */
+	expectedMs: number;
+}
+
+/** What a policy may read of a pool. */
+export interface PoolView {
+	/** Replicas that accept requests. */
+	readonly members: readonly Replica[];
+	/** The same replicas by class of speed, ordered by their queued tokens. */
+	readonly byLoad: ReadonlyMap<number, MinHeap<Replica>>;
+	/** The same replicas in the order of their latest choice. */
+	readonly byUse: MinHeap<Replica>;
+	readonly index: PrefixIndex<Replica>;
+	readonly sessions: SessionMemory<Replica>;
+	readonly ring: HashRing<Replica>;
+	/** Tokens per millisecond. */
+	readonly speed: number;
+	/** Mean of the members. */
+	readonly meanQueuedTokens: number;
+}
+
+/** Whether a replica can take the request: not tried before, and no open circuit. */
+export type Usable = (replica: Replica) => boolean;
+export type Policy = (pool: PoolView, request: PoolRequest, usable: Usable) => Choice | undefined;
+
+/** Every request has costs besides its tokens. Requests without tokens are counted by this. */
+export const REQUEST_TOKENS = 64;
+/** Holders of the prompt's beginning that are compared. */
+const MAX_HOLDERS = 4;
+/**
+ * Queued tokens that an idle replica must save before a session leaves its replica. Keeps short conversations, whose prompts have
+ * no complete block, in one place.
+ */
+const SESSION_TOKENS = 512;
+/** `sticky`: a session leaves a replica whose queue is longer than the mean by this factor, and by `SESSION_SLACK_TOKENS`. */
+const SESSION_LOAD = 1.25;
+const SESSION_SLACK_TOKENS = 4_096;
+
+/** Uncached prompt tokens of a request, which the replica has to process. */
+export const uncachedTokens = ({ inputTokens }: PoolRequest, cachedTokens: number): number =>
+	Math.max(0, inputTokens - cachedTokens) + REQUEST_TOKENS;
+
+/** The expectation for one replica. */
+export function expect(pool: PoolView, request: PoolRequest, replica: Replica): Choice {
+	const { blocks, blockTokens, inputTokens } = request;
+	const matched = blocks.length === 0 ? 0 : pool.index.match(replica, blocks) * blockTokens;
+	const cachedTokens = Math.min(matched, Math.max(0, inputTokens - 1));
+	const tokens = replica.queuedTokens + uncachedTokens(request, cachedTokens);
+	return { replica, cachedTokens, expectedMs: tokens / classSpeed(replica.speedClass, pool.speed) };
+}
+
+export const POLICY: Record<PolicyName, Policy> = {
+	expected(pool, request, usable) {
+		const { session } = request;
+		const candidates = new Set<Replica>();
+		for (const heap of pool.byLoad.values()) {
+			const idle = heap.first(usable);
+			if (idle) candidates.add(idle);
+		}
+		for (const { replica } of pool.index.longest(request.blocks, MAX_HOLDERS))
+			if (usable(replica)) candidates.add(replica);
+		const home = session === undefined ? undefined : homeOf(pool, session, usable);
+		if (home) candidates.add(home);
+		let best: Choice | undefined;
+		let bestMs = Number.POSITIVE_INFINITY;
+		for (const replica of candidates) {
+			const choice = expect(pool, request, replica);
+			const credit = replica === home ? SESSION_TOKENS / pool.speed : 0;
+			if (choice.expectedMs - credit >= bestMs) continue;
+			best = choice;
+			bestMs = choice.expectedMs - credit;
+		}
+		return best;
+	},
+
+	"least-tokens"(pool, request, usable) {
+		let best: Choice | undefined;
+		for (const heap of pool.byLoad.values()) {
+			const idle = heap.first(usable);
+			const choice = idle && expect(pool, request, idle);
+			if (choice && (!best || choice.expectedMs < best.expectedMs)) best = choice;
+		}
+		return best;
+	},
+
+	"round-robin"(pool, request, usable) {
+		const next = pool.byUse.first(usable);
+		return next && expect(pool, request, next);
+	},
+
+	sticky(pool, request, usable) {
+		const { session } = request;
+		const bound = SESSION_LOAD * pool.meanQueuedTokens + SESSION_SLACK_TOKENS;
+		const fits = (replica: Replica) => usable(replica) && replica.queuedTokens <= bound;
+		const home = session === undefined ? undefined : homeOf(pool, session, fits);
+		return home ? expect(pool, request, home) : POLICY["least-tokens"](pool, request, usable);
+	},
+};
+
+/** The replica that the session used last. For a new session, its place on the ring, which all isolates have in common. */
+function homeOf({ sessions, ring }: PoolView, session: string, usable: Usable): Replica | undefined {
+	const latest = sessions.get(session);
+	if (latest && usable(latest)) return latest;
+	const visited = new Set<Replica>();
+	for (const replica of ring.from(session)) {
+		if (visited.has(replica)) continue;
+		if (usable(replica)) return replica;
+		visited.add(replica);
+		if (visited.size >= MAX_HOLDERS) return undefined;
+	}
+	return undefined;
+}

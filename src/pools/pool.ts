@@ -1,0 +1,277 @@
+/**
+ * The replicas of one model, and the requests in progress at each. Lives in one isolate: what other isolates send to the same
+ * replicas is known only from the reports of the engines.
+ *
+ * A request is counted as prefill (its uncached prompt tokens) until its first token, then as decode (its prompt and
+ * expected output tokens) until its end. Time is an argument, in milliseconds.
+ */
+import {
+	type Choice,
+	POLICY,
+	type Policy,
+	type PolicyName,
+	type PoolRequest,
+	type PoolView,
+	type Usable,
+	uncachedTokens,
+} from "./choice.ts";
+import { HashRing } from "./hash-ring.ts";
+import { MinHeap } from "./min-heap.ts";
+import { PrefixIndex } from "./prefix-index.ts";
+import { Replica } from "./replica.ts";
+import { SessionMemory } from "./session-memory.ts";
+import { SpeedEstimate, speedClass } from "./speed.ts";
+
+export interface PoolOptions {
+	policy?: PolicyName | Policy;
+	/** Upper bound of the prefix index: pairs of a block and a replica. */
+	maxPairs?: number;
+	/** Blocks that the cache of each engine has. Absent: learned from the cached tokens that the engines report. */
+	cacheBlocks?: number;
+}
+
+/** What an engine counted at the end of a request. */
+export interface FlightUsage {
+	inputTokens: number;
+	/** Absent: the engine does not report it. */
+	cachedTokens?: number;
+	outputTokens: number;
+}
+
+/** One request in progress. */
+export interface Flight {
+	readonly replica: Replica;
+	firstToken(now: number): void;
+	/** The request has ended, in any way. Only the first end counts. `usage`: absent if it failed. */
+	end(now: number, usage?: FlightUsage): void;
+}
+
+export type ReplicaState = "active" | "draining";
+
+const DEFAULT_OUTPUT_TOKENS = 256;
+/** Weight of a new answer in the mean of the output tokens. */
+const OUTPUT_WEIGHT = 0.05;
+
+interface InProgress {
+	replica: Replica;
+	prefill: number;
+	decode: number;
+	/** Milliseconds. */
+	startedAt: number;
+	stage: "prefill" | "decode" | "ended";
+}
+
+export class Pool implements PoolView {
+	readonly #options: PoolOptions;
+	readonly #policy: Policy;
+	readonly #replicas = new Map<string, Replica>();
+	readonly index: PrefixIndex<Replica>;
+	readonly sessions = new SessionMemory<Replica>();
+	readonly ring = new HashRing<Replica>();
+	readonly byUse = new MinHeap<Replica>();
+	readonly byLoad = new Map<number, MinHeap<Replica>>();
+	#members: readonly Replica[] = [];
+	readonly #speed = new SpeedEstimate();
+	#queuedTokens = 0;
+	#outputTokens = DEFAULT_OUTPUT_TOKENS;
+	#sequence = 0;
+	/** Replicas with a report, which expires. */
+	readonly #reported = new Set<Replica>();
+	/** Requests whose first token is not observed, by the time at which it is expected. */
+	readonly #unobserved = new MinHeap<InProgress>();
+
+	constructor(urls: Iterable<string> = [], options: PoolOptions = {}) {
+		const { policy = "expected", maxPairs } = options;
+		this.#options = options;
+		this.#policy = typeof policy === "function" ? policy : POLICY[policy];
+		this.index = new PrefixIndex({ ...(maxPairs !== undefined && { maxPairs }) });
+		for (const url of urls) this.add(url);
+	}
+
+	get members(): readonly Replica[] {
+		return this.#members;
+	}
+
+	/** All replicas, including those that are drained. */
+	get replicas(): Iterable<Replica> {
+		return this.#replicas.values();
+	}
+
+	get speed(): number {
+		return this.#speed.perMs();
+	}
+
+	get meanQueuedTokens(): number {
+		return this.#queuedTokens / Math.max(1, this.#members.length);
+	}
+
+	/** Adds a replica, or ends its draining. */
+	add(url: string): void {
+		const existing = this.#replicas.get(url);
+		if (existing && !existing.draining) return;
+		const replica = existing ?? new Replica(url, this.#sequence++);
+		replica.draining = false;
+		this.#replicas.set(url, replica);
+		if (this.#options.cacheBlocks !== undefined) replica.cacheBlocks = this.#options.cacheBlocks;
+		this.index.setCapacity(replica, replica.cacheBlocks);
+		this.ring.add(url, replica);
+		this.byUse.set(replica, replica.chosen);
+		this.#heapOf(replica).set(replica, replica.queuedTokens, replica.chosen);
+		this.#queuedTokens += replica.queuedTokens;
+		this.#members = [...this.#members, replica];
+	}
+
+	/** No new requests go to the replica; its requests in progress continue. Returns `false` for an unknown replica. */
+	drain(url: string): boolean {
+		const replica = this.#replicas.get(url);
+		if (!replica) return false;
+		if (replica.draining) return true;
+		replica.draining = true;
+		this.ring.delete(replica);
+		this.byUse.delete(replica);
+		this.#heapOf(replica).delete(replica);
+		this.sessions.deleteReplica(replica);
+		this.index.delete(replica);
+		this.#queuedTokens -= replica.queuedTokens;
+		this.#members = this.#members.filter((member) => member !== replica);
+		return true;
+	}
+
+	/** Requests in progress at the replica continue. */
+	remove(url: string): boolean {
+		return this.drain(url) && this.#replicas.delete(url);
+	}
+
+	/** The best replica that is usable. Changes nothing that the next choice depends on. */
+	choose(request: PoolRequest, now: number, usable: Usable = () => true): Choice | undefined {
+		this.#advance(now);
+		return this.#policy(this, request, usable);
+	}
+
+	/** The request goes to the chosen replica. The owner of the flight ends it. */
+	start({ replica, cachedTokens, expectedMs }: Choice, request: PoolRequest, now: number): Flight {
+		const { inputTokens, maxOutputTokens, blocks, blockTokens, session, streamed } = request;
+		// Integers, so that the sums return to 0.
+		const prefill = Math.round(uncachedTokens(request, cachedTokens));
+		const output = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, this.#outputTokens);
+		const flight: InProgress = {
+			replica,
+			prefill,
+			decode: Math.round(inputTokens + output),
+			startedAt: now,
+			stage: "prefill",
+		};
+		replica.chosen = this.#sequence++;
+		if (!replica.draining) {
+			this.byUse.set(replica, replica.chosen);
+			this.index.add(replica, blocks);
+			if (session !== undefined) this.sessions.set(session, replica);
+		}
+		this.#change(replica, () => {
+			replica.requests++;
+			replica.prefillTokens += prefill;
+		});
+		if (!streamed) this.#unobserved.set(flight, now + expectedMs);
+		return {
+			replica,
+			firstToken: (at) => {
+				if (flight.stage !== "prefill") return;
+				this.#learnSpeed(flight, at);
+				this.#decode(flight);
+			},
+			end: (at, usage) => {
+				if (flight.stage === "ended") return;
+				this.#unobserved.delete(flight);
+				this.#end(flight);
+				this.#advance(at);
+				if (!usage) return;
+				this.#outputTokens += OUTPUT_WEIGHT * (usage.outputTokens - this.#outputTokens);
+				if (blocks.length > 0) this.#correctCache(replica, cachedTokens, usage, blockTokens);
+			},
+		};
+	}
+
+	/** An engine reports its load. */
+	report(url: string, waitingTokens: number, now: number): void {
+		const replica = this.#replicas.get(url);
+		if (!replica) return;
+		this.#change(replica, () => replica.report({ waitingTokens, at: now }));
+		this.#reported.add(replica);
+	}
+
+	/** What has changed by the time alone. */
+	#advance(now: number): void {
+		for (;;) {
+			const flight = this.#unobserved.top;
+			if (!flight || (this.#unobserved.topKey ?? now) > now) break;
+			this.#unobserved.delete(flight);
+			this.#decode(flight);
+		}
+		for (const replica of this.#reported)
+			this.#change(replica, () => {
+				if (replica.expireReport(now)) this.#reported.delete(replica);
+			});
+	}
+
+	#decode(flight: InProgress): void {
+		if (flight.stage !== "prefill") return;
+		flight.stage = "decode";
+		const { replica, prefill, decode } = flight;
+		this.#change(replica, () => {
+			replica.prefillTokens -= prefill;
+			replica.decodeTokens += decode;
+		});
+	}
+
+	#end(flight: InProgress): void {
+		const { replica, stage, prefill, decode } = flight;
+		flight.stage = "ended";
+		this.#change(replica, () => {
+			replica.requests--;
+			if (stage === "prefill") replica.prefillTokens -= prefill;
+			else replica.decodeTokens -= decode;
+		});
+	}
+
+	/** The engine was busy with this prompt since the first token of the one before it. */
+	#learnSpeed({ replica, prefill, startedAt }: InProgress, now: number): void {
+		const ms = now - Math.max(startedAt, replica.firstTokenAt);
+		replica.firstTokenAt = now;
+		replica.speed.learn(prefill, ms);
+		this.#speed.learn(prefill, ms);
+		const next = speedClass(replica.speed.perMs(this.speed), this.speed, replica.speedClass);
+		if (next === replica.speedClass) return;
+		this.#heapOf(replica).delete(replica);
+		replica.speedClass = next;
+		if (!replica.draining) this.#heapOf(replica).set(replica, replica.queuedTokens, replica.chosen);
+	}
+
+	#correctCache(
+		replica: Replica,
+		expectedTokens: number,
+		{ cachedTokens }: FlightUsage,
+		blockTokens: number,
+	): void {
+		if (cachedTokens !== undefined) replica.reportsCachedTokens = true;
+		if (!replica.reportsCachedTokens || this.#options.cacheBlocks !== undefined) return;
+		replica.correctCache(expectedTokens, cachedTokens ?? 0, blockTokens);
+		if (!replica.draining) this.index.setCapacity(replica, replica.cacheBlocks);
+	}
+
+	/** Changes the load of a replica, and its place. */
+	#change(replica: Replica, change: () => void): void {
+		const before = replica.queuedTokens;
+		change();
+		if (replica.draining) return;
+		this.#queuedTokens += replica.queuedTokens - before;
+		this.#heapOf(replica).set(replica, replica.queuedTokens, replica.chosen);
+	}
+
+	#heapOf({ speedClass }: Replica): MinHeap<Replica> {
+		const existing = this.byLoad.get(speedClass);
+		if (existing) return existing;
+		const heap = new MinHeap<Replica>();
+		this.byLoad.set(speedClass, heap);
+		return heap;
+	}
+}
