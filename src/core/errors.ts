@@ -115,6 +115,8 @@ export const FAILURES = {
 	ledgerUnavailable: edge(7009, 502, "Upstream service unavailable"),
 	/** An invalid body or query of the account routes (tokens, usage). The description names the field. */
 	invalidRequest: edge(1001, 400, "Invalid request"),
+	/** An invalid body or query of AI Gateway's management routes. The description names the field. */
+	invalidGatewayRequest: edge(7001, 400, "Invalid request"),
 	noRoute: edge(7000, 400, "No route for that URI"),
 	notFound: edge(7002, 404, "Not found"),
 	methodNotAllowed: edge(7001, 405, "Method not supported for requested URI."),

@@ -6,6 +6,7 @@ import { tokenRoutes } from "./accounts/tokens.ts";
 import { usageRoutes } from "./accounts/usage.ts";
 import { CONSOLE_PATH, consoleRoutes, isBrowser } from "./console/console.ts";
 import { gatewayRoutes } from "./gateway/gateway-wire.ts";
+import { gatewayManagementRoutes } from "./gateway/management.ts";
 import { geminiRoutes, geminiUnknown } from "./gemini/gemini.ts";
 import { markdownRoutes } from "./markdown/markdown.ts";
 import { openAiRoutes } from "./openai/openai.ts";
@@ -51,6 +52,7 @@ export const ROUTES: readonly Route[] = [
 	...operatorRoutes,
 	...aliasRoutes,
 	...usageRoutes,
+	...gatewayManagementRoutes,
 	...openAiRoutes,
 	...geminiRoutes,
 	...runRoutes,

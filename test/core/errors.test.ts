@@ -28,7 +28,13 @@ describe("AiError", () => {
 	});
 
 	it("has one failure for each code of a plane, but for what differs in status or in whose budget it is", () => {
-		const { budgetExceeded: _b, forbidden: _f, noWebsocket: _w, ...others } = FAILURES;
+		const {
+			budgetExceeded: _b,
+			forbidden: _f,
+			invalidGatewayRequest: _i,
+			noWebsocket: _w,
+			...others
+		} = FAILURES;
 		const codes = Object.values(others).map(({ code, plane }) => `${plane} ${code}`);
 		expect(new Set(codes).size).toBe(codes.length);
 	});

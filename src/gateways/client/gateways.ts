@@ -2,16 +2,20 @@
  * An isolate's client of the gateways' objects. It keeps the settings of a gateway for `FRESH_MS`: a change in this isolate takes
  * effect at once, a change in another isolate within that time.
  */
-import type { GatewayRegistry } from "../durable/registry.ts";
-import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings } from "../settings.ts";
+import type { GatewayPage, GatewayRegistry, RegistryResult } from "../durable/registry.ts";
+import { DEFAULT_SETTINGS, GatewayId, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 
 export const FRESH_MS = 5_000;
 const MAX_CACHED = 1_000;
 
-type RegistryCalls = Pick<
-	DurableObjectStub<GatewayRegistry>,
-	"get" | "list" | "create" | "update" | "delete"
->;
+/** Calls of the account's `GatewayRegistry` object. */
+export interface RegistryCalls {
+	get(id: string): Promise<GatewaySettings | undefined>;
+	list(query: Parameters<GatewayRegistry["list"]>[0]): Promise<GatewayPage>;
+	create(id: string, settings: GatewayUpdate): Promise<RegistryResult>;
+	update(id: string, settings: GatewayUpdate): Promise<RegistryResult>;
+	delete(id: string): Promise<RegistryResult>;
+}
 
 export interface GatewaysServices {
 	/** A stub belongs to the request that created it: each call needs a new one. */
@@ -50,10 +54,18 @@ export class Gateways {
 		return settings;
 	}
 
-	/** The object of the account's gateways. `changed`: the gateway that the caller is about to change. */
-	registry(account: string, changed?: string): RegistryCalls {
-		if (changed !== undefined) this.#cached.delete(`${account}/${changed}`);
+	/** The object of the account's gateways, for reads that must be fresh. */
+	registry(account: string): RegistryCalls {
 		return this.#services.registry(account);
+	}
+
+	/** Changes a gateway. The next request in this isolate reads the new settings. */
+	async change<T>(account: string, id: string, call: (registry: RegistryCalls) => Promise<T>): Promise<T> {
+		try {
+			return await call(this.#services.registry(account));
+		} finally {
+			this.#cached.delete(`${account}/${id}`);
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
  * seconds (`client/gateways.ts`).
  */
 import { DurableObject } from "cloudflare:workers";
+import { withStoredSecrets } from "../secrets.ts";
 import { DEFAULT_GATEWAY, DEFAULT_SETTINGS, type GatewaySettings, type GatewayUpdate } from "../settings.ts";
 import { DynamicRoutes } from "./dynamic-routes.ts";
 
@@ -53,11 +54,13 @@ export class GatewayRegistry extends DurableObject {
 
 	/** Sorted by id. `search`: part of the id. */
 	list({ search = "", offset, limit }: { search?: string; offset: number; limit: number }): GatewayPage {
-		const matching = this.#sql
-			.exec<GatewayRow>("SELECT * FROM gateways WHERE instr(id, ?) > 0 ORDER BY id", search)
+		const rows = this.#sql
+			.exec<GatewayRow>("SELECT * FROM gateways WHERE instr(id, ?) > 0", search)
 			.toArray();
-		const hasDefault = matching.some(({ id }) => id === DEFAULT_GATEWAY);
-		const rows = hasDefault || !DEFAULT_GATEWAY.includes(search) ? matching : [DEFAULT_ROW, ...matching];
+		const hasDefault = rows.some(({ id }) => id === DEFAULT_GATEWAY);
+		if (!hasDefault && DEFAULT_GATEWAY.includes(search)) rows.push(DEFAULT_ROW);
+		// The default gateway has the same place in the list whether it is stored or not.
+		rows.sort((a, b) => (a.id < b.id ? -1 : 1));
 		return { gateways: rows.slice(offset, offset + limit).map(settingsOf), total: rows.length };
 	}
 
@@ -75,7 +78,8 @@ export class GatewayRegistry extends DurableObject {
 		const row = this.#row(id);
 		if (!row) return { ok: false, failure: "absent" };
 		// An update that omits a field which only updates have keeps it.
-		const merged = { ...JSON.parse(row.settings), ...settings };
+		const stored: Record<string, unknown> = JSON.parse(row.settings);
+		const merged = { ...stored, ...withStoredSecrets(settings, stored) };
 		return this.#write({ ...row, settings: JSON.stringify(merged), modified_at: Date.now() });
 	}
 

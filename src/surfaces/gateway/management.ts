@@ -1,0 +1,167 @@
+/**
+ * AI Gateway's management API: `/client/v4/accounts/{account}/ai-gateway/gateways`. Invalid fields are answered with 7001, an
+ * unknown gateway with 7002. Credentials in the settings are not shown (`src/gateways/secrets.ts`).
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { AiError } from "../../core/errors.ts";
+import { MAX_GATEWAYS, type RegistryFailure, type RegistryResult } from "../../gateways/durable/registry.ts";
+import { redacted } from "../../gateways/secrets.ts";
+import { GatewayCreate, type GatewaySettings, GatewayUpdate } from "../../gateways/settings.ts";
+import { parseFields, readFields } from "../../http/account-request.ts";
+import { envelope } from "../../http/envelope.ts";
+import { type FailureFormat, v4Failure } from "../../http/failure-formats.ts";
+import { type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
+import { ACCOUNT, below } from "../bases.ts";
+import { gatewayUrl } from "./gateway-wire.ts";
+
+export const GATEWAYS = below(ACCOUNT, "/ai-gateway/gateways");
+
+/** The v4 envelope. An invalid request has AI Gateway's code. */
+export const managementFailure: FailureFormat = (error, requestId, request) =>
+	v4Failure(
+		error.key === "invalidRequest" ? new AiError("invalidGatewayRequest", error.description) : error,
+		requestId,
+		request,
+	);
+
+const MAX_PER_PAGE = 100;
+const DEFAULT_PER_PAGE = 20;
+
+const positive = z
+	.string()
+	.regex(/^[1-9]\d{0,8}$/, "expected a positive whole number")
+	.transform(Number);
+
+/** The fields `page` and `per_page` of a query. Pages are counted from 1. */
+export const pageFields = (maximum: number, size: number) => ({
+	page: positive.default(1),
+	per_page: positive.pipe(z.number().max(maximum)).default(size),
+});
+
+/** The field `result_info` of a page. `total`: results of all pages. */
+export const pageInfo = (
+	{ page, per_page }: { page: number; per_page: number },
+	count: number,
+	total: number,
+): object => ({
+	page,
+	per_page,
+	count,
+	total_count: total,
+	total_pages: Math.ceil(total / per_page),
+});
+
+const ListQuery = z.object({
+	...pageFields(MAX_PER_PAGE, DEFAULT_PER_PAGE),
+	search: z.string().max(64).optional(),
+});
+
+export const gatewayManagementRoutes: readonly Route[] = defineRoutes(
+	{ bases: [GATEWAYS], tag: "AI Gateway", failure: managementFailure },
+	[
+		{
+			method: "GET",
+			path: "",
+			summary: "Lists the account's gateways",
+			query: ListQuery,
+			permission: "read",
+			handler: listGateways,
+		},
+		{
+			method: "POST",
+			path: "",
+			summary: "Creates a gateway",
+			input: { type: "application/json", schema: GatewayCreate },
+			permission: "write",
+			handler: createGateway,
+		},
+		{
+			method: "GET",
+			path: "/:gateway",
+			summary: "Shows a gateway",
+			permission: "read",
+			handler: async (c, { caller, services }) =>
+				envelope(
+					redacted(found(await services.gateways.registry(caller.account).get(pathParameter(c, "gateway")))),
+				),
+		},
+		{
+			method: "PUT",
+			path: "/:gateway",
+			summary: "Changes a gateway",
+			input: { type: "application/json", schema: GatewayUpdate },
+			permission: "write",
+			handler: updateGateway,
+		},
+		{
+			method: "DELETE",
+			path: "/:gateway",
+			summary: "Deletes a gateway",
+			permission: "write",
+			handler: deleteGateway,
+		},
+		{
+			method: "GET",
+			path: "/:gateway/url/:provider",
+			summary: "Shows the address of a provider",
+			permission: "read",
+			handler: showUrl,
+		},
+	],
+);
+
+async function listGateways(c: Context, { caller, services }: Call): Promise<Response> {
+	const query = parseFields(ListQuery, c.req.query(), "query");
+	const { page, per_page, search } = query;
+	const { gateways, total } = await services.gateways.registry(caller.account).list({
+		offset: (page - 1) * per_page,
+		limit: per_page,
+		...(search !== undefined && { search }),
+	});
+	return envelope(gateways.map(redacted), { result_info: pageInfo(query, gateways.length, total) });
+}
+
+async function createGateway(c: Context, { caller, services }: Call): Promise<Response> {
+	const fields = await readFields(c.req.raw, services.limits);
+	const { id, ...settings } = parseFields(GatewayCreate, fields, "body");
+	return showResult(
+		await services.gateways.change(caller.account, id, (registry) => registry.create(id, settings)),
+	);
+}
+
+async function updateGateway(c: Context, { caller, services }: Call): Promise<Response> {
+	const id = pathParameter(c, "gateway");
+	const settings = parseFields(GatewayUpdate, await readFields(c.req.raw, services.limits), "body");
+	return showResult(
+		await services.gateways.change(caller.account, id, (registry) => registry.update(id, settings)),
+	);
+}
+
+async function deleteGateway(c: Context, { caller, services }: Call): Promise<Response> {
+	const id = pathParameter(c, "gateway");
+	return showResult(await services.gateways.change(caller.account, id, (registry) => registry.delete(id)));
+}
+
+async function showUrl(c: Context, { caller, services }: Call): Promise<Response> {
+	const id = pathParameter(c, "gateway");
+	found(await services.gateways.find(caller.account, id));
+	return envelope(gatewayUrl(new URL(c.req.url).origin, caller, id, pathParameter(c, "provider")));
+}
+
+/** Throws 7002 for an unknown gateway. */
+export function found(settings: GatewaySettings | undefined): GatewaySettings {
+	if (!settings) throw new AiError("notFound", "Gateway not found");
+	return settings;
+}
+
+const FAILURES: Readonly<Record<RegistryFailure, () => AiError>> = {
+	absent: () => new AiError("notFound", "Gateway not found"),
+	exists: () => new AiError("invalidGatewayRequest", "id: a gateway with this id exists"),
+	tooMany: () => new AiError("invalidGatewayRequest", `An account may have ${MAX_GATEWAYS} gateways`),
+};
+
+function showResult(result: RegistryResult): Response {
+	if (!result.ok) throw FAILURES[result.failure]();
+	return envelope(redacted(result.gateway));
+}

@@ -1,0 +1,141 @@
+/** The management API of gateways. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { configure } from "../../../src/config/index.ts";
+import { createPersistent } from "../../../src/services.ts";
+import { ADMIN, closedGateway, failureOf, json, V4 } from "../../http/access.ts";
+
+const SETTINGS = {
+	cache_ttl: 0,
+	cache_invalidate_on_update: false,
+	collect_logs: true,
+	rate_limiting_interval: 60,
+	rate_limiting_limit: 100,
+};
+const PATH = "/ai-gateway/gateways";
+
+interface Page {
+	result: { id: string }[];
+	result_info: object;
+}
+
+describe("the management API", () => {
+	const newGateways = () => {
+		const { services, account } = closedGateway();
+		const { gateways } = createPersistent(env, configure({}));
+		const app = createApp({ ...services, gateways }, { allowAnonymous: false, adminToken: ADMIN });
+		const send = async (path: string, init: RequestInit = {}) => {
+			const headers = new Headers(init.headers);
+			headers.set("authorization", `Bearer ${ADMIN}`);
+			return app.request(`${V4}/accounts/${account}${PATH}${path}`, { ...init, headers });
+		};
+		const create = (id: string, fields: object = {}) =>
+			send("", json("POST", { id, ...SETTINGS, ...fields }));
+		const list = async (query: string) => (await send(`?${query}`)).json<Page>();
+		return { send, create, list, gateways, account };
+	};
+
+	it("creates, shows, changes and deletes a gateway, and keeps fields that it does not know", async () => {
+		const { create, send } = newGateways();
+		const created = await (await create("mine", { zdr: true, future_field: { a: 1 } })).json<{
+			result: object;
+		}>();
+		expect(created).toMatchObject({
+			success: true,
+			errors: [],
+			result: { id: "mine", ...SETTINGS, zdr: true, future_field: { a: 1 }, is_default: false },
+		});
+		expect(await (await send("/mine")).json()).toEqual(created);
+		const changed = await send("/mine", json("PUT", { ...SETTINGS, cache_ttl: 300, other: [1] }));
+		expect(await changed.json()).toMatchObject({
+			result: { id: "mine", cache_ttl: 300, zdr: true, future_field: { a: 1 }, other: [1] },
+		});
+		expect(await (await send("/mine", { method: "DELETE" })).json()).toMatchObject({
+			success: true,
+			result: { id: "mine" },
+		});
+		expect(await failureOf(await send("/mine"))).toBe("404 7002: Gateway not found");
+	});
+
+	it("applies a change to the next request", async () => {
+		const { create, send, account } = newGateways();
+		expect(await failureOf(await send("/mine/url/openai"))).toBe("404 7002: Gateway not found");
+		await create("mine");
+		expect(await (await send("/mine/url/openai")).json()).toMatchObject({
+			result: `http://gateway/v1/${account}/mine/openai`,
+		});
+		await send("/mine", { method: "DELETE" });
+		expect((await send("/mine/url/openai")).status).toBe(404);
+	});
+
+	it("lists in pages, sorted by id, with an empty page past the end", async () => {
+		const { create, list } = newGateways();
+		for (const id of ["b-two", "a-one", "b-one"]) await create(id);
+		const first = await list("per_page=3");
+		expect(first.result.map(({ id }) => id)).toEqual(["a-one", "b-one", "b-two"]);
+		expect(first.result_info).toEqual({ page: 1, per_page: 3, count: 3, total_count: 4, total_pages: 2 });
+		expect((await list("per_page=3&page=2")).result.map(({ id }) => id)).toEqual(["default"]);
+		const past = await list("per_page=3&page=3");
+		expect(past.result).toEqual([]);
+		expect(past.result_info).toMatchObject({ page: 3, count: 0, total_count: 4 });
+		expect((await list("search=one")).result.map(({ id }) => id)).toEqual(["a-one", "b-one"]);
+		expect((await list("search=nothing")).result).toEqual([]);
+	});
+
+	it("has the default gateway, and resets it when it is deleted", async () => {
+		const { send } = newGateways();
+		const initial = await (await send("/default")).json();
+		expect(initial).toMatchObject({ result: { id: "default", is_default: true, authentication: true } });
+		expect((await send("/default", json("PUT", { ...SETTINGS, authentication: false }))).status).toBe(200);
+		await send("/default", { method: "DELETE" });
+		expect(await (await send("/default")).json()).toEqual(initial);
+	});
+
+	it.each([
+		["no id", { id: undefined }, "id: Invalid input: expected string, received undefined"],
+		["an invalid id", { id: "a b" }, "id: expected 1 to 64 letters, digits, _ or -"],
+		["a long id", { id: "a".repeat(65) }, "id: expected 1 to 64 letters, digits, _ or -"],
+		["a missing field", { collect_logs: undefined }, "collect_logs: Invalid input"],
+		["a negative limit", { rate_limiting_limit: -1 }, "rate_limiting_limit: Too small"],
+		["six retries", { retry_max_attempts: 6 }, "retry_max_attempts: Too big"],
+		["an id that exists", { id: "default-2" }, "id: a gateway with this id exists"],
+	])("refuses %s with 7001", async (_, fields, message) => {
+		const { create } = newGateways();
+		await create("default-2");
+		const failure = await failureOf(await create("mine", fields));
+		expect(failure).toContain(`400 7001: ${message}`);
+	});
+
+	it("refuses an invalid query and an update of no gateway", async () => {
+		const { send } = newGateways();
+		for (const query of ["page=0", "page=x", "per_page=101", "per_page=-1"])
+			expect(await failureOf(await send(`?${query}`))).toContain("400 7001: ");
+		expect(await failureOf(await send("/none", json("PUT", SETTINGS)))).toBe("404 7002: Gateway not found");
+		expect(await failureOf(await send("/none", json("PUT", { ...SETTINGS, cache_ttl: "x" })))).toContain(
+			"400 7001: cache_ttl: Invalid input",
+		);
+		expect(await failureOf(await send("/none", { method: "DELETE" }))).toBe("404 7002: Gateway not found");
+	});
+
+	it("shows no secret, and keeps the secrets of settings that are written back", async () => {
+		const { create, send, gateways, account } = newGateways();
+		await create("mine");
+		const otel = [
+			{ url: "https://collector.example/v1/traces", authorization: "Bearer secret-1", headers: {} },
+		];
+		const written = await send("/mine", json("PUT", { ...SETTINGS, otel }));
+		expect(await written.text()).not.toContain("secret-1");
+		const { result } = await (await send("/mine")).json<{ result: object }>();
+		expect(result).toMatchObject({ otel: [{ authorization: "[redacted]" }] });
+		await send("/mine", json("PUT", result));
+		expect(await gateways.find(account, "mine")).toMatchObject({ otel });
+	});
+
+	it("keeps the gateways of accounts apart", async () => {
+		const [one, other] = [newGateways(), newGateways()];
+		await one.create("mine");
+		expect((await other.send("/mine")).status).toBe(404);
+		expect((await other.list("search=mine")).result).toEqual([]);
+	});
+});
