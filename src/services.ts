@@ -11,6 +11,7 @@ import { AiError } from "./core/errors.ts";
 import { FLEET_NAME, type Fleet } from "./fleet/fleet.ts";
 import { IsolateHealth } from "./fleet/health.ts";
 import { DeployedRoutes } from "./gateways/client/deployed-routes.ts";
+import { GatewayLimits } from "./gateways/client/gateway-limits.ts";
 import { Gateways } from "./gateways/client/gateways.ts";
 import { ResponseCaches } from "./gateways/client/response-caches.ts";
 import type { Gateway } from "./gateways/durable/gateway.ts";
@@ -89,7 +90,7 @@ export function createPersistent(
 	const now = (): number => Date.now();
 	const background = new Background({ now, wait, waitUntil: keepAlive });
 	const { waitUntil } = background;
-	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAYS, RESPONSE_CACHE } = bindings;
+	const { ACCOUNT, ASSETS, DIRECTORY, FLEET, GATEWAY, GATEWAYS, RESPONSE_CACHE } = bindings;
 	// The configuration of a deployment may be older than these classes.
 	const missing = Object.entries(CLASSES).filter(
 		([name]) => !(bindings as Partial<Bindings>)[name as keyof Bindings],
@@ -127,6 +128,7 @@ export function createPersistent(
 			routes: (account) => GATEWAYS.getByName(account).dynamicRoutes(),
 			now,
 		}),
+		gatewayLimits: new GatewayLimits({ object: (name) => GATEWAY.getByName(name), now, waitUntil }),
 		gateways: new Gateways({
 			registry: (account) => GATEWAYS.getByName(account),
 			now,

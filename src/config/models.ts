@@ -11,11 +11,11 @@ import {
 	outputsOf,
 } from "../models/family.ts";
 import { CAPABILITIES, type Model, PRICE_UNITS } from "../models/model.ts";
+import { USD_PER_NEURON } from "../models/neurons.ts";
 import { TASK_TITLES, type TaskTitle } from "../models/tasks.ts";
 import { camelCased } from "./camel-case.ts";
 import { list, type Path, type Problems } from "./problems.ts";
 
-const USD_PER_NEURON = 0.011 / 1000;
 /** Enough digits for any price, and fewer than the error of binary fractions. */
 const USD_DIGITS = 12;
 

@@ -128,6 +128,8 @@ export const FAILURES = {
 		"Could not route to that account, perhaps your object identifier is invalid?",
 	),
 	noSuchGateway: gateway(2001, 400, "Please configure AI Gateway in the Cloudflare dashboard"),
+	/** A limit of the gateway, or of one of its dynamic routes. */
+	gatewayLimited: gateway(2003, 429, "Rate limited"),
 	invalidProvider: gateway(2008, 400, "Invalid provider"),
 	/** A provider refuses the key that the operator has set. */
 	providerKeyRefused: gateway(2009, 401, "Unauthorized"),

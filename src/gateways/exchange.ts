@@ -55,7 +55,7 @@ export class GatewayExchange {
 	/** Epoch milliseconds. */
 	readonly startedAt: number;
 	readonly #now: () => number;
-	readonly #observers: readonly GatewayObserver[];
+	readonly #observers: GatewayObserver[];
 	#facts: GatewayFacts = {};
 	#ended = false;
 
@@ -69,7 +69,7 @@ export class GatewayExchange {
 		this.options = options;
 		this.startedAt = now();
 		this.#now = now;
-		this.#observers = observers;
+		this.#observers = [...observers];
 	}
 
 	get facts(): Readonly<GatewayFacts> {
@@ -83,6 +83,11 @@ export class GatewayExchange {
 	/** A later fact replaces an earlier one of the same name. */
 	report(facts: GatewayFacts): void {
 		this.#facts = { ...this.#facts, ...facts };
+	}
+
+	/** Adds an observer of this request. */
+	observe(observer: GatewayObserver): void {
+		this.#observers.push(observer);
 	}
 
 	/** The answer has ended. Only the first call counts. */

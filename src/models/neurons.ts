@@ -40,6 +40,9 @@ export interface Quantities {
 	requests?: number;
 }
 
+/** Cloudflare's price of a neuron, in US dollars. */
+export const USD_PER_NEURON = 0.011 / 1_000;
+
 /** Micro-neurons in a neuron. */
 const MICRO = 1_000_000;
 const TILE_PIXELS = 512;

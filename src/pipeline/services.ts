@@ -5,6 +5,7 @@ import type { BackendServices } from "../backends/backend.ts";
 import type { AiError } from "../core/errors.ts";
 import type { Health } from "../fleet/health.ts";
 import type { DeployedRoutes } from "../gateways/client/deployed-routes.ts";
+import type { GatewayLimits } from "../gateways/client/gateway-limits.ts";
 import type { Gateways } from "../gateways/client/gateways.ts";
 import type { ResponseCaches } from "../gateways/client/response-caches.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -40,6 +41,8 @@ export interface Services extends BackendServices {
 	deployedRoutes: DeployedRoutes;
 	/** The cached answers of the gateways. */
 	responseCaches: ResponseCaches;
+	/** The limits of the gateways. */
+	gatewayLimits: GatewayLimits;
 	/** They receive the events of every exchange: the ledger, the log, Analytics Engine. */
 	observers: readonly ExchangeObserver[];
 	/** Resolves after the time; rejects with the signal's reason if it fires first. */

@@ -10,6 +10,7 @@
  */
 import * as z from "zod";
 import { AiError, toAiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
@@ -20,7 +21,7 @@ import {
 	optionsInConfig,
 	optionsInHeaders,
 } from "../../gateways/options.ts";
-import { type GatewayStep, inOrder, type StepBody } from "../../gateways/request.ts";
+import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
@@ -32,8 +33,9 @@ import type { Services } from "../../pipeline/services.ts";
 import { PROVIDERS } from "../../providers/providers.ts";
 import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
 import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "../openai/openai.ts";
+import { type DynamicRequest, dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
-import { runInGateway } from "./run-in-gateway.ts";
+import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { usageObserver } from "./usage-observer.ts";
 
 const OPTION_HEADER = /^cf-(?:aig-[\w-]+|cache-ttl|skip-cache)$/i;
@@ -96,14 +98,41 @@ export async function runSteps(
 	context: StepsContext,
 ): Promise<Response> {
 	try {
-		const steps = (await read()).map((step) => gatewayStep(step, context));
-		return await runInGateway(
-			{ ...context, plan: () => inOrder(steps), failure: gatewayFailure },
-			context.services,
-		);
+		const steps = await read();
+		const plan = (gateway: PlanContext) => stepPlan(steps, context, gateway);
+		return await runInGateway({ ...context, plan, failure: gatewayFailure }, context.services);
 	} catch (error) {
 		return gatewayFailure(toAiError(error));
 	}
+}
+
+/** Tries the steps in order until one succeeds. A step of `compat` may name a dynamic route. */
+async function* stepPlan(steps: readonly Step[], context: StepsContext, gateway: PlanContext): StepPlan {
+	for (const [index, step] of steps.entries()) {
+		const dynamic = dynamicRequest(step, index, context);
+		const response = dynamic
+			? yield* dynamicPlan(dynamic, gateway, context.services)
+			: yield { step: gatewayStep(step, context), index, hasFallback: index < steps.length - 1 };
+		if (response?.ok) return;
+	}
+}
+
+function dynamicRequest(step: Step, index: number, context: StepsContext): DynamicRequest | undefined {
+	const { provider, inputs, options, headers } = step;
+	const body = isRecord(inputs.fields) ? inputs.fields : {};
+	const name = provider === "compat" ? dynamicRouteName(body.model) : undefined;
+	if (name === undefined) return undefined;
+	const metadata = mergedOptions(options, context.options).metadata ?? {};
+	return {
+		name,
+		index,
+		facts: { metadata, body, headers: Object.fromEntries(headers) },
+		stepFor: (model, modelOptions) =>
+			gatewayStep(
+				{ ...step, inputs: { fields: { ...body, model } }, options: mergedOptions(modelOptions, options) },
+				context,
+			),
+	};
 }
 
 const gatewayStep = (step: Step, context: StepsContext): GatewayStep => ({

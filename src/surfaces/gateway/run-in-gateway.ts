@@ -7,7 +7,7 @@ import { cacheMiddleware } from "../../gateways/cache/middleware.ts";
 import { GatewayExchange } from "../../gateways/exchange.ts";
 import { logIdOf } from "../../gateways/log-id.ts";
 import type { GatewayOptions } from "../../gateways/options.ts";
-import { composed, type GatewayMiddleware, type StepPlan } from "../../gateways/request.ts";
+import { composed, type GatewayMiddleware, type GatewayStep, type StepPlan } from "../../gateways/request.ts";
 import { retryMiddleware } from "../../gateways/retries.ts";
 import type { GatewaySettings } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
@@ -39,8 +39,8 @@ const middleware = (services: Services): readonly GatewayMiddleware[] => [
 ];
 
 /**
- * The response is the answer to the last step of the plan, also if that failed. Throws 2001 for an unknown gateway, and 2008
- * for a plan without a step.
+ * The response is the answer to the last step of the plan, also if that failed, or the failure of the plan. Throws 2001 for an unknown
+ * gateway.
  */
 export async function runInGateway(
 	{ caller, gateway, options, plan, signal, failure }: GatewayCall,
@@ -56,29 +56,34 @@ export async function runInGateway(
 		{ now: services.now, observers: [] },
 	);
 	const answer = composed(middleware(services));
-	const steps = plan({ account, settings, exchange });
 	let response: Response | undefined;
-	let eventId = exchange.eventId;
-	for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
-		const { step, index, hasFallback = false } = next.value;
-		exchange.report({ provider: step.provider, path: step.endpoint, step: index });
-		eventId = step.options.eventId ?? exchange.eventId;
-		try {
-			response = await answer({ account, settings, step, index, hasFallback, exchange, signal });
-		} catch (thrown) {
-			response = failure(toAiError(thrown));
+	let last: GatewayStep | undefined;
+	try {
+		const steps = plan({ account, settings, exchange });
+		for (let next = await steps.next(); !next.done; next = await steps.next(response)) {
+			const { step, index, hasFallback = false } = next.value;
+			last = step;
+			exchange.report({ provider: step.provider, path: step.endpoint, step: index });
+			const request = { account, settings, step, index, hasFallback, exchange, signal };
+			response = await answer(request).catch((thrown: unknown) => failure(toAiError(thrown)));
+			if (signal.aborted) break;
 		}
-		if (signal.aborted) break;
+		if (!response) throw new AiError("invalidProvider");
+	} catch (thrown) {
+		response = failure(toAiError(thrown));
 	}
-	if (!response) throw new AiError("invalidProvider");
-	return withHeaders(response, exchange, eventId);
+	return withHeaders(response, exchange, last);
 }
 
-function withHeaders(response: Response, exchange: GatewayExchange, eventId: string): Response {
+function withHeaders(response: Response, exchange: GatewayExchange, step: GatewayStep | undefined): Response {
 	const { headers } = response;
-	headers.set("cf-aig-event-id", eventId);
+	headers.set("cf-aig-event-id", step?.options.eventId ?? exchange.eventId);
 	headers.set("cf-aig-request-id", exchange.id);
 	headers.set("cf-aig-step", String(exchange.facts.step ?? 0));
+	if (exchange.facts.route !== undefined && step?.model !== undefined) {
+		headers.set("cf-aig-provider", step.provider);
+		headers.set("cf-aig-model", encodeURI(step.model));
+	}
 	if (!headers.has("cf-aig-cache-status")) headers.set("cf-aig-cache-status", "MISS");
 	return response;
 }

@@ -1,0 +1,83 @@
+/**
+ * A request to a dynamic route (`dynamic/{name}`): the elements of its deployed version choose the models, which are called through
+ * `compat`. An answer that a later model replaces is dropped.
+ */
+import { AiError } from "../../core/errors.ts";
+import type { LimitedWindow } from "../../gateways/durable/gateway.ts";
+import type { RequestFacts } from "../../gateways/dynamic/conditions.ts";
+import type { ModelElement } from "../../gateways/dynamic/elements.ts";
+import { walk } from "../../gateways/dynamic/walk.ts";
+import type { GatewayOptions } from "../../gateways/options.ts";
+import type { GatewayStep, PlannedStep } from "../../gateways/request.ts";
+import { USD_PER_NEURON } from "../../models/neurons.ts";
+import type { Services } from "../../pipeline/services.ts";
+import type { PlanContext } from "./run-in-gateway.ts";
+
+const PREFIX = "dynamic/";
+
+/** The name of the route, if `model` names one. */
+export const dynamicRouteName = (model: unknown): string | undefined =>
+	typeof model === "string" && model.startsWith(PREFIX) ? model.slice(PREFIX.length) : undefined;
+
+export interface DynamicRequest {
+	/** Of the route. */
+	name: string;
+	facts: RequestFacts;
+	/** Index of the universal request's step. */
+	index: number;
+	/** A step that calls `{provider}/{model}` through `compat`, with these options in front of the request's own. */
+	stepFor(model: string, options: GatewayOptions): GatewayStep;
+}
+
+/** Returns the answer to the last model. Throws 7003 for an unknown route, and 2003 if a limit without a fallback is used up. */
+export async function* dynamicPlan(
+	{ name, facts, index, stepFor }: DynamicRequest,
+	{ account, settings, exchange }: PlanContext,
+	{ deployedRoutes, gatewayLimits, random }: Pick<Services, "deployedRoutes" | "gatewayLimits" | "random">,
+): AsyncGenerator<PlannedStep, Response | undefined, Response | undefined> {
+	const gateway = settings.id;
+	const elements = await deployedRoutes.find({ account, gateway, name });
+	if (!elements) throw new AiError("unknownThirdPartyModel", `Model not found: ${PREFIX}${name}`);
+	exchange.report({ route: name });
+	const steps = walk(elements, {
+		facts,
+		random,
+		admit: async ({ id, properties: { limit, limitType, window } }, value) => {
+			const counted: LimitedWindow = {
+				key: JSON.stringify([name, id, value]),
+				limit,
+				unit: limitType,
+				windowMs: window * 1_000,
+				technique: "fixed",
+			};
+			const full = await gatewayLimits.take({ account, gateway }, [counted]);
+			if (full === undefined && limitType === "cost")
+				exchange.observe((_, { usage }) =>
+					gatewayLimits.spend({ account, gateway }, [counted], (usage?.neurons ?? 0) * USD_PER_NEURON),
+				);
+			return full === undefined;
+		},
+	});
+	let response: Response | undefined;
+	let next = await steps.next(false);
+	while (!next.done) {
+		const { properties, outputs } = next.value;
+		await response?.body?.cancel();
+		const step = {
+			...stepFor(`${properties.provider}/${properties.model}`, optionsOf(next.value)),
+			...named(properties),
+		};
+		response = yield { step, index, hasFallback: outputs.fallback !== undefined };
+		next = await steps.next(response?.ok ?? false);
+	}
+	if (next.value === "limited") throw new AiError("gatewayLimited");
+	return response;
+}
+
+/** The log and the headers name the provider that answers, not `compat`. */
+const named = ({ provider, model }: ModelElement["properties"]) => ({ provider, model });
+
+const optionsOf = ({ properties: { timeout, retries } }: ModelElement): GatewayOptions => ({
+	...(timeout && { requestTimeout: timeout }),
+	...(retries !== undefined && { maxAttempts: retries + 1 }),
+});
