@@ -1,16 +1,18 @@
 /**
  * The wire protocol of the binding: the requests that the runtime's `Ai` class sends to `https://workers-binding.ai`
  * (workerd, `src/cloudflare/internal/ai-api.ts`). Outputs have no envelope. The content type is exactly
- * `application/json`, because the class returns a stream for any other, also with a charset.
- *
- * Difference from the product: calls with a gateway (`/ai-gateway/run`) run without one.
+ * `application/json`, because the class returns a stream for any other, also with a charset. `/ai-gateway/run` runs in the gateway of `options.gateway.id`, and so does an
+ * `author/model` on `/run`, whose default is the gateway `default`. A websocket has no gateway.
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { AiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { optionsInBinding } from "../../gateways/options.ts";
+import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
 import { verifyCaller } from "../../http/authenticate.ts";
 import { boundDepth, parseText, readBody, readJson } from "../../http/body.ts";
 import { CachingRouter } from "../../http/caching-router.ts";
@@ -30,9 +32,10 @@ import { isUpgrade } from "../../http/socket.ts";
 import type { Model } from "../../models/model.ts";
 import { search } from "../../models/search.ts";
 import type { Inputs } from "../../pipeline/request.ts";
-import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
+import { gatewayFailure } from "../gateway/gateway-failure.ts";
 import { gatewayPlaneFailure, gatewayWireRoutes, type WireBindings } from "../gateway/gateway-wire.ts";
+import { gatewayOfOptions, runModel as runInGatewayOf } from "../gateway/model-in-gateway.ts";
 import { wireMarkdownRoutes } from "../markdown/markdown.ts";
 import { checkTags, refuseQueue } from "../rest/run-options.ts";
 
@@ -49,6 +52,8 @@ interface WireInputs extends Inputs {
 /** Supported versions of the protocol. Older classes send a different request. */
 const WIRE_VERSIONS: ReadonlySet<string | undefined> = new Set(["2", "3"]);
 
+const GATEWAY_BASE = "/ai-gateway";
+
 /** Inference failures have the format that the runtime's class reads. Others are in the v4 envelope. */
 const runFailure: FailureFormat = (error, requestId, request) =>
 	error.failure.plane === "inference"
@@ -56,7 +61,7 @@ const runFailure: FailureFormat = (error, requestId, request) =>
 		: gatewayPlaneFailure(error, requestId, request);
 
 export const wireRoutes: readonly Route[] = [
-	...defineRoutes({ bases: [{ path: "" }, { path: "/ai-gateway" }], tag: "Binding", failure: runFailure }, [
+	...defineRoutes({ bases: [{ path: "" }, { path: GATEWAY_BASE }], tag: "Binding", failure: runFailure }, [
 		{
 			method: "POST",
 			path: "/run",
@@ -142,9 +147,25 @@ async function infer(
 	const model = modelOf(c.req.header("cf-consn-model-id"));
 	const { options, ...inputs } = await read();
 	const { headers, signal } = c.req.raw;
+	const upgrades = dialect === liveDialect;
 	const request = inferenceRequest({ id, caller, model, dialect, inputs, signal, headers, options });
-	return replyResponse(await run(request, services), id, WRAPS.bare);
+	const gateway = upgrades ? undefined : gatewayOf(c, options, model);
+	return runInGatewayOf(
+		{
+			request,
+			endpoint: `run/${model}`,
+			format: "binding",
+			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+			failure: gateway === undefined ? wireFailure : gatewayRunFailure,
+		},
+		{ id: gateway, options: optionsInBinding(isRecord(options) ? options.gateway : undefined) },
+		services,
+	);
 }
+
+/** `/ai-gateway/run` always has a gateway. */
+const gatewayOf = (c: Context, options: unknown, model: string): string | undefined =>
+	gatewayOfOptions(options, model) ?? (c.req.path.startsWith(GATEWAY_BASE) ? DEFAULT_GATEWAY : undefined);
 
 /** A websocket handshake has no body: `{inputs, options}` is in the query. */
 function readUpgrade(c: Context, { services }: Call): Inputs {
@@ -183,9 +204,25 @@ function modelOf(header: string | undefined): string {
 }
 
 /** The failure of a `run`, in the format that the runtime's class reads. */
-export function wireFailure(error: AiError, requestId: string): Response {
+export const wireFailure = (error: AiError, requestId: string): Response =>
+	failureResponse(error, requestId, {});
+
+/** The same in a gateway: with the list `error` of AI Gateway's failures. */
+export function gatewayRunFailure(error: AiError, requestId: string): Response {
+	if (error.failure.plane === "gateway") return gatewayFailure(error, requestId);
+	const { code, description } = error;
+	return failureResponse(error, requestId, {
+		success: false,
+		result: [],
+		messages: [],
+		error: [{ code, message: description }],
+	});
+}
+
+function failureResponse(error: AiError, requestId: string, fields: object): Response {
 	const { code, description, failure, name, status } = error;
 	const body = {
+		...fields,
 		internalCode: code,
 		message: `${failure.name}: ${description}`,
 		name,

@@ -21,7 +21,7 @@ import {
 	optionsInConfig,
 	optionsInHeaders,
 } from "../../gateways/options.ts";
-import type { GatewayStep, StepBody, StepPlan } from "../../gateways/request.ts";
+import type { GatewayStep, StepPlan } from "../../gateways/request.ts";
 import { failureEnvelope, replyResponse, WRAPS } from "../../http/envelope.ts";
 import { geminiFailure, messagesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
@@ -30,11 +30,13 @@ import type { Model } from "../../models/model.ts";
 import type { Caller, Inputs } from "../../pipeline/request.ts";
 import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
-import { PROVIDERS } from "../../providers/providers.ts";
 import { callGemini, type GeminiCall, splitMethod } from "../gemini/gemini-call.ts";
-import { OPENAI_ROUTES, type OpenaiRoute, onlyFor } from "../openai/openai.ts";
+import { OPENAI_ROUTES } from "../openai/openai.ts";
+import { type OpenaiRoute, onlyFor } from "../openai/openai-route.ts";
 import { type DynamicRequest, dynamicPlan, dynamicRouteName } from "./dynamic-plan.ts";
 import { gatewayFailure } from "./gateway-failure.ts";
+import { stepBody } from "./model-in-gateway.ts";
+import { authorOfSlug, WORKERS_AI } from "./provider-names.ts";
 import { type PlanContext, runInGateway } from "./run-in-gateway.ts";
 import { usageObserver } from "./usage-observer.ts";
 
@@ -138,16 +140,13 @@ function dynamicRequest(step: Step, index: number, context: StepsContext): Dynam
 const gatewayStep = (step: Step, context: StepsContext): GatewayStep => ({
 	provider: step.provider,
 	endpoint: step.endpoint,
-	body: { contentType: step.inputs.body?.contentType ?? "application/json", content: contentOf(step.inputs) },
+	body: stepBody(step.inputs),
 	// Provider and endpoint decide the rest of the format. Only the operator's keys are used.
 	format: "gateway",
 	providerKey: undefined,
 	options: mergedOptions(step.options, context.options),
 	call: (signal, exchange) => answer(step, { ...context, signal }, exchange),
 });
-
-const contentOf = ({ body, fields }: Inputs): StepBody["content"] =>
-	body ? { bytes: body.bytes } : { json: fields };
 
 async function answer(
 	step: Step,
@@ -188,7 +187,7 @@ function geminiMethod({
 	if (provider !== "google-ai-studio" || modelMethod === undefined) return undefined;
 	const { model, method } = splitMethod(decoded(modelMethod));
 	const sse = new URLSearchParams(query).get("alt") === "sse";
-	return { model: `${authorOf(provider)}/${model}`, sse, ...(method !== undefined && { method }) };
+	return { model: `${authorOfSlug(provider)}/${model}`, sse, ...(method !== undefined && { method }) };
 }
 
 interface StepRoute {
@@ -199,25 +198,18 @@ interface StepRoute {
 	run?: typeof run | undefined;
 }
 
-/** The authors of models, for providers whose slug differs from it. */
-const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
-	"google-ai-studio": "google",
-	grok: "xai",
-	"perplexity-ai": "perplexity",
-};
-
 function routeOf({ provider, endpoint, inputs }: Step): StepRoute {
 	const path = endpoint.replace(/^\/+/, "").split("?", 1)[0] ?? "";
 	// Callers write the path with or without the version of the provider's API.
 	const route = OPENAI_ROUTES[`/${path.replace(/^v1(?:beta\/openai)?\//, "")}`];
-	if (provider === "workers-ai") {
+	if (provider === WORKERS_AI) {
 		if (route && path.startsWith("v1/")) return openaiStep(route, inputs, (model) => model);
 		const model = decoded(path.replace(/^run\//, ""));
 		return { model, dialect: nativeDialect, inputs, wrap: WRAPS.envelope };
 	}
 	if (!route) throw new AiError("invalidProvider");
 	if (provider === "compat") return openaiStep(route, inputs, compatModel);
-	const author = authorOf(provider);
+	const author = authorOfSlug(provider);
 	return openaiStep(route, inputs, (model) => `${author}/${model}`);
 }
 
@@ -233,15 +225,8 @@ function openaiStep(route: OpenaiRoute, { fields }: Inputs, idOf: (model: string
 function compatModel(name: string): string {
 	const slash = name.indexOf("/");
 	const [slug, model] = [name.slice(0, slash), name.slice(slash + 1)];
-	if (slug === "workers-ai") return model;
-	return `${authorOf(slug)}/${model}`;
-}
-
-/** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
-function authorOf(slug: string): string {
-	const author = AUTHOR_OF_SLUG[slug] ?? slug;
-	if (!Object.hasOwn(PROVIDERS, author)) throw new AiError("invalidProvider");
-	return author;
+	if (slug === WORKERS_AI) return model;
+	return `${authorOfSlug(slug)}/${model}`;
 }
 
 /** SDKs write the slashes of a model's id as `%2F`. */

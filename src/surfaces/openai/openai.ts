@@ -12,10 +12,8 @@
  */
 import type { Context } from "hono";
 import { AiError } from "../../core/errors.ts";
-import { isRecord } from "../../core/json.ts";
 import { openaiCompletions } from "../../dialects/chat/completions.ts";
 import { openaiChat } from "../../dialects/chat/openai-route.ts";
-import type { Dialect } from "../../dialects/dialect.ts";
 import { badInput } from "../../dialects/invalid-input.ts";
 import { parseMultipart } from "../../dialects/media/multipart.ts";
 import { openaiImageEdit } from "../../dialects/media/openai-image-edit.ts";
@@ -28,10 +26,9 @@ import { openaiEmbeddings } from "../../dialects/text/openai-embeddings.ts";
 import { rerankRoute } from "../../dialects/text/rerank-route.ts";
 import { readBody, readJson } from "../../http/body.ts";
 import { ANTHROPIC_KEY, AUTHORIZATION } from "../../http/credentials.ts";
-import { REQUEST_ID, replyResponse, WRAPS } from "../../http/envelope.ts";
+import { REQUEST_ID } from "../../http/envelope.ts";
 import { messagesFailure, openAiFailure, responsesFailure } from "../../http/failure-formats.ts";
 import { requireModel } from "../../http/model-body.ts";
-import { inferenceRequest } from "../../http/request-options.ts";
 import {
 	BY_MODEL,
 	type Call,
@@ -43,42 +40,25 @@ import {
 } from "../../http/route.ts";
 import { isUpgrade } from "../../http/socket.ts";
 import { inputFamily } from "../../models/family.ts";
-import type { Model } from "../../models/model.ts";
-import type { TaskTitle } from "../../models/tasks.ts";
-import type { Inputs } from "../../pipeline/request.ts";
 import { resolveModel } from "../../pipeline/resolve-model.ts";
-import { run } from "../../pipeline/run.ts";
 import { AI, below, V1 } from "../bases.ts";
 import { countRequest } from "../rate-limited.ts";
 import { countPromptTokens } from "./count-tokens.ts";
 import { runEach } from "./image-batch.ts";
 import { MODEL_ROUTES, MODELS } from "./model-routes.ts";
-
-/** The format of a route, and the models that it takes. */
-export interface RouteDialect {
-	dialect: Dialect;
-	/** The task, in the catalogue, of the models that the route takes. */
-	task: TaskTitle;
-	/** For a route that takes only some models of its task. */
-	accepts?(model: Model): boolean;
-}
-
-export interface OpenaiRoute extends RouteDialect {
-	/** One line of the OpenAPI document. */
-	summary: string;
-	/** For a route that splits a request into several. */
-	run?: typeof run;
-}
+import { infer, type OpenaiRoute, onlyFor } from "./openai-route.ts";
 
 const RESPONSES: OpenaiRoute = {
 	dialect: responses,
 	task: "Text Generation",
 	summary: "Answers a request of OpenAI's Responses API",
+	failure: responsesFailure,
 };
 const MESSAGES: OpenaiRoute = {
 	dialect: anthropicMessages,
 	task: "Text Generation",
 	summary: "Answers a request of Anthropic's Messages API",
+	failure: messagesFailure,
 };
 
 /** Routes with a JSON body. */
@@ -167,7 +147,7 @@ const OPENAI_DECLARATIONS: readonly RouteDeclaration[] = [
 		.filter((route) => !isMessages(route))
 		.map(([path, route]) => ({
 			...dialectRoute(path, route),
-			...(route === RESPONSES && { failure: responsesFailure }),
+			failure: route.failure ?? openAiFailure,
 		})),
 	// OpenAI's API has a websocket here.
 	{
@@ -254,36 +234,3 @@ async function countTokens(
 	const { model } = await resolveModel(fields.model, caller, services);
 	return countPromptTokens({ ...defaults, ...fields }, onlyFor(route)(model), { model, routed: undefined });
 }
-
-async function infer(
-	c: Context,
-	{ id, caller, services }: Call,
-	{ route, model, inputs }: { route: OpenaiRoute; model: string; inputs: Inputs },
-): Promise<Response> {
-	const { headers, signal } = c.req.raw;
-	const { fields } = inputs;
-	const options = isRecord(fields) ? fields.options : undefined;
-	const sources = { headers, fields, options };
-	const request = inferenceRequest({
-		id,
-		caller,
-		model,
-		dialect: onlyFor(route),
-		inputs,
-		signal,
-		...sources,
-	});
-	const alsoId = route.dialect === anthropicMessages ? "request-id" : "x-request-id";
-	return replyResponse(await (route.run ?? run)(request, services), id, WRAPS.bare, { alsoId });
-}
-
-/** The dialect of a route, for models of its task and for ad hoc models, whose task is unknown. */
-export const onlyFor =
-	({ dialect, task, accepts }: RouteDialect) =>
-	(model: Model): Dialect => {
-		const { decides } = inputFamily(model);
-		const isAccepted = model.task === task && !decides && (accepts?.(model) ?? true);
-		if (isAccepted || model.status === "adhoc") return dialect;
-		const reason = decides ? "it decides and does not chat, at /ai/run" : `its task is ${model.task}`;
-		throw new AiError("noSuchModel", `No such model ${model.id} or task: ${reason}`);
-	};

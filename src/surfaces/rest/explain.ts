@@ -7,7 +7,8 @@ import { requireModel } from "../../http/model-body.ts";
 import { BY_MODEL, type Call, defineRoutes, pathParameter, type Route } from "../../http/route.ts";
 import { explain } from "../../pipeline/explain.ts";
 import { AI, below } from "../bases.ts";
-import { OPENAI_ROUTES, onlyFor } from "../openai/openai.ts";
+import { OPENAI_ROUTES } from "../openai/openai.ts";
+import { onlyFor } from "../openai/openai-route.ts";
 import { isNamed, requestOf } from "./run.ts";
 
 /** OpenAI's routes whose requests have exactly one plan. A route with its own `run` may split a request. */

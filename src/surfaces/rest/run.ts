@@ -12,8 +12,10 @@ import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "../../dialects/dialect.ts";
 import { liveDialect, nativeDialect } from "../../dialects/index.ts";
 import { validate } from "../../dialects/validation/validation.ts";
+import { optionsInHeaders } from "../../gateways/options.ts";
 import { readInputs, readJson } from "../../http/body.ts";
 import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import { v4Failure } from "../../http/failure-formats.ts";
 import { inferenceRequest } from "../../http/request-options.ts";
 import {
 	BY_MODEL,
@@ -28,9 +30,9 @@ import type { Model } from "../../models/model.ts";
 import { isThirdPartyId } from "../../models/third-party.ts";
 import { modelOf } from "../../pipeline/aliases.ts";
 import type { InferenceRequest, Inputs } from "../../pipeline/request.ts";
-import { run } from "../../pipeline/run.ts";
 import { AI, below } from "../bases.ts";
 import { wireOf } from "../binding/binding.ts";
+import { gatewayOfHeaders, runModel as runInGatewayOf } from "../gateway/model-in-gateway.ts";
 import { checkTags, refuseQueue } from "./run-options.ts";
 
 /** The product answers "no route" for an unknown model id, except in these namespaces. */
@@ -117,11 +119,27 @@ async function forwardToWire(c: Context, { caller, services }: Call): Promise<Re
 }
 
 async function infer(c: Context, call: Call, inputs: RunInputs): Promise<Response> {
+	const { headers } = c.req.raw;
+	const { model } = inputs;
+	const asFailure = (thrown: unknown): AiError =>
+		isThirdPartyId(model) ? asProviderFailure(toAiError(thrown)) : toAiError(thrown);
 	try {
-		const reply = await run(requestOf(c, call, inputs), call.services);
-		return replyResponse(reply, call.id, WRAPS.envelope);
+		return await runInGatewayOf(
+			{
+				request: requestOf(c, call, inputs),
+				endpoint: `run/${model}`,
+				format: "rest",
+				respond: (reply, id) => replyResponse(reply, id, WRAPS.envelope),
+				failure: (error, id) => v4Failure(asFailure(error), id, c.req),
+			},
+			{
+				id: isUpgrade(c.req.raw) ? undefined : gatewayOfHeaders(headers, model),
+				options: optionsInHeaders(headers),
+			},
+			call.services,
+		);
 	} catch (thrown) {
-		throw isThirdPartyId(inputs.model) ? asProviderFailure(toAiError(thrown)) : thrown;
+		throw asFailure(thrown);
 	}
 }
 

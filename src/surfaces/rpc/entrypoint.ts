@@ -24,8 +24,10 @@ import { run } from "../../pipeline/run.ts";
 import type { Services } from "../../pipeline/services.ts";
 import { wireFailure, wireOf } from "../binding/binding.ts";
 import { AiGateway } from "../gateway/gateway-wire.ts";
+import { gatewayOfOptions } from "../gateway/model-in-gateway.ts";
 import { type ConversionResponse, type MarkdownDocument, ToMarkdownService } from "../markdown/markdown.ts";
 import { checkTags, refuseQueue } from "../rest/run-options.ts";
+import { runInGatewayOf, unwrappedResponse } from "./run-in-gateway.ts";
 
 export interface EntrypointProps {
 	account?: string;
@@ -37,6 +39,8 @@ export interface RunOptions {
 	signal?: AbortSignal;
 	queueRequest?: boolean;
 	websocket?: boolean;
+	/** `{id, …}`: the options of `optionsInBinding`. */
+	gateway?: unknown;
 	/** Only the headers of `request-options.ts` are used. */
 	extraHeaders?: Record<string, unknown>;
 }
@@ -59,6 +63,7 @@ export function entrypoint(current: () => EntrypointServices) {
 		async run(model: string, inputs: Record<string, unknown>, options?: RunOptions | null): Promise<unknown> {
 			const { services } = current();
 			const id = services.uuid();
+			let inGateway: Response;
 			const { returnRawResponse, signal = new AbortController().signal } = options ?? {};
 			try {
 				refuseUnavailable(options ?? {});
@@ -74,8 +79,12 @@ export function entrypoint(current: () => EntrypointServices) {
 					headers: headersIn(options?.extraHeaders),
 					options,
 				});
-				const reply = await run(request, services);
-				return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
+				const gateway = gatewayOfOptions(options, model);
+				if (gateway === undefined) {
+					const reply = await run(request, services);
+					return returnRawResponse ? replyResponse(reply, id, WRAPS.bare) : unwrapped(reply);
+				}
+				inGateway = await runInGatewayOf(request, { id: gateway, options: options?.gateway }, services);
 			} catch (thrown) {
 				const error = toAiError(thrown);
 				services.log(error, id);
@@ -83,6 +92,7 @@ export function entrypoint(current: () => EntrypointServices) {
 				if (returnRawResponse) return wireFailure(error, id);
 				throw toRpcError(error);
 			}
+			return returnRawResponse ? inGateway : unwrappedResponse(inGateway);
 		}
 
 		/** `models/search` of the binding: the list without the envelope. */

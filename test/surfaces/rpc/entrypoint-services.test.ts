@@ -144,3 +144,27 @@ describe("gateway", () => {
 		expect(await failure(gateway.patchLog("1", { feedback: 1 }))).toMatchObject(notFound);
 	});
 });
+
+describe("run with a gateway", () => {
+	it("returns the value, the stream or the response, and throws the error of the runtime's class", async () => {
+		const gateway = { id: "mine", eventId: "event-3" };
+		const run = (ai as unknown as { run(...args: unknown[]): Promise<unknown> }).run;
+		const inputs = { prompt: "Hi" };
+		expect(await run(LLAMA, inputs, { gateway })).toMatchObject({ response: expect.any(String) });
+		const stream = await run(LLAMA, { ...inputs, stream: true }, { gateway });
+		expect(await new Response(stream as ReadableStream).text()).toMatch(/data: \[DONE\]\n\n$/);
+		const response = (await run(LLAMA, inputs, { gateway, returnRawResponse: true })) as Response;
+		expect(response.headers.get("cf-aig-event-id")).toBe("event-3");
+		expect(await response.json()).toMatchObject({ response: expect.any(String) });
+		expect(await failure(run(LLAMA, { prompt: 7 }, { gateway }))).toMatchObject({
+			name: "AiError",
+			internalCode: 5006,
+			httpCode: 400,
+			message: expect.stringMatching(/^5006: /),
+		});
+		expect(await failure(run(LLAMA, inputs, { gateway: { id: "no/such" } }))).toMatchObject({
+			name: "AiGatewayError",
+			internalCode: 2001,
+		});
+	});
+});

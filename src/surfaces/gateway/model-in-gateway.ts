@@ -1,0 +1,100 @@
+/**
+ * Runs one model of the catalogue in a gateway: `env.AI.run(model, inputs, {gateway})`, and the REST routes with
+ * `cf-aig-gateway-id`. An `author/model` that names no gateway runs in the gateway `default`, a model of Workers AI or
+ * of the operator without one.
+ */
+import { type AiError, toAiError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import type { GatewayOptions } from "../../gateways/options.ts";
+import { type GatewayStep, inOrder, type StepBody } from "../../gateways/request.ts";
+import { DEFAULT_GATEWAY } from "../../gateways/settings.ts";
+import { isThirdPartyId } from "../../models/third-party.ts";
+import type { InferenceRequest, Inputs, Reply } from "../../pipeline/request.ts";
+import { run } from "../../pipeline/run.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { slugOf } from "./provider-names.ts";
+import { runInGateway } from "./run-in-gateway.ts";
+import { usageObserver } from "./usage-observer.ts";
+
+/** The header of the REST routes. */
+const GATEWAY_ID = "cf-aig-gateway-id";
+
+/** `options.gateway.id` of the binding. `undefined`: the model runs without a gateway. */
+export function gatewayOfOptions(options: unknown, model: string): string | undefined {
+	const gateway = isRecord(options) && isRecord(options.gateway) ? options.gateway.id : undefined;
+	return typeof gateway === "string" && gateway !== "" ? gateway : defaultGateway(model);
+}
+
+/** The gateway of a REST request. `undefined`: the model runs without one. */
+export const gatewayOfHeaders = (headers: Headers, model: string): string | undefined =>
+	headers.get(GATEWAY_ID) || defaultGateway(model);
+
+const defaultGateway = (model: string): string | undefined =>
+	isThirdPartyId(model) ? DEFAULT_GATEWAY : undefined;
+
+export interface ModelCall {
+	request: InferenceRequest;
+	/** For routes that split a request into several. */
+	run?: typeof run | undefined;
+	/** The path of the route below the provider's address, for the log. */
+	endpoint: string;
+	/** The name of the surface's format. */
+	format: string;
+	respond(reply: Reply, requestId: string): Response;
+	failure(error: AiError, requestId: string): Response;
+}
+
+/** Runs the model without a gateway if `gateway` is absent. Throws the error of a run without a gateway. */
+export async function runModel(
+	call: ModelCall,
+	gateway: { id: string | undefined; options: GatewayOptions },
+	services: Services,
+): Promise<Response> {
+	const { request } = call;
+	if (gateway.id === undefined) return call.respond(await (call.run ?? run)(request, services), request.id);
+	const step = modelStep(call, gateway.options, services);
+	return runInGateway(
+		{
+			caller: request.caller,
+			gateway: gateway.id,
+			options: gateway.options,
+			plan: () => inOrder([step]),
+			signal: request.signal,
+			failure: (error) => call.failure(error, request.id),
+		},
+		services,
+	);
+}
+
+function modelStep(call: ModelCall, options: GatewayOptions, services: Services): GatewayStep {
+	const { request, endpoint, format } = call;
+	const { model, inputs } = request;
+	let attempts = 0;
+	return {
+		provider: slugOf(model),
+		endpoint,
+		model,
+		body: stepBody(inputs),
+		format,
+		providerKey: undefined,
+		options,
+		async call(signal, exchange) {
+			// The account accepts each id once.
+			const id = attempts++ === 0 ? request.id : services.uuid();
+			exchange.report({ model });
+			const observers = [...(request.observers ?? []), usageObserver(exchange)];
+			try {
+				return call.respond(await (call.run ?? run)({ ...request, id, signal, observers }, services), id);
+			} catch (thrown) {
+				const error = toAiError(thrown);
+				services.log(error, id);
+				return call.failure(error, id);
+			}
+		},
+	};
+}
+
+export const stepBody = ({ body, fields }: Inputs): StepBody =>
+	body
+		? { contentType: body.contentType, content: { bytes: body.bytes } }
+		: { contentType: "application/json", content: { json: fields } };

@@ -1,0 +1,39 @@
+/**
+ * Names of providers: AI Gateway's slugs, and the authors in the ids of models, which differ for some. Workers AI's slug is
+ * `workers-ai`.
+ */
+import { AiError } from "../../core/errors.ts";
+import { authorOf } from "../../models/catalog.ts";
+import { isThirdPartyId } from "../../models/third-party.ts";
+import { PROVIDERS } from "../../providers/providers.ts";
+
+export const WORKERS_AI = "workers-ai";
+
+const AUTHOR_OF_SLUG: Readonly<Record<string, string>> = {
+	"google-ai-studio": "google",
+	grok: "xai",
+	"perplexity-ai": "perplexity",
+};
+const SLUG_OF_AUTHOR: ReadonlyMap<string, string> = new Map(
+	Object.entries(AUTHOR_OF_SLUG).map(([slug, author]) => [author, slug]),
+);
+
+/** The author in the ids of a provider's models. Throws 2008 for an unknown provider. */
+export function authorOfSlug(slug: string): string {
+	const author = authorIfKnown(slug);
+	if (author === undefined) throw new AiError("invalidProvider");
+	return author;
+}
+
+/** `undefined`: the models of the provider are in no catalogue, so that only its own routes can be called. */
+export function authorIfKnown(slug: string): string | undefined {
+	const author = AUTHOR_OF_SLUG[slug] ?? slug;
+	return Object.hasOwn(PROVIDERS, author) ? author : undefined;
+}
+
+/** The slug of the provider that has a model, by the model's id. */
+export function slugOf(model: string): string {
+	if (!isThirdPartyId(model)) return WORKERS_AI;
+	const author = authorOf(model);
+	return SLUG_OF_AUTHOR.get(author) ?? author;
+}

@@ -1,0 +1,42 @@
+/** `run` with a gateway over RPC: converts the response to the value or to the error that the runtime's class would make of it. */
+import * as z from "zod";
+import { parseJson } from "../../core/json.ts";
+import { optionsInBinding } from "../../gateways/options.ts";
+import { replyResponse, WRAPS } from "../../http/envelope.ts";
+import type { InferenceRequest } from "../../pipeline/request.ts";
+import type { Services } from "../../pipeline/services.ts";
+import { gatewayRunFailure } from "../binding/binding.ts";
+import { runModel } from "../gateway/model-in-gateway.ts";
+
+/** `options`: `options.gateway` of the call. */
+export const runInGatewayOf = (
+	request: InferenceRequest,
+	{ id, options }: { id: string; options: unknown },
+	services: Services,
+): Promise<Response> =>
+	runModel(
+		{
+			request,
+			endpoint: `run/${request.model}`,
+			format: "binding",
+			respond: (reply, requestId) => replyResponse(reply, requestId, WRAPS.bare),
+			failure: gatewayRunFailure,
+		},
+		{ id, options: optionsInBinding(options) },
+		services,
+	);
+
+/** The fields of {@link gatewayRunFailure}. A guardrail may answer with others. */
+const FailureBody = z.object({ name: z.string(), internalCode: z.number(), description: z.string() });
+
+/** An object for JSON, a stream for everything else. Throws the error of a failure. */
+export async function unwrappedResponse(response: Response): Promise<unknown> {
+	if (response.ok)
+		return response.headers.get("content-type") === "application/json" ? response.json() : response.body;
+	const text = await response.text();
+	const { status: httpCode } = response;
+	const failure = FailureBody.safeParse(parseJson(text)).data;
+	if (!failure) throw Object.assign(new Error(text), { name: "AiError", httpCode });
+	const message = `${failure.internalCode}: ${failure.description}`;
+	throw Object.assign(new Error(message), { ...failure, httpCode });
+}
